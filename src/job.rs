@@ -1,4 +1,4 @@
-//! The words of the domain. A value that exists here is valid: each type is made by a parser that says its rule.
+//! The types of the domain. A value that exists is valid: each type is made by a parser whose error states the rule.
 
 pub mod budget;
 pub mod chance;
@@ -24,7 +24,7 @@ pub use role::Role;
 pub use state::{BatchState, State};
 pub use time::{Backoff, Millis};
 
-/// Why a piece of text is not the value it was meant to be. The text is the rule, fit for an answer.
+/// A text does not follow the rule of its type. The message states the rule and may be sent to the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(pub &'static str);

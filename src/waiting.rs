@@ -1,5 +1,5 @@
-//! Waiting for a job without polling. Who waits is registered first, then looks, then sleeps until a hint, the safety tick
-//! or their own deadline. Nobody who waits has a connection of their own.
+//! Long polls for jobs. A caller is registered, tries to reserve, and then sleeps until a hint, the safety tick or its
+//! deadline. All callers share the connections to Redis.
 
 mod feed;
 mod looks;
@@ -37,7 +37,7 @@ use crate::{
     },
 };
 
-/// A cheap handle on all who wait at this instance.
+/// A cheap handle on all long polls of this instance.
 #[derive(Clone)]
 pub struct Waiting {
     inner: Arc<WaitingState>,
@@ -50,7 +50,7 @@ struct WaitingState {
     wanted: Wanted,
     turns: QueueRotation,
     watches: TaskTracker,
-    /// Large reads and small ones, looks for several who wait for the same, and streams that read the past.
+    /// Limits of large and small reads, of reads shared by several callers, and of event streams that catch up.
     pages: Reads,
     looks: Reads,
     shared_pages: Reads,
@@ -63,7 +63,7 @@ struct WaitingState {
 }
 
 impl Waiting {
-    /// `stop` answers everybody who waits.
+    /// `stop` ends all waits with an answer.
     pub fn new(queues: Queues, stop: CancellationToken) -> Self {
         let (table, tails, wanted, turns, watches) = Default::default();
         let (jobs, batches, lists) = Default::default();
@@ -87,33 +87,33 @@ impl Waiting {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Calls that wait for a job, each once however many queues it names.
+    /// The number of calls that wait for a job.
     pub fn count(&self) -> usize {
         self.inner.table.count()
     }
 
-    /// Those of them who wait for a queue that somebody sees, the longest first: so many, and how many there are.
+    /// The longest waiting calls for queues that `sees` allows, at most `most`, and the number of all such calls.
     pub fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
         self.inner.table.waiters(most, sees)
     }
 
-    /// A turn for a large read.
+    /// A permit for a large read.
     ///
     /// # Errors
-    /// When there is none soon.
+    /// When none is free soon.
     pub async fn page_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
         self.inner.pages.enter_soon(who).await.map_err(|busy| self.inner.why(busy))
     }
 
-    /// A turn for a small read.
+    /// A permit for a small read.
     ///
     /// # Errors
-    /// When there is none soon.
+    /// When none is free soon.
     pub async fn read_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
         self.inner.looks.enter_soon(who).await.map_err(|busy| self.inner.why(busy))
     }
 
-    /// Hears hints and passes them on until it is stopped.
+    /// Receives hints and wakes callers until it is stopped.
     pub async fn run(self) {
         let (sender, mut hints) = mpsc::unbounded_channel();
         let inner = &self.inner;
@@ -137,11 +137,11 @@ impl Waiting {
         inner.watches.wait().await;
     }
 
-    /// Hands out jobs as [`Queues::reserve`] does, and waits until there are some, or until its caller is not `welcome`
-    /// any more: what they get then is for whoever asked this to judge.
+    /// Hands out jobs as [`Queues::reserve`] does, and waits until there are some. Returns early when the caller is no longer
+    /// authorized; check its credential again before you use the result.
     ///
     /// # Errors
-    /// When Redis is not well; who waits goes on waiting over it.
+    /// When Redis is not well at the end of the wait.
     pub async fn reserve(
         &self,
         mut call: Reserve,
@@ -152,7 +152,7 @@ impl Waiting {
             return self.inner.queues.reserve(call).await;
         }
         let (seat, deadline) = (self.enter(&call), Instant::now() + wait);
-        // What was tried and not heard of since.
+        // The effect of a try that had no answer.
         let mut tried = Applied::No;
         let (looked, seen) = loop {
             let looked = Instant::now();
@@ -163,7 +163,7 @@ impl Waiting {
             let seen = match answer {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
                     if let ReserveOutcome::Nothing { passed_over: true, .. } = nothing {
-                        // What this one has skipped is somebody else's.
+                        // Another worker may take what this one has skipped.
                         seat.pass_on();
                     }
                     tried = Applied::No;
@@ -193,7 +193,7 @@ impl Waiting {
                 return seen;
             }
         };
-        // What its own call may have reserved unheard, it hears of now.
+        // A try without an answer may have reserved jobs: the repeated call gets them.
         match seen {
             Ok(_) => self.answer_at_timeout(&call.queues, looked, seen),
             Err(_) if still_authorized() => self.inner.queues.reserve(call).await.map_err(|fault| fault.after(tried)),
@@ -201,7 +201,7 @@ impl Waiting {
         }
     }
 
-    /// Those whose node is away are named, unless all are.
+    /// The answer for queues without a job. Queues whose node is away are named; it is an error if all are away.
     fn nothing_in(
         &self,
         queues: &[QueueName],
@@ -224,7 +224,7 @@ impl Waiting {
         }
     }
 
-    /// The same queues, behind another one each time: so several serve as one.
+    /// Rotates the queues, one place further each time, so that several queues are served as one.
     pub fn rotated(&self, queues: Vec<QueueName>) -> Vec<QueueName> {
         self.inner.turns.next(queues)
     }
@@ -239,7 +239,7 @@ impl Waiting {
         seat
     }
 
-    /// For somebody whose time is up: as the queues were seen last, by whomever.
+    /// The answer at the deadline: from newer snapshots of the queues, if there are any.
     fn answer_at_timeout(
         &self,
         queues: &[QueueName],
@@ -248,7 +248,7 @@ impl Waiting {
     ) -> Result<ReserveOutcome, Fault> {
         let later: Option<Vec<_>> = queues.iter().map(|queue| self.inner.table.snapshot_after(queue, looked)).collect();
         match later {
-            // That is of this worker alone.
+            // Skips are per worker, so a shared snapshot cannot answer for this one.
             _ if matches!(seen, Ok(ReserveOutcome::Nothing { passed_over: true, .. })) => seen,
             Some(snapshots) => self.nothing_in(queues, snapshots),
             None => seen,
@@ -257,7 +257,7 @@ impl Waiting {
 }
 
 impl WaitingState {
-    /// Why there was no turn to read in: others read, or they wait for a Redis that is away.
+    /// Why no permit was free: other reads are running, or they wait for a Redis that is away.
     fn why(&self, _: TooManyReads) -> ReadRefused {
         self.queues.lately_away().map_or(ReadRefused::Busy, ReadRefused::Fault)
     }

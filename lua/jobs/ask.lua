@@ -1,4 +1,4 @@
--- ask: one call of reserve, packed into one argument. The twin is src/store/transitions/reserve/ask.rs.
+-- ask: one call of reserve, packed into one argument. The twin is src/store/transitions/reserve/request.rs.
 local ask = {
   -- Mode, limit, lease ms, nonce, worker behind its length; then so many claims, a secret and its digest each.
   FORMAT = '>BI2I4c16Bc0', CLAIM = $ID_LEN + 8,

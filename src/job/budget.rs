@@ -1,14 +1,14 @@
-//! How long anything may take that somebody waits for.
+//! Timeouts of everything that a caller waits for.
 
 use std::time::Duration;
 
-/// For a connection to Redis to be there.
+/// For a connection to Redis.
 pub const CONNECT: Duration = Duration::from_millis(700);
-/// For an answer of Redis's to come.
+/// For an answer from Redis.
 pub const RESPONSE: Duration = Duration::from_millis(1_100);
-/// For both: everybody has an answer within two seconds, whatever Redis does.
+/// For both: every call is answered within two seconds, even if Redis does not answer.
 pub const ANSWER: Duration = CONNECT.saturating_add(RESPONSE);
-/// Who waits looks so often without a hint: hints may be lost.
+/// A waiting call tries this often without a hint, because hints may be lost.
 pub const TICK: Duration = Duration::from_secs(5);
-/// How long a queue is heard or read on after the last one who waited has left: pages come back.
+/// How long a queue is still followed after its last caller has left, because clients return.
 pub const LINGER: Duration = Duration::from_secs(15);

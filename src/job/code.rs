@@ -1,4 +1,4 @@
-//! Codes, and the ids and the credential that are made of them.
+//! Codes, and the ids and credentials that contain them.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ impl Code {
         Self(text)
     }
 
-    /// Only the canonical form passes: upper case, no letter that merely looks like a digit, and 128 bits of the 130.
+    /// Accepts only the canonical form: upper case, no letters that look like digits, at most 128 bits.
     pub fn parse(text: &str) -> Option<Self> {
         let code: [u8; Self::LEN] = text.as_bytes().try_into().ok()?;
         let is_code = code[0] <= b'7' && code.iter().all(|&byte| Self::IS_DIGIT[usize::from(byte)]);
@@ -67,14 +67,14 @@ impl fmt::Debug for Code {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId {
     pub queue: QueueName,
-    /// What Redis knows the job by, inside its queue.
+    /// The key of the job inside its queue.
     pub code: Code,
 }
 
 impl JobId {
     pub const RULE: Invalid = Invalid("must be a job id: <queue>-<26 characters>");
 
-    /// Parsed from the right, as a queue's name may hold `-`.
+    /// Parses from the right, because the name of a queue may contain `-`.
     ///
     /// # Errors
     /// [`Self::RULE`].
@@ -84,7 +84,7 @@ impl JobId {
         Ok(Self { queue: QueueName::parse(queue).map_err(|_| Self::RULE)?, code })
     }
 
-    /// The batch that it belongs to, if it belongs to one: an id alone does not tell.
+    /// The id of the job's batch, if it is in one. The id alone does not say whether it is.
     pub fn batch(&self) -> BatchId {
         BatchId { queue: self.queue.clone(), code: self.code.with_tail(0) }
     }
@@ -98,7 +98,7 @@ impl fmt::Display for JobId {
     }
 }
 
-/// `<queue>-<26 characters>`, the last four `0000`. The ids of its jobs count on from there.
+/// `<queue>-<26 characters>`, the last four `0000`. The ids of its jobs count up from there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BatchId {
     pub queue: QueueName,
@@ -129,7 +129,7 @@ impl fmt::Display for BatchId {
     }
 }
 
-/// `<job id>.<26 characters>`: one hand-out of one job, and the only credential to settle it.
+/// `<job id>.<26 characters>`: one hand-out of a job, and the only credential that can settle it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Reservation {
     pub job: JobId,
@@ -147,7 +147,7 @@ impl Reservation {
         Ok(Self { job: JobId::parse(job).map_err(|_| Self::RULE)?, secret })
     }
 
-    /// The credential in words. It is not `Display`, so that none gets into a log by accident.
+    /// The credential as text. It is not `Display`, so that it does not get into a log by accident.
     pub fn reveal(&self) -> String {
         [self.job.queue.as_str(), "-", self.job.code.as_str(), ".", self.secret.as_str()].concat()
     }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_parsed_from_the_right() {
+    fn job_id_is_parsed_from_the_right() {
         let text = "a-b.c-01ARZ3NDEKTSV4RRFFQ69G5FAV";
         let id = JobId::parse(text).expect("valid");
         assert_eq!(id.queue.as_str(), "a-b.c");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn only_canonical_codes_pass() {
+    fn codes_that_are_not_canonical_are_rejected() {
         for wrong in ["01arz3ndektsv4rrffq69g5fav", "O1ARZ3NDEKTSV4RRFFQ69G5FAV", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "", "é"]
         {
             assert!(Code::parse(wrong).is_none(), "{wrong}");

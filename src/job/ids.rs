@@ -1,9 +1,9 @@
-//! Ids, nonces and secrets are made here, before the call that uses them, so that a script may run twice.
+//! Makes ids, nonces and secrets before the call that uses them, so that a script may run twice.
 
 use super::{BatchId, Code, JobId, QueueName, chance::random};
 use crate::sha256::Sha256;
 
-/// Names one reserve call: 16 hex digits.
+/// Identifies one reserve call: 16 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nonce {
     digits: [u8; 16],
@@ -15,12 +15,12 @@ impl Nonce {
         Self::from_bits(u64::from_be_bytes(random()))
     }
 
-    /// Of a call that nobody can have made before: nobody needs to look what it was given then.
+    /// For a call that was not made before, so that the script need not look for its jobs.
     pub fn fresh() -> Self {
         Self { is_fresh: true, ..Self::random() }
     }
 
-    /// The call may have been heard, and goes again.
+    /// For the repeat of a call that may have had an effect.
     #[must_use]
     pub fn again(self) -> Self {
         Self { is_fresh: false, ..self }
@@ -30,7 +30,7 @@ impl Nonce {
         self.is_fresh
     }
 
-    /// The same parts are the same call.
+    /// The same parts identify the same call.
     pub fn derived(parts: &[&[u8]]) -> Self {
         let digest = digest(parts);
         Self::from_bits(u64::from_be_bytes(std::array::from_fn(|i| digest[i])))
@@ -46,7 +46,7 @@ impl Nonce {
     }
 }
 
-/// An id that nobody has. It sorts by nothing: order comes from Redis.
+/// A random id. Ids have no order: the order of jobs comes from Redis.
 pub fn random_id(queue: QueueName) -> JobId {
     JobId { queue, code: random_code() }
 }
@@ -58,12 +58,12 @@ pub fn derived_id(queue: QueueName, parts: &[&[u8]]) -> JobId {
     JobId { queue, code: Code::from_bits(bits) }
 }
 
-/// A batch id that nobody has.
+/// A random batch id.
 pub fn random_batch(queue: QueueName) -> BatchId {
     random_id(queue).batch()
 }
 
-/// The same parts make the same batch.
+/// The same parts make the same batch id.
 pub fn derived_batch(queue: QueueName, parts: &[&[u8]]) -> BatchId {
     derived_id(queue, parts).batch()
 }
@@ -73,16 +73,16 @@ pub fn random_code() -> Code {
     Code::from_bits(u128::from_be_bytes(random()))
 }
 
-/// Bytes of what the record remembers of a secret.
+/// Bytes of the digest of a secret.
 pub const DIGEST_LEN: usize = 8;
 
-/// What the record remembers of a secret once its reservation has ended.
+/// The digest that the record keeps of a secret after its reservation has ended.
 pub fn secret_digest(secret: &Code) -> [u8; DIGEST_LEN] {
     let digest = Sha256::digest(secret.as_bytes());
     std::array::from_fn(|i| digest[i])
 }
 
-/// Lengths go in with the parts, so that no two lists of parts are alike.
+/// Includes the lengths, so that two lists of parts cannot have the same input.
 fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {

@@ -1,9 +1,9 @@
-//! What can happen, how a reservation ends by it, and what of it is counted.
+//! The kinds of events, the ends of a reservation, and the totals that are counted.
 
 use super::{state::State, words::words};
 
 words! {
-    /// A transition, as the stream of a queue tells it.
+    /// The kind of an event in the stream of a queue.
     pub enum EventKind, concerns: Concern {
         Enqueued = "enqueued" => Concern::Job(State::Waiting),
         Due = "due" => Concern::Job(State::Waiting),
@@ -27,8 +27,8 @@ words! {
 }
 
 impl EventKind {
-    /// Whether it is what somebody with a key has done, where its call came with one: such a call may find other things too,
-    /// that a lease has run out.
+    /// Whether the event is attributed to the key of its call. A call may cause other events too, for example that a lease
+    /// expires.
     pub const fn is_act(self) -> bool {
         match self {
             Self::Cancelled
@@ -53,17 +53,17 @@ impl EventKind {
     }
 }
 
-/// What a transition happens to.
+/// The subject of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concern {
-    /// Where somebody looks for the job afterwards, who knows no more than that.
+    /// A job, with the state it is most likely in after the event.
     Job(State),
     Batch,
     Queue,
 }
 
 words! {
-    /// How one reservation ended, and what is said of it to those who come with it.
+    /// How a reservation ended, and the text that its holder gets.
     pub enum Ending, detail: &'static str {
         Expired = "expired" => "the reservation expired",
         Abandoned = "abandoned" => "the job was given back",
@@ -71,14 +71,14 @@ words! {
         Released = "released" => "an operator took the job back",
         Cancelled = "cancelled" => "the job was cancelled",
         Completed = "completed" => "the job was completed",
-        /// It is none of the reservations that the job remembers, or the job is gone.
+        /// The job does not know the reservation, or the job is gone.
         Unknown = "unknown" => "the reservation is not known, or its job is gone",
     }
 }
 
 words! {
-    /// The same as a job remembers it, which is more exact, by the names that scripts have for it. Records hold the number in
-    /// this order, from 1: a new one comes last.
+    /// How a reservation ended, as the record of a job stores it, by the names in the scripts. Records hold the number in this
+    /// order, from 1: add new ones at the end.
     pub enum StoredEnding, ending: Ending {
         Expired = "EXPIRED" => Ending::Expired,
         Abandoned = "ABANDONED" => Ending::Abandoned,
@@ -86,28 +86,28 @@ words! {
         Released = "RELEASED" => Ending::Released,
         Cancelled = "CANCELLED" => Ending::Cancelled,
         Done = "DONE" => Ending::Completed,
-        /// After the deadline, while nobody had taken the job.
+        /// Completed after the deadline, before another worker got the job.
         DoneLate = "DONE_LATE" => Ending::Completed,
         GraceOver = "GRACE_OVER" => Ending::Abandoned,
     }
 }
 
 words! {
-    /// What figures count beside the transitions that a stream tells.
+    /// Transitions that are counted in metrics but are not events.
     pub enum Tally {
-        /// An enqueue met its twin.
+        /// An enqueue was a duplicate.
         Deduplicated = "deduplicated",
-        /// A hand-out came back, as its caller had gone.
+        /// A hand-out was given back, because its caller had left.
         Undelivered = "undelivered",
-        /// A settle call hit nothing.
+        /// A call named a reservation that does not exist any more.
         Lost = "lost",
-        /// A job was kept long enough after its end.
+        /// An ended job was removed at the end of its retention.
         Forgotten = "forgotten",
     }
 }
 
 words! {
-    /// How often something happened to a queue's jobs since the queue came into being. They never fall.
+    /// Counters of a queue since its creation. They never decrease.
     pub enum Total {
         Enqueued = "enqueued",
         HandedOut = "handed_out",
@@ -123,18 +123,18 @@ words! {
 }
 
 words! {
-    /// What a queue keeps among its totals for itself.
+    /// Internal values that a queue keeps beside its totals.
     pub enum InternalTotal {
         Cancelled = "cancelled_kept",
         BatchCompleted = "batch_completed_kept",
         BatchCancelled = "batch_cancelled_kept",
-        /// Ids of jobs that are told of by another's.
+        /// Ids of duplicates, which point to another job.
         Stubs = "stubs",
-        /// Ended jobs and stubs that have been forgotten or removed.
+        /// Ended jobs and stubs that were removed.
         Gone = "gone",
-        /// Dedupe keys that live jobs share: a job was requeued while another had its key.
+        /// Dedupe keys shared by several live jobs: a job was requeued while another had its key.
         Shared = "shared",
-        /// The latest instant that the queue's own clock gave.
+        /// The last stamp of the queue's own clock.
         Stamp = "stamp",
     }
 }
@@ -146,13 +146,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_records_hold_keeps_its_number() {
+    fn stored_numbers_of_endings_do_not_change() {
         let known = ["EXPIRED", "ABANDONED", "FAILED", "RELEASED", "CANCELLED", "DONE", "DONE_LATE", "GRACE_OVER"];
         assert!(StoredEnding::ALL.map(StoredEnding::word).starts_with(&known), "{:?}", StoredEnding::ALL);
     }
 
     #[test]
-    fn every_ending_is_remembered() {
+    fn every_ending_has_a_stored_form() {
         let remembered: BTreeSet<_> =
             StoredEnding::ALL.map(StoredEnding::ending).into_iter().chain([Ending::Unknown]).collect();
         assert_eq!(Ending::ALL.into_iter().filter(|ending| !remembered.contains(ending)).collect::<Vec<_>>(), []);

@@ -1,4 +1,4 @@
-//! Names from outside: of queues, of those who work and who ask, of locks.
+//! Names given by clients: of queues, workers, clients and locks.
 
 use std::{fmt, sync::Arc};
 
@@ -15,7 +15,7 @@ impl QueueName {
     /// # Errors
     /// [`Self::RULE`].
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let fits = (1..=limits::QUEUE_NAME).contains(&text.len()) && !is_a_way(text);
+        let fits = (1..=limits::QUEUE_NAME).contains(&text.len()) && !is_dot_segment(text);
         let clean = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
         if fits && clean { Ok(Self(text.into())) } else { Err(Self::RULE) }
     }
@@ -43,12 +43,12 @@ impl fmt::Debug for QueueName {
     }
 }
 
-/// In a path such a name leads elsewhere, however it is encoded: no browser can address it.
-fn is_a_way(name: &str) -> bool {
+/// `.` and `..` in a path are resolved even when they are encoded, so no browser can address such a name.
+fn is_dot_segment(name: &str) -> bool {
     matches!(name, "." | "..")
 }
 
-/// A name from outside: a worker or a client.
+/// The name of a worker or a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(Arc<str>);
 
@@ -58,13 +58,13 @@ impl Name {
         "must be 1 to 128 bytes of text without control characters, with white space at neither end, and neither '.' nor '..'",
     );
 
-    /// A name that can stand in a path, and looks like no other name for the blanks around it. Names in Redis from before this
-    /// rule are read by [`Self::parse`].
+    /// A name that can stand in a path and has no blanks around it. [`Self::parse`] still reads names that were stored before
+    /// this rule.
     ///
     /// # Errors
     /// [`Self::WORKERS_RULE`].
     pub fn of_worker(text: &str) -> Result<Self, Invalid> {
-        let name = Self::parse(text).ok().filter(|_| !is_a_way(text) && text.trim() == text);
+        let name = Self::parse(text).ok().filter(|_| !is_dot_segment(text) && text.trim() == text);
         name.ok_or(Self::WORKERS_RULE)
     }
 
@@ -80,7 +80,7 @@ impl Name {
     }
 }
 
-/// A name within a queue: of the jobs that share it, one is reserved at a time.
+/// A lock of a queue: of the jobs that share it, one is reserved at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LockName(Arc<str>);
 
@@ -103,7 +103,7 @@ impl LockName {
 mod tests {
     use super::*;
 
-    /// Of white space as Unicode has it: Tab and line feed are control characters anyway.
+    /// White space as defined by Unicode. Tab and line feed are control characters, which are rejected anyway.
     const BLANK: [&str; 7] = [" ann", "ann ", " ", "\u{a0}ann", "ann\u{3000}", "ann\u{2028}", "\u{2003}ann\u{202f}"];
 
     #[test]

@@ -1,20 +1,20 @@
-//! Why nobody was given anything.
+//! Why a reserve got no job.
 
 use super::words::words;
 
 words! {
-    /// Why there is nothing: the first that applies to any of the queues.
+    /// Why a reserve got no job: the first reason that applies to any of its queues.
     pub enum Reason {
         Paused = "paused",
-        /// All that is there, this worker has skipped.
+        /// This worker has skipped all waiting jobs.
         Skipped = "skipped",
         Blocked = "blocked",
         Delayed = "delayed",
         Reserved = "reserved",
         Empty = "empty",
-        /// While it waited: the same worker waits elsewhere now.
+        /// The same worker made a newer call, which waits now.
         Replaced = "replaced",
-        /// While it waited: this instance stops.
+        /// This instance stops.
         Shutdown = "shutdown",
     }
 }

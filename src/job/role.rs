@@ -1,13 +1,13 @@
-//! What somebody is to a queue.
+//! The roles of a caller.
 
 use super::words::words;
 
 words! {
-    /// What a credential is for.
+    /// What a credential allows.
     pub enum Role {
         Worker = "worker",
         Producer = "producer",
-        /// Reads whatever an operator reads, and changes nothing.
+        /// Reads everything that an operator reads, and changes nothing.
         Viewer = "viewer",
         Operator = "operator",
     }

@@ -1,4 +1,4 @@
-//! What an operator may set of a queue.
+//! The settings of a queue.
 
 use super::Backoff;
 
@@ -15,7 +15,7 @@ pub struct Settings {
     pub dedupe: bool,
     /// 0 = no limit
     pub worker_limit: u32,
-    /// What somebody typed is given to whoever has the job next.
+    /// The next holder of a job gets the draft of the last one.
     pub share_drafts: bool,
     pub retention_ms: u32,
     pub retention_max: u32,
@@ -23,7 +23,7 @@ pub struct Settings {
     pub max_jobs: u32,
 }
 
-/// What holds where nothing is set; scripts know the numbers by name.
+/// The defaults. Scripts use the numbers by name.
 pub(crate) const DEFAULT: Settings = Settings {
     paused: false,
     lease_ms: 300_000,
@@ -39,7 +39,7 @@ pub(crate) const DEFAULT: Settings = Settings {
     max_jobs: 0,
 };
 
-/// For each setting: `None` leaves it, `Some(None)` takes it back to the default, `Some(Some(_))` sets it.
+/// For each setting: `None` keeps it, `Some(None)` resets it to the default, `Some(Some(_))` sets it.
 #[derive(Debug, Clone, Default)]
 pub struct SettingsPatch {
     pub paused: Option<Option<bool>>,

@@ -3,8 +3,7 @@
 use super::words::words;
 
 words! {
-    /// Where a job is. It is in exactly one state. Records hold the number of the state in this order, from 1: a new
-    /// one comes last.
+    /// A job is in exactly one state. Records hold the number of the state in this order, from 1: add new ones at the end.
     pub enum State {
         Waiting = "waiting",
         Blocked = "blocked",
@@ -17,27 +16,27 @@ words! {
 }
 
 impl State {
-    /// Nobody is given it any more, unless it is requeued.
+    /// The job is not handed out any more, unless it is requeued.
     pub fn is_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Dead | Self::Cancelled)
     }
 }
 
 words! {
-    /// How far a batch has come. The last three are written once and never change.
+    /// The state of a batch. The last three are final.
     pub enum BatchState {
         /// More jobs may come.
         Open = "open",
         Sealed = "sealed",
         Completed = "completed",
-        /// Over, and at least one of its jobs is dead.
+        /// All jobs have ended, and at least one is dead.
         Failed = "failed",
         Cancelled = "cancelled",
     }
 }
 
 impl BatchState {
-    /// It never changes again.
+    /// The state is final.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -48,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_records_hold_keeps_its_number() {
+    fn stored_numbers_of_states_do_not_change() {
         let known = ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"];
         assert!(State::ALL.map(State::word).starts_with(&known), "{:?}", State::ALL);
     }

@@ -1,4 +1,4 @@
-//! Instants, and how long a job rests.
+//! Instants and backoff.
 
 /// Milliseconds since 1970 by Redis's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,7 +11,7 @@ impl Millis {
     }
 }
 
-/// How long a job rests after a fail.
+/// How long a job is delayed after a fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backoff {
     None,

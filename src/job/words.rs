@@ -1,7 +1,7 @@
-//! A list of words that Rust, Lua, JSON and people share is written once.
+//! Enums whose variants have a word in JSON and Lua.
 
-/// An enum whose variants stand beside their spelling: all of them in their order, the word, its parser and how JSON says it.
-/// It may have one column more, and a method of its name.
+/// Defines an enum with the word of each variant, a parser, a serializer and the list of all variants. An optional second
+/// column becomes a method of that name.
 macro_rules! words {
     ($(#[$about:meta])* pub enum $name:ident, $column:ident: $type:ty {
         $($(#[$doc:meta])* $variant:ident = $word:literal => $value:expr,)+

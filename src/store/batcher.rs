@@ -1,5 +1,5 @@
-//! Calls that arrive while one is in flight go out together, per queue and script: one round trip, an answer for each, in
-//! their order. A lone call goes at once. Which calls there are, this does not know.
+//! Batches calls by queue and script: calls that arrive while one is in flight share the next round trip, in their order.
+//! A single call is sent at once. The batcher knows no particular transition.
 
 mod call_handle;
 
@@ -26,33 +26,31 @@ use super::{
 };
 use crate::job::{QueueName, budget::ANSWER};
 
-/// One script: long enough to share a round trip, short enough for about a millisecond of Redis.
+/// Limits of one script: enough calls to share a round trip, at most about a millisecond of Redis.
 const MAX_JOBS_PER_SCRIPT: u32 = 100;
 const MAX_BYTES_PER_SCRIPT: usize = 1 << 20;
-/// How often a call that came to too many blocked jobs goes on behind them. A script looks at few: these are about 200 that
-/// wait for others of many.
+/// How often a call continues after jobs that were blocked: a script looks at few, so this is about 200 jobs.
 const MAX_CONTINUATIONS: u8 = 40;
-/// How often a call that came to overdue work goes to the front again after a turn of the sweep: about 1,000 jobs. Then
-/// it has what is in line by now.
+/// How often a call is retried after a sweep of overdue jobs, about 1,000 jobs in all. Then it takes what is in line.
 const MAX_SWEEPS: u8 = 20;
 
-/// Puts back what is overdue in a queue. If it fails, so does whatever comes after it.
+/// Puts the overdue jobs of a queue back in line. It reports no error: the call that follows meets the same one.
 pub(crate) type SweepFn = for<'s> fn(&'s Arc<Runner>, &'s QueueName) -> BoxFuture<'s, ()>;
 
-/// A queue, and the name of the script that all calls of the lane run.
+/// A lane: a queue, and the script that its calls run.
 type LaneKey = (QueueName, &'static str);
 
-/// A call on its way.
+/// A call that waits in a lane.
 struct PendingCall {
     number: u64,
     args: Args,
     tries: u8,
-    /// It waits for the sweep no more.
+    /// The call no longer waits for the sweep of overdue jobs.
     skips_overdue: bool,
     handle: Box<dyn CallHandle>,
 }
 
-/// What waits, by lane. A lane is here as long as its driver runs.
+/// The pending calls by lane. A lane exists while a task sends its calls.
 pub(crate) struct Batcher {
     runner: Arc<Runner>,
     registry: Arc<Registry>,
@@ -66,7 +64,7 @@ impl Batcher {
         Self { runner, registry, sweep, lanes: Mutex::default(), numbers: AtomicU64::new(0) }
     }
 
-    /// Sends a call behind those that are on their way, and waits for its answer.
+    /// Adds a call to its lane and waits for the answer.
     pub(crate) async fn call<T: BatchedTransition>(
         self: &Arc<Self>,
         queue: &QueueName,
@@ -76,9 +74,9 @@ impl Batcher {
         let args = call.args();
         let (handle, answer) = call_handle::of(call);
         if self.join(&name, PendingCall { number, args, tries: 0, skips_overdue: false, handle }) {
-            // Not dropped with the caller: a mutation that has begun is finished and its answer read. In a box, lest it is
-            // copied into each of the wrappers that a task has.
-            self.runner.tasks.spawn(Box::pin(self.clone().drive(name.clone(), T::BATCHING)));
+            // A task of its own: a call that was sent is finished even if its caller leaves. Boxed, so that the future is
+            // not copied into each wrapper of the task.
+            self.runner.tasks.spawn(Box::pin(self.clone().run_lane(name.clone(), T::BATCHING)));
         }
         match tokio::time::timeout(ANSWER, answer).await {
             Ok(Ok(answer)) => answer,
@@ -87,13 +85,13 @@ impl Batcher {
         }
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<LaneKey, VecDeque<PendingCall>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<LaneKey, VecDeque<PendingCall>>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a call at the end of a lane, and says whether it needs a driver.
+    /// Adds a call to the end of a lane. True: the lane is new and needs a task.
     fn join(&self, name: &LaneKey, pending: PendingCall) -> bool {
-        let mut lanes = self.lanes();
+        let mut lanes = self.lock();
         if let Some(waiting) = lanes.get_mut(name) {
             waiting.push_back(pending);
             return false;
@@ -102,21 +100,21 @@ impl Batcher {
         true
     }
 
-    /// True when the call will never be sent.
+    /// True if the call was removed before it was sent.
     fn remove(&self, name: &LaneKey, number: u64) -> bool {
-        let mut lanes = self.lanes();
+        let mut lanes = self.lock();
         let Some(waiting) = lanes.get_mut(name) else { return false };
         let place = waiting.iter().position(|pending| pending.number == number);
         place.and_then(|place| waiting.remove(place)).is_some()
     }
 
     fn is_empty(&self, name: &LaneKey) -> bool {
-        self.lanes().get(name).is_none_or(VecDeque::is_empty)
+        self.lock().get(name).is_none_or(VecDeque::is_empty)
     }
 
-    /// Takes a lane away in which nobody waits.
+    /// Removes a lane without pending calls.
     fn close_if_empty(&self, name: &LaneKey) -> bool {
-        let mut lanes = self.lanes();
+        let mut lanes = self.lock();
         let is_empty = lanes.get(name).is_none_or(VecDeque::is_empty);
         if is_empty {
             lanes.remove(name);
@@ -124,21 +122,21 @@ impl Batcher {
         is_empty
     }
 
-    /// As many as go together; none if all who waited are gone.
-    fn next(&self, name: &LaneKey, policy: &BatchPolicy) -> Vec<PendingCall> {
-        let mut lanes = self.lanes();
+    /// Takes the calls of the next script from the lane; none if all callers have left.
+    fn take_batch(&self, name: &LaneKey, policy: &BatchPolicy) -> Vec<PendingCall> {
+        let mut lanes = self.lock();
         let Some(waiting) = lanes.get_mut(name) else { return Vec::new() };
         let (mut group, mut jobs, mut bytes) = (Vec::<PendingCall>::new(), 0, 0);
         while let Some(next) = waiting.front() {
-            // A reserve whose caller is gone takes nothing; other calls are meant, whoever hears the answer.
+            // A reserve without a caller must not take jobs; other calls take effect without one.
             if policy.skips_abandoned && next.handle.is_abandoned() {
                 waiting.pop_front();
                 continue;
             }
             (jobs, bytes) = (jobs + next.handle.jobs(), bytes + next.args.size());
             let is_full = group.len() == policy.max_calls || jobs > MAX_JOBS_PER_SCRIPT || bytes > MAX_BYTES_PER_SCRIPT;
-            let is_other = |first: &PendingCall| first.handle.needs_memory() != next.handle.needs_memory();
-            if group.first().is_some_and(|first| is_full || is_other(first)) {
+            let needs_other_script = |first: &PendingCall| first.handle.needs_memory() != next.handle.needs_memory();
+            if group.first().is_some_and(|first| is_full || needs_other_script(first)) {
                 break;
             }
             group.extend(waiting.pop_front());
@@ -146,28 +144,28 @@ impl Batcher {
         group
     }
 
-    fn all(&self, name: &LaneKey) -> VecDeque<PendingCall> {
-        self.lanes().get_mut(name).map(std::mem::take).unwrap_or_default()
+    fn take_all(&self, name: &LaneKey) -> VecDeque<PendingCall> {
+        self.lock().get_mut(name).map(std::mem::take).unwrap_or_default()
     }
 
     fn requeue_front(&self, name: &LaneKey, again: Vec<PendingCall>) {
-        if let Some(waiting) = self.lanes().get_mut(name) {
+        if let Some(waiting) = self.lock().get_mut(name) {
             again.into_iter().rev().for_each(|pending| waiting.push_front(pending));
         }
     }
 
-    async fn drive(self: Arc<Self>, name: LaneKey, policy: BatchPolicy) {
-        let _driver = LaneGuard(&self, &name);
+    async fn run_lane(self: Arc<Self>, name: LaneKey, policy: BatchPolicy) {
+        let _guard = LaneGuard(&self, &name);
         let mut keys = Args::default();
-        // Whoever is ready to join does so first; when nobody is, this costs nothing.
+        // Lets the tasks that are ready add their calls first.
         tokio::task::yield_now().await;
         loop {
             match self.check_queue(&name.0, policy.entry).await {
-                Ok(true) => self.go(&name, &policy, &mut keys).await,
-                Ok(false) => self.all(&name).into_iter().for_each(|p| p.handle.reject(&self.runner, &name.0)),
-                Err(fault) => self.all(&name).into_iter().for_each(|p| p.handle.fail(fault.clone())),
+                Ok(true) => self.send(&name, &policy, &mut keys).await,
+                Ok(false) => self.take_all(&name).into_iter().for_each(|p| p.handle.reject(&self.runner, &name.0)),
+                Err(fault) => self.take_all(&name).into_iter().for_each(|p| p.handle.fail(fault.clone())),
             }
-            // Whoever came meanwhile goes at once: Redis works while those who were away are told.
+            // Calls that arrived meanwhile are sent at once: Redis works while the callers get their answers.
             if self.is_empty(&name) {
                 tokio::task::yield_now().await;
                 if self.close_if_empty(&name) {
@@ -181,18 +179,18 @@ impl Batcher {
         match entry {
             QueueCheck::Open => Ok(true),
             QueueCheck::Registers => self.registry.register(queue).await,
-            // Whoever has only looked has changed nothing.
+            // The existence check is read-only: nothing was applied.
             QueueCheck::IfKnown => self.registry.is_known(queue).await.map_err(|fault| fault.with(Applied::No)),
         }
     }
 
-    /// Sends one group.
-    async fn go(&self, name: &LaneKey, policy: &BatchPolicy, keys: &mut Args) {
-        let group = self.next(name, policy);
+    /// Sends one batch.
+    async fn send(&self, name: &LaneKey, policy: &BatchPolicy, keys: &mut Args) {
+        let group = self.take_batch(name, policy);
         let Some(first) = group.first() else { return };
         let script = self.runner.scripts.named(name.1, first.handle.needs_memory());
         if keys.count() == 0 {
-            // The same, whether or not there must be memory to spare.
+            // The small and the large variant of a script have the same keys.
             *keys = self.runner.keys_of(script, &name.0);
         }
         let args: Vec<_> = group.iter().map(|pending| &pending.args).collect();
@@ -202,14 +200,14 @@ impl Batcher {
         match answer.and_then(|answer| split(script, policy, answer, group.len())) {
             Ok((shared, items)) => self.deliver(name, group, &shared, items).await,
             Err(fault) => {
-                // Nobody knows what it has moved.
+                // The script may have moved jobs.
                 self.runner.mark_active(&name.0);
                 group.into_iter().for_each(|pending| pending.handle.fail(fault.clone()));
             }
         }
     }
 
-    /// Each caller has an answer, or its call goes again.
+    /// Answers each caller, or puts its call back at the front of the lane.
     async fn deliver(&self, name: &LaneKey, group: Vec<PendingCall>, shared: &[Value], items: Vec<Value>) {
         let (mut again, mut sweeps) = (Vec::new(), false);
         for (mut pending, item) in group.into_iter().zip(items) {
@@ -241,7 +239,7 @@ impl Batcher {
     }
 }
 
-/// What was said for all, and to each.
+/// Separates the shared part of a reply from the items, one per call.
 fn split(
     script: &Script,
     policy: &BatchPolicy,
@@ -256,13 +254,13 @@ fn split(
     Ok((shared, items))
 }
 
-/// A driver that panics takes its lane with it, so that the next call starts another.
+/// Removes the lane if its task panics, so that the next call starts another one.
 struct LaneGuard<'d>(&'d Batcher, &'d LaneKey);
 
 impl Drop for LaneGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.lanes().remove(self.1);
+            self.0.lock().remove(self.1);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What is broken, and what is known of it.
+//! Faults of Redis, and whether the failed call had an effect.
 
-/// The machine is broken; the domain has nothing to do with it.
+/// Redis does not work. The rules of the queue have no part in it: see the outcomes of the transitions for those.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Fault {
     /// Redis is away, slow, loading or read-only.
@@ -17,11 +17,11 @@ pub enum Fault {
 /// Why Redis is not available when its disk is full or broken.
 pub const UNWRITABLE: &str = "it cannot write to its disk";
 
-/// How it begins why there is nothing here any more, or for a moment; the place follows.
+/// The reasons for unavailable begin so when the queues have moved, or are being moved, to another Redis; its address follows.
 pub const MOVED: &str = "the queues have moved to ";
 pub const MOVING: &str = "the queues are being moved to ";
 
-/// And when a change was made of which it is not known that it is kept as the operator wants.
+/// The reasons when a change was made, but not confirmed as `--durability` demands.
 pub const UNCONFIRMED: &str = "too few replicas have confirmed the change";
 pub const UNSYNCED: &str = "the change is not known to be on disk";
 
@@ -33,7 +33,7 @@ pub enum Applied {
 }
 
 impl Fault {
-    /// Of a call that was made: nobody knows what became of it.
+    /// The call was sent, and its effect is unknown.
     pub(crate) fn unknown(why: &str) -> Self {
         Self::Unavailable { applied: Applied::Unknown, why: why.to_owned() }
     }
@@ -42,7 +42,7 @@ impl Fault {
         Self::Unavailable { applied, why: "no answer in time".to_owned() }
     }
 
-    /// The same of a call that was tried before, and how much is known of that.
+    /// The same fault of a call that was tried before with this effect.
     pub(crate) fn after(self, tried: Applied) -> Self {
         match tried {
             Applied::No => self,
@@ -50,7 +50,7 @@ impl Fault {
         }
     }
 
-    /// Why, for a sentence that says itself what is not available.
+    /// Only the reason, without "Redis is not available".
     pub(crate) fn why(self) -> String {
         match self {
             Self::Unavailable { why, .. } => why,
@@ -58,18 +58,18 @@ impl Fault {
         }
     }
 
-    /// The queues are in another Redis, or on their way there.
+    /// The queues have moved to another Redis, or are being moved.
     pub(crate) fn is_elsewhere(&self) -> bool {
         let begins = |why: &str| [MOVED, MOVING].iter().any(|begin| why.starts_with(begin));
         matches!(self, Self::Unavailable { why, .. } if begins(why))
     }
 
-    /// It may be over when the same call is made again.
+    /// A retry of the same call may succeed.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Full)
     }
 
-    /// Whether the call had an effect, as far as it is known.
+    /// Whether the call had an effect.
     pub(crate) fn applied(&self) -> Applied {
         match self {
             Self::Unavailable { applied, .. } => *applied,
@@ -78,7 +78,7 @@ impl Fault {
         }
     }
 
-    /// The same of a call of which it is known whether it had an effect.
+    /// The same fault with this effect.
     pub(crate) fn with(self, applied: Applied) -> Self {
         match self {
             Self::Unavailable { why, .. } => Self::Unavailable { applied, why },

@@ -1,4 +1,4 @@
-//! The handle that everybody has: its methods are beside the transitions and views that they are.
+//! The handle on the store. Most methods stand in the file of their transition or view.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct Queues {
     pub(super) parts: Arc<StoreParts>,
 }
 
-/// What the handle is a handle on.
+/// The shared parts behind all handles.
 pub(super) struct StoreParts {
     pub(super) runner: Arc<Runner>,
     pub(super) registry: Arc<Registry>,
@@ -53,76 +53,75 @@ impl Queues {
         Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id }) }
     }
 
-    /// Looks after the connections and what is behind them, and says what is left to say of those that failed, until it is
-    /// stopped.
+    /// Maintains the connections and logs the faults that were held back, until it is stopped.
     pub async fn maintain_redis(self, stop: CancellationToken) {
         let runner = &self.parts.runner;
         let complaints = runner.complaints.follow_up(stop.clone());
-        tokio::join!(runner.link.mind(stop.clone()), complaints, self.mind_epoch(stop));
+        tokio::join!(runner.link.mind(stop.clone()), complaints, self.watch_store_id(stop));
     }
 
-    /// Hears the hints of the wanted queues until it is stopped, whatever becomes of its connection.
+    /// Receives the hints of the wanted queues until it is stopped. It reconnects by itself.
     pub async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
         let runner = &self.parts.runner;
         let source = Source { links: &runner.link, keys: &runner.keys, complaints: &runner.complaints };
         source.listen(wanted, hints, stop).await;
     }
 
-    /// Waits until everything that was begun is finished, reservations given back included.
+    /// Waits for all background tasks, such as reservations that are given back.
     pub async fn close(&self) {
         self.parts.runner.tasks.close();
         self.parts.runner.tasks.wait().await;
     }
 
-    /// A transition that goes alone.
+    /// Runs a transition that is not batched.
     pub(super) async fn run_alone<T: Transition>(&self, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
         transition::run(&self.parts.runner, queue, call).await
     }
 
-    /// A script that changes nothing.
+    /// Runs a read-only script.
     pub(super) async fn run_view(&self, script: &str, queue: &QueueName, args: &Args) -> Result<Value, Fault> {
         let runner = &self.parts.runner;
         let script = runner.scripts.named(script, false);
         runner.run(script, queue, &runner.keys_of(script, queue), &[args]).await
     }
 
-    /// What is counted by queue.
+    /// The counters by queue.
     pub fn figures(&self) -> &QueueMetrics {
         &self.parts.runner.meter.queues
     }
 
-    /// From now on no call brings more queues than this into being, and the last of them are kept for owners of few.
+    /// Limits the number of queues; the last free places are kept for owners with few queues.
     pub fn bound(&self, queues: u32, owners: Arc<dyn Owners>) {
         self.parts.registry.bound(queues, owners);
     }
 
-    /// The queues that this instance has moved jobs of since it was last asked.
+    /// The queues in which this instance has moved jobs since the last call, with the number of calls.
     pub fn take_active(&self) -> impl IntoIterator<Item = (QueueName, u32)> + use<> {
         self.parts.runner.take_active()
     }
 
-    /// Which of the servers has a queue: what is wrong with one of its queues may be with the others, and with no more.
+    /// The number of the server that holds a queue. A fault of one server affects all its queues and no others.
     pub fn shard(&self, queue: &QueueName) -> u16 {
         self.parts.runner.shard(queue)
     }
 
-    /// Why Redis was away a moment ago, if it was: what waits behind such calls waits for that.
+    /// Why Redis was unavailable a moment ago, if it was: the reason to give to calls that wait behind it.
     pub fn lately_away(&self) -> Option<Fault> {
         self.parts.runner.lately_away()
     }
 
-    /// Some of the queues may be away while others are not.
+    /// Some queues may be unavailable while others are not.
     pub fn has_several_servers(&self) -> bool {
         self.parts.runner.link.is_cluster()
     }
 
-    /// The one server of several that has a queue is known to be away.
+    /// The server of the queue, one of several, is known to be unavailable.
     pub fn is_lost(&self, queue: &QueueName) -> bool {
         let runner = &self.parts.runner;
         runner.link.is_cluster() && runner.link.is_lost(&runner.keys.of(queue, "jobs"))
     }
 
-    /// Whether there is such a queue.
+    /// Whether the queue exists.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -138,7 +137,7 @@ impl Queues {
         self.parts.registry.names().await
     }
 
-    /// Every queue, and those in use here that the registry has lost: it is told of them again.
+    /// Every queue. Queues in use here that the registry has lost are registered again.
     ///
     /// # Errors
     /// When Redis is not well.

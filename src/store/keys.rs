@@ -1,13 +1,13 @@
-//! Every key name is made here. `docs/how-it-works.md` draws the same table, and a test compares them.
+//! All key names. `docs/how-it-works.md` has the same table, and a test compares the two.
 //!
-//! A name holds the layout's number, so that a program of another layout finds nothing that it could take for its own.
+//! A name holds the number of the layout, so that a program with another layout cannot take these keys for its own.
 
 use crate::job::QueueName;
 
-/// The layout of all this; the records say it, too.
+/// The number of the layout. Records hold it too.
 const LAYOUT: &str = "2";
 
-/// What a queue keeps in Redis: a fixed set of keys that share one hash tag, with the type of each.
+/// The keys of a queue with their types. They share one hash tag.
 pub(crate) const KEYS: [(&str, &str); 23] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
@@ -31,16 +31,16 @@ pub(crate) const KEYS: [(&str, &str); 23] = [
     ("totals", "hash"),
     ("history", "hash"),
     ("events", "stream"),
-    // No key, but named like one: on a cluster a channel belongs to a slot, too.
+    // A channel, named like a key: on a cluster it belongs to a slot too.
     (HINTS, "channel"),
 ];
 
-/// Where hints are published.
+/// The channel of the hints.
 pub(crate) const HINTS: &str = "hints";
-/// The one key of scripts that work on no queue.
+/// The key of scripts that work on the registry.
 pub(crate) const REGISTRY: &str = "registry";
 
-/// Makes names under a prefix.
+/// Makes key names under a prefix.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyNames {
     prefix: String,
@@ -56,7 +56,7 @@ impl KeyNames {
         self.parts(queue, name).concat()
     }
 
-    /// The same in parts: a script has twenty keys, and writes them one behind the other.
+    /// The same in parts, so that twenty keys can be written into one buffer.
     pub(crate) fn parts<'k>(&'k self, queue: &'k QueueName, name: &'k str) -> [&'k str; 7] {
         match name {
             REGISTRY => [&self.prefix, ":", LAYOUT, ":queues", "", "", ""],
@@ -69,17 +69,17 @@ impl KeyNames {
         format!("{}:{LAYOUT}:queues", self.prefix)
     }
 
-    /// The sorted set of the libraries of functions that are in use.
+    /// The sorted set of the function libraries in use.
     pub(crate) fn libraries(&self) -> String {
         format!("{}:{LAYOUT}:libraries", self.prefix)
     }
 
-    /// As the first layout named it.
+    /// The name in the first layout.
     pub(crate) fn first_of(&self, queue: &QueueName, name: &str) -> String {
         format!("{}:{{{queue}}}:{name}", self.prefix)
     }
 
-    /// As the first layout named it.
+    /// The name in the first layout.
     pub(crate) fn first_registry(&self) -> String {
         format!("{}:queues", self.prefix)
     }
@@ -88,13 +88,13 @@ impl KeyNames {
         &self.prefix
     }
 
-    /// A key that is never there; rights are tried on it.
+    /// A key that never exists. Access rights are tested on it.
     pub(crate) fn trial(&self) -> String {
         format!("{}:trial", self.prefix)
     }
 
-    /// Says which Redis this is, from its first day until it is emptied.
-    pub(crate) fn epoch(&self) -> String {
+    /// The id of the data in Redis.
+    pub(crate) fn store_id(&self) -> String {
         format!("{}:epoch", self.prefix)
     }
 
@@ -111,7 +111,7 @@ mod tests {
     const PAGE: &str = include_str!("../../docs/how-it-works.md");
 
     #[test]
-    fn the_page_of_how_it_works_draws_the_same_table() {
+    fn how_it_works_has_the_same_table_of_keys() {
         let table = PAGE.lines().skip_while(|line| *line != "| key | type | holds |").skip(2);
         let rows = table.take_while(|line| line.starts_with('|')).map(|row| {
             let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`'));
@@ -121,9 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn it_names_the_keys_beside_the_table() {
+    fn how_it_works_names_keys_outside_the_table() {
         let keys = KeyNames::new("intray");
-        for key in [keys.registry(), keys.libraries(), keys.layout(), keys.epoch()] {
+        for key in [keys.registry(), keys.libraries(), keys.layout(), keys.store_id()] {
             assert!(PAGE.contains(&format!("`{key}`")), "{key}");
         }
     }

@@ -1,7 +1,7 @@
 //! The store: a cheap handle with one method per transition. It speaks Redis and no HTTP.
 //!
-//! An outcome is not an error: each method answers with what became of the job, and [`Fault`] is left for a machine that
-//! is broken. Each transition has a file here and its twin in `lua/`.
+//! An outcome is not an error: each method returns what became of the job, and [`Fault`] means that Redis does not work. Each
+//! transition has a file here and one in `lua/`.
 
 mod batcher;
 mod fault;
@@ -67,16 +67,17 @@ pub use crate::job::{
 };
 
 impl Queues {
-    /// A handle on the queues behind a Redis URL (`redis://…`, `unix://…` or `redis+cluster://…`), under a key prefix. It connects when it is used.
+    /// A handle on the queues at a Redis URL (`redis://…`, `unix://…` or `redis+cluster://…`), under a key prefix. It connects
+    /// on first use.
     ///
     /// # Errors
-    /// When the URL is not one.
+    /// When the URL is invalid.
     pub fn new(url: &str, prefix: &str) -> Result<Self, ::redis::RedisError> {
         Ok(Self::on(Servers::at(url, Certificates::default())?, prefix, None, Durability::Async))
     }
 
-    /// The same on a server. Of a private one is known what room it has on its disk: an answer waits until its append to the
-    /// file is known to be whole.
+    /// The same on these servers. `room` is the disk space of a private server: calls then wait until their write to its
+    /// append-only file is complete.
     pub fn on(servers: Servers, prefix: &str, room: Option<Room>, durability: Durability) -> Self {
         Self::open((servers, room, durability), prefix, transitions::sweep::turn)
     }

@@ -1,5 +1,5 @@
-//! The registry knows which queues there are. It is told before the first key of a queue is written, and each minute of
-//! those in use; reading never brings a queue into being.
+//! The registry lists the queues. A queue is registered before its first key is written, and again each minute while it is
+//! in use. Reads never create a queue.
 
 mod limit;
 pub(crate) mod store_id;
@@ -30,26 +30,26 @@ use crate::{
 use self::limit::OwnerCounts;
 pub use self::limit::Owners;
 
-const TELL_AGAIN: Duration = Duration::from_secs(60);
-/// Queues in one script.
-const TOLD_AT_ONCE: usize = 200;
-/// How long a queue is taken to be there once it was: the keys of one that went are found empty, and that is all.
+const REGISTER_EVERY: Duration = Duration::from_secs(60);
+/// Queues registered by one script.
+const MAX_PER_SCRIPT: usize = 200;
+/// How long a queue is assumed to exist after it was found. If it is removed meanwhile, calls find no keys.
 const KNOWN_FOR: Duration = Duration::from_secs(60);
-/// Beyond so many the older ones are asked about again.
-const MOST_KNOWN: usize = 10_000;
+/// Above this many the cache is cleared.
+const MAX_KNOWN: usize = 10_000;
 
-/// What this instance has told the registry, and what it knows from it.
+/// A cache of the registry: what this instance has registered, and what it has read.
 pub(crate) struct Registry {
     runner: Arc<Runner>,
-    /// When the registry was last told of a queue.
+    /// When this instance last registered each queue.
     registered: Mutex<HashMap<QueueName, Instant>>,
-    /// Queues that were there. Those that were not are never remembered: the next moment they may be.
+    /// Queues that were found. Missing ones are not cached: they may be created at any moment.
     known: Mutex<HashMap<QueueName, Instant>>,
-    /// All there were when the registry was last asked, which is kept for when its node is away.
+    /// The last list of all queues, for when the node of the registry is away.
     listed: Mutex<Option<Vec<QueueName>>>,
-    /// How many queues there may be; 0 = however many.
+    /// The limit of queues; 0 = none.
     most: AtomicU32,
-    /// Whose queues are whose.
+    /// Who owns which queues.
     owners: OnceLock<Arc<dyn Owners>>,
     counted: Mutex<Option<OwnerCounts>>,
 }
@@ -72,61 +72,61 @@ impl Registry {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on no call brings more queues than this into being, and the last of them are kept for owners of few.
+    /// Limits the number of queues; the last free places are kept for owners with few queues.
     pub(crate) fn bound(&self, queues: u32, owners: Arc<dyn Owners>) {
         self.most.store(queues, Ordering::Relaxed);
         drop(self.owners.set(owners));
     }
 
-    /// Sees to it that the registry knows a queue that is about to be used. False: there are as many as may be.
+    /// Registers a queue before it is used. False: the limit of queues is reached.
     pub(crate) async fn register(&self, queue: &QueueName) -> Result<bool, Fault> {
         if self.is_registered(queue) {
             return Ok(true);
         }
-        // What is rare lies apart, lest every call is as large.
-        Box::pin(self.tell_of(queue)).await
+        // Boxed, to keep the future of the common case small.
+        Box::pin(self.register_uncached(queue)).await
     }
 
-    async fn tell_of(&self, queue: &QueueName) -> Result<bool, Fault> {
-        let told = match self.tell_if_there_is_room(queue).await {
-            Err(fault) if self.may_go_without(&fault) => {
-                // It was told of it before, or is told when it is back.
+    async fn register_uncached(&self, queue: &QueueName) -> Result<bool, Fault> {
+        let is_registered = match self.register_within_limit(queue).await {
+            Err(fault) if self.is_only_registry_away(&fault) => {
+                // The registry has it already, or gets it when its node is back.
                 let is_known = self.registered().contains_key(queue) || self.has_keys(queue).await?;
                 return if is_known { Ok(true) } else { Err(fault) };
             }
-            told => told?,
+            is_registered => is_registered?,
         };
-        if told {
+        if is_registered {
             self.registered().insert(queue.clone(), Instant::now());
         }
-        Ok(told)
+        Ok(is_registered)
     }
 
-    async fn tell_if_there(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
-        self.if_there()?;
-        self.tell(queues, most).await
+    async fn register_if_available(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
+        self.check_available()?;
+        self.register_all(queues, most).await
     }
 
-    /// On a cluster the queues of the other nodes go on while the node of the registry is away.
-    fn may_go_without(&self, fault: &Fault) -> bool {
+    /// On a cluster the queues of the other nodes serve while the node of the registry is away.
+    fn is_only_registry_away(&self, fault: &Fault) -> bool {
         self.runner.link.is_cluster() && matches!(fault, Fault::Unavailable { .. })
     }
 
-    /// Nobody waits for a node that is known to be away.
-    fn if_there(&self) -> Result<(), Fault> {
+    /// Fails at once if the node of the registry is known to be away.
+    fn check_available(&self) -> Result<(), Fault> {
         let is_lost = self.runner.link.is_lost(&self.runner.keys.registry());
         let why = || "the node of the registry is away".to_owned();
         if is_lost { Err(Fault::Unavailable { applied: Applied::No, why: why() }) } else { Ok(()) }
     }
 
-    /// Whether anything is kept of it.
+    /// Whether the queue has any keys.
     async fn has_keys(&self, queue: &QueueName) -> Result<bool, Fault> {
         let mut command = redis::cmd("EXISTS");
         command.arg(["jobs", "settings", "totals"].map(|name| self.runner.keys.of(queue, name)).as_slice());
         Ok(self.runner.link.plain(&command).await? != Value::Int(0))
     }
 
-    async fn tell(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
+    async fn register_all(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
         let mut args = Args::default();
         args.number(most.into());
         for queue in queues {
@@ -137,49 +137,48 @@ impl Registry {
     }
 
     fn is_registered(&self, queue: &QueueName) -> bool {
-        self.registered().get(queue).is_some_and(|at| at.elapsed() < TELL_AGAIN)
+        self.registered().get(queue).is_some_and(|at| at.elapsed() < REGISTER_EVERY)
     }
 
-    /// After the registry was lost: those who use a queue here think that it is known.
+    /// Registers the queues in use here again, after the registry was lost.
     pub(crate) async fn tell_again(&self) -> Result<(), Fault> {
         self.tell_anew(&self.in_use()).await
     }
 
-    /// They are there, and have jobs: the bound is for those that are to come.
+    /// Registers existing queues, to which the limit does not apply.
     pub(crate) async fn tell_anew(&self, queues: &[QueueName]) -> Result<(), Fault> {
-        for some in queues.chunks(TOLD_AT_ONCE) {
-            self.tell(some, 0).await?;
+        for some in queues.chunks(MAX_PER_SCRIPT) {
+            self.register_all(some, 0).await?;
         }
         Ok(())
     }
 
-    /// The queues that this instance has told of lately. Any other may have been let go meanwhile, by whichever instance.
+    /// The queues that this instance has registered recently. Another instance may have removed any other.
     pub(crate) fn in_use(&self) -> Vec<QueueName> {
         let mut registered = self.registered();
-        registered.retain(|_, at| at.elapsed() < TELL_AGAIN);
+        registered.retain(|_, at| at.elapsed() < REGISTER_EVERY);
         registered.keys().cloned().collect()
     }
 
-    /// Whether the registry has such a queue.
+    /// Whether the registry lists the queue.
     pub(crate) async fn has(&self, queue: &QueueName) -> Result<bool, Fault> {
         if self.is_registered(queue) {
             return Ok(true);
         }
         match self.is_listed(queue).await {
-            Err(fault) if self.may_go_without(&fault) => self.has_keys(queue).await,
+            Err(fault) if self.is_only_registry_away(&fault) => self.has_keys(queue).await,
             is_listed => is_listed,
         }
     }
 
     async fn is_listed(&self, queue: &QueueName) -> Result<bool, Fault> {
-        self.if_there()?;
+        self.check_available()?;
         let mut command = redis::cmd("ZSCORE");
         command.arg(self.runner.keys.registry()).arg(queue.as_str());
         Ok(self.runner.plain(&command).await? != Value::Nil)
     }
 
-    /// Whether a queue is there: the registry knows it, or it has jobs that the registry has lost. Nothing is kept of one
-    /// that is not, nor done for it.
+    /// Whether a queue exists: the registry lists it, or it has jobs although the registry has lost it.
     pub(crate) async fn is_known(&self, queue: &QueueName) -> Result<bool, Fault> {
         if self.is_registered(queue) || self.known().get(queue).is_some_and(|at| at.elapsed() < KNOWN_FOR) {
             return Ok(true);
@@ -190,7 +189,7 @@ impl Registry {
     async fn look_up(&self, queue: &QueueName) -> Result<bool, Fault> {
         if self.has(queue).await? {
             let mut known = self.known();
-            if known.len() >= MOST_KNOWN {
+            if known.len() >= MAX_KNOWN {
                 known.clear();
             }
             known.insert(queue.clone(), Instant::now());
@@ -201,10 +200,10 @@ impl Registry {
         Ok(self.runner.link.plain(&command).await? != Value::Int(0))
     }
 
-    /// Every queue, by name; while the registry's node is away, those that it had when it was last asked.
+    /// Every queue, by name; the last known list while the node of the registry is away.
     pub(crate) async fn names(&self) -> Result<Vec<QueueName>, Fault> {
         match self.listed_names().await {
-            Err(fault) if self.may_go_without(&fault) => {
+            Err(fault) if self.is_only_registry_away(&fault) => {
                 let mut names = self.listed().clone().ok_or(fault)?;
                 names.extend(self.in_use());
                 names.sort();
@@ -216,7 +215,7 @@ impl Registry {
     }
 
     async fn listed_names(&self) -> Result<Vec<QueueName>, Fault> {
-        self.if_there()?;
+        self.check_available()?;
         let mut command = redis::cmd("ZRANGE");
         command.arg(self.runner.keys.registry()).arg(0).arg(-1);
         let mut names = names_in(Fields::of(&self.runner.plain(&command).await?)?)?;
@@ -228,7 +227,7 @@ impl Registry {
     }
 
     /// # Errors
-    /// When something else stands in the registry's place.
+    /// When the key of the registry holds something else.
     pub(crate) async fn find(&self) -> Result<(), Fault> {
         let key = self.runner.keys.registry();
         match self.runner.link.checked(&key, redis::cmd("ZCARD").arg(&key)).await {
@@ -237,14 +236,14 @@ impl Registry {
         }
     }
 
-    /// Queues that were not used for a day, behind so many of them.
+    /// Queues that were not used for a day, after the first `behind`.
     pub(crate) async fn unseen(&self, behind: u64) -> Result<Vec<QueueName>, Fault> {
         self.ask_unseen("list", &behind.to_string()).await
     }
 
     pub(crate) async fn forget(&self, queue: &QueueName) -> Result<(), Fault> {
         self.ask_unseen("forget", queue.as_str()).await?;
-        // Lest this instance tells the registry of it again.
+        // Otherwise this instance would register it again.
         self.registered().remove(queue);
         Ok(())
     }
@@ -256,14 +255,14 @@ impl Registry {
         names_in(Fields::of(&self.runner.run_timed(script, &self.key(), &[&args]).await?)?)
     }
 
-    /// The one key of scripts that are about the registry.
+    /// The key of the scripts that work on the registry.
     fn key(&self) -> Args {
         let mut key = Args::default();
         key.push(self.runner.keys.registry());
         key
     }
 
-    /// So long ago the instance was last used.
+    /// Makes all registrations older.
     #[cfg(test)]
     pub(crate) fn grow_old(&self, by: Duration) {
         for at in self.registered().values_mut() {

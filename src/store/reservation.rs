@@ -1,4 +1,4 @@
-//! How scripts are told which reservation is meant, and how they say that there is no such one any more.
+//! What all calls of a holder share: the arguments that name a reservation, and the replies when it is lost or given back.
 
 use crate::{
     job::{Ending, Reservation, State, ids},
@@ -12,35 +12,35 @@ use crate::{
     },
 };
 
-/// The reservation is no longer the job's: nothing changed.
+/// The reservation is not the job's any more, and nothing changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost {
-    /// How this very reservation ended.
+    /// How this reservation ended.
     pub ending: Ending,
     /// `None` when the reservation or the job is unknown.
     pub state: Option<State>,
 }
 
-/// What became of a job that was given back, by abandon or fail.
+/// The outcome of an abandon or a fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Return {
-    /// `duplicate`: the same call ended the reservation before, and this one changed nothing.
+    /// `duplicate`: an earlier run of the same call ended the reservation, and this one changed nothing.
     Returned {
         state: State,
         duplicate: bool,
     },
-    /// The reservation goes on: for its grace, or because its holder has come back since.
+    /// The reservation stays: its grace period runs, or its holder has resumed it since.
     Stays,
-    /// Nobody has a name, so nobody can be remembered to have skipped it.
-    NobodySkips,
+    /// The holder has no name, so the skip cannot be recorded.
+    UnnamedSkip,
     Lost(Lost),
 }
 
-/// Whatever is said of a reservation is meant, whoever hears the answer; and nothing is run for one in a queue that is none.
-pub(crate) const OF_A_RESERVATION: BatchPolicy =
+/// Calls of a holder take effect even if their caller has left. A queue that does not exist costs no script.
+pub(crate) const HOLDER_CALLS: BatchPolicy =
     BatchPolicy { max_calls: usize::MAX, skips_abandoned: false, entry: QueueCheck::IfKnown, has_shared: false };
 
-/// Id, secret, digest of the secret: how the arguments of each begin. Room is made for so many more, and their bytes.
+/// The first arguments of each call: id, secret, digest of the secret. Reserves capacity for `more` arguments of `size` bytes.
 pub(crate) fn handle(reservation: &Reservation, more: usize, size: usize) -> Args {
     let (code, secret) = (reservation.job.code.as_bytes(), reservation.secret.as_bytes());
     let digest = ids::secret_digest(&reservation.secret);
@@ -50,10 +50,10 @@ pub(crate) fn handle(reservation: &Reservation, more: usize, size: usize) -> Arg
 }
 
 impl Lost {
-    /// In a queue that is none.
+    /// The reservation names a queue that does not exist.
     pub(crate) const UNKNOWN: Self = Self { ending: Ending::Unknown, state: None };
 
-    /// What stands behind the word.
+    /// Reads the fields after the word `lost`.
     pub(crate) fn read(fields: &mut Fields<'_>) -> Result<Self, Fault> {
         let ending = Ending::parse(fields.word()?).ok_or_else(|| broken("how a reservation ended"))?;
         Ok(Self { ending, state: State::parse(fields.word()?) })
@@ -66,7 +66,7 @@ impl Return {
             "back" => Ok(Self::Returned { state: fields.state()?, duplicate: false }),
             "again" => Ok(Self::Returned { state: fields.state()?, duplicate: true }),
             "grace" | "resumed" => Ok(Self::Stays),
-            "unnamed" => Ok(Self::NobodySkips),
+            "unnamed" => Ok(Self::UnnamedSkip),
             "lost" => Lost::read(&mut fields).map(Self::Lost),
             _ => Err(broken("what became of a job that was given back")),
         }
@@ -75,7 +75,7 @@ impl Return {
     pub(crate) fn effect(&self) -> Effect {
         match self {
             Self::Returned { .. } | Self::Stays => Effect::Moved,
-            Self::NobodySkips => Effect::None,
+            Self::UnnamedSkip => Effect::None,
             Self::Lost(_) => Effect::Lost,
         }
     }

@@ -1,5 +1,5 @@
-//! How long ended jobs are kept in queues that have no `retention_ms` of their own: the default while there is memory, and less
-//! at a server that is short of it, so that what is only kept for reading never causes a refusal.
+//! How long queues without a `retention_ms` of their own keep ended jobs: the default while there is memory, and less on a
+//! server that is short of it, so that history never causes a refusal.
 
 use std::{
     sync::{
@@ -18,34 +18,34 @@ use crate::job::{
 
 /// How long a call waits at a full server until the sweep has made room.
 const MAX_WAIT_FOR_ROOM: Duration = Duration::from_secs(1);
-/// A server at which nothing could be forgotten is not swept for a full call again so soon.
+/// How long a server without removable jobs is not swept again for a refused call.
 const FUTILE_FOR: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(crate) struct Retention {
-    /// By shard. One that is not here has memory enough, as far as is known.
+    /// By shard. A shard without an entry has enough memory.
     servers: Mutex<Vec<ShardMemory>>,
-    /// A call met a full server.
+    /// A call was refused by a full server.
     wanted: Notify,
     waiting: AtomicUsize,
-    /// Rounds of the sweep that are over.
+    /// The number of finished sweep rounds.
     rounds: watch::Sender<u64>,
 }
 
-/// What is known of the memory of one server.
+/// The memory of one server.
 #[derive(Debug, Clone, Default)]
 struct ShardMemory {
-    /// In use, of what may be; `None`: there is no limit, or it is not known.
+    /// Used memory divided by `maxmemory`; `None`: no limit, or unknown.
     ratio: Option<f64>,
-    /// The age beyond which jobs are forgotten, while memory is short.
+    /// The age at which ended jobs are removed while memory is short.
     kept_ms: Option<u32>,
-    /// Rounds of the sweep that have forgotten something here.
+    /// Sweep rounds that have removed jobs here.
     relieved: u64,
-    /// When a round found nothing more that may be forgotten.
+    /// When a round last found nothing to remove.
     futile: Option<Instant>,
 }
 
-/// The state of a server has changed.
+/// A change in the memory of a server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MemoryChange {
     Short,
@@ -57,13 +57,13 @@ impl Retention {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long a queue of that shard keeps what has ended, if it does not say so itself.
+    /// How long a queue of that shard keeps ended jobs without a setting of its own.
     pub(crate) fn kept_ms(&self, shard: u16) -> u32 {
         let kept = self.servers().get(usize::from(shard)).and_then(|memory| memory.kept_ms);
         kept.unwrap_or(DEFAULT.retention_ms)
     }
 
-    /// The least of all shards, and the largest part of a server's memory that is in use.
+    /// The shortest retention, and the fullest server's ratio of memory in use.
     pub(crate) fn worst(&self) -> (u32, Option<f64>) {
         let servers = self.servers();
         let kept = servers.iter().filter_map(|memory| memory.kept_ms).min();
@@ -74,7 +74,7 @@ impl Retention {
         self.servers().iter().any(|memory| memory.kept_ms.is_some())
     }
 
-    /// Notes what each server uses, by shard.
+    /// Records the memory ratio of each server, by shard.
     pub(crate) fn note(&self, ratios: &[Option<f64>]) -> Vec<(usize, MemoryChange)> {
         let mut servers = self.servers();
         servers.resize_with(ratios.len(), ShardMemory::default);
@@ -91,9 +91,9 @@ impl Retention {
         changes.collect()
     }
 
-    /// A round of the sweep is over, which found jobs to forget in these shards. In the others that are short of memory all
-    /// that is older is gone: half the age is the limit now, so that the oldest jobs of all queues go first. Answers those.
-    /// `was_wanted`: when it began, calls were waiting for it.
+    /// Ends a sweep round that removed jobs in the shards of `forgot_in`. Any other shard that is short of memory has no older
+    /// jobs left, so its retention is halved: the oldest jobs of all queues go first. Returns the shards that were halved.
+    /// `was_wanted`: calls were waiting when the round began.
     pub(crate) fn end_round(&self, was_wanted: bool, forgot_in: impl Fn(u16) -> bool) -> Vec<u16> {
         let mut tightened = Vec::new();
         for (shard, memory) in (0..).zip(self.servers().iter_mut()) {
@@ -115,17 +115,17 @@ impl Retention {
         tightened
     }
 
-    /// Resolves when a call has met a full server.
+    /// Resolves when a full server has refused a call.
     pub(crate) async fn wanted(&self) {
         self.wanted.notified().await;
     }
 
-    /// Calls wait for a round of the sweep.
+    /// Whether calls wait for a sweep round.
     pub(crate) fn is_wanted(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// For a call that met a full server: waits until the sweep has made room. False: it could not.
+    /// Waits until the sweep has freed memory for a refused call. False: there was nothing to remove, or no time.
     pub(crate) async fn relieve(&self, shard: u16) -> bool {
         let begin = self.relieved(shard);
         let Some(begin) = begin else { return false };
@@ -144,7 +144,7 @@ impl Retention {
         tokio::time::timeout(MAX_WAIT_FOR_ROOM, relieved).await.unwrap_or(false)
     }
 
-    /// How often there was something to forget; `None`: there is nothing.
+    /// The number of rounds that freed memory; `None`: there was nothing to remove a moment ago.
     fn relieved(&self, shard: u16) -> Option<u64> {
         let servers = self.servers();
         let Some(memory) = servers.get(usize::from(shard)) else { return Some(0) };
@@ -153,7 +153,7 @@ impl Retention {
     }
 }
 
-/// Counts a call as long as it waits.
+/// Counts a call while it waits.
 struct WaitingCall<'w>(&'w AtomicUsize);
 
 impl<'w> WaitingCall<'w> {

@@ -1,4 +1,4 @@
-//! Scripts are run here, all of them: each is timed, counted by what it says that it did, and complained of when it fails.
+//! Runs all scripts: measures each, counts the transitions that its reply reports, and logs faults.
 
 use std::{
     mem,
@@ -19,14 +19,14 @@ use super::{
 };
 use crate::job::QueueName;
 
-/// Bytes of a key beside the prefix and the queue, at most: room is made for so many.
+/// Capacity for the bytes of a key after the prefix and the queue.
 const MAX_KEY_SUFFIX: usize = 16;
-/// So long a fault is the reason for which others wait.
+/// For this long a fault explains why later calls wait.
 const RECENT_FAULT: Duration = Duration::from_millis(2_500);
-/// How often a call is run again after room was made for it: others may take it first.
+/// How often a call is retried after memory was freed: other calls may take that memory first.
 const MAX_RELIEFS: u32 = 3;
 
-/// Whatever it takes to run a script.
+/// What it takes to run a script.
 pub(crate) struct Runner {
     pub(crate) link: Links,
     pub(crate) keys: KeyNames,
@@ -34,11 +34,11 @@ pub(crate) struct Runner {
     pub(crate) complaints: Complaints,
     pub(crate) meter: Meter,
     pub(crate) retention: Retention,
-    /// When Redis was last found to be away, and why.
+    /// The last time that Redis was unavailable, and why.
     away: Mutex<Option<(Instant, Fault)>>,
-    /// What was begun and is to be finished before the end.
+    /// Tasks that must finish before the program ends.
     pub(crate) tasks: TaskTracker,
-    /// How many calls of this instance have moved jobs, by queue, since its sweeper last asked.
+    /// How many calls of this instance have moved jobs, by queue, since the sweeper last asked.
     active: Mutex<HashMap<QueueName, u32>>,
 }
 
@@ -84,22 +84,22 @@ impl Runner {
         answer.map(|answer| self.meter.counted(queue, answer))
     }
 
-    /// Redis was full, and nothing was done: waits for jobs that are only kept for reading to make room. False: there are none.
+    /// Redis was full and did nothing: waits until the sweep has removed ended jobs. False: there are none to remove.
     async fn relieve(&self, queue: &QueueName) -> bool {
         self.link.shortage().is_none() && self.retention.relieve(self.shard(queue)).await
     }
 
-    /// Which of the servers has a queue.
+    /// The number of the server that holds a queue.
     pub(crate) fn shard(&self, queue: &QueueName) -> u16 {
         self.link.shard(&self.keys.of(queue, "jobs"))
     }
 
-    /// How long the queue keeps what has ended, unless it says so itself.
+    /// How long the queue keeps ended jobs if it has no setting of its own.
     pub(crate) fn retention_ms(&self, queue: &QueueName) -> u64 {
         self.retention.kept_ms(self.shard(queue)).into()
     }
 
-    /// Runs a script on whatever the keys are.
+    /// Runs a script on these keys, and records its duration and its fault.
     pub(crate) async fn run_timed(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
         let start = Instant::now();
         let answer = match self.link.run(script, keys, items).await {
@@ -117,13 +117,13 @@ impl Runner {
         answer
     }
 
-    /// Why Redis was away a moment ago, if it was.
+    /// Why Redis was unavailable a moment ago, if it was.
     pub(crate) fn lately_away(&self) -> Option<Fault> {
         let away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
         away.as_ref().filter(|(at, _)| at.elapsed() < RECENT_FAULT).map(|(_, fault)| fault.clone().with(Applied::No))
     }
 
-    /// A plain command on what scripts keep: where a key is not what it should be, it may be that all queues are elsewhere.
+    /// A plain command on a key that scripts write. A key of the wrong type can mean that the queues have moved elsewhere.
     pub(crate) async fn plain(&self, command: &redis::Cmd) -> Result<Value, Fault> {
         match self.link.plain(command).await {
             Err(fault) => Err(Box::pin(self.link.explained(fault, &self.keys.registry())).await),
@@ -131,7 +131,7 @@ impl Runner {
         }
     }
 
-    /// Notes that a job of the queue has been moved here, or may have been.
+    /// Records that this instance has moved a job of the queue, or may have.
     pub(crate) fn mark_active(&self, queue: &QueueName) {
         let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
         match active.get_mut(queue) {
@@ -140,7 +140,7 @@ impl Runner {
         }
     }
 
-    /// How often which queues were marked since this was last asked.
+    /// Takes the marks since the last call.
     pub(crate) fn take_active(&self) -> HashMap<QueueName, u32> {
         mem::take(&mut *self.active.lock().unwrap_or_else(PoisonError::into_inner))
     }

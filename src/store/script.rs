@@ -168,7 +168,7 @@ impl Script {
         self.alone.get_or_init(|| {
             let (path, mut text) = (self.path, LuaText::default());
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
-            text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.ways(path))));
+            text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.paths(path))));
             text.line(&format!("local m, call, q, args = m, m['{OPEN}'], {}, ARGV", named(&self.keys, "KEYS")));
             text.line(&answer(&self.sources, path));
             let sha = redis::Script::new(&text.code).get_hash().to_owned();
@@ -178,14 +178,14 @@ impl Script {
 
     /// Whether all of its answers are bare words, of a script that says so where it has nothing to give: what it may have
     /// written then is nothing that anybody was told of.
-    pub(crate) fn gives_nothing(&self, answer: &Value) -> bool {
+    pub(crate) fn hands_out_nothing(&self, answer: &Value) -> bool {
         let is_bare = |item: &Value| match item {
             Value::BulkString(word) => !word.contains(&b' '),
             Value::Array(words) => words.len() == 1,
             _ => false,
         };
         // What is said for all stands before the items.
-        self.name == GIVES && matches!(answer, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
+        self.name == RESERVE && matches!(answer, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
     }
 
     /// A complaint of Redis's about this script, by the file and its line.
@@ -196,7 +196,7 @@ impl Script {
 }
 
 /// It gives something away, or says in a word why not.
-const GIVES: &str = "reserve";
+const RESERVE: &str = "reserve";
 /// What each call begins with.
 const OPEN: &str = "base/call";
 const NO_WRITES: &str = "no-writes";
@@ -227,7 +227,7 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
     text.line(&format!("#!lua name={name}"));
     text.line("local made");
     text.line("local function make()");
-    let ways = sources.entries().flat_map(|path| sources.ways(path));
+    let ways = sources.entries().flat_map(|path| sources.paths(path));
     text.modules(sources, sources.in_order(std::iter::once(OPEN).chain(ways)));
     text.line("return m");
     text.line("end");
@@ -248,8 +248,11 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
 
 /// Each way is tried in its turn; the whole path, which is the last, finds the state of its call opened.
 fn answer(sources: &LuaSources, path: &str) -> String {
-    let plain =
-        sources.ways(path).filter(|way| *way != path).map(|way| format!("m['{way}'](q, args) or ")).collect::<String>();
+    let plain = sources
+        .paths(path)
+        .filter(|way| *way != path)
+        .map(|way| format!("m['{way}'](q, args) or "))
+        .collect::<String>();
     format!("return {plain}m['{path}'](call.open(q), args)")
 }
 

@@ -1,4 +1,4 @@
-//! A call over several queues is answered by the servers that are well; the queues of the others are named.
+//! Calls over several queues: the available servers answer, and the queues of the others are named.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use super::{
 };
 use crate::job::QueueName;
 
-/// For a node that is known to be away: it may just have come back, and nobody waits longer to see.
+/// How long to try a node that is known to be away, in case it has just come back.
 const RECHECK_TIMEOUT: Duration = Duration::from_millis(150);
 
-/// What each of some queues said, and those that nobody could be asked about.
+/// The answers by queue, and the queues whose server is unavailable.
 type PerQueue<T> = (Vec<(QueueName, T)>, Vec<(QueueName, Fault)>);
 
 impl Queues {
-    /// Asks of each queue at once, which changes nothing. Where there is one server, it answers for all or for none.
+    /// Sends a read to each queue at once. A single server answers for all of them or for none.
     ///
     /// # Errors
-    /// When no server is well, or something else is wrong than that one is away.
+    /// When no server is available, or for any fault other than an unavailable node.
     pub(crate) async fn ask_each<'q, T, F: Future<Output = Result<T, Fault>>>(
         &self,
         queues: impl Iterator<Item = (&'q QueueName, F)>,
@@ -47,14 +47,13 @@ impl Queues {
         tokio::time::timeout(RECHECK_TIMEOUT, ask).await.unwrap_or_else(|_| Err(Fault::late(Applied::No)))
     }
 
-    /// A fault of one queue is one of all queues: what comes next would not fare better. Of several servers one may be away, or
-    /// full, while others serve.
+    /// Whether the fault affects all queues. With several servers, one may be away or full while others serve.
     pub async fn is_of_all(&self, fault: &Fault) -> bool {
         let runner = &self.parts.runner;
         fault.is_elsewhere() || !runner.link.any_serves(&runner.keys.registry()).await
     }
 
-    /// A node of several is away: that is no answer for the others.
+    /// Whether one node of several is unavailable, so that the others may still serve.
     pub(crate) fn is_of_one_node(&self, fault: &Fault) -> bool {
         self.has_several_servers() && matches!(fault, Fault::Unavailable { .. })
     }

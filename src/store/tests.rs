@@ -36,18 +36,18 @@ fn job(payload: &str) -> NewJob {
 fn without_times(answer: &Value) -> String {
     match answer {
         Value::Array(items) => items.iter().map(without_times).collect::<Vec<_>>().join(","),
-        Value::Int(n) => told(&n.to_string()),
+        Value::Int(n) => normalized(&n.to_string()),
         Value::BulkString(bytes) if bytes.len() > 60 => "record".to_owned(),
         Value::BulkString(bytes) => {
             let text = String::from_utf8_lossy(bytes);
-            let said = if text.starts_with("done ") { 2 } else { usize::MAX };
-            text.split(' ').take(said).map(told).collect::<Vec<_>>().join(",")
+            let count = if text.starts_with("done ") { 2 } else { usize::MAX };
+            text.split(' ').take(count).map(normalized).collect::<Vec<_>>().join(",")
         }
         other => format!("{other:?}"),
     }
 }
 
-fn told(word: &str) -> String {
+fn normalized(word: &str) -> String {
     match word {
         "held" => "new",
         "again" | "back" => "done",
@@ -72,7 +72,7 @@ fn completed(reservation: Reservation, result: &str) -> Args {
 }
 
 #[tokio::test]
-async fn enqueue_twice_makes_one_job() {
+async fn repeated_enqueue_makes_one_job() {
     let redis = Redis::start().await;
     let (one, mut keyed) = (job(r#"{"n":1}"#), job(r#"{"n":2}"#));
     keyed.fingerprint = Some(*b"12345678");
@@ -88,7 +88,7 @@ async fn enqueue_twice_makes_one_job() {
 }
 
 #[tokio::test]
-async fn reserve_twice_gives_the_same_jobs() {
+async fn repeated_reserve_gives_the_same_jobs() {
     let redis = Redis::start().await;
     for payload in ["1", "2", "3"] {
         redis.enqueue(payload).await;
@@ -111,7 +111,7 @@ async fn reserve_twice_gives_the_same_jobs() {
 }
 
 #[tokio::test]
-async fn each_end_of_a_reservation_twice_is_one() {
+async fn repeated_settlement_counts_once() {
     let redis = Redis::start().await;
     for payload in ["1", "2", "3", "4"] {
         redis.enqueue(payload).await;
@@ -136,7 +136,7 @@ async fn each_end_of_a_reservation_twice_is_one() {
 }
 
 #[tokio::test]
-async fn what_operators_do_twice_is_done_once() {
+async fn repeated_operator_call_changes_nothing() {
     let redis = Redis::start().await;
     let id = redis.enqueue("1").await;
     let mut priority = Args::default();
@@ -160,7 +160,7 @@ async fn what_operators_do_twice_is_done_once() {
 }
 
 #[tokio::test]
-async fn the_older_layout_is_adopted_in_order_and_once() {
+async fn older_design_is_adopted_in_order_and_once() {
     let redis = Redis::start().await;
     let link = &redis.queues.parts.runner.link;
     let time = link.plain(&redis::cmd("TIME")).await.expect("time");
@@ -196,7 +196,7 @@ async fn the_older_layout_is_adopted_in_order_and_once() {
 }
 
 #[tokio::test]
-async fn a_layout_newer_than_the_program_is_refused() {
+async fn newer_layout_is_refused() {
     let redis = Redis::start().await;
     assert!(redis.queues.migrate(false).await.expect("current").is_empty(), "there is nothing left to do");
     redis.queues.parts.runner.link.plain(redis::cmd("SET").arg("t:layout").arg(99)).await.expect("stored");

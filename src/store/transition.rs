@@ -1,4 +1,4 @@
-//! What the twins of the Lua files have in common: arguments in, an outcome out, and what follows of it.
+//! The interface of a transition: arguments in, an outcome out, and the effect of the outcome on the sweeper and the counters.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ use crate::{
     job::{QueueName, Tally},
 };
 
-/// The twin of a file in `lua/` that changes something.
+/// A change of jobs: the Rust side of a file in `lua/transitions`.
 pub(crate) trait Transition {
     type Outcome;
 
     /// The file's name.
     const SCRIPT: &'static str;
 
-    /// What follows when nobody knows what was done.
+    /// The effect to assume when the call fails.
     const EFFECT_OF_FAULT: Effect = Effect::Moved;
 
-    /// What the script is called with, as its header says.
+    /// The arguments, as the header of the script lists them.
     fn args(&self) -> Args;
 
-    /// What its reply means.
+    /// Parses the reply.
     fn read(&self, reply: Reply<'_>) -> Result<Self::Outcome, Fault>;
 
     /// What an outcome means for the sweeper and the counters.
@@ -40,10 +40,10 @@ pub(crate) trait Transition {
     fn measure(&self, _outcome: &Self::Outcome, _queue: &QueueName, _metrics: &QueueMetrics) {}
 }
 
-/// What a script said to one item.
+/// The reply of a script to one item.
 pub(crate) struct Reply<'r> {
     pub(crate) item: &'r Value,
-    /// What it said for all items of a group.
+    /// The part that is the same for all items of a batch.
     pub(crate) shared: &'r [Value],
     pub(crate) queue: &'r QueueName,
     pub(crate) runner: &'r Arc<Runner>,
@@ -54,23 +54,23 @@ impl<'r> Reply<'r> {
         Fields::of(self.item)
     }
 
-    /// The first word, and what is behind it.
+    /// The first word, and the fields after it.
     pub(crate) fn words(self) -> Result<(&'r str, Fields<'r>), Fault> {
         let mut fields = self.fields()?;
         Ok((fields.word()?, fields))
     }
 }
 
-/// What a transition means for the sweeper and for the figures, beside what its script has counted.
+/// What an outcome means for the sweeper and the counters, beyond what the script has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Time brings nothing that it would not have brought anyway.
+    /// Creates no new deadline, so the sweeper need not look.
     None,
-    /// A job was moved, or may have been: the sweeper is to look what that brings and when.
+    /// A job was moved, or may have been: the sweeper looks at the queue again.
     Moved,
-    /// Nothing was moved, and so much is counted of the queue.
+    /// No job was moved; adds this to a counter of the queue.
     Counted(Tally, u64),
-    /// Nobody has such a reservation.
+    /// The call named a reservation that does not exist any more.
     Lost,
 }
 
@@ -89,7 +89,7 @@ impl Effect {
     }
 }
 
-/// Sees to what follows of an outcome.
+/// Records the durations of an outcome and applies its effect.
 pub(crate) fn conclude<T: Transition>(
     call: &T,
     outcome: Result<T::Outcome, Fault>,
@@ -103,7 +103,7 @@ pub(crate) fn conclude<T: Transition>(
     outcome
 }
 
-/// Runs the script of a transition that goes alone.
+/// Runs a transition that is not batched.
 pub(crate) async fn run<T: Transition>(runner: &Arc<Runner>, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
     let script = runner.scripts.named(T::SCRIPT, false);
     let item = runner.run(script, queue, &runner.keys_of(script, queue), &[&call.args()]).await;
@@ -111,72 +111,72 @@ pub(crate) async fn run<T: Transition>(runner: &Arc<Runner>, queue: &QueueName, 
     conclude(call, outcome, runner, queue)
 }
 
-/// A transition of which calls that arrive together go together.
+/// A transition whose calls are batched.
 pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
     const BATCHING: BatchPolicy;
 
-    /// How many jobs it may touch.
+    /// How many jobs the call may change.
     fn jobs(&self) -> u32 {
         1
     }
 
-    /// So much that it is refused at `maxmemory`, which the file's flags allow for. It goes with its like alone, lest others are refused with it; and down
-    /// the same lane as they, lest one overtakes the other.
+    /// The call is large, so it runs as the variant of the script that Redis refuses at `maxmemory`. It is batched with other
+    /// large calls only, because Redis refuses the whole batch, and stays in the same lane so that the order holds.
     fn needs_memory(&self) -> bool {
         false
     }
 
-    /// Whether the reply is the last one.
+    /// Whether the call is finished by this reply.
     fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
         if word(reply) == Some("later") { Retry::Again } else { Retry::Done }
     }
 
-    /// What it is called with when it goes on behind a place, where it may.
+    /// The arguments to continue after a place in line.
     fn args_after(&self, _place: &[u8], _member: &[u8]) -> Args {
         self.args()
     }
 
-    /// What it is called with when too much is overdue for it to wait until all of that is back.
+    /// The arguments when too many jobs are overdue to wait for all of them.
     fn args_without_waiting(&self) -> Args {
         self.args()
     }
 
     /// What is said where [`Entry`] lets nobody in.
     fn rejected(&self) -> Result<Self::Outcome, Fault> {
-        Err(broken("a queue that lets nobody in"))
+        Err(broken("a transition without a rejection"))
     }
 }
 
-/// How calls of one kind go together.
+/// How calls of one kind are batched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchPolicy {
-    /// Most calls of one script.
+    /// At most so many calls share a script.
     pub(crate) max_calls: usize,
-    /// Nothing is done for a caller who is gone.
+    /// Drops calls whose caller has left.
     pub(crate) skips_abandoned: bool,
     pub(crate) entry: QueueCheck,
-    /// Before the items the reply says what is so for all of them.
+    /// The reply has a shared part before the items.
     pub(crate) has_shared: bool,
 }
 
-/// What must be so of a queue before anything is sent to it.
+/// The check of a queue before a call is sent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QueueCheck {
     Open,
-    /// The registry is told of it, unless there are as many as may be.
+    /// Registers the queue, unless the limit of queues is reached.
     Registers,
-    /// It is there: nothing is run for what somebody has made up.
+    /// The queue must exist, so that a made-up name costs no script.
     IfKnown,
 }
 
-/// What becomes of a call after a reply.
+/// What to do with a call after a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Retry<'r> {
     Done,
-    /// The others have filled the script: in the next one, without end, for each of them serves somebody.
+    /// The script was full: send the call again. There is no limit, because each script serves some caller.
     Again,
-    /// Behind this place and member.
+    /// Continue after this place and member.
     After(&'r [u8], &'r [u8]),
-    /// When what is overdue is back in its place.
+    /// Send it again when the overdue jobs are back in line.
     AfterSweep,
 }

@@ -1,13 +1,13 @@
-//! When a minute of Redis's clock is over: then what was counted is entered into the history of the queues.
+//! The end of each minute by the clock of Redis, when counts are recorded in the history of the queues.
 
 use std::time::{Duration, Instant};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What this instance knows of Redis's minutes. On a cluster each node has its own clock; they differ by less than it matters.
+/// The minutes of Redis, as this instance knows them. The clocks of a cluster's nodes differ too little to matter.
 #[derive(Default)]
 pub(super) struct Minute {
-    /// When some minute ended, or ends.
+    /// The end of some minute, past or to come.
     end: Option<Instant>,
 }
 
@@ -16,7 +16,7 @@ impl Minute {
         self.end = Some(now + Duration::from_millis(left_ms));
     }
 
-    /// When the one that goes on is over; now, while nobody has said when one was.
+    /// The end of the current minute; now, if none is known yet.
     pub(super) fn end(&self, now: Instant) -> Instant {
         let Some(end) = self.end else { return now };
         let since = now.saturating_duration_since(end).as_secs() / MINUTE.as_secs();
@@ -30,9 +30,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minute_ends_each_minute_after_one_that_did() {
+    fn minutes_end_at_multiples_of_a_known_end() {
         let (mut minute, now) = (Minute::default(), Instant::now());
-        assert_eq!(minute.end(now), now, "whoever knows of none asks");
+        assert_eq!(minute.end(now), now, "unknown: ask at once");
         minute.learn(now, 7_000);
         for (later, left) in [(0, 7), (6, 1), (7, 60), (8, 59), (67, 60), (3_700, 27)] {
             let then = now + Duration::from_secs(later);

@@ -1,11 +1,11 @@
-//! How often Redis is asked for the memory in use: rarely while there is much left.
+//! How often the memory of Redis is read: rarely while most of it is free.
 
 use std::time::{Duration, Instant};
 
 use crate::store::Queues;
 
 const PACE: Duration = Duration::from_secs(1);
-/// While less than half of it is in use.
+/// While less than half is in use.
 const SLOW_PACE: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -14,7 +14,7 @@ pub(super) struct Scales {
 }
 
 impl Scales {
-    /// Asks if it is time, or at once: for calls that wait for room, and as long as memory is short.
+    /// Reads the memory if it is time. Reads it at once for calls that wait for memory, and while memory is short.
     pub(super) async fn weigh(&mut self, queues: &Queues, at_once: bool) {
         let used = queues.memory_in_use();
         let pace = match used {
@@ -24,7 +24,7 @@ impl Scales {
         };
         if self.weighed.is_none_or(|at| at.elapsed() >= pace) {
             self.weighed = Some(Instant::now());
-            // Where Redis does not answer, the sweep says so.
+            // The sweep reports a Redis that does not answer.
             let _ = queues.weigh().await;
         }
     }

@@ -1,4 +1,4 @@
-//! Everything that happens in some queues, from a position in each on, for one reader.
+//! The events of several queues for one reader, from a position in each.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -87,13 +87,13 @@ impl Waiting {
     /// What happens from now on, and where that begins.
     async fn start(&self, from: Option<Position>, queue: &QueueName) -> Result<(Subscriber, Position), Fault> {
         let following = self.follow(queue).await?;
-        // Asked in any case: somebody else's tail of it may not know yet that its node is away.
+        // Read in any case: a tail that others share may not know yet that its node is away.
         let last = self.inner.queues.last_event(queue).await?;
         Ok((following, from.unwrap_or(last)))
     }
 }
 
-/// Says so when a queue can be read again, and is followed: whoever read its past before would miss what comes in between.
+/// Resolves when a queue can be read again and is followed. Reading its past any earlier would miss the events in between.
 async fn back(queues: Queues, queue: QueueName, mut begun: watch::Receiver<bool>) -> Result<Update, TooSlow> {
     begun.wait_for(|begun| *begun).await.map_err(|_| TooSlow)?;
     while queues.last_event(&queue).await.is_err() {
@@ -114,10 +114,10 @@ impl Feed {
         self.live.push(Box::pin(stream::unfold(following, next)));
     }
 
-    /// What comes next. It may be dropped while it waits, and nothing is lost.
+    /// The next update. It is safe to drop this while it waits.
     ///
     /// # Errors
-    /// When the reader was too slow, or Redis is not well: it may come back with its positions.
+    /// When the reader was too slow, or Redis is not well. The reader may reconnect with its positions.
     pub async fn next(&mut self) -> Result<Update, TooSlow> {
         loop {
             if let Some(update) = self.updates.pop_front() {
@@ -128,16 +128,16 @@ impl Feed {
             }
             self.delivers = None;
             if let Some(queue) = self.behind.last().cloned() {
-                self.take_turn().await;
+                self.take_permit().await;
                 self.read_on(queue).await.map_err(|_| TooSlow)?;
                 continue;
             }
             match self.live.next().await.unwrap_or(Err(TooSlow))? {
-                // Its server is back, which was to be said first; what happened before this has not been told.
+                // The server is back. The events before this one are read first.
                 Update::Event(event) if self.owed.remove(&event.queue) => self.behind.push(event.queue.clone()),
-                // What the past has told already is not told again.
-                Update::Event(event) if self.positions.get(&event.queue).is_some_and(|told| event.at <= *told) => {}
-                // What is missing here, this reader sees for itself.
+                // The catch-up has sent this event already.
+                Update::Event(event) if self.positions.get(&event.queue).is_some_and(|sent| event.at <= *sent) => {}
+                // The reader catches up by itself.
                 Update::Gap(queue) | Update::Back(queue) if self.positions.contains_key(&queue) => {
                     self.owed.remove(&queue);
                     self.behind.push(queue);
@@ -147,8 +147,8 @@ impl Feed {
         }
     }
 
-    /// Waits in line for a turn to read. Whoever drops this while it waits keeps the place.
-    async fn take_turn(&mut self) {
+    /// Waits for a permit to read. If this is dropped while it waits, the place in line is kept.
+    async fn take_permit(&mut self) {
         if self.turn.is_none() {
             let (waiting, who) = (self.waiting.clone(), self.who.clone());
             let asked =
@@ -158,7 +158,7 @@ impl Feed {
         }
     }
 
-    /// A part of the past of the last queue that is behind. Nothing has changed when this is dropped before its end.
+    /// Reads one part of the past of the last queue that is behind. Dropping this before its end changes nothing.
     async fn read_on(&mut self, queue: QueueName) -> Result<(), Fault> {
         let queues = &self.waiting.inner.queues;
         let part = EventLimit { entries: self.entries, events: limits::CATCH_UP_EVENTS };
@@ -166,12 +166,12 @@ impl Feed {
         let mut passage = queues.events_after(&queue, position, part).await?;
         let complete = passage.complete;
         if !complete && passage.events.is_empty() && !passage.more {
-            // The position is ahead of all there is: Redis came back with less than it had. What is kept may all be new.
+            // The position is after the last event: Redis has lost some. All kept events may be new to the reader.
             position = Position::default();
             passage = queues.events_after(&queue, position, part).await?;
         }
         if !passage.more && self.unfollowed.contains(&queue) {
-            // From here on it is listened to, and read once more for what came in between.
+            // Follow the queue from here, and read once more for events in between.
             let following = self.waiting.follow(&queue).await?;
             self.follow(following);
             self.unfollowed.remove(&queue);
@@ -192,14 +192,14 @@ impl Feed {
             all if all < limits::CATCH_UP_EVENTS => self.entries,
             _ => (self.entries / 2).max(2),
         };
-        // Where there is nothing to tell, nothing else moves the position on.
+        // Without an event, nothing else advances the position.
         let position = if events.is_empty() && more { reached } else { position };
         self.positions.insert(queue, position);
         self.updates.extend(events.into_iter().map(|event| Update::Event(Arc::new(event))));
         self.delivers = self.turn.take();
     }
 
-    /// Where it is in each queue, behind what was told last.
+    /// The position in each queue, after the last event that was sent.
     pub fn positions(&self) -> &BTreeMap<QueueName, Position> {
         &self.positions
     }

@@ -1,5 +1,5 @@
-//! Looks that are shared: of those who wait for the same thing one looks, and the others take what that one has seen, as long
-//! as it is new enough for them. So what one change costs Redis does not grow with how many wait for it.
+//! Shared reads: callers that wait for the same thing share one read of it, if it is new enough for them. The cost of a
+//! change does not grow with the number of callers.
 
 use std::{
     collections::HashMap,
@@ -12,29 +12,30 @@ use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 use super::reads::ReadPermit;
 use crate::store::Fault;
 
-/// What is looked at now, by whomever.
+/// The last read of each key that has callers.
 pub(super) struct SharedReadCache<K, T>(Mutex<HashMap<K, Arc<LastRead<T>>>>);
 
-/// Held while somebody looks: the others wait for what is seen.
+/// Locked while one caller reads: the others wait for its result.
 type LastRead<T> = AsyncMutex<Option<ReadResult<T>>>;
 
-/// Why a read came to nothing.
+/// Why a read was refused.
 #[derive(Debug, Clone)]
 pub enum ReadRefused {
-    /// Too much is read already.
+    /// Too many reads are running.
     Busy,
     Fault(Fault),
 }
 
-/// What was seen, and when that look began. A fault counts as seen when it was found: nobody tries again who has waited for it.
+/// The result of a read, and when the read began. A fault counts from when it was found, so that callers that waited for it
+/// do not repeat the read.
 pub(super) struct ReadResult<T> {
     pub(super) begun: Instant,
     pub(super) seen: Result<Arc<T>, ReadRefused>,
-    /// The room that it takes, as long as somebody uses it.
+    /// Holds the memory of the answer while it is used.
     _room: Option<ReadPermit>,
 }
 
-/// The place of one who looks at something.
+/// A caller's use of one key.
 pub(super) struct CacheEntry<'l, K: Eq + Hash, T> {
     looks: &'l SharedReadCache<K, T>,
     key: K,
@@ -77,7 +78,7 @@ impl<K, T> SharedReadCache<K, T> {
 }
 
 impl<K: Eq + Hash, T> CacheEntry<'_, K, T> {
-    /// What a look has seen that began no earlier than this, and when it began; if there is none yet, one is made.
+    /// The result of a read that began no earlier than `since`, and when it began. Reads if there is none.
     pub(super) async fn since(
         &self,
         since: Instant,
@@ -88,7 +89,7 @@ impl<K: Eq + Hash, T> CacheEntry<'_, K, T> {
         if let Some(look) = last.as_ref().filter(|look| look.begun >= since) {
             return (look.begun, look.seen.clone());
         }
-        // What was seen before is not kept beside what is seen now.
+        // Frees the old answer before the new one arrives.
         *last = None;
         let look = look.await;
         let answer = (look.begun, look.seen.clone());

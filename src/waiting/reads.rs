@@ -1,5 +1,5 @@
-//! How many costly reads are done at once, and how many bytes of their answers are in memory, in all and for one caller.
-//! Callers take turns: a caller who asks for many waits behind its own calls, and takes no turn of another caller.
+//! Limits on costly reads: how many run at once and how many bytes of answers are in memory, in total and per caller.
+//! Permits are given to the callers in turn, so a caller with many reads does not delay the others.
 
 #[cfg(test)]
 mod tests;
@@ -23,14 +23,14 @@ struct SharedReads {
     state: Mutex<ReadsState>,
 }
 
-/// How much is read at once.
+/// The limits of one kind of reads.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadBounds {
     pub at_once: usize,
     pub of_caller: usize,
-    /// A turn ends after so long, whether or not its holder has given it back.
+    /// A permit expires after this time, even if its holder still has it.
     pub longest: Option<Duration>,
-    /// Bytes of answers in memory, in all and of one caller; a read counts as so many until its answer is there.
+    /// Bytes of answers in memory, in total and per caller, and the bytes reserved for a read before its answer arrives.
     pub bytes: usize,
     pub bytes_of_caller: usize,
     pub bytes_of_read: usize,
@@ -40,25 +40,25 @@ pub struct ReadBounds {
 struct ReadsState {
     taken: ReadUsage,
     callers: HashMap<Arc<str>, CallerReads>,
-    /// The callers who wait, in their turn.
+    /// Waiting callers, in turn.
     line: VecDeque<Arc<str>>,
 }
 
-/// Reads that are being done, and bytes of answers that are in memory.
+/// Running reads, and bytes of answers in memory.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct ReadUsage {
     reads: usize,
     bytes: usize,
 }
 
-/// Of one caller.
+/// The reads of one caller.
 #[derive(Default)]
 struct CallerReads {
     taken: ReadUsage,
     waiting: VecDeque<oneshot::Sender<ReadPermit>>,
 }
 
-/// The right to read now, and then the room that the answer takes; given back when it is dropped.
+/// A permit to read, and then the memory of the answer. Dropping it returns both.
 pub struct ReadPermit(Arc<Mutex<Option<HeldPermit>>>);
 
 struct HeldPermit {
@@ -67,7 +67,7 @@ struct HeldPermit {
     taken: ReadUsage,
 }
 
-/// There was no turn in time.
+/// No permit was free in time.
 #[derive(Debug)]
 pub struct TooManyReads;
 
@@ -76,7 +76,7 @@ impl Reads {
         Self(Arc::new(SharedReads { bounds, state: Mutex::default() }))
     }
 
-    /// Waits for a turn, however long that takes.
+    /// Waits for a permit without a limit of time.
     pub async fn enter(&self, who: &Arc<str>) -> ReadPermit {
         loop {
             match self.ask(who, usize::MAX) {
@@ -91,10 +91,10 @@ impl Reads {
         }
     }
 
-    /// Waits for a turn for a while.
+    /// Waits for a permit for a limited time.
     ///
     /// # Errors
-    /// When there is none in that time, or too many calls of this caller wait already.
+    /// When none is free in that time, or too many reads of this caller wait already.
     pub async fn enter_soon(&self, who: &Arc<str>) -> Result<ReadPermit, TooManyReads> {
         match self.ask(who, limits::READS_WAITING)? {
             Ok(turn) => Ok(turn),
@@ -105,7 +105,7 @@ impl Reads {
         }
     }
 
-    /// A turn at once, or where one will be handed over.
+    /// A permit at once, or the channel that will deliver one.
     fn ask(
         &self,
         who: &Arc<str>,
@@ -151,12 +151,12 @@ impl Reads {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands on what has become free.
-    fn hand_on(&self) {
+    /// Gives free permits to the next callers.
+    fn grant_next(&self) {
         loop {
             let next = self.state().next(&self.0.bounds);
             let Some((who, waiter)) = next else { return };
-            // Of a waiter who has just left, it comes back here.
+            // If the waiter has just left, the permit is dropped and returns here.
             drop(waiter.send(self.turn(who)));
         }
     }
@@ -179,7 +179,7 @@ impl ReadBounds {
         bytes_of_caller: limits::SMALL_ANSWERS_OF_CALLER,
         bytes_of_read: limits::SMALL_ANSWER,
     };
-    /// What is seen is kept until all have taken it, and those wait for turns of the others.
+    /// A shared answer is kept until all callers have taken it.
     pub(super) const SHARED_PAGES: Self =
         Self { bytes: limits::SMALL_ANSWERS, bytes_of_caller: limits::SMALL_ANSWERS_OF_CALLER, ..Self::PAGES };
     pub(super) const CATCH_UPS: Self = Self {
@@ -207,7 +207,7 @@ impl ReadBounds {
 }
 
 impl ReadsState {
-    /// The next who waits and may go in: what that takes is counted.
+    /// Takes the next waiter that the limits allow, and counts its usage.
     fn next(&mut self, bounds: &ReadBounds) -> Option<(Arc<str>, oneshot::Sender<ReadPermit>)> {
         for _ in 0..self.line.len() {
             let who = self.line.pop_front()?;
@@ -231,7 +231,7 @@ impl ReadsState {
         None
     }
 
-    /// So much less is taken.
+    /// Returns usage.
     fn give_back(&mut self, who: &Arc<str>, less: ReadUsage) {
         let own = self.callers.get_mut(who);
         let (own, is_alone) = own.map_or((None, false), |calls| (Some(&mut calls.taken), calls.waiting.is_empty()));
@@ -246,8 +246,8 @@ impl ReadsState {
 }
 
 impl ReadPermit {
-    /// The read is done, and its answer takes so many bytes from now on. A small one costs nothing.
-    pub fn is_over(&self, bytes: usize) {
+    /// Ends the read. Its answer now takes this many bytes; a small one is not counted.
+    pub fn finish_read(&self, bytes: usize) {
         let bytes = if bytes <= limits::SMALL_ANSWER { 0 } else { bytes };
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(permit) = held.as_mut() else { return };
@@ -262,7 +262,7 @@ impl ReadPermit {
             state.give_back(&who, std::mem::replace(&mut permit.taken, more));
         }
         drop(held);
-        reads.hand_on();
+        reads.grant_next();
     }
 }
 
@@ -271,7 +271,7 @@ impl Drop for ReadPermit {
         let permit = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(HeldPermit { reads, who, taken }) = permit {
             reads.state().give_back(&who, taken);
-            reads.hand_on();
+            reads.grant_next();
         }
     }
 }

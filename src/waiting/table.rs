@@ -1,4 +1,4 @@
-//! Who waits where. The longest-waiting is woken first, and as many as there are jobs.
+//! The callers that wait, by queue. The longest waiting are woken first, as many as there are jobs.
 
 mod state;
 
@@ -18,13 +18,13 @@ use crate::{
     store::{Fault, ReserveOutcome, Snapshot},
 };
 
-/// How long a line rests after Redis did not answer, or refused a write: between these.
+/// The pause of a queue after Redis did not answer or refused a write, between these.
 const REST_RANGE_MS: [u64; 2] = [250, 500];
 
 #[derive(Default)]
 pub(super) struct Table(Mutex<TableState>);
 
-/// Somebody who waits, and for what.
+/// A caller that waits, for `GET /workers`.
 #[derive(Debug)]
 pub struct WaitInfo {
     pub worker: Option<Name>,
@@ -32,7 +32,7 @@ pub struct WaitInfo {
     pub waited: Duration,
 }
 
-/// Somebody's seat in the table; dropped when they leave.
+/// A caller's registration; dropping it removes the caller.
 pub(super) struct Registration<'t> {
     table: &'t Table,
     number: u64,
@@ -45,12 +45,12 @@ impl Table {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those who have a seat.
+    /// The number of waiting callers.
     pub(super) fn count(&self) -> usize {
         self.state().waiters.len()
     }
 
-    /// Those who wait for one of the queues that somebody sees, the longest first: so many of them, and how many there are.
+    /// The longest waiting callers for queues that `sees` allows, at most `most`, and the number of all such callers.
     pub(super) fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
         let state = self.state();
         let seen = state.waiters.iter().filter(|(_, waiter)| waiter.queues.iter().any(&sees));
@@ -64,8 +64,8 @@ impl Table {
         (seen.iter().take(most).map(waits).collect(), seen.len())
     }
 
-    /// Awake at first: who enters looks before they sleep. With the seat come those queues that nobody watches yet. All at
-    /// once, for a watch may go at any moment in which nobody is in its line.
+    /// Registers a caller as awake, since it tries before it sleeps. Returns the queues that have no watch yet. All queues are
+    /// entered under one lock, because a watch ends as soon as its queue has no caller.
     pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> (Registration<'_>, Vec<QueueName>) {
         let mut state = self.state();
         state.next += 1;
@@ -91,12 +91,12 @@ impl Table {
         (Registration { table: self, number, waker: bell, served: AtomicBool::new(false) }, unwatched)
     }
 
-    /// Wakes as many as there are jobs, those first who wait longest. Who is awake looks once more before they sleep.
+    /// Wakes as many callers as there are jobs, the longest waiting first. Those that are awake try once more.
     pub(super) fn wake(&self, queue: &QueueName, jobs: u64) {
         let mut state = self.state();
         let Some(line) = state.lines.get(queue) else { return };
         let jobs = usize::try_from(jobs).unwrap_or(usize::MAX);
-        // Who is awake may have looked before the job was there.
+        // A caller that is awake may have tried before the job was there.
         let awake = line.awake.iter().filter(|_| jobs > 0);
         let chosen: Vec<u64> = line.asleep.iter().take(jobs).chain(awake).copied().collect();
         for number in chosen {
@@ -104,26 +104,26 @@ impl Table {
         }
     }
 
-    /// Has all watches look now.
+    /// Makes all watches read their queue now.
     pub(super) fn tick_all(&self) {
         self.state().lines.values().for_each(|line| line.tick.notify_one());
     }
 
-    /// Has the queue's watch look now.
+    /// Makes the watch of the queue read it now.
     pub(super) fn tick(&self, queue: &QueueName) {
         if let Some(line) = self.state().lines.get(queue) {
             line.tick.notify_one();
         }
     }
 
-    /// What has the queue's watch look, and what says that nobody is there any more.
+    /// The signals of the queue's watch: read now, and no caller is left.
     pub(super) fn notifies_of(&self, queue: &QueueName) -> (Arc<Notify>, Arc<Notify>) {
         let mut state = self.state();
         let line = state.lines.entry(queue.clone()).or_default();
         (line.tick.clone(), line.empty.clone())
     }
 
-    /// What the watch saw. One of the unanswered tries for all of them, if there are any; it answers whether.
+    /// Stores a snapshot. Wakes one of the callers without an answer, which tries for all of them. True: there are such callers.
     pub(super) fn record(&self, queue: &QueueName, snapshot: Result<Snapshot, Fault>) -> bool {
         let mut state = self.state();
         let Some(line) = state.lines.get_mut(queue) else { return false };
@@ -136,12 +136,12 @@ impl Table {
         first.is_some()
     }
 
-    /// For how long the queue is still to be left alone.
+    /// How long the queue still pauses.
     pub(super) fn rest(&self, queue: &QueueName) -> Option<Duration> {
         self.state().lines.get(queue)?.rest()
     }
 
-    /// As the watch saw the queue last; `None` if it has not looked since.
+    /// The last snapshot of the queue; `None` if there is none since `then`.
     pub(super) fn snapshot_after(&self, queue: &QueueName, then: Instant) -> Option<Result<Snapshot, Fault>> {
         let state = self.state();
         let (at, snapshot) = state.lines.get(queue)?.seen.clone().filter(|(at, _)| *at > then)?;
@@ -149,14 +149,14 @@ impl Table {
         Some(snapshot.map(|snapshot| snapshot.aged(age)))
     }
 
-    pub(super) fn is_deserted(&self, queue: &QueueName) -> bool {
-        self.state().lines.get(queue).is_none_or(WaitQueue::is_deserted)
+    pub(super) fn has_no_caller(&self, queue: &QueueName) -> bool {
+        self.state().lines.get(queue).is_none_or(WaitQueue::has_no_caller)
     }
 
-    /// Takes the line away if nobody has come meanwhile.
-    pub(super) fn close_line(&self, queue: &QueueName) -> bool {
+    /// Removes the queue if it has no caller.
+    pub(super) fn close_queue(&self, queue: &QueueName) -> bool {
         let mut state = self.state();
-        let deserted = state.lines.get(queue).is_none_or(WaitQueue::is_deserted);
+        let deserted = state.lines.get(queue).is_none_or(WaitQueue::has_no_caller);
         if deserted {
             state.lines.remove(queue);
         }
@@ -165,14 +165,14 @@ impl Table {
 }
 
 impl Registration<'_> {
-    /// Until somebody rings. A bell that rang since the last look has it over at once.
+    /// Sleeps until it is woken. A wake-up since the last try ends the sleep at once.
     pub(super) async fn sleep(&self) {
         self.table.state().shift(self.number, |line| (&mut line.awake, &mut line.asleep));
         self.waker.woken.notified().await;
         self.table.state().shift(self.number, |line| (&mut line.asleep, &mut line.awake));
     }
 
-    /// Wakes the next in each line, for a job that is not for this one.
+    /// Wakes the next caller of each queue, for a job that this one does not take.
     pub(super) fn pass_on(&self) {
         let mut state = self.table.state();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
@@ -183,7 +183,7 @@ impl Registration<'_> {
         self.waker.replaced.load(Ordering::Acquire)
     }
 
-    /// Redis did not answer, or refused. After a rest somebody looks again, and when Redis is well this one does.
+    /// Redis did not answer, or refused. The watch reads the queue after a pause, and wakes this caller when Redis is well.
     pub(super) fn mark_unanswered(&self) {
         let rests_until = Some(Instant::now() + Duration::from_millis(between(REST_RANGE_MS[0], REST_RANGE_MS[1])));
         let mut state = self.table.state();
@@ -197,7 +197,7 @@ impl Registration<'_> {
         }
     }
 
-    /// Redis answered. Who asked for one queue was served by a script that writes: it is well again, for everybody.
+    /// Redis answered. A call over one queue ran a script that writes, so Redis is well again for all callers of the queue.
     pub(super) fn mark_answered(&self) {
         let mut state = self.table.state();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
@@ -212,7 +212,7 @@ impl Registration<'_> {
         }
     }
 
-    /// Whoever leaves so passes nothing on, unless there is more: it may have been woken for that.
+    /// A served caller passes no wake-up on, unless more jobs are left: it may have been woken for those.
     pub(super) fn mark_served(&self, outcome: &Result<ReserveOutcome, Fault>) {
         let left = matches!(outcome, Ok(ReserveOutcome::Jobs { remaining: 1.., .. }));
         self.served.store(!left, Ordering::Relaxed);
@@ -233,17 +233,17 @@ impl Drop for Registration<'_> {
         for queue in waiter.queues.iter() {
             if let Some(line) = state.lines.get_mut(queue) {
                 line.asleep.remove(&self.number);
-                // It may have been the one that tries for all.
+                // It may have been the caller that tries for all.
                 if line.unanswered.remove(&self.number) && !line.unanswered.is_empty() {
                     line.tick.notify_one();
                 }
                 was_awake |= line.awake.remove(&self.number);
-                if line.is_deserted() {
+                if line.has_no_caller() {
                     line.empty.notify_one();
                 }
             }
         }
-        // Woken for a job and gone without it: the next one is to look.
+        // It was woken for a job and left without it: the next caller must try.
         if was_awake && !self.served.load(Ordering::Relaxed) {
             state.wake_next(&waiter.queues, 0);
         }
@@ -256,16 +256,16 @@ mod tests {
 
     use super::*;
 
-    /// One comes and goes, while the watches of the line go whenever they find it deserted: a line that is left behind
-    /// would be one that is never looked at.
+    /// A caller comes and goes while watches close the queue whenever it is empty. A queue that stayed without a watch would
+    /// never be read.
     #[test]
-    fn whoever_enters_a_line_as_its_watch_goes_has_another() {
+    fn caller_that_enters_as_the_watch_ends_gets_a_new_watch() {
         let (table, queue) = (&Table::default(), &QueueName::parse("q").expect("a name"));
         let (sender, watches) = mpsc::channel::<QueueName>();
         thread::scope(|scope| {
             scope.spawn(move || {
                 for queue in watches {
-                    while !table.close_line(&queue) {
+                    while !table.close_queue(&queue) {
                         std::hint::spin_loop();
                     }
                 }
@@ -277,6 +277,6 @@ mod tests {
             }
             drop(sender);
         });
-        assert!(table.state().lines.is_empty(), "a line without a watch");
+        assert!(table.state().lines.is_empty(), "a queue without a watch");
     }
 }

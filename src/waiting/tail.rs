@@ -1,4 +1,4 @@
-//! What happens in a queue, read once an instance for all who watch it there.
+//! The new events of a queue, read once per instance for all subscribers.
 
 use std::{
     collections::HashMap,
@@ -20,11 +20,11 @@ use crate::{
     store::{Applied, Event, EventLimit, Fault, Position},
 };
 
-/// Who is further behind than this does not catch up.
+/// Size of the broadcast buffer; slower readers are disconnected.
 const BUFFER: usize = 4_096;
-/// Until a look that failed is tried again.
+/// The pause after a failed read.
 pub(super) const RETRY_AFTER: Duration = Duration::from_millis(250);
-/// What happens together is looked at together.
+/// Coalesces bursts of events.
 const COALESCE: Duration = Duration::from_millis(5);
 
 #[derive(Default)]
@@ -33,31 +33,31 @@ pub(super) struct Tails(Mutex<HashMap<QueueName, Arc<Tail>>>);
 struct Tail {
     updates: broadcast::Sender<Update>,
     news: Notify,
-    /// It knows where the stream ended when it began.
+    /// Whether it knows the end of the stream, from which it reads.
     begun: watch::Sender<bool>,
-    /// When it last told of anything: whoever looks later sees that.
+    /// When it last sent an update: a read after that includes the update.
     last_update: Mutex<Option<Instant>>,
 }
 
-/// What happens in a queue from now on.
+/// Receives the events of a queue from now on.
 pub struct Subscriber {
     updates: broadcast::Receiver<Update>,
     tail: Arc<Tail>,
 }
 
-/// What who follows a queue is told.
+/// A message to the subscribers of a queue.
 #[derive(Debug, Clone)]
 pub enum Update {
     Event(Arc<Event>),
-    /// Some of what happened in the queue is not kept any more, or the queue's past is another.
+    /// Some events are not kept any more, or the stream was replaced.
     Gap(QueueName),
-    /// Its node is away: what happens there is told when it is back.
+    /// The node is away; the events follow when it is back.
     Away(QueueName),
-    /// Its node can be asked again.
+    /// The node is back.
     Back(QueueName),
 }
 
-/// The reader is too slow for what happens.
+/// The reader is too slow.
 #[derive(Debug)]
 pub struct TooSlow;
 
@@ -70,8 +70,8 @@ impl Subscriber {
         self.updates.recv().await.map_err(|_| TooSlow)
     }
 
-    /// Until something happens that matters, and answers since when a look sees it. What happened with it is passed over:
-    /// one look sees it all.
+    /// Waits for an event that `matters`. Returns the time from which a read includes it. Events in the same burst are dropped,
+    /// because one read includes them all.
     pub(super) async fn next_relevant(&mut self, matters: impl Fn(&Event) -> bool) -> Instant {
         while self.next().await.is_ok_and(|update| matches!(update, Update::Event(event) if !matters(&event))) {}
         tokio::time::sleep(COALESCE).await;
@@ -97,7 +97,7 @@ impl Tails {
         }
     }
 
-    /// Takes the tail away if nobody listens to it.
+    /// Removes the tail if it has no subscriber.
     fn close(&self, queue: &QueueName) -> bool {
         let mut tails = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let deserted = tails.get(queue).is_none_or(|tail| tail.updates.receiver_count() == 0);
@@ -109,7 +109,7 @@ impl Tails {
 }
 
 impl Waiting {
-    /// Everything that happens in a queue after this is answered.
+    /// Follows a queue: receives every event after this call returns.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -140,7 +140,7 @@ impl Waiting {
     }
 }
 
-/// Reads on until nobody has listened for a while.
+/// Reads the stream until it has had no subscriber for a while.
 async fn read(inner: &Arc<WaitingState>, tail: &Tail, queue: QueueName) {
     let (mut last, mut deserted) = (None, None);
     loop {
@@ -181,7 +181,7 @@ async fn catch_up(
         }
         if !passage.complete {
             if passage.events.is_empty() {
-                // Ahead of all there is: it goes on from here, and whoever listens looks for themselves at what is kept.
+                // The position is after the last event: continue from the end, and let the subscribers read what is kept.
                 position = inner.queues.last_event(queue).await?;
             }
             let _ = tail.updates.send(Update::Gap(queue.clone()));

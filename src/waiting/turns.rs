@@ -1,4 +1,4 @@
-//! Whose turn it is to be first among queues that are served as one.
+//! Rotates lists of queues that are served as one.
 
 use std::{
     collections::HashMap,
@@ -7,19 +7,19 @@ use std::{
 
 use crate::job::QueueName;
 
-/// Lists that are remembered; beyond so many all begin again, which costs nobody more than a turn.
-const MOST: usize = 1_000;
+/// Lists that are remembered. Above this many all are forgotten, which costs each list at most one turn.
+const MAX_LISTS: usize = 1_000;
 
-/// How often each list of queues was asked for. Each counts for itself: of two that share a counter and take turns, each
-/// would meet every second queue alone.
+/// How often each list of queues was requested. Each list has its own counter: two lists with a common counter that take
+/// turns would each meet only every second queue first.
 #[derive(Default)]
 pub(super) struct QueueRotation(Mutex<HashMap<Vec<QueueName>, usize>>);
 
 impl QueueRotation {
-    /// The same queues in the same order round, behind another one each time.
+    /// The same queues, rotated one place further each time.
     pub(super) fn next(&self, mut queues: Vec<QueueName>) -> Vec<QueueName> {
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if turns.len() >= MOST && !turns.contains_key(&queues) {
+        if turns.len() >= MAX_LISTS && !turns.contains_key(&queues) {
             turns.clear();
         }
         let turn = turns.entry(queues.clone()).or_default();
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_the_first_in_its_turn_whoever_asks_for_others_meanwhile() {
+    fn queues_rotate_independently_of_other_lists() {
         let turns = QueueRotation::default();
         for round in 0..3 {
             for first in ["a b c", "b c a", "c a b"] {

@@ -1,4 +1,4 @@
-//! Waiting for what becomes of one job or batch, or for the next one of a list.
+//! Long polls for the end of a job or batch, and for the next jobs of a list.
 
 use std::{hash::Hash, sync::Arc, time::Duration};
 
@@ -15,25 +15,25 @@ use crate::{
     store::{Batch, Event, Fault, Job, JobFilter, JobPage, Subject},
 };
 
-/// What was seen, and the turn to say it in.
+/// The result of a read, and the permit that holds its memory.
 pub struct WaitedRead<T> {
     pub what: Arc<T>,
     pub turn: ReadPermit,
 }
 
-/// What is looked at, and on whose account.
+/// What to read, and whose limits it counts against.
 struct ReadRequest<'q, K, T> {
     queue: &'q QueueName,
     key: K,
     looks: &'q SharedReadCache<K, T>,
-    /// Whose turns a look for all takes, and one that is answered.
+    /// The limits of a shared read, and of an answer.
     shared: &'q Reads,
     reads: &'q Reads,
     who: &'q Arc<str>,
     size: fn(&T) -> usize,
 }
 
-/// A reader who goes through a list to its end, and beyond.
+/// Reads a list page by page, and waits for new jobs at its end.
 pub struct ListWatcher {
     waiting: Waiting,
     queue: QueueName,
@@ -41,19 +41,19 @@ pub struct ListWatcher {
     watch: ReaderState,
 }
 
-/// How one who waits hears of what happens.
+/// How a waiting reader follows the events.
 #[derive(Default)]
 struct ReaderState {
     following: Option<Subscriber>,
-    /// It wants a look that began no earlier; none if it has seen all that has happened.
+    /// The next read must begin no earlier; `None` if the last one has seen all events.
     needed: Option<Instant>,
 }
 
 impl Waiting {
-    /// The job, as soon as it has ended or the time is up. `None`: there is no such job.
+    /// The job, when it has ended or the wait is over. `None`: there is no such job.
     ///
     /// # Errors
-    /// When too much is read already, or Redis is not well at the end.
+    /// When too many reads are running, or Redis is not well at the end.
     pub async fn job(
         &self,
         id: &JobId,
@@ -70,10 +70,10 @@ impl Waiting {
         self.once(&question, wait, look, ended, |event| own(&event.subject)).await
     }
 
-    /// The batch, as soon as it is over or the time is up. `None`: there is no such batch.
+    /// The batch, when it is over or the wait is over. `None`: there is no such batch.
     ///
     /// # Errors
-    /// When too much is read already, or Redis is not well at the end.
+    /// When too many reads are running, or Redis is not well at the end.
     pub async fn batch(
         &self,
         id: &BatchId,
@@ -89,10 +89,10 @@ impl Waiting {
         self.once(&question, wait, look, over, |event| own(&event.subject)).await
     }
 
-    /// A page of jobs, as soon as there is one on it or the time is up.
+    /// A page of jobs, when it has a job or the wait is over.
     ///
     /// # Errors
-    /// When too much is read already, or Redis is not well at the end.
+    /// When too many reads are running, or Redis is not well at the end.
     pub async fn jobs(
         &self,
         queue: &QueueName,
@@ -105,7 +105,7 @@ impl Waiting {
         self.once(&question, wait, look, has_some, matters_to(filter.state)).await
     }
 
-    /// A reader's way through a list.
+    /// A reader of a list.
     pub fn list(&self, queue: QueueName, who: Arc<str>) -> ListWatcher {
         ListWatcher { waiting: self.clone(), queue, who, watch: ReaderState::default() }
     }
@@ -122,7 +122,7 @@ impl Waiting {
         ReadRequest { queue, key, looks: &inner.lists, shared: &inner.shared_pages, reads: &inner.pages, who, size }
     }
 
-    /// Looks, and waits until it is enough or the time is up, as it is then.
+    /// Reads and waits until `enough` accepts the result; the state at the deadline otherwise.
     async fn once<K: Eq + Hash + Clone, T, F: Future<Output = Result<T, Fault>>>(
         &self,
         question: &ReadRequest<'_, K, T>,
@@ -143,8 +143,8 @@ impl Waiting {
         Ok(WaitedRead { what: Arc::new(look().await?), turn })
     }
 
-    /// Looks, and looks again when something happened that matters, until it is enough. `None`: the time is up, or the
-    /// service ends.
+    /// Reads again after each event that `matters`, until `enough` accepts the result. `None`: the wait is over, or the service
+    /// stops.
     async fn until<K: Eq + Hash + Clone, T, F: Future<Output = Result<T, Fault>>>(
         &self,
         question: &ReadRequest<'_, K, T>,
@@ -172,7 +172,7 @@ impl Waiting {
             if watch.following.is_none()
                 && let Ok(following) = self.follow(question.queue).await
             {
-                // It may have happened before it was followed.
+                // The event may have come before the queue was followed.
                 (watch.following, watch.needed) = (Some(following), Some(Instant::now()));
                 continue;
             }
@@ -193,7 +193,7 @@ impl Waiting {
         }
     }
 
-    /// A look for all who look at the same.
+    /// One read for all callers with the same request.
     async fn look<K, T, F: Future<Output = Result<T, Fault>>>(
         &self,
         question: &ReadRequest<'_, K, T>,
@@ -206,7 +206,7 @@ impl Waiting {
         let begun = Instant::now();
         match look().await {
             Ok(what) => {
-                turn.is_over((question.size)(&what));
+                turn.finish_read((question.size)(&what));
                 ReadResult::at(begun, what, turn)
             }
             Err(fault) => ReadResult::refused(fault),
@@ -215,7 +215,7 @@ impl Waiting {
 }
 
 impl ListWatcher {
-    /// The next page, if there is one on it before the time is up; without a wait as it is now.
+    /// The next page that has a job, before the wait is over; without a wait the page as it is now.
     ///
     /// # Errors
     /// When Redis is not well at the end.
@@ -238,19 +238,19 @@ impl ListWatcher {
             return Ok(None);
         };
         if what.next.is_none() {
-            // All that has happened until that look is on it: the rest will be heard.
+            // The page is complete up to that read; later events are followed.
             watch.needed = None;
         }
         Ok(Some(WaitedRead { what, turn: pages.enter(who).await }))
     }
 }
 
-/// A page that looked at as many as it may goes on behind them.
+/// A page without jobs has more if the read stopped at its limit.
 fn has_some(page: &JobPage) -> bool {
     !page.is_empty()
 }
 
-/// Jobs come into the lists of what has ended by one kind of event each.
+/// Each list of ended jobs grows by one kind of event.
 fn matters_to(state: State) -> impl Fn(&Event) -> bool {
     let is_end = matches!(state, State::Completed | State::Cancelled | State::Dead);
     move |event| !is_end || event.kind.concerns() == Concern::Job(state)

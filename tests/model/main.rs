@@ -18,6 +18,7 @@
 //! | `walk/` | runs a sequence on both, and compares after each step; recounts what must always be true |
 //! | `real/` | the queue under test, its Redis, and eyes that read what lies there |
 //! | `run`, `shrink` | many walks, and the smallest that fails |
+//! | `differential`, `mirror` | each script by its fast path and by its full one, on two servers |
 //! | `mutants`, `patch_scripts` | faults in the scripts; the model must find each of them |
 //!
 //! When the two differ, the sequence is made as small as it gets and told step by step, with the command that runs it
@@ -25,7 +26,9 @@
 //! at what the real queue did to go on: secrets and the jitter of a backoff are its own.
 
 mod chance;
+mod differential;
 mod fixtures;
+mod mirror;
 mod mutants;
 mod naming;
 mod operations;

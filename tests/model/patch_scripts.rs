@@ -85,12 +85,7 @@ async fn edited(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, edits: &[Script
                 }
                 words[1] = script.into_bytes();
             }
-            out.extend(format!("*{}\r\n", words.len()).bytes());
-            for word in words {
-                out.extend(format!("${}\r\n", word.len()).bytes());
-                out.extend(word);
-                out.extend(b"\r\n");
-            }
+            out.extend(packed(&words));
         }
         if to.write_all(&out).await.is_err() {
             return;
@@ -98,8 +93,19 @@ async fn edited(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, edits: &[Script
     }
 }
 
+/// A command as it is sent.
+pub fn packed(words: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        out.extend(format!("${}\r\n", word.len()).bytes());
+        out.extend(word);
+        out.extend(b"\r\n");
+    }
+    out
+}
+
 /// The first command in the buffer and its length; `None` when it is not all there.
-fn command(buffer: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
+pub fn command(buffer: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
     let (count, mut at) = number(buffer, 0, b'*')?;
     let mut words = Vec::with_capacity(count);
     for _ in 0..count {

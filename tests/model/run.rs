@@ -42,6 +42,8 @@ pub struct Plan {
     pub theme: Option<Theme>,
     /// A script looks at a few jobs of the line only.
     pub is_short_sighted: bool,
+    /// Each script runs by its full path on a second server.
+    pub is_mirrored: bool,
     /// What the scripts say otherwise than their files.
     pub edits: Vec<Edit>,
 }
@@ -57,6 +59,7 @@ impl Plan {
             threads: 2,
             theme: None,
             is_short_sighted: false,
+            is_mirrored: false,
             edits: Vec::new(),
         }
     }
@@ -90,6 +93,11 @@ impl fmt::Display for Plan {
             None => write!(f, " MODEL_CASES={}", self.cases),
         }
     }
+}
+
+/// The name in a tally for the replies of a fast path, where these are compared.
+pub fn fast_path(total: &str) -> String {
+    format!("fast path: {total}")
 }
 
 /// How often what was met.
@@ -173,7 +181,7 @@ struct Bench {
 impl Bench {
     fn new(plan: &Plan) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let real = RefCell::new(runtime.block_on(Real::start(&plan.edits)));
+        let real = RefCell::new(runtime.block_on(Real::start(&plan.edits, plan.is_mirrored)));
         Self { runtime, real, is_short_sighted: plan.is_short_sighted }
     }
 

@@ -84,7 +84,7 @@ pub async fn purge(
     let state = query.finish(state)?;
     require_queue(&queues, &queue).await?;
     let by = key_of(&caller);
-    let purge = Purge { queue: queue.clone(), state, force, meant: selection, after, by: by.clone() };
+    let purge = Purge { queue: queue.clone(), state, force, selection, after, by: by.clone() };
     let Purged { removed, next } = queues.purge(purge).await?;
     let (more, next) = (next.is_some(), next.map(shapes::Displayed));
     Ok(Audited(AuditEntry::on_queue("purge", queue, removed, by), shapes::PurgedBody { removed, more, next }))
@@ -112,7 +112,7 @@ fn read_unended(mut fields: JsonFields<'_>) -> Result<ReprioritizeAll, Problem> 
     let selection = queue.as_ref().map(|queue| read_selection(&mut fields, queue)).unwrap_or_default();
     let after = fields.take("after", rules::parsed(Progress::of_state));
     let what = queue.zip(priority);
-    fields.finish(what.map(|(queue, priority)| ReprioritizeAll { queue, state, priority, meant: selection, after }))
+    fields.finish(what.map(|(queue, priority)| ReprioritizeAll { queue, state, priority, selection, after }))
 }
 
 /// The states in which a priority matters.

@@ -88,7 +88,7 @@ fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
     let usual = if worker.is_some() { JobState::Reserved } else { JobState::Waiting };
     JobFilter {
         state: query.take("state", word).unwrap_or(usual),
-        meant: read_selection(query, queue),
+        selection: read_selection(query, queue),
         worker,
         search: query.take("search", rules::search),
         after,

@@ -194,17 +194,15 @@ impl Settle for Fail {
     }
 }
 
-fn returned(job: JobId, outcome: Return) -> Result<shapes::ReturnedBody, Problem> {
-    match outcome {
-        Return::Returned { state, duplicate } => {
-            Ok(shapes::ReturnedBody { id: shapes::Displayed(job), state, duplicate })
+fn returned(id: JobId, outcome: Return) -> Result<shapes::ReturnedBody, Problem> {
+    let (state, duplicate) = match outcome {
+        Return::Returned { state, duplicate } => (state, duplicate),
+        Return::Stays => (JobState::Reserved, false),
+        Return::UnnamedSkip => {
+            let error = FieldError::pointer("/skip", "needs a named worker");
+            return Err(Problem::invalid(vec![error]).with_valid_reservation());
         }
-        Return::Stays => {
-            Ok(shapes::ReturnedBody { id: shapes::Displayed(job), state: JobState::Reserved, duplicate: false })
-        }
-        Return::NobodySkips => {
-            Err(Problem::invalid(vec![FieldError::pointer("/skip", "needs a named worker")]).with_valid_reservation())
-        }
-        Return::Lost(lost) => Err(lost.into()),
-    }
+        Return::Lost(lost) => return Err(lost.into()),
+    };
+    Ok(shapes::ReturnedBody { id: shapes::Displayed(id), state, duplicate })
 }

@@ -45,7 +45,7 @@ pub fn counted(turn: ReadPermit, text: impl AsRef<[u8]> + Send + 'static) -> Byt
             self.0.as_ref()
         }
     }
-    turn.is_over(text.as_ref().len());
+    turn.finish_read(text.as_ref().len());
     Bytes::from_owner(Counted(text, turn))
 }
 

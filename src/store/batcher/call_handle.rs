@@ -1,4 +1,4 @@
-//! A call in a lane: what is known of it there, and who waits for its answer.
+//! A pending call whose type is erased, with the channel of its answer.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::{
 pub(super) trait CallHandle: Send {
     fn jobs(&self) -> u32;
     fn needs_memory(&self) -> bool;
-    /// Nobody waits for the answer any more.
+    /// The caller no longer waits for the answer.
     fn is_abandoned(&self) -> bool;
     fn retry<'r>(&self, item: &'r Value) -> Retry<'r>;
-    /// The arguments of the call, which goes on behind a place.
+    /// The arguments to continue after a place in line.
     fn args_after(&self, place: &[u8], member: &[u8]) -> Args;
-    /// The arguments of the call, which does not wait for what is overdue any more.
+    /// The arguments of a call that no longer waits for overdue jobs.
     fn args_without_waiting(&self) -> Args;
-    /// A caller that is gone drops the outcome, and with it the guard of what it has newly taken.
+    /// If the caller has left, the outcome is dropped; the [`super::super::Undo`] in it then gives new reservations back.
     fn deliver(self: Box<Self>, reply: Reply<'_>);
     fn reject(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName);
     fn fail(self: Box<Self>, fault: Fault);
@@ -38,7 +38,7 @@ struct TypedCall<T: BatchedTransition> {
     answer: oneshot::Sender<CallResult<T::Outcome>>,
 }
 
-/// For a call, and where its answer comes.
+/// The handle of a call, and the receiver of its answer.
 pub(super) fn of<T: BatchedTransition>(call: T) -> (Box<dyn CallHandle>, oneshot::Receiver<CallResult<T::Outcome>>) {
     let (answer, receiver) = oneshot::channel();
     (Box::new(TypedCall { call, answer }), receiver)

@@ -27,7 +27,8 @@ pub(crate) fn completed(live: &LiveRecord) -> Option<Completed> {
 }
 
 pub(crate) fn reasons(live: &LiveRecord) -> Vec<AbandonReason> {
-    let said = live.ended.iter().filter(|ended| ended.is_abandon() && !ended.note.is_empty());
-    said.map(|Ended { at, worker, note, .. }| AbandonReason { at: *at, worker: worker.clone(), reason: note.clone() })
+    let with_reason = live.ended.iter().filter(|ended| ended.is_abandon() && !ended.note.is_empty());
+    with_reason
+        .map(|Ended { at, worker, note, .. }| AbandonReason { at: *at, worker: worker.clone(), reason: note.clone() })
         .collect()
 }

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_has_only_the_columns_that_are_not_nothing() {
+    fn entries_hold_only_columns_above_zero() {
         // At place 5: 300 waiting, one enqueued. Then at place 7 nine of the last total.
         let last = COLUMNS - 1;
         let has = 1_u64 << last;
@@ -64,13 +64,13 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_that_was_entered_twice_is_one() {
+    fn minute_entered_twice_is_merged() {
         let spans = read(&[5, 0b101, 3, 2, 5, 0b110, 1, 4]).expect("entries");
         assert_eq!(spans[&245][..3], [0, 1, 6], "it waits and is held what it was last, and was counted in sum");
     }
 
     #[test]
-    fn what_is_cut_is_broken() {
+    fn truncated_entries_are_rejected() {
         for cut in [&[5][..], &[5, 1], &[5, 1, 128], &[5, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1]] {
             assert!(read(cut).is_err(), "{cut:?}");
         }

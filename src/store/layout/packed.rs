@@ -15,11 +15,11 @@ const COMPLETED: usize = 4;
 const PLAIN: u64 = 0;
 const CHANGE: u64 = 1;
 const EXPECTED: u64 = 2;
-const NOUGHT: u64 = 3;
+const ALL_ZERO: u64 = 3;
 /// A number of so many times 2^k and more is told by its length.
-const LONG: u64 = 8;
+const LONG_FROM: u64 = 8;
 /// Bits of a number that are left beside how often 2^k is in it.
-const MOST_LEFT: u32 = 58;
+const MAX_REMAINDER_BITS: u32 = 58;
 
 /// The low end comes first.
 struct Bits<'b> {
@@ -83,10 +83,10 @@ impl Bits<'_> {
     /// Rice's code, or for what is long its length and itself.
     fn number(&mut self, k: u32) -> Result<u64, Fault> {
         let mut times = 0;
-        while times < LONG && self.take(1)? == 1 {
+        while times < LONG_FROM && self.take(1)? == 1 {
             times += 1;
         }
-        if times == LONG {
+        if times == LONG_FROM {
             let length = self.take(6)? as u32;
             return self.take(length);
         }
@@ -95,10 +95,12 @@ impl Bits<'_> {
 
     fn column(&mut self, rows: &mut [HistoryColumns], column: usize) -> Result<(), Fault> {
         let way = self.take(2)?;
-        if way == NOUGHT {
+        if way == ALL_ZERO {
             return Ok(());
         }
-        let k = Some(self.take(6)? as u32).filter(|k| *k <= MOST_LEFT).ok_or_else(|| broken("a way of the history"))?;
+        let k = Some(self.take(6)? as u32)
+            .filter(|k| *k <= MAX_REMAINDER_BITS)
+            .ok_or_else(|| broken("a way of the history"))?;
         let mut before = [0; COLUMNS];
         for row in rows {
             let number = self.number(k)?;
@@ -128,7 +130,7 @@ mod tests {
     /// Five columns, and rows at the first two places. 6 and then 300 come, all are handed out and one is done: so five wait to
     /// be done, and then more.
     fn whole() -> Vec<u8> {
-        let (head, rows, nothing) = ((5, 5), [(0b11, 60), (0, 60)], (NOUGHT, 2));
+        let (head, rows, nothing) = ((5, 5), [(0b11, 60), (0, 60)], (ALL_ZERO, 2));
         let plain = [(PLAIN, 2), (2, 6), (0b01, 2), (0b10, 2), (0xFF, 8), (9, 6), (300, 9)];
         let as_expected = [(EXPECTED, 2), (0, 6), (0, 1), (0, 1)];
         let steady = [(CHANGE, 2), (1, 6), (0b01, 2), (0, 1), (0, 1), (0, 1)];
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_read_in_each_of_the_ways() {
+    fn columns_decode_in_each_encoding() {
         let mut spans = Spans::new();
         unpack(&mut spans, 240, &whole()).expect("a field");
         let rows: Vec<_> = spans.iter().map(|(at, row)| (*at, row[..5].to_vec())).collect();
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_broken() {
+    fn truncated_fields_are_rejected() {
         let whole = whole();
         for cut in 0..whole.len() {
             assert!(unpack(&mut Spans::new(), 0, &whole[..cut]).is_err(), "{cut} bytes");

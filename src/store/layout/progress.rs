@@ -82,14 +82,14 @@ impl JobSelection {
 }
 
 /// What acts on many jobs moves about so many of them a call, in small steps.
-pub(crate) const MOST: u64 = 10_000;
+pub(crate) const MAX_JOBS_PER_CALL: u64 = 10_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_read_again_and_nothing_else_is() {
+    fn cursors_of_progress_round_trip() {
         let code = b"\x01\xff\x20\x00\x07\x417ZZZZZZZZZZZZZZZZZZZZZZZZZ";
         for (stage, score) in [("dead", ""), ("blocked", "0"), ("waiting", "17")] {
             let at = Progress { stage: stage.into(), after: Cursor::after(score, code) };

@@ -1,4 +1,4 @@
-//! How many queues there may be: the last of them are kept for owners who have few, and what an operator empties is room.
+//! The limit of queues. The last free places are kept for owners with few queues, and a purged queue frees its place.
 
 use std::{
     collections::HashMap,
@@ -15,16 +15,16 @@ use crate::{
     store::{fault::Fault, redis::read::Fields},
 };
 
-/// How long a count of queues is good while there are as many.
+/// How long a count by owner is valid while the total stays the same.
 const COUNTED_FOR: Duration = Duration::from_millis(250);
 
-/// Whom queues belong to, by their names.
+/// Finds the owner of a queue by its name.
 pub trait Owners: Send + Sync {
-    /// None: all belong to the same.
+    /// `None`: the queue has no owner of its own.
     fn owner(&self, queue: &QueueName) -> Option<usize>;
 }
 
-/// How many queues of each owner there were, when there were so many in all.
+/// The number of queues by owner, at a total of `all`.
 pub(super) struct OwnerCounts {
     all: u64,
     at: Instant,
@@ -32,20 +32,20 @@ pub(super) struct OwnerCounts {
 }
 
 impl Registry {
-    /// Tells the registry of a queue, which may be new. False: there are as many as may be.
-    pub(super) async fn tell_if_there_is_room(&self, queue: &QueueName) -> Result<bool, Fault> {
+    /// Registers a queue, which may be new. False: the limit is reached.
+    pub(super) async fn register_within_limit(&self, queue: &QueueName) -> Result<bool, Fault> {
         let (most, queues) = (self.most.load(Ordering::Relaxed), std::slice::from_ref(queue));
         let owner = self.owners.get().filter(|_| most > 0).and_then(|owners| owners.owner(queue));
-        let Some(owner) = owner else { return self.tell_if_there(queues, most).await };
+        let Some(owner) = owner else { return self.register_if_available(queues, most).await };
         let common = shares::common(most as usize) as u32;
-        if common > 0 && self.tell_if_there(queues, common).await? {
+        if common > 0 && self.register_if_available(queues, common).await? {
             return Ok(true);
         }
         let is_small = shares::is_small(self.owned(owner).await?, most as usize);
-        Ok(is_small && self.tell_if_there(queues, most).await?)
+        Ok(is_small && self.register_if_available(queues, most).await?)
     }
 
-    /// How many queues an owner has. They are counted anew when there are more or fewer in all, or a moment later.
+    /// How many queues an owner has. The count is renewed when the total changes or a moment has passed.
     async fn owned(&self, owner: usize) -> Result<usize, Fault> {
         let registry = self.runner.keys.registry();
         let all = match self.runner.plain(redis::cmd("ZCOUNT").arg(&registry).arg(0).arg("+inf")).await? {
@@ -68,8 +68,8 @@ impl Registry {
         Ok(own)
     }
 
-    /// All jobs of a queue are removed. If nothing of it is left to be done and it has no settings, its place is free for another
-    /// at once; its totals and events stay as long as those of any queue that is not used.
+    /// Frees the place of a purged queue at once, if it has neither jobs nor settings left. Its totals and events are kept as
+    /// long as those of any unused queue.
     pub(crate) async fn vacate(&self, queue: &QueueName) -> Result<(), Fault> {
         let mut command = redis::cmd("EXISTS");
         let held = ["inbound", "reserved", "delayed", "dead", "parked", "settings"];

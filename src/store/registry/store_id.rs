@@ -1,4 +1,4 @@
-//! What this instance knows of the epoch, which says which Redis this is from its first day until it is emptied.
+//! The id of the data in Redis, as this instance knows it. It is made once, and changes only when Redis loses its data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ pub(crate) struct StoreId(Mutex<StoreIdState>);
 #[derive(Default)]
 struct StoreIdState {
     current: Option<Vec<u8>>,
-    /// When it was found that everything is gone.
+    /// When this instance found that all data was gone.
     emptied: Option<Millis>,
 }
 

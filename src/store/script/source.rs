@@ -53,7 +53,7 @@ impl LuaSources {
     }
 
     /// The files that do what an entry point is for, in the order in which they are tried.
-    pub(super) fn ways<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s str> {
+    pub(super) fn paths<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s str> {
         let is_plain =
             |name: &&str| !cfg!(feature = "whole-path") && name.strip_prefix(PLAIN) == path.rsplit('/').next();
         self.0.keys().map(String::as_str).filter(is_plain).chain([path])

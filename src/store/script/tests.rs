@@ -19,7 +19,7 @@ fn carried() -> LuaSources {
 }
 
 #[test]
-fn what_a_file_requires_comes_before_it_and_each_once() {
+fn required_files_come_first_and_once() {
     let sources = tree(&[
         ("base/a", "local b = require 'base/b'\n-- require 'base/z'\nreturn {}"),
         ("base/b", "return {}"),
@@ -27,22 +27,22 @@ fn what_a_file_requires_comes_before_it_and_each_once() {
     ]);
     assert_eq!(sources.in_order(["transitions/t"]), ["base/b", "base/a", "transitions/t"]);
     assert_eq!(sources.entries().collect::<Vec<_>>(), ["transitions/t"]);
-    assert_eq!(sources.ways("transitions/t").collect::<Vec<_>>(), ["transitions/t"]);
+    assert_eq!(sources.paths("transitions/t").collect::<Vec<_>>(), ["transitions/t"]);
 }
 
 #[test]
-fn a_complaint_names_the_file_and_its_line() {
+fn script_error_names_the_lua_file_and_line() {
     let sources = tree(&[("base/a", "-- a\nlocal most = $MOST\nreturn {}"), ("views/v", "return function() end")]);
     let mut text = LuaText::default();
     text.modules(&sources, ["base/a", "views/v"]);
     assert!(text.code.contains("local most = 7\n") && !text.code.contains("-- a"), "{}", text.code);
     let line = 1 + text.code.lines().position(|line| line.contains("most")).expect("the line");
-    let said = format!("user_script:{line}: no, on @user_script:{line}. user_function:x");
-    assert_eq!(text.explain(&said), "lua/base/a.lua:2: no, on @lua/base/a.lua:2. user_function:x");
+    let complaint = format!("user_script:{line}: no, on @user_script:{line}. user_function:x");
+    assert_eq!(text.explain(&complaint), "lua/base/a.lua:2: no, on @lua/base/a.lua:2. user_function:x");
 }
 
 #[test]
-fn a_library_is_called_by_its_text() {
+fn library_name_is_a_digest_of_its_text() {
     let one = Library::of(&tree(&[("views/v", "return function() end")]));
     let other = Library::of(&tree(&[("views/v", "return function() return 1 end")]));
     assert!(one.name != other.name && Library::is_name(&one.name), "{} {}", one.name, other.name);
@@ -53,7 +53,7 @@ fn a_library_is_called_by_its_text() {
 }
 
 #[test]
-fn no_two_entry_points_in_different_folders_have_one_name() {
+fn entry_point_names_are_unique() {
     let sources = carried();
     let names: BTreeSet<_> = sources.entries().map(name_of).collect();
     assert_eq!(names.len(), sources.entries().count());
@@ -81,13 +81,13 @@ fn quoted_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
 }
 
 #[test]
-fn a_header_names_all_keys_of_an_entry_point_and_of_what_it_requires() {
+fn header_lists_all_keys_that_are_used() {
     let sources = carried();
     let mut wrong = Vec::new();
     let known: Vec<_> = KEYS.iter().copied().chain([(REGISTRY, "zset")]).collect();
     for entry in sources.entries() {
         let code: String =
-            sources.in_order(sources.ways(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
+            sources.in_order(sources.paths(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
         let mut used = names_behind(&code, "q.");
         // A command that is put off is told the name, and so is what looks a set up by it.
         let named = ["write.set(q, ", "write.add(q, ", "write.delete(q, ", "write.remove(q, ", "key = ", "take(q, "];
@@ -105,7 +105,7 @@ fn a_header_names_all_keys_of_an_entry_point_and_of_what_it_requires() {
 }
 
 #[test]
-fn a_header_says_the_transition_the_arguments_and_the_reply() {
+fn header_has_title_arguments_and_reply() {
     let sources = carried();
     for entry in sources.entries() {
         let source = sources.get(entry);
@@ -126,12 +126,12 @@ fn a_header_says_the_transition_the_arguments_and_the_reply() {
 }
 
 #[test]
-fn a_header_says_how_many_arguments_an_item_has() {
+fn header_states_the_arguments_per_item() {
     let sources = carried();
     for entry in sources.entries() {
         let source = sources.get(entry);
         let arguments = header(source, "ARGV").join(" ");
-        let said = arguments.match_indices("per ").find_map(|(at, _)| {
+        let stated = arguments.match_indices("per ").find_map(|(at, _)| {
             let word = arguments[at..].split(' ').nth(2)?;
             word.strip_suffix(':')?.parse::<u32>().ok()
         });
@@ -140,28 +140,28 @@ fn a_header_says_how_many_arguments_an_item_has() {
             let at = names.split(", ").position(|name| name == "STRIDE")?;
             values.split(", ").nth(at)?.parse::<u32>().ok()
         });
-        assert_eq!(said, strides, "{entry}");
+        assert_eq!(stated, strides, "{entry}");
     }
 }
 
 #[test]
-fn a_header_says_the_words_of_the_reply_and_no_others() {
+fn header_lists_exactly_the_reply_words() {
     let mut wrong = Vec::new();
     let sources = carried();
     for entry in sources.entries() {
         let source = sources.get(entry);
-        let said = header(source, "REPLY").join(" ");
-        let said: BTreeSet<_> = said.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
+        let stated = header(source, "REPLY").join(" ");
+        let stated: BTreeSet<_> = stated.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
         let code: String =
-            sources.in_order(sources.ways(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
-        for word in &said {
+            sources.in_order(sources.paths(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
+        for word in &stated {
             if !code.contains(&format!("'{word}'")) {
                 wrong.push(format!("{entry}: nobody says {word}"));
             }
         }
         let own = self::code(source);
         for word in quoted_behind(&own, "return {").into_iter().chain(quoted_behind(&own, "reply = {")) {
-            if !word.is_empty() && !said.contains(word) {
+            if !word.is_empty() && !stated.contains(word) {
                 wrong.push(format!("{entry}: REPLY has no {word}"));
             }
         }
@@ -180,7 +180,7 @@ const ROOMS: [(&str, &[&str]); 6] = [
 ];
 
 #[test]
-fn a_file_requires_only_what_is_below_it_and_nothing_in_a_circle() {
+fn requires_go_down_without_circles() {
     let sources = carried();
     for (name, source) in sources.all() {
         let (_, rooms) = ROOMS.iter().find(|(room, _)| name.starts_with(room)).expect(name);
@@ -193,7 +193,7 @@ fn a_file_requires_only_what_is_below_it_and_nothing_in_a_circle() {
 }
 
 #[test]
-fn what_a_file_takes_it_uses_and_what_it_uses_is_given() {
+fn required_names_are_used_and_defined() {
     let sources = carried();
     for (name, source) in sources.all() {
         let code = code(source);
@@ -219,7 +219,7 @@ fn what_a_file_takes_it_uses_and_what_it_uses_is_given() {
 
 /// What a call puts into `q` the next one would find, where its table is kept.
 #[test]
-fn a_call_begins_with_nothing_of_the_one_before() {
+fn call_state_is_reset_before_each_call() {
     let sources = carried();
     let opened = code(sources.get(super::OPEN));
     let mut left = BTreeSet::new();
@@ -240,7 +240,7 @@ fn a_call_begins_with_nothing_of_the_one_before() {
 
 /// A plain path runs before that, so of `q` there are only the keys.
 #[test]
-fn a_plain_path_knows_the_keys_and_nothing_else_of_a_call() {
+fn plain_paths_use_only_the_keys_of_a_call() {
     let sources = carried();
     for (name, source) in sources.all().filter(|(name, _)| name.starts_with("plain/")) {
         let code = code(source);
@@ -251,14 +251,14 @@ fn a_plain_path_knows_the_keys_and_nothing_else_of_a_call() {
 }
 
 #[test]
-fn no_constant_is_left_open() {
+fn every_constant_is_filled_in() {
     for (name, source) in carried().all() {
         assert!(!source.contains('$'), "{name}");
     }
 }
 
 #[test]
-fn nothing_counts_or_walks_a_whole_keyspace() {
+fn scripts_never_scan_a_keyspace() {
     for (name, source) in carried().all() {
         for word in ["'KEYS'", "'SCAN'", "'HSCAN'", "'LREM'", "'SMEMBERS'"] {
             assert!(!source.contains(word), "{name} calls {word}");

@@ -21,7 +21,7 @@ impl Redis {
 }
 
 #[tokio::test]
-async fn a_crowd_in_a_new_queue_registers_it_once_goes_together_and_keeps_its_order() {
+async fn calls_of_a_new_queue_share_batches_and_keep_order() {
     let redis = Redis::start().await;
     redis.queues.parts.runner.link.use_library(false);
     let before = redis.scripts_run().await;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn redis_takes_every_function_and_every_script() {
+async fn every_script_loads_as_function_and_script() {
     let redis = Redis::start().await;
     let (link, scripts) = (&redis.queues.parts.runner.link, &redis.queues.parts.runner.scripts);
     for script in scripts.all() {
@@ -22,7 +22,7 @@ async fn redis_takes_every_function_and_every_script() {
 }
 
 #[tokio::test]
-async fn a_fault_names_the_file_and_the_line() {
+async fn script_fault_names_the_lua_file_and_line() {
     let redis = Redis::start().await;
     for is_library in [true, false] {
         redis.queues.parts.runner.link.use_library(is_library);

@@ -59,7 +59,7 @@ fn payloads(jobs: &[Handout]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_lock_is_free_again_when_its_job_is_done() {
+async fn lock_is_freed_when_its_job_completes() {
     let redis = Redis::start().await;
     for (payload, locks) in [("1", &["a", "b"][..]), ("2", &["b"]), ("3", &["a"]), ("4", &["a", "b"]), ("5", &[])] {
         redis.enqueue_with(payload, locks).await;
@@ -76,7 +76,7 @@ async fn a_lock_is_free_again_when_its_job_is_done() {
 }
 
 #[tokio::test]
-async fn a_batch_hands_out_as_many_as_it_may_and_ends_once() {
+async fn batch_respects_concurrency_and_ends_once() {
     let redis = Redis::start().await;
     for concurrency in [Some(5), None] {
         let made = redis.create(batch(concurrency, true, 450)).await;
@@ -102,7 +102,7 @@ async fn a_batch_hands_out_as_many_as_it_may_and_ends_once() {
 }
 
 #[tokio::test]
-async fn an_open_batch_takes_more_until_it_is_sealed() {
+async fn open_batch_accepts_jobs_until_sealed() {
     let redis = Redis::start().await;
     let made = redis.create(batch(Some(2), false, 2)).await;
     let more = [member("2"), member("3")];
@@ -136,7 +136,7 @@ async fn an_open_batch_takes_more_until_it_is_sealed() {
 }
 
 #[tokio::test]
-async fn each_step_on_a_batch_twice_is_one() {
+async fn repeated_batch_step_counts_once() {
     let redis = Redis::start().await;
     let id = ids::random_batch(queue());
     let code = || {

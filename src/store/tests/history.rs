@@ -114,7 +114,7 @@ impl Redis {
 }
 
 #[tokio::test]
-async fn a_history_takes_32_kib_at_most_and_tells_since_when_it_is_whole() {
+async fn history_stays_under_32_kib_and_reports_its_start() {
     let redis = Redis::start().await;
     redis.enqueue("1").await;
     for bytes in [1, 2, 4, 8] {
@@ -135,7 +135,7 @@ async fn a_history_takes_32_kib_at_most_and_tells_since_when_it_is_whole() {
 }
 
 #[tokio::test]
-async fn all_of_a_queue_of_thirty_thousand_jobs_a_day_is_kept() {
+async fn history_of_thirty_thousand_jobs_a_day_is_complete() {
     let redis = Redis::start().await;
     redis.enqueue("1").await;
     let [minutes, _] = redis.minutes_and_hours().await;

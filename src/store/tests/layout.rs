@@ -40,7 +40,7 @@ impl Redis {
 }
 
 #[tokio::test]
-async fn a_migration_that_is_cut_anywhere_ends_as_if_it_had_not_been() {
+async fn interrupted_migration_can_be_resumed_anywhere() {
     let redis = Redis::start_as("intray").await;
     redis.begin_with_the_first_layout().await;
     assert_eq!(redis.queues.migrate(false).await.expect("migrated"), ["0002_stamps"]);
@@ -66,7 +66,7 @@ async fn a_migration_that_is_cut_anywhere_ends_as_if_it_had_not_been() {
 }
 
 #[tokio::test]
-async fn a_script_of_the_first_layout_fails_at_its_first_read_however_far_the_migration_is() {
+async fn old_scripts_fail_at_any_point_of_a_migration() {
     let redis = Redis::start_as("intray").await;
     redis.begin_with_the_first_layout().await;
     let mut stamps = Stamps::new(&redis.queues, 2);

@@ -7,10 +7,10 @@ use super::*;
 const DAY_MS: u64 = 86_400_000;
 
 #[tokio::test]
-async fn an_idle_instance_does_not_bring_back_a_queue_that_another_has_retired() {
+async fn idle_instance_does_not_recreate_a_retired_queue() {
     let redis = Redis::start().await;
     let (idle, other, queue) = (&redis.queues, redis.another(), queue());
-    idle.parts.registry.register(&queue).await.expect("told");
+    idle.parts.registry.register(&queue).await.expect("registered");
     // Neither has used it for two days; nothing else happens at the idle one meanwhile.
     idle.parts.registry.grow_old(Duration::from_millis(2 * DAY_MS));
     let registry = idle.parts.runner.keys.registry();
@@ -18,16 +18,16 @@ async fn an_idle_instance_does_not_bring_back_a_queue_that_another_has_retired()
     idle.parts.runner.link.plain(&command).await.expect("aged");
     other.retire_unseen().await.expect("a round");
     assert_eq!(other.names().await.expect("names"), []);
-    assert_eq!(idle.names_and_ours().await.expect("names"), [], "it is gone for whoever asks");
+    assert_eq!(idle.names_and_ours().await.expect("names"), [], "the queue is gone");
     assert_eq!(other.names().await.expect("names"), [], "and stays gone");
 }
 
 #[tokio::test]
-async fn a_library_that_no_instance_has_announced_for_a_day_goes_and_no_other() {
+async fn library_unannounced_for_a_day_is_deleted() {
     let redis = Redis::start().await;
     let (link, libraries) = (&redis.queues.parts.runner.link, redis.queues.parts.runner.keys.libraries());
     let now = redis.queues.redis_time().await.expect("a time").0;
-    let (old, young, foreign) = ("intray_0123456789abcdef", "intray_fedcba9876543210", "intray_of_somebody_else");
+    let (old, young, foreign) = ("intray_0123456789abcdef", "intray_fedcba9876543210", "intray_of_another_user");
     for (name, announced) in [(old, now - DAY_MS), (young, now - DAY_MS + 60_000), (foreign, 0)] {
         let text = format!("#!lua name={name}\nredis.register_function('{name}_f', function() end)");
         link.plain(redis::cmd("FUNCTION").arg("LOAD").arg(text)).await.expect("loaded");

@@ -7,7 +7,7 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::args::Args,
-        reservation::{Lost, OF_A_RESERVATION, Return, handle},
+        reservation::{HOLDER_CALLS, Lost, Return, handle},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -18,18 +18,18 @@ pub struct Abandon {
     pub reservation: Reservation,
     pub reason: Option<String>,
     pub delay_ms: Option<u32>,
-    /// It is not offered to this worker again.
+    /// Do not offer the job to this worker again.
     pub skip: bool,
-    /// Not now, but when the holder has not come back for so long.
+    /// Give it back only after this time, unless the holder resumes it before.
     pub grace_ms: Option<u32>,
-    /// Only if the holder has not come back more often than this.
+    /// Give it back only if the holder has resumed it no more often than this.
     pub resumes: Option<u32>,
-    /// What was typed so far; JSON's null takes it away.
+    /// The draft to keep; JSON null removes it.
     pub draft: Option<Json>,
 }
 
 impl Queues {
-    /// Gives a job back to its place; it is not an attempt.
+    /// Gives a job back to its place in line, without counting an attempt.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -72,7 +72,7 @@ impl Transition for Abandon {
 }
 
 impl BatchedTransition for Abandon {
-    const BATCHING: BatchPolicy = OF_A_RESERVATION;
+    const BATCHING: BatchPolicy = HOLDER_CALLS;
 
     fn needs_memory(&self) -> bool {
         self.draft().len() > limits::SMALL_RESULT

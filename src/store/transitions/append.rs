@@ -1,4 +1,4 @@
-//! append: jobs come into a batch, all or none.   - -> waiting | blocked | delayed, once the batch is open
+//! append: a producer adds jobs to a batch, all or none.   - -> waiting | blocked | delayed, once the batch is open
 
 use crate::{
     job::{BatchId, BatchState, chance},
@@ -19,17 +19,17 @@ use crate::{
 pub enum Appended {
     Batch(Batch),
     UnknownBatch,
-    /// It does not go on from there, or other jobs stand there: the batch has so many.
+    /// The offset is not the end of the batch, or other jobs are there; the batch has `total` jobs.
     Misfit {
         total: u32,
     },
     NotOpen(BatchState),
     QueueFull,
-    /// No batch has as many jobs.
+    /// The batch would exceed the limit of jobs.
     TooLong,
 }
 
-/// All or none of these.
+/// One call of the script.
 pub(crate) struct Append<'a> {
     pub(crate) id: &'a BatchId,
     pub(crate) purpose: Purpose,
@@ -40,16 +40,16 @@ pub(crate) struct Append<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To a batch that is being made.
+    /// Fills a batch that is being created.
     Make,
-    /// To an open one.
+    /// Adds to an open batch.
     Add,
 }
 
-/// What the script says of it.
+/// A reply of the script.
 pub(crate) enum AppendReply {
     Appended(Batch),
-    /// The batch was whole before.
+    /// The batch was complete before.
     Made,
     UnknownBatch,
     Misfit(u32),
@@ -59,7 +59,7 @@ pub(crate) enum AppendReply {
 }
 
 impl Queues {
-    /// Puts a few jobs behind those that the batch has, all or none. With an offset, the same call again changes nothing.
+    /// Adds jobs to the end of a batch, all or none. With an offset, a repeated call changes nothing.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -78,7 +78,7 @@ impl Queues {
             let append = Append { id, purpose: Purpose::Add, offset: at as usize, jobs, marks: &marks };
             return match self.run_alone(&id.queue, &append).await? {
                 AppendReply::Appended(batch) => Ok(Appended::Batch(batch)),
-                // Somebody else appended meanwhile.
+                // Another call has appended meanwhile.
                 AppendReply::Misfit(_) if offset.is_none() => continue,
                 AppendReply::Misfit(total) => Ok(Appended::Misfit { total }),
                 AppendReply::NotOpen(state) => Ok(Appended::NotOpen(state)),

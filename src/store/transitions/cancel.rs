@@ -1,4 +1,4 @@
-//! cancel: the producer takes a job back.
+//! cancel: the producer cancels a job.
 
 use crate::{
     job::{JobId, Name, State},
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// What the producer takes back, from its holder only by force.
+/// A reserved job is cancelled only by force.
 struct Cancel<'c> {
     id: JobId,
     force: bool,
@@ -26,7 +26,7 @@ pub enum Cancellation {
 }
 
 impl Queues {
-    /// `by`: whose key it is that somebody comes with.
+    /// `by`: the owner of the key of the call.
     ///
     /// # Errors
     /// When Redis is not well.

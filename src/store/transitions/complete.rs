@@ -8,7 +8,7 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::{args::Args, read::broken},
-        reservation::{Lost, OF_A_RESERVATION},
+        reservation::{HOLDER_CALLS, Lost},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -102,7 +102,7 @@ impl Transition for Complete {
 }
 
 impl BatchedTransition for Complete {
-    const BATCHING: BatchPolicy = OF_A_RESERVATION;
+    const BATCHING: BatchPolicy = HOLDER_CALLS;
 
     fn needs_memory(&self) -> bool {
         self.result().len() > limits::SMALL_RESULT

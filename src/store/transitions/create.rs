@@ -1,4 +1,4 @@
-//! create: a batch comes into being: closed, filled in bounded steps, and opened when it is whole.
+//! create: a producer creates a batch. It is filled in bounded steps and opened when it is complete.
 
 use super::append::{Append, AppendReply, Purpose};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Jobs and bytes in one step of a creation.
+/// The most jobs and bytes of one step.
 const STEP: usize = 100;
 const STEP_BYTES: usize = 1 << 20;
 
@@ -24,56 +24,56 @@ const STEP_BYTES: usize = 1 << 20;
 pub struct NewBatch {
     pub id: BatchId,
     pub concurrency: Option<u32>,
-    /// Of jobs that do not say their own.
+    /// The priority of jobs without one of their own.
     pub priority: Priority,
     pub client: Option<Name>,
-    /// Nothing is appended later.
+    /// No jobs can be appended later.
     pub sealed: bool,
     pub jobs: Vec<NewMember>,
-    /// With an idempotency key: tells the same call from another under the same key.
+    /// With an idempotency key: distinguishes a repeated call from another one with the same key.
     pub fingerprint: Option<[u8; 8]>,
 }
 
 #[derive(Debug)]
 pub enum BatchCreation {
     Created(Batch),
-    /// Another call had the same idempotency key.
+    /// Another call has used the idempotency key.
     KeyReused,
     QueueFull,
-    /// The queue would be new, and there are as many as may be.
+    /// The queue would be new, and the limit of queues is reached.
     TooManyQueues,
 }
 
 struct Create<'b>(&'b NewBatch);
 
-/// What the script says of it.
+/// A reply of the script.
 enum CreateReply {
-    /// It is to be filled.
+    /// The batch is to be filled.
     Making,
     Made,
-    /// A batch of this name is on its way out.
+    /// A batch with this id is being removed.
     Removing,
     KeyReused,
     QueueFull,
 }
 
 impl Queues {
-    /// All of it or nothing: nobody is given a job of it before the last one is there.
+    /// Creates all jobs or none: no job is handed out before the last one is stored.
     ///
     /// # Errors
-    /// When Redis is not well. What was begun goes after a minute, or is whole.
+    /// When Redis is not well. An incomplete batch is removed after a minute.
     pub async fn create_batch(&self, new: NewBatch) -> Result<BatchCreation, Fault> {
         if !self.parts.registry.register(&new.id.queue).await? {
             return Ok(BatchCreation::TooManyQueues);
         }
-        // A repeat of the same call finds the jobs that the first one has put there.
+        // A repeated call recognizes the jobs of the first one.
         let marks = marks(&new.jobs, &new.fingerprint.unwrap_or_else(chance::random));
         let unknown = |fault: Fault| fault.with(Applied::Unknown);
         loop {
             match self.run_alone(&new.id.queue, &Create(&new)).await? {
                 CreateReply::Making => match self.fill(&new, &marks).await {
                     Ok(true) => self.continue_stage(&new.id).await.map_err(unknown)?,
-                    // The same call, sent twice, was given up by the other.
+                    // A repeat of this call has removed the batch meanwhile.
                     Ok(false) => continue,
                     Err(fault) => return Err(self.undo_create(&new.id, fault).await),
                 },
@@ -90,7 +90,7 @@ impl Queues {
         }
     }
 
-    /// Step by step. False: the batch is gone.
+    /// Appends the jobs in steps. False: the batch is gone.
     async fn fill(&self, new: &NewBatch, marks: &[[u8; 8]]) -> Result<bool, Fault> {
         let mut done = 0;
         while done < new.jobs.len() {
@@ -110,7 +110,7 @@ impl Queues {
         Ok(true)
     }
 
-    /// What cannot be finished goes at once if it can, and else when the sweep finds it stalled.
+    /// Removes an incomplete batch. If that fails too, the sweep removes it later.
     async fn undo_create(&self, id: &BatchId, fault: Fault) -> Fault {
         match self.give_up(id).await {
             Ok(()) if matches!(fault, Fault::Full) => fault,
@@ -143,13 +143,13 @@ impl Transition for Create<'_> {
         }
     }
 
-    /// What is to be filled in time goes when it is not.
+    /// An incomplete batch has a deadline for the sweep.
     fn effect(&self, outcome: &CreateReply) -> Effect {
         Effect::moved_if(matches!(outcome, CreateReply::Making | CreateReply::Removing))
     }
 }
 
-/// How many jobs fit into one step; at least one.
+/// How many jobs fit into one step, at least one.
 fn step(jobs: &[NewMember]) -> usize {
     let mut bytes = 0;
     let fits = |job: &&NewMember| {

@@ -1,4 +1,4 @@
-//! enqueue: producers put jobs into the line.
+//! enqueue: a producer adds a job to a queue.
 
 use std::collections::BTreeMap;
 
@@ -26,11 +26,11 @@ pub struct NewJob {
     pub priority: Priority,
     pub client: Option<Name>,
     pub dedupe: Dedupe,
-    /// With an idempotency key: tells the same call from another under the same key.
+    /// With an idempotency key: distinguishes a repeated call from another one with the same key.
     pub fingerprint: Option<[u8; 8]>,
 }
 
-/// What makes two jobs of a client the same job.
+/// How a duplicate of a client's job is recognized.
 #[derive(Debug, Clone)]
 pub enum Dedupe {
     /// The payload, unless the queue's setting is off.
@@ -46,20 +46,20 @@ pub enum Enqueued {
         id: JobId,
         state: State,
     },
-    /// A live job is the same; nothing about it changed.
+    /// The job duplicates one that has not ended, which stays unchanged.
     Twin {
         id: JobId,
         state: State,
     },
-    /// Another call had the same idempotency key.
+    /// Another call has used the idempotency key.
     KeyReused,
     QueueFull,
-    /// The queue would be new, and there are as many as may be.
+    /// The queue would be new, and the limit of queues is reached.
     TooManyQueues,
 }
 
 impl NewJob {
-    /// A job of which nothing is said but what it is.
+    /// A job with a payload and nothing else.
     pub fn plain(id: JobId, payload: Json) -> Self {
         let (priority, client, fingerprint) = Default::default();
         Self { id, task: Task::plain(payload), priority, client, dedupe: Dedupe::QueueSetting, fingerprint }
@@ -84,12 +84,12 @@ impl NewJob {
     }
 }
 
-/// How many ids one script looks at, and how many scripts are under way for one call.
-const LOOKED_AT: usize = 100;
-const LOOKS: usize = 32;
+/// Ids checked by one script, and scripts of one call that run at once.
+const IDS_PER_CHECK: usize = 100;
+const MAX_CHECKS: usize = 32;
 
 impl Queues {
-    /// Whether a call with another fingerprint has used the idempotency key from which these ids are derived.
+    /// Whether another call, with a different fingerprint, has used the idempotency key of these ids.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -98,9 +98,9 @@ impl Queues {
         for id in ids {
             by_queue.entry(&id.queue).or_default().push(id);
         }
-        let looks: Vec<_> = by_queue.values().flat_map(|ids| ids.chunks(LOOKED_AT)).collect();
-        for some in looks.chunks(LOOKS) {
-            let looks = some.iter().map(|ids| self.look_for_another_call(ids, fingerprint));
+        let looks: Vec<_> = by_queue.values().flat_map(|ids| ids.chunks(IDS_PER_CHECK)).collect();
+        for some in looks.chunks(MAX_CHECKS) {
+            let looks = some.iter().map(|ids| self.is_used_by_another_call(ids, fingerprint));
             if futures_util::future::try_join_all(looks).await?.contains(&true) {
                 return Ok(true);
             }
@@ -108,7 +108,7 @@ impl Queues {
         Ok(false)
     }
 
-    async fn look_for_another_call(&self, ids: &[&JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
+    async fn is_used_by_another_call(&self, ids: &[&JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
         let Some(JobId { queue, .. }) = ids.first() else { return Ok(false) };
         let mut args = Args::default();
         args.push(fingerprint);
@@ -122,7 +122,7 @@ impl Queues {
         }
     }
 
-    /// Puts a job into its queue.
+    /// Adds a job to its queue.
     ///
     /// # Errors
     /// When Redis is not well.

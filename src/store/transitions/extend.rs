@@ -1,4 +1,4 @@
-//! extend: the holder goes on working.
+//! extend: the holder extends its lease.
 
 use crate::{
     job::{Millis, Reservation, limits},
@@ -7,18 +7,18 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::{args::Args, read::broken},
-        reservation::{Lost, OF_A_RESERVATION, handle},
+        reservation::{HOLDER_CALLS, Lost, handle},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
 
-/// The holder goes on working.
+/// The holder extends its lease.
 #[derive(Debug, Clone)]
 pub struct Extend {
     pub reservation: Reservation,
-    /// From now on; absent: as long as the reservation was given.
+    /// The lease from now on; absent: as long as the first lease.
     pub lease_ms: Option<u32>,
-    /// What was typed so far; JSON's null takes it away.
+    /// The draft to keep; JSON null removes it.
     pub draft: Option<Json>,
 }
 
@@ -29,7 +29,7 @@ pub enum Extension {
 }
 
 impl Queues {
-    /// Moves a deadline. What is lost is never revived.
+    /// Moves the deadline. A lost reservation is never revived.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -73,7 +73,7 @@ impl Transition for Extend {
 }
 
 impl BatchedTransition for Extend {
-    const BATCHING: BatchPolicy = OF_A_RESERVATION;
+    const BATCHING: BatchPolicy = HOLDER_CALLS;
 
     fn needs_memory(&self) -> bool {
         self.draft().len() > limits::SMALL_RESULT

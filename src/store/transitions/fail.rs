@@ -6,7 +6,7 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::args::Args,
-        reservation::{Lost, OF_A_RESERVATION, Return, handle},
+        reservation::{HOLDER_CALLS, Lost, Return, handle},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -19,7 +19,7 @@ pub struct Fail {
 }
 
 impl Queues {
-    /// Counts an attempt; the job comes back at once, after its backoff, or not at all.
+    /// Counts an attempt. The job is retried at once or after its backoff, or it is dead.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -50,7 +50,7 @@ impl Transition for Fail {
 }
 
 impl BatchedTransition for Fail {
-    const BATCHING: BatchPolicy = OF_A_RESERVATION;
+    const BATCHING: BatchPolicy = HOLDER_CALLS;
 
     fn rejected(&self) -> Result<Return, Fault> {
         Ok(Return::Lost(Lost::UNKNOWN))

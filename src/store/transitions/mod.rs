@@ -1,4 +1,4 @@
-//! Whatever changes jobs: each transition is the twin of a file in `lua/`.
+//! All changes of jobs. Each file here belongs to one in `lua/transitions`.
 
 pub(crate) mod abandon;
 pub(crate) mod append;
@@ -50,7 +50,7 @@ mod tests {
         path::Path,
     };
 
-    /// Two that work on the registry and no queue.
+    /// Scripts that work on the registry, not on a queue.
     const OF_THE_REGISTRY: [&str; 2] = ["seen", "unseen"];
 
     /// Each file of a folder by its name, without the extension, with its first line.
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_changes_jobs_has_a_file_in_lua_and_its_twin_here() {
+    fn transition_has_a_lua_file_and_a_rust_file() {
         let scripts = files("lua/transitions", "lua").into_iter();
         let scripts: BTreeMap<_, _> = scripts.filter(|(name, _)| !OF_THE_REGISTRY.contains(&name.as_str())).collect();
         let mut twins = BTreeSet::new();
@@ -76,7 +76,11 @@ mod tests {
             let runs = format!("const SCRIPT: &'static str = \"{name}\";");
             assert!(text.contains(&runs) || name == "reserve", "{name} runs another script");
             let has_large = scripts.get(&name).is_some_and(|script| script.contains(" if-small\n"));
-            assert_eq!(text.contains("fn needs_memory("), has_large, "{name}: what is large goes alone, on both sides");
+            assert_eq!(
+                text.contains("fn needs_memory("),
+                has_large,
+                "{name}: both sides must say whether large calls need memory"
+            );
             twins.insert(name);
         }
         assert_eq!(twins, scripts.into_keys().collect());

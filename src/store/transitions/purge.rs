@@ -7,44 +7,44 @@ use crate::{
         handle::Queues,
         layout::{
             cursor::Cursor,
-            progress::{JobSelection, MOST, Progress},
+            progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
         },
         redis::args::Args,
         transition::{Effect, Reply, Transition},
     },
 };
 
-/// Which jobs of a queue are to go.
+/// Which jobs of a queue to remove.
 #[derive(Debug, Clone)]
 pub struct Purge {
     pub queue: QueueName,
     /// `None`: all of them.
     pub state: Option<State>,
-    /// The reserved too.
+    /// Remove reserved jobs too.
     pub force: bool,
-    pub meant: JobSelection,
-    /// Where the call before has come to.
+    pub selection: JobSelection,
+    /// The progress of the call before.
     pub after: Option<Progress>,
-    /// Whose key it is that somebody comes with.
+    /// The owner of the key of the call.
     pub by: Option<Name>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purged {
     pub removed: u64,
-    /// There may be more; where to go on.
+    /// Where the next call continues, if there may be more.
     pub next: Option<Progress>,
 }
 
-/// One bounded step through the jobs of one kind.
+/// One bounded step through the jobs of one state.
 struct PurgeStep<'p> {
-    meant: &'p JobSelection,
+    selection: &'p JobSelection,
     at: &'p Progress,
     by: Option<&'p Name>,
 }
 
 impl Queues {
-    /// Removes jobs, a bounded number a call.
+    /// Removes a bounded number of jobs.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -56,12 +56,12 @@ impl Queues {
             let before = purge.after.clone().filter(|_| n == from);
             let mut at = before.unwrap_or_else(|| Progress::begin(kind));
             loop {
-                if removed >= MOST || steps >= limits::STEPS {
+                if removed >= MAX_JOBS_PER_CALL || steps >= limits::STEPS {
                     return Ok(Purged { removed, next: Some(at) });
                 }
                 steps += 1;
                 let step = self
-                    .run_alone(&purge.queue, &PurgeStep { meant: &purge.meant, at: &at, by: purge.by.as_ref() })
+                    .run_alone(&purge.queue, &PurgeStep { selection: &purge.selection, at: &at, by: purge.by.as_ref() })
                     .await?;
                 removed += step.removed;
                 let Some(next) = step.next else { break };
@@ -76,8 +76,8 @@ impl Queues {
 }
 
 impl Purge {
-    /// The reserved only by force. All that has ended goes together, with the stubs of enqueues that met a twin: nothing of
-    /// it stays to be passed again by the next call.
+    /// The states to purge. Ended jobs of all states are removed together, with the stubs of duplicates, so that no call has
+    /// to pass them again.
     fn kinds(&self) -> Vec<&'static str> {
         match self.state {
             Some(state) => vec![state.word()],
@@ -94,7 +94,7 @@ impl Transition for PurgeStep<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push(&self.at.stage);
-        self.meant.push(&mut args);
+        self.selection.push(&mut args);
         let (score, member) = self.at.place();
         args.push(score).push(member).push(self.by.map_or("", Name::as_str));
         args
@@ -108,7 +108,7 @@ impl Transition for PurgeStep<'_> {
         Ok(Purged { removed, next })
     }
 
-    /// What is gone falls due no more.
+    /// Removed jobs have no deadline.
     fn effect(&self, _: &Purged) -> Effect {
         Effect::None
     }

@@ -1,4 +1,4 @@
-//! record: what was counted goes into the history of the queue, when a minute is over.
+//! record: the background task adds the counts of a minute to the history of the queue.
 
 use crate::{
     job::QueueName,
@@ -12,17 +12,17 @@ use crate::{
 
 struct Record;
 
-/// What is in the history of a queue.
+/// The state of a queue's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entered {
-    /// Something was counted since, and is to be entered when the minute is over.
+    /// There are newer counts, to be recorded when the minute ends.
     pub waits: bool,
-    /// How long the minute goes on, by Redis's clock.
+    /// How long the minute still lasts, by the clock of Redis.
     pub minute_ms: u64,
 }
 
 impl Queues {
-    /// Enters what was counted of a queue, once a minute at most, whichever instances ask for it.
+    /// Records the counts of a queue, at most once a minute over all instances.
     ///
     /// # Errors
     /// When Redis is not well.

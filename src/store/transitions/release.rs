@@ -1,4 +1,4 @@
-//! release: an operator takes jobs from their holder.
+//! release: an operator releases jobs from their holder.
 
 use crate::{
     job::{JobId, Name, QueueName, limits},
@@ -10,23 +10,23 @@ use crate::{
     },
 };
 
-/// What an operator takes from its holder.
+/// Which jobs to release.
 #[derive(Debug, Clone)]
 pub enum Release {
     Job(JobId),
-    /// All that a worker holds in a queue.
+    /// All jobs of a worker in a queue.
     Worker(QueueName, Name),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Released {
     pub released: u64,
-    /// There may be more.
+    /// There may be more to release.
     pub more: bool,
 }
 
 impl Queues {
-    /// Takes jobs from their holder, a bounded number a call. `None`: there is no such job.
+    /// Releases a bounded number of jobs. `None`: there is no such job.
     ///
     /// # Errors
     /// When Redis is not well.

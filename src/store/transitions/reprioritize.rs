@@ -1,4 +1,4 @@
-//! reprioritize: an operator moves a job in the line, or many.
+//! reprioritize: an operator changes the priority of one job or many.
 
 use crate::{
     job::{JobId, Name, Priority, QueueName, State, limits},
@@ -7,7 +7,7 @@ use crate::{
         handle::Queues,
         layout::{
             cursor::Cursor,
-            progress::{JobSelection, MOST, Progress},
+            progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
         },
         redis::{args::Args, read::broken},
         transition::{Effect, Reply, Transition},
@@ -28,35 +28,35 @@ pub enum Reprioritized {
     WrongState(State),
 }
 
-/// Which jobs of a queue are to have another priority.
+/// Which jobs of a queue get another priority.
 #[derive(Debug, Clone)]
 pub struct ReprioritizeAll {
     pub queue: QueueName,
     /// Waiting, blocked, delayed or reserved.
     pub state: State,
     pub priority: Priority,
-    pub meant: JobSelection,
-    /// Where the call before has come to.
+    pub selection: JobSelection,
+    /// The progress of the call before.
     pub after: Option<Progress>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReprioritizedAll {
     pub changed: u64,
-    /// There may be more; where to go on.
+    /// Where the next call continues, if there may be more.
     pub next: Option<Progress>,
 }
 
 /// One bounded step through the jobs of a state.
 struct ReprioritizeStep<'s> {
     priority: Priority,
-    meant: &'s JobSelection,
+    selection: &'s JobSelection,
     at: Progress,
     by: Option<&'s Name>,
 }
 
 impl Queues {
-    /// Moves a waiting job at once, a reserved one on its return.
+    /// A waiting job moves at once, a reserved one when it comes back.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -65,20 +65,20 @@ impl Queues {
         self.run_alone(&queue, &Reprioritize { id, priority, by }).await
     }
 
-    /// Moves many jobs, a bounded number a call.
+    /// Changes the priority of a bounded number of jobs.
     ///
     /// # Errors
     /// When Redis is not well.
     pub async fn reprioritize_all(&self, what: ReprioritizeAll, by: Option<&Name>) -> Result<ReprioritizedAll, Fault> {
-        let ReprioritizeAll { queue, state, priority, meant, after } = what;
+        let ReprioritizeAll { queue, state, priority, selection: meant, after } = what;
         let at = after.filter(|at| at.stage == state.word()).unwrap_or_else(|| Progress::begin(state.word()));
-        let (mut step, mut changed) = (ReprioritizeStep { priority, meant: &meant, at, by }, 0);
+        let (mut step, mut changed) = (ReprioritizeStep { priority, selection: &meant, at, by }, 0);
         for _ in 0..limits::STEPS {
             let part = self.run_alone(&queue, &step).await?;
             changed += part.changed;
             let Some(next) = part.next else { return Ok(ReprioritizedAll { changed, next: None }) };
             step.at = next;
-            if changed >= MOST {
+            if changed >= MAX_JOBS_PER_CALL {
                 break;
             }
         }
@@ -107,7 +107,7 @@ impl Transition for Reprioritize<'_> {
         }
     }
 
-    /// Its times stay what they are.
+    /// A priority changes no deadline.
     fn effect(&self, _: &Reprioritized) -> Effect {
         Effect::None
     }
@@ -120,7 +120,7 @@ impl Transition for ReprioritizeStep<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push("queue").push(&self.at.stage).number(self.priority.get().into());
-        self.meant.push(&mut args);
+        self.selection.push(&mut args);
         let (score, member) = self.at.place();
         args.push(score).push(member).push(self.by.map_or("", Name::as_str));
         args
@@ -133,7 +133,7 @@ impl Transition for ReprioritizeStep<'_> {
         Ok(ReprioritizedAll { changed, next: more.then(|| Progress { stage: self.at.stage.clone(), after }) })
     }
 
-    /// Their times stay what they are.
+    /// A priority changes no deadline.
     fn effect(&self, _: &ReprioritizedAll) -> Effect {
         Effect::None
     }

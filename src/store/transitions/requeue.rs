@@ -1,4 +1,4 @@
-//! requeue: an operator gives dead jobs another life, and runs delayed ones at once.
+//! requeue: an operator retries dead jobs, and makes a delayed job due at once.
 
 use crate::{
     job::{JobId, Name, QueueName, State, limits},
@@ -7,24 +7,24 @@ use crate::{
         handle::Queues,
         layout::{
             cursor::Cursor,
-            progress::{JobSelection, MOST, Progress},
+            progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
         },
         redis::{args::Args, read::broken},
         transition::{Effect, Reply, Transition},
     },
 };
 
-/// What an operator gives another life.
+/// Which jobs to requeue.
 #[derive(Debug, Clone)]
 pub enum Requeue {
     Job(JobId),
-    /// All that is dead in a queue, as far as it is meant; and where the call before has come to.
+    /// The selected dead jobs of a queue, and the progress of the call before.
     Queue(QueueName, JobSelection, Option<Progress>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Requeued {
-    /// `next`: there may be more; where to go on.
+    /// `next`: where the next call continues, if there may be more.
     Count {
         requeued: u64,
         next: Option<Progress>,
@@ -38,12 +38,12 @@ pub enum Requeued {
 struct RequeueStep<'s> {
     kind: &'static str,
     by: Option<&'s Name>,
-    meant: JobSelection,
+    selection: JobSelection,
     at: Progress,
 }
 
 impl Queues {
-    /// Gives one dead job, or those of a queue that are dead by now, another life; runs a delayed one at once.
+    /// Requeues one dead job, or a bounded number of the dead jobs of a queue. A single delayed job becomes due at once.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -51,11 +51,17 @@ impl Queues {
         let (queue, mut step) = match what {
             Requeue::Job(id) => (
                 id.queue,
-                RequeueStep { kind: "job", by, meant: JobSelection::default(), at: Progress::begin(id.code.as_str()) },
+                RequeueStep {
+                    kind: "job",
+                    by,
+                    selection: JobSelection::default(),
+                    at: Progress::begin(id.code.as_str()),
+                },
             ),
-            Requeue::Queue(queue, meant, after) => {
-                (queue, RequeueStep { kind: "queue", by, meant, at: after.unwrap_or_else(|| Progress::begin("0")) })
-            }
+            Requeue::Queue(queue, meant, after) => (
+                queue,
+                RequeueStep { kind: "queue", by, selection: meant, at: after.unwrap_or_else(|| Progress::begin("0")) },
+            ),
         };
         let mut all = 0;
         for _ in 0..limits::STEPS {
@@ -67,7 +73,7 @@ impl Queues {
                 }
                 refusal @ (Requeued::UnknownJob | Requeued::WrongState(_)) => return Ok(refusal),
             }
-            if all >= MOST {
+            if all >= MAX_JOBS_PER_CALL {
                 break;
             }
         }
@@ -82,7 +88,7 @@ impl Transition for RequeueStep<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push(self.kind).push(&self.at.stage);
-        self.meant.push(&mut args);
+        self.selection.push(&mut args);
         let (score, member) = self.at.place();
         args.push(score).push(member).push(self.by.map_or("", Name::as_str));
         args

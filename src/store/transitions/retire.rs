@@ -1,4 +1,4 @@
-//! retire: a queue without jobs and settings is let go, with its totals, history and events.
+//! retire: the background task removes an unused queue, with its totals, history and events.
 
 use crate::store::{
     fault::Fault,
@@ -10,7 +10,7 @@ use crate::store::{
 struct Retire;
 
 impl Queues {
-    /// Lets go of queues that are empty, have no settings and were not used for a day.
+    /// Removes queues that have no jobs and no settings and were not used for a day.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -33,7 +33,7 @@ impl Queues {
 }
 
 impl Transition for Retire {
-    /// Whether it is gone.
+    /// Whether the queue was removed.
     type Outcome = bool;
     const SCRIPT: &'static str = "retire";
     const EFFECT_OF_FAULT: Effect = Effect::None;

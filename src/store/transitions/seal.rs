@@ -1,4 +1,4 @@
-//! seal: nothing more comes into a batch.
+//! seal: a producer closes a batch for further jobs.
 
 use crate::{
     job::BatchId,
@@ -14,7 +14,7 @@ use crate::{
 struct Seal<'b>(&'b BatchId);
 
 impl Queues {
-    /// Nothing more comes into it. `None`: there is no such batch.
+    /// Closes a batch for further jobs. `None`: there is no such batch.
     ///
     /// # Errors
     /// When Redis is not well.

@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Queues {
-    /// Changes settings, which brings the queue into being. False: there are as many queues as may be.
+    /// Changes settings, and creates the queue if it is new. False: the limit of queues is reached.
     ///
     /// # Errors
     /// When Redis is not well.

@@ -1,4 +1,4 @@
-//! stage: a long work on a batch goes on, in bounded steps.
+//! stage: continues a long operation on a batch in bounded steps.
 
 use crate::{
     job::{BatchId, limits},
@@ -17,12 +17,12 @@ struct BatchStage<'b> {
 }
 
 impl Queues {
-    /// Steps of a long work on a batch, until it is done; what a very long one leaves, the sweep goes on with.
+    /// Continues a long operation on a batch. The sweep continues one that is longer than a call may take.
     pub(crate) async fn continue_stage(&self, id: &BatchId) -> Result<(), Fault> {
         self.stage(BatchStage { id, how: "on" }).await
     }
 
-    /// The same of a creation that comes to nothing.
+    /// Removes a batch whose creation failed.
     pub(crate) async fn give_up(&self, id: &BatchId) -> Result<(), Fault> {
         self.stage(BatchStage { id, how: "give up" }).await
     }

@@ -1,4 +1,4 @@
-//! sweep: what time brings about, in bounded steps.
+//! sweep: expires leases, makes delayed jobs due, and removes old ended jobs, in bounded steps.
 
 use std::sync::Arc;
 
@@ -16,28 +16,28 @@ use crate::{
     },
 };
 
-/// So many steps in a row: one is short, lest others wait for it, and whoever comes between two goes first.
+/// Steps of one turn. Each step is short, and other calls run between two of them.
 const TURN: u32 = 6;
 
 /// One bounded step.
 enum Sweep {
-    /// So long the queue keeps what has ended, unless it says so itself.
+    /// `kept_ms`: how long the queue keeps ended jobs without a setting of its own.
     All { kept_ms: u64 },
-    /// Not what is over and only takes room.
+    /// Only expired leases and due jobs, not the removal of ended jobs.
     Overdue,
 }
 
-/// What a sweep moved.
+/// The counts of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Reservations past their deadline; those whose job died of it included.
+    /// Expired reservations, including those whose job is dead now.
     pub expired: u64,
     pub due: u64,
     pub dead: u64,
     pub forgotten: u64,
-    /// There may be more to do at once.
+    /// There may be more to do now.
     pub more: bool,
-    /// When there will be something to do again; `None`: never, as things are.
+    /// When there will be something to do; `None`: never, as the queue is now.
     pub next_ms: Option<u64>,
 }
 
@@ -49,10 +49,10 @@ pub(crate) struct SweepReply {
 }
 
 impl Queues {
-    /// Steps until nothing is overdue, or as many as one call may make.
+    /// Sweeps until nothing is overdue, or to the limit of one call.
     ///
     /// # Errors
-    /// When Redis is not well; what was swept until then stays swept.
+    /// When Redis is not well. Steps before the fault keep their effect.
     pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
         steps(&self.parts.runner, queue, &self.sweep_all(queue), limits::SWEEP_STEPS).await
     }
@@ -65,15 +65,15 @@ impl Queues {
         self.run_alone(queue, &self.sweep_all(queue)).await.map(|reply| reply.swept)
     }
 
-    /// As many steps as one makes in a row where there are other queues too.
+    /// One turn of steps, so that other queues get theirs.
     ///
     /// # Errors
-    /// When Redis is not well; what was swept until then stays swept.
+    /// When Redis is not well. Steps before the fault keep their effect.
     pub async fn sweep_a_turn(&self, queue: &QueueName) -> Result<Swept, Fault> {
         steps(&self.parts.runner, queue, &self.sweep_all(queue), TURN).await
     }
 
-    /// When there will be something to sweep, 0 for now; `None`: never, as things are. It costs a fraction of a sweep.
+    /// When there will be something to sweep, 0 for now; `None`: never, as the queue is now. It costs a fraction of a sweep.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -88,10 +88,10 @@ impl Queues {
     }
 }
 
-/// A turn, for a call that came to what is overdue.
+/// A turn over the overdue jobs, for a call that met them.
 pub(crate) fn turn<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFuture<'s, ()> {
     Box::pin(async move {
-        // If it fails, so will the call.
+        // If it fails, the call meets the same fault.
         let _ = steps(runner, queue, &Sweep::Overdue, TURN).await;
     })
 }
@@ -115,7 +115,7 @@ async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32
 impl Transition for Sweep {
     type Outcome = SweepReply;
     const SCRIPT: &'static str = "sweep";
-    /// Who sweeps comes again anyway.
+    /// The next sweep comes anyway.
     const EFFECT_OF_FAULT: Effect = Effect::None;
 
     fn args(&self) -> Args {
@@ -137,7 +137,7 @@ impl Transition for Sweep {
         Ok(SweepReply { swept: Swept { expired, due, dead, forgotten, more, next_ms }, lag_ms })
     }
 
-    /// Who sweeps has been told when there is more to do.
+    /// The reply says already when the next sweep is due.
     fn effect(&self, reply: &SweepReply) -> Effect {
         Effect::Counted(Tally::Forgotten, reply.swept.forgotten)
     }

@@ -1,4 +1,4 @@
-//! undo: the caller of a reserve is gone, so what it newly reserved was never delivered.
+//! undo: gives back the new reservations of a caller that left before its answer was delivered.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::{
     },
 };
 
-/// What a call newly reserved. Dropped before [`Undo::disarm`], it gives the jobs back: nobody has seen them.
+/// The new reservations of a call. If it is dropped before [`Undo::disarm`], the jobs are given back, because the answer was
+/// not delivered.
 #[derive(Default)]
 pub struct Undo(Vec<UndoGroup>);
 
@@ -36,7 +37,7 @@ impl Undo {
         Self(vec![UndoGroup { runner: runner.clone(), queue: queue.clone(), jobs }])
     }
 
-    /// The answer is with its caller.
+    /// The answer was delivered.
     pub fn disarm(mut self) {
         self.0.clear();
     }
@@ -62,17 +63,17 @@ impl Drop for Undo {
 async fn give_back(taken: UndoGroup) {
     let mut step = GiveBack(taken.jobs);
     while !step.0.is_empty() {
-        // If this fails too, the deadline gives the jobs back.
+        // If this fails too, the leases expire.
         let Ok(done @ 1..) = run(&taken.runner, &taken.queue, &step).await else { return };
         step.0.drain(..done.min(step.0.len()));
     }
-    tracing::debug!(queue = %taken.queue, "a caller was gone, its jobs are back");
+    tracing::debug!(queue = %taken.queue, "gave the jobs of a caller that has left back");
 }
 
 struct GiveBack(Jobs);
 
 impl Transition for GiveBack {
-    /// How many of the first are done; those at the end that did not fit are for the next script.
+    /// How many reservations were given back, from the front; the next script takes the rest.
     type Outcome = usize;
     const SCRIPT: &'static str = "undo";
 

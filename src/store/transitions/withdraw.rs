@@ -1,4 +1,4 @@
-//! withdraw: the producer takes a batch back.
+//! withdraw: the producer cancels a batch.
 
 use crate::{
     job::{BatchId, BatchState},
@@ -15,14 +15,14 @@ struct Withdraw<'b>(&'b BatchId);
 
 #[derive(Debug)]
 pub enum BatchCancellation {
-    /// Those of its jobs that somebody holds may finish.
+    /// Its reserved jobs may still be completed.
     Cancelled(Batch),
     UnknownBatch,
-    /// Completed or failed before.
+    /// The batch had completed or failed before.
     Over(BatchState),
 }
 
-/// What the script says of it.
+/// A reply of the script.
 enum Withdrawal {
     Begun,
     UnknownBatch,
@@ -30,10 +30,10 @@ enum Withdrawal {
 }
 
 impl Queues {
-    /// Nothing more of it is handed out.
+    /// Cancels a batch: no more of its jobs are handed out.
     ///
     /// # Errors
-    /// When Redis is not well. What was begun, the sweep goes on with.
+    /// When Redis is not well. The sweep continues a cancellation that has begun.
     pub async fn cancel_batch(&self, id: &BatchId) -> Result<BatchCancellation, Fault> {
         match self.run_alone(&id.queue, &Withdraw(id)).await? {
             Withdrawal::Begun => {}

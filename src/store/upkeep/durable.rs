@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn replicas_that_do_not_keep_up_do_not_count_and_a_primary_that_goes_on_alone_is_said() {
+    fn lagging_replicas_do_not_count_and_unguarded_failover_warns() {
         assert_eq!(wrong(INFO, &Durability::Async), ["failover"]);
         let guarded = format!("{INFO}min_slaves_good_slaves:1\r\n");
         assert_eq!(wrong(&guarded, &Durability::Replicated(1)), [""; 0]);

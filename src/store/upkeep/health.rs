@@ -26,8 +26,8 @@ struct ServerInfos {
 impl Queues {
     /// What a service needs of Redis before it may say that it is ready.
     pub async fn ready(&self) -> Vec<Check> {
-        let server_infos = match self.told().await {
-            Ok(told) => told,
+        let server_infos = match self.server_infos().await {
+            Ok(infos) => infos,
             Err(fault) => return vec![check("redis", Some(fault.to_string()))],
         };
         let silent = server_infos.silent.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ");
@@ -62,10 +62,10 @@ impl Queues {
     /// changes can be kept as they are to be.
     pub async fn durable(&self) -> Vec<Check> {
         let links = &self.parts.runner.link;
-        let (Ok(told), Ok(all)) = (self.told().await, links.all().await) else { return Vec::new() };
+        let (Ok(infos), Ok(all)) = (self.server_infos().await, links.all().await) else { return Vec::new() };
         let Some(durability) = all.first().map(|link| link.durability()) else { return Vec::new() };
-        let mut checks = told.checks(|info| durable::checks(info, durability));
-        checks.extend(told.problem(untold_problem).map(|untold| warn("untold", Some(untold))));
+        let mut checks = infos.checks(|info| durable::checks(info, durability));
+        checks.extend(infos.problem(missing_info_problem).map(|untold| warn("untold", Some(untold))));
         if durability.is_more_than_async() {
             let mut problems = Vec::new();
             for link in &all {
@@ -81,16 +81,16 @@ impl Queues {
     }
 
     pub(crate) async fn version_problem(&self) -> Result<Option<String>, Fault> {
-        Ok(self.told().await?.problem(version_problem))
+        Ok(self.server_infos().await?.problem(version_problem))
     }
 
     /// What each server says of itself that answers; a fault where none does.
     pub(super) async fn infos(&self) -> Result<Vec<String>, Fault> {
-        Ok(self.told().await?.infos.into_iter().map(|(_, info)| info).collect())
+        Ok(self.server_infos().await?.infos.into_iter().map(|(_, info)| info).collect())
     }
 
     /// What all say who answer; a fault where nobody does.
-    async fn told(&self) -> Result<ServerInfos, Fault> {
+    async fn server_infos(&self) -> Result<ServerInfos, Fault> {
         let links = &self.parts.runner.link;
         let all = links.all().await?;
         let answers = all.iter().map(|link| async move { (link.place(), info(link).await) });
@@ -204,7 +204,7 @@ fn eviction_problem(info: &str) -> Option<String> {
 }
 
 /// A managed service may keep some of it to itself; then somebody else has to know.
-fn untold_problem(info: &str) -> Option<String> {
+fn missing_info_problem(info: &str) -> Option<String> {
     let fields = [("redis_version", "its version"), ("maxmemory_policy", "its maxmemory-policy"), ("role", "its role")];
     let untold: Vec<_> =
         fields.iter().filter(|(name, _)| field(info, name).is_empty()).map(|(_, what)| *what).collect();
@@ -217,12 +217,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_told_is_a_warning_and_nothing_more() {
+    fn missing_info_is_only_a_warning() {
         let managed = "redis_version:7.1.0\r\nrole:master\r\n";
         assert!([version_problem, role_problem, eviction_problem].iter().all(|problem| problem(managed).is_none()));
-        assert!(untold_problem(managed).expect("a warning").contains("maxmemory-policy"));
+        assert!(missing_info_problem(managed).expect("a warning").contains("maxmemory-policy"));
         let own = "redis_version:6.2.0\r\nrole:slave\r\nmaxmemory_policy:allkeys-lru\r\n";
         assert!([version_problem, role_problem, eviction_problem].iter().all(|problem| problem(own).is_some()));
-        assert_eq!(untold_problem(own), None);
+        assert_eq!(missing_info_problem(own), None);
     }
 }

@@ -54,7 +54,7 @@ impl Queues {
     pub async fn settle_layout(&self) -> Result<(), LayoutError> {
         expect_current(self).await?;
         self.migrate(false).await?;
-        self.learn_epoch().await?;
+        self.learn_store_id().await?;
         self.parts.runner.link.try_library().await;
         Ok(())
     }
@@ -73,7 +73,7 @@ impl Queues {
         }
         let missing = &STEPS[found..];
         if !dry_run {
-            self.make_epoch().await?;
+            self.create_store_id().await?;
             if found == 0 {
                 // Where there is nothing, there is nothing to move: it has the current layout at once.
                 let version = if self.is_blank().await? { STEPS.len() } else { 1 };

@@ -58,9 +58,9 @@ impl Queues {
         let mark = Source::mark(self).await.map_err(untouched)?;
         if mark.is_none() {
             migrate::expect_current(self).await?;
-            self.make_epoch().await?;
+            self.create_store_id().await?;
         }
-        let (origin, goal) = (self.own_epoch().await?, target.own_epoch().await?);
+        let (origin, goal) = (self.own_store_id().await?, target.own_store_id().await?);
         if origin == goal {
             return Err(LayoutError::Refused("it is the Redis that the queues are in".to_owned()));
         }
@@ -85,7 +85,7 @@ impl Queues {
         }
         migrate::expect_current(self).await?;
         migrate::expect_current(target).await?;
-        let (here, there) = (self.epoch().await?, target.epoch().await?);
+        let (here, there) = (self.store_id().await?, target.store_id().await?);
         if here.is_some() && here == there {
             return Err(LayoutError::Refused("it is the Redis that the queues are in".to_owned()));
         }
@@ -112,7 +112,7 @@ impl Queues {
             None => migrate::expect_current(self).await?,
         }
         if let Some(target) = target {
-            let origin = self.own_epoch().await?;
+            let origin = self.own_store_id().await?;
             let to = Target { queues: target, origin, run: String::new() };
             for queue in self.names().await? {
                 to.drop(&queue).await.map_err(|halt| LayoutError::Refused(halt.to_string()))?;
@@ -136,8 +136,8 @@ impl Queues {
         Ok(names)
     }
 
-    async fn own_epoch(&self) -> Result<String, Fault> {
-        Ok(self.epoch().await?.map_or_else(String::new, |epoch| String::from_utf8_lossy(&epoch).into_owned()))
+    async fn own_store_id(&self) -> Result<String, Fault> {
+        Ok(self.store_id().await?.map_or_else(String::new, |epoch| String::from_utf8_lossy(&epoch).into_owned()))
     }
 }
 

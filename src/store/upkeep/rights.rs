@@ -154,11 +154,11 @@ mod tests {
     /// For `intray migrate` and `intray move` only, which `docs/scale.md` and `docs/move.md` say.
     const MOVING: [&str; 5] = ["HLEN", "HSCAN", "RENAMENX", "TYPE", "ZSCAN"];
     /// Whoever may not ask this is told less.
-    const BY_THE_WAY: [&str; 2] = ["CONFIG", "GETRANGE"];
+    const OPTIONAL: [&str; 2] = ["CONFIG", "GETRANGE"];
     /// For `--durability` only, which `docs/scale.md` says too; the start tries them where they are wanted.
     const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];
     /// For sentinels, whose users are others.
-    const ELSEWHERE: [&str; 1] = ["SENTINEL"];
+    const ON_SENTINELS: [&str; 1] = ["SENTINEL"];
 
     fn texts(folder: &str, extension: &str) -> Vec<String> {
         let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("a folder");
@@ -186,14 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn every_command_of_a_script_and_of_the_program_is_tried_before_the_first_is_needed() {
+    fn every_command_is_in_the_rights_trials() {
         let mut called: BTreeSet<_> = texts("lua", ".lua").iter().flat_map(|text| capitals(text, '\'', "")).collect();
         called.extend(texts("migrations", ".lua").iter().flat_map(|text| capitals(text, '\'', "")));
         called.extend(texts("src/store", ".rs").iter().flat_map(|text| capitals(text, '"', "cmd(")));
         called.extend(texts("src/store", ".rs").iter().flat_map(|text| capitals(text, '"', "command(")));
         // When it checks a connection, the pool says so too.
         called.insert("UNWATCH".to_owned());
-        let others = [&OPTIONS[..], &MOVING, &BY_THE_WAY, &KEEPING, &ELSEWHERE].concat();
+        let others = [&OPTIONS[..], &MOVING, &OPTIONAL, &KEEPING, &ON_SENTINELS].concat();
         called.retain(|word| !others.contains(&word.as_str()));
         let trials = TRIALS.iter().chain(&CLUSTERED);
         let tried: BTreeSet<_> = trials.filter_map(|(name, _)| name.split('|').next()).map(str::to_owned).collect();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_have_the_line_that_makes_such_a_user() {
+    fn documents_show_the_acl_line() {
         let page = include_str!("../../../docs/scale.md");
         let line = page.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
         assert_eq!(line, needed_rights("intray", false));

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_read_of_what_a_server_tells() {
+    fn memory_is_parsed_from_info() {
         let full = "used_memory:950\r\nmem_not_counted_for_evict:50\r\nmaxmemory:1000\r\naof_enabled:1\r\naof_last_write_status:err\r\n";
         let expected = (900, Some(1_000), Some(true), Some(false));
         let stated = |info| {

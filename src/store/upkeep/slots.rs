@@ -24,7 +24,7 @@ impl Queues {
     }
 }
 
-/// Stands before the names of the queues in what is said of their slots.
+/// Stands before the names of the queues in what is text of their slots.
 pub const OF_QUEUES: &str = ", of the queues ";
 
 fn sentence(slots: &[u16], of: usize, queues: &BTreeSet<QueueName>) -> String {
@@ -33,8 +33,8 @@ fn sentence(slots: &[u16], of: usize, queues: &BTreeSet<QueueName>) -> String {
         [only] => only.to_string(),
         [] => String::new(),
     });
-    let said = format!("no node serves {} of {of} slots ({})", slots.len(), some(ranges));
-    if queues.is_empty() { said } else { format!("{said}{OF_QUEUES}{}", some(queues.iter().map(ToString::to_string))) }
+    let text = format!("no node serves {} of {of} slots ({})", slots.len(), some(ranges));
+    if queues.is_empty() { text } else { format!("{text}{OF_QUEUES}{}", some(queues.iter().map(ToString::to_string))) }
 }
 
 /// The first of them, and how many more there are.
@@ -42,8 +42,8 @@ fn some(all: impl Iterator<Item = String>) -> String {
     let mut all: Vec<_> = all.collect();
     let more = all.len().saturating_sub(NAMED);
     all.truncate(NAMED);
-    let said = all.join(", ");
-    if more > 0 { format!("{said} and {more} more") } else { said }
+    let text = all.join(", ");
+    if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
 #[cfg(test)]
@@ -51,14 +51,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_named_as_ranges_and_queues_by_name() {
+    fn slots_are_ranges_and_queues_are_listed() {
         let queues = |count: u8| (0..count).map(|n| QueueName::parse(&format!("q{n}")).expect("a name")).collect();
         let none = BTreeSet::new();
         assert_eq!(sentence(&[5061], 16_384, &none), "no node serves 1 of 16384 slots (5061)");
-        let said = sentence(&[0, 1, 2, 9], 16_384, &queues(2));
-        assert_eq!(said, "no node serves 4 of 16384 slots (0-2, 9), of the queues q0, q1");
+        let text = sentence(&[0, 1, 2, 9], 16_384, &queues(2));
+        assert_eq!(text, "no node serves 4 of 16384 slots (0-2, 9), of the queues q0, q1");
         let apart: Vec<u16> = (0..30).map(|n| n * 2).collect();
-        let said = sentence(&apart, 16_384, &queues(12));
-        assert!(said.contains("16, 18 and 20 more)") && said.ends_with("q6, q7 and 2 more"), "{said}");
+        let text = sentence(&apart, 16_384, &queues(12));
+        assert!(text.contains("16, 18 and 20 more)") && text.ends_with("q6, q7 and 2 more"), "{text}");
     }
 }

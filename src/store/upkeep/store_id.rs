@@ -17,63 +17,63 @@ use crate::{
 };
 
 /// How often it is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const CHECK_EVERY: Duration = Duration::from_millis(500);
 
 impl Queues {
     /// Looks again and again whether Redis still has what it had, until it is stopped.
-    pub(crate) async fn mind_epoch(&self, stop: CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+    pub(crate) async fn watch_store_id(&self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(CHECK_EVERY)).await.is_some() {
             // What cannot be asked now is asked again, and whatever is wrong with Redis, others say so.
-            let _ = self.look_at_epoch().await;
+            let _ = self.check_store_id().await;
         }
     }
 
     /// The epoch comes before the layout: where there is a layout and no epoch, an older program made it.
     /// Where there is one, nothing is written: a start needs no memory to spare.
-    pub(crate) async fn make_epoch(&self) -> Result<(), Fault> {
-        if self.epoch().await?.is_some() {
+    pub(crate) async fn create_store_id(&self) -> Result<(), Fault> {
+        if self.store_id().await?.is_some() {
             return Ok(());
         }
         let mut command = redis::cmd("SET");
-        command.arg(self.parts.runner.keys.epoch()).arg(ids::random_code().as_str()).arg("NX");
+        command.arg(self.parts.runner.keys.store_id()).arg(ids::random_code().as_str()).arg("NX");
         self.parts.runner.link.plain(&command).await.map(drop)
     }
 
-    pub(crate) async fn learn_epoch(&self) -> Result<(), Fault> {
-        self.parts.store_id.learn(self.epoch().await?);
+    pub(crate) async fn learn_store_id(&self) -> Result<(), Fault> {
+        self.parts.store_id.learn(self.store_id().await?);
         Ok(())
     }
 
-    pub(super) async fn epoch(&self) -> Result<Option<Vec<u8>>, Fault> {
-        match self.parts.runner.link.plain(redis::cmd("GET").arg(self.parts.runner.keys.epoch())).await? {
+    pub(super) async fn store_id(&self) -> Result<Option<Vec<u8>>, Fault> {
+        match self.parts.runner.link.plain(redis::cmd("GET").arg(self.parts.runner.keys.store_id())).await? {
             Value::BulkString(epoch) => Ok(Some(epoch)),
             _ => Ok(None),
         }
     }
 
-    async fn look_at_epoch(&self) -> Result<(), LayoutError> {
-        let found = self.epoch().await?;
+    async fn check_store_id(&self) -> Result<(), LayoutError> {
+        let found = self.store_id().await?;
         let known = self.parts.store_id.current();
         if known.is_none() || found == known {
             return Ok(());
         }
         let is_laid_out = self.layout_version().await? > 0;
-        self.begin_again().await?;
+        self.restore_after_loss().await?;
         if found.is_some() || !is_laid_out {
-            self.say_that_all_is_gone().await?;
+            self.report_data_loss().await?;
         }
         Ok(())
     }
 
     /// What there was before the first job, and the registry's knowledge of the queues that are in use here.
-    async fn begin_again(&self) -> Result<(), LayoutError> {
+    async fn restore_after_loss(&self) -> Result<(), LayoutError> {
         self.migrate(false).await?;
         self.parts.registry.tell_again().await?;
-        self.learn_epoch().await?;
+        self.learn_store_id().await?;
         Ok(())
     }
 
-    async fn say_that_all_is_gone(&self) -> Result<(), Fault> {
+    async fn report_data_loss(&self) -> Result<(), Fault> {
         let now = self.redis_time().await?;
         self.parts.store_id.was_emptied(now);
         tracing::warn!("Redis came back empty: all queues, jobs and results that were in it are gone");
@@ -90,7 +90,7 @@ impl Queues {
 
     /// By the clock of the server that has the epoch: on a cluster each has its own.
     pub(crate) async fn redis_time(&self) -> Result<Millis, Fault> {
-        self.time_at(&self.parts.runner.keys.epoch()).await
+        self.time_at(&self.parts.runner.keys.store_id()).await
     }
 
     /// By the clock of the server that has a key.

@@ -11,7 +11,7 @@ use crate::store::{
 };
 
 /// So many queues are asked together: pipelined, and yet no burst that would hold others up.
-const TOGETHER: usize = 32;
+const MAX_PIPELINED: usize = 32;
 
 /// Where a page of them ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Queues {
         names.retain(|name| sees(name));
         let mut page = DeadlinePage { held: Vec::new(), next: None, now: None, unavailable: Vec::new() };
         let (limit, mut why, mut more) = (limit as usize, None, false);
-        for some in names.chunks(TOGETHER) {
+        for some in names.chunks(MAX_PIPELINED) {
             let asked = some.iter().map(|queue| (queue, self.deadlines_of(queue, after, limit)));
             let (there, away) = self.ask_each(asked).await?;
             for (_, (now, held)) in there {

@@ -15,7 +15,7 @@ use crate::store::{
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JobFilter {
     pub state: State,
-    pub meant: JobSelection,
+    pub selection: JobSelection,
     pub worker: Option<Name>,
     /// Their payload, or one of the errors that are kept with them, contains it.
     pub search: Option<String>,
@@ -43,7 +43,7 @@ impl JobFilter {
         let mut args = Args::default();
         args.push(self.state.word()).number(u64::from(self.limit).saturating_sub(page.jobs.len() as u64));
         args.push(self.worker.as_ref().map_or("", Name::as_str));
-        self.meant.push(&mut args);
+        self.selection.push(&mut args);
         args.push(self.search.as_deref().unwrap_or_default());
         args.push(score).push(member).number(bytes);
         args
@@ -56,7 +56,7 @@ impl JobPage {
         self.jobs.is_empty() && self.next.is_none() && self.forgotten == Forgotten::None
     }
 
-    fn says_only_what_is_gone(&self) -> bool {
+    fn has_only_forgotten_jobs(&self) -> bool {
         self.jobs.is_empty() && self.next.is_none() && self.forgotten != Forgotten::None
     }
 }
@@ -122,7 +122,7 @@ impl Queues {
                 page.jobs.push(job);
                 page.places.push(place);
             }
-            if page.says_only_what_is_gone() {
+            if page.has_only_forgotten_jobs() {
                 // It is said once: the next page begins at the same place, by the number of now.
                 page.next = page.resume.clone();
                 break;

@@ -21,7 +21,7 @@ async fn now(reads: &Reads, name: &str) -> Option<ReadPermit> {
 }
 
 #[tokio::test]
-async fn reads_are_bounded_in_all_and_for_each_caller() {
+async fn reads_are_limited_in_total_and_per_caller() {
     let reads = reads(3, 2, None);
     let ann = [now(&reads, "ann").await, now(&reads, "ann").await];
     assert!(ann.iter().all(Option::is_some) && now(&reads, "ann").await.is_none(), "two of one caller");
@@ -39,22 +39,22 @@ fn is_empty(reads: &Reads) -> bool {
 }
 
 #[tokio::test]
-async fn answers_in_memory_leave_no_room_for_reads() {
+async fn answers_in_memory_delay_further_reads() {
     let reads = reads(9, 9, None);
     let large = now(&reads, "ann").await.expect("a turn");
-    large.is_over(41_000);
+    large.finish_read(41_000);
     assert!(now(&reads, "ann").await.is_none(), "no room for what another read may take");
     let bob = [now(&reads, "bob").await.expect("a turn"), now(&reads, "bob").await.expect("a turn")];
-    bob[0].is_over(45_000);
+    bob[0].finish_read(45_000);
     assert!(now(&reads, "cid").await.is_none(), "nor in all");
-    bob[1].is_over(20);
+    bob[1].finish_read(20);
     assert!(now(&reads, "cid").await.is_some(), "what is small costs nothing");
     drop((large, bob));
     assert!(is_empty(&reads));
 }
 
 #[tokio::test]
-async fn callers_take_turns_and_a_crowd_waits_behind_itself() {
+async fn callers_get_permits_in_turn() {
     let reads = reads(1, 1, None);
     let first = reads.enter(&who("crowd")).await;
     let (sender, mut served) = tokio::sync::mpsc::unbounded_channel();
@@ -77,7 +77,7 @@ async fn callers_take_turns_and_a_crowd_waits_behind_itself() {
 }
 
 #[tokio::test]
-async fn waiters_who_leave_take_no_turn() {
+async fn cancelled_waiters_get_no_permit() {
     let reads = reads(1, 1, None);
     let first = reads.enter(&who("ann")).await;
     for _ in 0..3 {
@@ -89,7 +89,7 @@ async fn waiters_who_leave_take_no_turn() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_not_given_back_ends() {
+async fn permit_that_is_not_returned_expires() {
     let reads = reads(1, 1, Some(Duration::from_millis(30)));
     let kept = reads.enter(&who("ann")).await;
     let next = time::timeout(Duration::from_secs(10), reads.enter(&who("bob"))).await.expect("a turn");

@@ -1,4 +1,4 @@
-//! What the table holds: who waits, in which lines, and who of them is awake.
+//! The state of the table: the callers, the queues they wait for, and which of them are awake.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -18,7 +18,7 @@ pub(super) struct TableState {
     pub(super) next: u64,
     pub(super) waiters: HashMap<u64, Waiter>,
     pub(super) lines: HashMap<QueueName, WaitQueue>,
-    /// One wait a named worker and set of queues.
+    /// One wait per named worker and set of queues.
     pub(super) workers: HashMap<(Name, Arc<[QueueName]>), u64>,
 }
 
@@ -35,23 +35,23 @@ pub(super) struct Waker {
     pub(super) replaced: AtomicBool,
 }
 
-/// One queue, with those who wait for it, by age.
+/// A queue with its callers, the oldest first.
 #[derive(Default)]
 pub(super) struct WaitQueue {
     pub(super) asleep: BTreeSet<u64>,
     pub(super) awake: BTreeSet<u64>,
-    /// Those whose last look Redis did not answer, or refused: it may have reserved a job for them all the same.
+    /// Callers whose last try had no answer or was refused; it may have reserved a job all the same.
     pub(super) unanswered: BTreeSet<u64>,
-    /// Until then none of them looks again.
+    /// None of them tries before this time.
     pub(super) rests_until: Option<Instant>,
-    /// Asks the queue's watch to look now.
+    /// Makes the watch read the queue now.
     pub(super) tick: Arc<Notify>,
-    /// Tells it that nobody is there any more.
+    /// Signals that no caller is left.
     pub(super) empty: Arc<Notify>,
     pub(super) seen: Option<(Instant, Result<Snapshot, Fault>)>,
 }
 
-/// A set of queues, however it was named.
+/// The queues in sorted order, as the key of a set.
 pub(super) fn sorted(queues: &[QueueName]) -> Arc<[QueueName]> {
     let mut queues = queues.to_vec();
     queues.sort_unstable();
@@ -59,7 +59,7 @@ pub(super) fn sorted(queues: &[QueueName]) -> Arc<[QueueName]> {
 }
 
 impl WaitQueue {
-    pub(super) fn is_deserted(&self) -> bool {
+    pub(super) fn has_no_caller(&self) -> bool {
         self.asleep.is_empty() && self.awake.is_empty()
     }
 
@@ -77,7 +77,7 @@ impl TableState {
         }
     }
 
-    /// The first in each line who is asleep, of those from this number on.
+    /// Wakes the first sleeping caller of each queue, from this number on.
     pub(super) fn wake_next(&mut self, queues: &[QueueName], from: u64) {
         let first = |queue| self.lines.get(queue)?.asleep.range(from..).next().copied();
         let next: BTreeSet<u64> = queues.iter().filter_map(first).collect();
@@ -86,7 +86,7 @@ impl TableState {
         }
     }
 
-    /// From one set of each of its lines to the other.
+    /// Moves a caller from one set of each of its queues to another.
     pub(super) fn shift(
         &mut self,
         number: u64,

@@ -27,7 +27,7 @@ struct Leaving {
 
 impl Operation for Abandon {
     const OFTEN: Often = Often { everything: 20, few_jobs: 36, desk: 48, many: 0 };
-    const MUST_BE_MET: &'static [&'static str] = &["event abandoned grace", "abandon NobodySkips", "abandon Stays"];
+    const MUST_BE_MET: &'static [&'static str] = &["event abandoned grace", "abandon UnnamedSkip", "abandon Stays"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let when = prop_oneof![
@@ -78,7 +78,7 @@ impl Queue {
             return Return::Stays;
         }
         if call.skip && worker.is_empty() {
-            return Return::NobodySkips;
+            return Return::UnnamedSkip;
         }
         self.keep_draft(id, worker, call.draft.as_ref());
         // Who has not come back since has not changed their mind.

@@ -91,7 +91,7 @@ async fn list(walk: &Walk<'_>, state: State, client: &str, worker: Option<usize>
     let worker = worker.map_or("", |n| WORKERS[n]);
     let found = pages(async |after| {
         let meant = JobSelection { client: name(client), ..JobSelection::default() };
-        let filter = JobFilter { state, meant, worker: name(worker), search: None, after, limit };
+        let filter = JobFilter { state, selection: meant, worker: name(worker), search: None, after, limit };
         let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
         Ok((page.jobs, page.next))
     });
@@ -114,7 +114,7 @@ fn listed(walk: &Walk<'_>, state: State) -> Vec<Code> {
 
 async fn members(walk: &Walk<'_>, id: &BatchId, state: State) -> Verdict {
     let meant = JobSelection { batch: Some(id.clone()), ..JobSelection::default() };
-    let filter = JobFilter { state, meant, worker: None, search: None, after: None, limit: 1_000 };
+    let filter = JobFilter { state, selection: meant, worker: None, search: None, after: None, limit: 1_000 };
     let page = walk.real.handle.jobs(&walk.real.queue, filter).await.map_err(broken)?;
     let expected = listed(walk, state).into_iter().filter(|code| walk.model.jobs[code].batch == Some(id.code));
     same("the jobs of a batch", &sorted(page.jobs.iter().map(|job| job.id.code)), &sorted(expected))

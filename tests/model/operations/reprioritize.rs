@@ -49,7 +49,7 @@ impl Operation for Reprioritize {
 impl Reprioritize {
     async fn run_all(&self, state: State, walk: &mut Walk<'_>) -> Verdict {
         let (queue, priority) = (walk.real.queue.clone(), priority(self.priority));
-        let what = ReprioritizeAll { queue, state, priority, meant: JobSelection::default(), after: None };
+        let what = ReprioritizeAll { queue, state, priority, selection: JobSelection::default(), after: None };
         let answer = walk.real.handle.reprioritize_all(what, None).await;
         walk.answered("reprioritize all", answer, |model| model.reprioritize_all(state, self.priority))
     }

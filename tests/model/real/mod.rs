@@ -11,6 +11,8 @@ use tempfile::TempDir;
 
 use self::keyspace::Keyspace;
 use crate::{
+    fixtures::Verdict,
+    mirror::Mirror,
     patch_scripts::{Edit, Editor},
     world::Engine,
 };
@@ -27,23 +29,52 @@ pub struct Real {
     pub editor: Option<Editor>,
     engine: Engine,
     eyes: redis::Connection,
+    /// Where each script runs by its full path, if that is compared.
+    second: Option<Second>,
     now: u64,
     round: u64,
     _folder: TempDir,
 }
 
+struct Second {
+    mirror: Mirror,
+    engine: Engine,
+    eyes: redis::Connection,
+    _folder: TempDir,
+}
+
+impl Second {
+    async fn start(folder: &Path, first: &Engine, edits: &[Edit]) -> Self {
+        let own = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
+        let engine = Engine::start(own.path(), false).await;
+        engine.clock.stop_at(BEGIN_MS);
+        let mirror = Mirror::start(folder, first.socket(), engine.socket(), edits);
+        Self { mirror, eyes: connect(&engine), engine, _folder: own }
+    }
+}
+
+fn url(socket: &Path) -> String {
+    format!("unix://{}", socket.display())
+}
+
+fn connect(engine: &Engine) -> redis::Connection {
+    let client = redis::Client::open(url(&engine.socket()));
+    client.and_then(|client| client.get_connection()).expect("a connection")
+}
+
 impl Real {
-    pub async fn start(edits: &[Edit]) -> Self {
+    pub async fn start(edits: &[Edit], is_mirrored: bool) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
         let engine = Engine::start(folder.path(), false).await;
         engine.clock.stop_at(BEGIN_MS);
         // Without edits it only keeps functions away.
-        let is_between = !edits.is_empty() || env::var("INTRAY_MODEL_FORM").is_ok_and(|form| form == "scripts");
+        let is_between =
+            !is_mirrored && !edits.is_empty() || env::var("INTRAY_MODEL_FORM").is_ok_and(|form| form == "scripts");
         let editor = is_between.then(|| Editor::start(folder.path(), engine.socket(), edits));
-        let url = |socket: &Path| format!("unix://{}", socket.display());
-        let handle = url(editor.as_ref().map_or(&engine.socket(), |editor| &editor.socket));
-        let handle = Queues::new(&handle, "intray").expect("a handle");
-        let eyes = redis::Client::open(url(&engine.socket())).and_then(|client| client.get_connection());
+        let second = if is_mirrored { Some(Second::start(folder.path(), &engine, edits).await) } else { None };
+        let proxy = second.as_ref().map(|second| &second.mirror.socket);
+        let proxy = proxy.or(editor.as_ref().map(|editor| &editor.socket)).cloned();
+        let handle = Queues::new(&url(&proxy.unwrap_or_else(|| engine.socket())), "intray").expect("a handle");
         // All walks are counted together: of each what came beside.
         handle.figures().label(0);
         let queue = QueueName::default();
@@ -52,8 +83,9 @@ impl Real {
             queue,
             before: BTreeMap::new(),
             editor,
+            eyes: connect(&engine),
             engine,
-            eyes: eyes.expect("a connection"),
+            second,
             now: BEGIN_MS,
             round: 0,
             _folder: folder,
@@ -66,6 +98,9 @@ impl Real {
         self.before = self.ever_counted();
         self.queue = QueueName::parse(&format!("q{}", self.round)).expect("a name");
         redis::cmd("FLUSHALL").exec(&mut self.eyes).expect("Redis forgets");
+        if let Some(second) = &mut self.second {
+            redis::cmd("FLUSHALL").exec(&mut second.eyes).expect("Redis forgets");
+        }
     }
 
     /// The metric of transitions in this walk.
@@ -93,7 +128,21 @@ impl Real {
 
     pub fn pass(&mut self, ms: u64) {
         self.now += ms;
-        self.engine.clock.stop_at(self.now);
+        for engine in [Some(&self.engine), self.second.as_ref().map(|second| &second.engine)].into_iter().flatten() {
+            engine.clock.stop_at(self.now);
+        }
+    }
+
+    /// The fast paths and the full ones have done the same, if that is compared.
+    pub fn compare_paths(&mut self) -> Verdict {
+        match &mut self.second {
+            Some(second) => second.mirror.compare(&mut self.eyes, &mut second.eyes),
+            None => Ok(()),
+        }
+    }
+
+    pub fn fast_replies(&self) -> BTreeMap<String, u64> {
+        self.second.as_ref().map(|second| second.mirror.fast_replies()).unwrap_or_default()
     }
 
     /// The keys in Redis, and the events since the last look.

@@ -16,6 +16,7 @@ use crate::{
     operations::{Op, Pass, Purge, Retire, Sent, Set, Sweep, Unclear},
     real::Real,
     reference::Queue,
+    run,
 };
 
 pub struct Walk<'r> {
@@ -90,6 +91,8 @@ impl<'r> Walk<'r> {
         }
         self.each(&[Op::Retire(Retire)]).await?;
         self.compare_metric()?;
+        let fast = self.real.fast_replies();
+        self.met.extend(fast.into_iter().map(|(total, replies)| (run::fast_path(&total), replies)));
         let found = self.real.look(&self.last_event)?;
         same("keys that are left", &found.keys, &Vec::new())
     }
@@ -97,7 +100,9 @@ impl<'r> Walk<'r> {
     async fn each(&mut self, ops: &[Op]) -> Verdict {
         for op in ops {
             self.note(|| format!("{op:?}"));
-            op.run(self).await?;
+            let outcome = op.run(self).await;
+            self.real.compare_paths()?;
+            outcome?;
             self.model.end_batches();
             self.compare()?;
         }

@@ -77,7 +77,7 @@ impl Link {
         let line = lines.take().await;
         let line = line.ok_or_else(|| Sent::Fault(away(&"too many changes wait to be confirmed")))?;
         let answer = self.call(Way { slot: Some(line.slot()), asking }, script, keys, items).await?;
-        if !script.gives_nothing(&answer) {
+        if !script.hands_out_nothing(&answer) {
             let asked = Instant::now();
             let kept = self.ask(&line).await;
             meter::waited(asked.elapsed());

@@ -1,0 +1,127 @@
+//! Replies of scripts, in one form for the fast path and the full one.
+
+use redis::Value;
+
+/// What a script answers, and what it counted on the way.
+#[derive(Debug)]
+pub struct Reply {
+    form: Form,
+    items: Vec<Value>,
+    counts: Vec<(String, String)>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Form {
+    Fast,
+    Full,
+}
+
+impl Reply {
+    /// The order within a view's reply is that of the server's hashes, which no script decides.
+    pub fn parse(raw: &[u8], is_view: bool) -> Self {
+        let value = redis::parse_redis_value(raw).unwrap_or_else(|e| Value::SimpleString(e.to_string()));
+        match value {
+            Value::BulkString(bytes) if bytes.first() == Some(&0) => Self::of_packed(&bytes),
+            Value::Array(parts) if text(parts.first()).starts_with("flat ") => Self::of_flat(parts),
+            Value::Array(parts) if text(parts.first()) == "counted" => Self::of_counted(parts),
+            value => {
+                Self { form: Form::Full, items: vec![if is_view { sorted(value) } else { value }], counts: Vec::new() }
+            }
+        }
+    }
+
+    /// Which total a fast path has counted.
+    pub fn fast_total(&self) -> Option<&str> {
+        (self.form == Form::Fast).then(|| self.counts[0].0.as_str())
+    }
+
+    /// A fast path counts only the total of its transition.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let are_counted = match self.form {
+            Form::Fast => self.counts.iter().all(|count| other.counts.contains(count)),
+            Form::Full => self.counts == other.counts,
+        };
+        are_counted && self.items == other.items
+    }
+
+    /// One string: NUL, the number of fields, their lengths, the fields; the first two are a total and its gain.
+    fn of_packed(bytes: &[u8]) -> Self {
+        let n = usize::from(u16::from_be_bytes([bytes[1], bytes[2]]));
+        let (lengths, mut rest) = bytes[3..].split_at(n * 4);
+        let mut fields = lengths.as_chunks::<4>().0.iter().map(|length| {
+            let field;
+            (field, rest) = rest.split_at(u32::from_be_bytes(*length) as usize);
+            Value::BulkString(field.to_vec())
+        });
+        let count = (text(fields.next().as_ref()), text(fields.next().as_ref()));
+        Self { form: Form::Fast, items: fields.collect(), counts: vec![count] }
+    }
+
+    /// A flat list: a total with its gain, the state of the queue, then of each call how many fields it has, and these.
+    fn of_flat(parts: Vec<Value>) -> Self {
+        let head = text(parts.first());
+        let (total, gain) = head["flat ".len()..].split_once(' ').expect("a total and its gain");
+        let counts = vec![(total.to_owned(), gain.to_owned())];
+        let mut parts = parts.into_iter().skip(1);
+        let mut items: Vec<_> = parts.by_ref().take(1).collect();
+        while let Some(n) = parts.next() {
+            let n = text(Some(&n)).parse().expect("a number of fields");
+            items.push(Value::Array(parts.by_ref().take(n).collect()));
+        }
+        Self { form: Form::Fast, items, counts }
+    }
+
+    fn of_counted(mut parts: Vec<Value>) -> Self {
+        let counts = parts.split_off(2);
+        let mut counts: Vec<_> = counts.chunks(2).map(|pair| (text(pair.first()), text(pair.get(1)))).collect();
+        counts.sort();
+        let items = match parts.pop() {
+            Some(Value::Array(items)) => items,
+            other => other.into_iter().collect(),
+        };
+        Self { form: Form::Full, items, counts }
+    }
+}
+
+fn text(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::BulkString(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+        Some(Value::Int(n)) => n.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            let mut items: Vec<_> = items.into_iter().map(sorted).collect();
+            items.sort_by_cached_key(|item| format!("{item:?}"));
+            Value::Array(items)
+        }
+        value => value,
+    }
+}
+
+/// The fields of a hash by their names.
+pub fn sorted_pairs(value: Value) -> Value {
+    let Value::Array(items) = value else { return sorted(value) };
+    sorted(Value::Array(items.chunks(2).map(|pair| Value::Array(pair.to_vec())).collect()))
+}
+
+/// How long the first reply in a buffer is; `None` when it is not all there.
+pub fn length(buffer: &[u8]) -> Option<usize> {
+    let end = buffer.windows(2).position(|pair| pair == b"\r\n")?;
+    let number = || std::str::from_utf8(&buffer[1..end]).ok()?.parse::<i64>().ok();
+    let mut at = end + 2;
+    match buffer[0] {
+        b'$' | b'=' => at += usize::try_from(number()?).map_or(0, |n| n + 2),
+        b'*' | b'~' | b'>' | b'%' => {
+            let items = usize::try_from(number()?).unwrap_or(0) * if buffer[0] == b'%' { 2 } else { 1 };
+            for _ in 0..items {
+                at += length(buffer.get(at..)?)?;
+            }
+        }
+        _ => {}
+    }
+    (at <= buffer.len()).then_some(at)
+}
