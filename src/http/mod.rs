@@ -58,7 +58,7 @@ pub fn router(
     waiting: Waiting,
     access: Access,
     policy: Policy,
-    peers: Clients,
+    clients: Clients,
     metrics: PrometheusHandle,
     leaving: CancellationToken,
 ) -> Router {
@@ -79,8 +79,8 @@ pub fn router(
         .merge(for_operators())
         .merge(pages)
         .route("/me", get(authenticated(me::me)));
-    let bodies = MemoryPool::new(access.clone());
-    whole(routes).with_state(AppStack::new(app, AuthContext { access, peers, memory: bodies }, policy))
+    let memory = MemoryPool::new(access.clone());
+    whole(routes).with_state(AppStack::new(app, AuthContext { access, clients, memory }, policy))
 }
 
 /// Fallbacks: unknown paths are public, and the methods of a route are for operators to learn.

@@ -43,10 +43,13 @@ fn service(routes: Routes, cors: Origins) -> Router {
         queues,
         leaving,
     };
-    let door =
-        AuthContext { access: Access::off(), peers: Clients::new(Vec::new()), memory: MemoryPool::new(Access::off()) };
+    let auth_context = AuthContext {
+        access: Access::off(),
+        clients: Clients::new(Vec::new()),
+        memory: MemoryPool::new(Access::off()),
+    };
     let policy = Policy { allowed_hosts: vec![], cors, cors_headers: vec![], max_payload: 1, demo: false };
-    routes.with_state(AppStack::new(App(app.into()), door, policy))
+    routes.with_state(AppStack::new(App(app.into()), auth_context, policy))
 }
 
 /// Calls a service with two routes that pages at `https://spa.example` may call.
@@ -136,15 +139,15 @@ async fn slow_reader_does_not_time_out_the_body() {
         .body(Body::from_stream(body))
         .expect("a request");
     lines.send(Ok("no JSON\n")).expect("it is read");
-    let mut said = service.oneshot(request).await.expect("infallible").into_body();
-    let first = said.frame().await.expect("a line").expect("a line");
+    let mut answer = service.oneshot(request).await.expect("infallible").into_body();
+    let first = answer.frame().await.expect("a line").expect("a line");
     assert!(first.into_data().expect("data").starts_with(b"{\"line\":1,"));
     tokio::time::sleep(Duration::from_millis(500)).await;
     let soon = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         lines.send(Ok("nor this\n")).expect("it is still read");
     };
-    let (second, ()) = tokio::join!(said.frame(), soon);
+    let (second, ()) = tokio::join!(answer.frame(), soon);
     let second = second.expect("a line").expect("a line").into_data().expect("data");
     assert!(second.starts_with(b"{\"line\":2,"), "{second:?}");
 }

@@ -1,6 +1,7 @@
 //! The transitions as Redis knows them: functions of one library, and the same files as scripts for a Redis that takes no
 //! library. A file's header says what it needs, and its twin calls it by its name.
 
+mod calls;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -9,8 +10,6 @@ use std::{
     fmt::Write,
     sync::{Arc, OnceLock},
 };
-
-use redis::Value;
 
 use self::source::{LuaSources, LuaText, header};
 use super::keys::{KEYS, REGISTRY};
@@ -84,11 +83,11 @@ pub(crate) struct Script {
     flag: Option<&'static str>,
     library: Arc<Library>,
     sources: Arc<LuaSources>,
-    alone: OnceLock<Alone>,
+    standalone: OnceLock<Standalone>,
 }
 
 /// A script with all that it requires.
-pub(crate) struct Alone {
+pub(crate) struct Standalone {
     pub(crate) text: LuaText,
     pub(crate) sha: String,
 }
@@ -159,44 +158,24 @@ impl Script {
             flag,
             library: library.clone(),
             sources: sources.clone(),
-            alone: OnceLock::new(),
+            standalone: OnceLock::new(),
         }
     }
 
     /// For a Redis that takes no library; made when it is asked for.
-    pub(crate) fn alone(&self) -> &Alone {
-        self.alone.get_or_init(|| {
+    pub(crate) fn standalone(&self) -> &Standalone {
+        self.standalone.get_or_init(|| {
             let (path, mut text) = (self.path, LuaText::default());
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
             text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.paths(path))));
             text.line(&format!("local m, call, q, args = m, m['{OPEN}'], {}, ARGV", named(&self.keys, "KEYS")));
             text.line(&answer(&self.sources, path));
             let sha = redis::Script::new(&text.code).get_hash().to_owned();
-            Alone { text, sha }
+            Standalone { text, sha }
         })
-    }
-
-    /// Whether all of its answers are bare words, of a script that says so where it has nothing to give: what it may have
-    /// written then is nothing that anybody was told of.
-    pub(crate) fn hands_out_nothing(&self, answer: &Value) -> bool {
-        let is_bare = |item: &Value| match item {
-            Value::BulkString(word) => !word.contains(&b' '),
-            Value::Array(words) => words.len() == 1,
-            _ => false,
-        };
-        // What is said for all stands before the items.
-        self.name == RESERVE && matches!(answer, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
-    }
-
-    /// A complaint of Redis's about this script, by the file and its line.
-    pub(crate) fn explain(&self, complaint: &str) -> String {
-        let text = if complaint.contains("user_function:") { &self.library.text } else { &self.alone().text };
-        text.explain(complaint)
     }
 }
 
-/// It gives something away, or says in a word why not.
-const RESERVE: &str = "reserve";
 /// What each call begins with.
 const OPEN: &str = "base/call";
 const NO_WRITES: &str = "no-writes";

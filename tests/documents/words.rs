@@ -66,7 +66,7 @@ fn contract_lists_the_same_words() {
         let list = contract.pointer(&format!("/components/schemas/{place}")).and_then(Value::as_array);
         let list = list.unwrap_or_else(|| panic!("openapi.yaml has no {place}"));
         let listed = set(list.iter().filter_map(Value::as_str));
-        same(&format!("{place} in openapi.yaml"), &listed, "src/job", &set(words));
+        same(&format!("{place} in openapi.yaml"), &listed, "crates/intray-job", &set(words));
     }
 }
 

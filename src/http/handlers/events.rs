@@ -148,7 +148,7 @@ impl EventStream {
                 // A reader whose credential has ended gets no more events, and learns why on the next call.
                 _ = self.recheck.tick() => self.is_over = !self.pass.is_valid(),
                 _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::EmptyBody {})),
-                told = self.feed.next() => match told {
+                update = self.feed.next() => match update {
                     Ok(Update::Event(event)) if self.filter.matches(&event) => {
                         return Some(self.message(event.kind.word(), &shapes::EventBody::new(&event)));
                     }
@@ -178,12 +178,12 @@ impl EventStream {
 
 impl IntoResponse for EventStream {
     fn into_response(self) -> Response {
-        let messages = stream::unfold((self, 0_usize), |(mut reader, said)| async move {
-            if said == MESSAGES_PER_YIELD {
+        let messages = stream::unfold((self, 0_usize), |(mut reader, sent)| async move {
+            if sent == MESSAGES_PER_YIELD {
                 tokio::task::yield_now().await;
             }
             let message = reader.next().await?;
-            Some((Ok::<_, Infallible>(message), (reader, said % MESSAGES_PER_YIELD + 1)))
+            Some((Ok::<_, Infallible>(message), (reader, sent % MESSAGES_PER_YIELD + 1)))
         });
         ([(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))], Sse::new(messages))
             .into_response()

@@ -97,9 +97,9 @@ impl Export {
             ExportFormat::Lines => (NDJSON, None),
             ExportFormat::Table(columns) => ("text/csv; charset=utf-8", Some(Ok(columns.head()))),
         };
-        let pages = stream::unfold((self, NextStep::Page(first)), |(mut walk, next)| async move {
-            let (said, next) = walk.step(next).await?;
-            Some((said, (walk, next)))
+        let pages = stream::unfold((self, NextStep::Page(first)), |(mut export, next)| async move {
+            let (chunk, next) = export.step(next).await?;
+            Some((chunk, (export, next)))
         });
         let all = stream::iter(head).chain(pages);
         let headers = [

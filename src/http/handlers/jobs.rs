@@ -36,9 +36,9 @@ use crate::{
 pub async fn enqueue(
     State(queues): State<Queues>,
     State(PayloadLimit(max_payload)): State<PayloadLimit>,
-    brought: EnqueueBody,
+    body: EnqueueBody,
 ) -> Result<Response, Problem> {
-    let JsonCall { caller, repeat, traceparent, body } = match brought {
+    let JsonCall { caller, repeat, traceparent, body } = match body {
         EnqueueBody::Json(whole) => whole,
         EnqueueBody::Lines(lines) => return ingest::take(queues, max_payload, *lines).await,
     };

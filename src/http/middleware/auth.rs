@@ -27,7 +27,7 @@ const ENDED: &str = "the key is past its end";
 /// Everything an authorization decision depends on.
 pub struct AuthContext {
     pub access: Access,
-    pub peers: Clients,
+    pub clients: Clients,
     pub memory: MemoryPool,
 }
 
@@ -44,10 +44,10 @@ pub struct AuthOutcome {
 ///
 /// # Errors
 /// A problem, when the caller may not call this route.
-pub fn check(door: &AuthContext, who: RequiredRole, request: &mut Request) -> Result<Option<ClientIp>, Problem> {
+pub fn check(context: &AuthContext, who: RequiredRole, request: &mut Request) -> Result<Option<ClientIp>, Problem> {
     let identify_optional =
-        if who == RequiredRole::Public { known(&door.access, request.headers()) } else { Some(None) };
-    let stranger = identify_optional.is_none().then(|| door.peers.of(request));
+        if who == RequiredRole::Public { known(&context.access, request.headers()) } else { Some(None) };
+    let client = identify_optional.is_none().then(|| context.clients.of(request));
     let pass = match who {
         RequiredRole::Public => None,
         RequiredRole::Authenticated
@@ -56,36 +56,36 @@ pub fn check(door: &AuthContext, who: RequiredRole, request: &mut Request) -> Re
         | RequiredRole::Producer
         | RequiredRole::ProducerOrViewer
         | RequiredRole::Viewer
-        | RequiredRole::Operator => Some(authorize(&door.access, request.headers(), who)?),
+        | RequiredRole::Operator => Some(authorize(&context.access, request.headers(), who)?),
     };
     // Removed, because only this function needs it: one more entry would make the request's map grow.
     let connection = request.extensions_mut().remove::<By>();
     let caller = pass.as_ref().map(|pass| &pass.caller);
-    if let (Some(By(connection)), Some(caller), true) = (connection, caller, door.access.is_on())
-        && !connection.charge(&door.access.payer(caller), &|| door.access.has_partitions())
+    if let (Some(By(connection)), Some(caller), true) = (connection, caller, context.access.is_on())
+        && !connection.charge(&context.access.payer(caller), &|| context.access.has_partitions())
     {
         return Err(Problem::too_many_connections());
     }
-    let budget = match stranger {
-        Some(peer) => BodyBudget::anonymous(&door.memory, peer, &door.peers),
+    let budget = match client {
+        Some(client) => BodyBudget::anonymous(&context.memory, client, &context.clients),
         None => BodyBudget::authenticated(
-            &door.memory,
-            caller.cloned().or(identify_optional.flatten()).filter(|_| door.access.is_on()),
+            &context.memory,
+            caller.cloned().or(identify_optional.flatten()).filter(|_| context.access.is_on()),
         ),
     };
     request.extensions_mut().insert(AuthOutcome { pass, budget });
-    Ok(stranger)
+    Ok(client)
 }
 
 /// Replaces the answer when a client has made too many failed attempts.
 ///
 /// # Errors
 /// `429` with the time after which the client may try again.
-pub fn throttle_failures(door: &AuthContext, peer: ClientIp, response: Response) -> Result<Response, Problem> {
+pub fn throttle_failures(context: &AuthContext, client: ClientIp, response: Response) -> Result<Response, Problem> {
     let Some(Attempts { missed: missed @ 1.., any_valid: hit }) = response.extensions().get().copied() else {
         return Ok(response);
     };
-    match door.peers.record_failure(peer, missed, Instant::now()) {
+    match context.clients.record_failure(client, missed, Instant::now()) {
         Some(retry_after_ms) if !hit => Err(Problem::too_many_failures(retry_after_ms)),
         _ => Ok(response),
     }
@@ -117,7 +117,7 @@ fn identify(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<P
         AccessDenied::Bad(why) => (why.word(), unauthorized(NOT_VALID)),
         AccessDenied::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
     })?;
-    if pass.caller.role.allows_calls_for(who) {
+    if who.allows(pass.caller.role) {
         return Ok(pass);
     }
     let role = pass.caller.role.word();

@@ -33,10 +33,10 @@ pub struct AppStack<S>(Arc<StackParts<S>>);
 
 struct StackParts<S> {
     state: S,
-    door: AuthContext,
+    auth_context: AuthContext,
     policy: Policy,
     cors: Option<CorsLayer>,
-    figures: RouteMetrics,
+    metrics: RouteMetrics,
 }
 
 /// A handler with the role that it requires.
@@ -87,26 +87,30 @@ impl<T: 'static, S: Clone + Send + Sync + 'static, H: Handler<T, S>> Handler<(Ro
 {
     type Future = BoxFuture<'static, Response>;
 
-    fn call(self, request: Request, front: AppStack<S>) -> Self::Future {
-        let sight = RequestInfo::of(&request);
-        match &front.0.cors {
-            None => Box::pin(observe(front.clone(), sight, front.catch_panic(self, request))),
-            Some(cors) => Box::pin(observe(front.clone(), sight, front.with_cors(cors, self, request))),
+    fn call(self, request: Request, stack: AppStack<S>) -> Self::Future {
+        let info = RequestInfo::of(&request);
+        match &stack.0.cors {
+            None => Box::pin(observe(stack.clone(), info, stack.catch_panic(self, request))),
+            Some(cors) => Box::pin(observe(stack.clone(), info, stack.with_cors(cors, self, request))),
         }
     }
 }
 
 /// Measures and labels every answer, refusals of the inner layers too.
-async fn observe<S>(front: AppStack<S>, sight: RequestInfo, answering: impl Future<Output = Response>) -> Response {
-    let mut response = answering.await;
-    front.0.figures.record(sight, &mut response);
+async fn observe<S>(
+    stack: AppStack<S>,
+    info: RequestInfo,
+    response_future: impl Future<Output = Response>,
+) -> Response {
+    let mut response = response_future.await;
+    stack.0.metrics.record(info, &mut response);
     response
 }
 
 impl<S: Clone + Send + Sync + 'static> AppStack<S> {
-    pub fn new(state: S, door: AuthContext, policy: Policy) -> Self {
-        let (cors, figures) = (origin::cors(&policy.cors, &policy.cors_headers), RouteMetrics::default());
-        Self(Arc::new(StackParts { state, door, policy, cors, figures }))
+    pub fn new(state: S, auth_context: AuthContext, policy: Policy) -> Self {
+        let (cors, metrics) = (origin::cors(&policy.cors, &policy.cors_headers), RouteMetrics::default());
+        Self(Arc::new(StackParts { state, auth_context, policy, cors, metrics }))
     }
 
     /// Adds CORS headers. A preflight ends here.
@@ -116,10 +120,10 @@ impl<S: Clone + Send + Sync + 'static> AppStack<S> {
         to: RoleGuarded<H>,
         request: Request,
     ) -> impl Future<Output = Response> + Send + use<T, S, H> {
-        let front = self.clone();
-        let call = move |request| front.catch_panic(to.clone(), request).map(Ok::<_, Infallible>);
-        let answering = cors.layer(service_fn(call)).oneshot(request);
-        answering.map(|Ok(response)| response)
+        let stack = self.clone();
+        let call = move |request| stack.catch_panic(to.clone(), request).map(Ok::<_, Infallible>);
+        let response_future = cors.layer(service_fn(call)).oneshot(request);
+        response_future.map(|Ok(response)| response)
     }
 
     /// Turns a panic of the inner layers into a `500`. Authorization runs before the future, so that the future does
@@ -129,12 +133,12 @@ impl<S: Clone + Send + Sync + 'static> AppStack<S> {
         to: RoleGuarded<H>,
         request: Request,
     ) -> impl Future<Output = Response> + Send + use<T, S, H> {
-        let authorize = std::panic::catch_unwind(AssertUnwindSafe(|| self.admitted(to, request)));
-        let front = self.clone();
+        let authorized = std::panic::catch_unwind(AssertUnwindSafe(|| self.authorize(to, request)));
+        let stack = self.clone();
         async move {
-            let answer = match authorize {
-                Ok(Ok((stranger, handling))) => {
-                    AssertUnwindSafe(handling.map(|response| front.throttle(stranger, response))).catch_unwind().await
+            let answer = match authorized {
+                Ok(Ok((client, handling))) => {
+                    AssertUnwindSafe(handling.map(|response| stack.throttle(client, response))).catch_unwind().await
                 }
                 Ok(Err(problem)) => Ok(Err(problem)),
                 Err(panicked) => Err(panicked),
@@ -150,20 +154,20 @@ impl<S: Clone + Send + Sync + 'static> AppStack<S> {
     }
 
     /// Checks host, origin and credential, and then calls the handler.
-    fn admitted<T: 'static, H: Handler<T, S>>(
+    fn authorize<T: 'static, H: Handler<T, S>>(
         &self,
         RoleGuarded { role: who, handler }: RoleGuarded<H>,
         mut request: Request,
     ) -> Result<(Option<ClientIp>, H::Future), Problem> {
-        let StackParts { state, door, policy, .. } = &*self.0;
-        origin::check(policy, !door.access.is_on(), who, &mut request)?;
-        let stranger = auth::check(door, who, &mut request)?;
-        Ok((stranger, handler.call(request, state.clone())))
+        let StackParts { state, auth_context, policy, .. } = &*self.0;
+        origin::check(policy, !auth_context.access.is_on(), who, &mut request)?;
+        let client = auth::check(auth_context, who, &mut request)?;
+        Ok((client, handler.call(request, state.clone())))
     }
 
-    fn throttle(&self, stranger: Option<ClientIp>, response: Response) -> Result<Response, Problem> {
-        match stranger {
-            Some(peer) => auth::throttle_failures(&self.0.door, peer, response),
+    fn throttle(&self, client: Option<ClientIp>, response: Response) -> Result<Response, Problem> {
+        match client {
+            Some(client) => auth::throttle_failures(&self.0.auth_context, client, response),
             None => Ok(response),
         }
     }

@@ -4,19 +4,11 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::job::Invalid;
-
 /// At most this many errors are listed in one answer, so that it stays smaller than the request.
 pub const MAX_ERRORS: usize = 20;
 
 /// What a value must be, phrased to follow its name.
 pub type Rule = Cow<'static, str>;
-
-impl From<Invalid> for Rule {
-    fn from(invalid: Invalid) -> Self {
-        invalid.0.into()
-    }
-}
 
 /// A part of the request, and the rule that it breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]

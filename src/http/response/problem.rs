@@ -12,7 +12,7 @@ pub use self::{attempts::Attempts, failure::ProblemType};
 use crate::{
     http::response::field_error::{FieldError, Rule},
     job::{BatchState, Ending, State},
-    store::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE},
+    store::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE, is_moved},
 };
 
 /// When to retry after a full queue, a busy service or an unavailable Redis.
@@ -204,7 +204,7 @@ impl From<Lost> for Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        let is_elsewhere = fault.is_elsewhere();
+        let is_elsewhere = is_moved(&fault);
         match fault {
             Fault::Unavailable { applied, why } => {
                 let known = [UNWRITABLE, UNCONFIRMED, UNSYNCED].into_iter().find(|known| why == *known);

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use super::cursor::Cursor;
-use crate::{
-    job::{BatchId, Invalid, Millis, Name},
-    store::redis::args::Args,
-};
+use intray_redis::Args;
+
+use crate::job::{BatchId, Invalid, Millis, Name};
 
 /// Behind a job that stays where it is. Opaque: hex of what the next step goes on from.
 #[derive(Debug, Clone, PartialEq, Eq)]

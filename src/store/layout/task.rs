@@ -1,9 +1,8 @@
 //! What there is to do: all that enqueues and batches say alike of a job.
 
-use crate::store::{
-    layout::record::{self, flags},
-    redis::args::Args,
-};
+use intray_redis::Args;
+
+use crate::store::layout::record::{self, flags};
 use crate::{
     job::{Backoff, LockName, Millis, Priority, limits},
     payload::Json,

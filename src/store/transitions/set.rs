@@ -1,11 +1,12 @@
 //! set: an operator changes the settings of a queue.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Name, QueueName, settings::SettingsPatch},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::args::Args,
+        layout::settings::write_patch,
         transition::{Effect, Reply, Transition},
     },
 };
@@ -41,7 +42,7 @@ impl Transition for Set<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push(self.by.map_or("", Name::as_str));
-        self.patch.write(&mut args);
+        write_patch(&self.patch, &mut args);
         args
     }
 

@@ -1,7 +1,8 @@
 //! What a Redis may lose of what was acknowledged, by what it says of itself.
 
+use intray_redis::Durability;
+
 use super::check::{Check, field, warn};
-use crate::store::redis::link::Durability;
 
 /// What costs safety, whatever changes wait for.
 pub(super) fn checks(info: &str, durability: &Durability) -> Vec<Check> {

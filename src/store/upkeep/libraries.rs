@@ -1,7 +1,9 @@
 //! Which libraries of functions are in use. Each instance announces its own now and then; what none has announced for a day
 //! goes. Whoever misses one brings it again.
 
-use crate::store::{fault::Fault, handle::Queues, redis::read::Fields, script::Library};
+use intray_redis::Fault;
+
+use crate::store::{handle::Queues, redis::read::Fields, script::Library};
 
 const FORGOTTEN_MS: u64 = 86_400_000;
 

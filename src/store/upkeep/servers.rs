@@ -1,7 +1,9 @@
 //! How full each server is, and whether it writes down what it holds.
 
+use intray_redis::Fault;
+
 use super::check::field;
-use crate::store::{fault::Fault, handle::Queues};
+use crate::store::handle::Queues;
 
 /// What one server says of its memory and its disk.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Looking at batches. A batch is one request split into many jobs, with its own limit of concurrent reservations and one completion.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{BatchId, JobId, QueueName, State},
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
         layout::{
             batch::Batch,
@@ -12,10 +13,7 @@ use crate::{
             ended::{Completed, completed},
             record::{LiveRecord, json},
         },
-        redis::{
-            args::Args,
-            read::{Fields, broken},
-        },
+        redis::read::{Fields, broken},
     },
 };
 

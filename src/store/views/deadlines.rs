@@ -1,11 +1,11 @@
 //! Who holds what in all queues, those first whose time is over or will be soonest.
 
+use intray_redis::{Args, Fault};
+
 use crate::job::{Invalid, JobId, Millis, QueueName};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::cursor::Cursor,
-    redis::args::Args,
     redis::read::Fields,
     views::inspect::{Held, read_held},
 };

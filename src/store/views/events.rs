@@ -1,8 +1,9 @@
 //! The stream of a queue's transitions: what happened, in order, as long as it is kept.
 
+use intray_redis::Fault;
+
 use crate::job::{BatchId, Code, Concern, EventKind, JobId, Millis, Name, QueueName};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::ended::Completed,
     layout::record::Bytes,

@@ -1,14 +1,13 @@
 //! Looking at jobs, holders and queues. Nothing here changes anything.
 
+use intray_redis::{Args, Fault};
 use serde::Serialize;
 
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::cursor::Cursor,
     layout::ended::{AbandonReason, Completed, completed, reasons},
     layout::record::{self, Header, Lease, LiveRecord},
-    redis::args::Args,
     redis::read::{Fields, broken},
 };
 use crate::{

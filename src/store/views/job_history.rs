@@ -1,9 +1,10 @@
 //! What happened to one job, out of the stream of its queue, as far as that is kept.
 
+use intray_redis::Fault;
+
 use crate::{
     job::{JobId, QueueName},
     store::{
-        fault::Fault,
         handle::Queues,
         redis::read::Fields,
         views::events::{Event, EventLimit, EventPage, Position, Subject},

@@ -1,12 +1,12 @@
 //! What was counted in a queue, minute by minute for a day and hour by hour for ninety days.
 
+use intray_redis::{Args, Fault};
+
 use crate::job::{Millis, QueueName, Total, limits};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::history::{COLUMNS, Spans, add},
     layout::packed::unpack,
-    redis::args::Args,
     redis::read::{Fields, broken},
     views::stats::Totals,
 };

@@ -1,9 +1,10 @@
 //! What happened last in a queue, newest first, as far as the stream is kept.
 
+use intray_redis::Fault;
+
 use crate::{
     job::QueueName,
     store::{
-        fault::Fault,
         handle::Queues,
         redis::read::Fields,
         views::events::{Event, Position, read_entry},

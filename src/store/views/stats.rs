@@ -1,5 +1,6 @@
 //! A queue as an operator sees it: counts, settings and totals.
 
+use intray_redis::{Args, Fault};
 use serde::{Serialize, Serializer};
 
 use crate::job::{
@@ -7,13 +8,9 @@ use crate::job::{
     settings::{Settings, SettingsPatch},
 };
 use crate::store::{
-    fault::Fault,
     handle::Queues,
-    layout::batch::StateCounts,
-    redis::{
-        args::Args,
-        read::{Fields, broken},
-    },
+    layout::{batch::StateCounts, settings::read_settings},
+    redis::read::{Fields, broken},
 };
 
 /// A queue, now and since it came into being.
@@ -144,7 +141,7 @@ impl Queues {
         };
         let (ended, overdue) = (answer.count()?, answer.count()?);
         let (soonest, oldest) = (answer.maybe()?, answer.maybe()?);
-        let settings = Settings::read(&answer.list()?.pairs()?)?;
+        let settings = read_settings(&answer.list()?.pairs()?)?;
         let totals = answer.list()?.pairs()?;
         let total =
             |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);

@@ -32,13 +32,16 @@ mod tests {
     #[test]
     fn blank_line_follows_a_long_silence() {
         let begin = Instant::now();
-        let mut quiet = Heartbeat::since(begin);
-        let mut said = |text: &str, ms: u64| {
+        let mut heartbeat = Heartbeat::since(begin);
+        let mut filled = |text: &str, ms: u64| {
             let mut text = text.as_bytes().to_vec();
-            quiet.fill(&mut text, begin + Duration::from_millis(ms));
+            heartbeat.fill(&mut text, begin + Duration::from_millis(ms));
             String::from_utf8(text).expect("text")
         };
-        assert_eq!([said("", 14_999), said("", 15_000), said("", 29_999), said("", 30_001)], ["", "\n", "", "\n"]);
-        assert_eq!([said("{}\n", 31_000), said("", 45_999), said("", 46_000)], ["{}\n", "", "\n"]);
+        assert_eq!(
+            [filled("", 14_999), filled("", 15_000), filled("", 29_999), filled("", 30_001)],
+            ["", "\n", "", "\n"]
+        );
+        assert_eq!([filled("{}\n", 31_000), filled("", 45_999), filled("", 46_000)], ["{}\n", "", "\n"]);
     }
 }

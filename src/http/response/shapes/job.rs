@@ -200,8 +200,8 @@ impl<'a> CompletedByBody<'a> {
 }
 
 impl<'a> AbandonReasonBody<'a> {
-    fn new(said: &'a store::AbandonReason) -> Self {
-        Self { at: said.at.into(), worker: name(said.worker.as_ref()), reason: &said.reason }
+    fn new(reason: &'a store::AbandonReason) -> Self {
+        Self { at: reason.at.into(), worker: name(reason.worker.as_ref()), reason: &reason.reason }
     }
 }
 

@@ -1,0 +1,38 @@
+//! The types of the domain. A value that exists is valid: each type is made by a parser whose error states the rule.
+
+pub mod budget;
+pub mod chance;
+mod code;
+pub mod ids;
+mod kind;
+pub mod limits;
+mod name;
+mod priority;
+mod reason;
+mod role;
+pub mod settings;
+mod state;
+mod time;
+mod words;
+
+use std::borrow::Cow;
+
+pub use code::{BatchId, Code, JobId, Reservation};
+pub use kind::{Concern, Ending, EventKind, InternalTotal, StoredEnding, Tally, Total};
+pub use name::{LockName, Name, QueueName};
+pub use priority::Priority;
+pub use reason::Reason;
+pub use role::Role;
+pub use state::{BatchState, State};
+pub use time::{Backoff, Millis};
+
+/// A text does not follow the rule of its type. The message states the rule and may be sent to the client.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub &'static str);
+
+impl From<Invalid> for Cow<'static, str> {
+    fn from(invalid: Invalid) -> Self {
+        invalid.0.into()
+    }
+}
