@@ -18,7 +18,7 @@ use crate::{
         response::problem::{Attempts, Problem, ProblemType},
     },
     job::{BatchId, JobId, Name, QueueName, limits},
-    shares::By,
+    shares::RequestConnection,
 };
 
 const NOT_VALID: &str = "the key or token is not valid, or not any more";
@@ -59,9 +59,9 @@ pub fn check(context: &AuthContext, who: RequiredRole, request: &mut Request) ->
         | RequiredRole::Operator => Some(authorize(&context.access, request.headers(), who)?),
     };
     // Removed, because only this function needs it: one more entry would make the request's map grow.
-    let connection = request.extensions_mut().remove::<By>();
+    let connection = request.extensions_mut().remove::<RequestConnection>();
     let caller = pass.as_ref().map(|pass| &pass.caller);
-    if let (Some(By(connection)), Some(caller), true) = (connection, caller, context.access.is_on())
+    if let (Some(RequestConnection(connection)), Some(caller), true) = (connection, caller, context.access.is_on())
         && !connection.charge(&context.access.payer(caller), &|| context.access.has_partitions())
     {
         return Err(Problem::too_many_connections());

@@ -14,7 +14,7 @@ use axum::{extract::Request, http::HeaderMap};
 use ipnet::IpNet;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
-use crate::shares::By;
+use crate::shares::RequestConnection;
 
 /// Failed attempts of one client: a second, and at once. An office whose laptops wake together fails once each; a
 /// client that guesses reservations of 256 bits fails always.
@@ -62,7 +62,8 @@ impl Clients {
 
     /// The client of a request: the connection's other end, or the address that a trusted proxy names.
     pub fn of(&self, request: &Request) -> ClientIp {
-        let end = request.extensions().get::<By>().map(|By(connection)| connection.peer().ip());
+        let end =
+            request.extensions().get::<RequestConnection>().map(|RequestConnection(connection)| connection.peer().ip());
         end.map_or(ClientIp::Overflow, |end| ClientIp::At(network(self.behind_proxies(end, request.headers()))))
     }
 
@@ -146,11 +147,11 @@ mod tests {
     use axum::body::Body;
 
     use super::*;
-    use crate::shares::Connection;
+    use crate::shares::ClientConnection;
 
     struct Address(SocketAddr);
 
-    impl Connection for Address {
+    impl ClientConnection for Address {
         fn peer(&self) -> SocketAddr {
             self.0
         }
@@ -165,7 +166,7 @@ mod tests {
         let request = forwarded.iter().fold(Request::builder(), |r, value| r.header("x-forwarded-for", *value));
         let mut request = request.body(Body::empty()).expect("a request");
         let end = SocketAddr::new(end.parse().expect("an address"), 1);
-        request.extensions_mut().insert(By(Arc::new(Address(end))));
+        request.extensions_mut().insert(RequestConnection(Arc::new(Address(end))));
         match peers.of(&request) {
             ClientIp::At(address) => address.to_string(),
             ClientIp::Overflow => "crowd".to_owned(),
