@@ -12,7 +12,10 @@ use std::{
 };
 
 use self::source::{LuaSources, LuaText, header};
-use super::keys::{KEYS, REGISTRY};
+use super::{
+    keys::{KEYS, REGISTRY},
+    record_fields,
+};
 use crate::{
     job::{Code, State, StoredEnding, Total, limits, settings::DEFAULT},
     sha256::Sha256,
@@ -38,7 +41,7 @@ const CONSTANTS: [(&str, u64); 16] = [
     ("HISTORY_PLACES", limits::HISTORY_PLACES),
 ];
 
-/// These, the lists that records hold by number, `NAME = 1, …, LIST = {'word', …}`, and the names of the totals.
+/// These, the fields of records, the lists that records hold by number, `NAME = 1, …, LIST = {'word', …}`, and the names of the totals.
 fn constants() -> Vec<(&'static str, String)> {
     let states = State::ALL.map(|state| (state.word().to_uppercase(), state.word()));
     let endings = StoredEnding::ALL.map(|how| (how.word().to_owned(), how.ending().word()));
@@ -46,7 +49,7 @@ fn constants() -> Vec<(&'static str, String)> {
     let lists = [("STATES", states.to_vec()), ("ENDINGS", endings.to_vec())];
     let lists = lists.map(|(name, words)| (name, numbered(name, &words)));
     let totals = quoted(&Total::ALL.map(Total::word));
-    numbers.into_iter().chain(lists).chain([("TOTALS", totals)]).collect()
+    numbers.into_iter().chain(lists).chain([("TOTALS", totals)]).chain(record_fields::constants()).collect()
 }
 
 fn numbered(list: &str, words: &[(String, &str)]) -> String {
