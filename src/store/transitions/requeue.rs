@@ -61,7 +61,7 @@ impl Queues {
             ),
             Requeue::Queue(queue, selection, after) => (
                 queue,
-                RequeueStep { kind: "queue", by, selection: meant, at: after.unwrap_or_else(|| Progress::begin("0")) },
+                RequeueStep { kind: "queue", by, selection, at: after.unwrap_or_else(|| Progress::begin("0")) },
             ),
         };
         let mut all = 0;
