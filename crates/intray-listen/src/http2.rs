@@ -46,16 +46,13 @@ const CONNECTION_WINDOW_BYTES: u32 = 256 << 10;
 /// Bytes of an answer that hyper gets at a time; it gets the next when the peer's window has room.
 const CHUNK_BYTES: usize = 16 << 10;
 /// Bytes of an unread body that are discarded before its call is answered. An answer that ends before its request resets the
-/// stream: that is allowed, but some clients, curl among them, then report an error in place of the answer. More than HTTP/1
-/// needs, whose connection lingers at its end.
+/// stream: that is allowed, but some clients, curl among them, then report an error in place of the answer.
 const MAX_DISCARDED_BYTES: usize = 1 << 20;
-/// Streams that a peer may reset, beyond those that it lets end. Each costs a request's work and ends at once, so `MAX_STREAMS`
-/// does not limit them.
+/// Streams that a peer may reset, beyond those that it lets end: each costs work, and `MAX_STREAMS` does not limit them.
 const MAX_RESETS: usize = 100;
 /// A peer that is silent for this long gets a PING, and has this long to answer.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
-/// Between two checks whether a peer reads its answers.
 const CHECK_INTERVAL: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
 /// A peer that has sent GOAWAY reads its answers within this time, or is cut.
 const GOAWAY_GRACE: Duration = Duration::from_secs(1);
