@@ -1,5 +1,5 @@
-//! The transitions as Redis knows them: functions of one library, and the same files as scripts for a Redis that takes no
-//! library. A file's header says what it needs, and its twin calls it by its name.
+//! The Lua files as Redis runs them: functions of one library, or scripts where Redis accepts no library. The header of a file
+//! lists its keys and flags, and its Rust side calls it by name.
 
 mod source;
 #[cfg(test)]
@@ -19,7 +19,7 @@ use crate::{
     sha256::Sha256,
 };
 
-/// Defaults of the settings and limits that scripts know by name.
+/// Defaults and limits that scripts use by name.
 const CONSTANTS: [(&str, u64); 16] = [
     ("SPAN", 1 << limits::SPAN_BITS),
     ("ID_LEN", Code::LEN as u64),
@@ -39,7 +39,7 @@ const CONSTANTS: [(&str, u64); 16] = [
     ("HISTORY_PLACES", limits::HISTORY_PLACES),
 ];
 
-/// These, the lists that records hold by number, `NAME = 1, …, LIST = {'word', …}`, and the names of the totals.
+/// These constants, the lists whose numbers are in records (`NAME = 1, …, LIST = {'word', …}`), and the names of the totals.
 fn constants() -> Vec<(&'static str, String)> {
     let states = State::ALL.map(|state| (state.word().to_uppercase(), state.word()));
     let endings = StoredEnding::ALL.map(|how| (how.word().to_owned(), how.ending().word()));
@@ -61,23 +61,23 @@ fn quoted(words: &[&str]) -> String {
     format!("{{{}}}", quoted.join(", "))
 }
 
-/// Functions that Redis keeps: all transitions in one text.
+/// The function library: all scripts in one text.
 pub(crate) struct Library {
-    /// Another text has another name, so that programs of several versions get on beside each other.
+    /// Contains a digest of the text, so that several versions can run side by side.
     pub(crate) name: String,
     pub(crate) text: LuaText,
 }
 
-/// One transition, ready to be called as a function of the library or by its digest.
+/// One script, called as a function of the library or by its digest.
 pub(crate) struct Script {
     path: &'static str,
     pub(crate) name: &'static str,
-    /// For what needs memory to spare.
+    /// The variant for large calls.
     is_large: bool,
     /// In the order of KEYS.
     pub(crate) keys: Vec<&'static str>,
     pub(crate) function: String,
-    /// Not one that only looks.
+    /// It is not read-only.
     pub(crate) writes: bool,
     /// Redis refuses it at `maxmemory`.
     pub(crate) grows: bool,
@@ -87,7 +87,7 @@ pub(crate) struct Script {
     alone: OnceLock<Alone>,
 }
 
-/// A script with all that it requires.
+/// A script with all modules that it requires.
 pub(crate) struct Alone {
     pub(crate) text: LuaText,
     pub(crate) sha: String,
@@ -110,7 +110,7 @@ impl Scripts {
         Self { library, all }
     }
 
-    /// The file that is called so; where it is for what is small, `is_large` asks for the one of the rest.
+    /// The script of this name; `is_large` selects the variant for large calls.
     pub(crate) fn named(&self, name: &str, is_large: bool) -> &Script {
         let found = self.all.binary_search_by(|script| (script.name, script.is_large).cmp(&(name, is_large)));
         found.map_or_else(|_| panic!("no file in lua/ is {name}, large: {is_large}"), |at| &self.all[at])
@@ -123,7 +123,7 @@ impl Scripts {
 }
 
 impl Library {
-    /// Whether a program of ours may have given a library this name.
+    /// Whether this is the name of a library of ours.
     pub(crate) fn is_name(name: &str) -> bool {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         name.strip_prefix("intray_").is_some_and(|hash| hash.len() == 16 && hash.bytes().all(is_digit))
@@ -146,7 +146,7 @@ impl Library {
 impl Script {
     fn new(path: &str, is_large: bool, library: &Arc<Library>, sources: &Arc<LuaSources>) -> Self {
         let flag = flag(sources.get(path), is_large);
-        // The figures of a script keep its name as long as the program runs.
+        // Leaked, because metrics keep the name as long as the program runs.
         let path: &'static str = path.to_owned().leak();
         Self {
             path,
@@ -163,7 +163,7 @@ impl Script {
         }
     }
 
-    /// For a Redis that takes no library; made when it is asked for.
+    /// The script for a Redis that accepts no library, made on first use.
     pub(crate) fn alone(&self) -> &Alone {
         self.alone.get_or_init(|| {
             let (path, mut text) = (self.path, LuaText::default());
@@ -176,35 +176,34 @@ impl Script {
         })
     }
 
-    /// Whether all of its answers are bare words, of a script that says so where it has nothing to give: what it may have
-    /// written then is nothing that anybody was told of.
+    /// Whether a reserve answered every call without a job. Such a reply need not be durable, because it contains no change.
     pub(crate) fn hands_out_nothing(&self, answer: &Value) -> bool {
         let is_bare = |item: &Value| match item {
             Value::BulkString(word) => !word.contains(&b' '),
             Value::Array(words) => words.len() == 1,
             _ => false,
         };
-        // What is said for all stands before the items.
+        // The shared part is before the items.
         self.name == RESERVE && matches!(answer, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
     }
 
-    /// A complaint of Redis's about this script, by the file and its line.
+    /// An error of Redis about this script, with the file and line.
     pub(crate) fn explain(&self, complaint: &str) -> String {
         let text = if complaint.contains("user_function:") { &self.library.text } else { &self.alone().text };
         text.explain(complaint)
     }
 }
 
-/// It gives something away, or says in a word why not.
+/// The script that hands out jobs, or answers with one word.
 const RESERVE: &str = "reserve";
-/// What each call begins with.
+/// The module that begins each call.
 const OPEN: &str = "base/call";
 const NO_WRITES: &str = "no-writes";
 const ALLOW_OOM: &str = "allow-oom";
-/// Behind the other: what is large is refused at `maxmemory`, by a call of its own.
+/// After `allow-oom`: the variant for large calls does not have that flag.
 const IF_SMALL: &str = "if-small";
 
-/// What can be called: each entry, and once more for what is large where that makes a difference.
+/// All callable scripts: each entry point, and its variant for large calls if it has one.
 fn calls(sources: &LuaSources) -> impl Iterator<Item = (&str, bool)> {
     sources.entries().flat_map(|path| {
         let has_large = header(sources.get(path), "FLAGS").contains(&IF_SMALL);
@@ -220,8 +219,7 @@ fn function(library: &str, path: &str, is_large: bool) -> String {
     format!("{library}_{}{}", name_of(path), if is_large { "_large" } else { "" })
 }
 
-/// The functions of all entries. At load nothing can be called but `register_function`: so the modules are made by the first
-/// call, and stay.
+/// The text of the library. While it loads only `register_function` is allowed, so the first call creates the modules.
 fn library(sources: &LuaSources, name: &str) -> LuaText {
     let mut text = LuaText::default();
     text.line(&format!("#!lua name={name}"));
@@ -246,7 +244,7 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
     text
 }
 
-/// Each way is tried in its turn; the whole path, which is the last, finds the state of its call opened.
+/// Tries the paths in order; the state of the call is opened before the last one, the full path.
 fn answer(sources: &LuaSources, path: &str) -> String {
     let plain = sources
         .paths(path)
@@ -256,13 +254,13 @@ fn answer(sources: &LuaSources, path: &str) -> String {
     format!("return {plain}m['{path}'](call.open(q), args)")
 }
 
-/// A table of an entry's keys by name.
+/// A table of the keys by name.
 fn named(keys: &[&str], given: &str) -> String {
     let named: Vec<_> = keys.iter().enumerate().map(|(i, key)| format!("{key} = {given}[{}]", i + 1)).collect();
     format!("{{{}}}", named.join(", "))
 }
 
-/// Each of a file's keys, in the order of the table.
+/// The keys of a file, in the order of the table.
 fn keys(source: &str) -> Vec<&'static str> {
     let named = header(source, "KEYS");
     KEYS.iter().map(|(key, _)| *key).chain([REGISTRY]).filter(|key| named.contains(key)).collect()

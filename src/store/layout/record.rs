@@ -6,9 +6,9 @@ use crate::{
     payload::Json,
 };
 
-/// Which optional parts a header has.
+/// Flags of the optional parts of a header.
 pub(crate) mod flags {
-    /// Its payload has a field of its own.
+    /// The payload has a field of its own.
     pub(crate) const EXTERNAL: u16 = 1;
     pub(crate) const CLIENT: u16 = 2;
     pub(crate) const DIGEST: u16 = 4;
@@ -21,11 +21,11 @@ pub(crate) mod flags {
     pub(crate) const MEMBER: u16 = 1024;
 }
 
-/// The layout of both records, which their first byte says.
+/// The layout number of both records, in their first byte.
 const LAYOUT: u64 = 2;
-/// The queue's own clock has so many stamps to a ms.
+/// Stamps per millisecond of the queue's own clock.
 const STAMPS_PER_MS: u64 = 64;
-/// Beside the priority: nobody has had the job since it got its place.
+/// Flag beside the priority: the job was not handed out since it got its place.
 const UNSERVED: u64 = 128;
 
 /// The priority of a job: that of its place in line, which its score holds above the turn, or else the one recorded.
@@ -34,7 +34,7 @@ pub(crate) fn priority(score: Option<u64>, recorded: u64) -> Result<Priority, Fa
     Priority::new(priority).map_err(|_| broken("a priority"))
 }
 
-/// When a stamp of the queue's own clock was given.
+/// The time of a stamp.
 pub(crate) fn at_stamp(stamp: u64) -> Millis {
     Millis(stamp / STAMPS_PER_MS)
 }
@@ -42,7 +42,7 @@ pub(crate) fn at_stamp(stamp: u64) -> Millis {
 /// Length of a `traceparent`, by W3C Trace Context.
 pub(crate) const TRACE_LEN: usize = 55;
 
-/// What the enqueue said.
+/// The record of an enqueued job, which does not change.
 pub(crate) struct Header {
     pub(crate) enqueued_at: Millis,
     pub(crate) priority: u8,
@@ -52,9 +52,9 @@ pub(crate) struct Header {
     pub(crate) backoff: Option<Backoff>,
     pub(crate) traceparent: Option<String>,
     pub(crate) locks: Vec<LockName>,
-    /// Of a batch, which its id tells.
+    /// The job is in a batch, whose id follows from the job's.
     pub(crate) is_member: bool,
-    /// `None` when it lives apart, or is gone because the job was cancelled.
+    /// `None` if it has a field of its own, or was removed with a cancelled job.
     pub(crate) payload: Option<Json>,
 }
 
@@ -95,7 +95,7 @@ impl Header {
     }
 }
 
-/// A reservation that is out.
+/// A live reservation.
 pub(crate) struct Lease {
     pub(crate) secret: Code,
     pub(crate) reserved_at: Millis,
@@ -103,30 +103,30 @@ pub(crate) struct Lease {
     pub(crate) worker: Option<Name>,
 }
 
-/// All of a job that changes.
+/// The record of a job that changes.
 pub(crate) struct LiveRecord {
     pub(crate) state: State,
     pub(crate) score: Option<u64>,
-    /// When it first came into line.
+    /// When the job first entered the line.
     pub(crate) arrived_at: Millis,
     pub(crate) priority: u8,
     /// handed out, expired, failed, abandoned, released
     pub(crate) counters: [u32; 5],
     pub(crate) attempts: u32,
     pub(crate) lease: Option<Lease>,
-    /// The newest first.
+    /// Newest first.
     pub(crate) ended: Vec<Ended>,
     pub(crate) errors: Vec<(Millis, Option<Name>, String)>,
 }
 
-/// A reservation that is over.
+/// An ended reservation.
 pub(crate) struct Ended {
-    /// `None`: a newer program knows.
+    /// `None`: an ending of a newer version.
     how: Option<StoredEnding>,
     pub(crate) at: Millis,
     pub(crate) reserved_at: Millis,
     pub(crate) worker: Option<Name>,
-    /// Why it was given back.
+    /// The reason of an abandon or fail.
     pub(crate) note: String,
 }
 
@@ -211,7 +211,7 @@ impl Lease {
     }
 }
 
-/// A result that came too late: when, from whom, what.
+/// A late result: time, worker, result.
 pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Json>), Fault> {
     let mut bytes = Bytes(raw);
     bytes.take(8)?;
@@ -221,7 +221,7 @@ pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Js
     Ok((at, worker, result))
 }
 
-/// How many, then each with its length.
+/// The count, then each lock with its length.
 pub(crate) fn pack_locks(locks: &[LockName], into: &mut Vec<u8>) {
     into.push(locks.len() as u8);
     for lock in locks {
@@ -250,7 +250,7 @@ pub(crate) fn backoff_of((kind, delay_ms, max_ms): (u8, u32, u32)) -> Backoff {
     }
 }
 
-/// A record, read from its start.
+/// Reads a record from its start.
 pub(crate) struct Bytes<'b>(pub(crate) &'b [u8]);
 
 impl<'b> Bytes<'b> {

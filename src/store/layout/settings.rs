@@ -1,4 +1,4 @@
-//! The settings of a queue as they are kept: what is set stands there by its name.
+//! The settings of a queue in Redis: only those that are set, by name.
 
 use crate::job::{
     Backoff,
@@ -11,7 +11,7 @@ use crate::store::{
 };
 
 impl Settings {
-    /// As `set` wrote them.
+    /// Reads what `set` has written.
     pub(crate) fn read(fields: &[(String, String)]) -> Result<Self, Fault> {
         let mut settings = DEFAULT;
         for (name, value) in fields {
@@ -29,7 +29,7 @@ impl Settings {
                 "retention_ms" => settings.retention_ms = number()?,
                 "retention_max" => settings.retention_max = number()?,
                 "max_jobs" => settings.max_jobs = number()?,
-                _ => {} // of a newer program
+                _ => {} // a setting of a newer version
             }
         }
         Ok(settings)

@@ -70,9 +70,9 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn reprioritize_all(&self, what: ReprioritizeAll, by: Option<&Name>) -> Result<ReprioritizedAll, Fault> {
-        let ReprioritizeAll { queue, state, priority, selection: meant, after } = what;
+        let ReprioritizeAll { queue, state, priority, selection, after } = what;
         let at = after.filter(|at| at.stage == state.word()).unwrap_or_else(|| Progress::begin(state.word()));
-        let (mut step, mut changed) = (ReprioritizeStep { priority, selection: &meant, at, by }, 0);
+        let (mut step, mut changed) = (ReprioritizeStep { priority, selection: &selection, at, by }, 0);
         for _ in 0..limits::STEPS {
             let part = self.run_alone(&queue, &step).await?;
             changed += part.changed;

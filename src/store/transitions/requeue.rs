@@ -58,9 +58,9 @@ impl Queues {
                     at: Progress::begin(id.code.as_str()),
                 },
             ),
-            Requeue::Queue(queue, meant, after) => (
+            Requeue::Queue(queue, selection, after) => (
                 queue,
-                RequeueStep { kind: "queue", by, selection: meant, at: after.unwrap_or_else(|| Progress::begin("0")) },
+                RequeueStep { kind: "queue", by, selection, at: after.unwrap_or_else(|| Progress::begin("0")) },
             ),
         };
         let mut all = 0;

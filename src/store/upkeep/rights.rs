@@ -1,5 +1,5 @@
-//! What the user of Redis must be allowed to do. A right that is lacking would show in the middle of a script, after its
-//! first writes; so each is tried before anything is done, by a command that does nothing.
+//! The rights that the user of Redis needs. A missing right would fail in the middle of a script, after its first writes, so
+//! each is tested first, with a command that changes nothing.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use crate::store::{
     redis::{hints::may_listen, link::Link},
 };
 
-/// Where a command of a trial has the key, or the channel.
+/// The placeholder of the key or channel in a trial.
 const HERE: &str = "<key>";
-/// A script that reads nothing and writes nothing.
+/// A script that does nothing.
 const IDLE: &str = "#!lua flags=no-writes\nreturn 1";
-/// A script, a function or a library that nobody has.
+/// The name of a script, function or library that does not exist.
 const NOBODYS: &str = "0000000000000000000000000000000000000000";
 
-/// Every command that a script or this program calls, in order, with arguments that change nothing where there is no such
-/// key. Redis looks at rights before it looks at arguments, so some of these are wrong. A `|` stands before a subcommand.
+/// Every command that a script or this program calls, with arguments that change nothing because the key does not exist.
+/// Redis checks rights before arguments, so some of these are invalid. A `|` separates a subcommand.
 const TRIALS: [(&str, &[&str]); 38] = [
     ("EVAL", &[IDLE, "0"]),
     ("EVALSHA", &[NOBODYS, "0"]),
@@ -60,12 +60,12 @@ const TRIALS: [(&str, &[&str]); 38] = [
     ("ZSCORE", &[HERE, ""]),
 ];
 
-/// What is called of a cluster besides. A word for the next command, which is one of these.
+/// Additional commands on a cluster.
 const CLUSTERED: [(&str, &[&str]); 2] = [("ASKING", &[]), ("CLUSTER|SLOTS", &[])];
-/// What else is called: on a connection of its own, where it can be tried and taken back.
+/// Commands that are tested on a connection of their own.
 const LISTENING: [&str; 2] = ["SUBSCRIBE", "UNSUBSCRIBE"];
-/// Without these all is done, and some of it late: nobody who waits is woken, the pool trusts no connection twice. Or it
-/// costs more: scripts are no functions of a library, and libraries of older programs stay.
+/// Without these the service works, with a cost: callers are not woken, connections are not reused, scripts are not functions
+/// of a library, or old libraries stay.
 const COMFORTS: [(&str, &str); 6] = [
     ("FCALL", "Redis has more work"),
     ("FUNCTION|DELETE", "Redis has more work"),
@@ -76,7 +76,7 @@ const COMFORTS: [(&str, &str); 6] = [
 ];
 
 impl Queues {
-    /// Whether the user of Redis may do all that is needed, at every server; if not, what is lacking and the remedy.
+    /// Whether the user has all rights at every server; if not, which are missing and how to add them.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -90,7 +90,7 @@ impl Queues {
                     places.push(link.place().to_owned());
                     lacking.extend(some.into_iter().filter(|name| !lacking.contains(name)).collect::<Vec<_>>());
                 }
-                // The others are looked at all the same.
+                // Check the other servers all the same.
                 Err(fault) => answer = Err(fault),
             }
         }
@@ -134,7 +134,7 @@ impl Queues {
     }
 }
 
-/// The command that makes a user of Redis with exactly the rights that are needed; `PASSWORD` is to be replaced.
+/// The command that creates a user with exactly these rights; replace `PASSWORD`.
 #[must_use]
 pub fn needed_rights(prefix: &str, of_a_cluster: bool) -> String {
     let word = |name: &str| format!(" +{}", name.to_lowercase());
@@ -149,15 +149,15 @@ mod tests {
 
     use super::*;
 
-    /// Words in capitals that are no commands.
+    /// Words in capitals that are not commands.
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
-    /// For `intray migrate` and `intray move` only, which `docs/scale.md` and `docs/move.md` say.
+    /// Only for `intray migrate` and `intray move`; see `docs/scale.md` and `docs/move.md`.
     const MOVING: [&str; 5] = ["HLEN", "HSCAN", "RENAMENX", "TYPE", "ZSCAN"];
-    /// Whoever may not ask this is told less.
+    /// Without these some checks are skipped.
     const OPTIONAL: [&str; 2] = ["CONFIG", "GETRANGE"];
-    /// For `--durability` only, which `docs/scale.md` says too; the start tries them where they are wanted.
+    /// Only for `--durability`; see `docs/scale.md`. The start tests them if they are needed.
     const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];
-    /// For sentinels, whose users are others.
+    /// For sentinels, which have users of their own.
     const ON_SENTINELS: [&str; 1] = ["SENTINEL"];
 
     fn texts(folder: &str, extension: &str) -> Vec<String> {
@@ -175,7 +175,7 @@ mod tests {
         texts
     }
 
-    /// The words in capitals that stand between quotes, behind a call of this name if there is one.
+    /// The words in capitals between quotes, after a call of this name.
     fn capitals(text: &str, quote: char, behind: &str) -> BTreeSet<String> {
         let code: String =
             text.lines().map(|line| line.split("--").next().unwrap_or_default().to_owned() + "\n").collect();
@@ -191,7 +191,7 @@ mod tests {
         called.extend(texts("migrations", ".lua").iter().flat_map(|text| capitals(text, '\'', "")));
         called.extend(texts("src/store", ".rs").iter().flat_map(|text| capitals(text, '"', "cmd(")));
         called.extend(texts("src/store", ".rs").iter().flat_map(|text| capitals(text, '"', "command(")));
-        // When it checks a connection, the pool says so too.
+        // The pool sends it to check a connection.
         called.insert("UNWATCH".to_owned());
         let others = [&OPTIONS[..], &MOVING, &OPTIONAL, &KEEPING, &ON_SENTINELS].concat();
         called.retain(|word| !others.contains(&word.as_str()));
