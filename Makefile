@@ -26,7 +26,7 @@ test-all: test test-web test-contract test-cluster test-sentinel test-deploy tes
 	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::fsync_acks store::cluster::durability
-	INTRAY_SLOT_MOVES=20 cargo test --locked --test service -- --nocapture a_slot_that_is_moved a_slot_that_moves
+	INTRAY_SLOT_MOVES=20 cargo test --locked --test service -- --nocapture slot_moved
 	cargo test --locked --features whole-path --test service -- $(moving)
 	cargo test --locked --features scripts-only --test service -- $(moving)
 	cargo test --locked --features whole-path --test model -- the_queue_does large_batches
@@ -40,7 +40,7 @@ history: rust engine
 	$(if $(filter cluster,$(TOPOLOGY)),scripts/engine.sh latest)
 	HISTORY_SECONDS=$(or $(SECONDS),120) HISTORY_SEED=$(or $(SEED),random) HISTORY_TOPOLOGY=$(or $(TOPOLOGY),one) \
 	HISTORY_CHECK=$(abspath $(CHECK)) cargo test --release --locked --test history -- --nocapture \
-	$(if $(CHECK),what_was_written,nothing_is_lost)
+	$(if $(CHECK),recorded_history_file,no_job_is_lost)
 
 # The same on a cluster of three primaries. Left out are the stories that the script names.
 test-cluster: rust engine

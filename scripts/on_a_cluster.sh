@@ -7,18 +7,18 @@ set -eu
 one_socket=$(cat "$(dirname "$0")/one_socket.txt")'
 batches::times::append_does_not_delay_opening_of_an_interrupted_batch
 queues::script_bounds::
-queues::selection::a_call_that_leaves_some_says_where_the_next_goes_on
-queues::selection::those_that_stay_are_looked_at_once_a_call
-queues::prefixes::what_another_prefix_has_in_the_same_redis_is_another_world
-queues::bulk_priority::a_long_line_is_moved_in_bounded_steps
-queues::search::payloads_full_of_escapes_are_looked_into_a_few_a_script
-queues::search::payloads_that_are_kept_apart_are_looked_into_a_few_a_script'
+queues::selection::bounded_purge_returns_a_cursor_for_the_next_call
+queues::selection::selection_reads_each_unmatched_job_once_per_call
+queues::prefixes::prefixes_in_one_redis_are_isolated
+queues::bulk_priority::reprioritize_of_thousands_uses_small_scripts
+queues::search::search_of_many_escapes_uses_small_scripts
+queues::search::search_of_large_payloads_uses_small_scripts'
 
 # They count connections or commands at one server, or ask it in which order scripts ran.
 counts='
 events::gaps::closed_streams_end_the_subscription
-queues::sweeper::a_queue_with_much_to_forget_holds_up_no_other
-queues::sweeper::an_idle_queue_costs_a_look_and_no_sweep
+queues::sweeper::removal_of_many_jobs_delays_no_other_queue
+queues::sweeper::idle_queue_is_looked_at_without_a_sweep
 waiting::faults::killed_subscriptions_delay_jobs_by_one_safety_tick'
 
 # They make a primary a replica by REPLICAOF, which a cluster does not know.

@@ -18,7 +18,7 @@ pub mod healthcheck;
 /// Requests in, answers out.
 pub mod http;
 /// The words of the domain, and every limit by name.
-pub mod job;
+pub use intray_job as job;
 /// What is allocated.
 pub mod memory;
 /// JSON that is carried and not read.

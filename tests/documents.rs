@@ -1,4 +1,4 @@
-//! What the documents say is so: flags, problems, walls between the modules.
+//! The documents match the program: flags, problems, routes, module boundaries.
 
 #[path = "documents/blocks.rs"]
 mod blocks;
@@ -37,7 +37,7 @@ use std::{collections::BTreeSet, path::Path, process::Command};
 
 use tree::read;
 
-/// `--flag` and `ENVIRONMENT` of each row of the table.
+/// `--flag` and `ENVIRONMENT` of each table row.
 fn flags_in_documents() -> BTreeSet<(String, String)> {
     let ticked = |cell: &str| cell.split('`').nth(1).unwrap_or_default().to_owned();
     let rows = pages::table("| flag | environment | default |");
@@ -49,7 +49,7 @@ fn flags_in_documents() -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn the_documents_list_the_flags_of_the_program() {
+fn documents_list_every_flag_of_the_program() {
     let help = Command::new(env!("CARGO_BIN_EXE_intray")).args(["serve", "--help"]).output().expect("help");
     let help = String::from_utf8(help.stdout).expect("text");
     let (mut flags, mut flag) = (BTreeSet::new(), String::new());
@@ -66,7 +66,7 @@ fn the_documents_list_the_flags_of_the_program() {
 }
 
 #[test]
-fn the_documents_list_the_flags_of_what_looks_at_a_service() {
+fn documents_list_every_flag_of_client_commands() {
     let help = Command::new(env!("CARGO_BIN_EXE_intray")).args(["top", "--help"]).output().expect("help");
     let help = String::from_utf8(help.stdout).expect("text");
     let flag = |line: &str| Some(format!("--{}", line.trim_start().strip_prefix("--")?.split(' ').next()?));
@@ -77,7 +77,7 @@ fn the_documents_list_the_flags_of_what_looks_at_a_service() {
 }
 
 #[test]
-fn the_documents_list_the_commands_of_the_program() {
+fn documents_list_every_command() {
     let help = Command::new(env!("CARGO_BIN_EXE_intray")).arg("--help").output().expect("help");
     let help = String::from_utf8(help.stdout).expect("text");
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
@@ -89,7 +89,7 @@ fn the_documents_list_the_commands_of_the_program() {
 }
 
 #[test]
-fn the_documents_list_the_problems_of_the_contract() {
+fn documents_list_every_problem() {
     let contract = read("openapi.yaml");
     let in_contract: BTreeSet<_> = contract
         .split("/problems/")
@@ -103,27 +103,27 @@ fn the_documents_list_the_problems_of_the_contract() {
 }
 
 #[test]
-fn the_documents_name_stories_that_are_told() {
-    let mut told = 0;
+fn tests_named_in_documents_exist() {
+    let mut checked = 0;
     for row in pages::table("| seed | what it asked | the call | the story |") {
         let story = row.split('|').nth(4).unwrap_or_default().trim().trim_matches('`');
-        assert!(!story.is_empty() || row.contains("not yet") || row.contains("figures"), "nothing shows {row}");
+        assert!(!story.is_empty() || row.contains("not yet") || row.contains("figures"), "no test shows {row}");
         if let Some((file, name)) = story.rsplit_once("::") {
             let stories = read(&format!("tests/service/{}.rs", file.replace("::", "/")));
-            assert!(stories.contains(&format!("fn {name}(")), "nobody tells {story}");
-            told += 1;
+            assert!(stories.contains(&format!("fn {name}(")), "no test is called {story}");
+            checked += 1;
         }
     }
-    assert!(told > 50, "{told} stories");
+    assert!(checked > 50, "{checked} tests");
 }
 
-/// The places that a document's links and pictures lead to, those on the web left out.
+/// The targets of a document's links and pictures, without those on the web.
 fn links(text: &str) -> Vec<&str> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains("://")).collect()
 }
 
-/// What a heading is called in a link.
+/// The anchor of a heading.
 fn anchor(heading: &str) -> String {
     let kept =
         |c: char| if c == ' ' { Some('-') } else { (c.is_alphanumeric() || c == '-').then(|| c.to_ascii_lowercase()) };
@@ -131,7 +131,7 @@ fn anchor(heading: &str) -> String {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_in_documents_resolve() {
     for (document, text) in pages::all() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(&document);
         for target in links(&text) {
@@ -141,18 +141,18 @@ fn links_lead_somewhere() {
             if !heading.is_empty() {
                 let there = std::fs::read_to_string(&path).expect("a page");
                 let has = there.lines().any(|line| line.starts_with('#') && anchor(line) == heading);
-                assert!(has, "{document} leads to {target}, and there is no such heading");
+                assert!(has, "{document} leads to {target}, and the heading does not exist");
             }
         }
     }
 }
 
 #[test]
-fn the_readme_is_short_and_leads_to_every_page() {
+fn readme_is_short_and_links_every_page() {
     let readme = read("README.md");
     let lines = readme.lines().count();
-    assert!(lines <= 200, "{lines} lines: a page under docs/ has room");
+    assert!(lines <= 200, "{lines} lines: move text to a page under docs/");
     for (page, _) in tree::files("docs", &["md"]) {
-        assert!(readme.contains(&format!("({page})")), "nobody finds {page}");
+        assert!(readme.contains(&format!("({page})")), "the README does not link {page}");
     }
 }

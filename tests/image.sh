@@ -62,9 +62,9 @@ END
     --tag intray "$work/context" >"$work/build.log" 2>&1 || { tail -n 40 "$work/build.log" >&2; exit 1; }
 
 say "what it says about itself"
-told=$("${buildah[@]}" inspect --type image intray)
+settings=$("${buildah[@]}" inspect --type image intray)
 for expected in '"User": "10001:10001"' '"7070/tcp": {}' '"/data": {}' '"INTRAY_INSECURE=true"' '"healthcheck"'; do
-    [[ $told == *"$expected"* ]] || { echo "image: $expected is not in its settings" >&2; exit 1; }
+    [[ $settings == *"$expected"* ]] || { echo "image: $expected is not in its settings" >&2; exit 1; }
 done
 
 say "it serves"
@@ -82,7 +82,7 @@ answer=$(curl -sS --fail-with-body -H 'content-type: application/json' -d '{"pay
     "http://127.0.0.1:$port/jobs") || { echo "$answer"; cat "$work/service.log"; exit 1; } >&2
 [[ $answer == *'"state":"waiting"'* ]] || { echo "image: $answer" >&2; exit 1; }
 status=$(curl -sS -o /dev/null -w '%{http_code}' -H 'host: evil.example' "http://127.0.0.1:$port/queues")
-[[ $status = 421 ]] || { echo "image: a name that somebody points here is answered with $status" >&2; exit 1; }
+[[ $status = 421 ]] || { echo "image: a foreign host name that points here is answered with $status" >&2; exit 1; }
 "${buildah[@]}" run --isolation chroot --network host --env "INTRAY_LISTEN=0.0.0.0:$port" "$container" -- intray healthcheck
 kill "$service"
 wait "$service" || true

@@ -1,4 +1,4 @@
-//! What the comparing bench reckons with.
+//! The arithmetic of the comparison benchmark.
 
 #[path = "../benches/compare/numbers.rs"]
 mod numbers;
@@ -14,7 +14,7 @@ use schedule::Schedule;
 use table::Table;
 
 #[test]
-fn a_percentile_is_one_of_the_values_and_so_many_are_at_most_that() {
+fn percentile_is_one_of_the_values() {
     let hundred: Vec<_> = (1..=100).map(f64::from).collect();
     for (share, wanted) in [(0.5, 50.0), (0.99, 99.0), (0.999, 100.0), (1.0, 100.0), (0.0, 1.0)] {
         assert_eq!(percentile(&hundred, share), wanted, "{share}");
@@ -24,7 +24,7 @@ fn a_percentile_is_one_of_the_values_and_so_many_are_at_most_that() {
 }
 
 #[test]
-fn a_median_is_in_the_middle_whatever_the_order() {
+fn median_ignores_the_order() {
     assert_eq!(median(&[9.0, 1.0, 4.0]), 4.0);
     assert_eq!(median(&[9.0, 1.0, 4.0, 2.0]), 3.0);
     assert_eq!(median(&[5.0]), 5.0);
@@ -32,18 +32,18 @@ fn a_median_is_in_the_middle_whatever_the_order() {
 }
 
 #[test]
-fn calls_are_due_at_an_even_pace_however_late_those_before_are() {
+fn calls_stay_due_at_an_even_pace_after_late_ones() {
     let schedule = Schedule::new(1_000.0, Duration::from_secs(2));
     assert_eq!(schedule.calls(), 2_000);
     assert_eq!([0, 1, 1_500].map(|call| schedule.due(call).as_millis()), [0, 1, 1_500]);
-    // Who asks only now is told of all that came due meanwhile, and of no more than there are.
+    // A late caller gets every call that came due meanwhile, up to the total.
     for (elapsed, due) in [(0, 1), (1, 2), (500, 501), (60_000, 2_000)] {
         assert_eq!(schedule.due_by(Duration::from_millis(elapsed)), due, "{elapsed} ms");
     }
 }
 
 #[test]
-fn each_call_is_released_at_its_time_and_none_before() {
+fn calls_are_released_at_their_time_and_not_before() {
     let schedule = Schedule::new(2_999.7, Duration::from_secs(1));
     for call in 0..schedule.calls() {
         let due = schedule.due(call);
@@ -53,7 +53,7 @@ fn each_call_is_released_at_its_time_and_none_before() {
 }
 
 #[test]
-fn a_number_is_shown_with_the_digits_that_count() {
+fn numbers_are_shown_with_significant_digits() {
     let examples = [
         (0.0, "0"),
         (0.984, "0.98"),
@@ -73,7 +73,7 @@ fn a_number_is_shown_with_the_digits_that_count() {
 }
 
 #[test]
-fn a_table_reads_well_as_it_is_and_keeps_its_numbers() {
+fn table_is_aligned_and_keeps_its_numbers() {
     let mut table = Table::new(&["who", "cycles/s", "of it"]);
     table.row("intray", [10_301.4, 1.0]);
     table.row("empty axum handler × 3", [24_700.0, f64::NAN]);
@@ -87,5 +87,5 @@ fn a_table_reads_well_as_it_is_and_keeps_its_numbers() {
     assert_eq!(kept.page(), page);
     assert_eq!(kept.column("cycles/s"), [10_301.4, 24_700.0]);
     assert_eq!(kept.figure(1, "cycles/s"), 24_700.0);
-    assert!(kept.figure(1, "of it").is_nan(), "what was not measured is no number");
+    assert!(kept.figure(1, "of it").is_nan(), "a missing measurement is not a number");
 }

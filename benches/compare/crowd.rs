@@ -1,5 +1,5 @@
-//! A closed loop: each caller calls again when it has its answer. It says what the machine can do, and not how long a crowd
-//! would wait that does not slow down when the server does.
+//! A closed loop: each caller calls again when it has its answer. It measures the capacity of the machine, not the
+//! waiting time of callers that keep arriving when the server slows down.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,9 @@ use super::{
     rig::{stock::Numbers, ways::Worker},
 };
 
-/// Somebody with a connection of its own.
+/// A caller with a connection of its own.
 pub trait Caller {
-    /// The whole life of a job. The number is nobody else's.
+    /// The whole life of a job. The number is unique.
     async fn cycle(&mut self, n: u64);
 }
 
@@ -29,7 +29,7 @@ pub struct Span {
     pub measured: Duration,
 }
 
-/// One round, per cycle where it is not said otherwise. Latencies in milliseconds, processors in microseconds.
+/// One round, per cycle unless stated otherwise. Latencies in milliseconds, CPU time in microseconds.
 #[derive(Clone, Copy)]
 pub struct Sample {
     pub per_s: f64,
@@ -62,7 +62,7 @@ impl Sample {
         }
     }
 
-    /// Of each figure the median of the rounds.
+    /// The median of each figure over the rounds.
     pub fn of(rounds: &[Self]) -> Self {
         let of = |figure: fn(&Self) -> f64| median(&rounds.iter().map(figure).collect::<Vec<_>>());
         Self {
@@ -80,7 +80,7 @@ impl Sample {
     }
 }
 
-/// All callers at once.
+/// All callers run at once.
 pub async fn round(callers: &mut [impl Caller], numbers: &Numbers, meter: &Meter<'_>, span: Span) -> Sample {
     let start = Instant::now();
     let (measuring, end) = (start + span.warm_up, start + span.warm_up + span.measured);
@@ -92,7 +92,7 @@ pub async fn round(callers: &mut [impl Caller], numbers: &Numbers, meter: &Meter
     };
     let working = join_all(callers.iter_mut().map(|caller| work(caller, numbers, end)));
     let (used, cycles) = tokio::join!(used, working);
-    // Those that ended while it was measured: who was to read the meter may have come late.
+    // Only cycles that ended during the measurement: the meter may have been read late.
     let cycles = cycles.into_iter().flatten().filter(|(at, _)| used.between.contains(at));
     Sample::new(&used, cycles.map(|(_, latency)| latency).collect())
 }

@@ -1,5 +1,5 @@
-//! Figures that depend on the machine, beside what people would use instead: `make bench` for all and for `docs/figures.md`,
-//! `cargo bench --bench compare -- closed` for a part. `make cost` counts instructions, which do not depend on it.
+//! Benchmarks that depend on the machine, beside alternatives: `make bench` for all and for `docs/figures.md`, `cargo
+//! bench --bench compare -- closed` for a part. `make cost` counts instructions, which do not depend on it.
 
 mod crowd;
 mod meter;
@@ -33,14 +33,14 @@ use size::Size;
 
 #[derive(Parser)]
 struct Asked {
-    /// None: all of them, and then docs/figures.md is written.
+    /// None means all of them, and then docs/figures.md is written.
     parts: Vec<Part>,
     #[arg(long, value_enum, default_value_t = Size::Usual)]
     size: Size,
-    /// Writes docs/figures.md out of what was measured last, and measures nothing that is not named.
+    /// Writes docs/figures.md from the last results, and measures only what is named.
     #[arg(long)]
     page: bool,
-    /// Cargo says it to every bench.
+    /// Cargo passes this to every bench.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -50,7 +50,7 @@ fn main() {
         return yardsticks::empty::serve();
     }
     let asked = Asked::parse();
-    // On one thread: what the clients use is not the service's.
+    // On one thread, so that clients use little of the machine.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(measure(&asked));
 }
@@ -77,7 +77,7 @@ async fn measure(asked: &Asked) {
     }
 }
 
-/// Processors that are busy now, with nothing of ours.
+/// Processors that are busy with other programs now.
 async fn others() -> f64 {
     let machine = Meter { server: None, engine: None };
     let before = machine.read();

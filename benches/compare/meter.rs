@@ -1,4 +1,4 @@
-//! What was used between two moments: time of the processors by whom, and calls of Redis.
+//! CPU time by process and calls of Redis between two moments.
 
 use std::{ops::Range, time::Instant};
 
@@ -7,7 +7,7 @@ use super::rig::{
     process::{cpu_us, machine_us},
 };
 
-/// Whose use is asked for. A server may have no Redis behind it, or Redis no server before it.
+/// The processes to measure. A server may have no Redis behind it, or Redis no server before it.
 #[derive(Clone, Copy)]
 pub struct Meter<'a> {
     pub server: Option<u32>,
@@ -40,7 +40,7 @@ pub struct Used {
 
 impl Meter<'_> {
     pub fn read(&self) -> Reading {
-        // Redis comes last: it may be so busy that its answer takes a while.
+        // Redis is read last, because a busy one answers late.
         Reading {
             at: Instant::now(),
             server: self.server.map_or(0.0, cpu_us),

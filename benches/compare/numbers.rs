@@ -1,6 +1,6 @@
 //! Percentiles, medians, and how a number is shown.
 
-/// The value that so many of a sorted row are at most: its nearest rank, so that it is always one that was measured.
+/// The nearest-rank percentile of a sorted row: always a measured value.
 pub fn percentile(sorted: &[f64], share: f64) -> f64 {
     let rank = (sorted.len() as f64 * share).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
@@ -14,7 +14,7 @@ pub fn median(values: &[f64]) -> f64 {
     high.map_or(low, |high| if sorted.len().is_multiple_of(2) { f64::midpoint(low, *high) } else { *high })
 }
 
-/// Three digits that count, thousands apart: 12,345 and 123 and 12.3 and 1.23.
+/// Three significant digits, thousands apart: 12,345 and 123 and 12.3 and 1.23.
 pub fn shown(value: f64) -> String {
     if !value.is_finite() {
         return String::new();

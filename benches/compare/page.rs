@@ -1,4 +1,4 @@
-//! `docs/figures.md`, out of what was measured.
+//! `docs/figures.md`, made from the results.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::{
     record::{Record, Taken},
 };
 
-/// What nobody measures here, and why.
+/// What is not measured, and why.
 const LEFT_OUT: [(&str, &str); 3] = [
     ("lmstfy", "no package of it is kept where the others come from"),
     ("several machines", "everything here shares one, and its loopback"),
@@ -65,7 +65,7 @@ fn words(part: Part) -> (&'static str, &'static str) {
             "The life of a job, beside others",
             "Enqueue, reserve and complete, or what is nearest to them, by 64 callers who each call again when they have\n\
              their answer. intray does more at it than any of the others: it finds duplicates, keeps leases, attempts, results,\n\
-             events, and is fair to clients. Whoever has a log syncs it each second. BullMQ has its callers in its own\n\
+             events, and is fair to clients. Those with a log sync it each second. BullMQ has its callers in its own\n\
              process; what it says of a server is that process. How the ratios hang on the kind of processor:\n\
              [what a cycle costs](cost.md#where-the-time-goes-of-two-processors).",
         ),

@@ -1,11 +1,11 @@
-//! What the README tells of the figures: the most telling of them, between two marks.
+//! The main figures in the README, between two marks.
 
 use super::{numbers::shown, parts::Part, record::Record, table::Table};
 
 const FROM: &str = "<!-- from make bench -->\n";
 const TO: &str = "<!-- end of what make bench wrote -->\n";
 
-/// Of which row of a part's table, and how. The names in brackets are those of its columns.
+/// The row of a part's table, and its sentence. Names in brackets are columns.
 const TELLING: [(Part, Row, &str); 6] = [
     (
         Part::Open,
@@ -38,10 +38,7 @@ enum Row {
     Last,
 }
 
-/// The README as it is to be.
-///
-/// # Panics
-/// When it has no marks.
+/// The README with the new figures.
 pub fn renewed(readme: &str, record: &Record) -> String {
     let (before, rest) = readme.split_once(FROM).expect("where the figures begin");
     let (_, after) = rest.split_once(TO).expect("where they end");

@@ -1,4 +1,4 @@
-//! All that was measured, in a file: `figures.json`, from which the page and its curves are made.
+//! All results in a file: `figures.json`, from which the page and its curves are made.
 
 use std::{collections::BTreeMap, path::PathBuf, process::Command};
 
@@ -26,12 +26,12 @@ pub struct Machine {
 #[derive(Serialize, Deserialize)]
 pub struct Taken {
     pub at: String,
-    /// How much was measured.
+    /// The size of the run.
     pub size: String,
     pub seconds: f64,
-    /// Processors that were busy with something else just before.
+    /// Processors that were busy with other programs just before.
     pub others: f64,
-    /// Calls that were answered 503, because Redis was too slow.
+    /// Calls answered with 503, because Redis was too slow.
     #[serde(default)]
     pub asked_again: u64,
     pub table: Table,
@@ -39,7 +39,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// The table, and what is to be known of it.
+    /// The table, and notes about it.
     pub fn page(&self) -> String {
         let mut page =
             format!("{}\nTaken {}; other load before it: {:.1} processors.", self.table.page(), self.at, self.others);
@@ -56,10 +56,10 @@ impl Taken {
     }
 }
 
-/// The size of a part that says nothing of it.
+/// The size of a part without one in the file.
 const USUAL: &str = "usual";
 
-/// Beside what cargo builds.
+/// Beside cargo's output.
 fn path() -> PathBuf {
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     target.parent().map(|target| target.join("bench/figures.json")).expect("a folder of what is built")
@@ -70,7 +70,7 @@ impl Record {
         Self { machine: Machine::this(), parts: BTreeMap::new() }
     }
 
-    /// With what was measured before, if it was the same machine, and the same commit of this.
+    /// With earlier results, if of the same machine and commit.
     pub fn kept() -> Self {
         let (text, new) = (std::fs::read_to_string(path()).unwrap_or_default(), Self::new());
         let kept = serde_json::from_str(&text).ok().filter(|kept: &Self| kept.machine == new.machine);
@@ -105,7 +105,7 @@ impl Machine {
     }
 }
 
-/// Of what was measured, as far as it is here.
+/// Versions of the compared programs, as far as they are installed.
 fn versions() -> Vec<String> {
     let engine = Engine::start();
     let valkey = engine.info("server", "valkey_version");
@@ -118,21 +118,21 @@ fn versions() -> Vec<String> {
         let wanted: serde_json::Value = serde_json::from_str(text).ok()?;
         Some(format!("BullMQ {}", wanted["dependencies"]["bullmq"].as_str()?))
     };
-    let package = |name: &str| Some(format!("{name} {}", said("dpkg-query", &["-W", "-f=${Version}", name])?));
-    let commit = said("git", &["-C", env!("CARGO_MANIFEST_DIR"), "rev-parse", "--short", "HEAD"]);
+    let package = |name: &str| Some(format!("{name} {}", version_of("dpkg-query", &["-W", "-f=${Version}", name])?));
+    let commit = version_of("git", &["-C", env!("CARGO_MANIFEST_DIR"), "rev-parse", "--short", "HEAD"]);
     let intray = format!("intray {} {}", env!("CARGO_PKG_VERSION"), commit.unwrap_or_default());
     let others = [
-        said("rustc", &["--version"]),
+        version_of("rustc", &["--version"]),
         package("webdis"),
         package("beanstalkd"),
-        said("node", &["--version"]).map(|version| format!("Node {version}")),
+        version_of("node", &["--version"]).map(|version| format!("Node {version}")),
         bullmq(),
     ];
     [intray.trim().to_owned(), redis].into_iter().chain(others.into_iter().flatten()).collect()
 }
 
-/// The first line that a program answers with, if it is here and content.
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
+/// The first line of a program's output, if it is installed and succeeds.
+fn version_of(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned())
 }

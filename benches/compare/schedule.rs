@@ -1,5 +1,5 @@
-//! When each call of an open loop is due, whatever has become of those before it: its latency counts from then, so that a
-//! server that stands still is charged for all who would have come meanwhile.
+//! Due times of an open loop: latency counts from the due time, so that a server that stalls is charged for all calls
+//! due meanwhile.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Schedule {
         Duration::from_nanos((self.every.as_nanos() * u128::from(call)) as u64)
     }
 
-    /// How many are due by then.
+    /// The number of calls due by then.
     pub fn due_by(&self, elapsed: Duration) -> u64 {
         let due = elapsed.as_nanos() / self.every.as_nanos().max(1) + 1;
         u64::try_from(due).unwrap_or(u64::MAX).min(self.calls)

@@ -1,4 +1,4 @@
-//! How much is measured: a look, what a quarter of an hour has room for, or all of it.
+//! The size of a run: a check, a quarter of an hour, or everything.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::crowd::Span;
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Size {
-    /// Whether the bench works. Its figures say nothing.
+    /// Checks that the bench works. Its figures mean nothing.
     Try,
     Usual,
     /// Up to five million jobs: takes 8 GiB of memory and an hour.
@@ -31,7 +31,7 @@ impl Size {
         Span { warm_up: Duration::from_millis(warm_up), measured: Duration::from_millis(measured) }
     }
 
-    /// How often each is measured, turn by turn.
+    /// Rounds of each measurement, alternating.
     pub fn rounds(self) -> usize {
         self.of(1, 3, 5)
     }

@@ -1,4 +1,4 @@
-//! Rows of figures: in JSON as they were measured, on a page as they are read.
+//! Rows of figures: raw in JSON, formatted on a page.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +17,7 @@ impl Table {
     }
 
     pub fn row(&mut self, name: impl Into<Value>, figures: impl IntoIterator<Item = f64>) {
-        // What was not measured is no number, and JSON has a word for that.
+        // A missing measurement is NaN, which is null in JSON.
         let figures = figures.into_iter().map(Value::from);
         self.rows.push(std::iter::once(name.into()).chain(figures).collect());
         assert_eq!(self.rows.last().map(Vec::len), Some(self.head.len()), "a figure for each column");
@@ -28,13 +28,13 @@ impl Table {
         at.and_then(|at| self.rows.get(row)?.get(at)?.as_f64()).unwrap_or(f64::NAN)
     }
 
-    /// A column's figures, where there are some.
+    /// The figures of a column, where it has any.
     pub fn column(&self, name: &str) -> Vec<f64> {
         let at = self.head.iter().position(|column| column == name);
         self.rows.iter().filter_map(|row| row.get(at?)?.as_f64()).collect()
     }
 
-    /// As Markdown that can be read as it is.
+    /// As aligned Markdown.
     pub fn page(&self) -> String {
         let mut lines = vec![self.head.clone()];
         lines.extend(self.rows.iter().map(|row| row.iter().map(cell).collect()));

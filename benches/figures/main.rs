@@ -1,5 +1,6 @@
-//! What a cycle costs in instructions, `make cost`; that and more held against what is kept, `make guard`; and what others notice
-//! when very much is overdue at once, `cargo bench --bench figures -- tails`. What depends on the machine is `make bench`.
+//! The cost of a cycle in instructions, `make cost`; the guard of those figures, `make guard`; and what other callers
+//! notice when very much expires at once, `cargo bench --bench figures -- tails`. `make bench` measures what depends on
+//! the machine.
 
 #![recursion_limit = "256"] // of types: what a task holds is proved to be Send through all of them
 
@@ -17,20 +18,20 @@ struct Asked {
     figures: Vec<Figures>,
     #[command(flatten)]
     cost: cost::Options,
-    /// Cargo says it to every bench.
+    /// Cargo passes this to every bench.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Figures {
-    /// Not unless it is asked for: it takes valgrind and strace.
+    /// Only on request: it needs valgrind and strace.
     Cost,
     Guard,
     Tails,
 }
 
-/// On one thread: what the clients use is not the service's.
+/// On one thread, so that clients use little of the machine.
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let asked = Asked::parse();

@@ -1,5 +1,5 @@
-//! What others notice when very much is overdue at once: how long the scripts of the sweep are, and how long a reserve takes
-//! meanwhile, of another queue and of the same one.
+//! What other callers notice when very much expires at once: how long the scripts of the sweep run, and how long a
+//! reserve takes meanwhile, of another queue and of the same one.
 
 use std::{
     process::Command,
@@ -26,10 +26,10 @@ const OTHERS: u64 = 1_000;
 const AT_ONCE: u64 = 1_000;
 const QUIET: Duration = Duration::from_secs(8);
 const SWEEPS: Duration = Duration::from_secs(1);
-/// Two hundred reserves a second, none of which waits for the one before, and each at another moment of a millisecond: the
-/// sweep's timers fire at its begin.
+/// Two hundred reserves a second, sent without waiting, at different moments of a millisecond, because the sweep's
+/// timers fire at its start.
 const PACE: Duration = Duration::from_micros(5_050);
-/// A script that takes longer holds everybody up.
+/// A longer script delays every caller.
 const LONG_US: u64 = 5_000;
 
 pub async fn run(engine: &str) {
@@ -48,7 +48,7 @@ pub async fn run(engine: &str) {
         for set in ["slowlog-max-len 100000", "slowlog-log-slower-than 100"] {
             server.ask(&format!("CONFIG SET {set}"));
         }
-        // Deadlines of long ago.
+        // Deadlines in the past.
         let due = number(&server.ask("ZUNIONSTORE cost:{late}:2:reserved 1 cost:{late}:2:reserved WEIGHTS 0"));
         while left(&server) + 100 > due {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -79,7 +79,7 @@ async fn take_all(queues: &Queues, queue: &QueueName) {
     while take(queues, queue, 100).await.is_some_and(|held| !held.is_empty()) {}
 }
 
-/// What was given; `None` if nobody was answered in time.
+/// The jobs of a reserve; `None` on a timeout.
 async fn take(queues: &Queues, queue: &QueueName, limit: u32) -> Option<Vec<Reservation>> {
     let queues_of = vec![queue.clone()];
     let ask = Reserve { queues: queues_of, worker: None, limit, lease_ms: None, nonce: Nonce::random(), id: None };
@@ -96,7 +96,7 @@ async fn take(queues: &Queues, queue: &QueueName, limit: u32) -> Option<Vec<Rese
     }
 }
 
-/// How long each reserve took, in order, and how many were given nothing.
+/// The duration of each reserve, in order, and how many got no job.
 struct Took {
     ms: Vec<f64>,
     in_vain: usize,
@@ -114,7 +114,7 @@ impl Took {
     }
 }
 
-/// One after the other, as long as is said; each job that was taken is completed, and another comes.
+/// Reserves one after the other for the given time; each job is completed, and replaced by another.
 async fn reserves(queues: &Queues, queue: &QueueName, goes_on: impl Fn() -> bool) -> Took {
     let (mut ticks, mut asking, mut n) = (ticks(), JoinSet::new(), OVERDUE);
     while goes_on() {
@@ -140,7 +140,7 @@ async fn reserves(queues: &Queues, queue: &QueueName, goes_on: impl Fn() -> bool
     Took { ms, in_vain }
 }
 
-/// By a thread: the runtime's own timers know whole milliseconds only. It ends with whoever listens.
+/// From a thread, because the runtime's timers have a resolution of milliseconds. It ends with its receiver.
 fn ticks() -> mpsc::UnboundedReceiver<()> {
     let (tick, ticks) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
@@ -159,7 +159,7 @@ fn number(answer: &str) -> u64 {
     answer.lines().next().and_then(|line| line.strip_prefix(':')?.trim().parse().ok()).expect("a number")
 }
 
-/// The scripts of the sweep since the log was begun.
+/// The scripts of the sweep since the log was reset.
 fn sweeps(server: &Server) -> String {
     server.ask("CONFIG SET slowlog-log-slower-than -1");
     let log = server.ask("SLOWLOG GET -1");

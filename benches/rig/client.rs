@@ -1,4 +1,4 @@
-//! A client that costs little beside what is measured, and the jobs that it sends.
+//! A client that uses little CPU, and the jobs that it sends.
 
 use std::{
     io,
@@ -15,11 +15,11 @@ use tokio_rustls::client::TlsStream;
 
 use super::tls::Tls;
 
-/// How often a call of any client was answered 503 and sent again. Who measures tells of it.
+/// How often a call was answered with 503 and repeated. Benchmarks report it.
 pub static ASKED_AGAIN: AtomicU64 = AtomicU64::new(0);
 const PATIENCE: u32 = 50;
 
-/// One kept-alive connection, with no more of HTTP than this service needs: it must cost little beside what is measured.
+/// One kept-alive connection, with only the HTTP that this service needs, so that it uses little CPU.
 pub struct Client {
     stream: Wire,
     host: SocketAddr,
@@ -66,7 +66,7 @@ impl Client {
         std::str::from_utf8(&self.answer[start..end]).expect("UTF-8")
     }
 
-    /// The same cycle, and whether all of it was answered well: a service that does not run at its usual speed may be late.
+    /// The same cycle, and whether every call succeeded: a slowed service may be late.
     pub async fn try_cycle(&mut self, n: u64) -> bool {
         let job = format!(r#"{{"queue":"heat","payload":{}}}"#, payload(n));
         let mut all_well = self.send("POST", "/jobs", &job).await.0;
@@ -80,7 +80,7 @@ impl Client {
         all_well
     }
 
-    /// Whether it was answered well, and where in the answer the body is.
+    /// Whether the call succeeded, and where its body starts.
     async fn send(&mut self, method: &str, path: &str, body: &str) -> (bool, usize, usize) {
         let host = self.host;
         let length = body.len();
@@ -103,7 +103,7 @@ impl Client {
         }
     }
 
-    /// From now on what comes is thrown away, until the connection ends: an event stream that somebody reads.
+    /// Discards everything received from now on, as a reader of an event stream.
     pub async fn drain(mut self, path: &str) {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host);
         self.stream.write_all(request.as_bytes()).await.expect("sent");
@@ -113,7 +113,7 @@ impl Client {
     }
 }
 
-/// What a client's connection is.
+/// The connection of a client.
 enum Wire {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
@@ -148,12 +148,12 @@ fn body_end(answer: &[u8]) -> Option<(usize, usize)> {
     Some((head + 4, head + 4 + length))
 }
 
-/// A value out of flat JSON text, without a parser's cost.
+/// A value in flat JSON text, found without a parser.
 pub fn field<'t>(text: &'t str, name: &str) -> &'t str {
     fields(text, name).next().unwrap_or_else(|| panic!("{name} in {text}"))
 }
 
-/// All of that name, in their order.
+/// All values of that name, in order.
 pub fn fields<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let key = format!("\"{name}\":\"");
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! A Redis of its own, set as the private server is: append-only file, synced each second.
+//! A Redis of its own, configured as the private server: append-only file, synced each second.
 
 use std::{
     io::{Read, Write},
@@ -10,24 +10,24 @@ use std::{
 
 use tempfile::TempDir;
 
-/// What Redis counts of itself, since its start.
+/// Redis's own counters, since its start.
 #[derive(Clone, Copy, Default)]
 pub struct Calls {
     /// Scripts and functions, and their time in microseconds.
     pub scripts: u64,
     pub script_us: f64,
-    /// What a client or a script said beside those.
+    /// Other commands by clients and scripts.
     pub commands: u64,
 }
 
 pub struct Engine {
-    /// Nobody's of ours, when the service itself has started it.
+    /// `None` when the service itself has started it.
     child: Option<Child>,
     process: u32,
     folder: TempDir,
 }
 
-/// Whichever of the engines is here.
+/// The first engine that is installed.
 pub fn program() -> String {
     let is_here = |engine: &&str| Command::new(engine).arg("--version").output().is_ok();
     ["redis-server", "valkey-server"].into_iter().find(is_here).unwrap_or("redis-server").to_owned()
@@ -47,7 +47,7 @@ impl Engine {
         Self::start_as(Command::new(program()))
     }
 
-    /// The same run by something that looks at it.
+    /// The same under a tool.
     pub fn start_as(mut engine: Command) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("redis.sock");
@@ -69,14 +69,14 @@ impl Engine {
         Self { child: Some(child), process, folder }
     }
 
-    /// The private server of a service that has its data there.
+    /// The private server of a service with this data folder.
     pub fn of_a_service(folder: TempDir) -> Self {
         let mut engine = Self { child: None, process: 0, folder };
         engine.process = engine.info("server", "process_id").parse().expect("a process");
         engine
     }
 
-    /// Another that follows it, and has all that it has.
+    /// A replica in sync with it.
     pub fn replica(&self) -> Self {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -102,13 +102,13 @@ impl Engine {
         self.folder.path().join("redis.sock")
     }
 
-    /// One command, its answer as it came.
+    /// One command and its raw answer.
     pub fn ask(&self, command: &str) -> String {
         let mut stream = UnixStream::connect(self.socket()).expect("Redis");
         write!(stream, "{command}\r\nQUIT\r\n").expect("sent");
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("an answer");
-        // What a script was called with need not be text.
+        // Arguments of a script may be binary.
         String::from_utf8_lossy(&answer).into_owned()
     }
 
@@ -122,12 +122,12 @@ impl Engine {
             let (count, us) = figures.split_once(",usec=").expect("calls and their time");
             let count: u64 = count.parse().expect("a number");
             match name {
-                // A view of a queue is a script too, but nobody counts on it here.
+                // Views are scripts too, but none is counted here.
                 "evalsha" | "eval" | "fcall" => {
                     calls.scripts += count;
                     calls.script_us += us.split(',').next().unwrap_or_default().parse::<f64>().expect("a number");
                 }
-                // The bench's own.
+                // The bench's own connection.
                 "info" | "quit" => {}
                 _ => calls.commands += count,
             }
@@ -139,8 +139,8 @@ impl Engine {
         self.info("memory", "used_memory").parse().expect("used_memory")
     }
 
-    /// Until no rewrite of its file is under way: meanwhile each page of memory that is written to is copied first. One that is
-    /// due begins within a tenth of a second.
+    /// Waits until no rewrite of its file runs: it makes writes copy memory pages. A due rewrite starts within a tenth
+    /// of a second.
     pub async fn rest(&self) {
         loop {
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -150,7 +150,7 @@ impl Engine {
         }
     }
 
-    /// One line of what it says of itself.
+    /// One line of its INFO.
     pub fn info(&self, section: &str, name: &str) -> String {
         let info = self.ask(&format!("INFO {section}"));
         let found = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

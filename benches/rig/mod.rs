@@ -1,4 +1,4 @@
-//! What the benches stand on: a real Redis, the real service as a process of its own, and a client that costs little.
+//! The base of the benches: a real Redis, the real service as a process, and a cheap client.
 
 pub mod client;
 pub mod engine;
@@ -32,18 +32,18 @@ pub static SERVICE: LazyLock<PathBuf> = LazyLock::new(|| {
 pub struct Rig {
     pub address: SocketAddr,
     pub engine: Engine,
-    /// Of the other Redis.
+    /// The other Redis.
     replica: Option<Engine>,
-    /// By what clients connect.
+    /// The URL for clients.
     tls: Option<Tls>,
     service: Child,
 }
 
-/// What a service does for all its queues.
+/// A feature of a service for all its queues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Setup {
     Plain,
-    /// By HTTPS.
+    /// Over HTTPS.
     Tls,
     /// A change is acknowledged when a replica has it.
     Replicated,
@@ -63,15 +63,12 @@ impl Rig {
         Self::of(Setup::Plain, Command::new(&*SERVICE))
     }
 
-    /// The service may be run by something that looks at it.
+    /// The service may run under a tool.
     pub fn of(setup: Setup, service: Command) -> Self {
         if setup == Setup::Synced { Self::synced(service) } else { Self::on(Engine::start(), setup, service) }
     }
 
-    /// The same with a Redis that is there.
-    ///
-    /// # Panics
-    /// When the private server is asked for: the service starts that.
+    /// The same with an existing Redis.
     pub fn on(engine: Engine, setup: Setup, mut service: Command) -> Self {
         let url = format!("unix://{}", engine.socket().display());
         service.args(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url]).env("RUST_LOG", "warn");
@@ -103,7 +100,7 @@ impl Rig {
         process::resident(self.service.id())
     }
 
-    /// Commands that the service has sent to Redis so far: scripts, whatever is in them, and its own questions.
+    /// Commands that the service has sent to Redis so far: scripts, and its own queries.
     pub fn commands(&self) -> u64 {
         const SENT: [&str; 5] = ["evalsha", "fcall", "ping", "ssubscribe", "subscribe"];
         let info = self.engine.ask("INFO commandstats");
@@ -122,7 +119,7 @@ impl Rig {
     }
 }
 
-/// A server's process, and where it says that it serves.
+/// A server's process, and its address.
 pub fn serving(server: &mut Command) -> (Child, SocketAddr) {
     let mut child = server.stdout(Stdio::piped()).spawn().expect("a server");
     let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();

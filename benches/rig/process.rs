@@ -1,4 +1,4 @@
-//! What the kernel says of a process.
+//! Process figures of the kernel.
 
 /// User and system time that a process has used so far, in microseconds.
 pub fn cpu_us(pid: u32) -> f64 {

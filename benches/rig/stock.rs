@@ -1,4 +1,4 @@
-//! Jobs that are there before it is measured.
+//! Jobs that exist before a measurement.
 
 use std::{cell::Cell, fmt::Write, time::Duration};
 
@@ -7,11 +7,11 @@ use super::{
     client::{Client, field, fields, payload},
 };
 
-/// As many as one call may put, take or settle.
+/// The most jobs of one call.
 pub const PUT: u64 = 1_000;
 pub const TAKE: u64 = 100;
 
-/// Numbers of cycles: none is given twice in a part, and those of the stock are below, so that no two payloads are equal.
+/// Numbers of cycles: unique within a part, above those of the stock, so that no two payloads are equal.
 pub struct Numbers(Cell<u64>);
 
 impl Numbers {
@@ -24,7 +24,7 @@ impl Numbers {
     }
 }
 
-/// Many enqueues in one call each. What a job has beside its queue and payload is said for each number, `"client":"a",`.
+/// Enqueues many jobs per call. `also` adds fields for each number, `"client":"a",`.
 pub async fn fill(rig: &Rig, queue: &str, count: u64, also: impl Fn(u64) -> String) {
     let mut client = rig.client().await;
     for start in (0..count).step_by(PUT as usize) {
@@ -41,7 +41,7 @@ pub fn many(queue: &str, numbers: std::ops::Range<u64>, also: impl Fn(u64) -> St
     body + "]"
 }
 
-/// Takes until nothing is given, and at most so many. Answers with how many there were.
+/// Reserves until no job is left, at most so many. Returns the number.
 pub async fn take(rig: &Rig, queue: &str, count: u64, lease_ms: u64) -> u64 {
     let mut client = rig.client().await;
     let mut taken = 0;
@@ -57,8 +57,8 @@ pub async fn take(rig: &Rig, queue: &str, count: u64, lease_ms: u64) -> u64 {
     taken
 }
 
-/// Takes as many as one call may and completes them with another. Answers with how many: after a call whose answer was lost
-/// there may be none, until what it took is back.
+/// Reserves the most of one call and completes them with another. Returns the number: none after a lost answer, until
+/// the leases expire.
 pub async fn settle(client: &mut Client, queue: &str) -> u64 {
     let ask = format!(r#"{{"queues":["{queue}"],"limit":{TAKE}}}"#);
     let jobs = client.post("/jobs/reserve", &ask).await;
@@ -72,21 +72,22 @@ pub async fn settle(client: &mut Client, queue: &str) -> u64 {
     done.len() as u64
 }
 
-/// So many calls at one time each on one connection: enqueue all, reserve all, complete all. After each the moment is told.
-pub async fn calls(rig: &Rig, queue: &str, numbers: &[u64], also: impl Fn(u64) -> String, mut told: impl FnMut()) {
+/// So many concurrent calls, each on its own connection: enqueue all, reserve all, complete all. Calls `mark` after
+/// each phase.
+pub async fn calls(rig: &Rig, queue: &str, numbers: &[u64], also: impl Fn(u64) -> String, mut mark: impl FnMut()) {
     let mut client = rig.client().await;
     for &n in numbers {
         client.post("/jobs", &format!(r#"{{"queue":"{queue}",{}"payload":{}}}"#, also(n), payload(n))).await;
     }
-    told();
+    mark();
     let mut reserved = Vec::with_capacity(numbers.len());
     for _ in numbers {
         let job = client.post("/jobs/reserve", &format!(r#"{{"queues":["{queue}"]}}"#)).await;
         reserved.push(field(job, "reservation").to_owned());
     }
-    told();
+    mark();
     for reservation in reserved {
         client.post("/jobs/complete", &format!(r#"{{"reservation":"{reservation}"}}"#)).await;
     }
-    told();
+    mark();
 }

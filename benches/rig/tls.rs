@@ -1,4 +1,4 @@
-//! A certificate of the bench's own, and clients who believe it.
+//! A certificate of the bench, and clients that trust it.
 
 use std::{fs, net::SocketAddr, sync::Arc};
 
@@ -35,7 +35,7 @@ impl Tls {
         Self { folder, connector: TlsConnector::from(Arc::new(config)) }
     }
 
-    /// Whose certificate a service shows.
+    /// The name in the certificate.
     pub fn environment(&self) -> [(&str, std::path::PathBuf); 2] {
         let file = |name| self.folder.path().join(name);
         [("INTRAY_TLS_CERT_FILE", file("certificate")), ("INTRAY_TLS_KEY_FILE", file("key"))]

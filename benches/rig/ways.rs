@@ -1,4 +1,4 @@
-//! Who works on the service's queues, each in its own way.
+//! Callers of the service's queues, each with its own feature.
 
 use std::net::SocketAddr;
 
@@ -13,9 +13,9 @@ use super::{
 /// Jobs that wait in each queue before the first caller comes.
 const WAITING: u64 = 1_000;
 const CLIENTS: u64 = 1_000;
-/// Who takes a job finds its lock free: the last job that needed it was done long before.
+/// The lock of each reserved job is free: the last job that needed it ended long before.
 const LOCKS: u64 = 2 * WAITING;
-/// Of the jobs that wait ten need each.
+/// Ten waiting jobs need each lock.
 const FEW_LOCKS: u64 = WAITING / 10;
 const BATCH: u64 = 100;
 
@@ -27,11 +27,11 @@ pub enum Way {
     FewLocks,
     Clients,
     Batches,
-    /// Plain, while somebody reads what happens.
+    /// Plain, with a reader of events.
     Watched,
 }
 
-/// Each thing that a queue can do beside handing out jobs, and each that a service can do for all of them.
+/// Each feature of a queue, and each of a service for all its queues.
 pub const ALL: [(Setup, Way, &str); 10] = [
     (Setup::Plain, Way::Plain, "nothing more"),
     (Setup::Plain, Way::Named, "named workers"),
@@ -39,7 +39,7 @@ pub const ALL: [(Setup, Way, &str); 10] = [
     (Setup::Plain, Way::FewLocks, "a lock for ten jobs"),
     (Setup::Plain, Way::Clients, "clients that take turns"),
     (Setup::Plain, Way::Batches, "batches of 100"),
-    (Setup::Plain, Way::Watched, "somebody who reads /events"),
+    (Setup::Plain, Way::Watched, "a reader of /events"),
     (Setup::Tls, Way::Plain, "TLS"),
     (Setup::Replicated, Way::Plain, "changes that a replica has"),
     (Setup::Synced, Way::Plain, "changes that are on disk"),
@@ -67,7 +67,7 @@ impl Way {
         }
     }
 
-    /// A queue in which some wait.
+    /// A queue with waiting jobs.
     pub async fn ready(self, rig: &Rig) {
         fill(rig, self.queue(), WAITING, |n| self.also(n)).await;
     }
@@ -77,7 +77,7 @@ impl Way {
     }
 }
 
-/// The reader of a queue that is watched, for as long as this is kept.
+/// The reader of a watched queue, until dropped.
 pub struct Reader(JoinHandle<()>);
 
 impl Drop for Reader {
@@ -86,7 +86,7 @@ impl Drop for Reader {
     }
 }
 
-/// A reader who is too far behind is cut, and comes back.
+/// A reader that falls too far behind is cut, and reconnects.
 async fn read(address: SocketAddr) {
     loop {
         Client::to(address).await.drain("/events").await;
@@ -101,7 +101,7 @@ pub struct Worker {
     left: u64,
 }
 
-/// So many on connections of their own.
+/// So many callers on connections of their own.
 pub async fn workers(rig: &Rig, way: Way, count: usize) -> Vec<Worker> {
     let mut workers = Vec::new();
     for me in 0..count {
@@ -109,7 +109,7 @@ pub async fn workers(rig: &Rig, way: Way, count: usize) -> Vec<Worker> {
         let worker = if way == Way::Named { format!(r#","worker":"worker-{me}""#) } else { String::new() };
         let ask = format!(r#"{{"queues":["{queue}"]{worker}}}"#);
         let put = format!(r#"{{"queue":"{queue}","#);
-        // Not all of them come with a batch at the same moment.
+        // They do not all create a batch at the same moment.
         let left = BATCH * me as u64 / count as u64;
         workers.push(Worker { client: rig.client().await, way, put, ask, left });
     }
@@ -117,13 +117,13 @@ pub async fn workers(rig: &Rig, way: Way, count: usize) -> Vec<Worker> {
 }
 
 impl Worker {
-    /// The whole life of a job. The number is nobody else's.
+    /// The whole life of a job. The number is unique.
     pub async fn cycle(&mut self, n: u64) {
         if self.way != Way::Batches {
             let job = format!(r#"{}{}"payload":{}}}"#, self.put, self.way.also(n), payload(n));
             self.client.post("/jobs", &job).await;
         } else if self.left == 0 {
-            // The jobs of a batch need no payload that is nobody else's.
+            // Jobs of a batch need no unique payload.
             let jobs = many("batches", 0..BATCH, |_| String::new()).replace(r#""queue":"batches","#, "");
             self.client.post("/batches", &format!(r#"{{"queue":"batches","concurrency":16,"jobs":{jobs}}}"#)).await;
             self.left = BATCH;

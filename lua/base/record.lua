@@ -3,7 +3,7 @@
 local LAYOUT = 2
 local record = {
   LAYOUT = LAYOUT,
-  -- The states by name, and their words in STATES: src/job/state.rs.
+  -- The states by name, and their words in STATES: crates/intray-job/src/state.rs.
   $STATES,
   -- Flags of a job's record: the parts that it has.
   EXTERNAL = 1, CLIENT = 2, DIGEST = 4, FINGERPRINT = 8, LEASE = 16, ATTEMPTS = 32, BACKOFF = 64, TRACE = 128, ALIAS = 256,

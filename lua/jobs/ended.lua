@@ -1,7 +1,7 @@
 -- ended: the reservations of a job that have ended, in the format of base/record.
 local record = require 'base/record'
 local clock = require 'base/clock'
--- Causes by name, and their words in ENDINGS: `How` in src/job/kind.rs.
+-- Causes by name, and their words in ENDINGS: `How` in crates/intray-job/src/kind.rs.
 local ended = {$ENDINGS}
 local ENDED = record.ENDED
 local pack, unpack_record = struct.pack, struct.unpack

@@ -26,33 +26,21 @@ pub enum RequiredRole {
     Operator,
 }
 
-impl Role {
+impl RequiredRole {
     /// An operator may make every call.
-    pub fn allows_calls_for(self, who: RequiredRole) -> bool {
-        match self {
-            Self::Worker => matches!(
-                who,
-                RequiredRole::Public
-                    | RequiredRole::Authenticated
-                    | RequiredRole::Worker
-                    | RequiredRole::WorkerOrViewer
+    pub fn allows(self, role: Role) -> bool {
+        match role {
+            Role::Worker => {
+                matches!(self, Self::Public | Self::Authenticated | Self::Worker | Self::WorkerOrViewer)
+            }
+            Role::Producer => {
+                matches!(self, Self::Public | Self::Authenticated | Self::Producer | Self::ProducerOrViewer)
+            }
+            Role::Viewer => matches!(
+                self,
+                Self::Public | Self::Authenticated | Self::WorkerOrViewer | Self::ProducerOrViewer | Self::Viewer
             ),
-            Self::Producer => matches!(
-                who,
-                RequiredRole::Public
-                    | RequiredRole::Authenticated
-                    | RequiredRole::Producer
-                    | RequiredRole::ProducerOrViewer
-            ),
-            Self::Viewer => matches!(
-                who,
-                RequiredRole::Public
-                    | RequiredRole::Authenticated
-                    | RequiredRole::WorkerOrViewer
-                    | RequiredRole::ProducerOrViewer
-                    | RequiredRole::Viewer
-            ),
-            Self::Operator => true,
+            Role::Operator => true,
         }
     }
 }
@@ -147,8 +135,7 @@ mod tests {
             Authenticated, Operator, Producer, ProducerOrViewer, Public, Viewer, Worker, WorkerOrViewer,
         };
         let all = [Public, Authenticated, Worker, WorkerOrViewer, Producer, ProducerOrViewer, Viewer, Operator];
-        let may =
-            |role: Role| all.map(|who| if role.allows_calls_for(who) { 'x' } else { '.' }).iter().collect::<String>();
+        let may = |role: Role| all.map(|who| if who.allows(role) { 'x' } else { '.' }).iter().collect::<String>();
         assert_eq!(
             Role::ALL.map(|role| (role, may(role))),
             [

@@ -1,10 +1,10 @@
-//! What a page prints in a block is run by somebody, or it is said why not.
+//! Every code block of a page is run by a test, or there is a reason why not.
 
 use std::process::Command;
 
 use super::{pages, tree::read};
 
-/// Of a page all blocks of a language, and who runs them. That file names the page.
+/// Pages whose blocks of a language are all run, with the test that runs them. That file names the page.
 const RUN: &[(&str, &str, &str)] = &[
     ("README.md", "sh", "tests/service/program/documented_calls.rs"),
     ("README.md", "js", "tests/packages/npm/frameworks.test.js"),
@@ -24,7 +24,7 @@ const RUN: &[(&str, &str, &str)] = &[
     ("web/client/README.md", "js", "tests/packages/npm/frameworks.test.js"),
 ];
 
-/// Of a page single blocks, by words of their first line: who runs it too, or why nobody does.
+/// Single blocks of a page, by words of their first line, with their test or the reason why there is none.
 const SINGLE: &[(&str, &str, &str)] = &[
     ("README.md", "make run", "a release is built: `make test` builds what it runs, and stories start it"),
     ("README.md", "docker build", "tests/image.sh builds the image and runs it, without a container engine"),
@@ -39,7 +39,7 @@ const SINGLE: &[(&str, &str, &str)] = &[
     (
         "docs/move.md",
         "for port in",
-        "it starts servers at ports that may be somebody's; tests/service/store/moving/ has a cluster",
+        "it starts servers at ports that may be in use; tests/service/store/moving/ has a cluster",
     ),
     ("docs/move.md", "intray check", "its flags are tried below; tests/service/store/moving/ moves"),
     ("docs/move.md", "intray move", "its flags are tried below; tests/service/store/moving/ moves"),
@@ -71,7 +71,7 @@ const SINGLE: &[(&str, &str, &str)] = &[
     ("docs/deploy.md", "install -m", "it is for root; tests/deploy/units.py reads the unit"),
     ("docs/operate.md", "QUEUE", "what a table looks like: tests/service/program/top.rs"),
     ("docs/protocol.md", "due", "a picture"),
-    ("web/client/README.md", "intray --cors-origin", "it takes ports that may be somebody's; its flag is tried below"),
+    ("web/client/README.md", "intray --cors-origin", "it takes ports that may be in use; its flag is tried below"),
     ("web/client/README.md", "mkdir -p vendor", "tests/packages/npm/vendored.test.js"),
     ("lua/README.md", "transitions/", "a picture"),
     ("CONTRIBUTING.md", "make test", "the targets of a Makefile are looked up below"),
@@ -89,7 +89,7 @@ impl Block {
     }
 }
 
-/// Those of all pages; in a list they stand further in.
+/// The blocks of all pages; in a list they are indented.
 fn blocks() -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
     for (page, text) in pages::all() {
@@ -118,12 +118,12 @@ fn is_single(block: &Block) -> impl Fn(&&(&str, &str, &str)) -> bool {
 }
 
 #[test]
-fn each_block_is_run_or_it_is_said_why_not() {
+fn every_block_is_run_or_has_a_reason() {
     let blocks = blocks();
     assert!(blocks.len() > 50, "{} blocks", blocks.len());
     for block in &blocks {
         let known = RUN.iter().find(is_run(block)).or_else(|| SINGLE.iter().find(is_single(block)));
-        assert!(known.is_some(), "nobody runs the block of {} that begins with {:?}", block.page, block.first());
+        assert!(known.is_some(), "no test runs the block of {} that begins with {:?}", block.page, block.first());
     }
     for (page, what, _) in RUN.iter().chain(SINGLE) {
         let is_there = blocks.iter().any(|b| b.page == *page && (b.language == *what || b.first().starts_with(what)));
@@ -132,25 +132,25 @@ fn each_block_is_run_or_it_is_said_why_not() {
 }
 
 #[test]
-fn who_runs_a_page_names_it() {
+fn test_that_runs_a_page_names_it() {
     for (page, _, runner) in RUN {
         let name = page.rsplit('/').next().unwrap_or_default();
         assert!(read(runner).contains(name), "{runner} does not run {page}");
     }
 }
 
-/// A flag that there is no more, a command that is called otherwise by now.
+/// Finds flags that were removed, and commands that were renamed.
 #[test]
-fn printed_commands_are_those_of_the_program() {
+fn printed_commands_are_accepted_by_the_program() {
     let mut tried = 0;
     for block in blocks() {
         for line in block.lines.iter().filter_map(|line| line.trim().strip_prefix("intray ")) {
             let words = line.split(['#', '&', '>', '|', ';']).next().unwrap_or_default();
             let words = words.split_whitespace().map(|word| word.trim_matches('\''));
             let help = Command::new(env!("CARGO_BIN_EXE_intray")).args(words).arg("--help").output().expect("it runs");
-            let said = String::from_utf8_lossy(&help.stderr);
+            let output = String::from_utf8_lossy(&help.stderr);
             for wrong in ["unexpected argument", "unrecognized subcommand", "invalid value"] {
-                assert!(!said.contains(wrong), "{}: intray {line}: {said}", block.page);
+                assert!(!output.contains(wrong), "{}: intray {line}: {output}", block.page);
             }
             tried += 1;
         }
@@ -159,7 +159,7 @@ fn printed_commands_are_those_of_the_program() {
 }
 
 #[test]
-fn printed_targets_are_in_the_makefile() {
+fn printed_make_targets_exist() {
     let makefile = read("Makefile");
     for block in blocks() {
         for line in block.lines.iter().filter_map(|line| line.trim().strip_prefix("make ")) {

@@ -1,4 +1,4 @@
-//! Which commit a release says that it is built of.
+//! The commit that a release reports.
 
 #[path = "../../packages/commit.rs"]
 mod asked;
@@ -20,7 +20,7 @@ fn git(folder: &Path, words: &str) {
 }
 
 #[test]
-fn a_release_names_the_commit_and_whether_it_is_another_by_now() {
+fn version_names_the_commit_and_local_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     checkout(folder.path());
     let commit = asked::of(folder.path()).expect("a commit");
@@ -36,16 +36,16 @@ fn a_release_names_the_commit_and_whether_it_is_another_by_now() {
 }
 
 #[test]
-fn a_folder_without_git_is_of_no_commit_and_so_is_one_in_somebodys_checkout() {
+fn folder_outside_its_own_git_checkout_has_no_commit() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_eq!(asked::of(folder.path()), None);
     checkout(folder.path());
     assert_eq!(asked::of(&folder.path().join("src")), None);
 }
 
-/// A path that is not there would be a reason to build each time, and a commit that nobody notices a lie.
+/// A missing path would cause a build every time, and an unnoticed commit a wrong version.
 #[test]
-fn a_release_is_built_again_after_a_commit_and_not_without_a_reason() {
+fn build_runs_again_only_after_a_commit() {
     let folder = tempfile::tempdir().expect("a folder");
     checkout(folder.path());
     let watched = asked::watched(folder.path());
@@ -58,9 +58,9 @@ fn a_release_is_built_again_after_a_commit_and_not_without_a_reason() {
 }
 
 #[test]
-fn the_program_says_its_version() {
-    let said = Command::new(env!("CARGO_BIN_EXE_intray")).arg("--version").output().expect("the program").stdout;
-    let (said, version) = (String::from_utf8_lossy(&said).into_owned(), env!("CARGO_PKG_VERSION"));
-    let commit = said.trim_end().strip_prefix(&format!("intray {version}")).unwrap_or_else(|| panic!("{said}"));
-    assert!(commit.is_empty() || commit.starts_with(" (") && commit.ends_with(')'), "{said}");
+fn version_flag_prints_version_and_commit() {
+    let output = Command::new(env!("CARGO_BIN_EXE_intray")).arg("--version").output().expect("the program").stdout;
+    let (output, version) = (String::from_utf8_lossy(&output).into_owned(), env!("CARGO_PKG_VERSION"));
+    let commit = output.trim_end().strip_prefix(&format!("intray {version}")).unwrap_or_else(|| panic!("{output}"));
+    assert!(commit.is_empty() || commit.starts_with(" (") && commit.ends_with(')'), "{output}");
 }

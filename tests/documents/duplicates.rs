@@ -1,16 +1,16 @@
-//! What is said twice is changed once. A ceiling holds what is there; it comes down when some of that goes.
+//! Duplicated code must be changed twice. A ceiling holds the current count; lower it when duplicates are removed.
 
 use std::collections::BTreeMap;
 
 use super::tree;
 
-/// Lines that make a piece.
+/// Lines of a piece.
 const PIECE: usize = 6;
-/// Pieces that stand in more than one place. Only ever lower it.
+/// Pieces that occur in more than one place. Only ever lower it.
 const CEILING: usize = 1;
 
 #[test]
-fn no_more_stands_twice_than_did() {
+fn duplicated_code_does_not_grow() {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, text) in
         ["crates", "src", "lua", "web"].into_iter().flat_map(|folder| tree::files(folder, &["rs", "lua", "js"]))
@@ -26,7 +26,7 @@ fn no_more_stands_twice_than_did() {
     assert!(twice.len() <= CEILING, "{} pieces of {PIECE} lines stand twice, {CEILING} did: {twice:#?}", twice.len());
 }
 
-/// Each run of lines that say something, with where it begins: imports, comments and brackets do not.
+/// Each run of meaningful lines, with its first line: without imports, comments and brackets.
 fn pieces(text: &str) -> Vec<(String, usize)> {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut is_import = false;
@@ -36,13 +36,14 @@ fn pieces(text: &str) -> Vec<(String, usize)> {
         is_import = was_import && !line.ends_with(';');
         !was_import
     });
-    let told: Vec<_> = beside_imports.filter(|(_, line)| says_something(line)).collect();
-    told.windows(PIECE)
+    let lines: Vec<_> = beside_imports.filter(|(_, line)| is_meaningful(line)).collect();
+    lines
+        .windows(PIECE)
         .map(|lines| (lines.iter().map(|(_, line)| *line).collect::<Vec<_>>().join("\n"), lines[0].0))
         .collect()
 }
 
-fn says_something(line: &str) -> bool {
+fn is_meaningful(line: &str) -> bool {
     let is_aside = ["//", "--", "use ", "import ", "#[", "*", "/*"].iter().any(|start| line.starts_with(start))
         || line.contains(" = require '");
     !is_aside && line.chars().filter(|c| c.is_alphanumeric()).count() > 3

@@ -1,4 +1,4 @@
-//! Who imports whom, read from the sources.
+//! The imports of all modules, read from the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use super::tree;
 /// A module by its path from the root of the crate, or a module of Lua by its file.
 pub type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// The modules of a package, by the folder of its sources, and what each uses of the others. Tests may use what they like, and a
-/// room's roof what is in the room.
+/// The modules of a package, and what each uses of the others. Tests may use anything, and the parent module anything
+/// in its folder.
 pub fn rust(folder: &str) -> Graph {
     let sources = tree::files(folder, &["rs"]);
     let is_product = |path: &str| !path.ends_with("/tests.rs") && !path.contains("/tests/");
@@ -48,12 +48,12 @@ pub fn module(path: &str) -> String {
     path.replace('/', "::")
 }
 
-/// The module that an item's path is in.
+/// The module of an item's path.
 fn nearest(path: &[String], modules: &BTreeSet<String>) -> Option<String> {
     (1..=path.len()).rev().map(|n| path[..n].join("::")).find(|name| modules.contains(name))
 }
 
-/// By its name, what a module imports or hands on.
+/// By name, what a module imports or re-exports.
 fn imported(text: &str, module: &str) -> BTreeMap<String, Vec<String>> {
     let here: Vec<_> = module.split("::").map(str::to_owned).collect();
     let mut found = Vec::new();
@@ -67,7 +67,7 @@ fn imported(text: &str, module: &str) -> BTreeMap<String, Vec<String>> {
     found.into_iter().filter_map(|path| Some((path.last()?.clone(), path))).collect()
 }
 
-/// Where an item comes from that is imported through a roof, if only with all that a room hands on.
+/// Where an item that is imported through a parent module comes from.
 fn home(mut path: Vec<String>, roofs: &BTreeMap<String, BTreeMap<String, Vec<String>>>) -> Vec<String> {
     for _ in 0..4 {
         let Some((name, roof)) = path.split_last() else { break };
@@ -83,7 +83,7 @@ fn home(mut path: Vec<String>, roofs: &BTreeMap<String, BTreeMap<String, Vec<Str
     path
 }
 
-/// The absolute paths that a module speaks of.
+/// The absolute paths used in a module.
 fn uses(text: &str, module: &str) -> Vec<Vec<String>> {
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     let code = lines.collect::<Vec<_>>().join("\n");
@@ -104,7 +104,7 @@ fn parent_if(is_super: bool, path: &[String]) -> Vec<String> {
     path[..path.len().saturating_sub(usize::from(is_super))].to_vec()
 }
 
-/// All paths of `a::{b, c::d}`, behind what leads there.
+/// All paths of `a::{b, c::d}`, with their prefix.
 fn tree_of(text: &str, before: Vec<String>, found: &mut Vec<Vec<String>>) {
     let Some(inner) = text.strip_prefix('{') else {
         let word: String = text.chars().take_while(|c| c.is_alphanumeric() || ['_', '*'].contains(c)).collect();
@@ -136,7 +136,7 @@ fn tree_of(text: &str, before: Vec<String>, found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The same graph of the rooms alone: `room` says where a module is, or that it is not looked at.
+/// The same graph by folder: `room` maps a module to its folder, or to nothing.
 pub fn rooms(graph: &Graph, room: impl Fn(&str) -> Option<String>) -> Graph {
     let mut rooms = Graph::new();
     for (from, targets) in graph {
@@ -147,7 +147,7 @@ pub fn rooms(graph: &Graph, room: impl Fn(&str) -> Option<String>) -> Graph {
     rooms
 }
 
-/// Modules that lead back to themselves, each circle as a list.
+/// Cycles of modules.
 pub fn circles(graph: &Graph) -> Vec<Vec<String>> {
     let reach: BTreeMap<_, _> = graph.keys().map(|from| (from, reached(graph, from))).collect();
     let mut circles = BTreeSet::new();
@@ -173,7 +173,7 @@ fn reached(graph: &Graph, from: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn paths_are_found_however_they_are_written() {
+fn every_form_of_import_path_is_found() {
     let text = "use super::{a::{B, c::D}, self as f};\nuse super::super::e;\nuse crate::{g::H, i};\nfn x() { crate::j::k() } // crate::no\n";
     let found: Vec<_> = uses(text, "room::here").iter().map(|path| path.join("::")).collect();
     assert_eq!(found, ["g::H", "i", "j::k", "room::a::B", "room::a::c::D", "room", "e"]);

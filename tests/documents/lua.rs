@@ -1,4 +1,4 @@
-//! What the text of the Lua sources says, as far as a test needs it.
+//! The text of the Lua sources, as far as tests need it.
 
 use super::tree;
 
@@ -14,7 +14,7 @@ fn quoted(text: &str) -> Vec<String> {
     text.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// The words that may stand in the first argument with words of each call of a function:
+/// The quoted words in the first argument that has any, of each call of a function:
 /// `event.add(q, is and 'paused' or 'unpaused', …)`.
 pub fn words_given_to(code: &str, function: &str) -> Vec<String> {
     let calls = code.match_indices(function).filter_map(|(at, _)| {
@@ -26,7 +26,7 @@ pub fn words_given_to(code: &str, function: &str) -> Vec<String> {
         .collect()
 }
 
-/// What stands between the commas of a call, up to its end.
+/// The arguments of a call.
 fn arguments(rest: &str) -> Vec<&str> {
     let (mut found, mut depth, mut from, mut is_quoted) = (Vec::new(), 0, 0, false);
     for (at, c) in rest.char_indices() {
@@ -50,7 +50,7 @@ fn arguments(rest: &str) -> Vec<&str> {
 }
 
 #[test]
-fn words_are_found_in_the_calls_of_a_function_alone() {
+fn quoted_words_are_found_only_in_the_named_calls() {
     let code = "event.add(q, 'due')  event.add(q, is and 'paused' or 'unpaused', f(1, 'x'), 'y') event.add(q, kind, 'z') my_event.add('no') event.adding('no')";
     assert_eq!(words_given_to(code, "event.add"), ["due", "paused", "unpaused"]);
 }

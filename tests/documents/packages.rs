@@ -1,4 +1,4 @@
-//! The packages that the binary carries: made the same every time, whole, and in their places.
+//! The packages in the binary: reproducible and complete.
 
 #[allow(dead_code, reason = "the build makes both kinds, and so do these tests")]
 #[path = "../../packages/archive.rs"]
@@ -46,7 +46,7 @@ fn in_wheel() -> Files {
 }
 
 #[test]
-fn the_same_source_makes_the_same_bytes() {
+fn packages_are_reproducible() {
     let made = contents::npm(&tree::root(), VERSION).expect("a tarball");
     assert!(made == TARBALL, "client.tgz");
     let made = contents::python(&tree::root(), VERSION).expect("a wheel");
@@ -55,21 +55,21 @@ fn the_same_source_makes_the_same_bytes() {
     let [one, two] = ["a", "b"].map(|name| (name.to_owned(), name.as_bytes().to_vec()));
     let both = [vec![one.clone(), two.clone()], vec![two, one]];
     let [first, second] = both.clone().map(|files| archive::tarball(files).expect("a tarball"));
-    assert!(first == second, "whatever order its files are found in");
+    assert!(first == second, "the order of files does not matter");
     let [first, second] = both.map(|files| archive::wheel("x", "1", files, Vec::new()).expect("a wheel"));
-    assert!(first == second, "whatever order its files are found in");
+    assert!(first == second, "the order of files does not matter");
 }
 
 #[test]
-fn a_version_that_is_not_the_services_is_not_packed() {
+fn package_of_another_version_is_refused() {
     for made in [contents::npm(&tree::root(), "9.9.9"), contents::python(&tree::root(), "9.9.9")] {
-        let said = made.expect_err("another version").to_string();
-        assert!(said.contains(VERSION) && said.contains("9.9.9"), "{said}");
+        let error = made.expect_err("another version").to_string();
+        assert!(error.contains(VERSION) && error.contains("9.9.9"), "{error}");
     }
 }
 
 #[test]
-fn the_npm_package_has_what_its_parts_import_and_each_file_as_it_is() {
+fn npm_package_is_complete_and_unchanged() {
     let files = in_tarball();
     for (name, data) in &files {
         let own = name.strip_prefix("package/").expect("npm unpacks what is below package/");
@@ -87,9 +87,9 @@ fn the_npm_package_has_what_its_parts_import_and_each_file_as_it_is() {
 }
 
 #[test]
-fn the_wheel_has_a_record_of_all_that_is_in_it() {
+fn wheel_records_every_file() {
     let files = in_wheel();
-    assert_eq!(contents::wheel_name(VERSION).split('-').count(), 5, "pip reads a version off it that has no dash");
+    assert_eq!(contents::wheel_name(VERSION).split('-').count(), 5, "pip expects a version without a dash");
     let about = format!("intray_client-{VERSION}.dist-info");
     let record = String::from_utf8(files[&format!("{about}/RECORD")].clone()).expect("text");
     let recorded: BTreeSet<_> = record.lines().filter_map(|line| line.split(',').next()).collect();
@@ -103,7 +103,7 @@ fn the_wheel_has_a_record_of_all_that_is_in_it() {
     let metadata = String::from_utf8_lossy(&files[&format!("{about}/METADATA")]).into_owned();
     let (head, description) = metadata.split_once("\n\n").expect("a description behind an empty line");
     assert!(head.contains(&format!("\nVersion: {VERSION}\n")) && head.contains("\nName: intray-client\n"), "{head}");
-    assert!(!head.contains("Requires-Dist"), "it needs nothing but Python: {head}");
+    assert!(!head.contains("Requires-Dist"), "it has no dependencies: {head}");
     assert_eq!(description, tree::read("packages/python/README.md"));
     for (path, text) in tree::files("packages/python/intray_client", &["py", "typed"]) {
         let name = path.trim_start_matches("packages/python/");

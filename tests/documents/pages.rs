@@ -1,4 +1,4 @@
-//! What users, operators and readers are told: the README, the pages under `docs/`, and what stands beside the code.
+//! The pages for users and operators: the README, `docs/`, and READMEs beside the code.
 
 use super::tree::{self, read};
 
@@ -20,7 +20,7 @@ pub fn all() -> Vec<(String, String)> {
     besides.into_iter().chain(tree::files("docs", &["md"])).collect()
 }
 
-/// The rows of the one table that begins so, wherever it stands.
+/// The rows of the one table with this header, on any page.
 pub fn table(header: &str) -> Vec<String> {
     let all = all();
     let mut with: Vec<_> = all.iter().filter(|(_, text)| text.lines().any(|line| line == header)).collect();

@@ -1,4 +1,4 @@
-//! A file that a comment or a document names is there.
+//! Files named in comments and documents exist.
 
 use super::{pages, tree};
 
@@ -6,11 +6,11 @@ const FOLDERS: [&str; 8] = ["benches/", "crates/", "lua/", "migrations/", "scrip
 const ENDS: [&str; 6] = [".rs", ".lua", ".js", ".md", ".sh", ".txt"];
 
 #[test]
-fn what_is_named_is_there() {
+fn files_named_in_comments_and_documents_exist() {
     let texts =
         ["crates", "src", "lua", "migrations"].into_iter().flat_map(|folder| tree::files(folder, &["rs", "lua", "md"]));
     let mut missing = Vec::new();
-    // What tests make up is nowhere.
+    // Paths invented by tests.
     for (path, text) in texts.chain(pages::all()).filter(|(path, _)| !path.ends_with("tests.rs")) {
         let gone = named(&text).into_iter().filter(|name| !tree::root().join(name).exists());
         missing.extend(gone.map(|name| format!("{path} names {name}")));
@@ -18,7 +18,7 @@ fn what_is_named_is_there() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// Paths from the root, as far as they have no place to fill in.
+/// Paths from the root, without placeholders.
 fn named(text: &str) -> Vec<&str> {
     let is_of_path = |c: char| c.is_alphanumeric() || "/._-<>*{}".contains(c);
     let words = text.split(|c| !is_of_path(c)).map(|word| word.trim_end_matches('.'));

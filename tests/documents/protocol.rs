@@ -1,4 +1,4 @@
-//! The page of calls and answers is made of the contract: `make protocol` writes it anew.
+//! The page of calls and answers is generated from the contract: `make protocol` writes it.
 
 use std::{collections::BTreeSet, fmt::Write, fs};
 
@@ -12,14 +12,14 @@ use super::{
 const PAGE: &str = "docs/protocol.md";
 const BEGIN: &str = "<!-- from openapi.yaml: make protocol -->\n";
 const END: &str = "<!-- end of what make protocol wrote -->\n";
-/// How the contract sorts the calls, and what each sort is called here.
+/// The tags of the contract, and their titles here.
 const TAGS: [(&str, &str); 4] = [
     ("producing", "Producing"),
     ("consuming", "Working"),
     ("operating", "Operating"),
     ("health", "Watching, and what there is to read"),
 ];
-/// Refusals that are told once, by their names in the contract: those that most calls share.
+/// Refusals of most calls, listed once, by their names in the contract.
 const COMMON: [&str; 8] = [
     "NotJson",
     "Unauthorized",
@@ -33,7 +33,7 @@ const COMMON: [&str; 8] = [
 const DEPTH: usize = 8;
 
 #[test]
-fn the_page_of_the_protocol_says_what_the_contract_says() {
+fn protocol_page_is_generated_from_the_contract() {
     let page = read(PAGE);
     let (head, rest) = page.split_once(BEGIN).expect("where the calls begin");
     let (written, tail) = rest.split_once(END).expect("where they end");
@@ -46,7 +46,7 @@ fn the_page_of_the_protocol_says_what_the_contract_says() {
 }
 
 #[test]
-fn each_answer_of_the_contract_is_on_the_page() {
+fn protocol_page_lists_every_answer() {
     let (contract, page) = (contract(), read(PAGE));
     let mut answers = 0;
     for (path, item) in contract["paths"].as_object().expect("paths") {
@@ -75,7 +75,7 @@ impl Protocol {
         page
     }
 
-    /// The calls of a sort, in the order of the contract.
+    /// The calls of a tag, in the order of the contract.
     fn of(&self, tag: &str) -> Vec<(String, String, &Map<String, Value>)> {
         let text = read("openapi.yaml");
         let mut calls = Vec::new();
@@ -91,17 +91,17 @@ impl Protocol {
         calls
     }
 
-    /// What most calls share, and what no call has to itself.
+    /// The answers that most calls share.
     fn common(&self) -> String {
         let mut page = "| as ever | problem | means |\n|---|---|---|\n".to_owned();
         let used = references(&self.0["paths"]);
         let all = self.0["components"]["responses"].as_object().expect("answers");
         let of_any_call = all.keys().map(String::as_str).filter(|name| !used.contains(*name));
-        let mut told: Vec<_> =
+        let mut answers: Vec<_> =
             COMMON.into_iter().chain(of_any_call).map(|name| (status(&all[name]), &all[name])).collect();
-        told.sort_by_key(|(status, _)| *status);
-        for (status, answer) in told {
-            let _ = writeln!(page, "| {status} | {} | {} |", slugs(answer), said(answer));
+        answers.sort_by_key(|(status, _)| *status);
+        for (status, answer) in answers {
+            let _ = writeln!(page, "| {status} | {} | {} |", slugs(answer), describe(answer));
         }
         page
     }
@@ -129,21 +129,21 @@ impl Protocol {
             }
             let answer = self.resolved(answer);
             let what = if status.starts_with('2') { self.content(answer) } else { slugs(answer) };
-            let _ = writeln!(page, "- **{status}** {what}: {}", said(answer));
+            let _ = writeln!(page, "- **{status}** {what}: {}", describe(answer));
         }
         if !as_ever.is_empty() {
             let _ = writeln!(page, "- as ever: {}", as_ever.join(", "));
         }
     }
 
-    /// Parts of the path, of the query, and headers.
+    /// Parameters of the path, the query and the headers.
     fn parameters(&self, path: &str, call: &Map<String, Value>) -> Vec<String> {
         let lists = [&self.0["paths"][path]["parameters"], call.get("parameters").unwrap_or(&Value::Null)];
         let all = lists.into_iter().filter_map(Value::as_array).flatten();
         all.filter_map(|one| self.resolved(one)["name"].as_str().map(str::to_owned)).collect()
     }
 
-    /// The fields of what is sent, or its type.
+    /// The fields of a body, or its type.
     fn content(&self, of: &Value) -> String {
         let Some(content) = of.get("content").and_then(Value::as_object) else { return "nothing".to_owned() };
         match content.get("application/json") {
@@ -157,7 +157,7 @@ impl Protocol {
         }
     }
 
-    /// Of an object, of each that it may be, or of each in a list.
+    /// The fields of an object, of each alternative, or of list items.
     fn fields(&self, schema: &Value, depth: usize, into: &mut BTreeSet<String>) {
         let schema = self.resolved(schema);
         if depth == 0 {
@@ -174,14 +174,14 @@ impl Protocol {
     }
 }
 
-/// The names of the answers that something refers to.
+/// The names of referenced answers.
 fn references(value: &Value) -> BTreeSet<String> {
     let text = value.to_string();
     let names = text.split("#/components/responses/").skip(1).filter_map(|rest| rest.split('"').next());
     names.map(str::to_owned).collect()
 }
 
-/// The problems that an answer may be.
+/// The problems of an answer.
 fn slugs(answer: &Value) -> String {
     let text = answer.to_string();
     let each = text.split("/problems/").skip(1);
@@ -190,15 +190,15 @@ fn slugs(answer: &Value) -> String {
     if slugs.is_empty() { "nothing".to_owned() } else { ticked(&slugs.into_iter().collect::<Vec<_>>()) }
 }
 
-/// That of a refusal, by its first example.
+/// The status of a refusal, from its first example.
 fn status(answer: &Value) -> u64 {
     let examples = answer["content"]["application/problem+json"]["examples"].as_object();
     let first = examples.and_then(|examples| examples.values().next());
     first.and_then(|example| example["value"]["status"].as_u64()).unwrap_or_default()
 }
 
-/// In one line.
-fn said(answer: &Value) -> String {
+/// The description, in one line.
+fn describe(answer: &Value) -> String {
     answer["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

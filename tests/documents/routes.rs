@@ -1,4 +1,4 @@
-//! The routes of the program are those of the contract, and the documents say who may call each.
+//! Routes of the program and of the contract are the same, and the documents say who may call each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ fn named_by(call: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_route_is_in_the_contract_and_the_other_way_round() {
+fn routes_and_contract_match() {
     let contract = contract();
     let paths: BTreeSet<_> = contract["paths"].as_object().expect("paths").keys().cloned().collect();
     let (routes, folders) = (named_by(".route(\""), named_by("folder(\""));
@@ -28,8 +28,8 @@ fn each_route_is_in_the_contract_and_the_other_way_round() {
     assert!(unserved.is_empty(), "openapi.yaml has {unserved:?}, and src/http/mod.rs has not");
 }
 
-/// What the documents say that each role may do. Parameters have no names in it.
-fn said() -> BTreeMap<String, String> {
+/// The calls that the documents grant to each role, without parameter names.
+fn granted() -> BTreeMap<String, String> {
     let rows = pages::table("| role | may |");
     let cells = rows.iter().map(|row| row.split('|').map(str::trim));
     cells.filter_map(|mut cells| Some((cells.nth(1)?.to_owned(), nameless(cells.next()?)))).collect()
@@ -40,8 +40,8 @@ fn nameless(text: &str) -> String {
     parts.collect::<Vec<_>>().join("{}")
 }
 
-/// By its path, by its last word, or with all that is below the same first word: `/jobs/{id}`, `extend`, batches. Or by what
-/// it names: only calls that name a reservation take the text of a beacon.
+/// Whether a row grants a call: by its path, its last word, its first word (`/jobs/{id}`, `extend`, batches), or by a
+/// named reservation, because only such calls accept beacons.
 fn names(row: &str, path: &str, operation: &Value) -> bool {
     if operation.pointer("/requestBody/content/text~1plain").is_some() {
         return row.contains("every call that names a reservation");
@@ -54,24 +54,24 @@ fn names(row: &str, path: &str, operation: &Value) -> bool {
         || row.split(", ").any(|word| word == first)
 }
 
-/// Those that may call it, beside the operator, who may call everything.
+/// The roles that may call it, besides the operator, who may call everything.
 pub fn roles_of(security: &Value) -> Vec<&str> {
     let each = security.as_array().expect("whom it is for").iter();
     each.map(|role| role["bearer"][0].as_str().expect("a role")).collect()
 }
 
 #[test]
-fn the_documents_say_who_may_call_each_route() {
-    let (contract, said) = (contract(), said());
-    assert_eq!(said.get("operator").map(String::as_str), Some("everything"));
+fn documents_name_the_roles_of_every_route() {
+    let (contract, granted) = (contract(), granted());
+    assert_eq!(granted.get("operator").map(String::as_str), Some("everything"));
     for (path, item) in contract["paths"].as_object().expect("paths") {
         for (method, operation) in item.as_object().expect("operations").iter().filter(|(key, _)| *key != "parameters")
         {
             let roles = roles_of(&operation["security"]);
             for role in if roles.is_empty() { vec!["no credential"] } else { roles } {
-                let row = said.get(role).unwrap_or_else(|| panic!("no row for {role}"));
-                let is_said = role == "operator" || names(row, path, operation);
-                assert!(is_said, "no page says that {role} may {} {path}", method.to_uppercase());
+                let row = granted.get(role).unwrap_or_else(|| panic!("no row for {role}"));
+                let is_documented = role == "operator" || names(row, path, operation);
+                assert!(is_documented, "no page says that {role} may {} {path}", method.to_uppercase());
             }
         }
     }

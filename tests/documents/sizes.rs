@@ -1,14 +1,14 @@
-//! A file and a function hold one thought each. Functions of Rust are counted by clippy (`too-many-lines-threshold`).
+//! Files and functions are short. Clippy counts functions of Rust (`too-many-lines-threshold`).
 
 use super::tree;
 
-/// Lines of a file.
+/// Most lines of a file.
 const FILE: usize = 300;
-/// Lines of a function.
+/// Most lines of a function.
 const FUNCTION: usize = 50;
 
 #[test]
-fn no_file_is_longer_than_a_thought() {
+fn no_file_is_over_300_lines() {
     let kinds = ["rs", "lua", "js", "css", "py"];
     let files = ["crates", "src", "lua", "web", "packages"].into_iter().flat_map(|folder| tree::files(folder, &kinds));
     let long: Vec<_> = files.filter(|(_, text)| text.lines().count() > FILE).map(|(path, _)| path).collect();
@@ -16,13 +16,13 @@ fn no_file_is_longer_than_a_thought() {
 }
 
 #[test]
-fn no_function_is_longer_than_a_thought() {
+fn no_function_is_over_50_lines() {
     let files = ["lua", "web"].into_iter().flat_map(|folder| tree::files(folder, &["lua", "js"]));
     let long: Vec<_> = files.flat_map(|(path, text)| long_functions(&path, &text)).collect();
     assert!(long.is_empty(), "too long: {long:?}");
 }
 
-/// A function ends where a line that closes something stands as far out as the line that began it.
+/// A function ends at a closing line with the indentation of its first line.
 fn long_functions(path: &str, text: &str) -> Vec<String> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -52,7 +52,7 @@ fn is_method(line: &str) -> bool {
 }
 
 #[test]
-fn a_long_function_is_seen() {
+fn long_function_is_detected() {
     let body = "  do()\n".repeat(FUNCTION + 1);
     let found = |path: &str, text: String| long_functions(path, &text).len();
     assert_eq!(found("x.lua", format!("local function f(a)\n{body}end\n")), 1);

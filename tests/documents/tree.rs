@@ -22,7 +22,7 @@ pub fn sources() -> Vec<String> {
     folders
 }
 
-/// Every file of these kinds in a folder and all below it, by path, with its text. What comes from elsewhere is left out.
+/// Every file of these kinds below a folder, with its text. Vendored files are left out.
 pub fn files(folder: &str, kinds: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     walk(&root().join(folder), kinds, &mut found);

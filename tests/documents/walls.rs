@@ -1,4 +1,4 @@
-//! The walls between the modules: who may use whom, and of what a module must not speak.
+//! Module boundaries: which module may use which, and which words a module must not contain.
 
 use std::collections::BTreeSet;
 
@@ -7,29 +7,28 @@ use super::{
     tree,
 };
 
-/// Each module and those it may use, all of which stand below it: so there is no circle. A new module has no arrows until
-/// somebody grants them here.
+/// Each module and the modules that it may use, all of them below it, so that there is no cycle. A new module may use
+/// none until it is granted here.
 const GRANTED: &[(&str, &[&str])] = &[
     ("main", &["access", "bulk", "config", "healthcheck", "store", "service", "top"]),
     ("healthcheck", &["config"]),
-    ("bulk", &["client", "config", "job"]),
+    ("bulk", &["client", "config"]),
     ("top", &["client", "config"]),
     ("client", &["config"]),
-    ("service", &["access", "config", "figures", "http", "job", "store", "sweeper", "waiting"]),
-    ("config", &["access", "job"]),
-    ("http", &["access", "figures", "job", "memory", "payload", "store", "waiting"]),
-    ("sweeper", &["job", "store"]),
-    ("waiting", &["job", "store"]),
-    ("store", &["figures", "job", "payload"]),
-    ("payload", &["job"]),
-    ("access", &["job"]),
-    ("job", &[]),
+    ("service", &["access", "config", "figures", "http", "store", "sweeper", "waiting"]),
+    ("config", &["access"]),
+    ("http", &["access", "figures", "memory", "payload", "store", "waiting"]),
+    ("sweeper", &["store"]),
+    ("waiting", &["store"]),
+    ("store", &["figures", "payload"]),
+    ("payload", &[]),
+    ("access", &[]),
     ("figures", &[]),
     ("memory", &[]),
     ("lib", &[]),
 ];
 
-/// The same for the rooms of `store`. What is sideways in a room, one transition using another, is no arrow of these: see below.
+/// The same for the folders of `store`. Uses inside a folder are listed below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("upkeep", &["fault", "handle", "keys", "redis", "retention", "script", "transitions"]),
     ("transitions", &["fault", "handle", "layout", "redis", "reservation", "runner", "transition"]),
@@ -49,7 +48,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("fault", &[]),
 ];
 
-/// The same for the rooms of `http`, each with the parts that are rooms of their own.
+/// The same for the folders of `http`, each with its own subfolders.
 const GRANTED_IN_HTTP: &[(&str, &[&str])] = &[
     ("handlers", &["handlers::export", "middleware", "request", "response", "response::shapes"]),
     ("handlers::export", &["middleware", "request", "response", "response::shapes"]),
@@ -62,9 +61,7 @@ const GRANTED_IN_HTTP: &[(&str, &[&str])] = &[
     ("names", &[]),
 ];
 
-/// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, a history
-/// is of totals, a list shows jobs, who has a deadline or a lock holds a job, and what happened last, or to one job, is a part of
-/// the stream.
+/// Uses inside one of these folders.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
@@ -76,9 +73,8 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("views::recent", "views::events"),
 ];
 
-/// Of what the code of a module must not speak.
+/// Words that the code of a module must not contain.
 const UNSPOKEN: &[(&str, &[&str])] = &[
-    ("job", &["redis::", "axum::", "tokio::", "SystemTime", "env::var"]),
     ("payload", &["redis::", "axum::", "tokio::"]),
     ("store", &["axum::", "hyper::", "StatusCode", "SystemTime", "env::var"]),
     ("waiting", &["redis::", "axum::", "hyper::", "StatusCode", "SystemTime", "env::var"]),
@@ -89,18 +85,18 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
     ("top", &["redis::", "axum::", "SystemTime", "env::var"]),
 ];
 
-/// The rooms of Lua from the roof down; the files of a room that stands alone do not know each other.
+/// The folders of Lua from the top down; files of a folder that stands alone do not use each other.
 const LUA_FLOORS: [&[&str]; 5] = [&["transitions", "views"], &["plain"], &["batches"], &["jobs"], &["base"]];
 
 #[test]
-fn modules_use_only_what_is_granted_to_them() {
+fn modules_use_only_granted_modules() {
     let graph = imports::rooms(&imports::rust("src"), |module| Some(top(module)));
     println!("{}", picture("src", &graph));
     check(&graph, GRANTED);
 }
 
 #[test]
-fn rooms_of_the_store_use_only_what_is_granted_to_them() {
+fn folders_of_the_store_use_only_granted_folders() {
     let room = |module: &str| Some(top(module.strip_prefix("store::")?));
     let graph = imports::rooms(&imports::rust("src"), room);
     println!("{}", picture("store", &graph));
@@ -108,37 +104,37 @@ fn rooms_of_the_store_use_only_what_is_granted_to_them() {
 }
 
 #[test]
-fn rooms_of_http_use_only_what_is_granted_to_them() {
+fn folders_of_http_use_only_granted_folders() {
     let graph = imports::rooms(&imports::rust("src"), |module| Some(http_room(module.strip_prefix("http::")?)));
     println!("{}", picture("http", &graph));
     check(&graph, GRANTED_IN_HTTP);
 }
 
 #[test]
-fn transitions_and_views_use_no_neighbour_but_those_named() {
+fn transitions_and_views_use_only_granted_neighbours() {
     let file = |module: &str| {
         let (room, rest) = module.strip_prefix("store::")?.split_once("::")?;
         ["transitions", "views"].contains(&room).then(|| format!("{room}::{}", top(rest)))
     };
     let graph = imports::rooms(&imports::rust("src"), file);
     let arrows = graph.iter().flat_map(|(from, targets)| targets.iter().map(|to| (from.as_str(), to.as_str())));
-    assert_eq!(arrows.collect::<Vec<_>>(), SIDEWAYS, "left: as it is, right: as it is granted");
+    assert_eq!(arrows.collect::<Vec<_>>(), SIDEWAYS, "left: actual, right: granted");
 }
 
 #[test]
-fn modules_do_not_speak_of_what_is_not_theirs() {
+fn modules_do_not_contain_words_of_other_layers() {
     for (path, text) in tree::files("src", &["rs"]) {
         let module = top(&imports::module(&path));
         let words = UNSPOKEN.iter().filter(|(name, _)| *name == module).flat_map(|(_, words)| *words);
         for word in words {
             let line = text.lines().find(|line| !line.trim_start().starts_with("//") && line.contains(word));
-            assert!(line.is_none(), "{path} speaks of {word}: {line:?}");
+            assert!(line.is_none(), "{path} contains {word}: {line:?}");
         }
     }
 }
 
 #[test]
-fn no_two_files_lead_to_each_other() {
+fn files_import_each_other_in_no_cycle() {
     for folder in tree::sources() {
         let files = imports::rust(&folder);
         println!("{}", picture(&format!("files of {folder}"), &files));
@@ -148,7 +144,7 @@ fn no_two_files_lead_to_each_other() {
 }
 
 #[test]
-fn lua_goes_down_only() {
+fn lua_modules_require_only_lower_floors() {
     let graph = imports::lua();
     println!("{}", picture("lua", &graph));
     assert!(imports::circles(&graph).is_empty(), "a circle in lua/");
@@ -156,7 +152,7 @@ fn lua_goes_down_only() {
     for (from, to) in graph.iter().flat_map(|(from, targets)| targets.iter().map(move |to| (from, to))) {
         assert!(graph.contains_key(to), "lua/{from}.lua requires {to}, which is not there");
         let (above, below) = (floor(from), floor(to));
-        assert!(above.is_some() && below.is_some(), "nobody has given a floor to {from} or {to}");
+        assert!(above.is_some() && below.is_some(), "{from} or {to} has no floor");
         assert!(
             above < below || above == below && above != Some(0),
             "lua/{from}.lua requires {to}, which is not below it"
@@ -179,8 +175,8 @@ fn check(graph: &Graph, granted: &[(&str, &[&str])]) {
         let row = granted.iter().position(|(name, _)| name == from);
         let (below, may) = row.map_or((&[][..], &[][..]), |row| (&granted[row + 1..], granted[row].1));
         for to in targets {
-            assert!(may.contains(&to.as_str()), "nobody has granted {from} to use {to}");
-            assert!(below.iter().any(|(name, _)| name == to), "{from} uses {to}, which does not stand below it");
+            assert!(may.contains(&to.as_str()), "{from} may not use {to}");
+            assert!(below.iter().any(|(name, _)| name == to), "{from} uses {to}, which is not below it");
         }
         let unused: Vec<_> = may.iter().filter(|to| !targets.contains(**to)).collect();
         assert!(unused.is_empty(), "{from} does not use what is granted to it: {unused:?}");

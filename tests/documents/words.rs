@@ -1,4 +1,4 @@
-//! The words that Rust, Lua, the contract and the console share are the same words.
+//! Rust, Lua, the contract and the console use the same words.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn set<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> BTreeSet<String> {
     words.into_iter().map(|word| word.as_ref().to_owned()).collect()
 }
 
-/// Both have the same words, or it says which ones not.
+/// Asserts that both lists have the same words.
 fn same(place: &str, found: &BTreeSet<String>, list: &str, known: &BTreeSet<String>) {
     let (strange, missing): (Vec<_>, Vec<_>) = (found.difference(known).collect(), known.difference(found).collect());
     assert!(
@@ -24,7 +24,7 @@ fn same(place: &str, found: &BTreeSet<String>, list: &str, known: &BTreeSet<Stri
 }
 
 #[test]
-fn the_store_calls_the_scripts_that_there_are() {
+fn store_calls_exactly_the_existing_scripts() {
     let files = ["lua/transitions", "lua/views"].into_iter().flat_map(|folder| tree::files(folder, &["lua"]));
     let files = set(files.filter_map(|(path, _)| Some(path.rsplit('/').next()?.trim_end_matches(".lua").to_owned())));
     let product = tree::files("src/store", &["rs"]).into_iter().filter(|(path, _)| !path.contains("/tests"));
@@ -35,20 +35,20 @@ fn the_store_calls_the_scripts_that_there_are() {
 }
 
 #[test]
-fn lua_tells_the_kinds_of_event_that_there_are() {
+fn lua_uses_the_same_event_kinds() {
     let added = set(lua::words_given_to(&lua::code(), "event.add"));
     same("event.add(…) in lua/", &added, "job::EventKind", &set(EventKind::ALL.map(EventKind::word)));
 }
 
 #[test]
-fn lua_counts_the_totals_that_there_are() {
+fn lua_counts_the_same_totals() {
     let counted = set(lua::words_given_to(&lua::code(), "total.count"));
     let known = Total::ALL.map(Total::word).into_iter().chain(InternalTotal::ALL.map(InternalTotal::word));
-    same("total.count(…) in lua/", &counted, "job::Total and job::Kept", &set(known));
+    same("total.count(…) in lua/", &counted, "job::Total and job::InternalTotal", &set(known));
 }
 
 #[test]
-fn the_contract_lists_the_words() {
+fn contract_lists_the_same_words() {
     let contract: Value = serde_saphyr::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML");
     let of_batches: Vec<_> = State::ALL.iter().map(|state| state.word()).chain(["total"]).collect();
     let lists: [(&str, &[&str]); 9] = [
@@ -66,23 +66,28 @@ fn the_contract_lists_the_words() {
         let list = contract.pointer(&format!("/components/schemas/{place}")).and_then(Value::as_array);
         let list = list.unwrap_or_else(|| panic!("openapi.yaml has no {place}"));
         let listed = set(list.iter().filter_map(Value::as_str));
-        same(&format!("{place} in openapi.yaml"), &listed, "src/job", &set(words));
+        same(&format!("{place} in openapi.yaml"), &listed, "crates/intray-job", &set(words));
     }
 }
 
 #[test]
-fn the_contract_says_what_each_event_means() {
+fn contract_describes_every_event() {
     let contract = read("openapi.yaml");
     let rows = contract.lines().map(str::trim).skip_while(|line| *line != "| type | what happened |").skip(2);
     let cells = rows.take_while(|row| row.starts_with('|')).filter_map(|row| row.split('|').nth(1));
     let explained = set(cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)));
-    same("the table of events in openapi.yaml", &explained, "job::Kind", &set(EventKind::ALL.map(EventKind::word)));
+    same(
+        "the table of events in openapi.yaml",
+        &explained,
+        "job::EventKind",
+        &set(EventKind::ALL.map(EventKind::word)),
+    );
 }
 
 #[test]
-fn the_documents_say_what_each_role_may() {
+fn documents_describe_every_role() {
     let rows = pages::table("| role | may |");
-    let said = set(rows.iter().filter_map(|row| row.split('|').nth(1)).map(str::trim));
+    let roles_in_table = set(rows.iter().filter_map(|row| row.split('|').nth(1)).map(str::trim));
     let roles = Role::ALL.iter().map(|role| role.word()).chain(["no credential"]);
-    same("the table of roles", &said, "job::Role", &set(roles));
+    same("the table of roles", &roles_in_table, "job::Role", &set(roles));
 }

@@ -1,21 +1,21 @@
-//! The history checker: several instances on a real Redis, all of it broken all the time, hundreds of callers who do all that the
-//! contract offers; and then what everybody was answered, what the streams told and what is there in the end are held against
-//! each other. Nothing may be lost, doubled or invented.
+//! The history checker: several instances on a real Redis under constant faults, with hundreds of callers that use the whole
+//! contract. Afterwards all answers, the events of the streams and the final state are compared with each other. Nothing may be
+//! lost, doubled or invented.
 //!
 //! ```sh
 //! make history SECONDS=120 SEED=7
-//! make history CHECK=target/tmp/history/one-7.ndjson # checks once more what a run has written
+//! make history CHECK=target/tmp/history/one-7.ndjson # checks the file of an earlier run
 //! ```
 //!
 //! | where | what |
 //! |---|---|
-//! | `record/` | a history: calls with begin and end, what was answered, events, what was there in the end; as a file too |
-//! | `load/` | those who call, and the last look |
-//! | `nemeses/`, `wire`, `services` | what breaks: instances, their wires to Redis, clocks |
-//! | `topology/` | what keeps the jobs and how that breaks: one Redis, a cluster, a primary that sentinels watch |
-//! | `check/` | the rules, and for each a history that breaks it |
+//! | `record/` | a history: calls with begin and end, their answers, events, and the final state; also as a file |
+//! | `load/` | the callers, and the reader of the final state |
+//! | `nemeses/`, `wire`, `services` | faults of instances, of their connections to Redis, and of clocks |
+//! | `topology/` | the store of the jobs and its faults: one Redis, a cluster, a primary behind sentinels |
+//! | `check/` | the rules, and for each a history that violates it |
 //!
-//! A call ends with an answer, with a refusal that says that nothing was done, or nobody knows how: then both are allowed.
+//! A call ends with an answer, with a refusal that says that nothing was applied, or unknown: then both are allowed.
 
 mod check;
 mod load;
@@ -29,7 +29,7 @@ mod wire;
 #[expect(dead_code, reason = "the model asks whether each edit was met")]
 mod patch_scripts;
 
-/// Redis with a movable clock and the service as a process are the stories' own.
+/// Redis with a movable clock, and the service as a process, are shared with tests/service.
 #[path = "../service/world"]
 mod world {
     #![expect(dead_code, reason = "the stories use more of it")]
@@ -47,7 +47,7 @@ mod world {
     pub use engine::{Engine, NodeSettings, latest_server_program, moves::SlotMove, nodes::SHARDS};
     pub use service::{Service, program};
 
-    /// Waits for a condition, with a deadline that only a broken program meets.
+    /// Waits for a condition, with a deadline that only a broken program exceeds.
     pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
         for _ in 0..60_000 {
             if let Some(found) = look().await {
@@ -66,7 +66,7 @@ use patch_scripts::{Edit, NO_FAST_PATH};
 use record::History;
 use topology::{Cluster, One, Sentinel};
 
-/// What the environment says of a run, or something short; a seed may be `random`.
+/// The settings of a run from the environment, short by default; a seed may be `random`.
 fn number(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) if text == "random" => fastrand::u64(..1_000_000),
@@ -81,7 +81,7 @@ fn file(name: &str) -> PathBuf {
     folder.join(format!("{name}.ndjson"))
 }
 
-/// Checks it, and says how much there was and how long that took.
+/// Checks a history, and prints its size and the time needed.
 fn assert_holds(history: &History) {
     let begin = Instant::now();
     let breaches = check::check(history);
@@ -90,9 +90,9 @@ fn assert_holds(history: &History) {
     assert!(breaches.is_empty(), "the history breaks\n{}", check::report(&breaches));
 }
 
-/// Without `HISTORY_SECONDS` a short run; `make history` says more.
+/// A short run, unless `HISTORY_SECONDS` is set, as `make history` does.
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_lost_doubled_or_invented() {
+async fn no_job_is_lost_doubled_or_invented_under_faults() {
     let seed = number("HISTORY_SEED", 1);
     let seconds = number("HISTORY_SECONDS", 8);
     let topology = std::env::var("HISTORY_TOPOLOGY").unwrap_or_else(|_| "one".to_owned());
@@ -111,7 +111,7 @@ async fn nothing_is_lost_doubled_or_invented() {
     tokio::task::spawn_blocking(move || assert_holds(&history)).await.expect("it holds");
 }
 
-/// Faults of the product, and the rule that each of them breaks.
+/// Faults planted in the product, and the rule that each violates.
 const FAULTS: [(&str, Edit); 3] = [
     (
         "no lock is held twice",
@@ -122,14 +122,14 @@ const FAULTS: [(&str, Edit); 3] = [
         Edit { from: "r.attempts = r.expired + 1, r.attempts + 1", to: "r.attempts = r.expired + 1, r.attempts" },
     ),
     (
-        "what was typed comes back",
+        "drafts come back",
         Edit { from: "if shares_drafts or owner == worker and worker ~= '' then", to: "if true then" },
     ),
 ];
 
-/// The load comes to where they are, and the rules see them, though nothing else is broken.
+/// The load reaches them and the rules find them, without any other fault.
 #[tokio::test(flavor = "multi_thread")]
-async fn faults_that_are_planted_are_found() {
+async fn planted_faults_are_found() {
     let edits: Vec<_> = FAULTS.iter().map(|(_, edit)| *edit).chain([NO_FAST_PATH]).collect();
     let options = Options { seconds: 5, seed: 1, workers: 60, producers: 12, breaks: false };
     let history = load::run(&options, One::start(&edits).await, &file("planted")).await;
@@ -139,9 +139,9 @@ async fn faults_that_are_planted_are_found() {
     }
 }
 
-/// `HISTORY_CHECK` names a file that another run has written.
+/// `HISTORY_CHECK` names a file of an earlier run.
 #[test]
-fn what_was_written_holds() {
+fn recorded_history_file_passes() {
     if let Some(path) = std::env::var("HISTORY_CHECK").ok().filter(|path| !path.is_empty()) {
         assert_holds(&record::read(&PathBuf::from(path)).expect("a history"));
     }

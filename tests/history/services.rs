@@ -1,4 +1,4 @@
-//! The instances under test, and the wires between them and what keeps the jobs.
+//! The instances under test, and the connections between them and Redis.
 
 use std::{
     fs::File,
@@ -21,10 +21,10 @@ pub struct Services {
     pub http: reqwest::Client,
 }
 
-/// One instance. Whoever breaks it has it alone meanwhile.
+/// One instance. A fault locks it while it lasts.
 pub struct Instance {
     pub service: tokio::sync::Mutex<Service>,
-    /// To each of the servers that keep the jobs.
+    /// Connections to each Redis server.
     pub wires: Vec<Wire>,
     url: Lock<String>,
     flags: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Instance {
 }
 
 impl Services {
-    /// What the instances say goes behind what is in the file.
+    /// The log of the instances is appended to the file.
     pub async fn start(topology: impl Topology, many: usize, log: &Path) -> Arc<Self> {
         let mut instances = Vec::new();
         for n in 0..many {
@@ -46,12 +46,12 @@ impl Services {
         Arc::new(Self { topology: Box::new(topology), instances, http })
     }
 
-    /// Of any of them, whatever state it is in.
+    /// A client of any instance, in any state.
     pub fn url(&self, chance: &mut Chance) -> String {
         chance.one(&self.instances).url()
     }
 
-    /// So many ms pass on the clock that counts.
+    /// Advances the clock of Redis.
     pub async fn pass(&self, ms: u64) {
         self.topology.pass(ms).await;
     }
@@ -71,7 +71,7 @@ impl Instance {
         self.url.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// After its end; as often as it takes, for what it needs may be away itself.
+    /// Restarts it after its end, repeatedly, because Redis may be down too.
     pub async fn start_again(&self, service: &mut Service) {
         self.keep_log(service);
         *service = started(&self.flags).await;

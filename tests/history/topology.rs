@@ -1,4 +1,4 @@
-//! What keeps the jobs, and how that can break: one Redis, a cluster, or a primary that sentinels watch.
+//! The store of the jobs, and its faults: one Redis, a cluster, or a primary behind sentinels.
 
 mod cluster;
 mod one;
@@ -19,30 +19,31 @@ use crate::{
 pub type Work<'t, T = ()> = Pin<Box<dyn Future<Output = T> + 't>>;
 
 pub trait Topology: Send + Sync + 'static {
-    /// What an instance needs to find it, by wires of its own.
+    /// The flags with which an instance finds it through its own connections.
     fn reach(&self, instance: usize) -> Work<'_, Reach>;
 
-    /// Breaks something, and mends it; answers what, or nothing while it is broken anyway.
+    /// Injects a fault and repairs it; returns its name, or nothing while another one lasts.
     fn strike<'t>(&'t self, chance: &'t mut Chance) -> Work<'t, Option<String>>;
 
-    /// So many ms pass on the clock that counts.
+    /// Advances the clock of Redis.
     fn pass(&self, ms: u64) -> Work<'_>;
 
     fn stop(&self) -> Work<'_>;
 }
 
-/// How an instance comes to what keeps the jobs.
+/// How an instance reaches the store.
 pub struct Reach {
     pub flags: Vec<String>,
     pub wires: Vec<Wire>,
 }
 
-/// Where an instance finds by its wires what others find at 127.0.0.1: each has an address of its own, and the ports are the same.
+/// The address at which an instance finds, through its proxies, the servers of 127.0.0.1: one address each, the same
+/// ports.
 fn host_of(instance: usize) -> String {
     format!("127.0.0.{}", 10 + instance)
 }
 
-/// A wire from each of these ports to a port of 127.0.0.1.
+/// A proxy from each of these ports to a port of 127.0.0.1.
 async fn wires(host: &str, from: &[u16], to: &[u16]) -> Vec<Wire> {
     let mut wires = Vec::new();
     for (from, to) in from.iter().zip(to) {
@@ -52,7 +53,7 @@ async fn wires(host: &str, from: &[u16], to: &[u16]) -> Vec<Wire> {
     wires
 }
 
-/// What can be done to any server that is well.
+/// Faults of any healthy server.
 #[derive(Debug, Clone, Copy)]
 enum Trouble {
     KillClients,
@@ -78,14 +79,14 @@ async fn trouble(mut connection: MultiplexedConnection, what: Trouble, chance: &
         Trouble::FlushScripts => "SCRIPT FLUSH",
         Trouble::Fill => "CONFIG SET maxmemory 1mb",
     };
-    let _ = ask(&mut connection, words).await; // one that has just lost its place refuses
+    let _ = ask(&mut connection, words).await; // a server that was just demoted refuses
     if matches!(what, Trouble::Fill) {
         chance.rest(1_500).await;
         is_empty_again(&mut connection).await;
     }
 }
 
-/// Until it is done: what was filled must not stay full.
+/// Repeats until it succeeds: a filled server must not stay full.
 async fn is_empty_again(connection: &mut MultiplexedConnection) {
     for _ in 0..100 {
         if ask(connection, "CONFIG SET maxmemory 0").await.is_ok() {

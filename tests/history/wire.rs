@@ -1,4 +1,4 @@
-//! A wire that breaks as wires do: a connection that was broken never works again.
+//! A proxy whose connections break: a broken connection never works again.
 
 use std::{io, path::PathBuf};
 
@@ -9,20 +9,20 @@ use tokio::{
     time::{Duration, sleep},
 };
 
-/// What becomes of the connections that there are at that moment.
+/// What happens to the open connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
-    /// They are closed.
+    /// Closes them.
     Cut,
-    /// Each is closed after so many more bytes of replies.
+    /// Closes each after so many more bytes of replies.
     CutAt(usize),
-    /// What is asked is done, and nothing comes back any more.
+    /// Requests pass, replies do not.
     Deafen,
     /// Nothing passes for so many ms.
     Delay(u64),
 }
 
-/// Where an end of a wire is.
+/// The address of one end.
 #[derive(Debug, Clone)]
 pub enum Place {
     Socket(PathBuf),
@@ -30,17 +30,17 @@ pub enum Place {
     Port(String, u16),
 }
 
-/// What passes, until it is said otherwise.
+/// The traffic that passes, until changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
     All,
-    /// What is asked is done, and nobody hears of it.
+    /// Requests pass, replies do not.
     Asks,
-    /// Neither way, and nobody is told; what was on its way then never arrives.
+    /// Nothing passes in either direction, without notice; data in flight never arrives.
     Nothing,
 }
 
-/// The breaks so far, counted, and the last of them; and what passes.
+/// The number of breaks, the last one, and the traffic that passes.
 #[derive(Debug, Clone, Copy)]
 struct Orders {
     breaks: u64,
@@ -63,10 +63,10 @@ enum Door {
 impl Wire {
     pub async fn start(here: &Place, server: Place) -> Self {
         let door = Door::open(here).await.expect("a place for the wire");
-        let (orders, told) = watch::channel(Orders { breaks: 0, last: None, passage: Passage::All });
+        let (orders, received) = watch::channel(Orders { breaks: 0, last: None, passage: Passage::All });
         tokio::spawn(async move {
             while let Ok(client) = door.next().await {
-                tokio::spawn(carry(client, server.clone(), told.clone()));
+                tokio::spawn(carry(client, server.clone(), received.clone()));
             }
         });
         Self(orders)
@@ -106,9 +106,9 @@ impl Place {
     }
 }
 
-/// Nothing is held back to be sent with what may come.
+/// Sends small packets at once.
 fn direct(stream: TcpStream) -> TcpStream {
-    let _ = stream.set_nodelay(true); // one that is broken by now says so soon enough
+    let _ = stream.set_nodelay(true); // a broken connection fails later
     stream
 }
 
@@ -121,18 +121,18 @@ async fn carry(client: Connection, server: Place, mut orders: watch::Receiver<Or
         let (mut from_client, mut to_client) = tokio::io::split(client);
         let (mut from_server, mut to_server) = tokio::io::split(server);
         tokio::select! {
-            // However it ends, the connection is over.
+            // The connection ends in any case.
             _ = tokio::io::copy(&mut from_client, &mut to_server) => return,
             () = reply(&mut from_server, &mut to_client, orders) => return,
             _ = parting.wait_for(is_parted) => {}
         }
-        let _ = parting.wait_for(is_whole).await; // it ends with its wire
+        let _ = parting.wait_for(is_whole).await; // it ends with its proxy
         return;
     }
-    let _ = parting.wait_for(is_whole).await; // as does one that never came through
+    let _ = parting.wait_for(is_whole).await; // so does one that never connected
 }
 
-/// A connection that has once lost something of what came back hears nothing more.
+/// A connection that has lost part of a reply gets nothing more.
 async fn reply(from: &mut ReadHalf<Connection>, to: &mut WriteHalf<Connection>, mut orders: watch::Receiver<Orders>) {
     let Orders { mut breaks, passage, .. } = *orders.borrow_and_update();
     let mut buffer = vec![0; 16 << 10];

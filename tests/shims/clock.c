@@ -1,5 +1,5 @@
 /* Moves the wall clock of one process: LD_PRELOAD this. The file that INTRAY_CLOCK names holds two numbers of milliseconds:
- * the first is added to what the kernel says; if the second is not 0, the clock stands there. Tests move Redis's clock with
+ * the first is added to the kernel's time; if the second is not 0, the clock is stopped at it. Tests move Redis's clock with
  * it instead of sleeping. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* A file on a disk that does not answer: LD_PRELOAD this. While the file that DEAD_FILE names has another beside it with
- * `.dead` behind its name, opening it takes for ever; `.asked` says that somebody tries. */
+ * the suffix `.dead`, opening it never returns; the suffix `.asked` marks an attempt. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdarg.h>

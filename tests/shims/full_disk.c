@@ -1,5 +1,5 @@
 /* A disk that is nearly full: LD_PRELOAD this. The file that FULL_DISK names holds two numbers: how many bytes the
- * append-only files may still grow by, and how many are free as far as a program that asks is told. Negative: as it is. */
+ * append-only files may still grow by, and how many are reported as free. Negative: no limit. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,13 +52,13 @@ int ftruncate(int file, off_t length) {
     return failed;
 }
 
-/* By its other name, too. */
+/* The 64-bit name too. */
 int ftruncate64(int file, off_t length) { return ftruncate(file, length); }
 
-int statvfs(const char *path, struct statvfs *said) {
+int statvfs(const char *path, struct statvfs *stats) {
     static int (*next)(const char *, struct statvfs *);
     if (!next) next = (int (*)(const char *, struct statvfs *))dlsym(RTLD_NEXT, "statvfs");
-    int failed = next(path, said);
-    if (!failed && disk[1] >= 0) said->f_bavail = disk[1] / said->f_frsize;
+    int failed = next(path, stats);
+    if (!failed && disk[1] >= 0) stats->f_bavail = disk[1] / stats->f_frsize;
     return failed;
 }

@@ -1,6 +1,6 @@
-/* Remembers what a power cut would leave: LD_PRELOAD this. Behind each sync of a file, its inode and the length that it had
- * before are appended to the file that POWER names, 16 bytes each time. While there is another beside it with `.broken`
- * behind its name, nothing can be synced. */
+/* Records what a power cut would leave: LD_PRELOAD this. After each sync of a file, its inode and the length that it had
+ * before are appended to the file that POWER names, 16 bytes each time. While there is another beside it with the
+ * suffix `.broken`, every sync fails. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* A disk that takes its time: LD_PRELOAD this, and each fsync lasts 600 ms. */
+/* A slow disk: LD_PRELOAD this, and each fsync takes 600 ms. */
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <time.h>

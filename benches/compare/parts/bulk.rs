@@ -37,7 +37,7 @@ impl Call {
         }
     }
 
-    /// What is there to be taken: more than can be meanwhile, lest it is measured how soon one hears that nothing is left.
+    /// The stock of jobs: more than can be reserved meanwhile, so that the measurement never meets an empty queue.
     fn stock(self, size: Size) -> u64 {
         match self {
             Self::Put | Self::PutMany => 0,
@@ -50,7 +50,7 @@ impl Call {
         let Span { warm_up, measured } = size.span();
         match self {
             Self::Put | Self::Take => Span { warm_up, measured },
-            // So many jobs are on their way at once that a call takes seconds.
+            // With so many jobs in flight, a call takes seconds.
             Self::PutMany => Span { warm_up: warm_up * 4, measured: measured * 4 },
             Self::TakeMany => Span { warm_up: warm_up / 2, measured: measured / 2 },
         }
@@ -104,7 +104,7 @@ pub async fn run(size: Size) -> Found {
     Found::of(table)
 }
 
-/// At a service of its own, so that nobody meets what others have left.
+/// At a service of its own, so that no jobs of other parts are met.
 async fn of(call: Call, connections: usize, numbers: &Numbers, size: Size) -> Sample {
     let rig = Rig::start();
     fill(&rig, QUEUE, call.stock(size), |_| String::new()).await;

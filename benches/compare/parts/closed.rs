@@ -1,4 +1,4 @@
-//! The whole life of a job over 64 connections, beside what people would use instead and beside what is below it, turn by turn.
+//! The whole life of a job over 64 connections, alternating with alternatives and with the layers below.
 
 use crate::{
     crowd::{Sample, round},
@@ -63,7 +63,7 @@ pub async fn of_intray(rig: &Rig, connections: usize, numbers: &Numbers, size: S
     round(&mut workers, numbers, &meter, size.span()).await
 }
 
-/// Of rounds of the service, each with the round of the other that came after it.
+/// Rounds of the service, each with the following round of the other.
 fn row(table: &mut Table, name: &str, rounds: &[(Sample, Sample)]) {
     let rates: Vec<_> = rounds.iter().map(|(_, other)| other.per_s).collect();
     let ratios: Vec<_> = rounds.iter().map(|(own, other)| own.per_s / other.per_s).collect();

@@ -1,5 +1,5 @@
-//! What a call costs Redis as more of something is there: time in scripts, one call at a time, so that nothing is shared. The
-//! sizes take turns, and of their turns the median counts.
+//! The cost of a call in Redis as the data grows: time in scripts, one call at a time. The sizes alternate, and the
+//! median of their turns counts.
 
 use crate::{
     numbers::median,
@@ -15,12 +15,12 @@ use super::Found;
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// A size, and where there is so much.
+/// A size, and the queue that has it.
 struct Place<'a> {
     size: u64,
     rig: &'a Rig,
     queue: String,
-    /// What a job of a turn says beside its payload.
+    /// The fields of a job beside its payload.
     also: Box<dyn Fn(u64) -> String + 'a>,
 }
 
@@ -31,7 +31,7 @@ pub async fn waiting(size: Size) -> Found {
         &[1_000, 10_000, 200_000, 1_000_000],
         &[1_000, 10_000, 200_000, 1_000_000, 5_000_000],
     );
-    // What the first jobs ever take is not theirs.
+    // One-time costs of the first jobs are not counted.
     fill(&rig, "warm", 1_000, nothing).await;
     let (mut places, mut bytes) = (Vec::new(), Vec::new());
     for count in counts.iter().copied() {
@@ -46,7 +46,7 @@ pub async fn waiting(size: Size) -> Found {
     Found::of(table)
 }
 
-/// So many jobs have ended and are kept; none waits.
+/// So many ended jobs are kept; none waits.
 pub async fn kept(size: Size) -> Found {
     let rig = Rig::start();
     let counts = size.of(&[0, 1_000][..], &[0, 1_000, 100_000], &[0, 1_000, 100_000, 1_000_000]);
@@ -71,7 +71,7 @@ pub async fn kept(size: Size) -> Found {
     Found::of(table)
 }
 
-/// As many jobs wait each time, of more and more clients.
+/// The same number of jobs waits, of more and more clients.
 pub async fn clients(size: Size) -> Found {
     let rig = Rig::start();
     let counts = size.of(&[1, 100][..], &[1, 100, 1_000, 10_000], &[1, 100, 1_000, 10_000, 100_000]);
@@ -120,7 +120,7 @@ fn nothing(_: u64) -> String {
     String::new()
 }
 
-/// Until all that wait for a lock have been found to.
+/// Until all jobs that wait for a lock are parked.
 async fn meet(rig: &Rig, queue: &str) {
     let mut client = rig.client().await;
     while !client.request("GET", &format!("/queues/{queue}"), "").await.contains(r#""waiting":0"#) {

@@ -1,4 +1,4 @@
-//! What is measured, part by part. Each answers with a table.
+//! The parts of the benchmark. Each returns a table.
 
 mod bulk;
 mod closed;
@@ -33,7 +33,7 @@ pub enum Part {
     Start,
 }
 
-/// What a part has measured, and what it could not.
+/// The results of a part, and what could not be measured.
 pub struct Found {
     pub table: Table,
     pub missing: Vec<String>,
@@ -45,7 +45,7 @@ impl Found {
     }
 }
 
-/// Where a table's curve comes from: what is along and what is up.
+/// The columns of a table's curve: the x axis and the y axis.
 pub struct Curve {
     pub along: &'static str,
     pub up: &'static [&'static str],
@@ -73,7 +73,7 @@ impl Part {
         }
     }
 
-    /// What it is asked for by.
+    /// Its name on the command line.
     pub fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }

@@ -1,4 +1,5 @@
-//! An open loop: calls come when they are due, however those before them fare, a third each of enqueue, reserve and complete.
+//! An open loop: calls are sent when they are due, whatever earlier ones do, a third each of enqueue, reserve and
+//! complete.
 
 use std::{
     cell::{Cell, RefCell},
@@ -30,8 +31,8 @@ use super::{Found, closed::of_intray};
 const SHARES: [(&str, f64); 3] = [("a third", 1.0 / 3.0), ("half", 0.5), ("two thirds", 2.0 / 3.0)];
 /// Reserved before the first completion is due, so that there is always something to complete.
 const HELD: u64 = 200;
-/// Calls that come due within it go together, and count from when each was due: a thread that wakes for each of them takes a
-/// sixth of a processor from what is measured.
+/// Calls due within this time are sent together, and are timed from their due time: a wake-up for each would take a
+/// sixth of a processor.
 const TICK: Duration = Duration::from_micros(250);
 
 pub async fn run(size: Size) -> Found {
@@ -71,7 +72,7 @@ pub async fn run(size: Size) -> Found {
 struct Loop {
     schedule: Schedule,
     next: Cell<u64>,
-    /// A permit for each call that is due. The runtime's own timers know whole milliseconds only.
+    /// A permit for each due call. The runtime's timers have a resolution of milliseconds.
     due: Arc<Semaphore>,
     held: RefCell<VecDeque<String>>,
     latencies: RefCell<[Vec<f64>; 3]>,
@@ -117,7 +118,7 @@ fn release(schedule: &Schedule, start: Instant, due: &Semaphore) {
         released = now;
         std::thread::sleep(schedule.due(released).saturating_sub(start.elapsed()).max(TICK));
     }
-    // So that each connection sees that there is no more.
+    // Tells each connection that no call follows.
     due.add_permits(CONNECTIONS);
 }
 

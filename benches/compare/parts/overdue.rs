@@ -1,4 +1,4 @@
-//! Many reservations whose time is over at once: people who went home together. The background task brings their jobs back.
+//! Many leases that expire at once, as when an office goes home. The sweeper returns their jobs.
 
 use std::time::{Duration, Instant};
 
@@ -28,13 +28,13 @@ pub async fn run(size: Size) -> Found {
 async fn of(count: u64) -> [f64; 4] {
     let rig = Rig::start();
     stock::fill(&rig, QUEUE, count, |_| String::new()).await;
-    // Longer than it takes to reserve them all, even on a slow machine; but they are to be over together.
+    // Longer than it takes to reserve them all on a slow machine, so that they expire together.
     let lease = Duration::from_millis(3_000 + count / 2);
     let start = Instant::now();
     stock::take(&rig, QUEUE, count, lease.as_millis() as u64).await;
     let last = Instant::now();
     assert!(start.elapsed() < lease, "all of them are out together");
-    // The registry is told of the queue meanwhile.
+    // The registry lists the queue meanwhile.
     tokio::time::sleep((start + lease - Duration::from_millis(500)).saturating_duration_since(last)).await;
     rig.engine.ask("CONFIG SET slowlog-max-len 100000");
     rig.engine.ask("CONFIG SET slowlog-log-slower-than 100");
@@ -49,13 +49,13 @@ async fn of(count: u64) -> [f64; 4] {
     [(after.script_us - before.script_us) / count as f64, scripts, longest_ms(&rig), seconds.max(0.0)]
 }
 
-/// How many are reserved, asked without a script.
+/// The number of reserved jobs, read without a script.
 fn out(rig: &Rig) -> u64 {
     let answer = rig.engine.ask(&format!("ZCARD intray:{{{QUEUE}}}:2:reserved"));
     answer.lines().next().and_then(|line| line.strip_prefix(':')?.parse().ok()).expect("a number")
 }
 
-/// An entry begins with three numbers: its own, when it was, and how many microseconds it took.
+/// An entry starts with its id, its time, and its duration in microseconds.
 fn longest_ms(rig: &Rig) -> f64 {
     let log = rig.engine.ask("SLOWLOG GET -1");
     let lines: Vec<_> = log.lines().collect();

@@ -1,4 +1,4 @@
-//! From nothing to ready, with a private server of its own.
+//! From the start of the process to ready, with a private server.
 
 use std::{
     process::Command,
@@ -25,9 +25,9 @@ pub async fn run(size: Size) -> Found {
         took.push(start.elapsed().as_secs_f64() * 1e3);
         tokio::time::sleep(Duration::from_millis(500)).await;
         idle = resident(service.id()) as f64 / 1e6;
-        // Told to, it ends its private server too.
-        let told = Command::new("kill").args(["-TERM", &service.id().to_string()]).status();
-        assert!(told.expect("kill").success());
+        // A signal ends its private server too.
+        let signal = Command::new("kill").args(["-TERM", &service.id().to_string()]).status();
+        assert!(signal.expect("kill").success());
         service.wait().expect("it ends");
     }
     took.sort_by(f64::total_cmp);

@@ -1,5 +1,5 @@
-//! What is left of jobs in Redis's memory when they are over and forgotten: put, taken and completed in bulk, in a queue that
-//! keeps what has ended for the shortest time there is.
+//! The memory that remains in Redis after jobs are ended and removed: enqueued, reserved and completed in bulk, in a
+//! queue with the shortest retention.
 
 use std::{
     cell::Cell,
@@ -26,7 +26,7 @@ pub async fn run(size: Size) -> Found {
     let (rig, count) = (Rig::start(), size.of(5_000, 300_000, 1_000_000));
     let mut client = rig.client().await;
     client.request("PATCH", "/queues/through", r#"{"retention_ms":10000}"#).await;
-    // The first turn brings what stays: the library, the events that are kept.
+    // The first turn adds what stays: the library, the retained events.
     work(&rig, count / 10, 0).await;
     forgotten(&rig).await;
     let before = rig.engine.used_memory() as f64;
@@ -56,7 +56,7 @@ async fn work(rig: &Rig, count: u64, from: u64) {
             }
             client.post("/jobs", &many("through", at..at + PUT, |_| String::new())).await;
             let mut left = PUT;
-            // Others take of them too, and may leave less than so many at once.
+            // Others reserve too, and may leave fewer jobs.
             for _ in 0..2 * PUT / TAKE {
                 if left > 0 {
                     left = left.saturating_sub(settle(&mut client, "through").await);
@@ -67,7 +67,7 @@ async fn work(rig: &Rig, count: u64, from: u64) {
     join_all((0..CONNECTIONS).map(|_| one())).await;
 }
 
-/// Until nothing is kept any more: if that takes too long, the figures say so.
+/// Until no ended job is left; a timeout is reported in the figures.
 async fn forgotten(rig: &Rig) {
     let (mut client, start) = (rig.client().await, Instant::now());
     while !client.request("GET", "/queues/through", "").await.contains(r#""completed":0"#) {

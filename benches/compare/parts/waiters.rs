@@ -1,4 +1,4 @@
-//! People who wait with an open page: what each costs, and how soon a job reaches one of them.
+//! Callers that wait: the cost of each, and how soon a job reaches one of them.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::{meter::Meter, numbers::percentile, rig::Rig, size::Size, table::Tabl
 
 use super::Found;
 
-/// Before the first of them is answered without a job.
+/// Before the first of them times out.
 const LONGEST: Duration = Duration::from_secs(29);
 
 pub async fn run(size: Size) -> Found {
@@ -38,7 +38,7 @@ async fn of(count: u64, size: Size) -> [f64; 7] {
     let mut producer = rig.client().await;
     let alone = rig.resident();
     let (sender, mut served) = mpsc::unbounded_channel();
-    // They go with it, before the service does.
+    // They end with it, before the service does.
     let mut waiting = JoinSet::new();
     for _ in 0..count {
         let (mut client, sender) = (rig.client().await, sender.clone());
@@ -50,7 +50,7 @@ async fn of(count: u64, size: Size) -> [f64; 7] {
         });
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
-    // What the first of them ever take is not theirs.
+    // One-time costs of the first callers are not counted.
     let each = match count {
         0..100 => f64::NAN,
         _ => rig.resident().saturating_sub(alone) as f64 / count as f64 / 1_024.0,
@@ -60,7 +60,7 @@ async fn of(count: u64, size: Size) -> [f64; 7] {
     let before = meter.read();
     tokio::time::sleep(watched).await;
     let idle = meter.since(&before);
-    // Else those who came first ask again already.
+    // Otherwise the earlier ones ask again already.
     let is_idle = start.elapsed() < LONGEST;
 
     let (before, mut took) = (meter.read(), Vec::new());
@@ -70,7 +70,7 @@ async fn of(count: u64, size: Size) -> [f64; 7] {
         }
         let put = Instant::now();
         producer.post("/jobs", &format!(r#"{{"payload":{n}}}"#)).await;
-        // Who was answered without a job, because the time was up, waits again.
+        // A caller whose wait timed out waits again.
         let mut served_at = None;
         while served_at.is_none() {
             let (at, with_job) = served.recv().await.expect("a waiter");

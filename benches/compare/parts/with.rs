@@ -1,4 +1,4 @@
-//! What each thing that a queue can do beside handing out jobs costs.
+//! The cost of each feature of a queue.
 
 use std::process::Command;
 

@@ -29,7 +29,7 @@ impl Caller {
         Self { stream: nonblocking(stream), answer: Vec::new() }
     }
 
-    /// Its first line, when so many lines are there.
+    /// The first line of the answer, once so many lines are there.
     async fn say(&mut self, words: &str, lines: usize) -> &str {
         self.stream.write_all(words.as_bytes()).await.expect("sent");
         self.answer.clear();

@@ -1,4 +1,4 @@
-//! BullMQ as a Node process has it: it puts and works in itself, so it is its own client, and there is no HTTP.
+//! BullMQ in a Node process that is producer and worker at once: no client and no HTTP.
 
 use std::{path::PathBuf, process::Stdio};
 
@@ -20,12 +20,12 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/compare/yardsticks/bullmq"))
 }
 
-/// `scripts/yardsticks.sh` brings it.
+/// `scripts/yardsticks.sh` installs it.
 pub fn is_here() -> bool {
     folder().join("node_modules/bullmq").is_dir()
 }
 
-/// Nothing when Node did not do it.
+/// `None` when Node failed.
 pub async fn round(engine: &Engine, span: Span) -> Option<Sample> {
     let mut node = Command::new("node");
     node.arg(folder().join("cycle.mjs")).arg(engine.socket()).arg(CONNECTIONS.to_string());

@@ -10,7 +10,7 @@ use crate::rig::{
     serving,
 };
 
-/// What this program is called with to be the server.
+/// The argument that makes this program the server.
 pub const MODE: &str = "empty-server";
 
 pub fn start() -> Server {
@@ -19,7 +19,7 @@ pub fn start() -> Server {
     Server { child, address }
 }
 
-/// On a thread for each processor: it leaves none to a Redis.
+/// One thread per processor: no Redis needs one.
 pub fn serve() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

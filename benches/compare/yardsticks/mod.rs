@@ -1,4 +1,4 @@
-//! What people would use instead, and what is below it all. Each is one round of the same closed loop.
+//! Alternatives, and the layers below. Each is one round of the same closed loop.
 
 mod beanstalkd;
 pub mod bullmq;
@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// Those that are here, started, with a Redis that those which need one share.
+/// The installed ones, started, with a shared Redis where one is needed.
 pub struct Yardsticks {
     engine: Engine,
     scripts: raw::Scripts,
@@ -81,7 +81,7 @@ impl Yardsticks {
         }
     }
 
-    /// One round of one that is here.
+    /// One round of an installed one.
     pub async fn round(&self, kind: Kind, numbers: &Numbers, span: Span) -> Option<Sample> {
         self.engine.ask("FLUSHALL");
         let meter = |server: Option<&Server>, engine| Meter { server: server.map(|it| it.child.id()), engine };
@@ -117,7 +117,7 @@ impl Yardsticks {
     }
 }
 
-/// A program that listens where it is told, if it is on this machine.
+/// A program that listens at the given address, if installed.
 fn listening(command: &mut Command, address: SocketAddr) -> Option<Server> {
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
     let server = Server { child, address };
@@ -131,12 +131,12 @@ fn listening(command: &mut Command, address: SocketAddr) -> Option<Server> {
     None
 }
 
-/// A port that nobody has now.
+/// A free port.
 fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
 }
 
-/// A blocking socket for the runtime: connecting is no part of what is measured.
+/// Connects with a blocking socket, because connecting is not measured.
 fn nonblocking(stream: std::net::TcpStream) -> tokio::net::TcpStream {
     stream.set_nodelay(true).and_then(|()| stream.set_nonblocking(true)).expect("a socket");
     tokio::net::TcpStream::from_std(stream).expect("a socket")

@@ -1,5 +1,5 @@
-//! A queue of three bare scripts, by a client that says in one go what it can: it ends its last job, puts one and takes one.
-//! No HTTP, no lease, no attempt, no key, no event: what is below any queue of this kind.
+//! A queue of three minimal scripts, by a client that pipelines: it ends its last job, enqueues one and takes one. No
+//! HTTP, lease, attempt, key or event: the lower bound of any queue of this kind.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ const PUT: &str = "return redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])";
 const TAKE: &str = "local job = redis.call('ZPOPMIN', KEYS[1])[1] if job then redis.call('ZADD', KEYS[2], ARGV[1], job) end return job";
 const FINISH: &str = "return redis.call('ZREM', KEYS[1], ARGV[1])";
 
-/// By what they are called.
+/// Their SHA-1 digests.
 #[derive(Clone)]
 pub struct Scripts {
     pub put: String,
@@ -77,7 +77,7 @@ impl crowd::Caller for Caller {
     }
 }
 
-/// After two numbers the job, when all of it is there.
+/// The job, after two numbers, once all of it is there.
 fn taken(answer: &[u8]) -> Option<&[u8]> {
     let mut parts = answer.splitn(4, |byte| *byte == b'\n');
     for _ in 0..2 {

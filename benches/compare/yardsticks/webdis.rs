@@ -1,4 +1,4 @@
-//! webdis hands the same bare scripts to Redis over HTTP.
+//! webdis runs the same minimal scripts over HTTP.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::rig::{
 pub fn start(engine: &Engine) -> Option<Server> {
     let address = free();
     let settings = engine.folder().join("webdis.json");
-    let said = serde_json::json!({
+    let config = serde_json::json!({
         "redis_host": engine.socket(),
         "http_host": "127.0.0.1",
         "http_port": address.port(),
@@ -21,7 +21,7 @@ pub fn start(engine: &Engine) -> Option<Server> {
         "verbosity": 0,
         "logfile": "/dev/null",
     });
-    std::fs::write(&settings, said.to_string()).expect("settings");
+    std::fs::write(&settings, config.to_string()).expect("settings");
     listening(Command::new("webdis").arg(settings), address)
 }
 
@@ -40,7 +40,7 @@ impl crowd::Caller for Caller {
     async fn cycle(&mut self, n: u64) {
         let Scripts { put, take, finish } = &self.scripts;
         self.client.post("/", &format!("EVALSHA/{put}/1/bare:inbound/{n}/{}", payload(n))).await;
-        // As Redis says it: a length, and the job.
+        // In Redis's protocol: a length, and the job.
         let answer = self.client.post("/", &format!("EVALSHA/{take}/2/bare:inbound/bare:reserved/{n}.raw")).await;
         let job = answer.lines().nth(1).expect("a job");
         let done = format!("EVALSHA/{finish}/1/bare:reserved/{job}");

@@ -1,5 +1,5 @@
-//! The functions that scripts build while they run, which costs more than to call one that is there: as Lua's own compiler
-//! tells, of every file, what is in a function and not in the file itself.
+//! Functions that scripts build while they run, which costs more than a call of an existing one: found with Lua's own
+//! compiler, in every file.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use std::{
 
 const LUA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lua");
 
-/// Where a function is built: the name of a file, and the line of it in which that ends.
+/// Where a function is built: the file, and the line where it ends.
 pub type Place = (String, u32);
 
 /// The files of `lua/`, by the names that they require each other by.
@@ -56,7 +56,7 @@ fn required(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.split_once("require '")?.1.split_once('\'').map(|(name, _)| name))
 }
 
-/// What the compiler makes of a text, in words.
+/// The compiler's listing of a text.
 fn compiled(text: &str) -> String {
     let mut compiler = Command::new("luac5.1");
     compiler.args(["-l", "-p", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -64,20 +64,20 @@ fn compiled(text: &str) -> String {
     // Any number for a number that Rust knows: they are all of one kind.
     let text: Vec<_> =
         text.split('$').enumerate().map(|(n, part)| if n == 0 { part.to_owned() } else { number(part) }).collect();
-    compiler.stdin.take().expect("a pipe").write_all(text.concat().as_bytes()).expect("told");
-    let told = compiler.wait_with_output().expect("luac5.1");
-    assert!(told.status.success(), "luac5.1 does not take a file of lua/");
-    String::from_utf8_lossy(&told.stdout).into_owned()
+    compiler.stdin.take().expect("a pipe").write_all(text.concat().as_bytes()).expect("the compiler reads");
+    let listing = compiler.wait_with_output().expect("luac5.1");
+    assert!(listing.status.success(), "luac5.1 does not take a file of lua/");
+    String::from_utf8_lossy(&listing.stdout).into_owned()
 }
 
 fn number(named: &str) -> String {
     format!("0{}", named.trim_start_matches(|c: char| c.is_ascii_uppercase() || c == '_'))
 }
 
-/// The lines at which a function builds another: `7 [22] CLOSURE 3 0 ; 0x…`, unless it is the file itself that does.
-fn places(told: &str) -> Vec<u32> {
+/// The lines at which a function builds another: `7 [22] CLOSURE 3 0 ; 0x…`, outside the file's main chunk.
+fn places(listing: &str) -> Vec<u32> {
     let (mut is_inside, mut lines) = (false, Vec::new());
-    for line in told.lines() {
+    for line in listing.lines() {
         is_inside = line.starts_with("function <") || is_inside && !line.starts_with("main <");
         let mut words = line.split_whitespace().skip(1);
         if let (true, Some(at), Some("CLOSURE")) = (is_inside, words.next(), words.next()) {

@@ -1,5 +1,4 @@
-//! A program under callgrind, which counts the instructions that it takes: a figure that other load on the machine leaves
-//! alone.
+//! A program under callgrind, which counts its instructions: other load on the machine does not change them.
 
 use std::{
     collections::HashMap,
@@ -8,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What callers ask the allocator for: that of the C library, and jemalloc.
+/// The entry points of the allocators: the C library and jemalloc.
 const ALLOCATING: [&str; 10] = [
     "malloc",
     "calloc",
@@ -26,23 +25,23 @@ pub struct Callgrind {
     folder: PathBuf,
 }
 
-/// What was done between [`Callgrind::begin`] and [`Callgrind::end`].
+/// The work between [`Callgrind::begin`] and [`Callgrind::end`].
 pub struct Profile {
     pub instructions: u64,
     pub allocations: u64,
-    /// What Lua asked for, for tables, strings and functions: it calls `realloc` for everything, and no other function of
-    /// Redis's calls that as often.
+    /// Allocations by Lua, for tables, strings and functions: it calls `realloc` for all of them, far more often than
+    /// other functions of Redis.
     pub of_lua: u64,
     own: HashMap<String, u64>,
 }
 
 impl Callgrind {
-    /// Leaves its files in a folder.
+    /// Writes its files into a folder.
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned() }
     }
 
-    /// A program that is run under it. The process is the program's own.
+    /// A program under callgrind. The process is the program's own.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "-q"]);
@@ -51,7 +50,7 @@ impl Callgrind {
         command
     }
 
-    /// From now on it counts.
+    /// Starts counting.
     pub fn begin(&self, process: u32) {
         tell(process, "zero");
     }
@@ -66,7 +65,7 @@ impl Callgrind {
     }
 }
 
-/// Through valgrind's own door, which answers when it has done it.
+/// Through valgrind's gdb server, which answers when it has done it.
 fn tell(process: u32, what: &str) {
     let mut door = Command::new("vgdb");
     let done = door.arg(format!("--pid={process}")).arg(what).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -102,7 +101,7 @@ impl Profile {
         Self { instructions, allocations: asking.values().sum(), of_lua: of_lua.unwrap_or(0), own }
     }
 
-    /// The functions that took most, by themselves.
+    /// The functions with the most instructions of their own.
     pub fn functions(&self) -> Vec<(&str, u64)> {
         let mut functions: Vec<_> = self.own.iter().map(|(name, own)| (name.as_str(), *own)).collect();
         functions.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));

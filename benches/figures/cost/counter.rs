@@ -1,4 +1,4 @@
-//! What a program takes for what it was asked: what it does unasked is no part of a cycle, and would be more of it on a slower
+//! What a program takes for the calls made: background work is subtracted, because there is more of it on a slower
 //! machine.
 
 use std::time::{Duration, Instant};
@@ -7,15 +7,15 @@ use super::callgrind::{Callgrind, Profile};
 
 const IDLE: Duration = Duration::from_secs(5);
 
-/// A process under callgrind, and what it does while nobody asks for anything.
+/// A process under callgrind, and its background work.
 pub struct Counter {
     callgrind: Callgrind,
     process: u32,
-    /// Of so long.
+    /// The length of the measurement.
     idle: Profile,
 }
 
-/// The profile is of all that was done meanwhile.
+/// The profile covers all work in the meantime.
 pub struct Counted {
     pub instructions: f64,
     pub allocations: f64,
@@ -23,7 +23,7 @@ pub struct Counted {
 }
 
 impl Counter {
-    /// Of a process that is heated up, and has nothing to do now.
+    /// For a warm process without work.
     pub async fn of(callgrind: Callgrind, process: u32) -> Self {
         callgrind.begin(process);
         tokio::time::sleep(IDLE).await;

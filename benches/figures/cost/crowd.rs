@@ -1,4 +1,4 @@
-//! Those who call the store at the same moment, from this process.
+//! Callers of the store at the same moment, from this process.
 
 use futures_util::future::join_all;
 use intray::{
@@ -10,10 +10,10 @@ use intray::{
 use super::super::client::payload;
 
 const WARM_UP: u64 = 120;
-/// Under callgrind a call with more takes too long for who waits for its answer.
+/// Under callgrind a larger call takes too long for its caller.
 const FILLED_AT_ONCE: u64 = 25;
 
-/// The calls that meet, and what they find.
+/// The concurrent calls, and the queue that they find.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub calls: u64,
@@ -21,7 +21,7 @@ pub struct Shape {
     pub is_named: bool,
 }
 
-/// So many who each enqueue, reserve and complete at the same moment.
+/// So many callers that enqueue, reserve and complete at the same moment.
 pub struct Crowd {
     queues: Queues,
     queue: QueueName,
@@ -30,7 +30,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// A queue that is as full as it is to be, and has been worked on for a while.
+    /// A queue with its stock, already in use.
     pub async fn ready(queues: &Queues, shape: Shape) -> Result<Self, Fault> {
         let queue = QueueName::parse("bench").expect("a name");
         let mut crowd = Self { queues: queues.clone(), queue, shape, next: 0 };
@@ -50,7 +50,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// All of them once.
+    /// Runs all of them once.
     pub async fn enqueue(&mut self, calls: u64) -> Result<(), Fault> {
         let jobs = (self.next..self.next + calls).map(|n| {
             let payload = Json::from_text(payload(n)).expect("JSON");
@@ -66,7 +66,7 @@ impl Crowd {
     pub async fn reserve(&self) -> Result<Vec<Reservation>, Fault> {
         let outcomes = join_all((0..self.shape.calls).map(|n| self.queues.reserve(self.ask(n)))).await;
         let reservation = |outcome| {
-            let ReserveOutcome::Jobs { mut jobs, undo, .. } = outcome? else { panic!("nothing for somebody") };
+            let ReserveOutcome::Jobs { mut jobs, undo, .. } = outcome? else { panic!("a caller got no job") };
             undo.disarm();
             Ok(jobs.pop().expect("a job").reservation)
         };
@@ -81,7 +81,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// One step of what time brings about.
+    /// One step of the sweep.
     pub async fn sweep(&self) -> Result<Swept, Fault> {
         self.queues.sweep_once(&self.queue).await
     }
@@ -93,7 +93,7 @@ impl Crowd {
     }
 }
 
-/// Code that runs for the first time takes callgrind so long that a call may go without an answer: in another queue.
+/// Under callgrind new code is so slow that a call may time out: warm up in another queue.
 pub async fn heat(queues: &Queues) {
     let queue = QueueName::parse("heat").expect("a name");
     let mut answered = 0;

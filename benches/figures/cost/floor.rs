@@ -1,5 +1,5 @@
-//! The floor: the commands that the scripts run, without the scripts. They are heard at one Redis and said to another, those
-//! of a script in one MULTI.
+//! The floor: the commands of the scripts without the scripts. They are recorded at one Redis and sent to another,
+//! those of a script in one MULTI.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -31,7 +31,7 @@ pub async fn measure(engine: &str, shape: Shape, profiles: &Path) -> (u64, Profi
     (profile.instructions / CYCLES, profile)
 }
 
-/// What comes before the cycles that count, and those.
+/// The warm-up cycles, and the measured ones.
 async fn heard(engine: &str, shape: Shape) -> (Scripts, Scripts) {
     let server = Server::start(Command::new(engine), Form::Preferred);
     let mut ear = server.connect();
@@ -54,7 +54,7 @@ fn mark(server: &Server, word: &str) {
     std::io::copy(&mut stream, &mut std::io::sink()).expect("an answer");
 }
 
-/// The scripts before a mark.
+/// The scripts up to a mark.
 fn until(mark: &str, lines: &mut impl Iterator<Item = (bool, Words)>) -> Scripts {
     let mut scripts = Scripts::new();
     for (is_of_script, words) in lines {

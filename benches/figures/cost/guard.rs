@@ -1,4 +1,5 @@
-//! The guard: what does not depend on the machine stays as it is kept in a file, and whoever changes it changes the file.
+//! The guard: figures that do not depend on the machine must match a file; a change of a figure is a change of the
+//! file.
 
 mod figures;
 mod file;
@@ -12,7 +13,7 @@ use super::{
     kept::{Figure, grown, short},
 };
 
-/// So many of what grew are named.
+/// So many growing functions are named.
 const NAMED: usize = 12;
 
 pub async fn run(options: &Options) {
@@ -75,22 +76,22 @@ fn complaints(found: &Found, kept: &Kept, functions: &Functions, is_all: bool) -
     complaints
 }
 
-/// What a script that takes more does, and what it did.
+/// What a growing script does now, and did before.
 fn of_script(script: &str, figures: &[Figure], kept: &Kept) -> String {
     let its = |figure: &&Figure| figure.name.strip_prefix(script).is_some_and(|rest| rest.starts_with(", "));
-    let told = figures.iter().filter(its).map(|figure| {
+    let lines = figures.iter().filter(its).map(|figure| {
         let was = kept.line(&figure.name).map_or("nothing".to_owned(), |line| short(line.value));
         let parts: Vec<_> = figure.parts.iter().map(|(name, value)| format!("{name} {}", short(*value))).collect();
         format!("\n  {}: {} (was {was}) {}", figure.name, short(figure.value), parts.join(", "))
     });
-    told.collect()
+    lines.collect()
 }
 
-/// The functions of the service that take more than they did.
+/// Functions of the service that take more than before.
 fn of_functions(name: &str, found: &Found, functions: &Functions) -> String {
     let Some((_, now)) = found.functions.iter().find(|(of, _)| of == name) else { return String::new() };
     let grown = grown(functions.of(name), now).into_iter().take(NAMED);
-    let told =
+    let lines =
         grown.map(|(function, was, is)| format!("\n  {:>+8.0}  {function:.160}, {is:.0} (was {was:.0})", is - was));
-    format!("\n  instructions a cycle, function by function:{}", told.collect::<String>())
+    format!("\n  instructions a cycle, function by function:{}", lines.collect::<String>())
 }

@@ -1,11 +1,11 @@
-//! What is kept of each figure: a line with its value, how far from it a run may be, and of what it was made.
+//! A stored figure: its value, its tolerance and its parts.
 
 use std::{collections::BTreeMap, fmt};
 
-/// How much of a figure is whose.
+/// The share of a figure by part.
 pub type Parts = BTreeMap<String, f64>;
 
-/// What was measured.
+/// The measured value.
 pub struct Figure {
     pub name: String,
     pub value: f64,
@@ -27,7 +27,7 @@ enum Tolerance {
     Units(f64),
 }
 
-/// For a figure that is new.
+/// For a new figure.
 const USUAL: Tolerance = Tolerance::PerCent(3.0);
 
 impl Line {
@@ -46,13 +46,13 @@ impl Line {
         Some(Self { name: name.to_owned(), value: value.parse().ok()?, tolerance, parts })
     }
 
-    /// The line with what was measured in place of what was kept.
+    /// The line with the measured value.
     pub fn of(figure: &Figure, kept: Option<&Self>) -> Self {
         let tolerance = kept.map_or(USUAL, |kept| kept.tolerance);
         Self { name: figure.name.clone(), value: figure.value, tolerance, parts: figure.parts.clone() }
     }
 
-    /// What is wrong with a figure; nothing is if it is near enough.
+    /// The deviation of a figure, if it exceeds the tolerance.
     pub fn complaint(&self, figure: &Figure) -> Option<String> {
         let room = match self.tolerance {
             Tolerance::PerCent(share) => self.value * share / 100.0,
@@ -74,13 +74,13 @@ impl Line {
         Some(format!("{name}: {found} is more than {kept} ± {}{whose}", self.tolerance))
     }
 
-    /// The parts that grew, the most first.
+    /// The parts that grew, largest first.
     pub fn grown<'f>(&self, figure: &'f Figure) -> impl Iterator<Item = &'f str> {
         grown(&self.parts, &figure.parts).into_iter().map(|(part, ..)| part)
     }
 }
 
-/// What grew, the most first: its name, what it was, what it is.
+/// What grew, largest first: its name, the old and the new value.
 pub fn grown<'p>(before: &Parts, now: &'p Parts) -> Vec<(&'p str, f64, f64)> {
     let mut grown: Vec<_> =
         now.iter().map(|(name, is)| (name.as_str(), before.get(name).copied().unwrap_or(0.0), *is)).collect();
@@ -106,7 +106,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// As many digits as mean something.
+/// With significant digits only.
 pub fn short(value: f64) -> String {
     match value.abs() {
         1e4.. => format!("{:.0}", (value / 100.0).round() * 100.0),

@@ -1,5 +1,5 @@
-//! What a cycle costs, in instructions: Redis called directly with 12 calls that meet and with one alone, the commands of the
-//! scripts without the scripts, the service, and both with each thing that a queue can do.
+//! The cost of a cycle in instructions: Redis called directly with 12 concurrent calls and with one, the commands of
+//! the scripts without the scripts, the service, and both with each feature of a queue.
 
 mod built;
 mod callgrind;
@@ -25,16 +25,16 @@ use super::rig::engine::program;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// With cost and guard: one part of it. What a queue can do is of cost alone.
+    /// With cost and guard: one part. Features of a queue are part of cost only.
     #[arg(long)]
     only: Option<Part>,
-    /// With cost: the functions that take most, too.
+    /// With cost: also the functions with the most instructions.
     #[arg(long)]
     profile: bool,
-    /// With guard: what is measured is kept from now on.
+    /// With guard: stores the measured figures.
     #[arg(long)]
     update: bool,
-    /// With cost, guard and tails: the Redis to look at. One with symbols has more to say in a profile.
+    /// With cost, guard and tails: the Redis to use. One with symbols gives a better profile.
     #[arg(long, default_value_t = program())]
     pub engine: String,
 }
@@ -79,7 +79,7 @@ pub async fn run(options: &Options) {
     println!("{}", report.lines.join("\n"));
 }
 
-/// The table that is printed at the end. On the way there each row is shown as it is found.
+/// The table printed at the end. Each row is printed when it is ready.
 struct Report {
     with_profile: bool,
     lines: Vec<String>,

@@ -1,4 +1,4 @@
-//! Redis alone, called by the crate's own store: what the scripts cost, and nothing else.
+//! Redis alone, called by the crate's own store: the cost of the scripts only.
 
 use std::path::Path;
 
@@ -13,18 +13,18 @@ use super::{
 };
 
 pub const CYCLES: u64 = 600;
-/// So often is each script looked at by itself, with so many jobs.
+/// Repetitions and jobs for each script measured alone.
 const ROUNDS: u64 = 10;
 const TOGETHER: u64 = 12;
-/// Steps of the sweep, so that Lua's collector is in them as often as it is anywhere; and more than they put back.
+/// Steps of the sweep: enough to include Lua's garbage collection, and more than there is to expire.
 const STEPS: u64 = 8;
 const OVERDUE: u64 = 960;
-/// What is not a script's own.
+/// The cost outside scripts.
 const AROUND: [&str; 5] = ["FCALL", "EVALSHA", "INFO", "QUIT", "PING"];
-/// A Redis under callgrind is slow, and where the machine is somebody else's too a call may go without its answer.
+/// A Redis under callgrind is slow, and on a busy machine a call may time out.
 pub const ATTEMPTS: usize = 5;
 
-/// A Redis under callgrind, and those who call it.
+/// A Redis under callgrind, and its callers.
 pub struct Looked {
     server: Server,
     counter: Counter,
@@ -33,21 +33,21 @@ pub struct Looked {
 }
 
 pub struct Measured {
-    /// How the scripts were called.
+    /// The mode of the scripts.
     pub command: &'static str,
     pub profile: Profile,
     pub per_cycle: u64,
-    /// Commands of a cycle, the calls of scripts left out.
+    /// Commands per cycle, without the calls of scripts.
     pub commands: Parts,
 }
 
-/// What one script does by itself.
+/// The work of one script.
 pub struct Apart {
     pub name: &'static str,
-    /// For one of its jobs.
+    /// Per job.
     pub instructions: f64,
     pub commands: Parts,
-    /// Tables, strings and functions that it makes.
+    /// Tables, strings and functions allocated.
     pub of_lua: f64,
 }
 
@@ -55,7 +55,7 @@ pub async fn measure(engine: &str, shape: Shape, form: Form, profiles: &Path) ->
     patiently(async || Looked::start(engine, shape, form, profiles).await?.cycles().await).await
 }
 
-/// Its answer, once it gets through.
+/// Its answer, once it succeeds.
 pub async fn patiently<T>(mut measure: impl AsyncFnMut() -> Result<T, Fault>) -> T {
     for _ in 0..ATTEMPTS {
         match measure().await {
@@ -85,7 +85,7 @@ impl Looked {
         let mut commands = since(&before, self.server.commands(), CYCLES);
         let mut calls = |command: &str| (commands.remove(command).unwrap_or(0.0) * CYCLES as f64).round() as u64;
         let (functions, scripts) = (calls("FCALL"), calls("EVALSHA"));
-        // Now and then the registry is told that the queue is in use.
+        // The registry is updated from time to time.
         let wanted = 3 * CYCLES / self.shape.calls;
         assert!(
             (wanted..=wanted + 3).contains(&(functions + scripts)),
@@ -96,7 +96,7 @@ impl Looked {
         Ok(Measured { command, per_cycle: per_cycle as u64, profile: counted.profile, commands })
     }
 
-    /// Each script by itself: all that is counted between two looks is its own.
+    /// Each script alone: everything between two readings belongs to it.
     pub async fn apart(&mut self) -> Result<[Apart; 3], Fault> {
         let [mut enqueue, mut reserve, mut complete] = ["enqueue", "reserve", "complete"].map(Apart::of);
         let (calls, scripts) = (self.shape.calls, TOGETHER / self.shape.calls);
@@ -142,12 +142,12 @@ impl Looked {
         Ok(())
     }
 
-    /// Some steps that put back what is overdue, and how many jobs that is in each.
+    /// Some steps that return expired jobs, and the number of jobs in each.
     pub async fn sweep(&mut self) -> Result<(Apart, u64), Fault> {
         for _ in 0..OVERDUE / self.shape.calls {
             self.crowd.reserve().await?;
         }
-        // Deadlines of long ago.
+        // Deadlines in the past.
         self.server.ask("ZUNIONSTORE cost:{bench}:2:reserved 1 cost:{bench}:2:reserved WEIGHTS 0");
         let (mut sweep, mut jobs) = (Apart::of("sweep"), 0);
         for _ in 0..STEPS {
@@ -175,7 +175,7 @@ impl Apart {
     }
 }
 
-/// What has been called since, for each of so many.
+/// The commands called since, per item.
 fn since(before: &Parts, mut now: Parts, each: u64) -> Parts {
     now.iter_mut().for_each(|(name, calls)| *calls = (*calls - before.get(name).unwrap_or(&0.0)) / each as f64);
     now.retain(|_, calls| *calls > 0.0);

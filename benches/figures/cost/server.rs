@@ -15,14 +15,14 @@ use super::kept::Parts;
 
 const SOCKET: &str = "redis.sock";
 
-/// How Redis is to be called: as the store likes best, or by scripts because there are no functions.
+/// The mode of the store: its default, or scripts without functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Preferred,
     Scripts,
 }
 
-/// Set as the private server is, but for a clock that wakes it less often.
+/// Configured as the private server, with a slower clock tick.
 pub struct Server {
     child: Child,
     folder: TempDir,
@@ -76,7 +76,7 @@ impl Server {
         queues
     }
 
-    /// What it says to one command.
+    /// The answer to one command.
     pub fn ask(&self, command: &str) -> String {
         let mut stream = self.connect();
         write!(stream, "{command}\r\nQUIT\r\n").expect("sent");
@@ -85,7 +85,7 @@ impl Server {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// How often each command was called so far, by scripts too.
+    /// The count of each command, in scripts too.
     pub fn commands(&self) -> Parts {
         let calls = |line: &str| {
             let (name, figures) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;

@@ -31,13 +31,13 @@ pub struct Measured {
     pub instructions: f64,
     pub allocations: f64,
     pub jobs_per_script: f64,
-    /// Of a cycle.
+    /// Per cycle.
     pub calls_of_redis: f64,
 }
 
 impl Measured {
-    /// Instructions of a cycle by function, those with less than a share of all left out, and those without a name: some
-    /// linkers leave out the symbols too when they are told to leave out what a debugger needs.
+    /// Instructions per cycle by function, without small ones and without unnamed ones: some linkers strip symbols
+    /// together with debug information.
     pub fn functions(&self, share: f64) -> Parts {
         let functions = self.profile.functions().into_iter();
         let functions = functions.map(|(name, own)| (name.to_owned(), own as f64 / CYCLES as f64));
@@ -46,7 +46,7 @@ impl Measured {
     }
 }
 
-/// Measures until all calls were answered well: a service that does not run at its usual speed may be late.
+/// Repeats the measurement until all calls succeeded: a slowed service may be late.
 pub async fn until_well<T>(mut measure: impl AsyncFnMut() -> Option<T>) -> T {
     for _ in 0..ATTEMPTS {
         if let Some(measured) = measure().await {
@@ -59,11 +59,11 @@ pub async fn until_well<T>(mut measure: impl AsyncFnMut() -> Option<T>) -> T {
 
 pub struct Calls {
     pub per_cycle: f64,
-    /// The most frequent, with how often each.
+    /// The most frequent ones, with their counts.
     pub which: Vec<(String, f64)>,
 }
 
-/// Who works how on what.
+/// The callers and their queues.
 #[derive(Clone, Copy)]
 pub struct Case {
     pub setup: Setup,
@@ -145,15 +145,15 @@ fn watch(process: u32, file: &Path) -> Child {
     strace
 }
 
-/// Told to end, it writes down what it has counted.
+/// At its end it writes its counts.
 fn stopped(strace: Child) -> Child {
     let done = Command::new("kill").args(["-INT", &strace.id().to_string()]).status();
     assert!(done.expect("kill").success());
     strace
 }
 
-/// Code that runs for the first time takes callgrind so long that a call may go without an answer: in another queue, until
-/// everybody has been answered well a few times.
+/// Under callgrind new code is so slow that a call may time out: warm up in another queue, until every caller has
+/// succeeded a few times.
 pub async fn ready(rig: &Rig, case: Case) {
     let client = |n: u64| async move {
         let (mut client, mut answered) = (rig.client().await, 0);
@@ -168,7 +168,7 @@ pub async fn ready(rig: &Rig, case: Case) {
     case.way.ready(rig).await;
 }
 
-/// So many cycles, as fast as they are answered; and whether no call had to be sent again.
+/// Runs so many cycles at full speed; returns whether no call was repeated.
 pub async fn work(rig: &Rig, case: Case, cycles: u64, numbers: &Numbers) -> bool {
     let asked_again = ASKED_AGAIN.load(Ordering::Relaxed);
     let left = &Cell::new(cycles);

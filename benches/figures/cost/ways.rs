@@ -1,5 +1,5 @@
-//! What a cycle costs with each thing that a queue can do beside handing out jobs: the service and Redis, each under callgrind
-//! in its turn, with the other and the bench's own clients at their usual speed.
+//! The cost of a cycle with each feature of a queue: the service and Redis, each under callgrind in turn, with the rest
+//! at normal speed.
 
 use std::{path::Path, process::Command};
 
@@ -14,14 +14,14 @@ use super::{
 const CONNECTIONS: u64 = 64;
 const WARM_UP: u64 = 120;
 
-/// Of a cycle.
+/// Per cycle.
 struct OfRedis {
     instructions: f64,
     commands: f64,
     jobs_per_script: f64,
 }
 
-/// Lines of a table, each told as it is found.
+/// Lines of a table, each printed when it is ready.
 pub async fn run(engine: &str, folder: &Path, mut tell: impl FnMut(String)) {
     tell(format!(
         "{:<27}  {:>20}  {:>11}  {:>11}  {:>12}  {:>18}  {:>8}  {:>11}",
@@ -38,7 +38,7 @@ pub async fn run(engine: &str, folder: &Path, mut tell: impl FnMut(String)) {
         let case = Case { setup, way, connections: CONNECTIONS };
         let found = service::instructions(case, folder).await;
         let calls = service::system_calls(case, folder).await;
-        // The private server is the service's own, and nothing can be put around it.
+        // The private server belongs to the service and cannot be wrapped.
         let redis = match setup {
             Setup::Synced => String::new(),
             Setup::Plain | Setup::Tls | Setup::Replicated => {

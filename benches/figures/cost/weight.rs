@@ -1,4 +1,4 @@
-//! What a waiting job weighs in Redis, by its own count.
+//! The memory of a waiting job in Redis, by its own count.
 
 use std::process::Command;
 
@@ -10,11 +10,11 @@ use super::{
 
 const JOBS: u64 = 20_000;
 
-/// Bytes, of a job with a payload of 200.
+/// Bytes, for a job with a payload of 200.
 pub async fn of_a_waiting_job(engine: &str) -> f64 {
     patiently(async || {
         let server = Server::start(Command::new(engine), Form::Preferred);
-        // What is on its way to the file would count.
+        // Buffers of the file would be counted too.
         server.ask("CONFIG SET appendonly no");
         let shape = Shape { calls: 100, waiting: 100, is_named: false };
         let mut crowd = Crowd::ready(&server.queues().await, shape).await?;

@@ -110,7 +110,7 @@ fn identify(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<P
         AccessDenied::Bad(why) => (why.word(), unauthorized(NOT_VALID)),
         AccessDenied::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
     })?;
-    if pass.caller.role.allows_calls_for(who) {
+    if who.allows(pass.caller.role) {
         return Ok(pass);
     }
     let role = pass.caller.role.word();

@@ -4,19 +4,11 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::job::Invalid;
-
 /// After so many, a request's other mistakes are not told: an answer is not to be larger than what it answers.
 pub const MOST_MISTAKES: usize = 20;
 
 /// What a value must be, in words that fit behind its name.
 pub type Rule = Cow<'static, str>;
-
-impl From<Invalid> for Rule {
-    fn from(invalid: Invalid) -> Self {
-        invalid.0.into()
-    }
-}
 
 /// A place in the request, and the rule that it breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]

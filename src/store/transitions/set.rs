@@ -5,6 +5,7 @@ use crate::{
     store::{
         fault::Fault,
         handle::Queues,
+        layout::settings::write_patch,
         redis::args::Args,
         transition::{Effect, Reply, Transition},
     },
@@ -41,7 +42,7 @@ impl Transition for Set<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push(self.by.map_or("", Name::as_str));
-        self.patch.write(&mut args);
+        write_patch(&self.patch, &mut args);
         args
     }
 

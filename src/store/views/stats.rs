@@ -9,7 +9,7 @@ use crate::job::{
 use crate::store::{
     fault::Fault,
     handle::Queues,
-    layout::batch::StateCounts,
+    layout::{batch::StateCounts, settings::read_settings},
     redis::{
         args::Args,
         read::{Fields, broken},
@@ -144,7 +144,7 @@ impl Queues {
         };
         let (ended, overdue) = (answer.count()?, answer.count()?);
         let (soonest, oldest) = (answer.maybe()?, answer.maybe()?);
-        let settings = Settings::read(&answer.list()?.pairs()?)?;
+        let settings = read_settings(&answer.list()?.pairs()?)?;
         let totals = answer.list()?.pairs()?;
         let total =
             |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);

@@ -1,4 +1,4 @@
-//! What is counted, against a recount.
+//! Counts against a recount of the events.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,11 +6,11 @@ use intray::job::{EventKind, Total};
 
 use super::{
     gates,
-    index::{Index, Tale},
+    index::{Index, JobTrace},
 };
 use crate::record::{Counts, Event};
 
-/// What a job's events come to.
+/// The counts that a job's events add up to.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Recount {
     handed_out: u64,
@@ -50,11 +50,11 @@ impl Recount {
     }
 }
 
-/// Who completes what is overdue and not swept yet ends their reservation by it, and that counts: as expired, or as abandoned
-/// after a grace. The event does not say which.
-fn is_swept_by_completion(tale: &Tale) -> bool {
+/// A completion after the deadline and before the sweep ends the reservation, and counts it as expired, or abandoned
+/// after a grace time. The event does not show which.
+fn is_swept_by_completion(trace: &JobTrace) -> bool {
     let mut recount = Recount::default();
-    for event in &tale.events {
+    for event in &trace.events {
         if event.kind == EventKind::Completed.word() && event.is_late() && recount.is_out {
             return true;
         }
@@ -65,42 +65,44 @@ fn is_swept_by_completion(tale: &Tale) -> bool {
 
 pub fn of_jobs(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
-    for (id, tale) in &index.jobs {
-        let Some((end, counts)) = tale.end.and_then(|end| Some((end, end.counts.as_ref()?))) else { continue };
+    for (id, trace) in &index.jobs {
+        let Some((end, counts)) = trace.end.and_then(|end| Some((end, end.counts.as_ref()?))) else { continue };
         let mut recount = Recount::default();
-        tale.events.iter().for_each(|event| recount.add(event));
-        let ended = recount.expired + recount.abandoned + u64::from(is_swept_by_completion(tale));
-        let told = [recount.handed_out, ended, recount.failed, recount.released];
+        trace.events.iter().for_each(|event| recount.add(event));
+        let ended = recount.expired + recount.abandoned + u64::from(is_swept_by_completion(trace));
+        let streamed = [recount.handed_out, ended, recount.failed, recount.released];
         let get = |key: &str| counts.get(key).copied().unwrap_or(0);
         let kept = [get("handed_out"), get("expired") + get("abandoned"), get("failed"), get("released")];
-        if told != kept || get("expired") < recount.expired || get("abandoned") < recount.abandoned {
-            found.push(format!("{id} counts {counts:?}, told {recount:?}"));
+        if streamed != kept || get("expired") < recount.expired || get("abandoned") < recount.abandoned {
+            found.push(format!("{id} counts {counts:?}, by its events {recount:?}"));
         }
         if end.attempt != Some(recount.attempts) {
-            found.push(format!("{id} counts {:?} attempts, told {}", end.attempt, recount.attempts));
+            found.push(format!("{id} counts {:?} attempts, by its events {}", end.attempt, recount.attempts));
         }
     }
     found
 }
 
-/// Each hand-out is one that was told, of this worker and of this attempt, and another one than each other.
+/// Each reservation is an event, of this worker and attempt, and differs from every other.
 pub fn attempts(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
-    for (id, tale) in &index.jobs {
-        let (mut recount, mut told) = (Recount::default(), HashMap::new());
-        for event in &tale.events {
+    for (id, trace) in &index.jobs {
+        let (mut recount, mut streamed) = (Recount::default(), HashMap::new());
+        for event in &trace.events {
             if event.kind == EventKind::Reserved.word() {
-                *told.entry((event.worker.as_deref(), recount.attempts + 1)).or_insert(0) += 1;
+                *streamed.entry((event.worker.as_deref(), recount.attempts + 1)).or_insert(0) += 1;
             }
             recount.add(event);
         }
         let mut handed: HashMap<_, HashSet<&str>> = HashMap::new();
-        for said in tale.handed.iter().map(|one| one.said) {
-            let whose = (said.worker.as_deref(), said.attempt.unwrap_or(0));
-            handed.entry(whose).or_default().insert(&said.reservation);
+        for item in trace.handed.iter().map(|one| one.item) {
+            let whose = (item.worker.as_deref(), item.attempt.unwrap_or(0));
+            handed.entry(whose).or_default().insert(&item.reservation);
         }
-        let too_many = handed.iter().filter(|(whose, those)| those.len() > told.get(*whose).copied().unwrap_or(0));
-        found.extend(too_many.map(|(whose, those)| format!("{id} went to {whose:?} as {those:?}, of {told:?}")));
+        let too_many = handed.iter().filter(|(whose, those)| those.len() > streamed.get(*whose).copied().unwrap_or(0));
+        found.extend(
+            too_many.map(|(whose, those)| format!("{id} went to {whose:?} as {those:?}, by its events {streamed:?}")),
+        );
     }
     found
 }
@@ -108,14 +110,14 @@ pub fn attempts(index: &Index) -> Vec<String> {
 pub fn of_queues(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for end in &index.history.ends {
-        let told = totals(index, &end.queue);
+        let streamed = totals(index, &end.queue);
         for total in Total::ALL {
-            let (kept, told) = (end.totals.get(total.word()).copied().unwrap_or(0), told[total.word()]);
-            // What is swept by a late completion is counted as expired or as abandoned.
+            let (kept, streamed) = (end.totals.get(total.word()).copied().unwrap_or(0), streamed[total.word()]);
+            // A reservation ended by a late completion counts as expired or abandoned.
             let swept = swept(index, &end.queue);
             let open = if matches!(total, Total::Expired | Total::Abandoned) { swept } else { 0 };
-            if kept < told || kept > told + open {
-                found.push(format!("{}: {} {kept}, told {told} (+ {open})", end.queue, total.word()));
+            if kept < streamed || kept > streamed + open {
+                found.push(format!("{}: {} {kept}, by its events {streamed} (+ {open})", end.queue, total.word()));
             }
         }
         let mut states = Counts::new();
@@ -129,17 +131,17 @@ pub fn of_queues(index: &Index) -> Vec<String> {
 }
 
 fn totals(index: &Index, queue: &str) -> HashMap<&'static str, u64> {
-    let mut told: HashMap<&str, u64> = Total::ALL.iter().map(|total| (total.word(), 0)).collect();
+    let mut streamed: HashMap<&str, u64> = Total::ALL.iter().map(|total| (total.word(), 0)).collect();
     for event in index.events.get(queue).into_iter().flatten().filter(|event| !event.is_undelivered()) {
         let total = if event.kind == EventKind::Reserved.word() { "handed_out" } else { &event.kind };
-        if let Some(n) = told.get_mut(total) {
+        if let Some(n) = streamed.get_mut(total) {
             *n += 1;
         }
     }
-    told
+    streamed
 }
 
 fn swept(index: &Index, queue: &str) -> u64 {
     let those = index.jobs.iter().filter(|(id, _)| crate::record::queue_of(id) == queue);
-    those.filter(|(_, tale)| is_swept_by_completion(tale)).map(|_| 1).sum()
+    those.filter(|(_, trace)| is_swept_by_completion(trace)).map(|_| 1).sum()
 }

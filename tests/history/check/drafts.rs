@@ -1,11 +1,11 @@
-//! What a person has typed comes back to them as they saved it last.
+//! A worker gets back the draft that it saved last.
 
 use std::collections::HashMap;
 
-use super::index::{Handed, Index, Outcome, Settled, Tale};
+use super::index::{Handed, Index, JobTrace, Outcome, Settled};
 use crate::record::Way;
 
-/// Something was saved with a job, or may have been.
+/// A draft that was saved, or may have been.
 struct Save<'h> {
     worker: Option<&'h str>,
     settled: &'h Settled<'h>,
@@ -19,34 +19,35 @@ impl Save<'_> {
 
 pub fn come_back(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
-    for (id, tale) in &index.jobs {
-        let saves = saves(tale);
-        let named = tale.handed.iter().filter(|handed| handed.said.worker.is_some());
+    for (id, trace) in &index.jobs {
+        let saves = saves(trace);
+        let named = trace.handed.iter().filter(|handed| handed.item.worker.is_some());
         found.extend(named.filter_map(|handed| wrong(handed, &saves)).map(|what| format!("{id}: {what}")));
-        let nameless = tale.handed.iter().filter(|handed| handed.said.worker.is_none() && handed.said.draft.is_some());
-        found.extend(nameless.map(|_| format!("{id}: somebody's draft went to nobody in particular")));
+        let nameless = trace.handed.iter().filter(|handed| handed.item.worker.is_none() && handed.item.draft.is_some());
+        found.extend(nameless.map(|_| format!("{id}: a draft went to a caller without a name")));
     }
     found
 }
 
-fn saves<'h>(tale: &'h Tale<'h>) -> Vec<Save<'h>> {
+fn saves<'h>(trace: &'h JobTrace<'h>) -> Vec<Save<'h>> {
     let workers: HashMap<&str, Option<&str>> =
-        tale.handed.iter().map(|one| (one.said.reservation.as_str(), one.said.worker.as_deref())).collect();
-    let drafts = tale.settled.iter().filter(|one| matches!(one.way, Way::Extend | Way::Abandon) && one.value.is_some());
+        trace.handed.iter().map(|one| (one.item.reservation.as_str(), one.item.worker.as_deref())).collect();
+    let drafts =
+        trace.settled.iter().filter(|one| matches!(one.way, Way::Extend | Way::Abandon) && one.value.is_some());
     let kept = drafts.filter(|one| !one.outcome.is_refused());
     kept.map(|settled| Save { worker: workers.get(settled.reservation).copied().flatten(), settled }).collect()
 }
 
 fn wrong(handed: &Handed, saves: &[Save]) -> Option<String> {
-    let worker = handed.said.worker.as_deref();
+    let worker = handed.item.worker.as_deref();
     let past = saves.iter().filter(|save| save.settled.begin < handed.end);
-    match handed.said.draft {
+    match handed.item.draft {
         Some(value) => {
             let mine: Vec<_> = past.filter(|save| save.worker == worker && save.settled.value == Some(value)).collect();
             let Some(last) = mine.iter().map(|save| save.settled.end).max() else {
                 return Some(format!("{worker:?} was shown {value}, and never saved it"));
             };
-            // An answer that was lost may have been one to a call that ran much later.
+            // The call of a lost answer may have run much later.
             let is_open = mine.iter().any(|save| matches!(save.settled.outcome, Outcome::Unknown));
             let newer = saves
                 .iter()

@@ -1,4 +1,4 @@
-//! What holds jobs apart: locks, batches that have enough out, people who hold enough.
+//! Limits: locks, concurrency of batches, worker limits.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use intray::job::EventKind;
 use super::index::{self, Index};
 use crate::record::Event;
 
-/// Whether somebody has the job in hand after an event; `None` when that is as before.
+/// Whether the job is reserved after an event; `None` if unchanged.
 pub fn is_out(event: &Event) -> Option<bool> {
     match EventKind::parse(&event.kind)? {
         EventKind::Reserved => Some(true),
@@ -31,7 +31,7 @@ pub fn is_out(event: &Event) -> Option<bool> {
     }
 }
 
-/// Walks through each queue; `gates` names those of a job's, each with how many may be out at once.
+/// Walks through each queue; `gates` names the gates of a job, each with its limit.
 fn crowded<'h>(index: &Index<'h>, gates: impl Fn(&'h Event) -> Vec<(String, usize)>) -> Vec<String> {
     let mut found = Vec::new();
     for (queue, events) in &index.events {

@@ -1,39 +1,41 @@
-//! A history by its jobs, so that each rule finds what it asks for.
+//! A history indexed by job.
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::record::{Answer, Ask, Call, Event, History, Job, Moment, Plan, Refusal, Said, Way, batch_of, job_of};
+use crate::record::{
+    Answer, Ask, Call, Event, History, Job, Moment, Plan, Refusal, ReportedItem, Way, batch_of, job_of,
+};
 
 pub struct Index<'h> {
     pub history: &'h History,
     pub plans: HashMap<&'h str, &'h Plan>,
-    /// By queue, as they were heard.
+    /// Events by queue, in the order received.
     pub events: BTreeMap<&'h str, Vec<&'h Event>>,
-    pub jobs: HashMap<&'h str, Tale<'h>>,
-    /// By what the payload says: each time that somebody tried to enqueue it.
+    pub jobs: HashMap<&'h str, JobTrace<'h>>,
+    /// By payload: every call that tried to enqueue it.
     pub tries: HashMap<u64, Vec<Try<'h>>>,
-    /// Jobs that were shown with one payload and then with another.
+    /// Jobs that appeared with two different payloads.
     pub changed: Vec<String>,
 }
 
-/// All that is known of a job.
+/// All facts about a job.
 #[derive(Default)]
-pub struct Tale<'h> {
+pub struct JobTrace<'h> {
     pub n: Option<u64>,
     pub events: Vec<&'h Event>,
     pub handed: Vec<Handed<'h>>,
     pub settled: Vec<Settled<'h>>,
-    pub end: Option<&'h Said>,
+    pub end: Option<&'h ReportedItem>,
 }
 
-/// One job of a hand-out, and the call that it answered.
+/// One reserved job, and its call.
 pub struct Handed<'h> {
     pub begin: Moment,
     pub end: Moment,
-    pub said: &'h Said,
+    pub item: &'h ReportedItem,
 }
 
-/// One item of a call that settles.
+/// One item of a call that ends a reservation.
 pub struct Settled<'h> {
     pub begin: Moment,
     pub end: Moment,
@@ -44,12 +46,12 @@ pub struct Settled<'h> {
     pub outcome: Outcome<'h>,
 }
 
-/// One job of an enqueue, of the making of a batch or of an append.
+/// One job of an enqueue, a created batch or an append.
 pub struct Try<'h> {
     pub begin: Moment,
     pub end: Moment,
     pub job: &'h Job,
-    /// Of an idempotent enqueue: the key, and which of its jobs it is.
+    /// For an idempotent enqueue, the key and the index of the job.
     pub key: Option<(u64, usize)>,
     pub is_alone: bool,
     pub outcome: Outcome<'h>,
@@ -57,7 +59,7 @@ pub struct Try<'h> {
 
 #[derive(Debug, Clone, Copy)]
 pub enum Outcome<'h> {
-    Done(&'h Said),
+    Done(&'h ReportedItem),
     Refused(&'h Refusal),
     Unknown,
 }
@@ -87,10 +89,10 @@ impl<'h> Index<'h> {
         match &call.ask {
             Ask::Enqueue { jobs, key } => {
                 for (at, (job, outcome)) in jobs.iter().zip(call.outcomes(jobs.len())).enumerate() {
-                    if let Outcome::Done(said) = outcome
-                        && !said.duplicate
+                    if let Outcome::Done(item) = outcome
+                        && !item.duplicate
                     {
-                        self.name(&said.id, Some(job.n));
+                        self.name(&item.id, Some(job.n));
                     }
                     self.tried(call, job, key.map(|key| (key, at)), outcome);
                 }
@@ -102,7 +104,7 @@ impl<'h> Index<'h> {
             }
             Ask::Settle { way, items } => {
                 for (item, outcome) in items.iter().zip(call.outcomes(items.len())) {
-                    // None at all is an abandon like any other.
+                    // No outcome means a plain abandon.
                     let has_grace = item.grace_ms.is_some_and(|ms| ms > 0);
                     let (begin, end, way) = (call.begin, call.end, *way);
                     let (reservation, value) = (item.reservation.as_str(), item.value);
@@ -111,13 +113,13 @@ impl<'h> Index<'h> {
                 }
             }
             Ask::Reserve { .. } => {
-                for said in call.shown() {
-                    self.name(&said.id, said.payload);
-                    let handed = Handed { begin: call.begin, end: call.end, said };
-                    self.jobs.entry(&said.id).or_default().handed.push(handed);
+                for item in call.shown() {
+                    self.name(&item.id, item.payload);
+                    let handed = Handed { begin: call.begin, end: call.end, item };
+                    self.jobs.entry(&item.id).or_default().handed.push(handed);
                 }
             }
-            Ask::Look { .. } => call.shown().iter().for_each(|said| self.name(&said.id, said.payload)),
+            Ask::Look { .. } => call.shown().iter().for_each(|item| self.name(&item.id, item.payload)),
             Ask::Seal { .. }
             | Ask::CancelBatch { .. }
             | Ask::Release { .. }
@@ -138,56 +140,56 @@ impl<'h> Index<'h> {
         self.tries.entry(job.n).or_default().push(Try { begin, end, job, key, is_alone, outcome });
     }
 
-    /// Somebody saw a job with this payload.
+    /// A job appeared with this payload.
     fn name(&mut self, id: &'h str, payload: Option<u64>) {
         let Some(n) = payload else { return };
-        let tale = self.jobs.entry(id).or_default();
-        if *tale.n.get_or_insert(n) != n {
-            self.changed.push(format!("{id} was {:?} and then {n}", tale.n));
+        let trace = self.jobs.entry(id).or_default();
+        if *trace.n.get_or_insert(n) != n {
+            self.changed.push(format!("{id} was {:?} and then {n}", trace.n));
         }
     }
 
-    /// What the enqueue of a job said, if that is known.
+    /// The job as enqueued, if known.
     pub fn sent(&self, id: &str) -> Option<&'h Job> {
         Some(self.tries.get(&self.jobs.get(id)?.n?)?.first()?.job)
     }
 
-    /// How many of its jobs a batch may have out.
+    /// The concurrency of each batch.
     pub fn concurrency(&self) -> HashMap<&'h str, usize> {
         let made = self.history.calls.iter().filter_map(|call| match (&call.ask, call.shown()) {
-            (Ask::CreateBatch { concurrency: Some(limit), .. }, [said]) => Some((said.id.as_str(), *limit)),
+            (Ask::CreateBatch { concurrency: Some(limit), .. }, [item]) => Some((item.id.as_str(), *limit)),
             _ => None,
         });
         made.collect()
     }
 
-    /// Whether a queue keeps what has ended, and is never purged.
+    /// Whether a queue keeps ended jobs and is never purged.
     pub fn keeps(&self, queue: &str) -> bool {
         self.plans.get(queue).is_some_and(|plan| plan.keeps)
     }
 }
 
-impl Tale<'_> {
+impl JobTrace<'_> {
     pub fn is_member(&self) -> bool {
         self.events.first().is_some_and(|event| event.batch.is_some())
     }
 }
 
 impl Call {
-    /// Of each item that was asked for.
+    /// The outcome of each item of the call.
     pub fn outcomes(&self, items: usize) -> Vec<Outcome<'_>> {
         match &self.answer {
             Answer::Unknown => vec![Outcome::Unknown; items],
             Answer::Refused(refusal) => vec![Outcome::of(refusal); items],
-            Answer::Done(said) if said.len() == items => said.iter().map(Outcome::said).collect(),
-            Answer::Done(said) => vec![said.first().map_or(Outcome::Unknown, Outcome::said); items],
+            Answer::Done(item) if item.len() == items => item.iter().map(Outcome::item).collect(),
+            Answer::Done(item) => vec![item.first().map_or(Outcome::Unknown, Outcome::item); items],
         }
     }
 
-    /// What an answer showed.
-    pub fn shown(&self) -> &[Said] {
+    /// The items of the answer.
+    pub fn shown(&self) -> &[ReportedItem] {
         match &self.answer {
-            Answer::Done(said) => said,
+            Answer::Done(item) => item,
             Answer::Refused(_) | Answer::Unknown => &[],
         }
     }
@@ -198,29 +200,29 @@ impl<'h> Outcome<'h> {
         if refusal.unsure { Self::Unknown } else { Self::Refused(refusal) }
     }
 
-    fn said(said: &'h Said) -> Self {
-        said.error.as_ref().map_or(Self::Done(said), Self::of)
+    fn item(item: &'h ReportedItem) -> Self {
+        item.error.as_ref().map_or(Self::Done(item), Self::of)
     }
 
     pub fn is_refused(self) -> bool {
         matches!(self, Self::Refused(_))
     }
 
-    /// It was done, and by this very call or one like it before.
-    pub fn done(self) -> Option<&'h Said> {
+    /// Done by this call, or by an equal one before.
+    pub fn done(self) -> Option<&'h ReportedItem> {
         match self {
-            Self::Done(said) => Some(said),
+            Self::Done(item) => Some(item),
             Self::Refused(_) | Self::Unknown => None,
         }
     }
 
-    /// It was done by this call, and by none before.
+    /// Done by this call, and not before.
     pub fn is_new(self) -> bool {
-        self.done().is_some_and(|said| !said.duplicate)
+        self.done().is_some_and(|item| !item.duplicate)
     }
 }
 
-/// The batch of a job that is of one.
+/// The batch of a batch's job.
 pub fn batch(event: &Event) -> Option<String> {
     event.batch.as_ref().and(event.job.as_deref()).map(batch_of)
 }

@@ -1,4 +1,4 @@
-//! What is there in the end, against what the streams told.
+//! The final state against the streams.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,21 +15,21 @@ pub fn nothing_lost(index: &Index) -> Vec<String> {
     let batches: HashSet<&str> =
         index.history.ends.iter().flat_map(|end| &end.batches).map(|it| it.id.as_str()).collect();
     let mut found = Vec::new();
-    for (id, tale) in &index.jobs {
+    for (id, trace) in &index.jobs {
         if !ends.contains_key(queue_of(id)) {
-            continue; // it was still going on when the history ended
+            continue; // still running when the history ended
         }
-        let place = legal::last(&tale.events);
-        let has_gone = tale.is_member() && !batches.contains(batch_of(id).as_str());
+        let place = legal::last(&trace.events);
+        let has_gone = trace.is_member() && !batches.contains(batch_of(id).as_str());
         let may_go = match place {
             Place::Nowhere => true,
             Place::Completed | Place::Cancelled => !index.keeps(queue_of(id)) || has_gone,
             Place::Dead => !index.keeps(queue_of(id)) && has_gone,
             Place::InLine | Place::Out => false,
         };
-        match tale.end {
+        match trace.end {
             Some(end) if State::parse(&end.state).map(place_of) != Some(place) => {
-                found.push(format!("{id} is {}, and was told to be {place:?}", end.state));
+                found.push(format!("{id} is {}, and by its events {place:?}", end.state));
             }
             None if !may_go => found.push(format!("{id} was {place:?}, and is not there")),
             Some(_) | None => {}
@@ -48,33 +48,38 @@ fn place_of(state: State) -> Place {
     }
 }
 
-/// The feed as it is in the end, and as it was read by somebody who went on behind their cursor all the time.
+/// The final feed, and the feed as read by a reader that followed its cursor throughout.
 pub fn feed(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for end in index.history.ends.iter().filter(|end| index.keeps(&end.queue)) {
         let events = index.events.get(end.queue.as_str()).into_iter().flatten();
         let completed = events.filter(|event| event.kind == EventKind::Completed.word() && event.batch.is_none());
-        let told: Vec<&str> = completed.filter_map(|event| event.job.as_deref()).collect();
+        let streamed: Vec<&str> = completed.filter_map(|event| event.job.as_deref()).collect();
         let kept: Vec<&str> = end.feed.iter().map(String::as_str).collect();
         let pages = index.history.feeds.iter().filter(|(queue, _)| *queue == end.queue);
         let read: Vec<&str> = pages.flat_map(|(_, ids)| ids).map(String::as_str).collect();
-        if let Some(at) = difference(&told, &kept) {
+        if let Some(at) = difference(&streamed, &kept) {
             found.push(format!(
-                "{}: at {at} of {}: told {:?}, kept {:?}",
+                "{}: at {at} of {}: in the stream {:?}, stored {:?}",
                 end.queue,
-                told.len(),
-                told.get(at),
+                streamed.len(),
+                streamed.get(at),
                 kept.get(at)
             ));
         }
-        if let Some(at) = difference(&told, &read).filter(|&at| at < read.len()) {
-            found.push(format!("{}: at {at}: told {:?}, read {:?}", end.queue, told.get(at), read.get(at)));
+        if let Some(at) = difference(&streamed, &read).filter(|&at| at < read.len()) {
+            found.push(format!(
+                "{}: at {at}: in the stream {:?}, read {:?}",
+                end.queue,
+                streamed.get(at),
+                read.get(at)
+            ));
         }
     }
     found
 }
 
-/// Where two lists are first not the same.
+/// The first index at which two lists differ.
 fn difference(one: &[&str], other: &[&str]) -> Option<usize> {
     (one != other).then(|| one.iter().zip(other).position(|(a, b)| a != b).unwrap_or(one.len().min(other.len())))
 }

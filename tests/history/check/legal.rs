@@ -1,14 +1,14 @@
-//! The life of each job, as its stream tells it.
+//! The life cycle of each job, by its events.
 
 use intray::job::EventKind;
 
 use super::index::Index;
 use crate::record::Event;
 
-/// Where the stream leaves a job. Which of waiting, blocked and delayed it is, is told no sooner than it matters.
+/// The state of a job by its events. Waiting, blocked and delayed are not always distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// It was not there yet, or not any more.
+    /// Not created yet, or removed.
     Nowhere,
     InLine,
     Out,
@@ -19,9 +19,9 @@ pub enum Place {
 
 pub fn moves(index: &Index) -> Vec<String> {
     let mut found = out_of_order(index);
-    for (id, tale) in &index.jobs {
+    for (id, trace) in &index.jobs {
         let (mut place, mut holder, mut before) = (Place::Nowhere, None, None);
-        for event in &tale.events {
+        for event in &trace.events {
             let Some(kind) = EventKind::parse(&event.kind) else {
                 found.push(format!("{id}: {} is no transition", event.kind));
                 continue;
@@ -43,19 +43,19 @@ pub fn moves(index: &Index) -> Vec<String> {
     found
 }
 
-/// Each event has its place, and none is told twice.
+/// Each event has its own id, in order.
 fn out_of_order(index: &Index) -> Vec<String> {
     let pairs = index.events.values().flat_map(|events| events.windows(2));
     let wrong = pairs.filter(|pair| pair[0].position >= pair[1].position);
     wrong.map(|pair| format!("{:?} after {:?}", pair[1], pair[0].position)).collect()
 }
 
-/// Where a job is after an event; `None` if that cannot happen there.
+/// The state after an event; `None` if the event is illegal there.
 fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>) -> Option<Place> {
     use Place::{Cancelled, Completed, Dead, InLine, Nowhere, Out};
     let from = |allowed: &[Place], to| allowed.contains(&place).then_some(to);
     match kind {
-        // What was made of a batch that was never finished goes after a minute, and the same call makes it again.
+        // Jobs of an unfinished batch are removed after a minute, and the same call creates them again.
         EventKind::Enqueued if event.batch.is_some() && before == Some(EventKind::Cancelled) => {
             from(&[Cancelled], InLine)
         }
@@ -75,7 +75,7 @@ fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>)
     }
 }
 
-/// Who does something with a job in their hands is who has it.
+/// Only the holder acts on a reserved job.
 fn is_holders(kind: EventKind, event: &Event, holder: Option<&str>) -> bool {
     let by_holder = match kind {
         EventKind::Resumed | EventKind::Extended | EventKind::Abandoned | EventKind::Failed => true,
@@ -97,7 +97,7 @@ fn is_holders(kind: EventKind, event: &Event, holder: Option<&str>) -> bool {
     !by_holder || event.worker.as_deref() == holder
 }
 
-/// Where a job is in the end, if all its moves are legal.
+/// The final state of a job, if all its moves are legal.
 pub fn last(events: &[&Event]) -> Place {
     let (mut place, mut before) = (Place::Nowhere, None);
     for event in events {

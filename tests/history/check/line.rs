@@ -1,4 +1,4 @@
-//! Whose turn it is, in queues where nobody may pass.
+//! Turns, in queues without priorities, delays or picks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,17 +7,17 @@ use intray::job::EventKind;
 use super::index::Index;
 use crate::record::Event;
 
-/// Jobs of one client that come to their turn between an arrival at an idle client's and its own: one of the turn of the
-/// moment, one of the next.
+/// The most jobs of one client that may be reserved between the arrival of another, idle client's job and its
+/// reservation: one of the current turn, one of the next.
 const AHEAD: usize = 2;
 
-/// The events of queues in which nobody passes anybody.
+/// The events of queues in which no job overtakes another.
 fn lines<'i, 'h>(index: &'i Index<'h>) -> impl Iterator<Item = &'i Vec<&'h Event>> {
     let is_line = |queue: &str| index.plans.get(queue).is_some_and(|plan| plan.is_line);
     index.events.iter().filter(move |(queue, _)| is_line(queue)).map(|(_, events)| events)
 }
 
-/// Of one client's jobs in line the one that came first goes first, given back or not.
+/// Jobs of one client are reserved in the order of arrival, returned or not.
 pub fn order(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for events in lines(index) {
@@ -53,14 +53,14 @@ pub fn order(index: &Index) -> Vec<String> {
     found
 }
 
-/// A job of a client who has no other.
+/// A job of a client that has no other.
 struct Newcomer<'h> {
     client: Option<&'h str>,
-    /// Jobs that are handed out for the first time meanwhile, by client.
+    /// First reservations in the meantime, by client.
     passed: HashMap<Option<&'h str>, usize>,
 }
 
-/// Who comes with a job while they have no other waits for no job that came later, and for few of anybody's.
+/// A client's only job waits for no later job, and for few jobs of each other client.
 pub fn fairness(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for events in lines(index) {
@@ -99,7 +99,7 @@ pub fn fairness(index: &Index) -> Vec<String> {
 }
 
 impl<'h> Newcomer<'h> {
-    /// Says if that is one too many.
+    /// Reports a client over the limit.
     fn passes(&mut self, client: Option<&'h str>, this: &str) -> Option<String> {
         if client == self.client {
             return None;

@@ -1,4 +1,4 @@
-//! What there may be only one of.
+//! Things that must be unique.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,20 +7,20 @@ use intray::job::{EventKind, State};
 use super::index::Index;
 use crate::record::{Twin, Way, queue_of};
 
-/// One accepted completion, by whom it was accepted, and its result is the one that is kept.
+/// One accepted completion, by its holder, and its result is the stored one.
 pub fn completion(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
-    for (id, tale) in &index.jobs {
-        let completions = tale.settled.iter().filter(|one| one.way == Way::Complete);
+    for (id, trace) in &index.jobs {
+        let completions = trace.settled.iter().filter(|one| one.way == Way::Complete);
         let done: HashSet<_> =
             completions.filter(|one| one.outcome.done().is_some()).map(|one| (one.reservation, one.value)).collect();
         if done.len() > 1 {
             found.push(format!("{id} was completed by {done:?}"));
         }
-        if tale.events.iter().filter(|event| event.kind == EventKind::Completed.word()).count() > 1 {
-            found.push(format!("{id} was told to be completed twice"));
+        if trace.events.iter().filter(|event| event.kind == EventKind::Completed.word()).count() > 1 {
+            found.push(format!("{id} has two completion events"));
         }
-        if let (Some(end), [(_, value)]) = (tale.end, done.iter().collect::<Vec<_>>().as_slice())
+        if let (Some(end), [(_, value)]) = (trace.end, done.iter().collect::<Vec<_>>().as_slice())
             && end.result != *value
         {
             found.push(format!("{id} was completed with {value:?}, and holds {:?}", end.result));
@@ -29,21 +29,21 @@ pub fn completion(index: &Index) -> Vec<String> {
     found
 }
 
-/// The same call under the same key makes the same job, and where nothing is forgotten one only.
+/// Equal calls with one key make one job, and only one where nothing is removed.
 pub fn key(index: &Index) -> Vec<String> {
     let mut made: BTreeMap<(u64, usize), HashSet<&str>> = BTreeMap::new();
     let mut keyed = HashSet::new();
     for one in index.tries.values().flatten() {
         if let Some(key) = one.key {
             keyed.insert(one.job.n);
-            made.entry(key).or_default().extend(one.outcome.done().map(|said| said.id.as_str()));
+            made.entry(key).or_default().extend(one.outcome.done().map(|item| item.id.as_str()));
         }
     }
     let several = made.iter().filter(|(_, ids)| ids.len() > 1);
     let mut found: Vec<_> = several.map(|(key, ids)| format!("the key {key:?} made {ids:?}")).collect();
     let mut jobs: HashMap<u64, Vec<&str>> = HashMap::new();
-    for (id, tale) in &index.jobs {
-        if let Some(n) = tale.n.filter(|n| keyed.contains(n) && index.keeps(queue_of(id))) {
+    for (id, trace) in &index.jobs {
+        if let Some(n) = trace.n.filter(|n| keyed.contains(n) && index.keeps(queue_of(id))) {
             jobs.entry(n).or_default().push(id);
         }
     }
@@ -52,7 +52,8 @@ pub fn key(index: &Index) -> Vec<String> {
     found
 }
 
-/// Of jobs of a queue and a client with the same key or payload one lives at a time, and a twin's answer names a twin that lives.
+/// Of jobs with the same queue, client and key or payload, one is live at a time, and a duplicate answer names a live
+/// job.
 pub fn twins(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for (queue, events) in &index.events {
@@ -71,19 +72,19 @@ pub fn twins(index: &Index) -> Vec<String> {
         }
     }
     let dones = index.tries.values().flatten().filter_map(|one| Some((one, one.outcome.done()?)));
-    for (one, said) in dones.filter(|(_, said)| said.duplicate) {
-        if index.sent(&said.id).is_some_and(|other| kind(other) != kind(one.job)) {
-            found.push(format!("{} is no twin of {}", said.id, one.job.n));
+    for (one, item) in dones.filter(|(_, item)| item.duplicate) {
+        if index.sent(&item.id).is_some_and(|other| kind(other) != kind(one.job)) {
+            found.push(format!("{} is no twin of {}", item.id, one.job.n));
         }
-        // Whoever repeats a call is told what has become of it since.
-        if one.key.is_none() && State::parse(&said.state).is_some_and(State::is_ended) {
-            found.push(format!("{} was {} and still the twin of {}", said.id, said.state, one.job.n));
+        // A repeated call reports the current state of the job.
+        if one.key.is_none() && State::parse(&item.state).is_some_and(State::is_ended) {
+            found.push(format!("{} was {} and still the twin of {}", item.id, item.state, one.job.n));
         }
     }
     found
 }
 
-/// What makes jobs the same: the payload matters where there is no key.
+/// The identity of a job: its key, or else its payload.
 fn kind(job: &crate::record::Job) -> (Option<&str>, Twin, u64) {
     let n = if job.twin == Twin::Payload { job.n } else { 0 };
     (job.client.as_deref(), job.twin, n)

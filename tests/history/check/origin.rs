@@ -1,34 +1,34 @@
-//! Where jobs come from.
+//! The origin of jobs.
 
 use std::collections::HashMap;
 
 use super::index::{Index, Outcome};
 use crate::record::queue_of;
 
-/// Each job that anybody saw was sent, into that queue and with that payload; and there are no more of those that nobody saw
-/// than could have come by calls whose answers were lost.
+/// Each job that appeared was enqueued, in that queue and with that payload; and there are no more unseen jobs than
+/// calls with lost answers could have made.
 pub fn nothing_invented(index: &Index) -> Vec<String> {
     let mut found = index.changed.clone();
     let mut nameless: HashMap<&str, usize> = HashMap::new();
-    for (id, tale) in &index.jobs {
-        match (tale.n, tale.events.is_empty()) {
+    for (id, trace) in &index.jobs {
+        match (trace.n, trace.events.is_empty()) {
             (Some(n), _) => {
                 let is_sent = |queue: &str| queue == queue_of(id);
                 let tries = index.tries.get(&n);
                 if !tries
                     .is_some_and(|tries| tries.iter().any(|one| is_sent(&one.job.queue) && !one.outcome.is_refused()))
                 {
-                    found.push(format!("{id} holds {n}, which nobody has sent"));
+                    found.push(format!("{id} holds {n}, which no producer sent"));
                 }
             }
             (None, false) => *nameless.entry(queue_of(id)).or_default() += 1,
             (None, true) => {}
         }
     }
-    let named: std::collections::HashSet<u64> = index.jobs.values().filter_map(|tale| tale.n).collect();
+    let named: std::collections::HashSet<u64> = index.jobs.values().filter_map(|trace| trace.n).collect();
     let mut open: HashMap<&str, usize> = HashMap::new();
     for one in index.tries.values().flatten() {
-        // The jobs of a batch are known by the batch's own id, and its answer names none of them.
+        // Jobs of a batch have ids derived from the batch, and its answer lists none.
         let may_be = matches!(one.outcome, Outcome::Unknown) || !one.is_alone;
         if may_be && !named.contains(&one.job.n) {
             *open.entry(one.job.queue.as_str()).or_default() += 1;

@@ -1,33 +1,33 @@
-//! Calls that were refused.
+//! Refused calls.
 
 use std::collections::{HashMap, HashSet};
 
 use super::index::{Index, Outcome};
 use crate::record::{Answer, Call, Refusal, Way};
 
-/// What was refused each time it was tried is nowhere: neither the job nor the result.
+/// A job or result that was refused each time is not stored.
 pub fn no_effect(index: &Index) -> Vec<String> {
     let refused = index.tries.iter().filter(|(_, tries)| tries.iter().all(|one| one.outcome.is_refused()));
     let refused: HashSet<u64> = refused.map(|(n, _)| *n).collect();
-    let seen = index.jobs.iter().filter(|(_, tale)| tale.n.is_some_and(|n| refused.contains(&n)));
-    let mut found: Vec<_> = seen.map(|(id, tale)| format!("{id} holds {:?}, which was refused", tale.n)).collect();
-    for (id, tale) in &index.jobs {
+    let seen = index.jobs.iter().filter(|(_, trace)| trace.n.is_some_and(|n| refused.contains(&n)));
+    let mut found: Vec<_> = seen.map(|(id, trace)| format!("{id} holds {:?}, which was refused", trace.n)).collect();
+    for (id, trace) in &index.jobs {
         let mut results: HashMap<u64, Vec<Outcome>> = HashMap::new();
-        for one in tale.settled.iter().filter(|one| one.way == Way::Complete) {
+        for one in trace.settled.iter().filter(|one| one.way == Way::Complete) {
             results.entry(one.value.unwrap_or(0)).or_default().push(one.outcome);
         }
-        let Some(end) = tale.end else { continue };
+        let Some(end) = trace.end else { continue };
         let tried = |value: u64| results.get(&value).map_or(&[][..], Vec::as_slice);
         if end.result.is_some_and(|value| tried(value).iter().all(|one| one.is_refused())) {
             found.push(format!("{id} holds the result {:?}, which was refused", end.result));
         }
         let late = end.late_results.iter().filter(|value| tried(**value).iter().all(|one| !may_be_kept(*one)));
-        found.extend(late.map(|value| format!("{id} keeps the late result {value}, which nobody was told of")));
+        found.extend(late.map(|value| format!("{id} keeps the late result {value}, which is in no answer")));
     }
     found
 }
 
-/// Who has lost the reservation is refused, and what they worked out is kept.
+/// A late completion is refused, and its result is kept.
 fn may_be_kept(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Refused(refusal) => refusal.slug == "reservation-lost",
@@ -36,7 +36,7 @@ fn may_be_kept(outcome: Outcome) -> bool {
     }
 }
 
-/// What a caller may be told whose requests are as the contract says.
+/// The refusals that a valid request may get.
 const REASONS: [(u16, &str); 11] = [
     (0, "no-connection"),
     (404, "unknown-job"),
@@ -62,7 +62,7 @@ pub fn have_reasons(index: &Index) -> Vec<String> {
 
 fn refusals(call: &Call) -> Vec<&Refusal> {
     match &call.answer {
-        Answer::Done(said) => said.iter().filter_map(|said| said.error.as_ref()).collect(),
+        Answer::Done(item) => item.iter().filter_map(|item| item.error.as_ref()).collect(),
         Answer::Refused(refusal) => vec![refusal],
         Answer::Unknown => Vec::new(),
     }

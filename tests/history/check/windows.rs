@@ -1,11 +1,11 @@
-//! Reservations of one job, by what their holders know for certain.
+//! Reservations of one job, as far as their holders know for certain.
 
 use std::collections::HashMap;
 
-use super::index::{Index, Tale};
+use super::index::{Index, JobTrace};
 use crate::record::{Moment, Way};
 
-/// When a reservation was certainly live: from the answer that gave it to the last call that found it so.
+/// When a reservation was certainly live: from its answer to the last call that confirmed it.
 struct Window<'h> {
     reservation: &'h str,
     from: Moment,
@@ -14,8 +14,8 @@ struct Window<'h> {
 
 pub fn apart(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
-    for (id, tale) in &index.jobs {
-        let mut windows = windows(tale);
+    for (id, trace) in &index.jobs {
+        let mut windows = windows(trace);
         windows.sort_by_key(|window| window.from);
         let pairs = windows.windows(2).filter(|pair| pair[1].from < pair[0].to);
         found.extend(pairs.map(|pair| format!("{id}: {} and {} at once", pair[0].reservation, pair[1].reservation)));
@@ -23,18 +23,18 @@ pub fn apart(index: &Index) -> Vec<String> {
     found
 }
 
-fn windows<'h>(tale: &Tale<'h>) -> Vec<Window<'h>> {
+fn windows<'h>(trace: &JobTrace<'h>) -> Vec<Window<'h>> {
     let mut windows: HashMap<&str, Window> = HashMap::new();
-    for handed in &tale.handed {
-        let reservation = handed.said.reservation.as_str();
+    for handed in &trace.handed {
+        let reservation = handed.item.reservation.as_str();
         let (from, to) = (handed.end, handed.begin);
         let window = windows.entry(reservation).or_insert(Window { reservation, from, to });
         (window.from, window.to) = (window.from.min(from), window.to.max(to));
     }
-    for settled in &tale.settled {
+    for settled in &trace.settled {
         let found_live = match settled.way {
             Way::Extend => settled.outcome.done().is_some(),
-            Way::Complete => settled.outcome.done().is_some_and(|said| !said.late && !said.duplicate),
+            Way::Complete => settled.outcome.done().is_some_and(|item| !item.late && !item.duplicate),
             Way::Abandon | Way::Fail => settled.outcome.is_new(),
         };
         if let Some(window) = windows.get_mut(settled.reservation).filter(|_| found_live) {

@@ -1,15 +1,15 @@
-//! Somebody who calls, takes whatever comes, and has it written down.
+//! A caller: makes calls and records every answer.
 
 use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
 use super::{Chance, Shared};
-use crate::record::{Answer, Ask, Call, Entry, Refusal, Request, Said};
+use crate::record::{Answer, Ask, Call, Entry, Refusal, ReportedItem, Request};
 
-/// Beyond what a call may wait by itself.
+/// Added to the wait time of a call.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// Of a hundred calls so many are left before their answer.
+/// The percentage of calls that are abandoned before their answer.
 const LEAVERS: u32 = 2;
 
 pub struct Caller {
@@ -40,27 +40,27 @@ impl Caller {
         answer
     }
 
-    /// The same until it is done; for those who come before and after all the others.
-    pub async fn insist(&mut self, ask: Ask) -> Vec<Said> {
+    /// Repeats a call until it is done; for callers before and after the load.
+    pub async fn insist(&mut self, ask: Ask) -> Vec<ReportedItem> {
         self.is_steady = true;
         for _ in 0..200 {
-            if let Answer::Done(said) = self.call(ask.clone()).await {
+            if let Answer::Done(item) = self.call(ask.clone()).await {
                 self.is_steady = false;
-                return said;
+                return item;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         panic!("{ask:?} does not come to an end")
     }
 
-    /// What stands there, unless it cannot be had now; not written down.
+    /// Reads once, without recording; `None` if it fails.
     pub async fn look(&mut self, path: &str) -> Option<Value> {
         let request = Request { method: "GET", path: path.to_owned(), key: None, body: None };
         let sent = tokio::time::timeout(PATIENCE * 5, self.send(request)).await;
         sent.ok()?.ok().filter(|(status, _)| *status == 200)?.1
     }
 
-    /// The same until it can be had.
+    /// Repeats a read until it succeeds.
     pub async fn see(&mut self, path: &str) -> Value {
         for _ in 0..200 {
             if let Some(seen) = self.look(path).await {
@@ -103,8 +103,8 @@ fn read(status: u16, body: &Option<Value>) -> Answer {
     }
     let list = ["jobs", "results", "batches"].iter().find_map(|key| body[key].as_array());
     Answer::Done(match list {
-        Some(list) => list.iter().map(Said::read).collect(),
-        None if body["id"].is_string() => vec![Said::read(body)],
+        Some(list) => list.iter().map(ReportedItem::read).collect(),
+        None if body["id"].is_string() => vec![ReportedItem::read(body)],
         None => Vec::new(),
     })
 }

@@ -1,4 +1,4 @@
-//! What is drawn from the seed.
+//! Random numbers from the seed.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ impl Chance {
         Self(fastrand::Rng::with_seed(seed))
     }
 
-    /// For somebody who draws by themselves from here on.
+    /// An independent generator.
     pub fn fork(&mut self) -> Self {
         Self(self.0.fork())
     }
 
-    /// In so many cases of a hundred.
+    /// True in so many cases of a hundred.
     pub fn percent(&mut self, cases: u32) -> bool {
         self.0.u32(..100) < cases
     }

@@ -1,4 +1,4 @@
-//! When everybody has gone: what is open is closed, and what is left is worked off.
+//! After the load: closes open batches and completes the remaining jobs.
 
 use super::{Caller, queues};
 use crate::record::{Answer, Ask, Settle, Way};

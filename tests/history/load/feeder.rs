@@ -1,4 +1,4 @@
-//! A producer who reads the feed of results, and goes on behind their cursor whatever happens.
+//! A producer that reads the feed of results and follows its cursor through all faults.
 
 use std::sync::{
     Arc,
@@ -11,19 +11,19 @@ use super::Caller;
 use crate::record::Entry;
 
 pub async fn read(mut caller: Caller, queue: String, stop: Arc<AtomicBool>) {
-    let (mut after, mut told) = (String::new(), 0);
+    let (mut after, mut seen) = (String::new(), 0);
     while !stop.load(Ordering::Relaxed) {
         let path = format!("/queues/{queue}/jobs?state=completed&limit=50&wait_ms=300{after}");
         if let Some(page) = caller.look(&path).await {
             let ids = ids(&page);
-            // While there is no next page, this one is asked for again, and grows.
-            let new = ids.get(told..).unwrap_or(&ids).to_vec();
+            // Without a next page, this page is read again, and grows.
+            let new = ids.get(seen..).unwrap_or(&ids).to_vec();
             if !new.is_empty() {
                 caller.shared.record.add(Entry::Feed { queue: queue.clone(), ids: new });
             }
-            told = ids.len();
+            seen = ids.len();
             if let Some(next) = page["next"].as_str() {
-                (after, told) = (format!("&after={next}"), 0);
+                (after, seen) = (format!("&after={next}"), 0);
             }
         }
         caller.chance.rest(300).await;

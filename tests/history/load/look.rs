@@ -1,4 +1,4 @@
-//! The last look: everything that is there.
+//! Reads the final state of everything.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use serde_json::{Map, Value};
 
 use super::{Caller, feeder, queues};
-use crate::record::{End, Entry, Said};
+use crate::record::{End, Entry, ReportedItem};
 
 const STATES: [&str; 7] = ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"];
 
@@ -24,15 +24,16 @@ async fn look(caller: &mut Caller, queue: &str) -> End {
     let (mut jobs, mut feed) = (Vec::new(), Vec::new());
     for state in STATES {
         for page in pages(caller, &format!("/queues/{queue}/jobs?state={state}&limit=100")).await {
-            jobs.extend(page["jobs"].as_array().into_iter().flatten().map(Said::read));
+            jobs.extend(page["jobs"].as_array().into_iter().flatten().map(ReportedItem::read));
             if state == "completed" {
                 feed.extend(feeder::ids(&page));
             }
         }
     }
     let pages = pages(caller, &format!("/batches?queue={queue}&limit=100")).await;
-    let batches: Vec<_> = pages.iter().flat_map(|page| page["batches"].as_array()).flatten().map(Said::read).collect();
-    let seen: HashSet<_> = jobs.iter().map(|job: &Said| job.id.clone()).collect();
+    let batches: Vec<_> =
+        pages.iter().flat_map(|page| page["batches"].as_array()).flatten().map(ReportedItem::read).collect();
+    let seen: HashSet<_> = jobs.iter().map(|job: &ReportedItem| job.id.clone()).collect();
     for batch in &batches {
         jobs.extend(members(caller, &batch.id, &seen).await);
     }
@@ -56,8 +57,8 @@ async fn pages(caller: &mut Caller, path: &str) -> Vec<Value> {
     }
 }
 
-/// Those of a batch that no list has.
-async fn members(caller: &mut Caller, batch: &str, seen: &HashSet<String>) -> Vec<Said> {
+/// Jobs of a batch that no list has.
+async fn members(caller: &mut Caller, batch: &str, seen: &HashSet<String>) -> Vec<ReportedItem> {
     let pages = pages(caller, &format!("/batches/{batch}/results?limit=1000")).await;
     let ids = pages.iter().flat_map(|page| page["results"].as_array()).flatten().filter_map(|one| one["id"].as_str());
     let unseen: Vec<_> = ids.filter(|id| !seen.contains(*id)).map(str::to_owned).collect();
@@ -65,7 +66,7 @@ async fn members(caller: &mut Caller, batch: &str, seen: &HashSet<String>) -> Ve
     let askers = unseen.into_iter().map(|id| (Caller::new(&shared, chance.fork()), id)).collect::<Vec<_>>();
     let looks = askers.into_iter().map(|(mut caller, id)| async move {
         let seen = caller.see(&format!("/jobs/{id}")).await;
-        Said::read(&seen)
+        ReportedItem::read(&seen)
     });
     futures_util::stream::iter(looks).buffered(16).collect().await
 }

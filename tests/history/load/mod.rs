@@ -1,4 +1,4 @@
-//! The load: people, producers and operators who do all that the contract offers, at random, at services that are being broken.
+//! The load: workers, producers and operators that use the whole contract at random, while faults happen.
 
 mod caller;
 mod chance;
@@ -32,23 +32,23 @@ use crate::{
     topology::Topology,
 };
 
-/// How much, and from which seed. That draws what is done; in which order it happens is up to the machine.
+/// The size and the seed. The seed decides the calls; their order depends on the machine.
 pub struct Options {
     pub seconds: u64,
     pub seed: u64,
     pub workers: usize,
     pub producers: usize,
-    /// Whether anything is broken on the way.
+    /// Whether faults are injected.
     pub breaks: bool,
 }
 
 const INSTANCES: usize = 3;
 
-/// Runs it all, and answers what was seen once everything is worked off.
+/// Runs everything, and returns what was recorded once all jobs are done.
 pub async fn run<T: Topology>(options: &Options, topology: T, file: &Path) -> History {
     let (record, written) = Recorder::start(file).expect("a file for the history");
     let log = file.with_extension("log");
-    let _ = std::fs::remove_file(&log); // of the run before, if there was one
+    let _ = std::fs::remove_file(&log); // of the previous run
     let services = Services::start(topology, INSTANCES, &log).await;
     let shared = Arc::new(Shared::new(services.clone(), record.clone()));
     let mut chance = Chance::new(options.seed);
@@ -77,7 +77,7 @@ pub async fn run<T: Topology>(options: &Options, topology: T, file: &Path) -> Hi
     }
     stop.store(true, Ordering::Relaxed);
     while let Some(ended) = tasks.join_next().await {
-        ended.expect("whoever calls takes whatever is answered");
+        ended.expect("callers handle every answer");
     }
     let mut caller = Caller::new(&shared, chance.fork());
     drain::drain(&mut caller).await;

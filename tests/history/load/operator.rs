@@ -1,4 +1,4 @@
-//! Those who look after the queues: they look at everything, and do to jobs what only they may.
+//! Operators: they read everything, and do what only their role may do.
 
 use std::sync::{
     Arc,
@@ -8,7 +8,7 @@ use std::sync::{
 use super::{Caller, queues::*};
 use crate::record::Ask;
 
-/// Where nobody cancels, purges, requeues or changes a priority: that would change whose turn it is.
+/// Queues without cancel, purge, requeue and priority changes, which would change turns.
 fn is_line(queue: &str) -> bool {
     LINES.contains(&queue)
 }

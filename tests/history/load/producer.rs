@@ -1,4 +1,4 @@
-//! Those who have work to give away: jobs alone and in lists, jobs that are the same, batches at once and in parts.
+//! Producers: single jobs, lists, duplicates, and batches at once or in parts.
 
 use std::sync::{
     Arc,
@@ -8,7 +8,7 @@ use std::sync::{
 use super::{Caller, queues::*};
 use crate::record::{Answer, Ask, Job, Twin};
 
-/// How often a call is sent again whose answer was lost.
+/// How often a call with a lost answer is repeated.
 const AGAIN: usize = 4;
 
 pub async fn produce(mut caller: Caller, stop: Arc<AtomicBool>) {
@@ -36,12 +36,12 @@ async fn enqueue(caller: &mut Caller) {
     let ask = Ask::Enqueue { jobs, key };
     for _ in 0..AGAIN {
         let answer = caller.call(ask.clone()).await;
-        if let Answer::Done(said) = &answer {
-            for one in said.iter().filter(|one| one.error.is_none()) {
+        if let Answer::Done(item) = &answer {
+            for one in item.iter().filter(|one| one.error.is_none()) {
                 caller.shared.remember(&one.id);
             }
         }
-        // Who has no key does not know whether it is there already. Some send it again though it was answered.
+        // Without a key a repeat may make a second job. Some repeat answered calls too.
         let is_open = !matches!(answer, Answer::Done(_)) || caller.chance.percent(5);
         if key.is_none() || !is_open {
             return;
@@ -93,7 +93,7 @@ fn locks(chance: &mut super::Chance, queue: &str) -> Vec<String> {
     locks
 }
 
-/// A job of a batch: the queue and the client are the batch's, and it has no twin.
+/// A job of a batch takes its queue and client, and is never deduplicated.
 fn member(caller: &mut Caller, queue: &str) -> Job {
     Job { client: None, twin: Twin::None, ..job(caller, queue) }
 }
@@ -109,8 +109,8 @@ async fn make_batch(caller: &mut Caller) {
     let sealed = caller.chance.percent(60);
     let ask = Ask::CreateBatch { queue: queue.to_owned(), concurrency, sealed, jobs, key };
     for _ in 0..AGAIN {
-        if let Answer::Done(said) = caller.call(ask.clone()).await {
-            let Some(batch) = said.first() else { return };
+        if let Answer::Done(item) = caller.call(ask.clone()).await {
+            let Some(batch) = item.first() else { return };
             caller.shared.remember(&batch.id);
             if !sealed {
                 caller.shared.opened(&batch.id, many);
@@ -124,7 +124,7 @@ async fn make_batch(caller: &mut Caller) {
     }
 }
 
-/// More jobs, the end of it, or all of it called off.
+/// Appends to a batch, seals it or cancels it.
 async fn go_on_with_batch(caller: &mut Caller) {
     let Some((batch, has)) = caller.shared.take_open(&mut caller.chance) else { return };
     let queue = crate::record::queue_of(&batch).to_owned();

@@ -1,4 +1,4 @@
-//! The queues of a run, each with a theme of its own, and what all callers know of them.
+//! The queues of a run, each with its own purpose, and the state shared by all callers.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,22 +16,22 @@ use crate::{
     services::Services,
 };
 
-/// First come, first served: nothing else happens there.
+/// First come, first served, and nothing else.
 pub const LINES: [&str; 2] = ["line-a", "line.b"];
-/// What people do at a desk: drafts, skips, picks, priorities.
+/// Work at a desk: drafts, skips, picks, priorities.
 pub const DESK: &str = "desk";
 /// Jobs with locks.
 pub const GATES: &str = "gates";
 pub const BATCHES: &str = "batches";
-/// Jobs that die soon, and are requeued.
+/// Jobs that soon become dead, and are requeued.
 pub const DEADLY: &str = "deadly";
-/// What is purged and forgotten.
+/// Jobs that are purged and removed.
 pub const SCRAP: &str = "scrap";
 pub const ALL: [&str; 7] = [LINES[0], LINES[1], DESK, GATES, BATCHES, DEADLY, SCRAP];
 
-/// Ids that somebody remembers, of each queue.
+/// Known ids of each queue.
 const REMEMBERED: usize = 300;
-/// Producers rest while so many wait.
+/// Producers pause while so many jobs wait.
 const BACKLOG: u64 = 1_500;
 
 pub fn plans() -> Vec<Plan> {
@@ -45,7 +45,7 @@ pub fn plans() -> Vec<Plan> {
     ALL.into_iter().zip(limits).map(|(queue, limit)| plan(queue, limit)).collect()
 }
 
-/// What has ended is kept for as long as there is, where nothing is to be forgotten.
+/// Ended jobs are kept without limit, where nothing may be removed.
 pub async fn set_up(caller: &mut Caller) {
     for plan in plans() {
         let mut settings = json!({ "worker_limit": plan.worker_limit, "lease_ms": 15_000 });
@@ -63,7 +63,7 @@ pub async fn set_up(caller: &mut Caller) {
     }
 }
 
-/// Looks how much waits, as nobody knows that who only counts what they were answered.
+/// Reads the number of waiting jobs, which answers alone do not show.
 pub async fn watch(mut caller: Caller, stop: Arc<AtomicBool>) {
     while !stop.load(Ordering::Relaxed) {
         if let Some(page) = caller.look("/queues").await {
@@ -76,14 +76,14 @@ pub async fn watch(mut caller: Caller, stop: Arc<AtomicBool>) {
     }
 }
 
-/// What all callers share.
+/// State shared by all callers.
 pub struct Shared {
     pub services: Arc<Services>,
     pub record: Recorder,
     numbers: AtomicU64,
     is_behind: AtomicBool,
     ids: Mutex<HashMap<String, VecDeque<String>>>,
-    /// Batches that take more jobs, with how many they have.
+    /// Open batches, with their number of jobs.
     batches: Mutex<Vec<(String, usize)>>,
 }
 
@@ -94,7 +94,7 @@ impl Shared {
         Self { services, record, numbers, is_behind, ids, batches }
     }
 
-    /// A number that was never given before.
+    /// A unique number.
     pub fn number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
@@ -122,7 +122,7 @@ impl Shared {
         self.batches.lock().expect("nobody panics with it").push((batch.to_owned(), jobs));
     }
 
-    /// Whoever takes one is alone with it.
+    /// A reservation that is taken is used by one caller only.
     pub fn take_open(&self, chance: &mut Chance) -> Option<(String, usize)> {
         let mut batches = self.batches.lock().expect("nobody panics with it");
         (!batches.is_empty()).then(|| batches.len()).map(|n| batches.swap_remove(chance.count(0, n - 1)))

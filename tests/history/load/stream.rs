@@ -1,4 +1,4 @@
-//! Somebody who listens to all queues, now at this instance and now at that, and goes on behind what was heard last.
+//! A reader of all queues' events, which changes instances and resumes after the last event.
 
 use std::{
     collections::HashSet,
@@ -12,17 +12,17 @@ use tokio::task::JoinHandle;
 use super::{Caller, Chance, Shared, queues};
 use crate::record::{Ask, Entry, Event};
 
-/// How long a listener stays at an instance, at most.
+/// The longest stay at one instance.
 const STAY_MS: u64 = 8_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Listener {
     task: JoinHandle<()>,
-    /// Queues that were told to be paused after everybody had gone.
+    /// Queues whose final pause was received.
     paused: Arc<Mutex<HashSet<String>>>,
 }
 
-/// Answers when it hears.
+/// Returns once it receives events.
 pub async fn listen(shared: Arc<Shared>, chance: Chance) -> Listener {
     let paused = Arc::new(Mutex::new(HashSet::new()));
     let (hears, is_there) = tokio::sync::oneshot::channel();
@@ -33,7 +33,7 @@ pub async fn listen(shared: Arc<Shared>, chance: Chance) -> Listener {
 }
 
 impl Listener {
-    /// Each queue is paused, and when that is told all that went before was told.
+    /// Pauses each queue: after that event all earlier ones were received.
     pub async fn hear_the_end(self, caller: &mut Caller) {
         self.paused.lock().unwrap_or_else(PoisonError::into_inner).clear();
         for queue in queues::ALL {
@@ -45,7 +45,7 @@ impl Listener {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         self.task.abort();
-        let _ = self.task.await; // it was cut off
+        let _ = self.task.await; // aborted
     }
 }
 
@@ -61,7 +61,7 @@ impl Ear {
     async fn listen(mut self) {
         loop {
             let stay = Duration::from_millis(self.chance.within(500, STAY_MS));
-            let _ = tokio::time::timeout(stay, self.stay()).await; // it goes on elsewhere
+            let _ = tokio::time::timeout(stay, self.stay()).await; // it continues at another instance
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -99,7 +99,7 @@ impl Ear {
         }
         self.last = Some(id.to_owned());
         if let Some(hears) = self.hears.take() {
-            let _ = hears.send(()); // whoever waits for it is there
+            let _ = hears.send(()); // the receiver exists
         }
     }
 }

@@ -1,4 +1,4 @@
-//! People at work: they take jobs, type, finish, give back, fail, vanish, come back late and say things twice.
+//! Workers: they reserve, save drafts, complete, give back, fail, disappear, return late and repeat calls.
 
 use std::sync::{
     Arc,
@@ -6,17 +6,17 @@ use std::sync::{
 };
 
 use super::{Caller, queues::*};
-use crate::record::{Answer, Ask, Said, Settle, Way};
+use crate::record::{Answer, Ask, ReportedItem, Settle, Way};
 
 struct Worker {
     caller: Caller,
     name: Option<String>,
-    /// What they went away with, to be finished some day.
+    /// Reservations left open, to be ended later.
     forgotten: Vec<String>,
 }
 
 pub async fn work(caller: Caller, n: usize, stop: Arc<AtomicBool>) {
-    // One in ten gives no name.
+    // One in ten has no name.
     let name = (n % 10 != 9).then(|| format!("worker {n}"));
     let mut worker = Worker { caller, name, forgotten: Vec::new() };
     while !stop.load(Ordering::Relaxed) {
@@ -34,7 +34,7 @@ pub async fn work(caller: Caller, n: usize, stop: Arc<AtomicBool>) {
 }
 
 impl Worker {
-    async fn reserve(&mut self) -> Vec<Said> {
+    async fn reserve(&mut self) -> Vec<ReportedItem> {
         let number = self.caller.shared.number();
         let chance = &mut self.caller.chance;
         let first = *chance.one(&ALL);
@@ -43,7 +43,7 @@ impl Worker {
             queues.extend([*chance.one(&ALL)].iter().filter(|&&other| other != first).map(|&it| it.to_owned()));
         }
         let id = chance.maybe(5, |chance| self.caller.shared.recall(first, chance)).flatten();
-        // Picks pass others over, so in a line nobody picks.
+        // Picks overtake other jobs, so they are not made in ordered queues.
         let id = id.filter(|_| !LINES.contains(&first));
         let limit = if id.is_none() && chance.percent(20) { chance.count(2, 5) } else { 1 };
         let wait_ms = if chance.percent(40) && id.is_none() { chance.up_to(2_000) } else { 0 };
@@ -60,7 +60,7 @@ impl Worker {
         Vec::new()
     }
 
-    async fn handle(&mut self, job: &Said) {
+    async fn handle(&mut self, job: &ReportedItem) {
         self.caller.shared.remember(&job.id);
         let is_line = LINES.contains(&crate::record::queue_of(&job.id));
         self.caller.chance.rest(40).await;
@@ -96,7 +96,7 @@ impl Worker {
         self.finish(Way::Abandon, Settle { value, grace_ms, delay_ms, skip, ..plain }).await;
     }
 
-    /// Until it is known what came of it; and sometimes once more.
+    /// Repeats the call until its outcome is known, and sometimes once more.
     async fn finish(&mut self, way: Way, item: Settle) {
         for _ in 0..6 {
             let answer = self.settle(way, vec![item.clone()]).await;
@@ -113,7 +113,7 @@ impl Worker {
         self.forgotten.push(item.reservation);
     }
 
-    /// What they held long ago is finished now, all in one call, and two ways at times.
+    /// Ends old reservations, all in one call, sometimes in two ways.
     async fn come_back(&mut self) {
         let mut items: Vec<_> = std::mem::take(&mut self.forgotten).iter().map(|it| self.plain(it)).collect();
         items.truncate(100);

@@ -1,4 +1,4 @@
-//! What goes wrong meanwhile, at random and at the same time.
+//! Faults that are injected at random, several at a time.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::{
     wire::Break,
 };
 
-/// Between one thing that breaks and the next, at most.
+/// The longest pause between two faults.
 const PAUSE_MS: u64 = 900;
 
-/// Breaks things for so long; when it answers, all is mended.
+/// Injects faults for so long; all are repaired when it returns.
 pub async fn plague(services: &Services, record: &Recorder, chance: &mut Chance, time: Duration) {
     let end = Instant::now() + time;
     let mut strikes = FuturesUnordered::new();
@@ -90,7 +90,7 @@ async fn suffer(instance: &Instance, chance: &mut Chance) -> Option<&'static str
             service.signal(libc::SIGTERM);
             service.wait_for_exit().await;
             instance.start_again(&mut service).await;
-            "told to end"
+            "stopped with SIGTERM"
         }
         _ => {
             service.signal(libc::SIGSTOP);

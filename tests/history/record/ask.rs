@@ -1,13 +1,13 @@
-//! What is asked of the service, and how that looks as a request.
+//! Calls to the service, and their requests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::said::text;
+use super::item::text;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ask {
-    /// `key` is that of an idempotent call.
+    /// `key` is the idempotency key.
     Enqueue {
         jobs: Vec<Job>,
         key: Option<u64>,
@@ -80,7 +80,7 @@ pub enum Ask {
     },
 }
 
-/// A job as it was sent; `n` is what its payload says, and no other job's does.
+/// A job as enqueued; `n` is the number in its payload, which is unique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     pub queue: String,
@@ -98,7 +98,7 @@ pub struct Job {
     pub max_attempts: Option<u32>,
 }
 
-/// Which jobs are the same as this.
+/// How the job is deduplicated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Twin {
     None,
@@ -117,7 +117,7 @@ pub enum Way {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settle {
     pub reservation: String,
-    /// The result, or what was typed so far; no two are equal.
+    /// The result or draft; each is unique.
     pub value: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
@@ -204,7 +204,7 @@ impl Way {
 }
 
 impl Job {
-    /// Whoever knows the batch knows the queue and the client, and nobody in it has a twin.
+    /// Jobs of a batch need no queue and client, and are never deduplicated.
     fn body(&self, is_alone: bool) -> Value {
         let mut body = json!({ "payload": text(self.n), "locks": self.locks });
         if is_alone {

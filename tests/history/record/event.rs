@@ -1,4 +1,4 @@
-//! What a stream of events told.
+//! Events of a stream.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Event {
-    /// Where it stands in the stream of its queue.
+    /// Its position in the stream of its queue.
     pub position: (u64, u64, u64),
     pub kind: String,
     pub queue: String,
@@ -23,7 +23,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// `id` is where the reader is in each of its queues.
+    /// `id` is the cursor of the reader, for all its queues.
     pub fn read(id: &str, data: &Value) -> Option<Self> {
         let name = |key: &str| data[key].as_str().map(str::to_owned);
         let queue = name("queue")?;
@@ -42,12 +42,12 @@ impl Event {
         })
     }
 
-    /// The note of a completion that came after its deadline.
+    /// The note of a completion after the deadline.
     pub fn is_late(&self) -> bool {
         self.reason.as_deref() == Some("late")
     }
 
-    /// A hand-out that nobody took.
+    /// A reservation that was not delivered.
     pub fn is_undelivered(&self) -> bool {
         self.reason.as_deref() == Some("undelivered")
     }

@@ -1,4 +1,4 @@
-//! The history as a file, an entry a line, written while it happens.
+//! The history as a file, one entry per line, written during the run.
 
 use std::{
     fs::File,
@@ -11,7 +11,7 @@ use std::{
 
 use super::{Entry, History, Moment};
 
-/// Takes down what happens, wherever it happens.
+/// Records entries from anywhere.
 #[derive(Clone)]
 pub struct Recorder {
     entries: Sender<Entry>,
@@ -19,7 +19,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// The history is had from the thread once the last recorder is gone.
+    /// The thread returns the history once the last recorder is dropped.
     pub fn start(path: &Path) -> io::Result<(Self, thread::JoinHandle<io::Result<History>>)> {
         let file = BufWriter::new(File::create(path)?);
         let (entries, inbox) = channel();

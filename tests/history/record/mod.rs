@@ -1,15 +1,15 @@
-//! A history: what was called and answered, what the streams told, and what was there in the end.
+//! A history: calls and answers, events of the streams, and the final state.
 
 mod ask;
 mod event;
 mod file;
-mod said;
+mod item;
 
 pub use self::{
     ask::{Ask, Job, Request, Settle, Twin, Way},
     event::Event,
     file::{Recorder, read},
-    said::{Counts, Refusal, Said},
+    item::{Counts, Refusal, ReportedItem},
 };
 
 use std::collections::BTreeMap;
@@ -22,34 +22,34 @@ pub type Moment = u64;
 /// One line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
-    /// How the queues were set before anything else.
+    /// The settings of the queues at the start.
     Plan(Vec<Plan>),
     Call(Call),
     Event(Event),
-    /// A page of a feed of results, as somebody read it who goes on behind their cursor.
+    /// A page of a feed of results, as read by a reader that follows its cursor.
     Feed {
         queue: String,
         ids: Vec<String>,
     },
-    /// Something was broken for a while, for those who read the file.
+    /// A fault, for readers of the file.
     Fault {
         begin: Moment,
         end: Moment,
         what: String,
     },
-    /// A queue, once nobody called any more.
+    /// A queue, after the last call.
     End(End),
 }
 
-/// What a queue was for.
+/// The purpose of a queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     pub queue: String,
     /// 0 is no limit.
     pub worker_limit: usize,
-    /// What has ended stays, and nothing is purged.
+    /// Ended jobs stay, and nothing is purged.
     pub keeps: bool,
-    /// Nobody passes anybody: one priority, and neither delays nor locks nor batches nor picks.
+    /// No job overtakes another: one priority, no delays, locks, batches or picks.
     pub is_line: bool,
 }
 
@@ -63,32 +63,32 @@ pub struct Call {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// An entry for each item that was asked for, or for each job that was given.
-    Done(Vec<Said>),
+    /// An entry for each item of the call, or for each reserved job.
+    Done(Vec<ReportedItem>),
     Refused(Refusal),
-    /// It may have happened or not: no answer came, or one that says that nobody knows.
+    /// The call may have been applied or not: no answer, or one that says unknown.
     Unknown,
 }
 
-/// What a queue held when all was done.
+/// The content of a queue at the end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct End {
     pub queue: String,
     /// By state.
     pub counts: BTreeMap<String, u64>,
     pub totals: BTreeMap<String, u64>,
-    /// All jobs, those of batches too.
-    pub jobs: Vec<Said>,
-    /// The completed jobs that belong to no batch, in the order of the feed.
+    /// All jobs, including those of batches.
+    pub jobs: Vec<ReportedItem>,
+    /// Completed jobs outside batches, in the order of the feed.
     pub feed: Vec<String>,
-    pub batches: Vec<Said>,
+    pub batches: Vec<ReportedItem>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
     pub plans: Vec<Plan>,
     pub calls: Vec<Call>,
-    /// As they were heard.
+    /// In the order received.
     pub events: Vec<Event>,
     pub feeds: Vec<(String, Vec<String>)>,
     pub ends: Vec<End>,
@@ -106,27 +106,27 @@ impl History {
         }
     }
 
-    /// What there is to check: items of calls, and events.
+    /// The size of the history: items of calls, and events.
     pub fn size(&self) -> usize {
         let items = |call: &Call| match &call.answer {
-            Answer::Done(said) => said.len().max(1),
+            Answer::Done(item) => item.len().max(1),
             Answer::Refused(_) | Answer::Unknown => 1,
         };
         self.calls.iter().map(items).sum::<usize>() + self.events.len()
     }
 }
 
-/// The queue that a job or a batch is of.
+/// The queue of a job or batch id.
 pub fn queue_of(id: &str) -> &str {
     &id[..id.len() - 27]
 }
 
-/// The job that a reservation is of.
+/// The job of a reservation.
 pub fn job_of(reservation: &str) -> &str {
     reservation.rsplit_once('.').map_or(reservation, |(job, _)| job)
 }
 
-/// The batch that a job of a batch is of.
+/// The batch of a batch's job.
 pub fn batch_of(job: &str) -> String {
     format!("{}0000", &job[..job.len() - 4])
 }

@@ -1,5 +1,5 @@
-//! A cluster of three primaries with a replica each. A change is acknowledged when the replica has it, and what a node wrote is
-//! in its file when it is killed: so nothing that was acknowledged may be lost, whoever is killed and whoever takes a place.
+//! A cluster of three primaries with a replica each. A change is acknowledged when the replica has it, and a killed
+//! node keeps its file: no acknowledged change may be lost, whichever node is killed or promoted.
 
 use tempfile::TempDir;
 use tokio::sync::Mutex;
@@ -14,19 +14,19 @@ use crate::{
     world::{Engine, NodeSettings, SlotMove, eventually, latest_server_program},
 };
 
-/// Nodes miss each other after so many ms: longer than one is frozen.
+/// The node timeout, which is longer than a freeze.
 const MISSED: u64 = 5_000;
 const KEPT: [&str; 10] = [
     "--appendonly",
     "yes",
     "--appendfsync",
     "no",
-    // Clocks that jump are no reason to take a replica for lost.
+    // A replica stays valid when clocks jump.
     "--repl-timeout",
     "86400",
     "--cluster-replica-validity-factor",
     "0",
-    // A node is where it was asked, but for its port: so each instance comes to all of them by wires of its own.
+    // A node's address is the one that was asked, so that each instance reaches all nodes through its own connections.
     "--cluster-preferred-endpoint-type",
     "unknown-endpoint",
 ];
@@ -40,14 +40,14 @@ pub struct Cluster {
     _folder: TempDir,
 }
 
-/// What is done to it.
+/// Faults of the cluster.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     Kill,
     Freeze,
-    /// The replica of a primary that is killed takes its place.
+    /// A primary is killed and its replica promoted.
     Replace,
-    /// A replica and its primary change places.
+    /// A replica and its primary change roles.
     Exchange,
     MoveByKeys,
     MoveAtOnce,
@@ -119,7 +119,7 @@ impl Topology for Cluster {
     }
 }
 
-/// Answers to whom.
+/// Returns the new node.
 async fn suffer(engine: &mut Engine, fault: Fault, chance: &mut Chance) -> String {
     let primaries = primaries(engine).await;
     let (primary, any) = (*chance.one(&primaries), chance.count(0, engine.node_count() - 1));
@@ -171,7 +171,7 @@ async fn exchange(engine: &mut Engine, primary: usize) -> String {
     let mut looks = 0;
     eventually("the replica takes the place", async || {
         if looks % 400 == 0 {
-            let _ = engine.try_run_on::<String>(replica, "CLUSTER FAILOVER").await; // asked for again if it comes to nothing
+            let _ = engine.try_run_on::<String>(replica, "CLUSTER FAILOVER").await; // repeated if it fails
         }
         looks += 1;
         is_primary(engine, replica).await

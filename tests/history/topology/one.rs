@@ -1,4 +1,4 @@
-//! One Redis, which answers when what it wrote is on disk.
+//! One Redis, which answers when its writes are on disk.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub struct One {
     folder: TempDir,
 }
 
-/// What is done to it.
+/// Faults of the server.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     Kill,

@@ -1,8 +1,8 @@
-//! Who has which place in a cluster whose nodes have exchanged theirs.
+//! Roles in a cluster whose nodes have changed them.
 
 use crate::world::{Engine, SHARDS, eventually};
 
-/// Those that are primary by what they say themselves.
+/// Nodes that report to be primary.
 pub async fn primaries(engine: &mut Engine) -> Vec<usize> {
     let mut found = Vec::new();
     for node in 0..engine.node_count() {
@@ -17,7 +17,7 @@ pub async fn is_primary(engine: &mut Engine, node: usize) -> Option<()> {
     engine.replication_info_of(node).await.contains("role:master").then_some(())
 }
 
-/// A node that follows this one.
+/// A replica of this node.
 pub async fn replica_of(engine: &mut Engine, primary: usize) -> usize {
     let follows = format!("master_port:{}\r", engine.port_of(primary));
     for node in 0..engine.node_count() {
@@ -28,7 +28,7 @@ pub async fn replica_of(engine: &mut Engine, primary: usize) -> usize {
     panic!("nobody follows node {primary}")
 }
 
-/// As many primaries as there were at the start, each of the others follows one, and all say that they serve.
+/// As many primaries as at the start, each other node follows one, and all report a healthy cluster.
 pub async fn are_whole_again(engine: &mut Engine) {
     eventually("there are as many primaries as before", async || {
         (primaries(engine).await.len() == SHARDS).then_some(())

@@ -1,7 +1,7 @@
 //! A primary and two replicas that three sentinels watch. A change is acknowledged when both replicas have it, so whichever
 //! takes the place of the primary has all that was acknowledged.
 //!
-//! Whoever only looks waits for no replica. So nobody hears any more of a primary that is cut off, or frozen until another takes
+//! A read waits for no replica. Clients of a primary that is cut off, or frozen until another takes
 //! its place: what it is asked then is done, and undone, and nobody has seen it.
 
 use tokio::sync::Mutex;
@@ -17,41 +17,41 @@ use crate::{
     },
 };
 
-/// Servers are missed after so many ms; on a machine that is busy with more than this, one that is well does not answer for long.
+/// The sentinels' timeout; on a busy machine a healthy server may take long to answer.
 const MISSED: u64 = 4_000;
-/// Who is away for so long at most is not missed.
+/// An outage of at most this length causes no failover.
 const SHORT: u64 = 1_000;
 const KEPT: [&str; 6] =
     ["--appendonly", "yes", "--appendfsync", "no", /* whatever clocks do */ "--repl-timeout", "86400"];
 
 pub struct Sentinel {
     servers: Mutex<Servers>,
-    /// Of the wires before the servers.
+    /// Ports of the proxies in front of the servers.
     doors: Vec<u16>,
 }
 
 struct Servers {
     watched: SentinelSetup,
-    /// By which sentinels and replicas reach each server.
+    /// The proxy for sentinels and replicas.
     wires: Vec<Wire>,
-    /// By which each instance does.
+    /// The proxy for each instance.
     of_instances: Vec<Vec<Wire>>,
-    /// The servers' own, behind the wires.
+    /// The servers' own ports, behind the proxies.
     ports: Vec<u16>,
 }
 
-/// What is done to them.
+/// Faults of the servers.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
-    /// Any of them, killed and started again before it is missed.
+    /// Any server, killed and restarted before a failover.
     Restart,
-    /// Any of them, for a while in which nobody misses it.
+    /// Any server, for a time that causes no failover.
     Freeze,
-    /// The primary, until another has taken its place.
+    /// The primary, until another is promoted.
     Kill,
     FreezeLong,
     CutOff,
-    /// The primary changes its place as README says it is done.
+    /// A planned failover, as the README describes it.
     Switch,
     Trouble(Trouble),
 }
@@ -78,7 +78,7 @@ impl Sentinel {
     }
 }
 
-/// The others find it behind its wire.
+/// Other servers reach it through its proxy.
 async fn announce(node: &Engine, door: u16) {
     let _: String = node.run("CONFIG SET repl-diskless-sync-delay 0").await;
     let _: String = node.run("CONFIG SET replica-announce-ip 127.0.0.1").await;
@@ -129,7 +129,7 @@ impl Topology for Sentinel {
 }
 
 impl Servers {
-    /// Answers who suffered, and who is primary in the end.
+    /// Returns the affected server and the final primary.
     async fn suffer(&mut self, fault: Fault, chance: &mut Chance) -> String {
         let primary = eventually("the sentinels agree", async || self.watched.agreed_primary().await).await;
         let any = chance.count(0, 2);
@@ -170,7 +170,7 @@ impl Servers {
         format!("of {any}, {primary} before, {by_now} now")
     }
 
-    /// Whoever asks it is not answered any more, and what anybody has seen there is at the replicas.
+    /// Its clients get no answer any more, and every change that a client saw is on the replicas.
     async fn leave_unheard(&mut self, primary: usize) {
         self.of_instances.iter().for_each(|wires| wires[primary].lets_pass(Passage::Asks));
         self.both_have_all(primary).await;
@@ -181,7 +181,7 @@ impl Servers {
         of_instances.chain([&self.wires[server]]).for_each(|wire| wire.lets_pass(passage));
     }
 
-    /// Unless it is no primary any more: then it has cut off who asked it.
+    /// Not if it was demoted: then it has closed its connections.
     async fn both_have_all(&mut self, primary: usize) {
         let node = &mut self.watched.nodes[primary];
         eventually("both replicas have all", async || match node.try_run_on::<u64>(0, "WAIT 2 5000").await {
@@ -198,7 +198,7 @@ impl Servers {
         .await
     }
 
-    /// Nobody reaches it before it follows whom it is to follow.
+    /// No client reaches it before it follows the new primary.
     async fn start_again(&mut self, n: usize, primary: Option<usize>) {
         let door = self.watched.port(n);
         let node = &mut self.watched.nodes[n];
@@ -217,10 +217,10 @@ impl Servers {
         self.tell(n, &format!("REPLICAOF 127.0.0.1 {port}")).await;
     }
 
-    /// However often it cuts off who speaks to it, as one does that becomes primary or is none any more.
+    /// Retries when it closes connections, as a server does on a change of role.
     async fn tell(&mut self, n: usize, words: &str) {
         let node = &mut self.watched.nodes[n];
-        eventually("it takes what it is told", async || match node.try_run_on::<String>(0, words).await {
+        eventually("the server accepts the command", async || match node.try_run_on::<String>(0, words).await {
             Ok(_) => Some(()),
             Err(_) => {
                 node.connect().await;
@@ -230,7 +230,7 @@ impl Servers {
         .await;
     }
 
-    /// As often as it takes: a failover that a busy machine delays for too long is given up.
+    /// Repeats: a failover that takes too long on a busy machine is aborted.
     async fn switch(&mut self, primary: usize) {
         let mut looks = 0;
         let next = eventually("there is another", async || {
@@ -247,8 +247,8 @@ impl Servers {
         self.tell(primary, "CLIENT UNPAUSE").await;
     }
 
-    /// The sentinels agree, and all others follow whom they name; answers that. Nobody is told to follow who is not primary, or
-    /// two might follow each other for ever.
+    /// Waits until the sentinels agree and all others follow that primary; returns it. Servers are never set to follow
+    /// a replica, or two could follow each other.
     async fn are_well_again(&mut self) -> usize {
         let mut looks = 0;
         eventually("the servers are well again", async || {

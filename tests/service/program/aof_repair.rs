@@ -1,4 +1,4 @@
-//! What a power cut leaves of the private server's file: it starts on everything that was whole, or says what to do.
+//! The private server starts on the valid part of its file after a power cut, or says what to do.
 
 use std::{
     fs::{self, OpenOptions},
@@ -16,7 +16,7 @@ fn serve(data: &Path) -> std::process::Command {
     program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")])
 }
 
-/// A folder with so many jobs in it, and their ids.
+/// A folder with so many jobs, and their ids.
 async fn filled(data: &Path) -> Vec<String> {
     let mut service = Service::start(serve(data)).await;
     let client = Client::new(service.url());
@@ -43,7 +43,7 @@ fn overwrite(data: &Path, at: u64, bytes: &[u8]) {
     file.write_all(bytes).expect("written");
 }
 
-/// It starts, says what it cut, has set the file aside, has all jobs but the last so many, and goes on.
+/// Asserts that the service starts, logs the cut, keeps a copy of the file, and has all jobs but the last ones.
 async fn starts_without_the_last(data: &Path, ids: &[String], lost: usize) {
     let damaged = fs::read(newest(data)).expect("a file");
     let service = Service::start(serve(data)).await;
@@ -53,13 +53,13 @@ async fn starts_without_the_last(data: &Path, ids: &[String], lost: usize) {
         let status = client.get(&format!("/jobs/{id}")).await.status;
         assert_eq!(status, if n < there { 200 } else { 404 }, "job {n} of {}", ids.len());
     }
-    let said = service.output();
-    assert!(said.contains("is cut off") && said.contains("bytes="), "{said}");
+    let logged = service.output();
+    assert!(logged.contains("is cut off") && logged.contains("bytes="), "{logged}");
     let aside: Vec<PathBuf> =
         fs::read_dir(data).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
     let aside: Vec<_> = aside.iter().filter(|path| path.to_string_lossy().contains(".torn-")).collect();
     assert_eq!(aside.len(), 1, "{aside:?}");
-    assert_eq!(fs::read(aside[0]).expect("a copy"), damaged, "as it was");
+    assert_eq!(fs::read(aside[0]).expect("a copy"), damaged, "the copy is the damaged file");
     assert_eq!(client.queue().await["counts"]["waiting"], there);
     client.enqueue("more").await;
     assert_eq!(client.reserve().await.body["payload"], json!(0));
@@ -73,12 +73,12 @@ async fn refused(data: &Path, words: &[&str]) -> Exit {
     for word in words {
         assert!(end.stderr.contains(word), "{word}: {end:?}");
     }
-    assert_eq!(fs::read(newest(data)).ok(), before, "nothing was changed");
+    assert_eq!(fs::read(newest(data)).ok(), before, "the file is unchanged");
     end
 }
 
 #[tokio::test]
-async fn zeros_behind_the_last_entry_cost_nothing() {
+async fn zeros_after_the_last_aof_entry_are_cut() {
     for zeros in [1, 4_096, 200_000] {
         let folder = tempfile::tempdir().expect("a folder");
         let ids = filled(folder.path()).await;
@@ -88,7 +88,7 @@ async fn zeros_behind_the_last_entry_cost_nothing() {
 }
 
 #[tokio::test]
-async fn zeros_in_place_of_the_last_entries_cost_the_transitions_that_they_are_in() {
+async fn zeros_over_aof_entries_lose_only_their_transitions() {
     let folder = tempfile::tempdir().expect("a folder");
     let ids = filled(folder.path()).await;
     let length = fs::metadata(newest(folder.path())).expect("a file").len();
@@ -97,7 +97,7 @@ async fn zeros_in_place_of_the_last_entries_cost_the_transitions_that_they_are_i
 }
 
 #[tokio::test]
-async fn a_line_of_garbage_at_the_end_costs_nothing() {
+async fn garbage_after_the_last_aof_entry_is_cut() {
     let folder = tempfile::tempdir().expect("a folder");
     let ids = filled(folder.path()).await;
     append(folder.path(), b"\x07nonsense*3\r\n$3\r\nSET\r\n");
@@ -105,14 +105,14 @@ async fn a_line_of_garbage_at_the_end_costs_nothing() {
 }
 
 #[tokio::test]
-async fn half_a_transition_is_no_transition() {
+async fn partial_transition_in_the_aof_is_cut() {
     let folder = tempfile::tempdir().expect("a folder");
     let ids = filled(folder.path()).await;
     let half = b"*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nDEL\r\n$23\r\nintray:{default}:2:jobs\r\n";
     append(folder.path(), &[&half[..], &[0; 100]].concat());
     starts_without_the_last(folder.path(), &ids, 0).await;
 
-    // Without anything behind it, the server itself cuts it.
+    // With nothing after it, the server itself cuts it.
     let folder = tempfile::tempdir().expect("a folder");
     let ids = filled(folder.path()).await;
     append(folder.path(), half);
@@ -122,7 +122,7 @@ async fn half_a_transition_is_no_transition() {
 }
 
 #[tokio::test]
-async fn damage_with_good_entries_behind_it_is_left_to_a_person_who_is_told_where_and_how() {
+async fn aof_damage_before_valid_entries_is_not_repaired() {
     let folder = tempfile::tempdir().expect("a folder");
     filled(folder.path()).await;
     let file = fs::read(newest(folder.path())).expect("a file");
@@ -135,7 +135,7 @@ async fn damage_with_good_entries_behind_it_is_left_to_a_person_who_is_told_wher
 }
 
 #[tokio::test]
-async fn a_file_that_is_missing_is_named() {
+async fn missing_aof_file_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     filled(folder.path()).await;
     let manifest = folder.path().join("appendonlydir/appendonly.aof.manifest");

@@ -1,5 +1,4 @@
-//! The page of backups, as it is printed: a private server is copied while everybody works, and what is restored elsewhere has
-//! every job that was acknowledged, once.
+//! The documented backup of a private server under load restores every acknowledged job once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +19,7 @@ use crate::world::{Client, ReservedJob, Service, contract::NDJSON, eventually, i
 
 pub const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/backup.md"));
 
-/// The lines of the first block below a heading that begin so, in their order.
+/// The lines of the first block below a heading that start with `first`, in order.
 pub fn printed(heading: &str, first: &str) -> String {
     let part = PAGE.split(&format!("\n## {heading}\n")).nth(1).unwrap_or_else(|| panic!("no heading {heading}"));
     let part = part.split("\n## ").next().unwrap_or_default();
@@ -37,7 +36,7 @@ pub async fn serving(arguments: &[&str], folder: &Path) -> (Service, Client) {
     (service, client)
 }
 
-/// Producers and workers until the end; what each of them was answered.
+/// Producers and workers until the end, with the answers that they got.
 #[derive(Default)]
 pub struct Answered {
     /// id → payload
@@ -61,7 +60,7 @@ impl Load {
         Self { answered, is_over, people }
     }
 
-    /// What was acknowledged by now.
+    /// What was acknowledged so far.
     pub fn so_far(&self) -> Answered {
         let answered = self.answered.lock().expect("no panic");
         Answered { put: answered.put.clone(), done: answered.done.clone() }
@@ -69,7 +68,7 @@ impl Load {
 
     pub async fn grows(&self) {
         let before = self.so_far().done.len();
-        eventually("there is load", async || (self.so_far().done.len() > before + 20).then_some(())).await;
+        eventually("the callers are busy", async || (self.so_far().done.len() > before + 20).then_some(())).await;
     }
 
     pub async fn ends(self) {
@@ -93,16 +92,16 @@ async fn work(client: Client, me: u64, answered: Arc<Mutex<Answered>>, is_over: 
     }
 }
 
-/// Every job of before the copy is there with what was sent; one that was completed before it stays so, and one that is held
-/// can be completed.
+/// Every job from before the copy is there with its payload; a completed one stays completed, and a reserved one can be
+/// completed.
 pub async fn all_is_there(client: &Client, before: &Answered, held: &ReservedJob) {
-    assert!(before.put.len() > 20 && before.done.len() > 10, "there was load");
+    assert!(before.put.len() > 20 && before.done.len() > 10, "the callers were busy");
     for (id, payload) in &before.put {
         let job = client.job(id).await;
         assert_eq!(job["payload"], *payload, "{id}");
         assert!(!before.done.contains(id) || job["state"] == "completed", "{job}");
     }
-    assert_eq!(client.complete(held).await.is(200)["state"], "completed", "its reservation is still one");
+    assert_eq!(client.complete(held).await.is(200)["state"], "completed", "its reservation is still valid");
     let counts = &client.queue().await["counts"];
     let known: u64 =
         ["waiting", "reserved", "completed"].iter().map(|state| counts[state].as_u64().expect("a count")).sum();
@@ -113,15 +112,15 @@ pub async fn all_is_there(client: &Client, before: &Answered, held: &ReservedJob
         listed.extend(lines.text().lines().map(|line| id_of(&serde_json::from_str(line).expect("a job"))));
     }
     let ids: BTreeSet<_> = listed.iter().collect();
-    assert_eq!((ids.len(), ids.len() as u64), (listed.len(), known), "each is there once: {counts}");
+    assert_eq!((ids.len(), ids.len() as u64), (listed.len(), known), "each job once:  {counts}");
 }
 
-/// Rewrites of the append-only file, one behind the other: files appear and go.
+/// Rewrites of the append-only file, one after the other: files appear and go.
 async fn rewrite(socket: std::path::PathBuf) {
     let server = redis::Client::open(format!("unix://{}", socket.display())).expect("a URL");
     let mut server = server.get_multiplexed_async_connection().await.expect("the private server listens");
     loop {
-        // One is refused while another is under way.
+        // A rewrite is refused while another runs.
         let _: Result<String, _> = redis::cmd("BGREWRITEAOF").query_async(&mut server).await;
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
@@ -156,7 +155,7 @@ async fn backup_under_load_and_rewrites_restores_every_job_once() {
     }
     rewrites.abort();
     load.ends().await;
-    assert_eq!(client.complete(&held).await.is(200)["state"], "completed", "the source goes on");
+    assert_eq!(client.complete(&held).await.is(200)["state"], "completed", "the source continues");
 }
 
 #[tokio::test]
@@ -171,10 +170,10 @@ async fn backup_of_a_stopped_or_torn_server_is_whole() {
     let whole = fs::read(&newest).expect("a file");
     for (name, end) in [("whole", &b""[..]), ("short", b"*3\r\n$3\r\nSET\r\n$1\r"), ("zeros", &[0; 5_000])] {
         fs::write(&newest, [&whole[..], end].concat()).expect("written");
-        let said =
+        let output =
             shell(&format!("intray backup {name} && intray restore {name} --data-dir {name}-data"), folder.path())
                 .await;
-        assert_eq!(said.lines().count(), 2, "{said}");
+        assert_eq!(output.lines().count(), 2, "{output}");
         assert_eq!(
             fs::read(folder.path().join(name).join("appendonlydir/appendonly.aof.1.incr.aof")).expect("a copy"),
             whole
@@ -189,7 +188,7 @@ async fn backup_of_a_stopped_or_torn_server_is_whole() {
     assert!(!folder.path().join("broken/backup.sha256").exists());
 }
 
-/// One clear line that has these words, and a failure.
+/// Asserts one clear line with these words, and a failure.
 async fn refused(arguments: &[&str], folder: &Path, words: &str) {
     let mut command = program(arguments);
     command.current_dir(folder);
@@ -213,7 +212,7 @@ async fn restore_refuses_what_is_not_whole_and_a_folder_in_use() {
     refused(&["restore", "elsewhere", "--data-dir", "new"], at, "is no whole backup").await;
     refused(&["backup", "x", "--redis-url", "redis://127.0.0.1:1"], at, "docs/backup.md").await;
     refused(&["restore", "good", "--redis-url", "redis://127.0.0.1:1"], at, "docs/backup.md").await;
-    // Every file of it, changed, shorter, longer and gone; and a list of sums that is none.
+    // Every file changed, shortened, extended and removed; and an invalid list of sums.
     let files = ["appendonly.aof.1.base.rdb", "appendonly.aof.1.incr.aof", "appendonly.aof.manifest"];
     let files = files.map(|name| format!("appendonlydir/{name}"));
     let damages = ["printf x >> F", "truncate -s -2 F", "rm F", "printf '\\001' | dd of=F conv=notrunc bs=1 seek=20"];

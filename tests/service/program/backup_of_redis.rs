@@ -1,4 +1,4 @@
-//! The page of backups, as it is printed, for a Redis of one's own: one server, one in a container, a cluster.
+//! The documented backups of a separate Redis, in a container too, and of a cluster.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ async fn put_in_place(folder: &Path) {
     shell(block.split_once("\nvalkey-server ").expect("where it is started").0, folder).await;
 }
 
-/// The line of the page, at a socket in place of its port.
+/// The line of the page, with a socket in place of its port.
 async fn restored_server(folder: &Path, port: u16) -> (ChildProcess, String) {
     let block = printed("A Redis of yours", "mkdir");
     let line = block.lines().find_map(|line| line.strip_prefix("valkey-server ")).expect("where it is started");
@@ -65,7 +65,7 @@ async fn backup_of_an_own_redis_restores_every_job_once() {
     let (service, client) = serving(&["--redis-url", &url], folder.path()).await;
     all_is_there(&client, &before, &held).await;
     drop(service);
-    // Once more in place, under a server that runs: what compose and Kubernetes do.
+    // Once more in place, under a running server, as compose and Kubernetes do.
     for heading in ["Compose", "Kubernetes"] {
         let part = PAGE.split(&format!("\n## {heading}\n")).nth(1).expect("a heading");
         let script =

@@ -1,4 +1,4 @@
-//! `intray import` and `intray export`: what breaks is gone on with, what is refused is said.
+//! `intray import` and `intray export` continue after failures and report refusals.
 
 use std::{fs, process::Command};
 
@@ -23,7 +23,7 @@ pub async fn exported(w: &World, words: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_file_is_put_there_once_however_often_and_goes_on_when_it_has_grown() {
+async fn repeated_import_adds_only_new_lines() {
     let w = World::start().await;
     let file = w.folder().join("jobs");
     let line = |n: u64| format!("{{\"payload\":{n}}}\n");
@@ -33,9 +33,9 @@ async fn a_file_is_put_there_once_however_often_and_goes_on_when_it_has_grown() 
         let end = imported(&w, &["jobs"]).await;
         assert!(end.status.success(), "{end:?}");
         assert_eq!(end.stdout, "50 lines: 50 jobs, 0 equal to one that is there, 0 refused\n");
-        assert_eq!(end.stderr, "", "nobody looks on");
+        assert_eq!(end.stderr, "", "no progress bar without a terminal");
     }
-    // In another queue, by another key; what names one stays there.
+    // In another queue with another key; a line that names a queue stays there.
     fs::write(&file, format!("{lines}\nnonsense\n{{\"queue\":\"own\",\"payload\":1}}\n{{}}")).expect("written");
     let end = imported(&w, &["jobs", "--queue", "other", "--idempotency-key", "k"]).await;
     assert_eq!(end.status.code(), Some(3), "{end:?}");
@@ -55,7 +55,7 @@ async fn a_file_is_put_there_once_however_often_and_goes_on_when_it_has_grown() 
 }
 
 #[tokio::test]
-async fn an_import_gets_over_a_redis_that_is_away_for_a_while() {
+async fn import_survives_a_redis_outage() {
     let w = World::start().await;
     let lines: String = (1..=2_000).map(|n| format!("{{\"payload\":{n}}}\n")).collect();
     fs::write(w.folder().join("jobs"), lines).expect("written");
@@ -71,7 +71,7 @@ async fn an_import_gets_over_a_redis_that_is_away_for_a_while() {
 }
 
 #[tokio::test]
-async fn a_list_is_written_as_lines_or_as_a_table() {
+async fn export_writes_lines_or_csv() {
     let w = World::start().await;
     w.enqueue_many((0..150).map(|n| json!({ "payload": { "n": n }, "client": "a b" }))).await;
     let lines = exported(&w, &["default", "--state", "waiting", "--client", "a b"]).await;
@@ -91,7 +91,7 @@ async fn a_list_is_written_as_lines_or_as_a_table() {
 }
 
 #[tokio::test]
-async fn the_key_comes_from_a_file_or_the_environment_and_is_in_no_message() {
+async fn key_is_read_from_file_or_environment_and_never_shown() {
     let w = World::plan().with_keys(&[("web", "producer", "default")]).start().await;
     fs::write(w.folder().join("jobs"), "{\"payload\":1}\n").expect("written");
     fs::write(w.folder().join("web"), format!("{}\n", key("web"))).expect("written");

@@ -1,4 +1,4 @@
-//! Every mistake that a command line can have: what is wrong is said, and said once.
+//! Every command-line mistake is reported, and only once.
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,8 @@ use futures_util::future::join_all;
 
 use crate::world::{Exit, program, run};
 
-/// The words of a command line, and what must stand in what is said of it. `short`, `junk`, `keys` and `folder` are there.
+/// The words of a command line, and the text that its error must contain. The files `short`, `junk` and `keys` and the
+/// directory `folder` exist.
 const MISTAKES: &[(&str, &str)] = &[
     ("--listen x", "must be host:port"),
     ("--listen 0.0.0.0:0", "no access control"),
@@ -68,16 +69,16 @@ const MISTAKES: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn each_mistake_is_told_once_and_no_secret_with_it() {
+async fn each_cli_mistake_is_reported_once_without_secrets() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in [("short", "short"), ("junk", "hello world"), ("keys", "web nobody * 00\n")] {
+    for (name, text) in [("short", "short"), ("junk", "hello world"), ("keys", "web nosuchrole * 00\n")] {
         fs::write(folder.path().join(name), text).expect("a file");
     }
     fs::create_dir(folder.path().join("folder")).expect("a folder");
     let ends = MISTAKES.iter().map(|(words, _)| make(words, folder.path()));
-    for ((words, told), end) in MISTAKES.iter().zip(join_all(ends).await) {
+    for ((words, expected), end) in MISTAKES.iter().zip(join_all(ends).await) {
         assert!(!end.status.success(), "{words}: {end:?}");
-        assert!(end.stderr.contains(told), "{words}: {end:?}");
+        assert!(end.stderr.contains(expected), "{words}: {end:?}");
         assert!(!end.stderr.contains("hunter2"), "{words}: {end:?}");
         end.assert_no_repetition();
     }
@@ -85,7 +86,7 @@ async fn each_mistake_is_told_once_and_no_secret_with_it() {
 
 async fn make(words: &str, folder: &Path) -> Exit {
     let mut command = program(words.split(' '));
-    // Nobody else's port is taken by what is refused only after it listens.
+    // Port 0, because some mistakes are found only after the service listens.
     command.current_dir(folder).env("INTRAY_LISTEN", "127.0.0.1:0");
     run(command).await
 }

@@ -1,4 +1,4 @@
-//! The private server: it comes with the service, and nothing acknowledged is lost whoever is killed.
+//! The private server: acknowledged changes survive the death of any process.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +33,7 @@ pub async fn server_of(data: &Path) -> u32 {
     line.trim().parse().expect("a number")
 }
 
-/// What was acknowledged to those who work under fire.
+/// What was acknowledged to producers and workers under faults.
 #[derive(Default)]
 struct Ledger {
     /// id → payload
@@ -43,7 +43,7 @@ struct Ledger {
     over: AtomicBool,
 }
 
-/// Producers and workers go on through faults, each as a real one would: the same call again until it is answered.
+/// Producers and workers that repeat each call until it is answered.
 fn work(client: &Client, ledger: &Arc<Ledger>) -> JoinSet<()> {
     let mut crowd = JoinSet::new();
     for n in 0..8 {
@@ -82,11 +82,16 @@ async fn consume(client: &Client, ledger: &Ledger, n: usize) {
     }
 }
 
-/// Every acknowledged job is there with its payload; every acknowledged completion stands; all the rest can be worked off.
+/// Asserts that every acknowledged job and completion is there, and that the rest can be completed.
 async fn all_is_accounted_for(client: &Client, ledger: &Ledger) {
     let enqueued = ledger.enqueued.lock().expect("no panic").clone();
     let completed = ledger.completed.lock().expect("no panic").clone();
-    assert!(enqueued.len() > 50 && completed.len() > 20, "there was load: {} {}", enqueued.len(), completed.len());
+    assert!(
+        enqueued.len() > 50 && completed.len() > 20,
+        "the callers were busy:  {} {}",
+        enqueued.len(),
+        completed.len()
+    );
     for (id, payload) in &enqueued {
         let job = client.job(id).await;
         assert_eq!(job["payload"], *payload);
@@ -96,11 +101,11 @@ async fn all_is_accounted_for(client: &Client, ledger: &Ledger) {
     }
     let mut open: BTreeSet<_> = BTreeSet::new();
     for n in [1, 3, 5, 7] {
-        // What a worker still holds comes first.
+        // Jobs that a worker still holds come first.
         while let Some(job) = client.send_reserve(json!({ "worker": format!("w{n}") })).await.is(200)["jobs"].get(0) {
             let held = ReservedJob::new(job);
             client.complete_with(&held, job["payload"].clone()).await.is(200);
-            assert!(open.insert(held.id), "handed out once more after its completion");
+            assert!(open.insert(held.id), "reserved again after its completion");
         }
     }
     let queue = client.queue().await;
@@ -112,7 +117,7 @@ async fn all_is_accounted_for(client: &Client, ledger: &Ledger) {
 }
 
 #[tokio::test]
-async fn the_private_server_needs_nothing_but_a_folder_and_survives_restarts() {
+async fn private_server_needs_only_a_folder_and_keeps_its_jobs() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let (mut service, client) = embedded(&data).await;
@@ -120,7 +125,7 @@ async fn the_private_server_needs_nothing_but_a_folder_and_survives_restarts() {
     let held = client.reserve_as("ann").await;
     client.update_settings(json!({ "lease_ms": 600_000 })).await;
     let second = run(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")])).await;
-    assert!(!second.status.success(), "two services never share a folder");
+    assert!(!second.status.success(), "two services cannot share a folder");
     assert_eq!(second.stderr.trim().lines().count(), 1, "one clear line: {}", second.stderr);
 
     let server = server_of(&data).await;
@@ -138,7 +143,7 @@ async fn the_private_server_needs_nothing_but_a_folder_and_survives_restarts() {
 }
 
 #[tokio::test]
-async fn nobody_else_can_read_the_private_servers_folder() {
+async fn private_server_folder_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
@@ -149,7 +154,7 @@ async fn nobody_else_can_read_the_private_servers_folder() {
 }
 
 #[tokio::test]
-async fn a_service_killed_under_load_loses_nothing_that_it_acknowledged() {
+async fn killed_service_loses_no_acknowledged_change() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let ledger = Arc::new(Ledger::default());
@@ -158,7 +163,7 @@ async fn a_service_killed_under_load_loses_nothing_that_it_acknowledged() {
         let before = ledger.enqueued.lock().expect("no panic").len();
         ledger.over.store(false, Ordering::Relaxed);
         let crowd = work(&client, &ledger);
-        eventually("there is load", async || {
+        eventually("the callers are busy", async || {
             (ledger.enqueued.lock().expect("no panic").len() > before + 60).then_some(())
         })
         .await;
@@ -171,7 +176,7 @@ async fn a_service_killed_under_load_loses_nothing_that_it_acknowledged() {
 }
 
 #[tokio::test]
-async fn a_private_server_killed_under_load_is_started_again_and_has_lost_nothing() {
+async fn killed_private_server_is_restarted_without_loss() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let (_service, client) = embedded(&data).await;
@@ -179,7 +184,7 @@ async fn a_private_server_killed_under_load_is_started_again_and_has_lost_nothin
     let crowd = work(&client, &ledger);
     for _ in 0..2 {
         let before = ledger.enqueued.lock().expect("no panic").len();
-        eventually("there is load", async || {
+        eventually("the callers are busy", async || {
             (ledger.enqueued.lock().expect("no panic").len() > before + 60).then_some(())
         })
         .await;
@@ -187,23 +192,23 @@ async fn a_private_server_killed_under_load_is_started_again_and_has_lost_nothin
         signal_process(server, libc::SIGKILL);
         eventually("the server is gone", async || (!is_alive(server)).then_some(())).await;
         let mut in_a_row = 0;
-        eventually("another one is there", async || {
+        eventually("another server runs", async || {
             let answer = client.request("GET", "/queues").send_if_possible().await?;
             in_a_row = if answer.status == 200 { in_a_row + 1 } else { 0 };
             (in_a_row > 8).then_some(())
         })
         .await;
     }
-    eventually("there is load again", async || (ledger.completed.lock().expect("no panic").len() > 40).then_some(()))
+    eventually("the callers are busy", async || (ledger.completed.lock().expect("no panic").len() > 40).then_some(()))
         .await;
     ledger.over.store(true, Ordering::Relaxed);
     crowd.join_all().await;
     all_is_accounted_for(&client, &ledger).await;
 }
 
-/// Redis puts off writing its file while an fsync is under way, and answers all the same, unless it is told otherwise.
+/// Redis delays writes while an fsync runs, and answers all the same, unless it is configured otherwise.
 #[tokio::test]
-async fn a_slow_disk_makes_no_difference() {
+async fn slow_disk_loses_no_acknowledged_change() {
     for victim in ["service", "server"] {
         let folder = tempfile::tempdir().expect("a folder");
         let data = folder.path().join("data");
@@ -218,7 +223,7 @@ async fn a_slow_disk_makes_no_difference() {
         let (mut service, client) = start().await;
         let mut ids = Vec::new();
         let begin = Instant::now();
-        // Long enough for an fsync to begin, not long enough for the next.
+        // Long enough for an fsync to start, too short for the next.
         while begin.elapsed() < Duration::from_millis(1_400) {
             ids.push(client.enqueue(ids.len()).await);
         }
@@ -239,13 +244,13 @@ async fn a_slow_disk_makes_no_difference() {
 }
 
 #[tokio::test]
-async fn a_service_killed_under_load_leaves_a_sound_world() {
+async fn killed_service_leaves_a_consistent_store() {
     let mut w = Plan::default().start().await;
     let ledger = Arc::new(Ledger::default());
     for round in 0..3 {
         ledger.over.store(false, Ordering::Relaxed);
         let crowd = work(&w, &ledger);
-        eventually("there is load", async || {
+        eventually("the callers are busy", async || {
             (ledger.enqueued.lock().expect("no panic").len() > 60 * (round + 1)).then_some(())
         })
         .await;

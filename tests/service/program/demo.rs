@@ -1,4 +1,4 @@
-//! `make demo`: a service of its own, and never anybody else's.
+//! `make demo` starts a service of its own and never fills another.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::world::{Client, Service, World, eventually, run};
 
-/// The script that `make demo` runs, with a browser that opens nothing.
+/// The script of `make demo`, with a browser that opens nothing.
 fn demo(folder: &Path) -> Command {
     let browser = folder.join("xdg-open");
     fs::write(&browser, "#!/bin/sh\n").expect("written");
@@ -24,7 +24,7 @@ fn demo(folder: &Path) -> Command {
 }
 
 #[tokio::test]
-async fn the_demo_does_not_fill_the_queues_of_a_service_that_is_there_already() {
+async fn demo_does_not_fill_the_queues_of_a_running_service() {
     let w = World::start().await;
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = demo(folder.path());
@@ -32,19 +32,19 @@ async fn the_demo_does_not_fill_the_queues_of_a_service_that_is_there_already() 
     let end = run(command).await;
     assert!(!end.status.success(), "{end:?}");
     assert!(end.stderr.contains("cannot listen on") && !end.stdout.contains("The desk is"), "{end:?}");
-    assert_eq!(w.get("/queues/moderation").await.status, 404, "somebody's queue is full of examples");
+    assert_eq!(w.get("/queues/moderation").await.status, 404, "the examples are in a queue of another service");
     w.check().await;
 }
 
 #[tokio::test]
-async fn the_demo_goes_to_another_port_when_its_own_is_taken() {
-    // By us, or by somebody else on this machine.
+async fn demo_uses_another_port_when_its_own_is_taken() {
+    // This test or another program may hold the port.
     let taken = std::net::TcpListener::bind("127.0.0.1:7070");
     let folder = tempfile::tempdir().expect("a folder");
     let mut desk = Service::start(demo(folder.path())).await;
     assert!(!desk.url().ends_with(":7070"), "{}", desk.url());
     let client = Client::new(desk.url());
-    eventually("the desk is open", async || {
+    eventually("the demo is ready", async || {
         desk.output().contains(&format!("The desk is {}/demo/", desk.url())).then_some(())
     })
     .await;
@@ -52,6 +52,6 @@ async fn the_demo_goes_to_another_port_when_its_own_is_taken() {
     assert!(desk.output().contains("is taken"), "{}", desk.output());
     desk.signal(libc::SIGTERM);
     desk.wait_for_exit().await;
-    assert!(client.request("GET", "/livez").send_if_possible().await.is_none(), "the service ends with it");
+    assert!(client.request("GET", "/livez").send_if_possible().await.is_none(), "the service ends with the script");
     drop(taken);
 }

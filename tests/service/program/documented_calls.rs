@@ -1,4 +1,4 @@
-//! The calls by curl that the README and the pages under `docs/` print, run as they are, line by line.
+//! The curl calls printed in the README and under `docs/` are run line by line.
 
 use std::{
     path::Path,
@@ -9,30 +9,30 @@ use serde_json::{Value, json};
 
 use crate::world::{ChildProcess, World, access, eventually, free_port, json::lenient, missing};
 
-/// Where they say that the service is.
+/// The address of the service in the documents.
 const PRINTED: &str = "http://127.0.0.1:7070";
-/// Between what one command prints and what the next does.
+/// Separates the output of one command from the next.
 const MARK: &str = "\u{1}";
 
-/// As somebody new goes through them, one behind the other.
+/// In the order of a new reader.
 #[tokio::test]
-async fn the_calls_of_the_readme_and_then_the_tour_are_what_happens() {
+async fn readme_and_tour_calls_return_the_printed_answers() {
     let w = World::start().await;
-    as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")), &w, w.folder()).await;
-    as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tour.md")), &w, w.folder()).await;
+    assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")), &w, w.folder()).await;
+    assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tour.md")), &w, w.folder()).await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn the_lines_that_go_in_and_out_in_bulk_are_what_happens() {
+async fn bulk_calls_return_the_printed_answers() {
     let w = World::start().await;
-    as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bulk.md")), &w, w.folder()).await;
+    assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bulk.md")), &w, w.folder()).await;
     w.check().await;
 }
 
 /// In an empty folder, as printed: keys, the service, the console's sign-in, the backend, the page.
 #[tokio::test]
-async fn start_in_an_empty_folder_is_what_happens() {
+async fn start_page_works_in_an_empty_folder() {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/start.md"));
     let folder = tempfile::tempdir().expect("a folder");
     let (before, after) = page.split_once("\nintray serve ").expect("where it is served");
@@ -45,7 +45,7 @@ async fn start_in_an_empty_folder_is_what_happens() {
     }
     let w = plan.start().await;
     let (calls, by_hand) = after.split_once("\n## The backend\n").expect("a backend");
-    as_printed(calls, &w, folder.path()).await;
+    assert_as_printed(calls, &w, folder.path()).await;
     saved(by_hand, &w, folder.path());
     let site = free_port();
     let at = |text: &str| text.replace("8000", &site.to_string());
@@ -59,7 +59,7 @@ async fn start_in_an_empty_folder_is_what_happens() {
     let seen = shell(&format!("curl -sS {site}/; curl -sS {site}/../site.key {site}/site.key"), folder.path()).await;
     let key = std::fs::read_to_string(folder.path().join("site.key")).expect("a key");
     assert!(seen.contains("new Intray(") && !seen.contains(key.lines().next().expect("a line")), "{seen}");
-    as_printed(&at(by_hand), &w, folder.path()).await;
+    assert_as_printed(&at(by_hand), &w, folder.path()).await;
     let operator = std::fs::read_to_string(folder.path().join("operator.key")).expect("a key");
     let operator = format!("Bearer {}", operator.lines().next().expect("a line"));
     let paused = w
@@ -73,7 +73,7 @@ async fn start_in_an_empty_folder_is_what_happens() {
     );
 }
 
-/// Each block that a page says to save, under the name that it gives.
+/// Writes each block that a page says to save, with its file name.
 fn saved(page: &str, w: &World, folder: &Path) {
     let (page, mut count) = (page.replace("Save\nthis as", "Save this as"), 0);
     for part in page.split("Save this as `").skip(1) {
@@ -87,9 +87,9 @@ fn saved(page: &str, w: &World, folder: &Path) {
     assert!(count >= 2, "{count} files");
 }
 
-/// What somebody types who was woken: it is one call each, and none of them is refused.
+/// The commands of the alerts page: one call each, and none is refused.
 #[tokio::test]
-async fn the_calls_of_the_alerts_are_answered() {
+async fn calls_of_the_alerts_page_succeed() {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/alerts.md"));
     let ask = page.lines().find(|line| line.starts_with("ask() {")).expect("what the calls are made with");
     let w = World::plan().with_keys(&[]).start().await;
@@ -104,8 +104,8 @@ async fn the_calls_of_the_alerts_are_answered() {
     w.check().await;
 }
 
-/// Does what a page prints, and holds what it says of each answer against what came.
-async fn as_printed(page: &str, w: &World, folder: &Path) {
+/// Runs the commands of a page, and compares each answer with the printed one.
+async fn assert_as_printed(page: &str, w: &World, folder: &Path) {
     let (script, expected) = commands(page);
     assert!(expected.len() >= 3, "the page has answers: {}", expected.len());
     let printed = shell(&script.replace(PRINTED, w.base()), folder).await;
@@ -113,13 +113,13 @@ async fn as_printed(page: &str, w: &World, folder: &Path) {
     for (expected, answer) in expected.iter().zip(&answers) {
         let value = lenient(answer.trim()).unwrap_or_else(|| panic!("{answer:?} is not JSON; expected {expected}"));
         if let Some(fault) = missing(&value, expected, "") {
-            panic!("the page says {expected}\nthe service  {value}\n{fault}");
+            panic!("the page prints {expected}\nthe service  {value}\n{fault}");
         }
     }
-    assert_eq!(answers.len(), expected.len() + 1, "an answer for each that is printed");
+    assert_eq!(answers.len(), expected.len() + 1, "one answer per printed answer");
 }
 
-/// What a script prints, for which `intray` is the program.
+/// Runs a script in which `intray` is the program, and returns its output.
 pub async fn shell(script: &str, folder: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_intray")).with_file_name("");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());

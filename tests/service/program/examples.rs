@@ -1,4 +1,4 @@
-//! The examples, each run as it is printed: what it shows does happen, and happens again.
+//! Each example runs as printed, twice, and shows what it promises.
 
 use std::{fs, path::Path, process::Command};
 
@@ -8,8 +8,8 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
 const NAMES: [&str; 5] =
     ["people-and-cron", "stalled-consumer", "locking-jobs", "requests-from-a-file", "poison-and-clients"];
 
-/// Twice, because an earlier run must not matter to a later one.
-async fn shows_what_it_says(name: &str) {
+/// Runs it twice, because an earlier run must not affect a later one.
+async fn run_twice(name: &str) {
     let w = World::plan().sweep_every(1_000).start().await;
     for run in 1..=2 {
         let mut shell = Command::new("sh");
@@ -24,32 +24,32 @@ async fn shows_what_it_says(name: &str) {
 }
 
 #[tokio::test]
-async fn people_and_a_cron_job() {
-    shows_what_it_says("people-and-cron").await;
+async fn example_people_and_a_cron_job_runs_twice() {
+    run_twice("people-and-cron").await;
 }
 
 #[tokio::test]
-async fn a_stalled_consumer() {
-    shows_what_it_says("stalled-consumer").await;
+async fn example_stalled_consumer_runs_twice() {
+    run_twice("stalled-consumer").await;
 }
 
 #[tokio::test]
-async fn jobs_that_lock_each_other_out() {
-    shows_what_it_says("locking-jobs").await;
+async fn example_jobs_with_locks_runs_twice() {
+    run_twice("locking-jobs").await;
 }
 
 #[tokio::test]
-async fn requests_from_a_file() {
-    shows_what_it_says("requests-from-a-file").await;
+async fn example_requests_from_a_file_runs_twice() {
+    run_twice("requests-from-a-file").await;
 }
 
 #[tokio::test]
-async fn poison_and_clients() {
-    shows_what_it_says("poison-and-clients").await;
+async fn example_poison_and_clients_runs_twice() {
+    run_twice("poison-and-clients").await;
 }
 
 #[test]
-fn no_example_is_forgotten() {
+fn every_example_has_a_test() {
     let files = fs::read_dir(FOLDER).expect("the examples").flatten();
     let mut scripts: Vec<_> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
     scripts.sort();

@@ -1,4 +1,4 @@
-//! What `intray export` writes, and where: a job a line, whatever people sent, and no file is lost for nothing.
+//! What `intray export` writes, and where: one job per line, and an existing file is kept on failure.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::bulk::{calling, exported};
 use crate::world::{CallFate, World, contract::NDJSON, id_of, run};
 
-/// Completed jobs, each alone.
+/// Completes jobs one by one.
 async fn completed(w: &World, count: usize) -> Vec<String> {
     let mut ids = Vec::new();
     for n in 0..count {
@@ -23,7 +23,7 @@ fn ids(text: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_people_sent_on_many_lines_is_on_one_and_none_of_it_is_a_line_of_its_own() {
+async fn export_writes_a_payload_with_line_breaks_on_one_line() {
     let w = World::start().await;
     let forged =
         "[\r\n{\"id\":\"forged\",\"next\":null}\r{\"error\":{\"status\":400,\"detail\":\"end\"},\"next\":null}\n]";
@@ -45,26 +45,26 @@ async fn what_people_sent_on_many_lines_is_on_one_and_none_of_it_is_a_line_of_it
     let job: Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
     let kept = w.job(&held.id).await;
     for field in ["payload", "result", "late_results"] {
-        assert_eq!(job[field], kept[field], "it says the same");
+        assert_eq!(job[field], kept[field], "the same value");
     }
     assert_eq!((&job["payload"]["a"], job["late_results"].as_array().map(Vec::len)), (&json!("b\n"), Some(1)));
     let answer = w.request("GET", "/queues/default/jobs?state=completed").header("accept", NDJSON).send().await;
-    assert_eq!(answer.text(), lines, "as it comes from the service");
+    assert_eq!(answer.text(), lines, "as the service sends it");
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_is_cut_goes_on_where_the_last_line_says_though_no_job_has_a_place() {
+async fn interrupted_export_continues_after_its_last_cursor() {
     let w = World::plan().with_proxy().start().await;
     let all = w.enqueue_many((0..130).map(|n| json!({ "payload": n }))).await;
     w.proxy().inject("list", 2, CallFate::NotDelivered);
     let lines = exported(&w, &["default", "--state", "waiting"]).await;
-    assert_eq!((ids(&lines), w.proxy().injected_calls()), (all, 1), "each once");
+    assert_eq!((ids(&lines), w.proxy().injected_calls()), (all, 1), "each job once");
     w.check().await;
 }
 
 #[tokio::test]
-async fn who_is_refused_finds_their_file_as_it_was() {
+async fn failed_export_keeps_the_existing_file() {
     let w = World::start().await;
     let file = w.folder().join("out");
     fs::write(&file, "precious").expect("written");
@@ -75,12 +75,12 @@ async fn who_is_refused_finds_their_file_as_it_was() {
     }
     completed(&w, 1).await;
     exported(&w, &["default", "--output", "out"]).await;
-    assert_eq!(ids(&fs::read_to_string(&file).expect("a file")).len(), 1, "a list is written anew");
+    assert_eq!(ids(&fs::read_to_string(&file).expect("a file")).len(), 1, "the list is written anew");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_list_that_goes_on_goes_on_in_its_file() {
+async fn export_with_after_appends_to_its_file() {
     let w = World::start().await;
     let read = |name: &str| fs::read_to_string(w.folder().join(name)).expect("a file");
     let first = completed(&w, 2).await;
@@ -94,11 +94,11 @@ async fn a_list_that_goes_on_goes_on_in_its_file() {
     assert_eq!(ids(&read("lines")), all);
     exported(&w, &[&table[..], &["--after", next]].concat()).await;
     let rows: String = all.iter().map(|id| format!("{id},\r\n")).collect();
-    assert_eq!(read("table"), format!("id,\"\"\"\n\"\"\"\r\n{rows}"), "its columns have their names once");
-    // A new file has all that a table has.
+    assert_eq!(read("table"), format!("id,\"\"\"\n\"\"\"\r\n{rows}"), "one header row");
+    // A new file has the whole table.
     exported(&w, &["default", "--csv", "--columns", "id", "--output", "new", "--after", next]).await;
     assert_eq!(read("new"), format!("id\r\n{}\r\n{}\r\n", all[2], all[3]));
-    // What a full disk has cut would become part of another line.
+    // A line cut by a full disk would become part of the next.
     fs::write(w.folder().join("lines"), "{\"id\":").expect("written");
     let end = run(calling(&w, &["export", "default", "--output", "lines", "--after", next])).await;
     assert!(!end.status.success() && end.stderr.contains("lines: its last line has no end"), "{end:?}");
@@ -106,9 +106,9 @@ async fn a_list_that_goes_on_goes_on_in_its_file() {
     w.check().await;
 }
 
-/// Excel reads a table without a mark as another encoding; who goes on with a file has the mark already.
+/// Excel needs a byte order mark to detect UTF-8; a file that is continued has one already.
 #[tokio::test]
-async fn tables_begin_with_a_mark_if_that_is_wanted() {
+async fn csv_export_starts_with_a_byte_order_mark_on_request() {
     let w = World::start().await;
     w.enqueue(json!("Müller")).await;
     let words = ["default", "--state", "waiting", "--csv", "--columns", "payload"];

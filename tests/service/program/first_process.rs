@@ -1,10 +1,10 @@
-//! The service as the first process of a container: whatever is left to it when its parent ends is reaped.
+//! As the first process of a container, the program reaps orphans.
 
 use std::{fs, os::unix::process::ExitStatusExt, path::Path, process::Command};
 
 use crate::world::{Client, Service, eventually, program, run, signal_process};
 
-/// A program in namespaces of its own, as the first process there. It ends with its `unshare`.
+/// A program as the first process of its own namespaces. It ends with its `unshare`.
 fn contained(script: &str, data: &Path) -> Command {
     let mut command = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
@@ -21,11 +21,11 @@ fn contained(script: &str, data: &Path) -> Command {
     command
 }
 
-/// Nothing where the system permits no namespaces.
+/// `None` where the system permits no namespaces.
 async fn start(first: &str, data: &Path) -> Option<(Service, Client)> {
     let allowed = run(contained("exit 0", data)).await;
     if !allowed.status.success() {
-        println!("left out, as no namespaces are permitted here: {}", allowed.stderr.trim());
+        println!("skipped, because namespaces are not permitted here: {}", allowed.stderr.trim());
         return None;
     }
     let script = format!("{first} exec \"$0\" serve --listen 127.0.0.1:0 --data-dir \"$1\"");
@@ -37,11 +37,11 @@ async fn start(first: &str, data: &Path) -> Option<(Service, Client)> {
 struct Process {
     pid: u32,
     state: char,
-    /// As it calls itself.
+    /// The name that the process sets for itself.
     title: String,
 }
 
-/// The processes below this one and their children, as this machine numbers them.
+/// The descendants of a process, with the ids of the host.
 fn below(parent: u32) -> Vec<Process> {
     let entries = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
     let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
@@ -57,7 +57,7 @@ fn below(parent: u32) -> Vec<Process> {
     found
 }
 
-/// `pid (name) state parent …`, with the parent before the rest.
+/// `pid (name) state parent …`, with the parent first.
 fn parsed(stat: &str) -> Option<(u32, Process)> {
     let pid = stat.split(' ').next()?.parse().ok()?;
     let mut rest = stat.rsplit_once(") ")?.1.split(' ');
@@ -71,7 +71,7 @@ fn find(service: &Service, title: &str) -> Option<u32> {
 }
 
 /// The first process of the namespace, and the one that serves.
-fn both(service: &Service) -> (u32, u32) {
+fn wrapper_and_service(service: &Service) -> (u32, u32) {
     let found = below(service.pid());
     let mut intrays = found.iter().filter(|process| process.title.contains("--data-dir\0")).map(|process| process.pid);
     let first = intrays.next().expect("the first process");
@@ -79,17 +79,17 @@ fn both(service: &Service) -> (u32, u32) {
 }
 
 async fn no_zombie_stays(service: &Service) {
-    eventually("every zombie is reaped", async || {
+    eventually("all zombies are reaped", async || {
         below(service.pid()).iter().all(|process| process.state != 'Z').then_some(())
     })
     .await;
 }
 
 #[tokio::test]
-async fn orphans_of_a_shell_are_reaped_by_the_first_process() {
+async fn first_process_reaps_orphans_of_a_shell() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
-    // One that the shell leaves as it becomes the service, and one whose parent ends while the service runs.
+    // One orphan that the shell leaves when it becomes the service, and one whose parent ends later.
     let first = "(: > \"$1.early\") & (sleep 0.5; (sleep 0.2; : > \"$1.late\") & ) &";
     let Some((mut service, client)) = start(first, &data).await else { return };
     for orphan in ["early", "late"] {
@@ -97,13 +97,13 @@ async fn orphans_of_a_shell_are_reaped_by_the_first_process() {
     }
     no_zombie_stays(&service).await;
     client.enqueue(1).await;
-    signal_process(both(&service).0, libc::SIGTERM);
+    signal_process(wrapper_and_service(&service).0, libc::SIGTERM);
     assert!(service.wait_for_exit().await.success(), "{}", service.output());
     assert!(service.output().contains("leaving"), "{}", service.output());
 }
 
 #[tokio::test]
-async fn a_killed_server_leaves_no_zombie_and_its_status_is_known() {
+async fn killed_server_leaves_no_zombie_and_its_status_is_logged() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let Some((mut service, client)) = start("", &data).await else { return };
@@ -113,7 +113,7 @@ async fn a_killed_server_leaves_no_zombie_and_its_status_is_known() {
     let mut say = async |words: &[&str]| {
         let _: redis::Value = redis::cmd(words[0]).arg(&words[1..]).query_async(&mut redis).await.expect("done");
     };
-    // Ten seconds a key: it is killed in the middle of its rewrite.
+    // Ten seconds per key: it is killed during its rewrite.
     say(&["CONFIG", "SET", "rdb-key-save-delay", "10000000"]).await;
     say(&["BGREWRITEAOF"]).await;
     eventually("a rewrite", async || find(&service, "-aof-rewrite").map(drop)).await;
@@ -121,13 +121,13 @@ async fn a_killed_server_leaves_no_zombie_and_its_status_is_known() {
     signal_process(server, libc::SIGKILL);
     eventually("another server", async || find(&service, "-server").filter(|pid| *pid != server)).await;
     eventually("it serves", async || (client.get(&format!("/jobs/{id}")).await.status == 200).then_some(())).await;
-    // What is left of the rewrite has no parent and may take its time.
+    // The rest of the rewrite has no parent and may take a while.
     if let Some(rewrite) = find(&service, "-aof-rewrite") {
         signal_process(rewrite, libc::SIGKILL);
     }
     no_zombie_stays(&service).await;
     assert!(service.output().contains("signal: 9"), "{}", service.output());
-    let (first, serving) = both(&service);
+    let (first, serving) = wrapper_and_service(&service);
     assert_ne!(first, serving, "the first process only reaps");
     signal_process(serving, libc::SIGKILL);
     let end = service.wait_for_exit().await;
@@ -135,10 +135,10 @@ async fn a_killed_server_leaves_no_zombie_and_its_status_is_known() {
 }
 
 #[tokio::test]
-async fn ignored_and_repeated_signals_pass_the_first_process() {
+async fn first_process_forwards_ignored_and_repeated_signals() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some((mut service, client)) = start("trap '' HUP;", &folder.path().join("data")).await else { return };
-    let first = both(&service).0;
+    let first = wrapper_and_service(&service).0;
     signal_process(first, libc::SIGHUP);
     client.enqueue(1).await;
     signal_process(first, libc::SIGINT);

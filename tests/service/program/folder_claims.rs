@@ -1,4 +1,4 @@
-//! What a running service goes by is removed, renamed or linked: nobody else gets in, and it is said.
+//! The lock or socket in the data folder is removed, renamed or linked: no second server starts, and it is logged.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
@@ -9,13 +9,13 @@ async fn second(data: &Path) -> Exit {
     run(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")])).await
 }
 
-async fn says(service: &Service, words: &str) {
+async fn logs(service: &Service, words: &str) {
     eventually(words, async || service.output().contains(words).then_some(())).await;
 }
 
-/// By `rm`, `mv` and `ln` on the lock, and on the folder itself.
+/// With `rm`, `mv` and `ln`, on the lock and on the folder.
 #[tokio::test]
-async fn a_claimed_folder_is_never_shared() {
+async fn data_folder_in_use_is_never_shared() {
     let around = tempfile::Builder::new().prefix("intray-").tempdir().expect("a folder");
     let data = around.path().join("data");
     let (service, client) = embedded(&data).await;
@@ -30,7 +30,7 @@ async fn a_claimed_folder_is_never_shared() {
     is_refused(&data, "removed").await;
     fs::write(&lock, "").expect("written");
     is_refused(&data, "made anew").await;
-    says(&service, "was removed, renamed or replaced under the running service: the folder stays claimed").await;
+    logs(&service, "was removed, renamed or replaced under the running service: the folder stays claimed").await;
     fs::rename(&lock, &aside).expect("renamed");
     fs::hard_link(&aside, &lock).expect("linked");
     is_refused(&data, "a hard link").await;
@@ -39,22 +39,22 @@ async fn a_claimed_folder_is_never_shared() {
     is_refused(&data, "a symbolic link").await;
     fs::rename(&data, &other).expect("renamed");
     is_refused(&other, "by another name of the folder").await;
-    says(&service, "was removed, renamed or replaced under the running service, which goes on").await;
+    logs(&service, "was removed, renamed or replaced under the running service, which goes on").await;
     fs::rename(&other, &data).expect("renamed");
     assert_eq!(client.reserve().await.id, id);
     drop(service);
 }
 
 #[tokio::test]
-async fn a_lock_with_a_second_name_and_a_lost_socket_are_logged() {
+async fn linked_lock_and_lost_socket_are_logged() {
     let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a folder");
     let (service, _client) = embedded(folder.path()).await;
     let [lock, aside] = ["intray.lock", "aside"].map(|name| folder.path().join(name));
     fs::hard_link(&lock, &aside).expect("linked");
-    says(&service, "has a second name").await;
+    logs(&service, "has a second name").await;
     fs::remove_file(&aside).expect("removed");
-    says(&service, "is as it was claimed again").await;
+    logs(&service, "is as it was claimed again").await;
     fs::remove_file(folder.path().join("redis.sock")).expect("removed");
-    says(&service, "socket").await;
+    logs(&service, "socket").await;
     drop(service);
 }

@@ -1,4 +1,4 @@
-//! The private server's disk runs full: what was acknowledged is there, and what is there can be worked off.
+//! The private server's disk is full: acknowledged changes survive, and its jobs can be completed.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -17,7 +17,7 @@ use crate::{
 const MIB: i64 = 1 << 20;
 const AS_IT_IS: i64 = -1;
 
-/// A data folder on a disk whose room a story decides about.
+/// A data folder on a disk whose free space the test controls.
 struct Disk {
     folder: tempfile::TempDir,
     numbers: File,
@@ -33,9 +33,9 @@ impl Disk {
         disk
     }
 
-    /// So many bytes can be appended, and so many are said to be free.
-    fn has(&self, bytes: i64, said: i64) {
-        let numbers = [bytes.to_ne_bytes(), said.to_ne_bytes()].concat();
+    /// Sets the bytes that can be appended, and the reported free space.
+    fn has(&self, bytes: i64, reported: i64) {
+        let numbers = [bytes.to_ne_bytes(), reported.to_ne_bytes()].concat();
         self.numbers.write_all_at(&numbers, 0).expect("written");
     }
 
@@ -43,7 +43,7 @@ impl Disk {
         self.folder.path().join("data")
     }
 
-    /// What the append-only files take.
+    /// The size of the append-only files.
     fn appended(&self) -> u64 {
         let files = fs::read_dir(self.data().join("appendonlydir")).expect("a folder");
         files.map(|file| file.expect("a file").metadata().map_or(0, |meta| meta.len())).sum()
@@ -59,7 +59,7 @@ impl Disk {
     }
 }
 
-/// Several enqueue until they are refused; the ids of what was acknowledged.
+/// Several producers enqueue until they are refused; returns the acknowledged ids.
 async fn enqueue_until_refused(client: &Client) -> Vec<String> {
     let mut crowd = JoinSet::new();
     for n in 0..4 {
@@ -83,9 +83,9 @@ async fn enqueue_until_refused(client: &Client) -> Vec<String> {
     crowd.join_all().await.concat()
 }
 
-/// The disk does not even say that it is nearly full, as with a quota: each answer waits until its append is known whole.
+/// The disk reports free space and is full, as with a quota: each answer waits until its append is complete.
 #[tokio::test]
-async fn nothing_that_was_acknowledged_is_lost_at_the_very_end_of_the_disk() {
+async fn full_disk_loses_no_acknowledged_change() {
     for round in 0..6 {
         let disk = Disk::new();
         let (mut service, client) = disk.serve().await;
@@ -93,7 +93,7 @@ async fn nothing_that_was_acknowledged_is_lost_at_the_very_end_of_the_disk() {
         disk.has(60_000 + round * 17, AS_IT_IS);
         let ids = enqueue_until_refused(&client).await;
         assert!(ids.len() > 20, "{}", ids.len());
-        eventually("readiness goes", async || {
+        eventually("readiness fails", async || {
             let answer = client.get("/readyz").await;
             (answer.status == 503 && answer.text().contains("disk")).then_some(())
         })
@@ -115,21 +115,21 @@ async fn nothing_that_was_acknowledged_is_lost_at_the_very_end_of_the_disk() {
 }
 
 #[tokio::test]
-async fn when_there_is_room_again_it_goes_on_without_a_restart() {
+async fn writes_resume_when_the_disk_has_room() {
     let disk = Disk::new();
     let (_service, client) = disk.serve().await;
     disk.has(20_000, AS_IT_IS);
     enqueue_until_refused(&client).await;
     disk.has(AS_IT_IS, AS_IT_IS);
-    eventually("there is room", async || {
+    eventually("the disk has room", async || {
         (client.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(())
     })
     .await;
-    eventually("readiness is back", async || (client.get("/readyz").await.status == 200).then_some(())).await;
+    eventually("the service is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
 }
 
 #[tokio::test]
-async fn below_the_mark_nothing_new_is_stored_and_what_is_there_is_worked_off() {
+async fn nearly_full_disk_refuses_only_new_jobs() {
     let disk = Disk::new();
     let (_service, client) = disk.serve().await;
     for n in 0..6 {
@@ -137,7 +137,7 @@ async fn below_the_mark_nothing_new_is_stored_and_what_is_there_is_worked_off() 
     }
     let held = client.reserve_as("ann").await;
     disk.has(AS_IT_IS, 20 * MIB);
-    let refusal = eventually("there is too little room", async || {
+    let refusal = eventually("the disk is nearly full", async || {
         let answer = client.send_enqueue(json!({ "payload": "new" })).await;
         (answer.status != 201 && answer.status != 200).then_some(answer)
     })
@@ -171,21 +171,21 @@ async fn below_the_mark_nothing_new_is_stored_and_what_is_there_is_worked_off() 
     assert!(verbose.text().contains("room: 20 MiB"), "{}", verbose.text());
 
     disk.has(AS_IT_IS, 1_000 * MIB);
-    eventually("there is room", async || {
+    eventually("the disk has room", async || {
         (client.send_enqueue(json!({ "payload": "new" })).await.status < 300).then_some(())
     })
     .await;
 }
 
-/// A rewrite on a disk that is nearly full would fill it; without one, a file full of what is gone would never shrink.
+/// A rewrite would fill a nearly full disk; without one, the file never shrinks.
 #[tokio::test]
-async fn the_file_is_rewritten_when_there_is_room_for_it_and_only_then() {
+async fn aof_is_rewritten_only_when_the_disk_has_room() {
     let disk = Disk::new();
     let (_service, client) = disk.serve().await;
     fill(&client, 12).await;
     disk.has(AS_IT_IS, 5 * MIB);
     assert_eq!(client.delete("/queues/default?state=all&force=true").await.is(200)["more"], false);
-    eventually("the room is known", async || {
+    eventually("the free space is known", async || {
         client.get("/readyz?verbose").await.text().contains("room: 5 MiB").then_some(())
     })
     .await;
@@ -195,7 +195,7 @@ async fn the_file_is_rewritten_when_there_is_room_for_it_and_only_then() {
 }
 
 #[tokio::test]
-async fn a_file_that_has_doubled_is_rewritten() {
+async fn doubled_aof_is_rewritten() {
     let disk = Disk::new();
     let (_service, client) = disk.serve().await;
     fill(&client, 70).await;

@@ -1,4 +1,5 @@
-//! What guards the service and is empty or garbled: it does not start, and an open service says so each time. Byte order marks.
+//! Empty or garbled credential files and settings: the service does not start, and an open service warns each time.
+//! Byte order marks.
 
 use std::{fs, process::Command};
 
@@ -7,7 +8,7 @@ use serde_json::json;
 use crate::world::{Client, Exit, Service, World, access, authority::CertificateAuthority, program, run};
 
 const MARK: &str = "\u{feff}";
-/// What guards calls, and the way of a call to Redis is not asked for before that.
+/// Settings that guard calls; they are checked before Redis is contacted.
 const GUARDS: [&str; 6] = [
     "INTRAY_KEYS_FILE",
     "INTRAY_JWKS_FILE",
@@ -31,7 +32,7 @@ fn refused(end: &Exit, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn empty_guards_are_refused_beside_insecure() {
+async fn empty_guards_are_refused_even_with_insecure() {
     for name in GUARDS {
         let mut command = open(&[]);
         command.env(name, "");
@@ -44,7 +45,7 @@ async fn empty_guards_are_refused_beside_insecure() {
 }
 
 #[tokio::test]
-async fn garbled_guards_are_refused_beside_insecure() {
+async fn garbled_guards_are_refused_even_with_insecure() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, text: &[u8]| {
         let path = folder.path().join(name);
@@ -75,11 +76,11 @@ async fn garbled_guards_are_refused_beside_insecure() {
     }
     let mut command = open(&[]);
     command.env("INTRAY_TOKEN_SECRET", " ".repeat(40));
-    assert!(run(command).await.stderr.contains("32 bytes"), "blanks are no secret");
+    assert!(run(command).await.stderr.contains("32 bytes"), "a blank secret is refused");
 }
 
 #[tokio::test]
-async fn open_services_warn_at_each_start() {
+async fn open_service_warns_at_each_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let serve = |listen: &str| {
         let data = folder.path().to_str().expect("UTF-8");
@@ -87,7 +88,7 @@ async fn open_services_warn_at_each_start() {
         command.env("INTRAY_INSECURE", "true");
         command
     };
-    let warnings = |said: &str| said.lines().filter(|line| line.contains("nothing guards the service")).count();
+    let warnings = |log: &str| log.lines().filter(|line| line.contains("nothing guards the service")).count();
     for _ in 0..2 {
         let mut service = Service::start(serve("0.0.0.0:0")).await;
         assert_eq!(warnings(&service.output()), 1, "{}", service.output());
@@ -105,7 +106,7 @@ async fn open_services_warn_at_each_start() {
 }
 
 #[tokio::test]
-async fn marks_before_files_are_ignored() {
+async fn byte_order_marks_in_files_are_ignored() {
     let w = World::start().await;
     let file = |name: &str, text: &str| {
         let path = w.folder().join(name);
@@ -133,7 +134,7 @@ async fn marks_before_files_are_ignored() {
 }
 
 #[tokio::test]
-async fn marks_before_bodies_are_ignored() {
+async fn byte_order_marks_in_bodies_are_ignored() {
     let w = World::start().await;
     let marked = |body: &str| format!("{MARK}{body}").into_bytes();
     w.post_text("/jobs", marked(r#"{"payload":1}"#)).await.is(201);

@@ -1,4 +1,4 @@
-//! What `intray import` reads, and what it makes of a line: a job of the queue that was meant, or a refusal by its number.
+//! What `intray import` reads, and the job that each line becomes, or its refusal by line number.
 
 use std::{
     fs,
@@ -15,19 +15,19 @@ use tokio::{
 use super::bulk::{exported, imported};
 use crate::world::{Exit, World, program, run};
 
-/// What waits in a queue.
+/// The payloads of waiting jobs.
 async fn payloads(w: &World, queue: &str) -> Vec<Value> {
     let page = w.get(&format!("/queues/{queue}/jobs")).await.is(200);
     page["jobs"].as_array().expect("a list").iter().map(|job| job["payload"].clone()).collect()
 }
 
-/// The numbers of the lines that were refused.
+/// The numbers of refused lines.
 fn refused(end: &Exit) -> Vec<&str> {
     assert_eq!(end.status.code(), Some(3), "{end:?}");
     end.stderr.lines().map(|line| line.split(':').next().unwrap_or_default()).collect()
 }
 
-/// The program, as a shell calls it.
+/// Runs the program through a shell.
 fn by_a_shell(w: &World, script: &str) -> Command {
     let mut command = Command::new("bash");
     command.args(["-c", script, env!("CARGO_BIN_EXE_intray")]).current_dir(w.folder());
@@ -36,7 +36,7 @@ fn by_a_shell(w: &World, script: &str) -> Command {
 }
 
 #[tokio::test]
-async fn a_mark_before_the_text_is_no_part_of_its_first_line() {
+async fn import_ignores_a_byte_order_mark() {
     let w = World::start().await;
     fs::write(w.folder().join("jobs"), "\u{feff}{\"payload\":1}\r\n{\"payload\":2}\r\n").expect("written");
     fs::write(w.folder().join("payloads"), "\u{feff}3\n4\n").expect("written");
@@ -50,7 +50,7 @@ async fn a_mark_before_the_text_is_no_part_of_its_first_line() {
 }
 
 #[tokio::test]
-async fn a_payload_says_nothing_else_of_its_job() {
+async fn import_of_payloads_reads_no_other_job_field() {
     let w = World::start().await;
     let lines = "1,\"priority\":0,\"client\":\"mallory\"\n2,\"queue\":\"elsewhere\"\nnonsense\n{\"a\":[4]}\n";
     fs::write(w.folder().join("lines"), lines).expect("written");
@@ -58,7 +58,7 @@ async fn a_payload_says_nothing_else_of_its_job() {
     assert_eq!(refused(&end), ["line 1", "line 2", "line 3"], "{}", end.stderr);
     assert_eq!(payloads(&w, "own").await, [json!({ "a": [4] })]);
     w.get("/queues/elsewhere").await.refused("unknown-queue");
-    // Of an object that nobody can read too, the queue is the one that was named.
+    // With `--payload`, an invalid object goes to the named queue too.
     fs::write(w.folder().join("lines"), "{\"payload\":1,\"\\ud800\":2}\n{\"payload\":1\n[]\n").expect("written");
     let end = imported(&w, &["lines", "--queue", "own"]).await;
     assert_eq!(refused(&end), ["line 1", "line 2", "line 3"], "{}", end.stderr);
@@ -67,7 +67,7 @@ async fn a_payload_says_nothing_else_of_its_job() {
 }
 
 #[tokio::test]
-async fn lines_come_from_whatever_can_be_read_and_what_cannot_is_named() {
+async fn import_reads_pipes_and_names_unreadable_files() {
     let w = World::start().await;
     fs::write(w.folder().join("jobs"), "1\n2\n").expect("written");
     for script in [
@@ -86,9 +86,9 @@ async fn lines_come_from_whatever_can_be_read_and_what_cannot_is_named() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_too_long_hinders_no_other() {
+async fn too_long_line_is_refused_and_the_next_imported() {
     let w = World::start().await;
-    // What is cut off of it would be a job.
+    // The rest of the long line would be a valid job.
     let long = format!("{{\"payload\":2}}{}x", " ".repeat(9 << 20));
     fs::write(w.folder().join("jobs"), format!("{{\"payload\":1}}\n{long}\n{{\"payload\":3}}\n")).expect("written");
     let end = imported(&w, &["jobs"]).await;
@@ -98,14 +98,14 @@ async fn a_line_that_is_too_long_hinders_no_other() {
 }
 
 #[tokio::test]
-async fn it_may_begin_behind_what_is_there() {
+async fn import_can_start_after_a_given_line() {
     let w = World::start().await;
     let lines: String = (1..=9).map(|n| format!("{n}\n")).collect();
     fs::write(w.folder().join("jobs"), &lines).expect("written");
     let end = imported(&w, &["jobs", "--payloads", "--first-line", "6"]).await;
     assert_eq!(end.stdout, "4 lines: 4 jobs, 0 equal to one that is there, 0 refused\n", "{end:?}");
     assert_eq!(payloads(&w, "default").await, [6, 7, 8, 9]);
-    // The numbers are those of the file, and a line is the same with or without those before it.
+    // Numbers count lines of the file, and deduplication does not depend on where the import begins.
     fs::write(w.folder().join("jobs"), format!("{lines}nonsense\n")).expect("written");
     let end = imported(&w, &["jobs", "--payloads", "--first-line", "8"]).await;
     assert_eq!(refused(&end), ["line 10"], "{}", end.stderr);
@@ -114,27 +114,27 @@ async fn it_may_begin_behind_what_is_there() {
     w.check().await;
 }
 
-/// What a producer says of a job.
-fn asked(job: &Value) -> Value {
+/// The fields that a producer sets.
+fn producer_fields(job: &Value) -> Value {
     let words = ["payload", "priority", "client", "lease_ms", "max_attempts", "backoff", "locks", "due_at"];
     words.iter().map(|word| (word.to_string(), job[word].clone())).collect::<serde_json::Map<_, _>>().into()
 }
 
-/// All jobs of a state, as they were asked for.
+/// All jobs of a state, as the producer sent them.
 async fn all(w: &World, queue: &str, state: &str) -> Vec<Value> {
     let page = w.get(&format!("/queues/{queue}/jobs?state={state}")).await.is(200);
-    page["jobs"].as_array().expect("a list").iter().map(asked).collect()
+    page["jobs"].as_array().expect("a list").iter().map(producer_fields).collect()
 }
 
 #[tokio::test]
-async fn what_was_exported_goes_in_again_as_it_was_asked_for() {
+async fn exported_jobs_are_imported_as_first_enqueued() {
     let w = World::start().await;
     for payload in [json!({ "n": 1 }), Value::Null, json!("2"), json!("2")] {
-        let asked = json!({
+        let producer_fields = json!({
             "payload": payload, "priority": 7, "client": "ann", "lease_ms": 9_000, "max_attempts": 1, "locks": ["a", "b"],
             "backoff": { "type": "exponential", "delay_ms": 5, "max_ms": 50 }, "dedupe": false,
         });
-        w.enqueue_with(asked).await;
+        w.enqueue_with(producer_fields).await;
     }
     w.enqueue_with(json!({ "payload": "later", "delay_ms": 3_600_000 })).await;
     w.enqueue_with(json!({ "payload": "plain", "backoff": { "type": "fixed", "delay_ms": 5 } })).await;
@@ -149,7 +149,7 @@ async fn what_was_exported_goes_in_again_as_it_was_asked_for() {
 }
 
 #[tokio::test]
-async fn what_became_of_exported_jobs_stays_behind() {
+async fn import_ignores_states_and_results_of_exported_jobs() {
     let w = World::start().await;
     let cancelled = w.enqueue("cancelled").await;
     w.cancel(&cancelled).await.is(200);
@@ -161,7 +161,7 @@ async fn what_became_of_exported_jobs_stays_behind() {
     for state in ["dead", "completed", "cancelled"] {
         lines += &exported(&w, &["default", "--state", state]).await;
     }
-    // What nobody exported is a line like any other.
+    // A line without export fields is an ordinary line.
     lines += "{\"payload\":\"plain\"}\n{\"error\":{\"status\":503},\"next\":null}\n";
     fs::write(w.folder().join("jobs"), lines).expect("written");
     let end = imported(&w, &["jobs", "--exported"]).await;
@@ -174,7 +174,7 @@ async fn what_became_of_exported_jobs_stays_behind() {
 }
 
 #[tokio::test]
-async fn what_answers_like_a_web_page_is_no_service() {
+async fn import_and_export_reject_a_url_of_a_web_page() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("jobs"), "1\n").expect("written");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -195,9 +195,9 @@ async fn what_answers_like_a_web_page_is_no_service() {
     }
 }
 
-/// PowerShell's `>`, a file that is still packed, one array, a table: said once, and nothing of it is sent.
+/// PowerShell's `>`, a compressed file, one array, a table: one error, and nothing is sent.
 #[tokio::test]
-async fn an_import_says_what_a_file_is_before_it_sends() {
+async fn import_recognizes_wrong_formats_before_it_sends() {
     let w = World::start().await;
     let utf16: Vec<u8> = "\u{feff}{\"payload\":1}\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     for (name, bytes, words) in [
@@ -219,6 +219,6 @@ async fn an_import_says_what_a_file_is_before_it_sends() {
         let end = run(by_a_shell(&w, &format!("cat {name} | \"$0\" import -"))).await;
         assert!(end.stderr.starts_with("intray: standard input is ") && end.stderr.contains(words), "{name}: {end:?}");
     }
-    assert_eq!(w.get("/queues").await.is(200)["queues"], json!([]), "nothing was sent");
+    assert_eq!(w.get("/queues").await.is(200)["queues"], json!([]), "nothing is sent");
     w.check().await;
 }

@@ -1,10 +1,10 @@
-//! What a shell and a reader are told of the flags.
+//! Shell completions and the man page.
 
 use std::process::Command;
 
 use crate::world::{program, run};
 
-/// What a shell would offer.
+/// The completions that a shell would offer.
 fn offered(words: &str, at: usize) -> String {
     let script = format!(
         "source <('{}' completions bash); COMP_WORDS=({words}); COMP_CWORD={at}; _intray intray \"${{COMP_WORDS[{at}]}}\" \
@@ -17,14 +17,14 @@ fn offered(words: &str, at: usize) -> String {
 }
 
 #[test]
-fn a_shell_completes_commands_and_flags() {
+fn shell_completes_commands_and_flags() {
     assert_eq!(offered("intray he", 1), "healthcheck help");
     assert_eq!(offered("intray serve --durab", 2), "--durability");
     assert_eq!(offered("intray serve --log-format j", 3), "json");
 }
 
 #[tokio::test]
-async fn the_manual_names_every_flag_and_shows_nobody_the_environment() {
+async fn man_page_lists_every_flag_and_no_environment_value() {
     let mut command = program(["man"]);
     command.env("INTRAY_TOKEN_SECRET", "a-secret-of-more-than-thirty-two-bytes");
     let end = run(command).await;

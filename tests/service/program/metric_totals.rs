@@ -1,4 +1,4 @@
-//! What the metrics of an instance say of what it did.
+//! Transition metrics of all instances add up to the queue's totals.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Client, World, batch_verbs::items, id_of};
 
-/// By the labels `queue` and `transition`, both "" where they are not there.
+/// By the labels `queue` and `transition`; "" where a label is missing.
 async fn transitions(client: &Client) -> BTreeMap<(String, String), u64> {
     let text = client.get("/metrics").await.text();
     let label = |line: &str, name: &str| {
@@ -22,8 +22,8 @@ async fn transitions(client: &Client) -> BTreeMap<(String, String), u64> {
     lines.map(read).collect()
 }
 
-/// Of `default`, at all these instances together.
-async fn told_by(clients: &[&Client]) -> BTreeMap<String, u64> {
+/// Transitions of `default`, summed over these instances.
+async fn summed(clients: &[&Client]) -> BTreeMap<String, u64> {
     let mut sum = BTreeMap::new();
     for client in clients {
         for ((queue, transition), n) in transitions(client).await {
@@ -98,7 +98,7 @@ async fn operators_do_all_they_can(w: &World, other: &Client) {
 }
 
 #[tokio::test]
-async fn the_transitions_of_all_instances_are_the_totals_of_the_queue() {
+async fn transitions_of_all_instances_add_up_to_the_totals() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     w.update_settings(json!({ "worker_limit": 1 })).await;
@@ -109,23 +109,23 @@ async fn the_transitions_of_all_instances_are_the_totals_of_the_queue() {
     reservations_end_in_every_way(&w, &other).await;
     operators_do_all_they_can(&w, &other).await;
 
-    let told = told_by(&[&w, &other]).await;
+    let counted = summed(&[&w, &other]).await;
     for (total, n) in w.queue().await["totals"].as_object().expect("totals") {
-        assert_ne!(n, 0, "{total} never happened: this proves nothing of it");
+        assert_ne!(n, 0, "{total} never happened in this test");
         let transition = if total == "handed_out" { "reserved" } else { total };
-        assert_eq!(&json!(told.get(transition)), n, "{total}: {told:?}");
+        assert_eq!(&json!(counted.get(transition)), n, "{total}: {counted:?}");
     }
     let of_no_total = |kind: &&str| *kind != "reserved" && Total::parse(kind).is_none();
     for kind in EventKind::ALL.map(EventKind::word).iter().copied().filter(of_no_total) {
-        assert_eq!(told.get(kind), Some(&(w.event_count(kind).await as u64)), "{kind}: {told:?}");
+        assert_eq!(counted.get(kind), Some(&(w.event_count(kind).await as u64)), "{kind}: {counted:?}");
     }
-    assert_eq!(told.get("deduplicated"), Some(&1), "{told:?}");
-    assert_eq!(told.get("lost"), None, "{told:?}");
+    assert_eq!(counted.get("deduplicated"), Some(&1), "{counted:?}");
+    assert_eq!(counted.get("lost"), None, "{counted:?}");
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_is_lost_is_counted_without_the_name_of_a_queue_that_anybody_may_invent() {
+async fn lost_reservations_are_counted_without_a_queue_label() {
     let w = World::start().await;
     let code = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
     for n in 0..20 {
@@ -134,7 +134,7 @@ async fn what_is_lost_is_counted_without_the_name_of_a_queue_that_anybody_may_in
             w.post(&format!("/jobs/{call}"), item.clone()).await.unknown_reservation();
         }
     }
-    let told = transitions(&w).await;
-    assert_eq!(told, BTreeMap::from([((String::new(), "lost".to_owned()), 80)]));
+    let counted = transitions(&w).await;
+    assert_eq!(counted, BTreeMap::from([((String::new(), "lost".to_owned()), 80)]));
     w.check().await;
 }

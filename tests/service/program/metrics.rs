@@ -1,4 +1,4 @@
-//! What the page of the metrics says of them, and what they say of people's work.
+//! The metrics match their page, and measure waiting and holding times.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde_json::json;
 
 use crate::world::{World, eventually, id_of};
 
-/// By name, what Prometheus is told that each is.
-fn told(text: &str) -> BTreeMap<String, String> {
+/// The type of each metric, by name.
+fn types(text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     lines.filter_map(|line| line.split_once(' ')).map(|(name, kind)| (name.to_owned(), kind.to_owned())).collect()
 }
 
-/// The labels of the lines of a figure, those of histograms themselves left out.
+/// The labels of a metric's lines, without those of histograms.
 fn labels(text: &str, name: &str) -> Vec<String> {
     let ends = ["", "_bucket", "_sum", "_count"];
     let mut found: Vec<String> = Vec::new();
@@ -30,24 +30,25 @@ fn labels(text: &str, name: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_figure_is_what_its_page_says() {
+async fn every_metric_matches_its_documentation() {
     let w = World::plan().sweep_every(20).start().await;
     w.enqueue(1).await;
     w.enqueue(2).await;
     w.complete(&w.reserve().await).await.is(200);
     w.reserve_with(json!({ "lease_ms": 1_000 })).await;
     w.advance_clock(1_000);
-    // What is not there has not happened, and on an ordinary day need not.
+    // A missing metric has no events yet, which is normal for some.
     let rare = ["durability", "faults", "emptied", "failovers", "missing", "cut", "auth_failures"];
     let daily = |name: &str| !rare.iter().any(|word| name.contains(word));
-    let text = eventually("every figure of an ordinary day is told", async || {
+    let text = eventually("all daily metrics are there", async || {
         let text = w.get("/metrics").await.text();
-        let told = told(&text);
-        ALL.iter().all(|figure| told.contains_key(figure.name) || !daily(figure.name)).then_some(text)
+        let types = types(&text);
+        ALL.iter().all(|figure| types.contains_key(figure.name) || !daily(figure.name)).then_some(text)
     })
     .await;
-    for (name, kind) in told(&text).iter().filter(|(name, _)| !name.starts_with("process_")) {
-        let figure = ALL.iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("{name} is on no page"));
+    for (name, kind) in types(&text).iter().filter(|(name, _)| !name.starts_with("process_")) {
+        let figure =
+            ALL.iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("{name} is not documented"));
         assert_eq!(figure.kind.word(), kind, "{name}");
         let mut wanted = figure.labels.to_vec();
         wanted.sort_unstable();
@@ -62,7 +63,7 @@ fn value(text: &str, line: &str) -> Option<f64> {
 }
 
 #[tokio::test]
-async fn it_is_told_how_long_jobs_wait_and_how_long_they_are_held() {
+async fn waiting_and_holding_times_are_measured() {
     let w = World::start().await;
     w.enqueue(1).await;
     w.send_enqueue(json!({ "payload": "later", "delay_ms": 60_000, "priority": 99 })).await.is(201);
@@ -75,7 +76,7 @@ async fn it_is_told_how_long_jobs_wait_and_how_long_they_are_held() {
     let waited = of("intray_wait_seconds_sum").await.expect("a sum");
     assert!((10.0..20.0).contains(&waited), "{waited}");
     assert_eq!(of("intray_oldest_waiting_seconds").await, Some(0.0));
-    // Who has it for a second time has waited for nothing: it was somebody's meanwhile.
+    // A second reservation counts no waiting time: the job was reserved in between.
     w.abandon(&held).await.is(200);
     let held = w.reserve().await;
     assert_eq!(of("intray_wait_seconds_count").await, Some(1.0));
@@ -85,7 +86,7 @@ async fn it_is_told_how_long_jobs_wait_and_how_long_they_are_held() {
     assert_eq!(of("intray_held_seconds_count").await, Some(1.0));
     let lasted = of("intray_held_seconds_sum").await.expect("a sum");
     assert!((120.0..130.0).contains(&lasted), "{lasted}");
-    // What was delayed stands in line from when it was put there.
+    // A delayed job waits from the time of its enqueue.
     w.sweep().await;
     w.advance_clock(5_000);
     w.reserve().await;
@@ -95,13 +96,13 @@ async fn it_is_told_how_long_jobs_wait_and_how_long_they_are_held() {
 }
 
 #[tokio::test]
-async fn who_waits_is_counted_once_and_for_as_long_as_they_wait() {
+async fn waiting_callers_are_counted_while_they_wait() {
     let w = World::start().await;
     let waiters = async || value(&w.get("/metrics").await.text(), "intray_waiters ");
     assert_eq!(waiters().await, Some(0.0));
     let asked = w.post("/jobs/reserve", json!({ "queues": ["a", "b", "c"], "wait_ms": 30_000 }));
     let work = async {
-        eventually("somebody waits", async || (waiters().await == Some(1.0)).then_some(())).await;
+        eventually("a caller waits", async || (waiters().await == Some(1.0)).then_some(())).await;
         w.enqueue_with(json!({ "queue": "b", "payload": 1 })).await;
     };
     let (answer, ()) = tokio::join!(asked, work);
@@ -111,7 +112,7 @@ async fn who_waits_is_counted_once_and_for_as_long_as_they_wait() {
 }
 
 #[tokio::test]
-async fn queues_beyond_the_labels_are_summed_and_nothing_is_lost() {
+async fn queues_over_the_label_limit_are_summed() {
     let w = World::plan().flag("--metrics-queues", "2").start().await;
     for (queue, n) in [("a", 5), ("b", 4), ("c", 3), ("d", 2)] {
         w.enqueue_many((0..n).map(|job| json!({ "queue": queue, "payload": job }))).await;

@@ -1,10 +1,10 @@
-//! What browsers are served: the module, the console and, for those who ask for it, the demo.
+//! Pages for browsers: the module, the console, the docs and the demo.
 
 use std::collections::BTreeMap;
 
 use crate::world::{World, access::SECRET};
 
-/// Without following where it leads, and past the contract: the files of the pages are nobody's interface.
+/// Fetches without redirects and without the contract check: page files are not part of the API.
 async fn fetch(w: &World, method: &str, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build();
     let method = method.parse().expect("a method");
@@ -18,7 +18,7 @@ fn header<'a>(answer: &'a reqwest::Response, name: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn pages_come_with_their_files_and_may_do_nothing_but_their_work() {
+async fn pages_are_served_with_a_strict_content_policy() {
     let w = World::plan().switch("--demo").start().await;
     for (path, kind) in [
         ("/client.js", "text/javascript; charset=utf-8"),
@@ -55,7 +55,7 @@ async fn pages_come_with_their_files_and_may_do_nothing_but_their_work() {
 }
 
 #[tokio::test]
-async fn whoever_comes_to_the_door_is_told_what_is_here() {
+async fn root_page_links_to_everything() {
     let bare = World::plan().with_keys(&[]).start().await;
     let w = World::plan().switch("--demo").start().await;
     for (world, has_demo) in [(&bare, false), (&w, true)] {
@@ -79,7 +79,7 @@ async fn whoever_comes_to_the_door_is_told_what_is_here() {
 }
 
 #[tokio::test]
-async fn the_pictures_of_the_pages_are_there() {
+async fn pictures_of_the_pages_are_served() {
     let w = World::plan().switch("--demo").start().await;
     for page in ["/docs/", "/console/", "/demo/"] {
         let text = fetch(&w, "GET", page, &[]).await.text().await.expect("text");
@@ -89,7 +89,7 @@ async fn the_pictures_of_the_pages_are_there() {
 }
 
 #[tokio::test]
-async fn the_contract_can_be_read_in_a_browser_without_asking_anybody_else() {
+async fn contract_page_loads_nothing_from_other_hosts() {
     let w = World::start().await;
     let page = fetch(&w, "GET", "/docs/contract.html", &[]).await;
     let policy = header(&page, "content-security-policy").to_owned();
@@ -102,13 +102,13 @@ async fn the_contract_can_be_read_in_a_browser_without_asking_anybody_else() {
     w.check().await;
 }
 
-/// What a page names so.
+/// The texts of a page that start with `begin`.
 fn named<'p>(page: &'p str, begin: &str) -> Vec<&'p str> {
     page.split(begin).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
 #[tokio::test]
-async fn all_there_is_to_read_is_served_and_each_link_leads_to_what_it_names() {
+async fn every_doc_page_is_served_and_its_links_resolve() {
     let w = World::start().await;
     let (mut pages, mut ahead) = (BTreeMap::new(), vec![String::new()]);
     while let Some(name) = ahead.pop() {
@@ -117,7 +117,10 @@ async fn all_there_is_to_read_is_served_and_each_link_leads_to_what_it_names() {
         assert!(header(&answer, "content-security-policy").contains("style-src 'self';"));
         let text = answer.text().await.expect("text");
         let scripts = named(&text, "<script");
-        assert!(!text.contains(" style=") && scripts == [" defer src="], "{name} keeps to its policy: {scripts:?}");
+        assert!(
+            !text.contains(" style=") && scripts == [" defer src="],
+            "{name} follows its content policy: {scripts:?}"
+        );
         let links = named(&text, "<a href=\"").into_iter().filter(|link| !link.contains('.') && !link.contains(':'));
         let files = links.filter_map(|link| link.split('#').next()).filter(|file| !file.is_empty());
         let new: Vec<_> = files.filter(|file| !pages.contains_key(*file)).map(str::to_owned).collect();
@@ -126,8 +129,8 @@ async fn all_there_is_to_read_is_served_and_each_link_leads_to_what_it_names() {
     }
     let written = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).expect("docs").flatten();
     let written = written.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "md"));
-    // With the README and the module's page, which lie elsewhere.
-    assert_eq!(pages.len(), written.count() + 2, "each page is found from the first: {:?}", pages.keys());
+    // The README and the module's page are stored elsewhere.
+    assert_eq!(pages.len(), written.count() + 2, "each page is linked from the first: {:?}", pages.keys());
     for (name, page) in &pages {
         for picture in named(page, "<img src=\"") {
             let answer = fetch(&w, "GET", &format!("/docs/{picture}"), &[]).await;
@@ -142,14 +145,14 @@ async fn all_there_is_to_read_is_served_and_each_link_leads_to_what_it_names() {
 }
 
 #[tokio::test]
-async fn doc_pages_are_in_groups_and_each_marks_itself() {
+async fn doc_pages_are_grouped_and_mark_the_current_page() {
     let w = World::start().await;
     let first = fetch(&w, "GET", "/docs/", &[]).await.text().await.expect("text");
     let nav =
         first.split("<nav id=\"pages\"").nth(1).and_then(|rest| rest.split("</nav>").next()).expect("a list of pages");
     let groups: Vec<_> = nav.split("<h2>").skip(1).filter_map(|rest| rest.split('<').next()).collect();
     assert_eq!(groups, ["Begin", "Build", "Operate", "Understand"]);
-    assert!(!nav.contains("aria-current"), "the first page is named at the top");
+    assert!(!nav.contains("aria-current"), "the first page is linked at the top");
     let pages = named(nav, "<a href=\"");
     let unique: std::collections::BTreeSet<_> = pages.iter().collect();
     assert!(unique.len() == pages.len() && pages.contains(&"contract.html") && pages.contains(&"module"), "{pages:?}");
@@ -160,8 +163,8 @@ async fn doc_pages_are_in_groups_and_each_marks_itself() {
         let text = fetch(&w, "GET", &format!("/docs/{page}"), &[]).await.text().await.expect("text");
         let marked: Vec<_> = text.split(" aria-current=").collect();
         let own = marked[0].rsplit("href=\"").next().map(|rest| rest.trim_end_matches('"'));
-        assert_eq!((marked.len(), own), (2, Some(page)), "it marks itself and nothing else");
-        // Every heading can be found, and leads to its place.
+        assert_eq!((marked.len(), own), (2, Some(page)), "only the current page is marked");
+        // Every heading has an anchor.
         for heading in named(&text, "<h2 id=\"").into_iter().chain(named(&text, "<h3 id=\"")) {
             assert!(index.iter().any(|[name, _, anchor, ..]| name == page && anchor == heading), "{page}#{heading}");
         }
@@ -170,7 +173,7 @@ async fn doc_pages_are_in_groups_and_each_marks_itself() {
 }
 
 #[tokio::test]
-async fn a_folder_without_its_slash_leads_to_the_one_with_it() {
+async fn folder_without_a_slash_redirects() {
     let w = World::plan().switch("--demo").start().await;
     for name in ["console", "demo", "docs", "python"] {
         let answer = fetch(&w, "GET", &format!("/{name}"), &[]).await;
@@ -180,7 +183,7 @@ async fn a_folder_without_its_slash_leads_to_the_one_with_it() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_of_a_page_is_not_found() {
+async fn unknown_page_file_returns_404() {
     let w = World::plan().switch("--demo").start().await;
     for path in [
         "/demo/items.json",
@@ -211,7 +214,7 @@ async fn what_is_no_file_of_a_page_is_not_found() {
 }
 
 #[tokio::test]
-async fn the_demo_is_there_only_for_those_who_ask_for_it() {
+async fn demo_is_served_only_with_its_flag() {
     let w = World::start().await;
     for path in ["/demo", "/demo/", "/demo/desk.js"] {
         w.get(path).await.refused("not-found");
@@ -219,9 +222,9 @@ async fn the_demo_is_there_only_for_those_who_ask_for_it() {
     w.check().await;
 }
 
-/// Who has no key yet gets the page that asks for it, and the module; a module is loaded with CORS.
+/// Callers without a key get the sign-in page and the module; modules are loaded with CORS.
 #[tokio::test]
-async fn pages_are_no_secret_and_the_module_is_for_pages_of_allowed_origins() {
+async fn pages_need_no_key_and_the_module_follows_cors() {
     let desk = "https://desk.example";
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).flag("--cors-origin", desk).start().await;
     for path in ["/console/", "/console/app.js", "/client.js", "/client.d.ts", "/client.tgz", "/python/"] {

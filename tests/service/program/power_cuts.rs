@@ -1,6 +1,6 @@
-//! Power cuts of the private server's machine, many of them: what each level of durability loses. `make test-power` tells it at
-//! length. All dies at once, and of each file there is left what was synced, then some of the rest or none, then what a
-//! torn write leaves.
+//! Power cuts of the private server's machine: what each level of durability loses. `make test-power` runs it at
+//! length. All processes die at once; each file keeps what was synced, then none or some of the rest, then a torn
+//! write.
 
 use std::{
     collections::HashMap,
@@ -21,10 +21,10 @@ use crate::{
 };
 
 const CUTS: usize = 6;
-/// Callers at the same time, half of whom enqueue.
+/// Concurrent callers, half of whom enqueue.
 const CALLERS: usize = 12;
 
-/// What was acknowledged, and when.
+/// A change, and when it was acknowledged.
 #[derive(Clone)]
 struct Fact {
     at: Instant,
@@ -50,7 +50,7 @@ impl Machine {
         self.folder.path().join("data")
     }
 
-    /// The same each time that the test runs.
+    /// A deterministic random number below `n`.
     fn below(&mut self, n: u64) -> u64 {
         self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.chance >> 33) % n.max(1)
@@ -66,7 +66,7 @@ impl Machine {
         (service, client)
     }
 
-    /// People work until the power is gone; answers when that was.
+    /// Callers work until the power cut; returns its time.
     async fn work_until_the_cut(&mut self, mut service: Service, client: &Client) -> Instant {
         let facts = self.facts.clone();
         let before = facts.lock().expect("no panic").len();
@@ -80,12 +80,12 @@ impl Machine {
         let server = server_of(&self.data()).await;
         service.kill();
         let cut = Instant::now();
-        eventually("all are gone", async || (!is_alive(server)).then_some(())).await;
+        eventually("all processes are gone", async || (!is_alive(server)).then_some(())).await;
         crowd.join_all().await;
         cut
     }
 
-    /// Cuts each file back to what was synced of it, and leaves an end that is torn.
+    /// Cuts each file back to its synced part, and adds a torn end.
     fn lose_what_was_not_synced(&mut self) {
         let log = fs::read(self.folder.path().join("power")).expect("a log");
         let number = |bytes: &[u8]| i64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
@@ -111,7 +111,7 @@ impl Machine {
         }
     }
 
-    /// What was acknowledged and is not there, the oldest first.
+    /// Acknowledged changes that are missing, oldest first.
     async fn lost(&self, client: &Client) -> Vec<Fact> {
         let facts = self.facts.lock().expect("no panic").clone();
         let mut lost = Vec::new();
@@ -125,7 +125,7 @@ impl Machine {
         lost
     }
 
-    /// One power cut, and what it has cost: how much, and how long before it that was acknowledged.
+    /// One power cut: the number of lost changes, and how old the oldest was.
     async fn cut(&mut self) -> (usize, Duration) {
         let (service, client) = self.start().await;
         let cut = self.work_until_the_cut(service, &client).await;
@@ -133,7 +133,7 @@ impl Machine {
         let (mut service, client) = self.start().await;
         let lost = self.lost(&client).await;
         let window = lost.first().map_or(Duration::ZERO, |fact| cut.saturating_duration_since(fact.at));
-        // What is there now is the next cut's business too, what is lost is not.
+        // Surviving changes are checked after the next cut too, lost ones are not.
         self.facts.lock().expect("no panic").clear();
         service.signal(libc::SIGTERM);
         assert!(service.wait_for_exit().await.success());
@@ -141,7 +141,7 @@ impl Machine {
     }
 }
 
-/// Nothing when the service is gone.
+/// `None` when the service is gone.
 async fn call(client: &Client, facts: &Mutex<Vec<Fact>>, n: usize) -> Option<()> {
     let note = |id: String, is_completed| {
         facts.lock().expect("no panic").push(Fact { at: Instant::now(), id, is_completed });
@@ -174,7 +174,7 @@ fn cuts() -> usize {
 }
 
 #[tokio::test]
-async fn synced_means_that_no_power_cut_costs_anything_that_was_acknowledged() {
+async fn power_cut_with_synced_loses_no_acknowledged_change() {
     let mut machine = Machine::new("synced");
     for n in 0..cuts() {
         let (lost, window) = machine.cut().await;
@@ -182,22 +182,21 @@ async fn synced_means_that_no_power_cut_costs_anything_that_was_acknowledged() {
     }
 }
 
-/// Else the story above would be told of nothing.
+/// Proves that the test above can fail.
 #[tokio::test]
-async fn without_it_a_power_cut_costs_what_was_acknowledged_in_about_the_last_second() {
+async fn power_cut_without_synced_loses_about_a_second() {
     let (mut machine, mut all, mut longest) = (Machine::new("async"), 0, Duration::ZERO);
     for _ in 0..cuts() {
         let (lost, window) = machine.cut().await;
         (all, longest) = (all + lost, longest.max(window));
     }
     println!("{} power cuts: {all} acknowledged changes lost, none older than {longest:?}", cuts());
-    assert!(all > 0, "what is not synced is lost");
+    assert!(all > 0, "unsynced changes are lost");
 }
 
-/// A system that could not write a file back may say the next time that all is well, and has thrown away what it could not
-/// write.
+/// A system that failed to write pages back may report success the next time, and has discarded them.
 #[tokio::test]
-async fn a_file_whose_sync_has_failed_once_is_not_trusted_until_there_is_another() {
+async fn aof_with_a_failed_sync_is_replaced_before_writes_resume() {
     let machine = Machine::new("synced");
     let (service, client) = machine.start().await;
     client.enqueue("before").await;
@@ -210,15 +209,15 @@ async fn a_file_whose_sync_has_failed_once_is_not_trusted_until_there_is_another
     assert!(refusal.text().contains("not known to be on disk"), "{}", refusal.text());
     fs::remove_file(&broken).expect("gone");
     let first = machine.data().join("appendonlydir/appendonly.aof.1.incr.aof");
-    eventually("it is trusted again", async || {
+    eventually("the new file is trusted", async || {
         let answer = client.send_enqueue(job.clone()).await;
         if answer.status == 503 {
             return None;
         }
-        assert!(!first.exists(), "only when the file is another: {}", answer.text());
+        assert!(!first.exists(), "only with a new file: {}", answer.text());
         Some(())
     })
     .await;
-    assert_eq!(client.queue().await["counts"]["waiting"], 2, "each once");
+    assert_eq!(client.queue().await["counts"]["waiting"], 2, "each job once");
     assert!(service.output().contains("cannot be synced"), "{}", service.output());
 }

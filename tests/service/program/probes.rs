@@ -1,4 +1,4 @@
-//! What probes, monitoring and logs see.
+//! Probes, metrics and logs.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::world::{CallFate, Fault, World, eventually};
 
 #[tokio::test]
-async fn a_probe_learns_whether_the_instance_lives_and_can_serve() {
+async fn probes_report_liveness_and_readiness() {
     let w = World::start().await;
     assert_eq!(w.get("/livez").await.text().trim(), "ok");
     assert_eq!(w.get("/readyz").await.text().trim(), "ok");
@@ -17,40 +17,40 @@ async fn a_probe_learns_whether_the_instance_lives_and_can_serve() {
     assert!(verbose.text().lines().count() >= 4, "each check on a line: {}", verbose.text());
 
     let _: String = w.engine.run("CONFIG SET maxmemory-policy allkeys-lru").await;
-    let answer = eventually("readiness goes", async || {
+    let answer = eventually("readiness fails", async || {
         let answer = w.get("/readyz").await;
         (answer.status == 503).then_some(answer)
     })
     .await;
     assert!(answer.text().contains("evict"), "{}", answer.text());
     let _: String = w.engine.run("CONFIG SET maxmemory-policy noeviction").await;
-    eventually("readiness is back", async || (w.get("/readyz").await.status == 200).then_some(())).await;
+    eventually("the service is ready", async || (w.get("/readyz").await.status == 200).then_some(())).await;
 
     let layout: String = w.engine.run("GET intray:layout").await;
     let _: String = w.engine.run("SET intray:layout 999").await;
-    eventually("readiness goes", async || (w.get("/readyz?verbose").await.status == 503).then_some(())).await;
+    eventually("readiness fails", async || (w.get("/readyz?verbose").await.status == 503).then_some(())).await;
     let _: String = w.engine.run(&format!("SET intray:layout {layout}")).await;
     w.check().await;
 }
 
-/// Every connection that calls share stands behind a script that takes longer than anything may.
+/// Every shared connection waits behind a script that takes longer than the timeout.
 #[tokio::test]
-async fn readiness_of_a_busy_instance_stays() {
+async fn busy_instance_stays_ready() {
     let w = World::plan().with_proxy().start().await;
     w.enqueue(1).await;
     w.proxy().inject_each(1, 12, CallFate::Slow(3_000));
     let reads: Vec<_> = (0..12).map(|_| w.long_poll("/queues/default/jobs")).collect();
-    eventually("all are in hand", async || (w.proxy().injected_calls() >= 3).then_some(())).await;
+    eventually("all calls are held", async || (w.proxy().injected_calls() >= 3).then_some(())).await;
     let busy = w.get("/readyz?verbose").await;
     assert_eq!(busy.status, 200, "{}", busy.text());
     w.proxy().set_fault(Fault::Freeze);
-    let alone = eventually("readiness goes", async || {
+    let alone = eventually("readiness fails", async || {
         let answer = w.get("/readyz").await;
         (answer.status == 503).then_some(answer)
     });
     assert!(alone.await.text().starts_with("redis: "));
     w.proxy().set_fault(Fault::None);
-    eventually("readiness is back", async || (w.get("/readyz").await.status == 200).then_some(())).await;
+    eventually("the service is ready", async || (w.get("/readyz").await.status == 200).then_some(())).await;
     for read in reads {
         read.answer().await;
     }
@@ -58,13 +58,13 @@ async fn readiness_of_a_busy_instance_stays() {
 }
 
 #[tokio::test]
-async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
+async fn metrics_cover_jobs_transitions_latencies_and_the_pool() {
     let w = World::plan().sweep_every(20).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "queue": "q", "payload": n }))).await;
     let held = w.reserve_with(json!({ "queues": ["q"], "worker": "ann-the-worker" })).await;
     w.complete(&held).await.is(200);
     w.get("/jobs/x").await.refused("unknown-job");
-    let text = eventually("all figures are there", async || {
+    let text = eventually("all metrics are there", async || {
         let text = w.get("/metrics").await.text();
         text.contains("sweep").then_some(text)
     })
@@ -74,7 +74,7 @@ async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
         r#"intray_jobs{queue="q",state="completed"} 1"#,
         r#"intray_jobs{queue="q",state="dead"} 0"#,
     ] {
-        assert!(text.contains(line), "{line} is not in {text}");
+        assert!(text.contains(line), "{line} is missing in {text}");
     }
     for name in [
         "http_request_duration_seconds_bucket",
@@ -84,7 +84,7 @@ async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
         "intray_redis_connections",
         "process_",
     ] {
-        assert!(text.lines().any(|line| line.starts_with(name)), "{name} is not in {text}");
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name} is missing in {text}");
     }
     assert!(text.contains(r#"route="/jobs/{id}""#), "the matched route, not the path");
     assert!(!text.contains("ann-the-worker") && !text.contains(&held.id), "never a worker or a job");
@@ -98,13 +98,13 @@ async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
 }
 
 #[tokio::test]
-async fn every_figure_says_what_it_is() {
+async fn every_metric_has_a_help_text_and_known_labels() {
     let w = World::plan().sweep_every(20).start().await;
     w.enqueue(1).await;
     let held = w.reserve_with(json!({ "lease_ms": 1_000 })).await;
     w.advance_clock(1_001);
     w.complete(&held).await.is(200);
-    let text = eventually("the sweep has been by", async || {
+    let text = eventually("a sweep has run", async || {
         let text = w.get("/metrics").await.text();
         text.contains("intray_sweep_duration_seconds").then_some(text)
     })
@@ -135,9 +135,9 @@ async fn every_figure_says_what_it_is() {
     w.check().await;
 }
 
-/// Faults are counted and logged; a healthy service has none, also when there is nothing to do.
+/// Faults are counted and logged; a healthy service has none, not even when idle.
 #[tokio::test]
-async fn an_ordinary_day_has_no_faults() {
+async fn healthy_service_counts_and_logs_no_faults() {
     let w = World::plan().sweep_every(20).start().await;
     for worker in [json!(null), json!("ann")] {
         let ask = if worker.is_null() { json!({}) } else { json!({ "worker": worker }) };
@@ -153,10 +153,10 @@ async fn an_ordinary_day_has_no_faults() {
 }
 
 #[tokio::test]
-async fn a_log_in_json_says_in_json_where_it_serves() {
+async fn json_log_reports_the_address_in_json() {
     let w = World::plan().flag("--log-format", "json").start().await;
-    // It answers a moment before it says so.
-    let line = eventually("it says so", async || {
+    // The service answers a moment before it logs.
+    let line = eventually("the log has it", async || {
         w.service.output().lines().find(|line| line.contains("ready on")).map(str::to_owned)
     });
     let line: serde_json::Value = serde_json::from_str(&line.await).expect("JSON");
@@ -165,14 +165,14 @@ async fn a_log_in_json_says_in_json_where_it_serves() {
 }
 
 #[tokio::test]
-async fn the_contract_is_served_as_it_is() {
+async fn contract_is_served_unchanged() {
     let w = World::start().await;
     let text = w.get("/openapi.yaml").await.text();
     assert_eq!(text, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.yaml")));
 }
 
 #[tokio::test]
-async fn no_payload_and_no_secret_gets_into_the_log() {
+async fn log_contains_no_payload_and_no_secret() {
     let w = World::plan().flag("--log-format", "json").start().await;
     w.request("POST", "/jobs")
         .header("idempotency-key", "secret-key")
@@ -185,12 +185,12 @@ async fn no_payload_and_no_secret_gets_into_the_log() {
     w.engine.freeze();
     w.send_enqueue(json!({ "payload": "secret-payload-2" })).await.refused("unavailable");
     w.engine.thaw();
-    let said = w.service.output();
+    let log = w.service.output();
     let secret = held.reservation.rsplit('.').next().expect("a secret");
     for word in ["secret-key", "secret-payload", "secret-result", secret] {
-        assert!(!said.contains(word), "{word} is in the log: {said}");
+        assert!(!log.contains(word), "{word} is in the log: {log}");
     }
-    for line in said.lines() {
+    for line in log.lines() {
         assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "not JSON: {line}");
     }
 }

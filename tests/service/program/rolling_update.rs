@@ -1,4 +1,4 @@
-//! New instances in place of old ones while everybody works: who asks again where it says 503 notices nothing.
+//! New instances replace old ones under load: a caller that retries on 503 sees no error.
 
 use std::{
     collections::BTreeMap,
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use crate::world::{Answer, Client, TransportError, World};
 
-/// Unless INTRAY_RESTARTS says how many.
+/// The number of restarts, unless INTRAY_RESTARTS is set.
 const RESTARTS: usize = 6;
-const PEOPLE: usize = 8;
-const PATIENCE: Duration = Duration::from_secs(30);
-const AGAIN: Duration = Duration::from_millis(20);
+const CALLERS: usize = 8;
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+const RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// Where the instances are that take calls, as a load balancer knows it.
+/// The instances in service, as a load balancer knows them.
 #[derive(Clone)]
 struct Balancer {
     places: Arc<Mutex<Vec<Client>>>,
@@ -37,22 +37,22 @@ impl Balancer {
         self.with(|places| places[turn % places.len()].clone())
     }
 
-    /// A call with its key, to one after the other until it is answered.
+    /// Sends a call with its key to one instance after the other until it is answered.
     async fn post(&self, path: &str, key: &str, body: &Value) -> Answer {
         let begin = Instant::now();
-        while begin.elapsed() < PATIENCE {
+        while begin.elapsed() < CALL_TIMEOUT {
             let request = self.next().request("POST", path).header("idempotency-key", key).json(body.to_string());
             match request.try_send().await {
                 Ok(answer) if answer.status != 503 => return answer,
-                Ok(_) | Err(TransportError::NotConnected) => tokio::time::sleep(AGAIN).await,
+                Ok(_) | Err(TransportError::NotConnected) => tokio::time::sleep(RETRY_DELAY).await,
                 Err(TransportError::Interrupted) => _ = self.broken.fetch_add(1, Ordering::Relaxed),
             }
         }
-        panic!("no answer to {path} in {PATIENCE:?}");
+        panic!("no answer to {path} in {CALL_TIMEOUT:?}");
     }
 }
 
-/// Somebody who puts jobs and works on what comes, until the end; how often each job was completed by them.
+/// A caller that enqueues and works until the end; returns how often it completed each job.
 async fn work(balancer: Balancer, me: usize, is_over: Arc<AtomicBool>) -> (usize, BTreeMap<String, usize>) {
     let (mut put, mut done) = (0, BTreeMap::new());
     while !is_over.load(Ordering::Relaxed) {
@@ -72,7 +72,7 @@ async fn work(balancer: Balancer, me: usize, is_over: Arc<AtomicBool>) -> (usize
 }
 
 #[tokio::test]
-async fn who_asks_again_notices_nothing_of_instances_that_are_replaced() {
+async fn retrying_callers_see_no_error_in_a_rolling_update() {
     let restarts = std::env::var("INTRAY_RESTARTS").ok().and_then(|n| n.parse().ok()).unwrap_or(RESTARTS);
     let w = World::start().await;
     let balancer = Balancer { places: Arc::default(), turn: Arc::default(), broken: Arc::default() };
@@ -83,10 +83,10 @@ async fn who_asks_again_notices_nothing_of_instances_that_are_replaced() {
         instances.push(service);
     }
     let is_over = Arc::new(AtomicBool::new(false));
-    let people: Vec<_> = (0..PEOPLE).map(|me| tokio::spawn(work(balancer.clone(), me, is_over.clone()))).collect();
+    let people: Vec<_> = (0..CALLERS).map(|me| tokio::spawn(work(balancer.clone(), me, is_over.clone()))).collect();
     for turn in 0..restarts {
         let (service, client) = w.start_instance().await;
-        // Whoever balances hears of the new one and of the end of the old one at the same moment.
+        // The balancer learns of the new and the old instance at the same moment.
         balancer.with(|places| places[turn % 2] = client);
         let mut old = std::mem::replace(&mut instances[turn % 2], service);
         old.signal(libc::SIGTERM);
@@ -96,14 +96,14 @@ async fn who_asks_again_notices_nothing_of_instances_that_are_replaced() {
     is_over.store(true, Ordering::Relaxed);
     let (mut put, mut done) = (0, BTreeMap::<String, usize>::new());
     for person in people {
-        let (of_one, theirs) = person.await.expect("nobody meets an error");
+        let (of_one, theirs) = person.await.expect("no caller sees an error");
         put += of_one;
         theirs.into_iter().for_each(|(job, times)| *done.entry(job).or_default() += times);
     }
-    assert_eq!(balancer.broken.load(Ordering::Relaxed), 0, "calls that were on their way were answered");
-    assert!(done.values().all(|times| *times == 1), "each job was somebody's once");
+    assert_eq!(balancer.broken.load(Ordering::Relaxed), 0, "calls in flight were answered");
+    assert!(done.values().all(|times| *times == 1), "each job was completed once");
     let waiting = w.queue().await["counts"]["waiting"].as_u64().expect("a count") as usize;
-    assert_eq!(done.len() + waiting, put, "and none is lost");
+    assert_eq!(done.len() + waiting, put, "no job is lost");
     println!("{restarts} restarts, {put} jobs");
     w.check().await;
 }

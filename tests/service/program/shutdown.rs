@@ -1,8 +1,6 @@
-//! A service that is told to end.
+//! Shutdown after a signal.
 
 use std::time::Duration;
-
-use serde_json::{Value, json};
 
 use crate::{
     program::crash::{embedded, server_of},
@@ -10,7 +8,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_service_told_to_end_answers_what_is_in_hand_and_ends_well() {
+async fn shutdown_answers_calls_in_flight_and_exits_with_0() {
     let mut w = World::plan().with_proxy().start().await;
     let id = w.enqueue(1).await;
     w.proxy().set_fault(Fault::Freeze);
@@ -18,23 +16,23 @@ async fn a_service_told_to_end_answers_what_is_in_hand_and_ends_well() {
         let client = (*w).clone();
         async move { client.reserve_as("ann").await }
     });
-    eventually("the call is on its way", async || w.proxy().is_withholding().then_some(())).await;
+    eventually("the call is sent", async || w.proxy().is_withholding().then_some(())).await;
     w.service.signal(libc::SIGTERM);
     tokio::time::sleep(Duration::from_millis(200)).await;
     w.proxy().set_fault(Fault::None);
     assert_eq!(in_hand.await.expect("answered").id, id);
     assert!(w.service.wait_for_exit().await.success());
-    assert!(w.request("GET", "/livez").send_if_possible().await.is_none(), "nobody listens any more");
+    assert!(w.request("GET", "/livez").send_if_possible().await.is_none(), "the port is closed");
     w.restart().await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn readiness_goes_before_the_service_does() {
+async fn readiness_fails_before_the_service_stops() {
     let mut w = World::start().await;
     assert_eq!(w.get("/readyz").await.status, 200);
     w.service.signal(libc::SIGTERM);
-    eventually("it says that it is leaving, or has left", async || {
+    eventually("readiness fails or the service has ended", async || {
         match w.request("GET", "/readyz").send_if_possible().await {
             Some(answer) => (answer.status == 503).then_some(()),
             None => Some(()),
@@ -42,13 +40,13 @@ async fn readiness_goes_before_the_service_does() {
     })
     .await;
     assert!(w.service.wait_for_exit().await.success());
-    let said: Value = json!(w.service.output());
-    assert!(said.as_str().expect("text").contains("intray is ready on http://"));
+    let log = w.service.output();
+    assert!(log.contains("intray is ready on http://"));
 }
 
-/// A terminal that is closed, Ctrl-C, Ctrl-\ and a supervisor: the private server has written what it holds and is gone.
+/// A closed terminal, Ctrl-C, Ctrl-\ and a supervisor's signal: the private server writes its data and ends.
 #[tokio::test]
-async fn every_signal_that_ends_it_ends_it_in_order() {
+async fn every_signal_stops_the_private_server_cleanly() {
     for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a folder");
         let (mut service, client) = embedded(folder.path()).await;
@@ -63,9 +61,9 @@ async fn every_signal_that_ends_it_ends_it_in_order() {
     }
 }
 
-/// `nohup` has it ignore the end of its terminal, and that stays so.
+/// `nohup` makes it ignore the end of its terminal.
 #[tokio::test]
-async fn a_service_under_nohup_outlives_its_terminal() {
+async fn service_under_nohup_outlives_its_terminal() {
     let w = World::start().await;
     let (service, client) = w.start_instance_after("trap '' HUP").await;
     service.signal(libc::SIGHUP);

@@ -1,4 +1,4 @@
-//! The program itself: what it refuses to start with, what it checks, what it takes over.
+//! Startup: what it refuses, checks and adopts.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn serve(args: &[&str]) -> std::process::Command {
 }
 
 #[tokio::test]
-async fn it_does_not_start_where_jobs_would_be_lost_or_anybody_could_come_in() {
+async fn start_is_refused_without_durability_or_access_control() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let url = format!("unix://{}", engine.socket().display());
@@ -45,9 +45,9 @@ async fn it_does_not_start_where_jobs_would_be_lost_or_anybody_could_come_in() {
 }
 
 #[tokio::test]
-async fn it_serves_on_as_many_threads_as_it_is_told() {
-    let threads = async |told: &str| {
-        let w = World::plan().flag("--threads", told).start().await;
+async fn threads_flag_sets_the_number_of_threads() {
+    let threads = async |count: &str| {
+        let w = World::plan().flag("--threads", count).start().await;
         let text = w.get("/metrics").await.text();
         let found = text.lines().find_map(|line| line.strip_prefix("process_threads ")?.parse::<u32>().ok());
         found.expect("the process's threads")
@@ -56,7 +56,7 @@ async fn it_serves_on_as_many_threads_as_it_is_told() {
 }
 
 #[tokio::test]
-async fn serving_is_what_it_does_without_a_command_and_the_environment_says_the_same_as_flags() {
+async fn serve_is_the_default_and_environment_equals_flags() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let mut command = program([] as [&str; 0]);
@@ -71,7 +71,7 @@ async fn serving_is_what_it_does_without_a_command_and_the_environment_says_the_
     let listen = client.address().to_owned();
     assert!(run(program(["healthcheck", "--listen", &listen])).await.status.success());
     engine.freeze();
-    eventually("the probe says so", async || {
+    eventually("the probe succeeds", async || {
         let probe = run(program(["healthcheck", "--listen", &listen])).await;
         (!probe.status.success()).then_some(())
     })
@@ -80,7 +80,7 @@ async fn serving_is_what_it_does_without_a_command_and_the_environment_says_the_
 }
 
 #[tokio::test]
-async fn a_check_says_what_is_wrong() {
+async fn check_names_each_fault() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), true).await;
     let url = format!("unix://{}", engine.socket().display());
@@ -97,7 +97,7 @@ async fn a_check_says_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_layout_older_than_all_versions_is_adopted_with_every_job_in_it() {
+async fn migrate_adopts_every_job_of_the_older_design() {
     let w = World::start().await;
     let now = w.engine.now().await / 1_000;
     let old = |n: u64| format!(r#"{{"n":{n}}}"#);
@@ -113,7 +113,7 @@ async fn a_layout_older_than_all_versions_is_adopted_with_every_job_in_it() {
 
     let dry = migrate(&["--dry-run"]).await;
     assert!(dry.status.success() && dry.stdout.contains('6') && dry.stdout.contains('1'), "{dry:?}");
-    assert_eq!(w.engine.run::<u64>("ZCARD MyQueue").await, 6, "nothing was done");
+    assert_eq!(w.engine.run::<u64>("ZCARD MyQueue").await, 6, "nothing is changed");
     let done = migrate(&[]).await;
     assert!(done.status.success(), "{done:?}");
     assert_contains(&w.queue().await["counts"], json!({ "waiting": 6, "reserved": 1 }));
@@ -132,7 +132,7 @@ async fn a_layout_older_than_all_versions_is_adopted_with_every_job_in_it() {
     );
     let mut left: Vec<String> = w.engine.run("KEYS MyQueue*").await;
     left.sort();
-    assert_eq!(left, ["MyQueue:adopted", "MyQueue:reserved:adopted"], "renamed, not deleted");
+    assert_eq!(left, ["MyQueue:adopted", "MyQueue:reserved:adopted"], "the old keys are renamed, not deleted");
     refuses(&migrate(&[]).await, &["adopted"]);
     assert_contains(&w.queue().await["totals"], json!({ "enqueued": 7 }));
     let _: u64 = w.engine.run("DEL MyQueue:adopted MyQueue:reserved:adopted").await;

@@ -1,4 +1,4 @@
-//! `intray top`: queues in a terminal, which is as it was when it has ended, and as a table where there is none.
+//! `intray top` in a terminal, which it restores, and as a table without one.
 
 use std::{fs, net::TcpListener, path::PathBuf, process::Command};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::world::{Exit, World, access, eventually, program, run, terminal::Terminal};
 
-/// As it is called by whoever has an operator's key in a file.
+/// `intray top` with an operator's key from a file.
 fn top(w: &World, more: &[&str]) -> Command {
     let key: PathBuf = w.folder().join("operator.key");
     fs::write(&key, access::key("root")).expect("a file");
@@ -15,7 +15,7 @@ fn top(w: &World, more: &[&str]) -> Command {
     command
 }
 
-/// Two queues: something waits in one, and Ann has something of the other.
+/// Two queues: jobs wait in one, and Ann holds a job of the other.
 async fn desks() -> World {
     let w = World::plan().with_keys(&[]).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "queue": "reviews", "payload": n }))).await;
@@ -34,14 +34,18 @@ fn refused(end: &Exit, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn where_there_is_no_terminal_it_prints_one_table_and_ends() {
+async fn top_without_a_terminal_prints_one_table() {
     let w = desks().await;
     let printed = run(top(&w, &[])).await;
     assert!(printed.status.success() && printed.stderr.is_empty(), "{printed:?}");
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let lines: Vec<_> = printed.stdout.lines().map(words).collect();
     assert_eq!(lines[0][..5], ["QUEUE", "WAITING", "OLDEST", "HELD", "OVERDUE"], "{printed:?}");
-    assert_eq!(lines[1], ["reviews", "3", "1m01s", "0", "0", "0.0", "0.0", "0.0", "0", "0", "0"], "the oldest first");
+    assert_eq!(
+        lines[1],
+        ["reviews", "3", "1m01s", "0", "0", "0.0", "0.0", "0.0", "0", "0", "0"],
+        "the oldest wait first"
+    );
     assert_eq!(lines[2], ["moderation", "0", "-", "1", "0", "0.0", "0.0", "0.0", "0", "0", "0"]);
     assert_eq!(lines[3].join(" "), "queues: 2; waiting: 3, held: 1");
 
@@ -55,7 +59,7 @@ async fn where_there_is_no_terminal_it_prints_one_table_and_ends() {
 }
 
 #[tokio::test]
-async fn who_may_not_look_and_who_finds_nobody_is_told_so_in_a_line() {
+async fn top_without_access_or_service_fails_with_one_line() {
     let w = World::plan().with_keys(&[("maker", "producer", "*")]).start().await;
     let nobodys = ["top", "--once", "--url", w.base()];
     refused(&run(program(nobodys)).await, &["answered 401"]);
@@ -72,16 +76,16 @@ async fn who_may_not_look_and_who_finds_nobody_is_told_so_in_a_line() {
 }
 
 #[tokio::test]
-async fn a_terminal_shows_queues_and_who_holds_what_and_follows() {
+async fn top_shows_queues_and_holders_and_updates() {
     let w = desks().await;
     let mut terminal = Terminal::start(top(&w, &[]), 80, 12);
     let text = terminal.wait_for_text("queues: 2; waiting: 3, held: 1").await;
-    assert!(text.find("reviews") < text.find("moderation"), "the oldest first: {text}");
+    assert!(text.find("reviews") < text.find("moderation"), "the oldest wait first: {text}");
     terminal.press("n");
     terminal.wait_until("by name", |text| text.find("moderation") < text.find("reviews")).await;
     w.enqueue_with(json!({ "queue": "anew", "payload": 1 })).await;
     terminal.wait_for_text("queues: 3; waiting: 4, held: 1").await;
-    // What stood out stays what stands out: the first of before, which is the second now.
+    // The selection stays on its queue, which was the first and is now the second.
     terminal.press("\u{1b}[B");
     terminal.press("\r");
     let text = terminal.wait_for_text("workers: 1, jobs: 1").await;
@@ -98,7 +102,7 @@ async fn a_terminal_shows_queues_and_who_holds_what_and_follows() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_away_is_named_and_seen_again_when_it_is_back() {
+async fn top_names_an_unreachable_service_and_reconnects() {
     let mut w = desks().await;
     let address = w.base().trim_start_matches("http://").to_owned();
     w.set_flag("--listen", &address);
@@ -106,7 +110,7 @@ async fn a_service_that_is_away_is_named_and_seen_again_when_it_is_back() {
     terminal.wait_for_text("queues: 2").await;
     w.service.kill();
     let text = terminal.wait_for_text("it is asked again").await;
-    assert!(text.contains("no answer from") && text.contains("reviews"), "what was seen stays: {text}");
+    assert!(text.contains("no answer from") && text.contains("reviews"), "the last view stays: {text}");
     w.restart().await;
     terminal.wait_until("all is well", |text| !text.contains("it is asked again")).await;
     terminal.press("q");
@@ -115,12 +119,12 @@ async fn a_service_that_is_away_is_named_and_seen_again_when_it_is_back() {
 }
 
 #[tokio::test]
-async fn whatever_ends_it_the_terminal_is_as_it_was() {
+async fn top_restores_the_terminal_however_it_ends() {
     let w = desks().await;
     for by in ["q", "\u{3}", "SIGTERM"] {
         let mut terminal = Terminal::start(top(&w, &[]), 80, 12);
         terminal.wait_for_text("queues: 2").await;
-        assert!(!terminal.is_restored(), "{by}: it has the terminal to itself");
+        assert!(!terminal.is_restored(), "{by}: it uses the whole terminal");
         match by {
             "SIGTERM" => terminal.signal(libc::SIGTERM),
             key => terminal.press(key),

@@ -1,4 +1,4 @@
-//! What a start says of its surroundings: once, and never a secret.
+//! Warnings at the start: each once, and without secrets.
 
 use std::{
     fs::{self, Permissions},
@@ -17,13 +17,13 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("ours");
 }
 
-/// Lines with these words.
-fn lines(said: &str, words: &str) -> usize {
-    said.lines().filter(|line| line.contains(words)).count()
+/// The number of lines with these words.
+fn lines(log: &str, words: &str) -> usize {
+    log.lines().filter(|line| line.contains(words)).count()
 }
 
 #[tokio::test]
-async fn a_variable_that_nobody_knows_is_named_with_the_one_that_may_be_meant() {
+async fn unknown_variable_is_named_with_a_suggestion() {
     let folder = tempfile::tempdir().expect("a folder");
     let strange = [
         ("INTRAY_REPLICATION", "synced-secret"),
@@ -31,7 +31,7 @@ async fn a_variable_that_nobody_knows_is_named_with_the_one_that_may_be_meant() 
         ("REDIS_URL_FILES", "secret"),
         ("INTRAY_PORT", "8080-secret"),
     ];
-    // Set by Kubernetes for a service of that name.
+    // Kubernetes sets these for a service of that name.
     let ordinary = [
         ("INTRAY_SERVICE_HOST", "10.0.0.1"),
         ("INTRAY_SERVICE_PORT", "7070"),
@@ -43,16 +43,16 @@ async fn a_variable_that_nobody_knows_is_named_with_the_one_that_may_be_meant() 
     ];
     let mut command = serve(folder.path());
     command.envs(strange).envs(ordinary);
-    let said = Service::start(command).await.output();
+    let log = Service::start(command).await.output();
     for (name, _) in strange {
-        assert_eq!(lines(&said, &format!("{name} is not")), 1, "{said}");
+        assert_eq!(lines(&log, &format!("{name} is not")), 1, "{log}");
     }
     for (name, _) in ordinary {
-        assert_eq!(lines(&said, name), 0, "{said}");
+        assert_eq!(lines(&log, name), 0, "{log}");
     }
-    assert_eq!(lines(&said, "INTRAY_TOKEN_SECRET?"), 1, "{said}");
-    assert_eq!(lines(&said, "REDIS_URL_FILE?"), 1, "{said}");
-    assert!(!said.contains("secret"), "{said}");
+    assert_eq!(lines(&log, "INTRAY_TOKEN_SECRET?"), 1, "{log}");
+    assert_eq!(lines(&log, "REDIS_URL_FILE?"), 1, "{log}");
+    assert!(!log.contains("secret"), "{log}");
 
     let mut command = program(["check", "--redis-url", "redis://127.0.0.1:1"]);
     command.env("INTRAY_REPLICATION", "synced");
@@ -61,7 +61,7 @@ async fn a_variable_that_nobody_knows_is_named_with_the_one_that_may_be_meant() 
 }
 
 #[tokio::test]
-async fn levels_that_make_no_sense_are_named() {
+async fn invalid_log_levels_are_named() {
     for (levels, odd) in [
         ("loud", Some("`loud`")),
         ("info,verbose", Some("`verbose`")),
@@ -76,17 +76,17 @@ async fn levels_that_make_no_sense_are_named() {
         let mut command = serve(folder.path());
         command.env("RUST_LOG", levels);
         let service = Service::start(command).await;
-        let said = service.output();
-        assert_eq!(lines(&said, "RUST_LOG"), usize::from(odd.is_some()), "{levels}: {said}");
+        let log = service.output();
+        assert_eq!(lines(&log, "RUST_LOG"), usize::from(odd.is_some()), "{levels}: {log}");
         if let Some(odd) = odd {
-            assert_eq!(lines(&said, odd), 1, "{levels}: {said}");
-            assert!(said.contains("INFO"), "what makes no sense is as nothing said: {said}");
+            assert_eq!(lines(&log, odd), 1, "{levels}: {log}");
+            assert!(log.contains("INFO"), "an invalid level is ignored: {log}");
         }
     }
 }
 
 #[tokio::test]
-async fn secrets_that_everybody_can_read_are_one_warning() {
+async fn world_readable_secrets_cause_one_warning() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let [keys, secrets, url] = ["keys", "secrets", "url"].map(|name| folder.path().join(name));
@@ -102,38 +102,38 @@ async fn secrets_that_everybody_can_read_are_one_warning() {
         for file in [&keys, &secrets, &url] {
             set_mode(file, mode);
         }
-        let said = Service::start(serve()).await.output();
-        assert_eq!(lines(&said, "can be read by everybody"), warnings, "{mode:o}: {said}");
+        let log = Service::start(serve()).await.output();
+        assert_eq!(lines(&log, "can be read by everybody"), warnings, "{mode:o}: {log}");
         for file in [&keys, &secrets, &url] {
-            assert_eq!(lines(&said, file.to_str().expect("UTF-8")), warnings, "{mode:o}: {said}");
+            assert_eq!(lines(&log, file.to_str().expect("UTF-8")), warnings, "{mode:o}: {log}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_data_folder_that_others_may_write_is_said_or_refused() {
+async fn writable_data_folder_is_warned_of_or_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     fs::create_dir(&data).expect("made");
-    fs::write(data.join("theirs"), "").expect("somebody else's folder");
+    fs::write(data.join("theirs"), "").expect("written");
     set_mode(&data, 0o770);
-    let said = Service::start(serve(&data)).await.output();
-    assert_eq!(lines(&said, "can be written by its group"), 1, "{said}");
+    let log = Service::start(serve(&data)).await.output();
+    assert_eq!(lines(&log, "can be written by its group"), 1, "{log}");
 
     set_mode(&data, 0o777);
     let end = run(serve(&data)).await;
     assert!(!end.status.success() && end.stderr.contains("written by everybody"), "{end:?}");
     set_mode(&data, 0o700);
-    eventually("the first has left", async || fs::remove_file(data.join("intray.lock")).ok()).await;
+    eventually("the first service has ended", async || fs::remove_file(data.join("intray.lock")).ok()).await;
     let victim = folder.path().join("victim");
     symlink(&victim, data.join("intray.lock")).expect("a trap");
     let end = run(serve(&data)).await;
     assert!(!end.status.success() && end.stderr.contains("symbolic link"), "{end:?}");
-    assert!(!victim.exists(), "nothing is made through it");
+    assert!(!victim.exists(), "the link is not followed");
 }
 
 #[tokio::test]
-async fn an_error_is_said_once() {
+async fn error_is_reported_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("file");
     fs::write(&file, "").expect("written");
@@ -143,10 +143,10 @@ async fn an_error_is_said_once() {
 }
 
 #[tokio::test]
-async fn the_servers_advice_for_the_whole_machine_is_not_repeated_at_each_start() {
+async fn overcommit_advice_of_redis_is_not_repeated() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = Service::start(serve(folder.path())).await.output();
-    assert!(!said.to_lowercase().contains("overcommit"), "{said}");
+    let log = Service::start(serve(folder.path())).await.output();
+    assert!(!log.to_lowercase().contains("overcommit"), "{log}");
     fs::write(folder.path().join("appendonlydir/appendonly.aof.manifest"), "nonsense\n").expect("written");
     let end = run(serve(folder.path())).await;
     assert!(end.stderr.contains("manifest"), "{end:?}");
@@ -154,7 +154,7 @@ async fn the_servers_advice_for_the_whole_machine_is_not_repeated_at_each_start(
 }
 
 #[tokio::test]
-async fn a_check_counts_in_words_and_calls_a_wrong_password_that() {
+async fn check_counts_failures_and_names_a_wrong_password() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), true).await;
     let _: String = engine.run("CONFIG SET requirepass right").await;
@@ -176,7 +176,7 @@ async fn a_check_counts_in_words_and_calls_a_wrong_password_that() {
 }
 
 #[tokio::test]
-async fn a_check_looks_at_a_private_server_that_is_in_use() {
+async fn check_reads_a_private_server_in_use() {
     let folder = tempfile::tempdir().expect("a folder");
     let service = Service::start(serve(folder.path())).await;
     let client = Client::new(service.url());
@@ -184,5 +184,5 @@ async fn a_check_looks_at_a_private_server_that_is_in_use() {
     let end = run(program(["check", "--data-dir", folder.path().to_str().expect("UTF-8")])).await;
     assert!(end.status.success() && end.stdout.contains("ok       layout"), "{end:?}");
     client.enqueue(2).await;
-    assert_eq!(client.queue().await["counts"]["waiting"], 2, "the service goes on");
+    assert_eq!(client.queue().await["counts"]["waiting"], 2, "the service continues");
 }

@@ -1,4 +1,4 @@
-//! The feeds of what has ended: a reader who goes on behind a cursor misses nothing, whatever Redis's clock does.
+//! Feeds of ended jobs: a reader that follows the cursor misses no job, whatever Redis's clock does.
 
 use std::{
     collections::BTreeSet,
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::world::{Client, ReservedJob, World, assert_contains, id_of};
 
-/// Reads on, as a producer does: behind the last cursor there was, again and again.
+/// Reads as a producer does: continues after its last cursor.
 struct Reader {
     client: Client,
     state: &'static str,
@@ -35,7 +35,7 @@ impl Reader {
     }
 }
 
-async fn in_hand(w: &World, jobs: usize) -> Vec<ReservedJob> {
+async fn reserve_jobs(w: &World, jobs: usize) -> Vec<ReservedJob> {
     w.update_settings(json!({ "worker_limit": 0, "retention_ms": 86_400_000 })).await;
     let mut held = Vec::new();
     for from in (0..jobs).step_by(100) {
@@ -46,9 +46,9 @@ async fn in_hand(w: &World, jobs: usize) -> Vec<ReservedJob> {
 }
 
 #[tokio::test]
-async fn what_ends_in_the_same_instant_as_the_last_that_was_read_is_read_too() {
+async fn jobs_ended_in_one_millisecond_are_all_read() {
     let w = World::start().await;
-    let held = in_hand(&w, 200).await;
+    let held = reserve_jobs(&w, 200).await;
     w.stop_clock().await;
     for (state, held) in [("completed", &held[..100]), ("dead", &held[100..])] {
         let mut reader = Reader::new(&w, state);
@@ -66,9 +66,9 @@ async fn what_ends_in_the_same_instant_as_the_last_that_was_read_is_read_too() {
 }
 
 #[tokio::test]
-async fn what_ends_after_redis_has_stepped_back_is_read_and_kept_as_long_as_anything() {
+async fn jobs_ended_after_a_clock_step_back_are_read_and_kept() {
     let w = World::start().await;
-    let held = in_hand(&w, 100).await;
+    let held = reserve_jobs(&w, 100).await;
     w.stop_clock().await;
     let mut reader = Reader::new(&w, "completed");
     for (n, held) in held.iter().enumerate() {
@@ -82,8 +82,8 @@ async fn what_ends_after_redis_has_stepped_back_is_read_and_kept_as_long_as_anyt
     let order = w.list_ids("completed").await;
     assert_eq!(order, held.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), "in the order in which they ended");
     let (first, last) = (w.job(&order[0]).await, w.job(&order[99]).await);
-    assert!(first["ended_at"].as_str() <= last["ended_at"].as_str(), "the queue's own clock does not step back");
-    // Nothing goes before its time; by the time that the clock has come up to where it was, all go.
+    assert!(first["ended_at"].as_str() <= last["ended_at"].as_str(), "times within a queue never step back");
+    // No job is removed before its time, and all are removed once the clock has caught up.
     w.advance_clock(86_400_000);
     assert_contains(&w.sweep().await, json!({ "forgotten": 0 }));
     w.advance_clock(3_601_100);
@@ -92,10 +92,10 @@ async fn what_ends_after_redis_has_stepped_back_is_read_and_kept_as_long_as_anyt
 }
 
 #[tokio::test]
-async fn four_writers_and_a_reader_miss_nothing_though_the_clock_steps_back_under_them() {
+async fn reader_misses_no_result_when_the_clock_steps_back() {
     const EACH: usize = 600;
     let w = World::start().await;
-    let held = in_hand(&w, 4 * EACH).await;
+    let held = reserve_jobs(&w, 4 * EACH).await;
     let (mut reader, done) = (Reader::new(&w, "completed"), AtomicBool::new(false));
     let writing = async {
         let mut writers = JoinSet::new();

@@ -1,4 +1,4 @@
-//! The history of a queue: what was counted, minute by minute and hour by hour, each once, by whichever instance.
+//! The history of a queue: counts by minute and by hour, each counted once, by any instance.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,8 @@ use crate::world::{Client, World, assert_contains, eventually, number};
 const MINUTE: u64 = 60_000;
 const HOUR: u64 = 3_600_000;
 
-/// The clock stands so many ms behind the beginning of an hour.
-async fn at(ms: u64) -> World {
+/// Starts with a stopped clock, so many ms after the beginning of an hour.
+async fn start_at(ms: u64) -> World {
     let w = World::start().await;
     w.stop_clock().await;
     w.advance_clock(HOUR - w.engine.now().await % HOUR + ms);
@@ -28,8 +28,8 @@ fn sum(spans: &[Value], total: &str) -> u64 {
     spans.iter().map(|span| number(&span["gained"], total)).sum()
 }
 
-/// Nothing that was counted is missing, or there twice.
-async fn adds_up(w: &World) {
+/// Asserts that the spans add up to the totals.
+async fn assert_adds_up(w: &World) {
     let totals = w.queue().await["totals"].clone();
     for step in ["minute", "hour"] {
         let spans = spans(w, &format!("step={step}&limit=2160")).await;
@@ -40,15 +40,15 @@ async fn adds_up(w: &World) {
 }
 
 #[tokio::test]
-async fn what_was_counted_is_there_by_the_minute_and_by_the_hour() {
-    let w = at(10_000).await;
+async fn history_counts_by_minute_and_by_hour() {
+    let w = start_at(10_000).await;
     enqueue(&w, 3).await;
     let held = w.reserve().await;
     let open = spans(&w, "step=minute").await;
-    assert_eq!(open.len(), 1, "at once, and before the minute is over: {open:?}");
+    assert_eq!(open.len(), 1, "the open minute is included: {open:?}");
     w.advance_clock(MINUTE - 9_500);
     w.sweep().await;
-    assert_eq!(spans(&w, "").await, open, "a sweep that comes soon after its end enters it as it was");
+    assert_eq!(spans(&w, "").await, open, "a sweep soon after its end keeps the minute as it was");
     assert_contains(&open[0], json!({ "waiting": 2, "reserved": 1, "gained": { "enqueued": 3, "handed_out": 1 } }));
 
     w.advance_clock(2 * MINUTE);
@@ -56,7 +56,7 @@ async fn what_was_counted_is_there_by_the_minute_and_by_the_hour() {
     w.advance_clock(MINUTE);
     w.sweep().await;
     let minutes = spans(&w, "step=minute").await;
-    assert_eq!(minutes.len(), 2, "only those in which something was counted: {minutes:?}");
+    assert_eq!(minutes.len(), 2, "only minutes with changes: {minutes:?}");
     assert_contains(&minutes[1], json!({ "waiting": 2, "reserved": 0, "gained": { "completed": 1, "enqueued": 0 } }));
 
     w.advance_clock(HOUR);
@@ -65,14 +65,14 @@ async fn what_was_counted_is_there_by_the_minute_and_by_the_hour() {
     w.sweep().await;
     let hours = spans(&w, "step=hour").await;
     assert_eq!((hours.len(), sum(&hours[..1], "enqueued"), sum(&hours[1..], "enqueued")), (2, 3, 1), "{hours:?}");
-    assert_eq!(hours[0]["at"], open[0]["at"], "it begins with its first minute");
-    adds_up(&w).await;
+    assert_eq!(hours[0]["at"], open[0]["at"], "an hour begins with its first minute");
+    assert_adds_up(&w).await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn each_minute_is_counted_once_whoever_sweeps_and_how_often() {
-    let w = at(0).await;
+async fn minute_is_counted_once_by_several_sweeping_instances() {
+    let w = start_at(0).await;
     let (_second, other) = w.start_instance().await;
     for _ in 0..5 {
         enqueue(&w, 2).await;
@@ -86,13 +86,13 @@ async fn each_minute_is_counted_once_whoever_sweeps_and_how_often() {
     }
     let minutes = spans(&w, "").await;
     assert_eq!(minutes.iter().map(|minute| number(&minute["gained"], "enqueued")).collect::<Vec<_>>(), [2; 5]);
-    adds_up(&w).await;
+    assert_adds_up(&w).await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_page_says_where_the_next_begins() {
-    let w = at(0).await;
+async fn history_pages_continue_from_their_cursor() {
+    let w = start_at(0).await;
     for n in 0..4 {
         w.send_enqueue(json!({ "payload": n })).await.is(201);
         w.advance_clock(MINUTE);
@@ -115,8 +115,8 @@ async fn a_page_says_where_the_next_begins() {
 }
 
 #[tokio::test]
-async fn a_day_of_minutes_is_kept_and_ninety_days_of_hours() {
-    let w = at(0).await;
+async fn history_keeps_minutes_for_a_day_and_hours_for_90_days() {
+    let w = start_at(0).await;
     let mut jobs = 0;
     for ms in [0, 2 * HOUR, 23 * HOUR, 12 * HOUR, 60 * 24 * HOUR, 40 * 24 * HOUR] {
         w.advance_clock(ms);
@@ -129,18 +129,18 @@ async fn a_day_of_minutes_is_kept_and_ninety_days_of_hours() {
         assert_eq!((minutes.len(), hours.len()), kept, "after {ms} ms: {hours:?}");
     }
     let fields: Vec<String> = w.engine.run("HKEYS intray:{default}:2:history").await;
-    assert!(fields.len() <= 5, "what is too old is gone: {fields:?}");
+    assert!(fields.len() <= 5, "old spans are removed: {fields:?}");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_clock_that_is_set_back_loses_nothing_and_counts_nothing_twice() {
-    let w = at(0).await;
+async fn history_adds_up_after_clock_steps_back() {
+    let w = start_at(0).await;
     for ms in [0, 90_000, -2 * HOUR as i64, 30_000, 3 * HOUR as i64, -1_000, 61_000] {
         w.engine.clock.advance(ms);
         enqueue(&w, 1).await;
         w.sweep().await;
-        adds_up(&w).await;
+        assert_adds_up(&w).await;
     }
     let minutes = spans(&w, "").await;
     let times: Vec<_> = minutes.iter().map(|minute| minute["at"].as_str().expect("a time")).collect();
@@ -149,12 +149,12 @@ async fn a_clock_that_is_set_back_loses_nothing_and_counts_nothing_twice() {
 }
 
 #[tokio::test]
-async fn the_background_task_enters_a_minute_when_it_is_over() {
+async fn sweeper_enters_a_minute_when_it_ends() {
     let w = World::plan().sweep_every(20).start().await;
     w.stop_clock().await;
     w.advance_clock(2 * MINUTE - w.engine.now().await % MINUTE - 100);
     let entered = async |jobs: u64| {
-        eventually("it is entered", async || {
+        eventually("the minute is entered", async || {
             let last: Option<String> = w.engine.run("HGET intray:{default}:2:history last").await;
             (last?.split(',').nth(1)?.split(' ').next()? == jobs.to_string()).then_some(())
         })
@@ -162,11 +162,11 @@ async fn the_background_task_enters_a_minute_when_it_is_over() {
     };
     enqueue(&w, 1).await;
     entered(1).await;
-    // Once a minute: the rest waits for its end.
+    // Entered once a minute: the second job waits for the end of its minute.
     enqueue(&w, 1).await;
     w.advance_clock(200);
     entered(2).await;
-    assert_eq!(spans(&w, "").await.len(), 1, "both belong to the minute that is over");
-    adds_up(&w).await;
+    assert_eq!(spans(&w, "").await.len(), 1, "both jobs belong to the ended minute");
+    assert_adds_up(&w).await;
     w.check().await;
 }

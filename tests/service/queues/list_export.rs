@@ -1,4 +1,4 @@
-//! Whole lists: as lines, as a table, and for ever.
+//! Whole lists as lines, as a table, or as a stream that follows.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::world::{
     eventually, id_of,
 };
 
-/// Somebody who reads lines when they like.
+/// Reads an NDJSON stream line by line.
 struct Reader {
     answer: reqwest::Response,
     unread: Vec<u8>,
@@ -24,14 +24,14 @@ impl Reader {
         Self { answer, unread: Vec::new(), read: 0 }
     }
 
-    /// The next line, blank ones left out; none at the end.
+    /// The next non-blank line; `None` at the end.
     async fn line(&mut self) -> Option<Value> {
         loop {
             while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
                 let line = std::str::from_utf8(&line).expect("UTF-8").trim();
                 if !line.is_empty() {
-                    // Of very many, some will do.
+                    // The first lines of a very long list are checked against the contract.
                     if self.read < 300 || line.starts_with("{\"error") {
                         CONTRACT.check_lines(line);
                     }
@@ -39,7 +39,7 @@ impl Reader {
                     return Some(serde_json::from_str(line).expect("JSON"));
                 }
             }
-            self.unread.extend(self.answer.chunk().await.expect("a sound answer")?);
+            self.unread.extend(self.answer.chunk().await.expect("a valid answer")?);
         }
     }
 }
@@ -50,7 +50,7 @@ async fn lines(client: &Client, path: &str) -> Vec<Value> {
     answer.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// So many that are completed.
+/// Enqueues and completes so many jobs.
 async fn completed(w: &World, count: usize) -> Vec<String> {
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let mut ids = Vec::new();
@@ -65,7 +65,7 @@ async fn completed(w: &World, count: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn all_pages_come_as_lines_each_job_once_and_whoever_was_cut_goes_on_behind_any() {
+async fn lines_hold_each_job_once_and_resume_after_any_line() {
     let w = World::start().await;
     let ids = completed(&w, 250).await;
     let path = "/queues/default/jobs?state=completed";
@@ -75,7 +75,7 @@ async fn all_pages_come_as_lines_each_job_once_and_whoever_was_cut_goes_on_behin
     for cut in [0, 99, 100, 248, 249] {
         let next = all[cut]["next"].as_str().expect("a next");
         let rest = lines(&w, &format!("{path}&after={next}")).await;
-        assert_eq!(rest.iter().map(id_of).collect::<Vec<_>>(), ids[cut + 1..], "behind {cut}");
+        assert_eq!(rest.iter().map(id_of).collect::<Vec<_>>(), ids[cut + 1..], "after line {cut}");
     }
     let waiting = w.enqueue_many((0..130).map(|n| json!({ "payload": n, "client": "ann" }))).await;
     assert_eq!(lines(&w, "/queues/default/jobs?client=ann").await.iter().map(id_of).collect::<Vec<_>>(), waiting);
@@ -85,7 +85,7 @@ async fn all_pages_come_as_lines_each_job_once_and_whoever_was_cut_goes_on_behin
 }
 
 #[tokio::test]
-async fn a_table_has_the_columns_that_are_asked_for_and_no_formula() {
+async fn csv_has_the_requested_columns_and_no_formulas() {
     let w = World::start().await;
     let ids = completed(&w, 120).await;
     let table = async |query: &str| {
@@ -99,17 +99,24 @@ async fn a_table_has_the_columns_that_are_asked_for_and_no_formula() {
     for (n, (row, id)) in rows[1..].iter().zip(&ids).enumerate() {
         assert_eq!(*row, format!("{id},{n},\"'={n}\","));
     }
-    let usual = table("").await;
-    assert!(usual[0].starts_with("id,state,priority") && usual[1].starts_with(&format!("{},completed,50", ids[0])));
-    assert!(usual[1].ends_with("\"{\"\"n\"\":0}\",\"{\"\"verdict\"\":\"\"=0\"\"}\""), "{}", usual[1]);
+    let default_columns = table("").await;
+    assert!(
+        default_columns[0].starts_with("id,state,priority")
+            && default_columns[1].starts_with(&format!("{},completed,50", ids[0]))
+    );
+    assert!(
+        default_columns[1].ends_with("\"{\"\"n\"\":0}\",\"{\"\"verdict\"\":\"\"=0\"\"}\""),
+        "{}",
+        default_columns[1]
+    );
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_is_not_for_a_whole_list_is_refused_before_it_begins() {
+async fn invalid_export_parameters_are_refused() {
     let w = World::plan().with_keys(&[("web", "producer", "*"), ("other", "producer", "other")]).start().await;
     w.enqueue(1).await;
-    let asked = async |client: &Client, accept: &str, query: &str| {
+    let get_list = async |client: &Client, accept: &str, query: &str| {
         client.request("GET", &format!("/queues/{query}")).header("accept", accept).send().await
     };
     for (accept, query, wrong) in [
@@ -121,18 +128,18 @@ async fn what_is_not_for_a_whole_list_is_refused_before_it_begins() {
         ("text/csv", "columns=/a~2,id,", &["columns", "columns"]),
         ("*/*", "follow=1", &["follow"]),
     ] {
-        asked(&w, accept, &format!("default/jobs?{query}")).await.invalid_by("parameter", wrong);
+        get_list(&w, accept, &format!("default/jobs?{query}")).await.invalid_by("parameter", wrong);
     }
-    asked(&w, NDJSON, "none/jobs").await.refused("unknown-queue");
+    get_list(&w, NDJSON, "none/jobs").await.refused("unknown-queue");
     let (web, other) = (w.with_credential(&key("web")), w.with_credential(&key("other")));
-    asked(&web, NDJSON, "default/jobs?state=waiting").await.refused("forbidden");
-    asked(&other, "text/csv", "default/jobs?state=completed").await.refused("forbidden");
-    assert_eq!(asked(&web, NDJSON, "default/jobs?state=completed").await.status, 200);
+    get_list(&web, NDJSON, "default/jobs?state=waiting").await.refused("forbidden");
+    get_list(&other, "text/csv", "default/jobs?state=completed").await.refused("forbidden");
+    assert_eq!(get_list(&web, NDJSON, "default/jobs?state=completed").await.status, 200);
     w.check().await;
 }
 
 #[tokio::test]
-async fn who_follows_has_each_result_as_it_comes_and_goes_on_where_they_were_cut() {
+async fn followed_list_sends_each_result_and_resumes() {
     let w = World::start().await;
     let mut ids = completed(&w, 3).await;
     let mut path = "/queues/default/jobs?state=completed&follow=1".to_owned();
@@ -140,25 +147,25 @@ async fn who_follows_has_each_result_as_it_comes_and_goes_on_where_they_were_cut
     for _ in 0..3 {
         let mut reader = Reader::open(&w, &path).await;
         while seen.len() < ids.len() {
-            seen.push(id_of(&reader.line().await.expect("it has no end")));
+            seen.push(id_of(&reader.line().await.expect("the stream has no end")));
         }
         ids.extend(completed(&w, 3).await);
-        let last = reader.line().await.expect("it has no end");
+        let last = reader.line().await.expect("the stream has no end");
         seen.push(id_of(&last));
-        // Two more have come, and this one is cut.
+        // Two more results exist when this reader is cut.
         path =
             format!("/queues/default/jobs?state=completed&follow=1&after={}", last["next"].as_str().expect("a next"));
     }
     let mut reader = Reader::open(&w, &path).await;
     while seen.len() < ids.len() {
-        seen.push(id_of(&reader.line().await.expect("it has no end")));
+        seen.push(id_of(&reader.line().await.expect("the stream has no end")));
     }
     assert_eq!(seen, ids);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_the_key_and_with_the_service_and_says_so() {
+async fn followed_list_ends_on_revocation_and_shutdown() {
     let w = World::plan().with_keys(&[("web", "producer", "*")]).start().await;
     completed(&w, 1).await;
     let path = "/queues/default/jobs?state=completed&follow=true";
@@ -180,7 +187,7 @@ async fn a_stream_ends_with_the_key_and_with_the_service_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_list_that_breaks_off_is_not_taken_for_the_whole() {
+async fn interrupted_list_ends_with_an_error() {
     let w = World::start().await;
     for _ in 0..3 {
         w.enqueue_many((0..80).map(|n| json!({ "payload": [n, "x".repeat(90_000)], "dedupe": false }))).await;
@@ -197,20 +204,20 @@ async fn a_list_that_breaks_off_is_not_taken_for_the_whole() {
     }
     assert!(count < 241, "{count} lines");
     assert_contains(&last, json!({ "error": { "type": "/problems/unavailable", "applied": false } }));
-    let broken = eventually("the table breaks off", async || match table.chunk().await {
+    let broken = eventually("the table ends", async || match table.chunk().await {
         Ok(Some(_)) => None,
         Ok(None) => Some(false),
         Err(_) => Some(true),
     });
-    assert!(broken.await, "a whole table");
+    assert!(broken.await, "the connection breaks, so that the table is not taken for complete");
     w.engine.thaw();
     let next = last["next"].as_str().expect("a next");
     let rest = lines(&w, &format!("{path}?after={next}")).await;
-    assert_eq!(count - 1 + rest.len(), 240, "it goes on where it was");
+    assert_eq!(count - 1 + rest.len(), 240, "the next read continues after the last line");
     w.check().await;
 }
 
-/// A list of which half is read before something happens, and the rest after it: how often each of these came.
+/// Reads half of a list, runs `meanwhile`, reads the rest, and counts how often each id came.
 async fn read_around(w: &World, state: &str, ids: &[String], meanwhile: impl Future<Output = ()>) -> Vec<usize> {
     let path = format!("/queues/default/jobs?state={state}");
     let half = w.get(&format!("{path}&limit=6")).await.is(200);
@@ -221,7 +228,7 @@ async fn read_around(w: &World, state: &str, ids: &[String], meanwhile: impl Fut
 }
 
 #[tokio::test]
-async fn what_stays_in_its_place_while_a_list_is_read_comes_exactly_once() {
+async fn unmoved_jobs_come_once_while_others_move() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = w.enqueue_many((0..12).map(|n| json!({ "payload": n }))).await;
@@ -230,7 +237,7 @@ async fn what_stays_in_its_place_while_a_list_is_read_comes_exactly_once() {
         w.set_priority(&ids[2], 99).await.is(200);
     };
     let mut times = read_around(&w, "waiting", &ids, moved).await;
-    assert_eq!([times.remove(9), times.remove(2)], [0, 2], "to before what was read, and to behind it");
+    assert_eq!([times.remove(9), times.remove(2)], [0, 2], "one job moved before the cursor, one behind it");
     assert_eq!(times, [1; 10]);
     let held = w.reserve_all(json!({ "limit": 12 })).await;
     let ids = w.list_ids("reserved").await;
@@ -239,9 +246,9 @@ async fn what_stays_in_its_place_while_a_list_is_read_comes_exactly_once() {
         w.extend(held.iter().find(|held| held.id == ids[0]).expect("held")).await.is(200);
     };
     let mut times = read_around(&w, "reserved", &ids, extended).await;
-    assert_eq!(times.remove(0), 2, "it has more time than those that were not read yet");
+    assert_eq!(times.remove(0), 2, "the extended job moved behind the cursor");
     assert_eq!(times, [1; 11]);
-    // Where nothing moves, because each comes at the end, all come exactly once.
+    // In lists that only grow at the end, every job comes exactly once.
     let ended = async |held: &[ReservedJob]| {
         for held in held {
             w.complete(held).await.is(200);
@@ -253,7 +260,7 @@ async fn what_stays_in_its_place_while_a_list_is_read_comes_exactly_once() {
 }
 
 #[tokio::test]
-async fn a_long_list_takes_no_more_memory_than_a_short_one() {
+async fn long_list_is_streamed_with_bounded_memory() {
     let w = World::start().await;
     let size: u64 = std::env::var("INTRAY_NDJSON_LINES").map_or(1_500, |lines| lines.parse().expect("a number"));
     for from in (0..size).step_by(10_000) {
@@ -264,7 +271,7 @@ async fn a_long_list_takes_no_more_memory_than_a_short_one() {
     let (before, begin) = (memory().await, std::time::Instant::now());
     let (mut reader, mut count, mut most) = (Reader::open(&w, "/queues/default/jobs").await, 0, 0);
     while let Some(line) = reader.line().await {
-        assert_eq!(line["payload"], count, "in their order, each once");
+        assert_eq!(line["payload"], count, "in order, each once");
         count += 1;
         if count % 20_000 == 1 {
             most = most.max(memory().await);

@@ -1,5 +1,5 @@
-//! Many who read as much as they can at once: they wait for each other, are refused in time, and nobody else notices; and one
-//! change costs Redis the same however many wait for it.
+//! Many large reads at once take turns, are refused in time, and do not slow other callers; and the cost of one change
+//! in Redis does not depend on the number of waiters.
 
 use std::{
     sync::{
@@ -27,14 +27,14 @@ use crate::world::{
     waiters::PROMPT_LIMIT,
 };
 
-/// Large jobs that wait, a batch and a job with a history: answers of a MiB.
+/// Large waiting jobs, a batch and a job with a history: answers of a MiB.
 async fn fill(w: &World) -> Vec<String> {
     for from in 0..15 {
         let job = |n| json!({ "queue": "big", "payload": format!("{n}{}", "x".repeat(262_000)), "dedupe": false });
         w.enqueue_many((from * 4..from * 4 + 4).map(job)).await;
     }
     let batch = id_of(&w.post("/batches", json!({ "queue": "many", "jobs": items(0..300) })).await.is(201));
-    let id = w.enqueue_with(json!({ "queue": "many", "payload": "told of" })).await;
+    let id = w.enqueue_with(json!({ "queue": "many", "payload": "history" })).await;
     vec![
         "/queues/big/jobs?state=waiting".to_owned(),
         "/queues/big/jobs?state=waiting&search=none".to_owned(),
@@ -47,28 +47,29 @@ async fn fill(w: &World) -> Vec<String> {
     ]
 }
 
-/// How often readers were answered, and how often refused.
+/// How often readers were answered and refused.
 #[derive(Default)]
 struct Tally {
     answered: AtomicU32,
     refused: AtomicU32,
 }
 
-/// Reads again and again. Each refusal says when to come back; that Redis did not answer is true where a busy machine is late.
-async fn reads_on(client: Client, path: String, accept: &'static str, tally: Arc<Tally>) {
+/// Reads in a loop. Each refusal has a retry time; a timeout of Redis is allowed on a busy machine.
+async fn read_in_a_loop(client: Client, path: String, accept: &'static str, tally: Arc<Tally>) {
     loop {
         let answer = client.request("GET", &path).header("accept", accept).open().await;
-        let (status, again) = (answer.status(), answer.headers().contains_key("retry-after"));
+        let (status, has_retry_after) = (answer.status(), answer.headers().contains_key("retry-after"));
         let text = answer.bytes().await.unwrap_or_default();
         if status == 200 {
             tally.answered.fetch_add(1, Ordering::Relaxed);
             continue;
         }
-        // An attacker does not wait as it is told.
+        // The caller ignores the retry time, as an attacker would.
         tally.refused.fetch_add(1, Ordering::Relaxed);
         let problem: Value = serde_json::from_slice(&text).expect("a problem");
         assert!(
-            again && ["/problems/rate-limited", "/problems/unavailable"].iter().any(|slug| problem["type"] == *slug),
+            has_retry_after
+                && ["/problems/rate-limited", "/problems/unavailable"].iter().any(|slug| problem["type"] == *slug),
             "{path}: {problem}"
         );
         assert!(problem["retry_after_ms"].as_u64().is_some_and(|ms| ms > 0), "{problem}");
@@ -76,7 +77,7 @@ async fn reads_on(client: Client, path: String, accept: &'static str, tally: Arc
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reads_of_every_kind_at_once_leave_others_alone() {
+async fn many_reads_of_every_kind_slow_no_other_caller() {
     let (readers, time) = if full_scale_jobs().is_some() { (400, 20) } else { (200, 3) };
     let w = World::start().await;
     let paths = fill(&w).await;
@@ -89,7 +90,7 @@ async fn reads_of_every_kind_at_once_leave_others_alone() {
             2 => (&paths[0], "*/*"),
             _ => (&paths[n / 4 % paths.len()], "*/*"),
         };
-        crowd.spawn(reads_on((*w).clone(), path.clone(), accept, tally.clone()));
+        crowd.spawn(read_in_a_loop((*w).clone(), path.clone(), accept, tally.clone()));
     }
     sleep(Duration::from_secs(time)).await;
     let crowded = honest.stop().await;
@@ -101,9 +102,9 @@ async fn reads_of_every_kind_at_once_leave_others_alone() {
     w.check().await;
 }
 
-/// Whoever takes nothing of an answer keeps no more than its share of the memory, and no turn.
+/// A reader that takes nothing of its answer holds only its share of memory, and no turn.
 #[tokio::test]
-async fn readers_that_take_nothing_are_bounded() {
+async fn stalled_readers_leave_turns_to_other_callers() {
     let keys = [("ann", "viewer", "*"), ("bob", "viewer", "*")];
     let w = World::plan().with_keys(&keys).start().await;
     fill(&w).await;
@@ -124,11 +125,11 @@ async fn readers_that_take_nothing_are_bounded() {
     for _ in 0..10 {
         let begin = Instant::now();
         bob.get("/queues/big/jobs").await.is(200);
-        assert!(begin.elapsed() < PROMPT_LIMIT * 2, "another caller has a turn: {:?}", begin.elapsed());
+        assert!(begin.elapsed() < PROMPT_LIMIT * 2, "another caller gets a turn: {:?}", begin.elapsed());
     }
     quiet.assert_not_much_slower("200 readers that take nothing", &honest.stop().await);
     drop(stalled);
-    eventually("there is room again", async || {
+    eventually("the memory is released", async || {
         let answer = w.with_credential(&key("ann")).get("/queues/big/jobs").await;
         (answer.status == 200).then_some(())
     })
@@ -136,15 +137,15 @@ async fn readers_that_take_nothing_are_bounded() {
     w.check().await;
 }
 
-/// An office behind one key: while it waits it holds no turn.
+/// Many waits behind one key hold no turn while they sleep.
 #[tokio::test]
-async fn waits_hold_no_turn_while_they_sleep() {
+async fn sleeping_waits_hold_no_read_turn() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let office: Vec<_> =
         (0..100).map(|n| w.long_poll(&format!("/queues/default/jobs?state=completed&client=c{}", n % 10))).collect();
     let own: Vec<_> = (0..100).map(|_| w.long_poll(&format!("/jobs/{id}"))).collect();
-    still(&w).await;
+    commands_when_idle(&w).await;
     for path in ["/queues/default/jobs", "/queues", &format!("/jobs/{id}"), &format!("/jobs/{id}/events")] {
         let begin = Instant::now();
         w.get(path).await.is(200);
@@ -158,7 +159,7 @@ async fn waits_hold_no_turn_while_they_sleep() {
     drop(office);
 }
 
-/// What Redis has done for callers.
+/// The number of commands that Redis has run for callers.
 async fn commands(w: &World) -> u64 {
     let info: String = w.engine.run("INFO commandstats").await;
     let of_ours = |line: &&str| {
@@ -170,8 +171,8 @@ async fn commands(w: &World) -> u64 {
     info.lines().filter(of_ours).filter_map(calls).sum()
 }
 
-/// Nothing has been asked of Redis for a while; how much it has done until then.
-async fn still(w: &World) -> u64 {
+/// Waits until Redis has been idle for a while; returns the number of commands until then.
+async fn commands_when_idle(w: &World) -> u64 {
     let (mut last, mut since) = (commands(w).await, Instant::now());
     while since.elapsed() < Duration::from_millis(150) {
         sleep(Duration::from_millis(20)).await;
@@ -183,7 +184,7 @@ async fn still(w: &World) -> u64 {
     last
 }
 
-/// A reader of lines for ever, which answers how many have come.
+/// A reader of a list that follows; each line is one ended job.
 struct Follower(reqwest::Response);
 
 impl Follower {
@@ -196,12 +197,12 @@ impl Follower {
         let mut text = Vec::new();
         while !text.ends_with(b"}\n") {
             let chunk = timeout(Duration::from_secs(30), self.0.chunk()).await.expect("a line").expect("open");
-            text.extend(chunk.expect("it goes on"));
+            text.extend(chunk.expect("the stream goes on"));
         }
     }
 }
 
-/// What one completion costs while so many follow the list, the least of some.
+/// The commands for one completion with so many followers: the lowest of several runs.
 async fn cost_of_a_change(w: &World, followers: usize) -> u64 {
     let mut open = Vec::new();
     for _ in 0..followers {
@@ -211,16 +212,16 @@ async fn cost_of_a_change(w: &World, followers: usize) -> u64 {
     for n in 0..5 {
         w.enqueue(json!([followers, n])).await;
         let held = w.reserve().await;
-        let before = still(w).await;
+        let before = commands_when_idle(w).await;
         w.complete(&held).await.is(200);
         futures_util::future::join_all(open.iter_mut().map(Follower::line)).await;
-        costs.push(still(w).await - before);
+        costs.push(commands_when_idle(w).await - before);
     }
-    println!("{followers} followers: {costs:?} commands a change");
+    println!("{followers} followers: {costs:?} commands per change");
     costs.into_iter().min().expect("some")
 }
 
-/// What the end of a job costs while so many wait for it, and for the list that it comes into.
+/// The commands for the end of a job with so many waiters on it and on its list.
 async fn cost_of_an_end(w: &World, waiters: usize) -> u64 {
     let mut costs = Vec::new();
     for n in 0..3 {
@@ -229,38 +230,38 @@ async fn cost_of_an_end(w: &World, waiters: usize) -> u64 {
         w.enqueue(json!([waiters, n])).await;
         let held = w.reserve().await;
         let list = "/queues/default/jobs?state=completed".to_owned();
-        assert_eq!(w.get(&list).await.is(200)["jobs"], json!([]), "what has ended is purged");
+        assert_eq!(w.get(&list).await.is(200)["jobs"], json!([]), "the list is empty");
         let paths = [format!("/jobs/{}", held.id), format!("/batches/{batch}"), list];
         let all: Vec<_> = (0..waiters).flat_map(|_| paths.iter().map(|path| w.long_poll(path))).collect();
-        let before = still(w).await;
+        let before = commands_when_idle(w).await;
         w.complete(&of_batch).await.is(200);
         w.complete(&held).await.is(200);
         for waiter in all {
             waiter.answer().await.0.is(200);
         }
-        costs.push(still(w).await - before);
+        costs.push(commands_when_idle(w).await - before);
         w.delete("/queues/default?state=completed").await.is(200);
     }
-    println!("{waiters} waiters: {costs:?} commands an end");
+    println!("{waiters} waiters: {costs:?} commands per end");
     costs.into_iter().min().expect("some")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_change_costs_the_same_for_one_and_for_many_followers() {
+async fn cost_of_a_change_is_independent_of_followers() {
     let many = if full_scale_jobs().is_some() { 500 } else { 150 };
     let w = World::start().await;
     w.enqueue("first").await;
     w.complete(&w.reserve().await).await.is(200);
-    let mut told = w.listen("").await;
+    let mut listener = w.listen("").await;
     let alone = cost_of_a_change(&w, 1).await;
     assert_eq!(cost_of_a_change(&w, many).await, alone);
-    told.read_events(1).await;
+    listener.read_events(1).await;
     let _: Value = w.get("/queues/default").await.is(200);
     w.check().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_end_costs_the_same_for_one_and_for_many_waiters() {
+async fn cost_of_a_job_end_is_independent_of_waiters() {
     let many = if full_scale_jobs().is_some() { 500 } else { 100 };
     let w = World::start().await;
     let alone = cost_of_an_end(&w, 1).await;

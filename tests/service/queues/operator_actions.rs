@@ -1,11 +1,11 @@
-//! What operators do and see: requeue, priorities, pause, settings, lists.
+//! Actions of operators: requeue, priority, pause, settings, sweep.
 
 use serde_json::json;
 
 use crate::world::{RETENTION_MS, World, assert_contains, assert_events, keyspace};
 
 #[tokio::test]
-async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
+async fn requeued_dead_job_joins_the_end_and_keeps_its_history() {
     let w = World::start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve().await;
@@ -13,7 +13,7 @@ async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
     let (other, place) = (w.enqueue(2).await, w.score_of(&id).await);
     assert_eq!(w.requeue(&id).await, 1);
     assert!(w.score_of(&id).await > place.max(w.score_of(&other).await));
-    assert!(w.has_dedupe_key(&id).await, "its key again");
+    assert!(w.has_dedupe_key(&id).await, "the job has its dedupe key again");
     let job = w.job(&id).await;
     assert_contains(
         &job,
@@ -22,11 +22,11 @@ async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
     assert_eq!(job["errors"][0]["error"], "broken");
     assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "failed", "dead", "requeued"]);
     w.extend(&held).await.lost("failed", "waiting");
-    assert_eq!(w.requeue(&id).await, 0, "a waiting job is where it should be");
+    assert_eq!(w.requeue(&id).await, 0, "a waiting job is not moved");
     assert_eq!(w.reserve().await.id, other);
     let again = w.reserve().await;
     assert_eq!((again.id.as_str(), again.number("attempt")), (id.as_str(), 1));
-    assert_eq!(w.requeue(&id).await, 0, "nor is a reserved one touched");
+    assert_eq!(w.requeue(&id).await, 0, "a reserved job is not moved");
     w.complete(&again).await.is(200);
     w.post("/jobs/requeue", json!({ "id": id })).await.wrong_state("completed");
     w.cancel(&other).await.wrong_state("reserved");
@@ -37,7 +37,7 @@ async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
 }
 
 #[tokio::test]
-async fn all_the_dead_of_a_queue_rise_at_once() {
+async fn requeue_moves_all_dead_jobs_of_a_queue() {
     let w = World::start().await;
     w.update_settings(json!({ "max_attempts": 1 })).await;
     w.enqueue_many((0..250).map(|n| json!({ "payload": n }))).await;
@@ -56,7 +56,7 @@ async fn all_the_dead_of_a_queue_rise_at_once() {
 }
 
 #[tokio::test]
-async fn a_delayed_job_may_run_now() {
+async fn requeue_makes_a_delayed_job_ready() {
     let w = World::start().await;
     let rested = w.enqueue(1).await;
     let place = w.score_of(&rested).await;
@@ -64,8 +64,8 @@ async fn a_delayed_job_may_run_now() {
     let fresh = w.enqueue_with(json!({ "payload": 2, "delay_ms": 60_000 })).await;
     let waiting = w.enqueue(3).await;
     assert_eq!((w.requeue(&rested).await, w.requeue(&fresh).await), (1, 1));
-    assert_eq!(w.score_of(&rested).await, place, "it keeps the place it had");
-    assert!(w.score_of(&fresh).await > w.score_of(&waiting).await, "or gets one now");
+    assert_eq!(w.score_of(&rested).await, place, "it keeps its old place");
+    assert!(w.score_of(&fresh).await > w.score_of(&waiting).await, "a job that never waited gets a new place");
     assert_events(&w.events_of(&fresh).await, &["enqueued", "due"]);
     assert!(w.job(&rested).await["due_at"].is_null());
     w.advance_clock(60_000);
@@ -74,11 +74,11 @@ async fn a_delayed_job_may_run_now() {
 }
 
 #[tokio::test]
-async fn a_change_of_priority_is_a_new_arrival() {
+async fn reprioritized_job_joins_the_end_of_its_new_priority() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
-    let said = w.set_priority(&ids[2], 10).await.is(200);
-    assert_eq!(said, json!({ "id": ids[2], "state": "waiting", "priority": 10 }));
+    let answer = w.set_priority(&ids[2], 10).await.is(200);
+    assert_eq!(answer, json!({ "id": ids[2], "state": "waiting", "priority": 10 }));
     w.set_priority(&ids[3], 10).await.is(200);
     let place = w.score_of(&ids[0]).await;
     w.set_priority(&ids[0], 50).await.is(200);
@@ -86,7 +86,7 @@ async fn a_change_of_priority_is_a_new_arrival() {
     assert_events(&w.events_of(&ids[0]).await, &["enqueued"]);
     w.set_priority(&ids[0], 99).await.is(200);
     w.set_priority(&ids[0], 50).await.is(200);
-    assert!(w.score_of(&ids[0]).await > w.score_of(&ids[1]).await, "there and back is behind the others");
+    assert!(w.score_of(&ids[0]).await > w.score_of(&ids[1]).await, "a changed and restored priority loses the place");
     assert_events(&w.events_of(&ids[0]).await, &["enqueued", "changed", "changed"]);
     assert_eq!(w.job(&ids[2]).await["priority"], 10);
     let handed: Vec<_> = w
@@ -101,7 +101,7 @@ async fn a_change_of_priority_is_a_new_arrival() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_away_has_its_new_priority_when_it_comes_back() {
+async fn reserved_or_delayed_job_returns_with_its_new_priority() {
     let w = World::start().await;
     let (reserved, rested) = (w.enqueue(1).await, w.enqueue(2).await);
     let (held, resting) = (w.reserve().await, w.reserve().await);
@@ -111,7 +111,7 @@ async fn a_job_that_is_away_has_its_new_priority_when_it_comes_back() {
     assert_eq!(w.set_priority(&reserved, 5).await.is(200)["state"], "reserved");
     assert_eq!(w.set_priority(&rested, 6).await.is(200)["state"], "delayed");
     assert_eq!(w.set_priority(&fresh, 4).await.is(200)["state"], "delayed");
-    assert_eq!(w.extend(&held).await.is(200)["state"], "reserved", "its holder is not disturbed");
+    assert_eq!(w.extend(&held).await.is(200)["state"], "reserved", "the reservation is not affected");
     w.abandon(&held).await.is(200);
     w.advance_clock(1_000);
     w.sweep().await;
@@ -121,7 +121,7 @@ async fn a_job_that_is_away_has_its_new_priority_when_it_comes_back() {
 }
 
 #[tokio::test]
-async fn an_ended_job_has_no_priority_to_change() {
+async fn priority_of_an_ended_job_is_refused() {
     let w = World::start().await;
     for how in ["completed", "dead", "cancelled"] {
         let id = w.enqueue_with(json!({ "payload": how, "max_attempts": 1 })).await;
@@ -138,7 +138,7 @@ async fn an_ended_job_has_no_priority_to_change() {
 }
 
 #[tokio::test]
-async fn a_paused_queue_hands_out_nothing_and_takes_everything_else() {
+async fn paused_queue_refuses_only_new_reservations() {
     let w = World::start().await;
     let held = {
         w.enqueue(1).await;
@@ -150,20 +150,20 @@ async fn a_paused_queue_hands_out_nothing_and_takes_everything_else() {
     assert_eq!(w.empty_reason(json!({ "worker": "bob" })).await, "paused");
     w.send_reserve(json!({ "id": id })).await.wrong_state("waiting");
     let resumed = w.reserve_as("ann").await;
-    assert_eq!((&resumed.id, &resumed.body["resumed"]), (&held.id, &json!(true)), "who holds a job keeps it");
+    assert_eq!((&resumed.id, &resumed.body["resumed"]), (&held.id, &json!(true)), "a reservation survives a pause");
     w.extend(&resumed).await.is(200);
     w.complete(&resumed).await.is(200);
     w.update_settings(json!({ "paused": true })).await;
     w.update_settings(json!({ "paused": null })).await;
     assert_eq!(w.reserve().await.id, id);
     let events = keyspace::events(&w.engine, "default").await;
-    let told: Vec<_> = events.iter().map(|event| &*event.kind).filter(|kind| kind.ends_with("paused")).collect();
-    assert_eq!(told, ["paused", "unpaused"]);
+    let kinds: Vec<_> = events.iter().map(|event| &*event.kind).filter(|kind| kind.ends_with("paused")).collect();
+    assert_eq!(kinds, ["paused", "unpaused"]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn settings_are_changed_one_by_one_and_null_is_the_default() {
+async fn setting_null_restores_the_default() {
     let w = World::start().await;
     let defaults = json!({
         "paused": false, "lease_ms": 300_000, "max_hold_ms": 86_400_000, "warn_ms": 60_000, "max_attempts": 0,
@@ -171,7 +171,7 @@ async fn settings_are_changed_one_by_one_and_null_is_the_default() {
         "max_jobs": 0,
     });
     w.get("/queues/default").await.refused("unknown-queue");
-    assert_eq!(w.update_settings(json!({})).await, defaults, "a PATCH brings a queue into being");
+    assert_eq!(w.update_settings(json!({})).await, defaults, "a PATCH creates the queue");
     let others = json!({
         "paused": true, "lease_ms": 1_000, "max_hold_ms": 0, "warn_ms": 0, "max_attempts": 5,
         "backoff": { "type": "exponential", "delay_ms": 10, "max_ms": 20 }, "dedupe": false, "worker_limit": 0, "share_drafts": true,
@@ -205,7 +205,7 @@ async fn settings_are_changed_one_by_one_and_null_is_the_default() {
 }
 
 #[tokio::test]
-async fn a_sweep_says_what_it_moved_and_finds_nothing_the_second_time() {
+async fn sweep_reports_moved_jobs_and_none_the_second_time() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n, "max_attempts": if n == 0 { 1 } else { 0 } }))).await;
     w.enqueue_with(json!({ "payload": 9, "delay_ms": 5_000 })).await;

@@ -1,4 +1,4 @@
-//! The registry of queues: what it lost is put back.
+//! The registry of queues: limits, pages, and repair of lost entries.
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -12,20 +12,20 @@ async fn names(w: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_queue_that_the_registry_has_lost_is_put_back_by_whoever_uses_it() {
+async fn queue_lost_from_the_registry_is_listed_again() {
     let w = World::plan().sweep_every(100).start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "delay_ms": 1_000 })).await;
     assert_eq!(names(&w).await, ["default"]);
     let lost: u64 = w.engine.run("ZREM intray:2:queues default").await;
     assert_eq!(lost, 1);
     w.advance_clock(1_000);
-    eventually("the queue is listed again", async || (names(&w).await == ["default"]).then_some(())).await;
+    eventually("the queue is listed", async || (names(&w).await == ["default"]).then_some(())).await;
     eventually("its jobs fall due", async || (w.state(&id).await == "waiting").then_some(())).await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn nobody_brings_more_queues_into_being_than_there_may_be() {
+async fn queues_beyond_max_queues_are_refused() {
     let w = World::plan().flag("--max-queues", "3").start().await;
     for queue in ["a", "b", "c"] {
         w.send_enqueue(json!({ "queue": queue, "payload": 1 })).await.is(201);
@@ -41,7 +41,7 @@ async fn nobody_brings_more_queues_into_being_than_there_may_be() {
         let each = client.post("/jobs", json!([{ "queue": "d", "payload": 2 }, { "queue": "a", "payload": 2 }])).await;
         let each = each.is(200);
         assert_eq!(each["jobs"][0]["error"]["type"], "/problems/too-many-queues");
-        assert_eq!(each["jobs"][1]["state"], "waiting", "those that are there go on");
+        assert_eq!(each["jobs"][1]["state"], "waiting", "existing queues accept jobs");
     }
     let kept: Vec<String> = w.engine.run("KEYS intray:{d}:*").await;
     assert_eq!((names(&w).await, kept), (["a", "b", "c"].map(str::to_owned).to_vec(), Vec::new()));
@@ -49,7 +49,7 @@ async fn nobody_brings_more_queues_into_being_than_there_may_be() {
 }
 
 #[tokio::test]
-async fn instances_count_the_queues_together() {
+async fn max_queues_holds_across_instances() {
     let w = World::plan().flag("--max-queues", "10").start().await;
     let (_second, other) = w.start_instance().await;
     let mut calls = JoinSet::new();
@@ -63,7 +63,7 @@ async fn instances_count_the_queues_together() {
 }
 
 #[tokio::test]
-async fn queues_come_on_pages_by_name() {
+async fn queues_are_paged_by_name() {
     let w = World::start().await;
     let all: Vec<_> = (0..7).map(|n| format!("q{n}")).collect();
     w.enqueue_many(all.iter().rev().map(|queue| json!({ "queue": queue, "payload": 1 }))).await;
@@ -79,31 +79,31 @@ async fn queues_come_on_pages_by_name() {
         }
     }
     assert_eq!(found, all);
-    assert_eq!(w.get("/queues?limit=7").await.is(200)["next"], Value::Null, "a last page that is full is the last");
+    assert_eq!(w.get("/queues?limit=7").await.is(200)["next"], Value::Null, "a full last page has no cursor");
     for (query, parameter) in [("limit=0", "limit"), ("limit=1001", "limit"), ("after=%20", "after")] {
         w.get(&format!("/queues?{query}")).await.invalid_by("parameter", &[parameter]);
     }
     w.check().await;
 }
 
-/// However many names somebody makes up, of each no more is kept than the wait for it needs.
+/// A wait on unknown queues keeps nothing after it ends.
 #[tokio::test]
-async fn who_waits_for_queues_that_are_none_leaves_nothing_behind() {
+async fn waits_on_unknown_queues_leave_no_subscription() {
     let w = World::start().await;
-    let heard = async || {
-        let channels: Vec<String> = w.engine.run("PUBSUB CHANNELS intray:*").await;
-        channels.len()
+    let channels = async || {
+        let names: Vec<String> = w.engine.run("PUBSUB CHANNELS intray:*").await;
+        names.len()
     };
     for n in 0..40 {
         let made_up: Vec<_> = (0..16).map(|i| format!("none-{n}-{i}")).collect();
         w.post("/jobs/reserve", json!({ "queues": made_up, "wait_ms": 20 })).await.is(200);
     }
-    let let_go = async {
-        while heard().await > 0 {
+    let all_closed = async {
+        while channels().await > 0 {
             tokio::task::yield_now().await
         }
     };
-    let soon = tokio::time::timeout(std::time::Duration::from_secs(8), let_go).await;
-    assert!(soon.is_ok(), "{} of 640 are still listened to", heard().await);
+    let closed = tokio::time::timeout(std::time::Duration::from_secs(8), all_closed).await;
+    assert!(closed.is_ok(), "{} of 640 channels are still subscribed", channels().await);
     w.check().await;
 }

@@ -1,4 +1,4 @@
-//! How long ended jobs are kept, and what readers learn of those that are gone.
+//! How long ended jobs are kept, and what readers learn about removed ones.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ async fn ended_jobs_are_kept_for_seven_days() {
 }
 
 #[tokio::test]
-async fn old_cursor_says_how_many_jobs_are_gone() {
+async fn old_cursor_returns_the_number_of_removed_jobs() {
     let w = World::start().await;
     w.update_settings(json!({ "retention_ms": 10_000, "worker_limit": 0 })).await;
     complete(&w, 6).await;
@@ -55,7 +55,7 @@ async fn old_cursor_says_how_many_jobs_are_gone() {
 }
 
 #[tokio::test]
-async fn jobs_read_before_they_went_are_not_counted() {
+async fn removed_jobs_that_were_read_are_not_counted() {
     let w = World::start().await;
     w.update_settings(json!({ "retention_ms": 10_000, "worker_limit": 0 })).await;
     complete(&w, 3).await;
@@ -65,7 +65,7 @@ async fn jobs_read_before_they_went_are_not_counted() {
     w.advance_clock(5_000);
     w.sweep().await;
     let rest = page(&w, &format!("&after={after}&limit=1")).await;
-    assert!(rest.get("forgotten").is_none(), "all that went had been read: {rest}");
+    assert!(rest.get("forgotten").is_none(), "every removed job was read before: {rest}");
     w.cancel(&w.enqueue("cancelled").await).await.is(200);
     w.delete("/queues/default?state=completed").await.is(200);
     let after_a_purge = page(&w, &format!("&after={}", next(&rest))).await;
@@ -74,7 +74,7 @@ async fn jobs_read_before_they_went_are_not_counted() {
 }
 
 #[tokio::test]
-async fn cursor_without_a_number_cannot_tell() {
+async fn cursor_without_a_number_returns_null_forgotten() {
     let w = World::start().await;
     complete(&w, 2).await;
     let text = next(&page(&w, "&limit=1").await);
@@ -87,12 +87,12 @@ async fn cursor_without_a_number_cannot_tell() {
     let rest = page(&w, &format!("&after={old}")).await;
     assert_eq!((rest["jobs"].as_array().map(Vec::len), rest.get("forgotten")), (Some(1), Some(&Value::Null)), "{rest}");
     let waiting = w.get(&format!("/queues/default/jobs?state=waiting&after={old}")).await.is(200);
-    assert!(waiting.get("forgotten").is_none(), "nothing that waits is forgotten: {waiting}");
+    assert!(waiting.get("forgotten").is_none(), "waiting jobs are never forgotten: {waiting}");
     w.check().await;
 }
 
 #[tokio::test]
-async fn cursor_of_a_queue_that_was_gone_cannot_tell() {
+async fn cursor_of_a_recreated_queue_returns_null_forgotten() {
     let w = World::start().await;
     complete(&w, 5).await;
     let after = next(&page(&w, "&limit=4").await);
@@ -147,7 +147,7 @@ async fn fill(w: &World, queue: &str, n: u64) {
 }
 
 #[tokio::test]
-async fn short_memory_forgets_the_oldest_of_queues_without_a_setting() {
+async fn short_memory_removes_oldest_jobs_of_default_queues() {
     let w = World::plan().sweep_every(20).start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     w.patch("/queues/own", json!({ "retention_ms": 30 * 24 * HOUR, "worker_limit": 0 })).await.is(200);
@@ -163,13 +163,13 @@ async fn short_memory_forgets_the_oldest_of_queues_without_a_setting() {
         let line = text.lines().find(|line| line.starts_with("intray_default_retention_seconds")).map(str::to_owned);
         line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
     };
-    eventually("the default is whole again", async || {
+    eventually("the default retention is restored", async || {
         (figure(&metrics().await) == Some(RETENTION_MS as f64 / 1e3)).then_some(())
     })
     .await;
-    assert_eq!(kept(&w, "own").await, 32, "a queue that says how long keeps its jobs");
+    assert_eq!(kept(&w, "own").await, 32, "a queue with its own setting keeps its jobs");
     let left = kept(&w, "default").await;
-    assert!((8..32).contains(&left), "no more than it takes, the oldest first: {left} of 32 are left");
+    assert!((8..32).contains(&left), "only as many as needed are removed, the oldest first: {left} of 32 are left");
     let oldest = page(&w, "&limit=1").await;
     assert!(!oldest["jobs"][0]["payload"].as_str().expect("a payload").starts_with("0 "), "the oldest went first");
     assert!(w.service.output().contains("forget ended jobs early"), "{}", w.service.output());
@@ -178,7 +178,7 @@ async fn short_memory_forgets_the_oldest_of_queues_without_a_setting() {
 
 #[tokio::test]
 async fn kept_jobs_never_cause_a_507() {
-    // Its background task runs only for calls that meet a full Redis.
+    // The sweeper runs only when a call meets a full Redis.
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     for n in 0..8 {
@@ -186,7 +186,7 @@ async fn kept_jobs_never_cause_a_507() {
     }
     w.advance_clock(3 * HOUR);
     use_percent(&w, 60).await;
-    // Twice what there is room for, as fast as it goes.
+    // Twice as much as fits, as fast as possible.
     for n in 8..20 {
         fill(&w, "default", n).await;
         w.advance_clock(2 * HOUR);
@@ -195,13 +195,13 @@ async fn kept_jobs_never_cause_a_507() {
 }
 
 #[tokio::test]
-async fn jobs_of_the_last_hour_stay_when_memory_is_short() {
+async fn jobs_of_the_last_hour_survive_short_memory() {
     let w = World::plan().sweep_every(20).start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     fill(&w, "default", 0).await;
     w.advance_clock(HOUR / 2);
     use_percent(&w, 90).await;
-    eventually("the least is kept", async || {
+    eventually("the minimum retention is reached", async || {
         w.get("/metrics").await.text().contains("retention_seconds 3600").then_some(())
     })
     .await;
@@ -214,7 +214,7 @@ async fn jobs_of_the_last_hour_stay_when_memory_is_short() {
 }
 
 #[tokio::test]
-async fn redis_without_a_limit_is_warned_of() {
+async fn redis_without_maxmemory_causes_a_warning() {
     let w = World::start().await;
     assert!(w.service.output().contains("maxmemory is not set"), "{}", w.service.output());
     let url = w.engine.url();

@@ -1,11 +1,11 @@
-//! No script asks Redis for much, however many jobs, locks and large payloads there are: whoever has much to do does it in
-//! many scripts, and between them others have their turn. What is asserted is a count, which no busy machine changes.
+//! No script takes long, however many jobs, locks and large payloads there are: large work is split over many scripts,
+//! and other calls run between them. The test counts commands, because counts do not depend on the machine.
 
 use serde_json::{Value, json};
 
 use crate::world::{ReservedJob, World, meter::Meter, number};
 
-/// Each with eight locks of its own; every second one has somebody behind it who needs one of them.
+/// Reserves jobs with eight locks each; for every second one, another job waits for one of its locks.
 async fn held_with_locks(w: &World, count: usize, worker: &str) -> Vec<ReservedJob> {
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let locks = |n: usize| (0..8).map(|lock| format!("{worker}-{n}-{lock}")).collect::<Vec<_>>();
@@ -22,7 +22,7 @@ async fn held_with_locks(w: &World, count: usize, worker: &str) -> Vec<ReservedJ
     held
 }
 
-/// Whoever asks finds nothing: all that is in line waits for a lock, and is parked.
+/// Reserves until every waiting job is parked at a lock.
 async fn park_all(w: &World) {
     while number(&w.queue().await["counts"], "waiting") > 0 {
         assert!(w.reserve_all(json!({ "limit": 100 })).await.is_empty());
@@ -36,26 +36,30 @@ async fn start() -> (World, Meter) {
 }
 
 #[tokio::test]
-async fn many_jobs_with_many_locks_are_put_in_line_and_handed_out_in_small_scripts() {
+async fn reserve_and_complete_with_many_locks_use_small_scripts() {
     let (w, mut meter) = start().await;
     let held = held_with_locks(&w, 200, "ann").await;
-    meter.assert_bounded("hand-outs of a hundred with eight locks each", &w.engine).await;
+    meter.assert_bounded("reserves of a hundred with eight locks each", &w.engine).await;
     park_all(&w).await;
     meter.assert_bounded("a reserve that meets a hundred held locks", &w.engine).await;
     let done = |held: &ReservedJob| json!({ "reservation": held.reservation, "result": "x".repeat(2_000) });
     for part in held.chunks(100) {
         let answer = w.post("/jobs/complete", part.iter().map(done).collect()).await.is(200);
-        for (held, said) in part.iter().zip(answer["jobs"].as_array().expect("jobs")) {
-            assert_eq!((&said["id"], &said["state"]), (&json!(held.id), &json!("completed")), "in their order");
+        for (held, answered) in part.iter().zip(answer["jobs"].as_array().expect("jobs")) {
+            assert_eq!(
+                (&answered["id"], &answered["state"]),
+                (&json!(held.id), &json!("completed")),
+                "in the order of the request"
+            );
         }
     }
     meter.assert_bounded("two hundred completions", &w.engine).await;
-    assert_eq!(number(&w.queue().await["counts"], "waiting"), 100, "who waited for their locks has a turn");
+    assert_eq!(number(&w.queue().await["counts"], "waiting"), 100, "jobs parked at a free lock are ready");
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_runs_out_with_its_locks_comes_back_in_small_scripts() {
+async fn expiry_of_jobs_with_many_locks_uses_small_scripts() {
     let (w, mut meter) = start().await;
     held_with_locks(&w, 200, "ann").await;
     park_all(&w).await;
@@ -68,7 +72,7 @@ async fn what_runs_out_with_its_locks_comes_back_in_small_scripts() {
 }
 
 #[tokio::test]
-async fn what_is_taken_from_somebody_or_for_good_goes_in_small_scripts() {
+async fn release_and_purge_with_many_locks_use_small_scripts() {
     let (w, mut meter) = start().await;
     held_with_locks(&w, 200, "ann").await;
     park_all(&w).await;
@@ -79,18 +83,18 @@ async fn what_is_taken_from_somebody_or_for_good_goes_in_small_scripts() {
 
     held_with_locks(&w, 200, "bob").await;
     while !w.reserve_all(json!({ "limit": 100 })).await.is_empty() {}
-    meter.assert_bounded("hand-outs among those who wait for locks", &w.engine).await;
+    meter.assert_bounded("reserves among jobs parked at locks", &w.engine).await;
     let mut removed = 0;
     for state in ["reserved", "waiting", "blocked"] {
         removed += number(&w.delete(&format!("/queues/default?state={state}&force=true")).await.is(200), "removed");
     }
-    meter.assert_bounded("a purge of those who hold and wait for locks", &w.engine).await;
+    meter.assert_bounded("a purge of jobs that hold and wait for locks", &w.engine).await;
     assert_eq!(removed, 600);
     w.check().await;
 }
 
 #[tokio::test]
-async fn thousands_that_are_due_overdue_dead_or_past_their_retention_go_in_small_scripts() {
+async fn sweep_requeue_and_purge_of_thousands_use_small_scripts() {
     let (w, mut meter) = start().await;
     w.update_settings(json!({ "max_attempts": 1, "retention_ms": 10_000 })).await;
     for part in 0..10 {
@@ -101,17 +105,17 @@ async fn thousands_that_are_due_overdue_dead_or_past_their_retention_go_in_small
     meter.assert_bounded("ten thousand jobs of many clients at all priorities", &w.engine).await;
     w.advance_clock(1_000);
     assert_eq!(w.sweep().await["due"], 5_000);
-    meter.assert_bounded("five thousand that fall due", &w.engine).await;
+    meter.assert_bounded("five thousand due jobs", &w.engine).await;
     let mut taken = 0;
     while taken < 5_000 {
         taken += w.reserve_all(json!({ "limit": 100 })).await.len();
     }
-    meter.assert_bounded("hand-outs at all priorities", &w.engine).await;
+    meter.assert_bounded("reserves at all priorities", &w.engine).await;
     w.advance_clock(300_000);
     assert_eq!(w.sweep().await["dead"], taken);
-    meter.assert_bounded("five thousand that are overdue", &w.engine).await;
+    meter.assert_bounded("five thousand expired leases", &w.engine).await;
     assert_eq!(w.requeue_all().await, taken as u64);
-    meter.assert_bounded("five thousand that are given another life", &w.engine).await;
+    meter.assert_bounded("five thousand requeued jobs", &w.engine).await;
     let mut removed = 0;
     while number(&w.queue().await["counts"], "waiting") > 0 {
         removed += number(&w.delete("/queues/default?state=waiting").await.is(200), "removed");
@@ -122,7 +126,7 @@ async fn thousands_that_are_due_overdue_dead_or_past_their_retention_go_in_small
 }
 
 #[tokio::test]
-async fn what_is_out_of_retention_goes_in_small_scripts() {
+async fn removal_after_retention_uses_small_scripts() {
     let (w, mut meter) = start().await;
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
     for part in 0..3 {
@@ -132,12 +136,12 @@ async fn what_is_out_of_retention_goes_in_small_scripts() {
     meter.assert_bounded("three thousand jobs, worked off", &w.engine).await;
     w.advance_clock(10_000);
     assert_eq!(w.sweep().await["forgotten"], 3_000);
-    meter.assert_bounded("three thousand out of retention", &w.engine).await;
+    meter.assert_bounded("three thousand jobs past retention", &w.engine).await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_list_reads_headers_to_choose_and_bodies_of_what_it_shows() {
+async fn list_reads_payloads_only_of_the_jobs_it_shows() {
     let w = World::start().await;
     for part in 0..8 {
         let large = |n: usize| json!({ "payload": [part, n, "x".repeat(200_000)], "client": "big" });
@@ -146,7 +150,7 @@ async fn a_list_reads_headers_to_choose_and_bodies_of_what_it_shows() {
     let mut meter = w.meter().await;
     w.enqueue_many((0..300).map(|n| json!({ "payload": [n, "y".repeat(2_000)] }))).await;
     meter.assert_bounded("payloads of 2 KB", &w.engine).await;
-    let none = w.get("/queues/default/jobs?state=waiting&client=nobody").await.is(200);
+    let none = w.get("/queues/default/jobs?state=waiting&client=none").await.is(200);
     assert_eq!(none["jobs"], json!([]));
     let ran = meter.assert_bounded("a list that shows nothing", &w.engine).await;
     assert_eq!(ran.iter().map(|script| script.bodies).sum::<usize>(), 0, "it reads no payload");
@@ -164,7 +168,7 @@ async fn a_list_reads_headers_to_choose_and_bodies_of_what_it_shows() {
 }
 
 #[tokio::test]
-async fn a_large_batch_with_a_limit_and_locks_opens_fills_and_ends_in_small_scripts() {
+async fn large_batch_with_locks_uses_small_scripts() {
     let (w, mut meter) = start().await;
     let job =
         |n: usize| json!({ "payload": [n, "x".repeat(1_500)], "locks": [format!("a{}", n / 2), format!("b{n}")] });
@@ -182,11 +186,11 @@ async fn a_large_batch_with_a_limit_and_locks_opens_fills_and_ends_in_small_scri
     park_some(&w).await;
     meter.script_runs(&w.engine).await;
     w.cancel_batch(&open).await.is(200);
-    meter.assert_bounded("a batch that is called off", &w.engine).await;
+    meter.assert_bounded("a cancelled batch", &w.engine).await;
     w.check().await;
 }
 
-/// A look at those in line parks who needs a lock that is held.
+/// Parks jobs that need a held lock: a reserve looks at them.
 async fn park_some(w: &World) {
     for held in w.reserve_all(json!({ "limit": 5 })).await {
         w.abandon(&held).await.is(200);
@@ -194,7 +198,7 @@ async fn park_some(w: &World) {
 }
 
 #[tokio::test]
-async fn pages_that_reload_together_share_no_script_that_is_too_long() {
+async fn pages_reloaded_together_use_small_scripts() {
     let (w, mut meter) = start().await;
     w.update_settings(json!({ "worker_limit": 3 })).await;
     w.enqueue_many((0..192).map(|n| json!({ "payload": [n, "x".repeat(2_000)] }))).await;
@@ -209,7 +213,7 @@ async fn pages_that_reload_together_share_no_script_that_is_too_long() {
     let again = futures_util::future::join_all((0..64).map(|n| w.reserve_all(worker(n)))).await;
     meter.assert_bounded("64 pages that reload", &w.engine).await;
     for (first, again) in first.iter().zip(&again) {
-        assert_eq!(codes(first), codes(again), "each has their own again");
+        assert_eq!(codes(first), codes(again), "each worker gets its own jobs again");
     }
     w.check().await;
 }
@@ -221,7 +225,7 @@ fn codes(held: &[ReservedJob]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn who_holds_which_of_many_locks_is_looked_up_in_small_scripts() {
+async fn list_of_many_locks_uses_small_scripts() {
     let (w, mut meter) = start().await;
     held_with_locks(&w, 200, "ann").await;
     w.enqueue_many((0..700).map(|n| json!({ "payload": n }))).await;
@@ -233,11 +237,11 @@ async fn who_holds_which_of_many_locks_is_looked_up_in_small_scripts() {
     let _: Value = w.get("/queues/default/workers?limit=100").await.is(200);
     let _: Value = w.get("/workers/bob/reservations").await.is(200);
     w.send_reserve(json!({ "queues": ["default", "other"], "worker": "bob" })).await.is(200);
-    meter.assert_bounded("looks at who holds what", &w.engine).await;
+    meter.assert_bounded("lists of locks and reservations", &w.engine).await;
     w.check().await;
 }
 
-/// All locks of a job are on one page, so that one may hold a few more than were asked for.
+/// A page holds all locks of a job, so it may hold a few more than the limit.
 async fn all_locks(w: &World) -> Vec<Value> {
     let (mut all, mut after) = (Vec::new(), String::new());
     loop {

@@ -1,4 +1,4 @@
-//! What payloads and errors contain: found page by page, in bounded looks that say how many jobs they were.
+//! Text search in payloads and errors, page by page, with bounded work per call.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn payloads(page: &Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_text_is_found_in_payloads_however_large_and_in_errors() {
+async fn search_finds_text_in_large_payloads_and_errors() {
     let w = World::start().await;
     w.update_settings(json!({ "max_attempts": 1 })).await;
     let job = |n: u64, text: String| json!({ "payload": { "n": n, "text": text } });
@@ -21,7 +21,7 @@ async fn a_text_is_found_in_payloads_however_large_and_in_errors() {
     w.enqueue_many([job(1, "a needle".into()), job(2, "hay".into()), job(3, large), job(4, "NEEDLE".into())]).await;
     let page = list(&w, "search=needle").await.is(200);
     assert_eq!((payloads(&page), &page["next"], &page["looked"]), (vec![json!(1), json!(3)], &Value::Null, &json!(4)));
-    assert_eq!(payloads(&list(&w, "search=%22n%22:2,").await.is(200)), [json!(2)], "as it was sent");
+    assert_eq!(payloads(&list(&w, "search=%22n%22:2,").await.is(200)), [json!(2)], "the payload is searched as sent");
     assert_eq!(payloads(&list(&w, "search=needle&limit=1").await.is(200)), [json!(1)]);
     w.fail_with(&w.reserve().await, "socket closed").await.is(200);
     assert_eq!(payloads(&list(&w, "state=dead&search=socket").await.is(200)), [json!(1)]);
@@ -34,20 +34,20 @@ async fn a_text_is_found_in_payloads_however_large_and_in_errors() {
 }
 
 #[tokio::test]
-async fn a_look_is_bounded_and_says_where_the_next_goes_on() {
+async fn search_reads_1000_jobs_per_call_and_returns_a_cursor() {
     let w = World::start().await;
     w.enqueue_many((0..1_000).map(|n| json!({ "payload": { "n": n } }))).await;
     w.enqueue_many((1_000..1_500).map(|n| json!({ "payload": { "n": n, "is": "last" } }))).await;
     let first = list(&w, "search=last").await.is(200);
-    assert_eq!((payloads(&first), &first["looked"]), (vec![], &json!(1_000)), "no more than that are looked at");
-    let next = first["next"].as_str().expect("where to go on");
+    assert_eq!((payloads(&first), &first["looked"]), (vec![], &json!(1_000)), "at most 1,000 jobs per call");
+    let next = first["next"].as_str().expect("a cursor");
     let second = list(&w, &format!("search=last&limit=3&after={next}")).await.is(200);
     assert_eq!(payloads(&second), [1_000, 1_001, 1_002].map(|n| json!(n)));
     w.check().await;
 }
 
 #[tokio::test]
-async fn payloads_that_are_kept_apart_are_looked_into_a_few_a_script() {
+async fn search_of_large_payloads_uses_small_scripts() {
     let w = World::start().await;
     let text = "x".repeat(60_000);
     let job = |n| json!({ "payload": { "n": n, "text": text, "is": if n == 39 { "last" } else { "" } } });
@@ -64,11 +64,11 @@ async fn payloads_that_are_kept_apart_are_looked_into_a_few_a_script() {
         after = format!("&after={next}");
     }
     assert_eq!(found, [json!(39)]);
-    assert!(scripts >= 2_400_000 / (524_288 + 60_100), "half a MiB a script: {scripts} scripts for 2.4 MB");
+    assert!(scripts >= 2_400_000 / (524_288 + 60_100), "half a MiB per script: {scripts} scripts for 2.4 MB");
     w.check().await;
 }
 
-/// A text as a producer may write it in JSON: some of its characters as escapes, of capital or small digits.
+/// A text as a producer may write it in JSON: some characters as escapes, with capital or small digits.
 fn spellings(text: &str) -> Vec<String> {
     let escaped = |digits: fn(u16) -> String, which: fn(char) -> bool| {
         let spell = |char: char| match which(char) {
@@ -91,7 +91,7 @@ fn spellings(text: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_text_is_found_however_json_spells_it() {
+async fn search_matches_every_json_spelling_of_a_text() {
     let w = World::start().await;
     for (n, text) in
         ["Jürgen", "say \"hi\"", "a/b", "tab\there", "two\nlines", "C:\\new\\u00fc", "日本語", "😀 party", "é"]
@@ -100,24 +100,25 @@ async fn a_text_is_found_however_json_spells_it() {
     {
         let queue = format!("q{n}");
         let long = "x".repeat(3_000);
-        for (m, spelt) in spellings(text).into_iter().enumerate() {
+        for (m, spelling) in spellings(text).into_iter().enumerate() {
             let pad = if m % 2 == 0 { "" } else { &long };
-            let body =
-                format!("{{\"queue\":\"{queue}\",\"dedupe\":false,\"payload\":[\"before {spelt} after\",\"{pad}\"]}}");
+            let body = format!(
+                "{{\"queue\":\"{queue}\",\"dedupe\":false,\"payload\":[\"before {spelling} after\",\"{pad}\"]}}"
+            );
             w.post_text("/jobs", body).await.is(201);
         }
         let page = w.get(&format!("/queues/{queue}/jobs?search={}", percent_encode(text))).await.is(200);
         assert_eq!(page["jobs"].as_array().map(Vec::len), Some(5), "{text}");
         let half =
             w.get(&format!("/queues/{queue}/jobs?search={}", percent_encode(&format!("e {text} a")))).await.is(200);
-        assert_eq!(half["jobs"].as_array().map(Vec::len), Some(5), "{text}, with what is around it");
+        assert_eq!(half["jobs"].as_array().map(Vec::len), Some(5), "{text}, with its surroundings");
     }
     w.check().await;
 }
 
-/// A backslash that is meant begins no escape, half of a pair is no character, and what was sent is found as it was sent.
+/// An escaped backslash starts no escape, half a surrogate pair is no character, and text is found as it was sent.
 #[tokio::test]
-async fn what_only_looks_like_an_escape_is_not_read_as_one() {
+async fn search_does_not_decode_escaped_backslashes() {
     let w = World::start().await;
     for payload in [r#""a\\u00fc""#, r#""half \ud83d end""#, r#""\\\u00e9""#] {
         w.post_text("/jobs", format!("{{\"payload\":{payload}}}")).await.is(201);
@@ -135,7 +136,7 @@ async fn what_only_looks_like_an_escape_is_not_read_as_one() {
 }
 
 #[tokio::test]
-async fn payloads_full_of_escapes_are_looked_into_a_few_a_script() {
+async fn search_of_many_escapes_uses_small_scripts() {
     let w = World::start().await;
     let text = r"\u00fc".repeat(20_000);
     for n in 0..6 {
@@ -152,6 +153,6 @@ async fn payloads_full_of_escapes_are_looked_into_a_few_a_script() {
         after = format!("&after={next}");
     }
     assert_eq!(found, 1);
-    assert!(scripts >= 6, "one that is long a script: {scripts}");
+    assert!(scripts >= 6, "one long payload per script: {scripts}");
     w.check().await;
 }

@@ -1,11 +1,11 @@
-//! An operator means some of the jobs of a state: of a client, of a batch, with a certain error; and goes on where the call
-//! before has come to.
+//! Operators select jobs of a state by client, batch, error or time; a call over many jobs continues after the previous
+//! one.
 
 use serde_json::{Value, json};
 
 use crate::world::{World, batch_verbs::items, number};
 
-/// Dead ones of two clients, every third by a timeout.
+/// Dead jobs of two clients, every third because of a timeout.
 async fn with_the_dead(w: &World, count: usize) {
     w.update_settings(json!({ "max_attempts": 1 })).await;
     let job = |n: usize| json!({ "payload": n, "client": if n.is_multiple_of(2) { "acme" } else { "other" } });
@@ -15,10 +15,10 @@ async fn with_the_dead(w: &World, count: usize) {
         if held.is_empty() {
             return;
         }
-        let why = |payload: &Value| {
+        let error_of = |payload: &Value| {
             if payload.as_u64().is_some_and(|n| n.is_multiple_of(3)) { "a (timeout) of" } else { "boom" }
         };
-        let fail = |held: &crate::world::ReservedJob| json!({ "reservation": held.reservation, "error": why(&held.body["payload"]) });
+        let fail = |held: &crate::world::ReservedJob| json!({ "reservation": held.reservation, "error": error_of(&held.body["payload"]) });
         w.post("/jobs/fail", held.iter().map(fail).collect()).await.is(200);
     }
 }
@@ -28,13 +28,13 @@ async fn dead(w: &World) -> u64 {
 }
 
 #[tokio::test]
-async fn those_of_a_client_or_with_an_error_are_requeued_and_no_others() {
+async fn requeue_by_client_or_error_moves_only_matching_jobs() {
     let w = World::start().await;
     with_the_dead(&w, 600).await;
     let requeue = async |what: Value| w.post("/jobs/requeue", what).await;
     let of = json!({ "queue": "default", "client": "acme", "error": "(timeout)" });
     assert_eq!(requeue(of).await.is(200), json!({ "requeued": 100, "more": false, "next": null }));
-    assert_eq!(requeue(json!({ "queue": "default", "client": "nobody" })).await.is(200)["requeued"], 0);
+    assert_eq!(requeue(json!({ "queue": "default", "client": "none" })).await.is(200)["requeued"], 0);
     assert_eq!(requeue(json!({ "queue": "default", "error": "boom" })).await.is(200)["requeued"], 400);
     assert_eq!(dead(&w).await, 100);
     requeue(json!({ "queue": "default", "error": "" })).await.invalid_at(&["/error"]);
@@ -44,7 +44,7 @@ async fn those_of_a_client_or_with_an_error_are_requeued_and_no_others() {
 }
 
 #[tokio::test]
-async fn those_of_a_client_or_with_an_error_are_removed_and_no_others() {
+async fn purge_by_client_or_error_removes_only_matching_jobs() {
     let w = World::start().await;
     with_the_dead(&w, 300).await;
     let batch = w.create_batch(json!({ "jobs": items(0..3), "client": "acme" })).await;
@@ -62,7 +62,7 @@ async fn those_of_a_client_or_with_an_error_are_removed_and_no_others() {
 }
 
 #[tokio::test]
-async fn a_call_that_leaves_some_says_where_the_next_goes_on() {
+async fn bounded_purge_returns_a_cursor_for_the_next_call() {
     let w = World::start().await;
     let of = |client: &'static str, part: usize| {
         (0..1_000).map(move |n| json!({ "payload": [part, n], "client": client, "priority": if client == "goes" { 9 } else { 0 } }))
@@ -75,30 +75,33 @@ async fn a_call_that_leaves_some_says_where_the_next_goes_on() {
     }
     let first = w.delete("/queues/default?state=waiting&client=goes").await.is(200);
     assert_eq!((&first["removed"], &first["more"]), (&json!(10_000), &json!(true)));
-    let next = first["next"].as_str().expect("where to go on");
+    let next = first["next"].as_str().expect("a cursor");
     let mut meter = w.meter().await;
     let second = w.delete(&format!("/queues/default?state=waiting&client=goes&after={next}")).await.is(200);
     assert_eq!(second, json!({ "removed": 1_000, "more": false, "next": null }));
     let steps = meter.assert_bounded("the rest of a purge", &w.engine).await.len();
-    assert!(steps <= 12, "it goes on behind those that stay: {steps} scripts for 1,000 jobs");
+    assert!(steps <= 12, "the cursor skips jobs that were seen: {steps} scripts for 1,000 jobs");
     w.check().await;
 }
 
 #[tokio::test]
-async fn those_that_stay_are_looked_at_once_a_call() {
+async fn selection_reads_each_unmatched_job_once_per_call() {
     let w = World::start().await;
     with_the_dead(&w, 1_000).await;
     let mut meter = w.meter().await;
-    w.delete("/queues/default?state=dead&client=nobody").await.is(200);
-    let walked = meter.assert_bounded("a purge of nobody's", &w.engine).await.len();
-    w.post("/jobs/requeue", json!({ "queue": "default", "client": "nobody" })).await.is(200);
-    let looked = meter.assert_bounded("a requeue of nobody's", &w.engine).await.len();
-    assert!(walked <= 7 && looked <= 7, "200 a script: {walked} and {looked} scripts for 1,000 jobs");
+    w.delete("/queues/default?state=dead&client=none").await.is(200);
+    let purge_scripts = meter.assert_bounded("a purge that selects no job", &w.engine).await.len();
+    w.post("/jobs/requeue", json!({ "queue": "default", "client": "none" })).await.is(200);
+    let requeue_scripts = meter.assert_bounded("a requeue that selects no job", &w.engine).await.len();
+    assert!(
+        purge_scripts <= 7 && requeue_scripts <= 7,
+        "200 a script: {purge_scripts} and {requeue_scripts} scripts for 1,000 jobs"
+    );
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_is_shown_is_what_would_be_changed() {
+async fn list_and_change_select_the_same_jobs() {
     let w = World::start().await;
     with_the_dead(&w, 30).await;
     let shown = async |state: &str, only: &str| {
@@ -110,7 +113,7 @@ async fn what_is_shown_is_what_would_be_changed() {
     assert_eq!(shown("dead", "client=acme&error=%28timeout%29&enqueued_before=2000-01-01T00:00:00Z").await, 0);
     let what = json!({ "queue": "default", "client": "acme", "error": "(timeout)" });
     assert_eq!(w.post("/jobs/requeue", what).await.is(200)["requeued"], 5);
-    assert_eq!(shown("waiting", only).await, 5, "their errors stay with them");
+    assert_eq!(shown("waiting", only).await, 5, "errors are kept after a requeue");
     let what = json!({ "queue": "default", "priority": 1, "client": "acme", "error": "(timeout)" });
     assert_eq!(w.post("/jobs/reprioritize", what).await.is(200)["changed"], 5);
     assert_eq!(w.delete(&format!("/queues/default?state=waiting&{only}")).await.is(200)["removed"], 5);
@@ -120,7 +123,7 @@ async fn what_is_shown_is_what_would_be_changed() {
 }
 
 #[tokio::test]
-async fn those_that_came_before_a_time_are_meant_by_it() {
+async fn enqueued_before_excludes_jobs_of_that_very_time() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": ["old", n] }))).await;
     w.advance_clock(60_000);
@@ -128,7 +131,7 @@ async fn those_that_came_before_a_time_are_meant_by_it() {
     w.enqueue("newer").await;
     let time = w.job(&first_new).await["enqueued_at"].as_str().expect("a time").to_owned();
     let list = w.get(&format!("/queues/default/jobs?enqueued_before={time}")).await.is(200);
-    assert_eq!(list["jobs"].as_array().map(Vec::len), Some(3), "who came at that very time did not come before");
+    assert_eq!(list["jobs"].as_array().map(Vec::len), Some(3), "a job of that very time is not selected");
     let moved =
         w.post("/jobs/reprioritize", json!({ "queue": "default", "priority": 1, "enqueued_before": time })).await;
     assert_eq!(moved.is(200)["changed"], 3);

@@ -1,4 +1,4 @@
-//! What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it, and hinders nobody.
+//! Entries in a queue's sets that are not jobs are removed when they are found, and block no job.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ async fn count(w: &World, set: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_no_job_does_not_stop_the_sweep() {
+async fn stray_entries_do_not_stop_the_sweep() {
     let w = World::start().await;
     w.enqueue_with(json!({ "payload": 1, "delay_ms": 1_000 })).await;
     for set in ["delayed", "reserved", "timers", "ended"] {
@@ -26,14 +26,14 @@ async fn what_is_no_job_does_not_stop_the_sweep() {
     w.advance_clock(1_000);
     assert_eq!(w.sweep().await["due"], 1);
     for set in ["delayed", "reserved", "timers", "ended"] {
-        w.sweep_until("it is gone", async || count(&w, set).await == 0).await;
+        w.sweep_until("the stray is removed", async || count(&w, set).await == 0).await;
     }
     w.reserve().await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_is_no_job_does_not_stand_in_front_of_one() {
+async fn stray_entry_does_not_block_the_next_job() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     stray_in(&w, "inbound", STRAY).await;
@@ -45,7 +45,7 @@ async fn what_is_no_job_does_not_stand_in_front_of_one() {
 }
 
 #[tokio::test]
-async fn what_is_no_job_has_no_turn_at_a_lock() {
+async fn stray_entry_gets_no_turn_at_a_lock() {
     let w = World::start().await;
     w.enqueue_locked(1, &["l"]).await;
     let held = w.reserve().await;
@@ -60,7 +60,7 @@ async fn what_is_no_job_has_no_turn_at_a_lock() {
 }
 
 #[tokio::test]
-async fn what_is_no_job_is_neither_listed_nor_counted_when_it_is_requeued_or_removed() {
+async fn stray_entries_are_neither_listed_nor_counted() {
     let w = World::start().await;
     w.enqueue(1).await;
     for (set, state) in [("inbound", "waiting"), ("dead", "dead"), ("ended", "completed"), ("delayed", "delayed")] {
@@ -69,7 +69,7 @@ async fn what_is_no_job_is_neither_listed_nor_counted_when_it_is_requeued_or_rem
     }
     w.get("/queues/default").await.is(200);
     assert_eq!(w.requeue_all().await, 0);
-    assert_eq!(count(&w, "dead").await, 0, "it went when the dead were looked at");
+    assert_eq!(count(&w, "dead").await, 0, "requeue removes the stray");
     assert_eq!(w.delete("/queues/default?state=all").await.is(200)["removed"], 1);
     for set in ["inbound", "dead", "ended", "delayed"] {
         assert_eq!(count(&w, set).await, 0, "{set}");

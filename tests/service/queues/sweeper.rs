@@ -1,10 +1,10 @@
-//! The background task: it holds nobody up, costs next to nothing where nothing is due, and misses nothing.
+//! The sweeper delays no other work, costs almost nothing where nothing is due, and misses nothing.
 
 use serde_json::{Value, json};
 
 use crate::world::{Client, RETENTION_MS, World, assert_events, eventually};
 
-/// The names of the queues whose keys the scripts of a server had, in the order in which they ran.
+/// The queues of the scripts that a server ran, in order.
 async fn ran(w: &World) -> Vec<String> {
     let log: Vec<redis::Value> = w.engine.run("SLOWLOG GET -1").await;
     let mut entries: Vec<(u64, Vec<String>)> = log.iter().map(entry).collect();
@@ -29,7 +29,7 @@ async fn log_all(w: &World) {
     }
 }
 
-/// Enqueued and completed.
+/// Enqueues and completes jobs.
 async fn work_off(client: &Client, queue: &str, jobs: usize) {
     client.patch(&format!("/queues/{queue}"), json!({ "worker_limit": 0 })).await.is(200);
     let new = (0..jobs).map(|n| json!({ "queue": queue, "payload": n }));
@@ -44,7 +44,7 @@ async fn work_off(client: &Client, queue: &str, jobs: usize) {
 }
 
 #[tokio::test]
-async fn a_queue_with_much_to_forget_holds_up_no_other() {
+async fn removal_of_many_jobs_delays_no_other_queue() {
     let mut w = World::start().await;
     let small: Vec<_> = (0..5).map(|n| format!("small-{n}")).collect();
     for _ in 0..3 {
@@ -58,23 +58,23 @@ async fn a_queue_with_much_to_forget_holds_up_no_other() {
     log_all(&w).await;
     w.set_flag("--sweep-interval-ms", "20");
     let (_second, _client) = w.start_instance().await;
-    // Past the service, which would run scripts of its own to say so.
+    // Reads Redis directly, because the service would run scripts of its own.
     let card = async |queue: &str, set: &str| w.engine.run::<u64>(&format!("ZCARD intray:{{{queue}}}:2:{set}")).await;
-    eventually("all are forgotten", async || (card("big", "ended").await == 0).then_some(())).await;
+    eventually("all ended jobs are removed", async || (card("big", "ended").await == 0).then_some(())).await;
     for queue in &small {
-        eventually("it is back", async || (card(queue, "reserved").await == 0).then_some(())).await;
+        eventually("the lease is expired", async || (card(queue, "reserved").await == 0).then_some(())).await;
     }
     let all = ran(&w).await;
     let last_of_small = small.iter().map(|queue| all.iter().position(|ran| ran == queue).expect("swept")).max();
     let before = all[..last_of_small.expect("five")].iter().filter(|ran| *ran == "big").count();
     let in_all = all.iter().filter(|ran| *ran == "big").count();
-    // A look and a step of each, in whatever order.
+    // One look and one step of each queue, in any order.
     assert!(before <= 2 && in_all >= 15, "{before} of {in_all} scripts of the big queue ran before the others' turn");
     w.check().await;
 }
 
 #[tokio::test]
-async fn an_idle_queue_costs_a_look_and_no_sweep() {
+async fn idle_queue_is_looked_at_without_a_sweep() {
     const QUEUES: u64 = 200;
     const SCRIPTS: [&str; 2] = ["cmdstat_fcall:", "cmdstat_evalsha:"];
     let mut w = World::start().await;
@@ -82,16 +82,16 @@ async fn an_idle_queue_costs_a_look_and_no_sweep() {
         let queue = format!("q-{n}");
         w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
         if n % 2 == 0 {
-            // There is something, a long time ahead.
+            // Something is due far in the future.
             w.reserve_with(json!({ "queues": [queue] })).await;
         }
     }
     w.set_flag("--sweep-interval-ms", "20");
-    // The figures of an instance are no help while this counts: they cost scripts themselves.
+    // Metrics of the instance would run scripts themselves.
     let calls = async || {
         let figures: String = w.engine.run("INFO commandstats").await;
         let calls = |line: &str| line.split_once(":calls=")?.1.split(',').next()?.parse::<u64>().ok();
-        // Connections are tried again and again, however long this takes.
+        // Health checks repeat, however long this takes.
         let counts = |line: &&str| !["ping", "info"].iter().any(|name| line.starts_with(&format!("cmdstat_{name}:")));
         let (scripts, all): (Vec<_>, Vec<_>) =
             figures.lines().filter(counts).partition(|line| SCRIPTS.iter().any(|name| line.starts_with(name)));
@@ -99,25 +99,25 @@ async fn an_idle_queue_costs_a_look_and_no_sweep() {
     };
     let (scripts_before, calls_before) = calls().await;
     let (_second, second) = w.start_instance().await;
-    let (scripts, calls) = eventually("all are looked at", async || {
+    let (scripts, calls) = eventually("every queue is looked at", async || {
         let (scripts, all) = calls().await;
         let scripts = scripts - scripts_before;
         (scripts >= QUEUES).then_some((scripts, all - calls_before))
     })
     .await;
-    // Nothing is due in any. Each is swept once in ten minutes all the same, at a moment of chance: this may take long.
+    // Nothing is due. Each queue is still swept once in ten minutes, at a random time, and this test may take long.
     let sweeps = second.script_runs("sweep").await;
     assert!(sweeps * 4 <= QUEUES, "{sweeps} of {QUEUES} idle queues are swept");
-    assert!(second.script_runs("due").await >= QUEUES, "each is looked at");
-    // Two commands where nothing is ahead, eight elsewhere, and eight everywhere when nothing is taken for plain; two hundred
+    assert!(second.script_runs("due").await >= QUEUES, "every queue is looked at");
+    // Two commands where nothing is scheduled, eight elsewhere; eight everywhere without the fast paths; two hundred
     // for the start of an instance and its connections.
-    let of_a_look = if cfg!(feature = "whole-path") { 8 } else { 5 };
-    assert!(calls <= scripts * of_a_look + sweeps * 60 + 200, "{calls} commands in {scripts} looks");
+    let per_look = if cfg!(feature = "whole-path") { 8 } else { 5 };
+    assert!(calls <= scripts * per_look + sweeps * 60 + 200, "{calls} commands in {scripts} looks");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_queue_in_which_little_moves_is_looked_at() {
+async fn quiet_queue_is_looked_at_without_a_sweep() {
     const QUEUES: u64 = 100;
     let mut w = World::start().await;
     w.set_flag("--sweep-interval-ms", "20");
@@ -125,15 +125,15 @@ async fn a_queue_in_which_little_moves_is_looked_at() {
     for n in 0..QUEUES {
         second.post("/jobs", json!({ "queue": format!("q-{n}"), "payload": 1 })).await.is(201);
     }
-    eventually("all are looked at", async || (second.script_runs("due").await >= QUEUES).then_some(())).await;
-    // Each is swept once in ten minutes, at a moment of chance: one in six of them on a machine that takes a minute for this.
+    eventually("every queue is looked at", async || (second.script_runs("due").await >= QUEUES).then_some(())).await;
+    // Each queue is swept once in ten minutes, at a random time: up to one in six if this takes a minute.
     let sweeps = second.script_runs("sweep").await;
     assert!(sweeps * 3 <= QUEUES, "{sweeps} of {QUEUES} are swept");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_queue_in_which_much_moves_is_swept() {
+async fn busy_queue_is_swept() {
     const EACH: u64 = 256;
     let mut w = World::start().await;
     w.set_flag("--sweep-interval-ms", "20");
@@ -141,23 +141,23 @@ async fn a_queue_in_which_much_moves_is_swept() {
     for moved in 0..EACH * 3 {
         second.post("/jobs", json!({ "queue": "busy", "payload": moved })).await.is(201);
     }
-    // Its events are trimmed then, though time brings nothing about in it.
-    let sweeps = eventually("it is swept twice", async || {
+    // The sweep trims its events, although nothing is due.
+    let sweeps = eventually("the queue is swept twice", async || {
         let sweeps = second.script_runs("sweep").await;
         (sweeps >= 2).then_some(sweeps)
     })
     .await;
     let looks = second.script_runs("due").await;
-    assert!(sweeps <= 5, "{sweeps} sweeps and {looks} looks, of which one or two are of chance");
+    assert!(sweeps <= 5, "{sweeps} sweeps and {looks} looks; one or two sweeps are random");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_job_of_an_instance_that_died_right_after_the_hand_out_comes_back_by_one_that_never_saw_its_queue() {
+async fn job_of_a_crashed_instance_is_swept_by_another() {
     let mut w = World::start().await;
     w.set_flag("--sweep-interval-ms", "100");
     let (_second, second) = w.start_instance().await;
-    eventually("it has listed what there is", async || {
+    eventually("the second instance has swept", async || {
         (second.metric("intray_sweep_duration_seconds_count").await >= 2.0).then_some(())
     })
     .await;
@@ -171,7 +171,7 @@ async fn a_job_of_an_instance_that_died_right_after_the_hand_out_comes_back_by_o
     })
     .await;
     let late = w.engine.now().await.saturating_sub(deadline);
-    // Ten seconds are promised; the rest is for a machine that is busy with other stories.
+    // The goal is ten seconds; the rest is margin for a machine that runs other tests.
     assert!(late < 15_000, "{late} ms after the deadline: {job}");
     assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired"]);
     w.restart().await;

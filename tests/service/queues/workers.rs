@@ -1,4 +1,4 @@
-//! Everybody who works: who holds what in all queues, those first whose time is over, and who waits.
+//! The list of workers: who holds which job in all queues, expired leases first, and who waits.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ async fn page(client: &Client, query: &str) -> (Vec<String>, Value) {
 }
 
 #[tokio::test]
-async fn those_whose_time_is_over_come_first_whatever_their_queue() {
+async fn workers_are_listed_by_deadline_across_queues() {
     let w = World::start().await;
     w.stop_clock().await;
     for (queue, worker, lease_ms) in [
@@ -34,7 +34,7 @@ async fn those_whose_time_is_over_come_first_whatever_their_queue() {
     }
     w.advance_clock(1_500);
     let (all, answer) = page(&w, "").await;
-    assert_eq!(all, ["ann", "bob", "cat", "eve", "dan", "fay"], "by deadline, and of the same one by queue");
+    assert_eq!(all, ["ann", "bob", "cat", "eve", "dan", "fay"], "by deadline, then by queue");
     assert_eq!((&answer["held"][0]["expires_in_ms"], &answer["held"][1]["expires_in_ms"]), (&json!(0), &json!(500)));
     for limit in 1..=6 {
         let (mut found, mut after) = (Vec::new(), String::new());
@@ -47,13 +47,13 @@ async fn those_whose_time_is_over_come_first_whatever_their_queue() {
                 None => break,
             }
         }
-        assert_eq!(found, all, "on pages of {limit}");
+        assert_eq!(found, all, "pages of {limit}");
     }
     w.get("/workers?after=00").await.invalid_by("parameter", &["after"]);
     w.check().await;
 }
 
-/// So many jobs in the hands of people who took three at a time, so that these have one deadline.
+/// Workers hold three jobs each, reserved together, so that these share a deadline.
 async fn held_in_threes(w: &World) -> HashMap<String, ReservedJob> {
     let mut all = HashMap::new();
     for person in 0..8 {
@@ -68,20 +68,20 @@ async fn held_in_threes(w: &World) -> HashMap<String, ReservedJob> {
 }
 
 #[tokio::test]
-async fn everybody_is_told_once_though_the_last_of_a_page_has_moved_or_is_gone() {
+async fn worker_pages_list_each_job_once_while_jobs_move() {
     let w = World::start().await;
     w.stop_clock().await;
     for limit in 1..=6 {
-        let (mut all, mut told, mut moved, mut after) =
+        let (mut all, mut listed, mut moved, mut after) =
             (held_in_threes(&w).await, Vec::new(), HashSet::new(), String::new());
         loop {
             let page = w.get(&format!("/workers?limit={limit}{after}")).await.is(200);
             let ids: Vec<_> = page["held"].as_array().expect("a list").iter().map(id_of).collect();
-            // Who has moved comes once more, at the end.
-            told.extend(ids.iter().filter(|id| !moved.contains(*id)).cloned());
+            // A job that moved comes again at the end.
+            listed.extend(ids.iter().filter(|id| !moved.contains(*id)).cloned());
             let Some(next) = page["next"].as_str() else { break };
             after = format!("&after={next}");
-            let last = ids.last().expect("somebody behind whom it goes on");
+            let last = ids.last().expect("a last entry");
             if moved.insert(last.clone()) {
                 w.advance_clock(1);
                 match moved.len() % 3 {
@@ -90,8 +90,8 @@ async fn everybody_is_told_once_though_the_last_of_a_page_has_moved_or_is_gone()
                 };
             }
         }
-        let once: HashSet<_> = told.iter().collect();
-        assert_eq!((once.len(), told.len()), (24, 24), "on pages of {limit}");
+        let once: HashSet<_> = listed.iter().collect();
+        assert_eq!((once.len(), listed.len()), (24, 24), "pages of {limit}");
         for held in all.values() {
             w.complete(held).await.is(200);
         }
@@ -100,7 +100,7 @@ async fn everybody_is_told_once_though_the_last_of_a_page_has_moved_or_is_gone()
 }
 
 #[tokio::test]
-async fn who_waits_is_there_for_whoever_may_see_the_queue() {
+async fn waiting_workers_are_listed_per_visible_queue() {
     let keys = [("elsewhere", "operator", "else*")];
     let w = World::plan().with_keys(&keys).start().await;
     held_by(&w, "here", "ann", 60_000).await;
@@ -115,16 +115,17 @@ async fn who_waits_is_there_for_whoever_may_see_the_queue() {
         (answer["waiting_total"] == 2).then_some(answer)
     })
     .await;
-    let mut who: Vec<_> = answer["waiting"].as_array().expect("a list").iter().map(|waits| &waits["worker"]).collect();
-    who.sort_by_key(|name| name.to_string());
-    assert_eq!((who, &answer["held"][0]["worker"]), (vec![&json!("bob"), &json!("cat")], &json!("ann")));
-    let seen = w.with_credential(&key("elsewhere")).get("/workers").await.is(200);
-    assert_eq!((&seen["held"], &seen["waiting_total"]), (&json!([]), &json!(1)));
-    assert_eq!(seen["waiting"][0]["queues"], json!(["elsewhere"]), "of what they wait for, what one may see");
+    let mut names: Vec<_> =
+        answer["waiting"].as_array().expect("a list").iter().map(|waits| &waits["worker"]).collect();
+    names.sort_by_key(|name| name.to_string());
+    assert_eq!((names, &answer["held"][0]["worker"]), (vec![&json!("bob"), &json!("cat")], &json!("ann")));
+    let visible = w.with_credential(&key("elsewhere")).get("/workers").await.is(200);
+    assert_eq!((&visible["held"], &visible["waiting_total"]), (&json!([]), &json!(1)));
+    assert_eq!(visible["waiting"][0]["queues"], json!(["elsewhere"]), "only the queues that this key may see");
     for wait in waiting {
         wait.abort();
     }
-    eventually("nobody waits", async || (w.get("/workers").await.is(200)["waiting_total"] == 0).then_some(())).await;
+    eventually("no worker waits", async || (w.get("/workers").await.is(200)["waiting_total"] == 0).then_some(())).await;
     w.check().await;
 }
 
@@ -145,7 +146,7 @@ async fn worker_names_with_outer_blanks_are_refused_everywhere() {
         let end = run(program(["token", "--worker", name, "--queue", "default", "--token-secret", secret])).await;
         assert!(!end.status.success() && end.stderr.contains("white space at neither end"), "{name:?}: {end:?}");
     }
-    // What stands within a name is part of it, and what looks the same need not be the same.
+    // Blanks within a name are part of it, and names that look the same may differ.
     for (n, name) in ["Ann Smith", "Jos\u{e9}", "Jose\u{301}"].iter().enumerate() {
         w.enqueue(n).await;
         assert_eq!(w.reserve_as(name).await.body["worker"], *name);

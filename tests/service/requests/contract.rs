@@ -1,4 +1,4 @@
-//! Every answer that the contract documents is provoked here, and held against it: what is written is real.
+//! Every answer that the contract documents is provoked and checked against it.
 
 mod batches;
 mod bodies;
@@ -20,7 +20,7 @@ struct Operation<'a> {
 }
 
 const UNKNOWN_RESERVATION: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
-/// Needs no parameters filled in and no state.
+/// Routes that need no parameters and no state.
 const SERVED: [&str; 13] = [
     "/",
     "/livez",
@@ -38,7 +38,7 @@ const SERVED: [&str; 13] = [
 ];
 
 #[tokio::test]
-async fn every_documented_answer_is_real() {
+async fn every_documented_answer_can_be_provoked() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 1 })).await;
     let guarded = Guarded::start().await;
@@ -57,8 +57,8 @@ async fn every_documented_answer_is_real() {
                 Operation { method: &method, template: &template, path: filled(&template, unknown(&template)) };
             let w = if template == "/tokens" { &guarded.issuing } else { &w };
             let answer = match status {
-                401 => guarded.nobody(&operation).await,
-                403 if slug == "forbidden" => guarded.somebody_else(&operation).await,
+                401 => guarded.unauthenticated(&operation).await,
+                403 if slug == "forbidden" => guarded.other_role(&operation).await,
                 404 if template == "/tokens" => guarded.unsigned(&operation).await,
                 200 | 201 => succeed(w, &operation, status).await,
                 304 => unchanged(w, &operation).await,
@@ -67,9 +67,7 @@ async fn every_documented_answer_is_real() {
                     continue;
                 }
                 507 => full(w, &operation).await,
-                429 if slug == "rate-limited" && needs_no_key(&operation) => {
-                    guarded.somebody_who_guesses(&operation).await
-                }
+                429 if slug == "rate-limited" && needs_no_key(&operation) => guarded.guessing(&operation).await,
                 429 if slug == "rate-limited" => too_often(&guarded.limited, &operation).await,
                 429 if slug == "too-many-queues" => one_queue_more(&crowded, &operation).await,
                 _ => refuse(w, &operation, &slug).await,
@@ -118,7 +116,7 @@ fn filled(template: &str, id: &str) -> String {
     path.replace("{wheel}", env!("BUILT_WHEEL"))
 }
 
-/// The id of what such a path names, which is not there.
+/// An id that does not exist, of the kind that the path needs.
 fn unknown(template: &str) -> &'static str {
     if template.starts_with("/batches") { batches::UNKNOWN } else { jobs::UNKNOWN }
 }
@@ -127,11 +125,11 @@ fn needs_no_key(operation: &Operation<'_>) -> bool {
     CONTRACT.document["paths"][operation.template][operation.method.to_lowercase()]["security"] == json!([])
 }
 
-/// So many calls at the same time that one of them is too many.
+/// Makes several calls at once, until one is over the rate limit.
 async fn too_often(limited: &Client, operation: &Operation<'_>) -> Answer {
     let call = || limited.request(operation.method, &operation.path).json("{}").send();
-    eventually("somebody calls too often", async || {
-        // Whoever is let in is not waited for: a stream of events has no end.
+    eventually("a call is over the rate limit", async || {
+        // Successful answers are not awaited: a stream of events has no end.
         let mut answers: FuturesUnordered<_> = [call(), call(), call()].into_iter().collect();
         while let Some(answer) = answers.next().await {
             if answer.status == 429 {
@@ -143,7 +141,7 @@ async fn too_often(limited: &Client, operation: &Operation<'_>) -> Answer {
     .await
 }
 
-/// A call that would bring a queue into being.
+/// A call that would create a queue.
 async fn one_queue_more(crowded: &Client, operation: &Operation<'_>) -> Answer {
     let body = match operation.template {
         "/jobs" => json!({ "queue": "another", "payload": 1 }),
@@ -154,7 +152,7 @@ async fn one_queue_more(crowded: &Client, operation: &Operation<'_>) -> Answer {
     crowded.request(operation.method, &path).json(body.to_string()).send().await
 }
 
-/// Asked for again by whoever has it.
+/// Asks again with the ETag of the first answer.
 async fn unchanged(w: &World, operation: &Operation<'_>) -> Answer {
     let first = w.get(&operation.path).await;
     let tag = first.header("etag").expect("a version").to_owned();
@@ -172,7 +170,7 @@ async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
 async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
     let Operation { method, template, path } = operation;
     match slug {
-        // A browser names no origin with a read, only that it is for another site's page.
+        // For reads, a browser sends no Origin, only Sec-Fetch-Site.
         "origin-not-allowed" if *method == "GET" => {
             w.request(method, path).header("sec-fetch-site", "cross-site").send().await
         }
@@ -188,7 +186,7 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
     }
 }
 
-/// A Redis that has no memory left, for one call.
+/// One call while Redis has no memory left.
 async fn full(w: &World, operation: &Operation<'_>) -> Answer {
     let id = jobs::fresh(w).await;
     let held = w.reserve_with(json!({ "id": id })).await;
@@ -202,14 +200,14 @@ async fn full(w: &World, operation: &Operation<'_>) -> Answer {
         typed @ ("/jobs/extend" | "/jobs/abandon") => {
             w.post(typed, json!({ "reservation": held.reservation, "draft": "x".repeat(5_000) })).await
         }
-        other => panic!("nobody fills Redis for {other}"),
+        other => panic!("no case fills Redis for {other}"),
     };
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
     answer
 }
 
 #[tokio::test]
-async fn what_any_route_can_answer_any_route_does() {
+async fn answers_of_any_route_can_be_provoked_at_every_route() {
     let w = World::plan().start().await;
     let broken = World::start().await;
     let code = unknown("/jobs/{id}").rsplit('-').next().expect("a code").to_owned();
@@ -230,10 +228,10 @@ async fn what_any_route_can_answer_any_route_does() {
             let answer = match status {
                 404 => w.get(&format!("{path}/nowhere/at/all")).await,
                 405 => w.request("PUT", &path).send().await,
-                // Probes know an address and no name.
+                // Probes call by address, without a host name.
                 421 if ["/livez", "/readyz"].contains(&template.as_str()) => continue,
                 421 => w.request(&method, &path).header("host", "evil.example").send().await,
-                // The story of those who dawdle reaches it for all routes that take a body.
+                // Tests of slow clients in `sockets.rs` reach it for all routes with a body.
                 408 => continue,
                 500 if SERVED.contains(&template.as_str()) => continue,
                 500 => match (method.as_str(), template.as_str()) {
@@ -241,7 +239,7 @@ async fn what_any_route_can_answer_any_route_does() {
                     ("GET", "/jobs/{id}") => broken.get(&path).await,
                     _ => continue,
                 },
-                other => panic!("nobody provokes {other}"),
+                other => panic!("no case provokes {other}"),
             };
             assert_eq!(answer.status, status, "{method} {path}: {}", answer.text());
         }

@@ -1,4 +1,4 @@
-//! Calls that are refused before anybody reads their body, by clients that send head and body apart, as many do.
+//! Calls refused before their body is read, from clients that send head and body separately.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::{
 
 use crate::world::{Client, World, access::key};
 
-/// An answer's status, and whether it says that the connection is closed. `None`: there was no answer.
+/// The answer's status, and whether it closes the connection. `None`: no answer.
 async fn answer(socket: &mut TcpStream) -> Option<(u16, bool)> {
     let (mut heard, mut byte) = (Vec::new(), [0]);
     while !heard.ends_with(b"\r\n\r\n") {
@@ -26,27 +26,27 @@ async fn answer(socket: &mut TcpStream) -> Option<(u16, bool)> {
     Some((status, head.contains("connection: close")))
 }
 
-/// Sends a head, after a while its body, and then another call on the same connection.
-async fn apart(w: &Client, head: &str, announced: usize, body: &str, status: u16) {
-    let what = format!("{head} {announced}");
+/// Sends a head, after a pause its body, and then another call on the same connection.
+async fn send_separately(w: &Client, head: &str, announced: usize, body: &str, status: u16) {
+    let name = format!("{head} {announced}");
     let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
     let head = head.replace('\n', "\r\n");
     let sent = format!("{head}\r\nhost: localhost\r\ncontent-length: {announced}\r\n\r\n");
     socket.write_all(sent.as_bytes()).await.expect("the head goes out");
     tokio::time::sleep(Duration::from_millis(20)).await;
-    // Who is refused may be cut while they still send.
+    // The connection may be closed while the body is sent.
     let _ = socket.write_all(body.as_bytes()).await;
-    let (said, closes) = answer(&mut socket).await.unwrap_or_else(|| panic!("{what}: no answer"));
-    assert_eq!(said, status, "{what}");
+    let (found, closes) = answer(&mut socket).await.unwrap_or_else(|| panic!("{name}: no answer"));
+    assert_eq!(found, status, "{name}");
     let _ = socket.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     match answer(&mut socket).await {
-        Some((next, _)) => assert_eq!(next, 200, "{what}: the next call on the connection"),
-        None => assert!(closes, "{what}: the connection was closed without a word"),
+        Some((next, _)) => assert_eq!(next, 200, "{name}: the next call on the connection"),
+        None => assert!(closes, "{name}: the connection was closed without a word"),
     }
 }
 
 #[tokio::test]
-async fn a_connection_is_not_closed_without_a_word_after_a_refusal() {
+async fn refusal_announces_a_closed_connection() {
     let mut w = World::plan().with_keys(&[("web", "producer", "*")]).flag("--rate-limit", "0").start().await;
     let bearer = format!("authorization: Bearer {}", key("web"));
     let json = "content-type: application/json";
@@ -60,23 +60,29 @@ async fn a_connection_is_not_closed_without_a_word_after_a_refusal() {
     ];
     for (head, status) in refusals {
         for (announced, body) in [(30, "x".repeat(30)), (40_000, "x".repeat(40_000)), (200_000, "x".repeat(200_000))] {
-            apart(&w, &head, announced, &body, status).await;
+            send_separately(&w, &head, announced, &body, status).await;
         }
-        apart(&w, &head, 30, "x", status).await;
-        apart(&w, &format!("{head}\nexpect: 100-continue"), 30, "", status).await;
+        send_separately(&w, &head, 30, "x", status).await;
+        send_separately(&w, &format!("{head}\nexpect: 100-continue"), 30, "", status).await;
     }
     w.set_flag("--rate-limit", "1");
     let (_limited, limited) = w.start_instance().await;
-    apart(&limited, &producer, 30, &"x".repeat(30), 422).await;
-    apart(&limited, &producer, 30, &"x".repeat(30), 429).await;
-    apart(&w, &format!("POST /jobs/complete HTTP/1.1\n{json}"), 9 << 20, &"x".repeat(1_000), 413).await;
-    apart(&w, &format!("PUT /livez HTTP/1.1\nauthorization: Bearer {}\n{json}", key("root")), 30, &"x".repeat(30), 405)
-        .await;
+    send_separately(&limited, &producer, 30, &"x".repeat(30), 422).await;
+    send_separately(&limited, &producer, 30, &"x".repeat(30), 429).await;
+    send_separately(&w, &format!("POST /jobs/complete HTTP/1.1\n{json}"), 9 << 20, &"x".repeat(1_000), 413).await;
+    send_separately(
+        &w,
+        &format!("PUT /livez HTTP/1.1\nauthorization: Bearer {}\n{json}", key("root")),
+        30,
+        &"x".repeat(30),
+        405,
+    )
+    .await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_body_that_is_there_already_leaves_the_connection_open() {
+async fn refusal_after_the_whole_body_keeps_the_connection() {
     let w = World::plan().with_keys(&[]).start().await;
     let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
     for _ in 0..3 {

@@ -1,5 +1,6 @@
-//! A caller without a credential who does the worst they can, for long: made-up queues, halves of bodies and heads, long
-//! queries, guesses. Nothing of it stays, and whoever works meanwhile hardly notices. `make test-hostile` tells it at length.
+//! A caller without a credential that misbehaves for a long time: invented queues, partial bodies and heads, long
+//! queries, guesses. The service keeps nothing of it, and other callers notice little. `make test-hostile` runs it at
+//! length.
 
 use std::{
     collections::VecDeque,
@@ -19,17 +20,17 @@ use tokio::{
 
 use crate::world::{World, access::key, eventually};
 
-/// Hostile requests, unless INTRAY_HOSTILE says how many.
-const REQUESTS: usize = 20_000;
-/// From so many on, the service has a minute to come to rest.
-const MANY: usize = 1_000_000;
+/// The number of hostile requests, unless INTRAY_HOSTILE is set.
+const DEFAULT_REQUESTS: usize = 20_000;
+/// From this number on, the service gets a minute to settle.
+const LONG_RUN: usize = 1_000_000;
 const ATTACKERS: usize = 6;
-/// Sockets that an attacker leaves open.
-const LEFT_OPEN: usize = 50;
-/// Calls in one measurement of those who work.
-const WINDOW: usize = 300;
+/// Sockets that each attacker leaves open.
+const OPEN_PER_ATTACKER: usize = 50;
+/// Calls of honest callers in one measurement.
+const CALLS_PER_WINDOW: usize = 300;
 
-/// A connection that is used again and again, by somebody who trusts what they hear.
+/// A connection that is reused until the service closes it.
 struct Line {
     address: String,
     socket: Option<TcpStream>,
@@ -93,7 +94,7 @@ impl Line {
     }
 }
 
-/// One request of the kinds there are, in turn.
+/// Sends one hostile request; the kinds take turns.
 async fn attack(line: &mut Line, left_open: &mut VecDeque<TcpStream>, n: usize) {
     let made_up = |i: usize| format!(r#"{{"reservation":"none-{n}-{i}-{n:026}.{i:026}"}}"#);
     match n % 8 {
@@ -117,14 +118,14 @@ async fn attack(line: &mut Line, left_open: &mut VecDeque<TcpStream>, n: usize) 
             };
             let _ = socket.write_all(half.as_bytes()).await;
             left_open.push_back(socket);
-            if left_open.len() > LEFT_OPEN {
+            if left_open.len() > OPEN_PER_ATTACKER {
                 left_open.pop_front();
             }
         }
     }
 }
 
-/// So many requests by some at once, on a thread of their own. The counter says how many are done.
+/// Sends hostile requests on a thread of its own. The counter is the number sent.
 fn attack_for(address: &str, requests: usize) -> (Arc<AtomicUsize>, thread::JoinHandle<()>) {
     let (done, address) = (Arc::new(AtomicUsize::new(0)), address.to_owned());
     let counter = done.clone();
@@ -151,7 +152,7 @@ fn attack_for(address: &str, requests: usize) -> (Arc<AtomicUsize>, thread::Join
     (done, thread)
 }
 
-/// Somebody who works: enqueues, reserves, completes. None of the calls may fail; answers the slowest hundredth's time.
+/// An honest worker: enqueues, reserves, completes. No call may fail; returns the 99th percentile of their times.
 async fn work(producer: &mut Line, worker: &mut Line, calls: usize) -> Duration {
     let mut took = Vec::with_capacity(calls);
     let mut timed = async |line: &mut Line, path: &str, body: &str| {
@@ -171,7 +172,7 @@ async fn work(producer: &mut Line, worker: &mut Line, calls: usize) -> Duration 
     took[took.len() * 99 / 100]
 }
 
-/// What the service is made of: bytes that are allocated, bytes that are resident, series of metrics.
+/// Allocated bytes, resident bytes, and metric series of the service.
 struct Footprint {
     allocated: f64,
     resident: f64,
@@ -193,8 +194,8 @@ async fn footprint(w: &World) -> Footprint {
     }
 }
 
-/// Whether a series may be of a caller's making. Routes and statuses are the service's own, and so many and no more: which of
-/// them were seen before the attack is chance. What time brings about comes during a long attack, whoever calls.
+/// Whether a caller could have made the series. Routes and statuses are a fixed set, and which of them appear before
+/// the attack is chance. Series of time-driven work appear during a long attack in any case.
 fn is_callers(name: &&String) -> bool {
     let is_of_route = name.starts_with("http_request_duration_seconds") && !name.contains("made/up");
     let is_of_time = ["script=\"due\"", "transition=\"forgotten\""].iter().any(|label| name.contains(label));
@@ -202,33 +203,33 @@ fn is_callers(name: &&String) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_stays_of_a_hostile_caller_and_those_who_work_are_served() {
-    let requests = std::env::var("INTRAY_HOSTILE").ok().and_then(|n| n.parse().ok()).unwrap_or(REQUESTS);
+async fn hostile_caller_leaves_no_memory_and_slows_no_caller() {
+    let requests = std::env::var("INTRAY_HOSTILE").ok().and_then(|n| n.parse().ok()).unwrap_or(DEFAULT_REQUESTS);
     let keys = [("web", "producer", "*"), ("desk", "worker", "*")];
     let w = World::plan().with_keys(&keys).sweep_every(1_000).start().await;
     let mut producer = Line::new(w.address(), Some(key("web")));
     let mut worker = Line::new(w.address(), Some(key("desk")));
-    // Each kind of call once and again: what is made for the first of a kind is there before it counts.
-    work(&mut producer, &mut worker, WINDOW).await;
+    // Warm up: one-time allocations of each kind of call are not counted.
+    work(&mut producer, &mut worker, CALLS_PER_WINDOW).await;
     attack_for(w.address(), 2_000).1.join().expect("the attackers live");
     footprint(&w).await;
-    let quiet = work(&mut producer, &mut worker, 2 * WINDOW).await;
+    let quiet = work(&mut producer, &mut worker, 2 * CALLS_PER_WINDOW).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let before = footprint(&w).await;
 
     let (done, attackers) = attack_for(w.address(), requests);
     let (mut best, begin) = (Duration::MAX, Instant::now());
     while done.load(Ordering::Relaxed) < requests {
-        best = best.min(work(&mut producer, &mut worker, WINDOW).await);
+        best = best.min(work(&mut producer, &mut worker, CALLS_PER_WINDOW).await);
     }
     attackers.join().expect("the attackers live");
     let took = begin.elapsed();
     assert!(best < 10 * quiet.max(Duration::from_millis(2)), "p99 {quiet:?} in quiet, {best:?} at best under attack");
 
-    if requests >= MANY {
+    if requests >= LONG_RUN {
         tokio::time::sleep(Duration::from_secs(60)).await;
     }
-    let after = eventually("what was allocated is given back", async || {
+    let after = eventually("allocated memory is released", async || {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let now = footprint(&w).await;
         (now.allocated < before.allocated * 1.1).then_some(now)
@@ -245,6 +246,6 @@ async fn nothing_stays_of_a_hostile_caller_and_those_who_work_are_served() {
     );
     assert!(mib(after.resident - before.resident) < 16.0, "resident memory");
     let new: Vec<_> = after.series.iter().filter(|name| !before.series.contains(name)).filter(is_callers).collect();
-    assert!(new.is_empty(), "series that were made: {new:?}");
+    assert!(new.is_empty(), "new series: {new:?}");
     w.check().await;
 }

@@ -1,4 +1,4 @@
-//! What caches, proxies and browsers make of answers, and of requests that a standard calls wrong.
+//! What HTTP requires of answers to caches, proxies and browsers, and of invalid requests.
 
 use serde_json::json;
 use tokio::{
@@ -37,7 +37,7 @@ async fn api_answers_are_not_stored_by_caches() {
     w.check().await;
 }
 
-/// Every `Location`, below whatever path a proxy serves intray.
+/// Every `Location` resolves below the path of a proxy.
 #[tokio::test]
 async fn locations_hold_below_a_path_prefix() {
     let w = World::start().await;
@@ -50,16 +50,16 @@ async fn locations_hold_below_a_path_prefix() {
     ] {
         let answer = w.post(path, body).await;
         let id = answer.is(201)["id"].as_str().expect("an id").to_owned();
-        let place = below(path).join(answer.header("location").expect("a Location")).expect("a reference");
-        assert_eq!(place.path(), format!("/tools/intray{path}/{id}"));
-        w.get(place.path().strip_prefix("/tools/intray").expect("below")).await.is(200);
+        let target = below(path).join(answer.header("location").expect("a Location")).expect("a reference");
+        assert_eq!(target.path(), format!("/tools/intray{path}/{id}"));
+        w.get(target.path().strip_prefix("/tools/intray").expect("below")).await.is(200);
     }
     w.check().await;
 }
 
-/// Percent-encoded bytes that are no UTF-8 are a mistake, wherever they stand, and never another text than was sent.
+/// Percent-encoded bytes that are not UTF-8 are refused everywhere, and never replaced.
 #[tokio::test]
-async fn bytes_that_are_no_utf8_are_refused_everywhere() {
+async fn invalid_utf8_in_a_query_is_refused() {
     let w = World::start().await;
     let job = w.enqueue(1).await;
     for (method, path, body) in [
@@ -82,13 +82,13 @@ async fn bytes_that_are_no_utf8_are_refused_everywhere() {
         assert!(!answer.text().contains('\u{fffd}'), "{method} {path}: {problem}");
     }
     w.get("/queues/default/jobs?state=waiting&search=%EF%BF%BD").await.is(200);
-    assert!(w.get("/readyz?verbose=%ff").await.text().contains("redis: ok"), "its value does not matter");
+    assert!(w.get("/readyz?verbose=%ff").await.text().contains("redis: ok"), "the value is ignored");
     assert_eq!(w.state(&job).await, "waiting");
     w.check().await;
 }
 
 #[tokio::test]
-async fn names_in_paths_that_are_no_utf8_are_refused() {
+async fn invalid_utf8_in_a_path_is_refused() {
     let w = World::start().await;
     for (method, path, parameter) in [
         ("GET", "/jobs/%ff", "id"),

@@ -1,4 +1,4 @@
-//! The service by TLS: a person's tabs on one connection of HTTP/2, and peers who misuse one.
+//! HTTPS and HTTP/2: browser tabs on one connection, and misuse of streams.
 
 use std::{
     fs,
@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -21,7 +21,7 @@ use crate::world::{
     program, run,
 };
 
-/// A service by TLS, and who vouches for it.
+/// A service with TLS, its Redis and its certificate authority.
 struct Desk {
     ca: CertificateAuthority,
     pair: CertifiedKey,
@@ -37,7 +37,7 @@ impl Desk {
         let ca = CertificateAuthority::new(folder.path(), "ours");
         let pair = ca.issue(HOST_NAME, 2099);
         let url = format!("unix://{}", engine.socket().display());
-        let service = Service::start(by_tls(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url], &pair)).await;
+        let service = Service::start(with_tls(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url], &pair)).await;
         assert!(service.url().starts_with("https://"), "{}", service.url());
         Self { ca, pair, engine, service, _folder: folder }
     }
@@ -47,18 +47,14 @@ impl Desk {
     }
 }
 
-fn by_tls<const N: usize>(args: [&str; N], pair: &CertifiedKey) -> std::process::Command {
+fn with_tls<const N: usize>(args: [&str; N], pair: &CertifiedKey) -> std::process::Command {
     let mut command = program(args);
     command.arg("--tls-cert-file").arg(&pair.certificate).arg("--tls-key-file").arg(&pair.key);
     command
 }
 
-fn state(job: &Value) -> &str {
-    job["state"].as_str().expect("a state")
-}
-
 #[tokio::test]
-async fn all_tabs_of_a_person_share_one_connection() {
+async fn forty_tabs_share_one_http2_connection() {
     let desk = Desk::start().await;
     let page = desk.page().await;
     let mut waits = Vec::new();
@@ -69,17 +65,17 @@ async fn all_tabs_of_a_person_share_one_connection() {
     let events = page.request("GET", "/events?queue=q", "").await.head().await;
     assert_eq!(events.status(), 200);
     let (status, job) = page.post("/jobs", json!({ "queue": "q", "payload": "x".repeat(50_000) })).await;
-    assert_eq!((status, state(&job)), (201, "waiting"));
+    assert_eq!((status, &job["state"]), (201, &json!("waiting")));
     let (status, held) = page.post("/jobs/reserve", json!({ "queues": ["q"] })).await;
     assert_eq!((status, held["jobs"][0]["payload"].as_str().map(str::len)), (200, Some(50_000)));
     let (status, done) = page.post("/jobs/complete", json!({ "reservation": held["jobs"][0]["reservation"] })).await;
-    assert_eq!((status, state(&done)), (200, "completed"));
-    let (mut events, mut told) = (events.into_body(), String::new());
-    while !told.contains("event: completed") {
+    assert_eq!((status, &done["state"]), (200, &json!("completed")));
+    let (mut events, mut received) = (events.into_body(), String::new());
+    while !received.contains("event: completed") {
         let data = events.data().await.expect("events").expect("data");
-        told += &String::from_utf8_lossy(&data);
+        received += &String::from_utf8_lossy(&data);
     }
-    assert!(told.contains("event: enqueued"), "{told}");
+    assert!(received.contains("event: enqueued"), "{received}");
     for (tab, wait) in waits.into_iter().enumerate() {
         page.post("/jobs", json!({ "queue": format!("tab-{tab}"), "payload": tab })).await;
         let (status, text) = wait.answer().await;
@@ -89,7 +85,7 @@ async fn all_tabs_of_a_person_share_one_connection() {
 }
 
 #[tokio::test]
-async fn a_line_is_answered_before_the_next_is_said() {
+async fn ndjson_line_is_answered_before_the_next_is_sent() {
     let desk = Desk::start().await;
     let page = desk.page().await;
     let mut talk = page.start_lines().await;
@@ -104,36 +100,36 @@ async fn a_line_is_answered_before_the_next_is_said() {
 }
 
 #[tokio::test]
-async fn lines_are_carried_in_and_out_by_whom_the_authority_vouches_for() {
+async fn import_and_export_accept_only_a_trusted_certificate() {
     let desk = Desk::start().await;
     let ca = desk.ca.ca_file();
     let file = ca.with_file_name("jobs");
     fs::write(&file, "{\"payload\":1}\n{\"payload\":2}\n").expect("written");
     let url = desk.service.url().replace("127.0.0.1", HOST_NAME);
-    let carried = async |words: &[&str], trusts: bool| {
+    let run_command = async |words: &[&str], trusted: bool| {
         let mut command = program(words);
         command.args(["--url", &url]);
-        if trusts {
+        if trusted {
             command.arg("--ca-file").arg(&ca);
         }
         run(command).await
     };
     let path = file.to_str().expect("a path");
-    let end = carried(&["import", path], false).await;
+    let end = run_command(&["import", path], false).await;
     assert!(!end.status.success() && end.stderr.contains("certificate"), "{end:?}");
-    let end = carried(&["import", path], true).await;
+    let end = run_command(&["import", path], true).await;
     assert!(end.status.success() && end.stdout.starts_with("2 lines: 2 jobs"), "{end:?}");
-    let end = carried(&["export", "default", "--state", "waiting"], true).await;
+    let end = run_command(&["export", "default", "--state", "waiting"], true).await;
     assert!(end.status.success() && end.stdout.lines().count() == 2, "{end:?}");
 }
 
 #[tokio::test]
-async fn a_wait_whose_stream_is_reset_takes_no_job() {
+async fn wait_whose_stream_is_reset_takes_no_job() {
     let desk = Desk::start().await;
     let page = desk.page().await;
     let body = json!({ "queues": ["q"], "wait_ms": 30_000, "worker": "ann" }).to_string();
     let wait = page.request("POST", "/jobs/reserve", &body).await;
-    eventually("somebody waits", async || (desk.engine.hint_subscribers("q").await == 1).then_some(())).await;
+    eventually("a caller waits", async || (desk.engine.hint_subscribers("q").await == 1).then_some(())).await;
     wait.reset();
     let (_, job) = page.post("/jobs", json!({ "queue": "q", "payload": 1 })).await;
     let (_, held) = page.post("/jobs/reserve", json!({ "queues": ["q"], "worker": "ben" })).await;
@@ -141,35 +137,35 @@ async fn a_wait_whose_stream_is_reset_takes_no_job() {
 }
 
 #[tokio::test]
-async fn who_gives_up_stream_after_stream_is_sent_away_alone() {
+async fn rapid_stream_resets_close_only_that_connection() {
     let desk = Desk::start().await;
     let (page, other) = (desk.page().await, desk.page().await);
     let body = json!({ "queues": ["q"], "wait_ms": 30_000 }).to_string();
     let wait = other.request("POST", "/jobs/reserve", &body).await;
-    // As many as a person may ever: each that ends makes up for one that was given up.
+    // A user may do this any number of times: each completed call offsets a reset one.
     for n in 0..150 {
         page.request("POST", "/jobs/reserve", &body).await.reset();
         let (status, _) = page.post("/jobs", json!({ "queue": "elsewhere", "payload": n })).await;
         assert_eq!(status, 201);
     }
     assert!(!page.is_closed());
-    let mut sent = 0;
-    while sent < 10_000 && !page.is_closed() {
+    let mut resets = 0;
+    while resets < 10_000 && !page.is_closed() {
         let Some(call) = page.try_request("POST", "/jobs/reserve", &body, None).await else { break };
-        // A stream that nobody has taken in hand costs nothing, and is counted by nobody.
+        // A stream that the service has not accepted yet costs nothing and is not counted.
         tokio::time::sleep(Duration::from_millis(1)).await;
         call.reset();
-        sent += 1;
+        resets += 1;
     }
     eventually("the connection is cut", async || page.is_closed().then_some(())).await;
-    assert!(sent < 1_000, "{sent}");
+    assert!(resets < 1_000, "{resets}");
     let (status, _) = other.post("/jobs", json!({ "queue": "q", "payload": 1 })).await;
     assert_eq!(status, 201);
-    assert_eq!(wait.answer().await.0, 200, "others go on waiting");
+    assert_eq!(wait.answer().await.0, 200, "other connections still wait");
 }
 
 #[tokio::test]
-async fn a_peer_has_so_many_streams_and_so_long_a_head() {
+async fn connection_has_100_streams_and_heads_up_to_64_kib() {
     let desk = Desk::start().await;
     let page = desk.page().await;
     page.request("GET", "/livez", "").await.answer().await;
@@ -177,35 +173,35 @@ async fn a_peer_has_so_many_streams_and_so_long_a_head() {
     let long = "x".repeat(70 << 10);
     let call = page.try_request("GET", "/livez", "", Some(("x-long", &long))).await.expect("sent");
     assert_eq!(call.answer().await.0, 431);
-    assert_eq!(page.request("GET", "/livez", "").await.answer().await.0, 200, "the connection goes on");
+    assert_eq!(page.request("GET", "/livez", "").await.answer().await.0, 200, "the connection stays open");
 }
 
-/// Some clients, curl among them, tell of an error when a stream is reset behind its answer.
+/// Some clients, curl among them, report an error when a stream is reset after its answer.
 #[tokio::test]
-async fn who_is_refused_before_the_body_is_read_hears_why_and_no_reset() {
+async fn early_refusal_is_answered_without_a_stream_reset() {
     let desk = Desk::start().await;
     let page = desk.page().await;
-    let refusals = [("POST", "/jobs?x=1", 422), ("POST", "/nowhere", 404), ("PATCH", "/jobs/nobody", 404)];
+    let refusals = [("POST", "/jobs?x=1", 422), ("POST", "/nowhere", 404), ("PATCH", "/jobs/none", 404)];
     for (method, path, status) in refusals {
         for bytes in [1, 100 << 10, 500 << 10] {
             let mut call = page.start_request(method, path).await;
-            // When another call is answered, this one has been refused, and its body is still to come.
+            // After another answer this call has been refused, and its body is not sent yet.
             assert_eq!(page.request("GET", "/livez", "").await.answer().await.0, 200);
             call.send(&"x".repeat(bytes)).unwrap_or_else(|error| panic!("{method} {path} with {bytes} bytes: {error}"));
             assert_eq!(call.answer().await.0, status, "{method} {path} with {bytes} bytes");
         }
     }
-    // Who does not send what was announced, or sends without end, is answered all the same.
+    // A caller that sends no body, or one without end, gets its answer too.
     assert_eq!(page.start_request("POST", "/nowhere").await.head().await.status(), 404);
     let mut endless = page.start_request("POST", "/nowhere").await;
     endless.send(&"x".repeat(20 << 20)).expect("the stream is open");
     assert_eq!(endless.head().await.status(), 404);
-    assert_eq!(page.request("GET", "/livez", "").await.answer().await.0, 200, "the connection goes on");
+    assert_eq!(page.request("GET", "/livez", "").await.answer().await.0, 200, "the connection stays open");
 }
 
-/// All of them at once: it takes as long as the longest patience of the service.
+/// All cases run together, for as long as the longest timeout of the service.
 #[tokio::test]
-async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
+async fn silent_or_stalled_connections_are_closed() {
     let desk = Desk::start().await;
     let address = desk.service.url().trim_start_matches("https://").to_owned();
     let mut mute = TcpStream::connect(&address).await.expect("the service listens");
@@ -213,10 +209,10 @@ async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
     let narrow = h2::client::Builder::new().initial_window_size(1_000).clone();
     let full = Http2Client::open_with(desk.service.url(), &desk.ca.ca_file(), &narrow).await;
     let answer = full.request("GET", "/openapi.yaml", "").await.head().await;
-    assert_eq!(answer.status(), 200, "and its body is not taken");
+    assert_eq!(answer.status(), 200, "the body is not read");
     desk.page().await.post("/jobs", json!({ "queue": "q", "payload": "x".repeat(2_000) })).await;
     let head = full.request("POST", "/jobs/reserve", r#"{ "queues": ["q"] }"#).await.head().await;
-    assert_eq!(head.status(), 200, "and what it reserved is not delivered");
+    assert_eq!(head.status(), 200, "the reserved job is not delivered");
     let hello = async {
         let begin = Instant::now();
         let mut heard = Vec::new();
@@ -224,7 +220,7 @@ async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
         begin.elapsed()
     };
     let busy = async {
-        // As long as it asks for other things it is not idle.
+        // A connection with other calls is not idle.
         while !full.is_closed() {
             if let Some(call) = full.try_request("GET", "/livez", "", None).await {
                 let _ = tokio::time::timeout(Duration::from_secs(5), call.try_head()).await;
@@ -238,14 +234,14 @@ async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
         }
     };
     let all = async { tokio::join!(hello, busy, gone) };
-    tokio::time::timeout(Duration::from_secs(75), all).await.expect("all of them are sent away");
+    tokio::time::timeout(Duration::from_secs(75), all).await.expect("all connections are closed");
     assert_eq!(desk.page().await.request("GET", "/readyz", "").await.answer().await.0, 200);
     let (_, job) = desk.page().await.post("/jobs/reserve", json!({ "queues": ["q"], "wait_ms": 10_000 })).await;
-    assert_eq!(job["jobs"].as_array().map(Vec::len), Some(1), "it is back: {job}");
+    assert_eq!(job["jobs"].as_array().map(Vec::len), Some(1), "the job is ready again: {job}");
 }
 
 #[tokio::test]
-async fn a_probe_and_an_older_client_are_served_and_one_without_tls_is_not() {
+async fn http1_and_probe_are_served_only_with_tls() {
     let desk = Desk::start().await;
     let mut stream = tls_handshake(desk.service.url(), &desk.ca.ca_file(), None).await.expect("a handshake");
     stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.expect("sent");
@@ -254,7 +250,7 @@ async fn a_probe_and_an_older_client_are_served_and_one_without_tls_is_not() {
     assert!(heard.starts_with("HTTP/1.1 200"), "{heard}");
 
     let address = desk.service.url().trim_start_matches("https://");
-    let probe = run(by_tls(["healthcheck", "--listen", address], &desk.pair)).await;
+    let probe = run(with_tls(["healthcheck", "--listen", address], &desk.pair)).await;
     assert!(probe.status.success(), "{probe:?}");
     let plain = run(program(["healthcheck", "--listen", address])).await;
     assert!(!plain.status.success(), "{plain:?}");
@@ -263,7 +259,7 @@ async fn a_probe_and_an_older_client_are_served_and_one_without_tls_is_not() {
 }
 
 #[tokio::test]
-async fn a_new_certificate_is_shown_without_a_restart_and_a_bad_one_changes_nothing() {
+async fn new_certificate_is_loaded_and_a_bad_one_ignored() {
     let desk = Desk::start().await;
     let open = desk.page().await;
     let shown = async || {
@@ -272,30 +268,30 @@ async fn a_new_certificate_is_shown_without_a_restart_and_a_bad_one_changes_noth
     };
     let put = |from: &Path, to: &Path| fs::copy(from, to).map(drop).expect("written");
     let (first, new) = (shown().await, desk.ca.issue(HOST_NAME, 2098));
-    // For a moment the certificate is there, and its key is not.
+    // For a moment the new certificate is there without its key.
     put(&new.certificate, &desk.pair.certificate);
     eventually("the log says so", async || desk.service.output().contains("the key is not that").then_some(())).await;
     assert_eq!(shown().await, first);
     put(&new.key, &desk.pair.key);
-    eventually("it is shown", async || (shown().await != first).then_some(())).await;
+    eventually("the new certificate is served", async || (shown().await != first).then_some(())).await;
     fs::remove_file(&desk.pair.key).expect("removed");
     eventually("the log says so", async || desk.service.output().contains("cannot be used").then_some(())).await;
     assert_ne!(shown().await, first);
-    assert_eq!(open.request("GET", "/livez", "").await.answer().await.0, 200, "who is connected stays so");
+    assert_eq!(open.request("GET", "/livez", "").await.answer().await.0, 200, "existing connections stay open");
     assert!(!desk.service.output().contains("PRIVATE KEY"));
 }
 
 #[tokio::test]
-async fn files_that_do_not_belong_together_are_refused_in_one_line() {
+async fn mismatched_certificate_and_key_are_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let ca = CertificateAuthority::new(folder.path(), "ours");
     let (one, other) = (ca.issue(HOST_NAME, 2099), ca.issue("desk", 2099));
     let mixed = CertifiedKey { certificate: one.certificate.clone(), key: other.key };
     let dead = ["serve", "--redis-url", "redis://127.0.0.1:1"];
-    let end = run(by_tls(dead, &mixed)).await;
+    let end = run(with_tls(dead, &mixed)).await;
     assert!(!end.status.success() && end.stderr.contains("the key is not that of the certificate"), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "{end:?}");
-    let end = run(by_tls(["check", "--redis-url", "redis://127.0.0.1:1"], &mixed)).await;
+    let end = run(with_tls(["check", "--redis-url", "redis://127.0.0.1:1"], &mixed)).await;
     assert!(end.stdout.contains("wrong    certificate"), "{end:?}");
     let mut half = program(dead);
     half.arg("--tls-cert-file").arg(&one.certificate);

@@ -1,18 +1,18 @@
-//! Requests that are refused before anybody looks at a field: type, size, route, method; and nonsense of every kind.
+//! Requests refused before their fields are read: type, size, route, method; and invalid values of every kind.
 
 use serde_json::json;
 
 use crate::world::{World, assert_contains, contract::CONTRACT, percent_encode};
 
 #[tokio::test]
-async fn a_body_must_say_that_it_is_json() {
+async fn body_without_a_json_content_type_is_refused() {
     let w = World::start().await;
     let held = {
         w.enqueue(1).await;
         w.reserve().await
     };
     let id = &held.id;
-    let sent = async |method: &str, path: &str, kind: Option<&str>, body: &str| {
+    let send = async |method: &str, path: &str, kind: Option<&str>, body: &str| {
         let request = w.request(method, path).body(body);
         match kind {
             Some(kind) => request.header("content-type", kind).send().await,
@@ -36,30 +36,30 @@ async fn a_body_must_say_that_it_is_json() {
             Some("multipart/form-data"),
             Some("x"),
         ] {
-            let answer = sent(method, path, kind, "{}").await;
+            let answer = send(method, path, kind, "{}").await;
             assert_eq!(answer.status, 415, "{method} {path} {kind:?}: {}", answer.text());
             answer.refused("unsupported-media-type");
         }
     }
     for call in CONTRACT.settle_calls() {
         for kind in [None, Some("application/x-www-form-urlencoded"), Some("text/html")] {
-            sent("POST", call, kind, "{}").await.refused("unsupported-media-type");
+            send("POST", call, kind, "{}").await.refused("unsupported-media-type");
         }
         let mut beacon = CONTRACT.settle_body("POST", call, "").expect("a settle call");
         beacon.as_object_mut().expect("an object").remove("reservation");
         let beacon = beacon.to_string();
-        sent("POST", call, Some("text/plain;charset=UTF-8"), &beacon).await.invalid_at(&["/reservation"]);
-        sent("POST", call, Some("text/plain"), "").await.refused("not-json");
+        send("POST", call, Some("text/plain;charset=UTF-8"), &beacon).await.invalid_at(&["/reservation"]);
+        send("POST", call, Some("text/plain"), "").await.refused("not-json");
     }
     for kind in ["application/json; charset=utf-8", "application/vnd.api+json", "APPLICATION/JSON"] {
-        sent("POST", "/jobs", Some(kind), &format!(r#"{{"payload":"{kind}"}}"#)).await.is(201);
+        send("POST", "/jobs", Some(kind), &format!(r#"{{"payload":"{kind}"}}"#)).await.is(201);
     }
-    sent("POST", "/jobs/reserve", None, "").await.is(200);
+    send("POST", "/jobs/reserve", None, "").await.is(200);
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_is_no_route_or_no_method_is_a_problem_too() {
+async fn unknown_route_or_method_returns_a_problem() {
     let w = World::start().await;
     for path in ["/job", "/jobs/", "/jobs/x/y", "/event", "/queues/", "/%ff", "/livez/"] {
         let answer = w.get(path).await;
@@ -85,7 +85,7 @@ async fn what_is_no_route_or_no_method_is_a_problem_too() {
 }
 
 #[tokio::test]
-async fn a_body_has_at_most_eight_mebibytes() {
+async fn body_over_8_mib_is_refused() {
     let w = World::start().await;
     let item = |n: usize| json!({ "payload": format!("{n}{}", "x".repeat(250 << 10)) });
     let fits: Vec<_> = (0..32).map(item).collect();
@@ -102,7 +102,7 @@ async fn a_body_has_at_most_eight_mebibytes() {
 }
 
 #[tokio::test]
-async fn no_input_is_a_fault_of_the_service() {
+async fn invalid_input_never_returns_a_5xx() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -199,18 +199,18 @@ async fn no_input_is_a_fault_of_the_service() {
 }
 
 #[tokio::test]
-async fn a_packed_body_is_refused_and_told_how_to_come() {
+async fn compressed_body_is_refused_with_a_hint() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve().await;
     let settle = format!(r#"{{"reservation":"{}"}}"#, held.reservation);
-    let sent = async |path: &str, codings: &[&str], body: &str| {
+    let send = async |path: &str, codings: &[&str], body: &str| {
         let request = w.request("POST", path).json(body);
         codings.iter().fold(request, |request, coding| request.header("content-encoding", coding)).send().await
     };
     for codings in [&["gzip"][..], &["br"], &["identity, gzip"], &["identity", "gzip"], &["x"]] {
         for (path, body) in [("/jobs", r#"{"payload":2}"#), ("/jobs/complete", &settle), ("/jobs/reserve", "{}")] {
-            let answer = sent(path, codings, body).await;
+            let answer = send(path, codings, body).await;
             assert_eq!(answer.status, 415, "{path} {codings:?}: {}", answer.text());
             answer.refused("unsupported-media-type");
             assert_eq!(answer.header("accept-encoding"), Some("identity"), "RFC 7694: what would have been taken");
@@ -218,7 +218,7 @@ async fn a_packed_body_is_refused_and_told_how_to_come() {
     }
     let wrong_type = w.request("POST", "/jobs").header("content-type", "text/html").body("{}").send().await;
     assert_eq!((wrong_type.status, wrong_type.header("accept-encoding")), (415, None), "that is another matter");
-    sent("/jobs", &["Identity"], r#"{"payload":2}"#).await.is(201);
-    sent("/jobs/complete", &["identity,identity"], &settle).await.is(200);
+    send("/jobs", &["Identity"], r#"{"payload":2}"#).await.is(201);
+    send("/jobs/complete", &["identity,identity"], &settle).await.is(200);
     w.check().await;
 }

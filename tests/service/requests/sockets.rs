@@ -1,4 +1,4 @@
-//! Sockets of those who dawdle, and of too many at once.
+//! Slow clients and too many connections.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,8 @@ use tokio::{
 
 use crate::world::{Client, World, eventually};
 
-/// Opens a socket, says something, goes on saying `drip`, and answers what came until the service closed it.
-async fn dawdle(address: String, hello: String, drip: &'static str) -> String {
+/// Opens a socket, sends `hello`, keeps sending `drip`, and returns all received bytes when the service closes it.
+async fn send_slowly(address: String, hello: String, drip: &'static str) -> String {
     let mut socket = TcpStream::connect(address).await.expect("the service listens");
     socket.write_all(hello.as_bytes()).await.expect("open");
     let (mut reading, mut writing) = socket.into_split();
@@ -30,8 +30,8 @@ async fn dawdle(address: String, hello: String, drip: &'static str) -> String {
     String::from_utf8_lossy(&heard).into_owned()
 }
 
-/// A whole call on a connection that goes on behind it.
-async fn say_livez(socket: &mut TcpStream) {
+/// One complete call on a connection that stays open.
+async fn call_livez(socket: &mut TcpStream) {
     socket.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("open");
     let mut heard = Vec::new();
     while !heard.ends_with(b"\r\n\r\nok") {
@@ -39,15 +39,15 @@ async fn say_livez(socket: &mut TcpStream) {
     }
 }
 
-/// All of them at once: it takes as long as the longest patience of the service.
+/// All cases run together, for as long as the longest timeout of the service.
 #[tokio::test]
-async fn nobody_keeps_a_socket_by_being_slow() {
+async fn slow_and_silent_connections_time_out() {
     let w = World::start().await;
     let address = w.address().to_owned();
     let mut sockets = JoinSet::new();
     let mut open = |name: &'static str, hello: &str, drip: &'static str| {
-        let dawdling = dawdle(address.clone(), hello.to_owned(), drip);
-        sockets.spawn(async move { (name, dawdling.await) });
+        let slow_client = send_slowly(address.clone(), hello.to_owned(), drip);
+        sockets.spawn(async move { (name, slow_client.await) });
     };
     open("mute", "", "");
     open("slow head", "GET /livez HTTP/1.1\r\nhost: localhost\r\n", "x-a: b\r\n");
@@ -59,7 +59,7 @@ async fn nobody_keeps_a_socket_by_being_slow() {
     let chunked = "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     open("slow chunks", chunked, "1\r\n \r\n");
     let mut idle = TcpStream::connect(w.address()).await.expect("the service listens");
-    say_livez(&mut idle).await;
+    call_livez(&mut idle).await;
     while let Some(ended) = sockets.join_next().await {
         let (name, heard) = ended.expect("no panic");
         match name {
@@ -70,30 +70,31 @@ async fn nobody_keeps_a_socket_by_being_slow() {
             _ => assert!(!heard.contains(" 200 "), "{name}: {heard}"),
         }
     }
-    say_livez(&mut idle).await;
+    call_livez(&mut idle).await;
     w.check().await;
 }
 
-/// Who finds no room is not answered, and tries again after a second, then two, then four.
+/// A client that the backlog refuses retries after one, two, and four seconds.
 #[tokio::test]
-async fn whoever_comes_in_a_crowd_is_let_in_while_the_service_is_busy() {
+async fn burst_of_connections_is_queued_while_busy() {
     const CROWD: usize = 500;
     let w = World::start().await;
     w.service.signal(libc::SIGSTOP);
-    let mut coming = JoinSet::new();
+    let mut connecting = JoinSet::new();
     for _ in 0..CROWD {
         let address = w.address().to_owned();
-        coming.spawn(async move { tokio::time::timeout(Duration::from_secs(10), TcpStream::connect(address)).await });
+        connecting
+            .spawn(async move { tokio::time::timeout(Duration::from_secs(10), TcpStream::connect(address)).await });
     }
-    let come = coming.join_all().await;
+    let connected = connecting.join_all().await;
     w.service.signal(libc::SIGCONT);
-    let let_in = come.iter().filter(|come| matches!(come, Ok(Ok(_)))).count();
-    assert_eq!(let_in, CROWD, "the system keeps them until they are accepted");
+    let accepted = connected.iter().filter(|connected| matches!(connected, Ok(Ok(_)))).count();
+    assert_eq!(accepted, CROWD, "the system queues them until they are accepted");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_caller_beyond_the_cap_waits_while_all_others_are_being_served() {
+async fn caller_over_max_connections_waits_its_turn() {
     let w = World::plan().flag("--max-connections", "2").start().await;
     let wait = |queue: &str| {
         let client = Client::new(w.base());
@@ -108,22 +109,22 @@ async fn a_caller_beyond_the_cap_waits_while_all_others_are_being_served() {
     let fresh = Client::new(w.base());
     let third = tokio::spawn(async move { fresh.get("/livez").await.status });
     tokio::time::sleep(Duration::from_millis(1_500)).await;
-    assert!(!third.is_finished(), "two are two");
-    assert!(!first.is_finished() && !second.is_finished(), "nobody is cut who waits for an answer");
+    assert!(!third.is_finished(), "the third waits");
+    assert!(!first.is_finished() && !second.is_finished(), "a caller that waits for an answer is not cut");
     first.abort();
     assert_eq!(third.await.expect("answered"), 200);
     second.abort();
-    eventually("there is room", async || Some(w.get("/livez").await)).await;
+    eventually("a connection is free", async || Some(w.get("/livez").await)).await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn sockets_that_say_nothing_shut_nobody_out() {
+async fn silent_sockets_do_not_block_other_callers() {
     let w = World::plan().flag("--max-connections", "20").start().await;
     let waiting = Client::new(w.base());
     let held =
         tokio::spawn(async move { waiting.send_reserve(json!({ "wait_ms": 30_000, "worker": "ann" })).await.is(200) });
-    eventually("somebody waits", async || (w.engine.hint_subscribers("default").await == 1).then_some(())).await;
+    eventually("a caller waits", async || (w.engine.hint_subscribers("default").await == 1).then_some(())).await;
     let mut mute = Vec::new();
     let half = "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
     for hello in ["", "GET /liv", half].repeat(15) {
@@ -133,14 +134,14 @@ async fn sockets_that_say_nothing_shut_nobody_out() {
     }
     let fresh = Client::new(w.base());
     let honest = tokio::time::timeout(Duration::from_secs(20), fresh.enqueue(1));
-    honest.await.expect("an honest caller is served while strangers say nothing");
-    assert_eq!(held.await.expect("answered")["jobs"][0]["worker"], "ann", "who was being served still is");
+    honest.await.expect("an honest caller is served beside silent ones");
+    assert_eq!(held.await.expect("answered")["jobs"][0]["worker"], "ann", "earlier callers are still served");
     drop(mute);
     w.check().await;
 }
 
 #[tokio::test]
-async fn as_many_files_are_used_as_the_system_allows_and_connections_leave_some_for_others() {
+async fn connections_leave_files_free_within_the_system_limit() {
     let w = World::start().await;
     let figure = async |client: &Client, name: &str| {
         let text = client.get("/metrics").await.text();
@@ -158,14 +159,14 @@ async fn as_many_files_are_used_as_the_system_allows_and_connections_leave_some_
     let fresh = Client::new(client.base());
     let honest = tokio::time::timeout(Duration::from_secs(20), fresh.enqueue(1));
     honest.await.expect("an honest caller is served");
-    assert!(figure(&client, "process_open_fds ").await < 150.0, "some files are left for others");
+    assert!(figure(&client, "process_open_fds ").await < 150.0, "some files are left for other uses");
     assert!(!hard.output().contains("cannot accept"), "{}", hard.output());
     drop(mute);
     w.check().await;
 }
 
 #[tokio::test]
-async fn hundreds_of_calls_at_once_each_have_their_own_answer() {
+async fn hundreds_of_concurrent_calls_get_their_own_answers() {
     let w = World::start().await;
     let mut calls = JoinSet::new();
     for n in 0..400 {
@@ -183,15 +184,15 @@ async fn hundreds_of_calls_at_once_each_have_their_own_answer() {
     assert_eq!(mine.len(), 400);
     for _ in 0..4 {
         for held in w.reserve_all(json!({ "limit": 100 })).await {
-            assert_eq!(held.body["payload"], mine[&held.id], "nobody's answer is somebody else's");
+            assert_eq!(held.body["payload"], mine[&held.id], "each caller got its own answer");
         }
     }
     w.check().await;
 }
 
-/// A proxy in front might go by the other one, and take for a request of somebody else's what is a part of this one.
+/// A proxy could use the other length, and take a part of this request for a request of another caller.
 #[tokio::test]
-async fn a_request_with_two_lengths_is_the_last_of_its_connection() {
+async fn request_with_two_lengths_closes_its_connection() {
     let w = World::start().await;
     for lengths in
         ["content-length: 4\r\ntransfer-encoding: chunked\r\n", "transfer-encoding: chunked\r\ncontent-length: 4\r\n"]
@@ -200,7 +201,7 @@ async fn a_request_with_two_lengths_is_the_last_of_its_connection() {
         let body = r#"{"payload":1,"dedupe":false}"#;
         let hidden = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
         let hello = format!("{head}{lengths}\r\n{:x}\r\n{body}\r\n0\r\n\r\n{hidden}", body.len());
-        let heard = dawdle(w.address().to_owned(), hello, "").await;
+        let heard = send_slowly(w.address().to_owned(), hello, "").await;
         assert_eq!(heard.matches("HTTP/1.1 ").count(), 1, "{lengths}: {heard}");
         assert!(heard.starts_with("HTTP/1.1 201") && heard.contains("connection: close"), "{lengths}: {heard}");
     }

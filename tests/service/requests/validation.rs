@@ -1,10 +1,10 @@
-//! Bad input of every kind: a problem that names the place, and nothing stored.
+//! Invalid input of every kind: a problem that names the field, and nothing stored.
 
 use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// The world before and after must be the same.
+/// A dump of all keys, to compare before and after.
 async fn footprint(w: &World) -> Vec<(String, Vec<u8>)> {
     let mut keys: Vec<String> = w.engine.run("KEYS *").await;
     keys.sort();
@@ -17,7 +17,7 @@ async fn footprint(w: &World) -> Vec<(String, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn a_field_that_breaks_its_rule_is_named_and_nothing_is_stored() {
+async fn invalid_field_is_named_and_nothing_is_stored() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -108,17 +108,17 @@ async fn a_field_that_breaks_its_rule_is_named_and_nothing_is_stored() {
         let answer = w.post(path, body.clone()).await;
         assert_eq!(answer.status, 422, "{path} {body}: {}", answer.text());
         let problem = answer.refused("invalid-request");
-        let places: Vec<_> = problem["errors"]
+        let reported: Vec<_> = problem["errors"]
             .as_array()
             .expect("errors")
             .iter()
             .map(|e| e["pointer"].as_str().unwrap_or("?").to_owned())
             .collect();
-        for place in &places {
+        for place in &reported {
             assert!(pointers.contains(&place.as_str()), "{path} {body}: {problem}");
         }
         for pointer in pointers {
-            assert!(places.iter().any(|place| place == pointer), "{path} {body}: {problem}");
+            assert!(reported.iter().any(|place| place == pointer), "{path} {body}: {problem}");
         }
     }
     for (path, body) in [
@@ -141,13 +141,13 @@ async fn a_field_that_breaks_its_rule_is_named_and_nothing_is_stored() {
     ] {
         w.patch(&format!("/jobs/{id}"), body).await.invalid_at(&[pointer]);
     }
-    assert_eq!(footprint(&w).await, before, "not a byte has changed");
+    assert_eq!(footprint(&w).await, before, "nothing is stored");
     w.extend(&held).await.is(200);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_field_given_twice_is_refused() {
+async fn repeated_field_is_refused() {
     let w = World::start().await;
     w.post_text("/jobs", r#"{"payload":1,"payload":2}"#).await.invalid_at(&["/payload"]);
     w.post_text("/jobs", r#"{"payload":1,"queue":"a","queue":"a"}"#).await.invalid_at(&["/queue"]);
@@ -158,7 +158,7 @@ async fn a_field_given_twice_is_refused() {
 }
 
 #[tokio::test]
-async fn a_parameter_that_breaks_its_rule_is_named() {
+async fn invalid_parameter_is_named() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let job = format!("/jobs/{id}");
@@ -207,21 +207,21 @@ async fn a_parameter_that_breaks_its_rule_is_named() {
 }
 
 #[tokio::test]
-async fn a_query_is_read_no_further_than_its_rules_reach() {
+async fn long_query_is_refused_with_a_bounded_answer() {
     let w = World::start().await;
     let names: Vec<_> = (0..17).map(|n| n.to_string()).chain((0..5_000).map(|_| "a%20b".to_owned())).collect();
     let wrong = vec!["?"; 15_000].join(",").replace('?', "%3F");
-    let twice = vec!["a"; 30_000].join(",");
+    let repeated_names = vec!["a"; 30_000].join(",");
     let unknown = (0..5_000).map(|n| format!("p{n}=1")).collect::<Vec<_>>().join("&");
     for path in ["/workers/ann/reservations", "/events"] {
         let seventeenth = w.get(&format!("{path}?queue={}", names.join(","))).await;
         seventeenth.invalid_by("parameter", &["queue"]);
         let repeated = names.iter().map(|name| format!("queue={name}")).take(3_000).collect::<Vec<_>>().join("&");
         w.get(&format!("{path}?{repeated}")).await.invalid_by("parameter", &["queue"]);
-        for query in [format!("queue={wrong}"), format!("queue={twice}"), unknown.clone()] {
+        for query in [format!("queue={wrong}"), format!("queue={repeated_names}"), unknown.clone()] {
             let answer = w.get(&format!("{path}?{query}")).await;
             let errors = answer.refused("invalid-request")["errors"].as_array().expect("errors").len();
-            assert!((1..=20).contains(&errors), "{path}: {errors} mistakes");
+            assert!((1..=20).contains(&errors), "{path}: {errors} errors");
             assert!(answer.text().len() < 4_096, "{path}: an answer of {} bytes", answer.text().len());
         }
     }
@@ -232,7 +232,7 @@ async fn a_query_is_read_no_further_than_its_rules_reach() {
 }
 
 #[tokio::test]
-async fn a_header_that_breaks_its_rule_is_named() {
+async fn invalid_header_is_named() {
     let w = World::start().await;
     let keyed = |path: &str, key: &str, body: Value| {
         w.request("POST", path).header("idempotency-key", key).json(body.to_string()).send()
@@ -245,6 +245,6 @@ async fn a_header_that_breaks_its_rule_is_named() {
     let odd =
         w.request("POST", "/jobs").header("traceparent", "nonsense").json(r#"{"payload":1}"#).send().await.is(201);
     let id = odd["id"].as_str().expect("an id");
-    assert!(w.job(id).await["traceparent"].is_null(), "a broken trace is no trace");
+    assert!(w.job(id).await["traceparent"].is_null(), "an invalid traceparent is ignored");
     w.check().await;
 }

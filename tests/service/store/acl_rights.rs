@@ -1,10 +1,10 @@
-//! A user of Redis who may do only some things: what is needed is known, is enough, and is asked for before the first write.
+//! A restricted Redis user: the documented rights are required, sufficient, and checked before the first write.
 
 use serde_json::json;
 
 use crate::world::{Client, Engine, RETENTION_MS, Service, World, assert_contains, eventually, program, run};
 
-/// The line that the documents have.
+/// The documented ACL rule.
 fn needed() -> Vec<String> {
     let page = include_str!("../../../docs/scale.md");
     let line = page.lines().find(|line| line.starts_with("ACL SETUSER intray ")).expect("the line");
@@ -25,10 +25,10 @@ fn serve(engine: &Engine) -> std::process::Command {
 }
 
 #[tokio::test]
-async fn a_user_with_the_rights_that_the_documents_name_can_do_everything() {
+async fn documented_rights_are_enough_for_every_call() {
     let w = World::start().await;
     make_user(&w.engine, &needed()).await;
-    // An empty Redis is laid out by this user.
+    // This user prepares an empty Redis.
     let _: String = w.engine.run("FLUSHALL").await;
     let service = Service::start(serve(&w.engine)).await;
     let client = Client::new(service.url());
@@ -64,11 +64,11 @@ async fn a_user_with_the_rights_that_the_documents_name_can_do_everything() {
     let other = client.get("/queues/default/jobs").await.is(200)["jobs"][0]["id"].as_str().expect("a job").to_owned();
     client.patch(&format!("/jobs/{other}"), json!({ "priority": 3 })).await.is(200);
     client.delete(&format!("/jobs/{other}")).await.is(200);
-    client.post("/jobs/release", json!({ "queue": "pages", "worker": "nobody" })).await.is(200);
+    client.post("/jobs/release", json!({ "queue": "pages", "worker": "none" })).await.is(200);
     client.post("/jobs/requeue", json!({ "queue": "default" })).await.is(200);
     client.post("/queues/default/sweep", json!({})).await.is(200);
     w.advance_clock(RETENTION_MS + 3_600_000);
-    eventually("the background task forgets", async || {
+    eventually("the sweeper removes ended jobs", async || {
         (client.get(&format!("/jobs/{id}")).await.status == 404).then_some(())
     })
     .await;
@@ -83,12 +83,12 @@ async fn a_user_with_the_rights_that_the_documents_name_can_do_everything() {
     let log: Vec<Vec<redis::Value>> = w.engine.run("ACL LOG").await;
     let denied: Vec<_> = log.iter().map(|entry| format!("{entry:?}")).collect();
     let denied: Vec<_> = denied.iter().filter(|entry| !entry.contains("setinfo")).collect();
-    assert!(denied.is_empty(), "Redis refused what is not among the rights: {denied:#?}");
+    assert!(denied.is_empty(), "Redis refused commands outside the documented rights: {denied:#?}");
     w.check().await;
 }
 
 #[tokio::test]
-async fn whoever_lacks_a_right_is_told_which_and_how_to_give_it_before_anything_is_stored() {
+async fn missing_right_is_named_before_anything_is_stored() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let rights: Vec<_> = needed().into_iter().filter(|word| word.starts_with('+')).collect();
@@ -98,9 +98,9 @@ async fn whoever_lacks_a_right_is_told_which_and_how_to_give_it_before_anything_
         let name = lacking[1..].to_uppercase();
         let checked = run(program(["check", "--redis-url", &url(&engine)])).await;
         assert!(!checked.status.success(), "{lacking}: {checked:?}");
-        let said = checked.stdout.lines().find(|line| line.starts_with("wrong    rights")).unwrap_or_default();
+        let output = checked.stdout.lines().find(|line| line.starts_with("wrong    rights")).unwrap_or_default();
         assert!(
-            said.contains(&format!("not {name}: ")) && said.contains(&needed().join(" ")),
+            output.contains(&format!("not {name}: ")) && output.contains(&needed().join(" ")),
             "{lacking}: {checked:?}"
         );
         let served = run(serve(&engine)).await;
@@ -120,7 +120,7 @@ async fn whoever_lacks_a_right_is_told_which_and_how_to_give_it_before_anything_
         assert!(checked.status.success() && checked.stdout.contains(&warned), "{lacking}: {checked:?}");
     }
     let keys: Vec<String> = engine.run("KEYS *").await;
-    assert!(keys.iter().all(|key| key == "intray:trial"), "nothing was stored: {keys:?}");
+    assert!(keys.iter().all(|key| key == "intray:trial"), "nothing is stored:  {keys:?}");
     let mut elsewhere = needed();
     elsewhere.iter_mut().filter(|word| *word == "~intray:*").for_each(|word| *word = "~other:*".to_owned());
     make_user(&engine, &elsewhere).await;
@@ -133,11 +133,11 @@ async fn whoever_lacks_a_right_is_told_which_and_how_to_give_it_before_anything_
         json!({ "state": "waiting" }),
     );
     let trial: u64 = engine.run("EXISTS intray:trial").await;
-    assert_eq!(trial, 0, "a trial leaves nothing");
+    assert_eq!(trial, 0, "the trial leaves no key");
 }
 
 #[tokio::test]
-async fn a_redis_that_takes_no_functions_is_served_all_the_same() {
+async fn redis_without_functions_is_served_by_scripts() {
     for lacking in [["+fcall", "+function|load", "+function|delete"].as_slice(), &["+fcall"], &["+function|load"]] {
         let folder = tempfile::tempdir().expect("a folder");
         let engine = Engine::start(folder.path(), false).await;
@@ -149,15 +149,15 @@ async fn a_redis_that_takes_no_functions_is_served_all_the_same() {
             client.send_enqueue(json!({ "payload": n })).await.is(201);
             client.complete(&client.reserve().await).await.is(200);
         }
-        let said = service.output();
-        let lines = said.lines().filter(|line| line.contains("does not take the library of functions"));
-        assert_eq!(lines.count(), 1, "it is said once: {said}");
-        assert!(!said.contains("a script failed"), "{said}");
+        let output = service.output();
+        let lines = output.lines().filter(|line| line.contains("does not take the library of functions"));
+        assert_eq!(lines.count(), 1, "logged once:  {output}");
+        assert!(!output.contains("a script failed"), "{output}");
     }
 }
 
 #[tokio::test]
-async fn the_program_prints_the_line_for_its_prefix_and_needs_no_redis_for_that() {
+async fn acl_rule_for_the_prefix_is_printed_without_redis() {
     let readme = needed().join(" ");
     let end = run(program(["check", "--acl", "--redis-url", "redis://127.0.0.1:1"])).await;
     assert!(end.status.success() && end.stdout.trim_end() == readme, "{end:?}");
@@ -166,7 +166,7 @@ async fn the_program_prints_the_line_for_its_prefix_and_needs_no_redis_for_that(
 }
 
 #[tokio::test]
-async fn a_redis_that_no_longer_lets_the_service_in_is_unavailable_and_nothing_has_happened() {
+async fn revoked_redis_login_returns_503_and_applies_nothing() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let take: [&str; 2] = ["ACL SETUSER default -fcall -evalsha -eval", "CONFIG SET requirepass secret"];
@@ -181,24 +181,22 @@ async fn a_redis_that_no_longer_lets_the_service_in_is_unavailable_and_nothing_h
             assert_eq!(answer.status, 503, "{}: {}", answer.text(), w.service.output());
             answer.refused("unavailable")["applied"].clone()
         };
-        // What was sent over a connection that is cut may have had an effect, for all one knows.
-        eventually("it is certain that nothing happens", async || (put().await == false).then_some(())).await;
+        // A call on a connection that was cut may have been applied.
+        eventually("calls report that nothing was applied", async || (put().await == false).then_some(())).await;
         for _ in 0..4 {
             assert_eq!(put().await, false);
         }
         let _: String = w.engine.run(give).await;
-        eventually("the service is well again", async || {
-            (w.get(&format!("/jobs/{id}")).await.status == 200).then_some(())
-        })
-        .await;
+        eventually("the service recovers", async || (w.get(&format!("/jobs/{id}")).await.status == 200).then_some(()))
+            .await;
     }
     assert_eq!(w.queue().await["counts"]["waiting"], 1);
     w.check().await;
 }
 
-/// A password that is rotated in Redis and in the file: a service that runs goes on, whoever is cut off meanwhile.
+/// A password rotated in Redis and in its file: the running service reconnects with the new one.
 #[tokio::test]
-async fn a_rotated_password_is_read_again_from_its_file() {
+async fn rotated_password_is_reloaded_from_its_file() {
     let w = World::start().await;
     let file = w.folder().join("url");
     let write = |password: &str| {
@@ -214,13 +212,14 @@ async fn a_rotated_password_is_read_again_from_its_file() {
     for password in ["two", "three"] {
         let _: String = w.engine.run(&format!("ACL SETUSER rotated resetpass >{password}")).await;
         let _: i64 = w.engine.run("CLIENT KILL USER rotated").await;
-        eventually("it is refused", async || (client.get("/readyz").await.status == 503).then_some(())).await;
+        eventually("the old password is refused", async || (client.get("/readyz").await.status == 503).then_some(()))
+            .await;
         write(password);
         let put = async || client.send_enqueue(json!({ "payload": password })).await;
-        eventually("it is let in again", async || (put().await.status < 300).then_some(())).await;
-        eventually("it is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
+        eventually("the new password is used", async || (put().await.status < 300).then_some(())).await;
+        eventually("the service is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
     }
-    let said = service.output();
-    assert!(said.contains("url changed: unix://") && !said.contains("three"), "{said}");
+    let output = service.output();
+    assert!(output.contains("url changed: unix://") && !output.contains("three"), "{output}");
     w.check().await;
 }

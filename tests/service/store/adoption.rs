@@ -1,11 +1,11 @@
-//! Keys of the older design that cannot be taken over as things are.
+//! Keys of the older design that cannot be adopted.
 
 use serde_json::json;
 
 use crate::world::{World, assert_contains, program, run};
 
 #[tokio::test]
-async fn nothing_is_adopted_into_a_paused_queue_and_one_line_says_so() {
+async fn adoption_into_a_paused_queue_is_refused() {
     let w = World::start().await;
     let now = w.engine.now().await / 1_000;
     let _: u64 = w.engine.run(&format!("ZADD MyQueue {now} 1")).await;
@@ -16,8 +16,8 @@ async fn nothing_is_adopted_into_a_paused_queue_and_one_line_says_so() {
     w.update_settings(json!({ "paused": true })).await;
     let refused = adopt().await;
     assert!(!refused.status.success(), "{refused:?}");
-    let said = refused.stderr.trim();
-    assert!(said.lines().count() == 1 && said.contains("default") && said.contains("paused"), "{said}");
+    let error = refused.stderr.trim();
+    assert!(error.lines().count() == 1 && error.contains("default") && error.contains("paused"), "{error}");
     assert_contains(
         &w.queue().await,
         json!({ "counts": { "waiting": 0, "reserved": 0 }, "totals": { "enqueued": 0 } }),

@@ -1,5 +1,4 @@
-//! A key of another type, put there by somebody else's hand: whatever call meets it, and wherever in its script, the answer
-//! says no more than is true.
+//! Every call that meets a key of the wrong type, anywhere in its script: no answer claims more than is true.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +9,13 @@ use crate::world::{World, keyspace::KEYS};
 type Bytes = Vec<u8>;
 
 /// Every key of a queue, as Redis dumps it.
-type Picture = BTreeMap<&'static str, Bytes>;
+type Snapshot = BTreeMap<&'static str, Bytes>;
 
 fn key(name: &str) -> String {
     format!("intray:{{q}}:2:{name}")
 }
 
-async fn picture(w: &World) -> Picture {
+async fn snapshot(w: &World) -> Snapshot {
     let mut dumps = redis::pipe();
     for (name, _) in KEYS {
         dumps.cmd("DUMP").arg(key(name));
@@ -26,13 +25,13 @@ async fn picture(w: &World) -> Picture {
     named.collect()
 }
 
-/// Everything is as it was, but for one key.
-async fn restore(w: &World, picture: &Picture, broken: Option<&str>) {
+/// Restores every key, except one with a wrong type.
+async fn restore(w: &World, snapshot: &Snapshot, broken: Option<&str>) {
     let mut restores = redis::pipe();
     for (name, _) in KEYS {
         restores.cmd("DEL").arg(key(name));
     }
-    for (name, dump) in picture.iter().filter(|(name, _)| broken != Some(**name)) {
+    for (name, dump) in snapshot.iter().filter(|(name, _)| broken != Some(**name)) {
         restores.cmd("RESTORE").arg(key(name)).arg(0).arg(dump);
     }
     if let Some(broken) = broken {
@@ -41,7 +40,7 @@ async fn restore(w: &World, picture: &Picture, broken: Option<&str>) {
     let _: redis::Value = restores.query_async(&mut w.engine.connection()).await.expect("restored");
 }
 
-/// A call of each kind, in a queue that has a job for it.
+/// One call of each kind, in a queue with a job for it.
 async fn calls(w: &World) -> Vec<(&'static str, String, Value)> {
     let q = |more: Value| {
         let mut job = json!({ "queue": "q", "dedupe": false });
@@ -96,31 +95,36 @@ async fn calls(w: &World) -> Vec<(&'static str, String, Value)> {
     ]
 }
 
-/// What a script reads it meets before its first write; what it only writes, it meets too late, and that is admitted.
+/// A script finds a broken key that it reads before its first write; a key that it only writes is found too late, and
+/// the answer says so.
 #[tokio::test]
-async fn whatever_key_is_broken_no_answer_says_more_than_is_true() {
+async fn broken_key_never_causes_a_false_applied_claim() {
     let w = World::start().await;
     let calls = calls(&w).await;
-    let whole = picture(&w).await;
+    let whole = snapshot(&w).await;
     let (mut untouched, mut admitted) = (0, 0);
     for (method, path, body) in &calls {
         for (broken, _) in KEYS {
             restore(&w, &whole, Some(broken)).await;
-            let before = picture(&w).await;
+            let before = snapshot(&w).await;
             let request = w.request(method, path);
             let request = if body.is_null() { request } else { request.json(body.to_string()) };
             let answer = request.send().await;
-            let (is_same, said) = (picture(&w).await == before, answer.text());
-            let what = format!("{broken}: {method} {path} {body}: {said}");
-            let faults = [r#""applied":false"#, r#""applied":"unknown""#].map(|claim| said.contains(claim));
-            assert_eq!(answer.status == 500 || said.contains("problems/internal"), faults != [false, false], "{what}");
-            assert!(!faults[0] || is_same, "{what}");
-            assert!(!said.contains("WRONGTYPE"), "what is inside stays inside: {what}");
+            let (is_same, body) = (snapshot(&w).await == before, answer.text());
+            let detail = format!("{broken}: {method} {path} {body}: {body}");
+            let faults = [r#""applied":false"#, r#""applied":"unknown""#].map(|claim| body.contains(claim));
+            assert_eq!(
+                answer.status == 500 || body.contains("problems/internal"),
+                faults != [false, false],
+                "{detail}"
+            );
+            assert!(!faults[0] || is_same, "{detail}");
+            assert!(!body.contains("WRONGTYPE"), "internal errors are not shown: {detail}");
             untouched += u32::from(faults != [false, false] && is_same);
             admitted += u32::from(faults[1] && !is_same);
         }
     }
     restore(&w, &whole, None).await;
     w.check().await;
-    assert!(untouched > 50 && admitted > 50, "{untouched} refused with nothing done, {admitted} done in part");
+    assert!(untouched > 50 && admitted > 50, "{untouched} refused before a write, {admitted} after one");
 }

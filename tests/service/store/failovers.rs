@@ -1,5 +1,5 @@
-//! What a failover behind sentinels costs of what was acknowledged, and for how long nobody is served: by the way it comes
-//! about, and by when changes are acknowledged. `INTRAY_FAILOVERS=3` tries each way so often and prints a table.
+//! How many acknowledged changes a failover behind sentinels loses, and how long calls fail: by cause, and by
+//! durability level. `INTRAY_FAILOVERS=3` repeats each case three times and prints a table.
 
 use std::{
     sync::{
@@ -19,7 +19,7 @@ use crate::world::{
     sentinels::{SentinelPlan, SentinelSetup},
 };
 
-/// What was acknowledged to those who enqueue until it is over.
+/// The ids that were acknowledged to producers.
 #[derive(Clone, Default)]
 pub(super) struct Load {
     ids: Arc<Mutex<Vec<String>>>,
@@ -27,7 +27,7 @@ pub(super) struct Load {
     over: Arc<AtomicBool>,
 }
 
-/// When anything was acknowledged last, and for how long at a stretch nothing was.
+/// The time of the last acknowledgement, and the longest gap between two.
 #[derive(Default)]
 struct Times {
     last: Option<Instant>,
@@ -75,7 +75,7 @@ impl Load {
 
     pub(super) async fn more(&self) {
         let before = self.len();
-        eventually("more is acknowledged", async || (self.len() > before + 100).then_some(())).await;
+        eventually("more changes are acknowledged", async || (self.len() > before + 100).then_some(())).await;
     }
 
     fn out(&self) -> Duration {
@@ -92,49 +92,49 @@ impl Load {
     }
 }
 
-/// How it comes about.
+/// The cause of the failover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// `SENTINEL FAILOVER`, and nothing else is done.
+enum Cause {
+    /// `SENTINEL FAILOVER`, and nothing else.
     Bare,
-    /// As README says it.
+    /// As the README describes it.
     Planned,
     Killed,
 }
 
 struct Case {
-    way: Way,
+    way: Cause,
     durability: &'static str,
     min_replicas: usize,
-    /// How much may be lost.
+    /// How many changes may be lost.
     most_lost: Option<usize>,
-    /// For how many ms at a stretch nothing may be acknowledged, on a machine that does nothing else.
+    /// The longest allowed gap in ms, on an idle machine.
     most_out: Option<u128>,
-    /// Tried each time that stories are told.
+    /// Runs in every test run, not only with INTRAY_FAILOVERS.
     is_usual: bool,
 }
 
 const BARE: Case =
-    Case { way: Way::Bare, durability: "async", min_replicas: 0, most_lost: None, most_out: None, is_usual: false };
+    Case { way: Cause::Bare, durability: "async", min_replicas: 0, most_lost: None, most_out: None, is_usual: false };
 const CASES: [Case; 7] = [
     BARE,
     Case { min_replicas: 1, ..BARE },
     Case { min_replicas: 2, ..BARE },
     Case { durability: "replicated:2", most_lost: Some(0), is_usual: true, ..BARE },
-    Case { way: Way::Planned, most_lost: Some(0), most_out: Some(2_000), ..BARE },
-    Case { way: Way::Killed, most_out: Some(4_000), ..BARE },
-    Case { way: Way::Killed, durability: "replicated:1", most_lost: Some(0), most_out: Some(4_000), ..BARE },
+    Case { way: Cause::Planned, most_lost: Some(0), most_out: Some(2_000), ..BARE },
+    Case { way: Cause::Killed, most_out: Some(4_000), ..BARE },
+    Case { way: Cause::Killed, durability: "replicated:1", most_lost: Some(0), most_out: Some(4_000), ..BARE },
 ];
 
-/// What was acknowledged, what of it was lost, and how long nothing was.
+/// Acknowledged changes, how many of them were lost, and the longest gap.
 #[derive(Debug)]
-struct Toll {
+struct Outcome {
     acknowledged: usize,
     lost: usize,
     out: Duration,
 }
 
-async fn fail_over(case: &Case) -> Toll {
+async fn fail_over(case: &Case) -> Outcome {
     let mut w = SentinelSetup::start_with(SentinelPlan { down_after_ms: 1_000, ..SentinelPlan::default() }).await;
     for node in &w.nodes {
         let _: String = node.run(&format!("CONFIG SET min-replicas-to-write {}", case.min_replicas)).await;
@@ -145,24 +145,24 @@ async fn fail_over(case: &Case) -> Toll {
     let crowd = load.start(&client);
     load.more().await;
     match case.way {
-        Way::Bare => eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await,
-        Way::Planned => {
+        Cause::Bare => eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await,
+        Cause::Planned => {
             let _: String = w.nodes[0].run("CLIENT PAUSE 30000 WRITE").await;
             replicated(&w, 0).await;
             eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await;
         }
-        Way::Killed => w.nodes[0].kill(),
+        Cause::Killed => w.nodes[0].kill(),
     }
-    let next = eventually("there is another primary", async || w.primary_seen_by(0).await.filter(|n| *n != 0)).await;
-    if case.way == Way::Planned {
+    let next = eventually("another primary is elected", async || w.primary_seen_by(0).await.filter(|n| *n != 0)).await;
+    if case.way == Cause::Planned {
         let _: String = w.nodes[0].run(&format!("REPLICAOF 127.0.0.1 {}", w.port(next))).await;
     }
-    eventually("the service has moved", async || {
+    eventually("the service follows", async || {
         (client.metric("intray_redis_failovers_total").await > 0.0).then_some(())
     })
     .await;
-    if case.way != Way::Killed {
-        eventually("the one before follows", async || {
+    if case.way != Cause::Killed {
+        eventually("the old primary is a replica", async || {
             w.nodes[0].replication_info().await.contains("master_link_status:up").then_some(())
         })
         .await;
@@ -170,34 +170,34 @@ async fn fail_over(case: &Case) -> Toll {
     load.more().await;
     load.end();
     crowd.join_all().await;
-    let toll = Toll { acknowledged: load.len(), lost: load.lost(&client).await, out: load.out() };
+    let outcome = Outcome { acknowledged: load.len(), lost: load.lost(&client).await, out: load.out() };
     w.check(next, &client).await;
-    toll
+    outcome
 }
 
 impl Case {
     fn name(&self) -> String {
         let Self { durability, min_replicas, .. } = self;
         let how = match self.way {
-            Way::Bare => "`SENTINEL FAILOVER` and nothing else",
-            Way::Planned => "a switch as README says",
-            Way::Killed => "the primary is killed",
+            Cause::Bare => "`SENTINEL FAILOVER` and nothing else",
+            Cause::Planned => "a switch as README says",
+            Cause::Killed => "the primary is killed",
         };
         let with = if *min_replicas > 0 { format!(", `min-replicas-to-write {min_replicas}`") } else { String::new() };
         format!("{how} | `{durability}`{with}")
     }
 
-    fn holds(&self, toll: &Toll, is_alone: bool) {
-        assert!(self.most_lost.is_none_or(|most| toll.lost <= most), "{}: {toll:?}", self.name());
-        let is_soon = self.most_out.is_none_or(|most| toll.out.as_millis() <= most);
-        assert!(is_soon || !is_alone, "{}: {toll:?}", self.name());
+    fn holds(&self, outcome: &Outcome, is_alone: bool) {
+        assert!(self.most_lost.is_none_or(|most| outcome.lost <= most), "{}: {outcome:?}", self.name());
+        let is_soon = self.most_out.is_none_or(|most| outcome.out.as_millis() <= most);
+        assert!(is_soon || !is_alone, "{}: {outcome:?}", self.name());
     }
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_with_replicas_survives_whatever_a_failover_loses_without() {
+async fn changes_acknowledged_by_replicas_survive_a_failover() {
     let rounds: Option<usize> = std::env::var("INTRAY_FAILOVERS").ok().and_then(|n| n.parse().ok());
-    println!("| how | acknowledged with | acknowledged | lost | nothing acknowledged for |\n|---|---|---|---|---|");
+    println!("| how | acknowledged with | acknowledged | lost | longest gap |\n|---|---|---|---|---|");
     for case in CASES.iter().filter(|case| rounds.is_some() || case.is_usual) {
         let mut tolls = Vec::new();
         for _ in 0..rounds.unwrap_or(1) {
@@ -206,6 +206,6 @@ async fn what_was_acknowledged_with_replicas_survives_whatever_a_failover_loses_
         let (sum, lost) = (tolls.iter().map(|it| it.acknowledged).sum::<usize>(), tolls.iter().map(|it| it.lost));
         let out = tolls.iter().map(|it| it.out.as_secs_f64()).fold(0.0, f64::max);
         println!("| {} | {sum} | {} | {out:.1} s |", case.name(), lost.sum::<usize>());
-        tolls.iter().for_each(|toll| case.holds(toll, rounds.is_some()));
+        tolls.iter().for_each(|outcome| case.holds(outcome, rounds.is_some()));
     }
 }

@@ -1,4 +1,4 @@
-//! Changes that are acknowledged when they are on disk: who can promise that, and who cannot.
+//! Changes acknowledged after fsync: which servers can promise that.
 
 use serde_json::json;
 
@@ -17,13 +17,13 @@ async fn asked(w: &World) -> u64 {
 }
 
 #[tokio::test]
-async fn a_redis_that_cannot_say_that_it_has_synced_is_refused_at_the_start() {
+async fn redis_without_waitaof_is_refused_at_the_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), true).await;
     let info: String = engine.run("INFO server").await;
     let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).expect("a version");
     if !version.starts_with("7.0") {
-        // One that can is refused when it does not write.
+        // A server that supports WAITAOF is refused without an append-only file.
         let _: String = engine.run("CONFIG SET appendonly no").await;
     }
     let end = serve(&engine).await;
@@ -32,9 +32,9 @@ async fn a_redis_that_cannot_say_that_it_has_synced_is_refused_at_the_start() {
 }
 
 #[tokio::test]
-async fn a_redis_that_can_confirms_each_change() {
+async fn redis_with_waitaof_confirms_each_change() {
     let Some(program) = latest_server_program() else {
-        println!("left out: scripts/engine.sh latest brings a server that knows WAITAOF");
+        println!("skipped: scripts/engine.sh latest installs a server with WAITAOF");
         return;
     };
     let w = World::plan().with_server(program).durable().flag("--durability", "synced").start().await;
@@ -46,9 +46,9 @@ async fn a_redis_that_can_confirms_each_change() {
     w.complete(&held).await.is(200);
     assert_eq!(asked(&w).await, before + 2);
     assert_eq!((w.state(&id).await, w.empty_reason(json!({})).await), ("completed".to_owned(), "empty".to_owned()));
-    assert_eq!(asked(&w).await, before + 2, "whoever only looks, or is given nothing, waits for nothing");
+    assert_eq!(asked(&w).await, before + 2, "reads and empty reserves wait for no sync");
 
-    // Nobody syncs any more.
+    // Redis no longer syncs.
     let _: String = w.engine.run("CONFIG SET appendfsync no").await;
     let refusal = w.send_enqueue(json!({ "payload": 2 })).await;
     assert_eq!(refusal.status, 503, "{}", refusal.text());

@@ -1,4 +1,4 @@
-//! A Redis that an older program has filled: after `intray migrate` every job in it is what it was, in its order.
+//! A Redis filled by an older version: `intray migrate` keeps every job as it was, in order.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn payloads(jobs: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_the_first_layout_left_is_migrated_with_every_job_in_its_place() {
+async fn migration_keeps_every_job_of_the_first_layout_in_place() {
     let w = World::plan().with_first_layout().start().await;
     w.check().await;
     let counts =
@@ -23,7 +23,7 @@ async fn what_the_first_layout_left_is_migrated_with_every_job_in_its_place() {
     assert_contains(&w.get("/queues/empty").await.is(200)["settings"], json!({ "paused": true }));
 
     let completed = listed(&w, "completed").await;
-    assert_eq!(payloads(&completed).len(), 6, "those of a batch go with it");
+    assert_eq!(payloads(&completed).len(), 6, "jobs of batches are migrated");
     let results: Vec<_> = completed.iter().map(|job| job["result"]["n"].clone()).collect();
     assert_eq!(results, [0, 1, 2, 3, 4, 5], "in the order in which they ended");
     let ended = completed[0]["ended_at"].as_str().expect("a time");
@@ -40,19 +40,19 @@ async fn what_the_first_layout_left_is_migrated_with_every_job_in_its_place() {
         |waits 7|xxxxxxxxxxxxxxxxxxxx|much 0|much 1|much 2|much 3|much 4|page 0"
             .split('|')
             .collect();
-    assert_eq!(payloads(&line), expected, "one customer's after the other, in the order in which they came");
+    assert_eq!(payloads(&line), expected, "clients take turns, each in its order");
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_was_migrated_is_worked_off_to_the_end() {
+async fn migrated_jobs_can_be_completed() {
     let w = World::plan().with_first_layout().start().await;
     assert_eq!(w.post("/jobs/requeue", json!({ "queue": "old" })).await.is(200)["requeued"], 3);
     for lock in listed(&w, "reserved").await {
         w.force_cancel(&id_of(&lock)).await.is(200);
     }
     let twin = w.send_enqueue(json!({ "queue": "old", "payload": "waits 5", "client": "w5" })).await.is(200);
-    assert_eq!(twin["duplicate"], true, "whoever waits has its key still");
+    assert_eq!(twin["duplicate"], true, "a waiting job keeps its dedupe key");
     w.advance_clock(RETENTION_MS);
     let (mut parked, mut many) = (Vec::new(), 0);
     loop {
@@ -79,10 +79,10 @@ async fn what_was_migrated_is_worked_off_to_the_end() {
 }
 
 #[tokio::test]
-async fn a_program_whose_layout_is_gone_says_so_and_is_not_ready() {
+async fn program_with_an_outdated_layout_is_not_ready() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
-    // What a migration to the next layout does first.
+    // The first step of a migration to the next layout.
     let _: String = w.engine.run("RENAME intray:2:queues intray:3:queues").await;
     let _: String = w.engine.run("SET intray:2:queues moved").await;
     assert_eq!(w.get("/readyz").await.status, 503);

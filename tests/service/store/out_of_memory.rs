@@ -1,4 +1,4 @@
-//! Redis at its limit of memory, and Redis with something in it that should not be there.
+//! Redis at its memory limit, and Redis with a broken library or key.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::world::{Client, Service, World, eventually, id_of, program};
 
 #[tokio::test]
-async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
+async fn full_redis_refuses_only_calls_that_add_data() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     w.enqueue_many((0..8).map(|n| json!({ "payload": n, "max_attempts": if n == 3 { 1 } else { 0 } }))).await;
@@ -26,11 +26,11 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
     let array = w.post("/jobs", json!([{ "payload": "a" }, { "payload": "b" }])).await.is(200);
     assert!(array["jobs"].as_array().expect("jobs").iter().all(|entry| entry["error"]["status"] == 507), "{array}");
     let after: Vec<u8> = w.engine.run("DUMP intray:{default}:2:jobs").await;
-    assert_eq!(before, after, "nothing was stored");
+    assert_eq!(before, after, "nothing is stored");
 
     let large = w.complete_with(&held[0], "x".repeat(5_000)).await;
     assert_eq!(large.status, 507, "{}", large.text());
-    assert_eq!(w.extend(&held[0]).await.is(200)["state"], "reserved", "the reservation is as it was");
+    assert_eq!(w.extend(&held[0]).await.is(200)["state"], "reserved", "the reservation is unchanged");
     assert_eq!(w.complete_with(&held[0], "x".repeat(4_000)).await.is(200)["state"], "completed");
     assert_eq!(w.abandon(&held[1]).await.is(200)["state"], "waiting");
     assert_eq!(w.fail(&held[2]).await.is(200)["state"], "waiting");
@@ -59,7 +59,7 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
 }
 
 #[tokio::test]
-async fn the_private_server_keeps_to_its_memory_and_what_is_there_can_be_worked_off() {
+async fn full_private_server_still_completes_its_jobs() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().to_str().expect("UTF-8");
     let args = ["serve", "--listen", "127.0.0.1:0", "--max-memory", "30M", "--data-dir", data];
@@ -72,10 +72,10 @@ async fn the_private_server_keeps_to_its_memory_and_what_is_there_can_be_worked_
             break answer;
         }
         stored += 1;
-        assert!(stored < 200, "40 MB are in 30");
+        assert!(stored < 200, "not all of 40 MB fit into 30 MB");
     };
     assert_eq!(refusal.status, 507, "{}", refusal.text());
-    assert!(stored > 50, "{stored} jobs of 200 KB are in 30 MB");
+    assert!(stored > 50, "{stored} jobs of 200 KB fit into 30 MB");
     for _ in 0..3 {
         let held = client.reserve().await;
         client.extend(&held).await.is(200);
@@ -85,7 +85,7 @@ async fn the_private_server_keeps_to_its_memory_and_what_is_there_can_be_worked_
 }
 
 #[tokio::test]
-async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
+async fn flushed_library_is_loaded_again() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve().await;
@@ -103,7 +103,7 @@ async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
 }
 
 #[tokio::test]
-async fn a_library_that_is_taken_away_again_and_again_is_missed_by_nobody() {
+async fn repeated_library_deletion_fails_no_call() {
     let w = World::start().await;
     for n in 0..50 {
         let crowd = (0..8).map(|m| w.send_enqueue(json!({ "payload": [n, m] })));
@@ -112,8 +112,8 @@ async fn a_library_that_is_taken_away_again_and_again_is_missed_by_nobody() {
         assert!(answers.iter().all(|answer| answer.status == 201), "{answers:?}");
     }
     assert_eq!(w.queue().await["counts"]["waiting"], 400);
-    let said = w.service.output();
-    assert!(!said.contains("a script failed") && !said.contains("does not take the library"), "{said}");
+    let logged = w.service.output();
+    assert!(!logged.contains("a script failed") && !logged.contains("does not take the library"), "{logged}");
     w.check().await;
 }
 
@@ -122,7 +122,7 @@ async fn libraries(w: &World) -> usize {
 }
 
 #[tokio::test]
-async fn a_new_version_that_starts_where_there_is_no_memory_for_its_library_works_off_what_is_there() {
+async fn new_version_without_memory_for_its_library_uses_scripts() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let _: String = w.engine.run("FUNCTION FLUSH").await;
@@ -134,11 +134,11 @@ async fn a_new_version_that_starts_where_there_is_no_memory_for_its_library_work
     new.abandon(&new.reserve().await).await.is(200);
     new.send_enqueue(json!({ "payload": "no" })).await.refused("storage-full");
     assert_eq!(libraries(&w).await, 0);
-    let said = |what: &str| service.output().lines().filter(|line| line.contains(what)).count();
-    assert_eq!(said("Redis does not take the library of functions"), 1, "{}", service.output());
+    let logged = |what: &str| service.output().lines().filter(|line| line.contains(what)).count();
+    assert_eq!(logged("Redis does not take the library of functions"), 1, "{}", service.output());
 
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
-    eventually("the library is taken", async || (said("Redis takes the library of functions") == 1).then_some(()))
+    eventually("the library is loaded", async || (logged("Redis takes the library of functions") == 1).then_some(()))
         .await;
     assert_eq!(libraries(&w).await, 1);
     let _: String = w.engine.run("CONFIG RESETSTAT").await;
@@ -149,13 +149,13 @@ async fn a_new_version_that_starts_where_there_is_no_memory_for_its_library_work
 }
 
 #[tokio::test]
-async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
+async fn broken_key_affects_only_its_queue() {
     let w = World::start().await;
     let _: String = w.engine.run("SET intray:{default}:2:inbound nonsense").await;
     let fault = w.send_enqueue(json!({ "payload": 1 })).await;
     assert_eq!(fault.status, 500, "{}", fault.text());
     let problem = fault.refused("internal");
-    assert!(!problem.to_string().contains("WRONGTYPE"), "what is inside stays inside: {problem}");
+    assert!(!problem.to_string().contains("WRONGTYPE"), "internal errors are not shown: {problem}");
     w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
     for key in ["inbound", "jobs", "dedupe", "turns", "totals"] {
         let _: u64 = w.engine.run(&format!("DEL intray:{{default}}:2:{key}")).await;
@@ -163,9 +163,9 @@ async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
     w.enqueue(1).await;
 }
 
-/// A script writes before it meets what breaks it, and what it wrote stays.
+/// The script writes before it meets the broken key, and its writes stay.
 #[tokio::test]
-async fn a_script_that_breaks_half_way_does_not_say_that_nothing_was_done() {
+async fn script_that_fails_after_a_write_reports_unknown() {
     let w = World::start().await;
     let _: String = w.engine.run("SET intray:{default}:2:events nonsense").await;
     let fault = w.send_enqueue(json!({ "payload": 1 })).await;
@@ -173,14 +173,14 @@ async fn a_script_that_breaks_half_way_does_not_say_that_nothing_was_done() {
     assert_eq!(fault.refused("internal")["applied"], "unknown");
     let array = w.post("/jobs", json!([{ "payload": 2 }])).await.is(200);
     assert_eq!(array["jobs"][0]["error"]["applied"], "unknown", "{array}");
-    assert_eq!(w.list_ids("waiting").await.len(), 2, "both are there");
+    assert_eq!(w.list_ids("waiting").await.len(), 2, "both jobs are stored");
 
     let _: u64 = w.engine.run("DEL intray:{default}:2:events").await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn looking_at_what_is_broken_has_no_effect_and_says_so() {
+async fn failed_read_of_a_broken_key_reports_not_applied() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let _: u64 = w.engine.run("DEL intray:{default}:2:live").await;

@@ -1,12 +1,12 @@
-//! A network that falls apart: the primary and whoever is on its side hear nothing of the others for some seconds, and both
-//! sides go on. Of what was acknowledged on either, nothing is lost.
+//! A network partition: the old primary and its clients are cut off for some seconds, and both sides continue. No
+//! change that was acknowledged with replicas is lost.
 
 use std::{collections::HashSet, time::Duration};
 
 use super::failovers::Load;
 use crate::world::{eventually, sentinels::SentinelSetup};
 
-/// How long it lasts, the first time, and how much longer or shorter the next.
+/// Lengths of the partitions, in turn.
 const SECONDS: [u64; 3] = [5, 10, 7];
 
 fn is_in(kept: &HashSet<String>, id: &str) -> bool {
@@ -14,7 +14,7 @@ fn is_in(kept: &HashSet<String>, id: &str) -> bool {
 }
 
 #[tokio::test]
-async fn of_changes_that_a_replica_has_confirmed_none_is_lost_when_the_network_falls_apart() {
+async fn partition_loses_no_change_confirmed_by_a_replica() {
     let times = std::env::var("INTRAY_PARTITIONS").map_or(1, |n| n.parse().expect("a number of partitions"));
     let mut w = SentinelSetup::with_breakable_network().await;
     let (_there, others) = w.serve(&["--durability", "replicated:1"]).await;
@@ -27,12 +27,14 @@ async fn of_changes_that_a_replica_has_confirmed_none_is_lost_when_the_network_f
         let primary = w.primary().await;
         w.partition(primary);
         let begin = tokio::time::Instant::now();
-        let next =
-            eventually("the others have another", async || Some(w.primary().await).filter(|p| *p != primary)).await;
+        let next = eventually("the majority elects another primary", async || {
+            Some(w.primary().await).filter(|p| *p != primary)
+        })
+        .await;
         of_others.more().await;
         let (before, length) = (of_beside.len(), Duration::from_secs(SECONDS[n % SECONDS.len()]));
         tokio::time::sleep_until(begin + length).await;
-        assert_eq!(of_beside.len(), before, "nobody confirms what is done beside the old primary");
+        assert_eq!(of_beside.len(), before, "no replica confirms changes at the old primary");
         w.heal_partition(primary).await;
         println!("partition {n}: {length:?}, {primary} -> {next}");
     }
@@ -46,8 +48,8 @@ async fn of_changes_that_a_replica_has_confirmed_none_is_lost_when_the_network_f
             ended.expect("no odd answer");
         }
     }
-    // Whoever becomes primary, or is none any more, cuts its clients off.
-    let (primary, kept) = eventually("the primary says what it has kept", async || {
+    // A change of role closes all client connections.
+    let (primary, kept) = eventually("the primary lists what it has", async || {
         let primary = w.agreed_primary().await?;
         w.nodes[primary].connect().await;
         let kept = w.nodes[primary].try_run_on::<HashSet<String>>(0, "HKEYS intray:{default}:2:jobs").await.ok()?;

@@ -1,4 +1,4 @@
-//! What is said of a Redis that is not there, came back, came back empty or is too old.
+//! Messages about a Redis that is unreachable, came back, came back empty or is too old.
 
 use serde_json::json;
 use tokio::{
@@ -13,24 +13,24 @@ fn serve(url: &str) -> std::process::Command {
 }
 
 #[tokio::test]
-async fn who_does_not_reach_redis_is_told_where_it_was_looked_for_and_never_who_asked() {
+async fn connection_error_names_the_address_without_credentials() {
     for (url, place) in [
-        ("redis://somebody:hunter2@127.0.0.1:1", "127.0.0.1:1"),
-        ("unix:///nowhere/redis.sock?user=somebody&pass=hunter2", "/nowhere/redis.sock"),
+        ("redis://someuser:hunter2@127.0.0.1:1", "127.0.0.1:1"),
+        ("unix:///nowhere/redis.sock?user=someuser&pass=hunter2", "/nowhere/redis.sock"),
     ] {
         for command in [serve(url), program(["check", "--redis-url", url]), program(["migrate", "--redis-url", url])] {
             let end = run(command).await;
-            let said = format!("{}{}", end.stdout, end.stderr);
-            assert!(!end.status.success() && said.contains(place), "{end:?}");
-            for word in ["hunter2", "somebody", "new object"] {
-                assert!(!said.contains(word), "{word}: {end:?}");
+            let output = format!("{}{}", end.stdout, end.stderr);
+            assert!(!end.status.success() && output.contains(place), "{end:?}");
+            for word in ["hunter2", "someuser", "new object"] {
+                assert!(!output.contains(word), "{word}: {end:?}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() {
+async fn loss_and_return_of_redis_are_logged_once_each() {
     let mut w = World::plan().durable().start().await;
     w.enqueue(1).await;
     let socket = w.engine.socket().display().to_string();
@@ -39,12 +39,12 @@ async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() 
         for _ in 0..3 {
             w.send_enqueue(json!({ "payload": "no" })).await.refused("unavailable");
         }
-        let probed = eventually("readiness goes", async || {
+        let probed = eventually("readiness fails", async || {
             let answer = w.get("/readyz?verbose").await;
             (answer.status == 503).then_some(answer)
         })
         .await;
-        assert!(!probed.text().contains(&socket), "anybody may probe: {}", probed.text());
+        assert!(!probed.text().contains(&socket), "probes show no address:  {}", probed.text());
         w.engine.revive().await;
         eventually("calls are served", async || {
             (w.send_enqueue(json!({ "payload": 1 })).await.status < 300).then_some(())
@@ -53,13 +53,13 @@ async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() 
         for _ in 0..5 {
             w.queue().await;
         }
-        // What it says comes by a pipe, which may be behind its answers.
+        // The log comes through a pipe, and may be behind the answers.
         let backs = || w.service.output().matches("Redis is back").count();
         eventually("the log has it", async || (backs() >= times).then_some(())).await;
-        let said = w.service.output();
+        let output = w.service.output();
         for (word, level) in [("Redis is lost", "WARN"), ("Redis is back", "INFO")] {
-            let lines: Vec<_> = said.lines().filter(|line| line.contains(word)).collect();
-            assert_eq!(lines.len(), times, "{word}: {said}");
+            let lines: Vec<_> = output.lines().filter(|line| line.contains(word)).collect();
+            assert_eq!(lines.len(), times, "{word}: {output}");
             assert!(lines.iter().all(|line| line.contains(level) && line.contains(&socket)), "{lines:?}");
         }
     }
@@ -67,11 +67,11 @@ async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() 
 }
 
 #[tokio::test]
-async fn a_redis_that_came_back_empty_is_noticed_by_every_instance_and_said_once() {
+async fn empty_redis_is_reported_once_by_every_instance() {
     let mut w = World::start().await;
     let (second, _client) = w.start_instance().await;
     w.enqueue(1).await;
-    let said = |text: &str| text.lines().filter(|line| line.contains("came back empty")).count();
+    let output = |text: &str| text.lines().filter(|line| line.contains("came back empty")).count();
     for times in 1..=2 {
         if times == 1 {
             w.engine.kill();
@@ -79,26 +79,26 @@ async fn a_redis_that_came_back_empty_is_noticed_by_every_instance_and_said_once
         } else {
             let _: String = w.engine.run("FLUSHALL").await;
         }
-        eventually("both say so", async || {
-            (said(&w.service.output()) == times && said(&second.output()) == times).then_some(())
+        eventually("both instances log it", async || {
+            (output(&w.service.output()) == times && output(&second.output()) == times).then_some(())
         })
         .await;
     }
     assert_eq!(w.metric("intray_redis_emptied_total").await, 2.0);
-    let ready = eventually("it is ready", async || {
+    let ready = eventually("the instance is ready", async || {
         let answer = w.get("/readyz?verbose").await;
         (answer.status == 200).then_some(answer)
     })
     .await;
     assert!(ready.text().contains("Redis came back empty at 20"), "{}", ready.text());
-    assert_eq!(w.get("/readyz").await.text().trim(), "ok", "work goes on");
+    assert_eq!(w.get("/readyz").await.text().trim(), "ok", "work continues");
     let id = w.enqueue(2).await;
     assert_eq!(w.reserve().await.id, id);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_redis_that_keeps_its_jobs_is_not_said_to_have_come_back_empty() {
+async fn restarted_redis_with_data_is_not_reported_empty() {
     let mut w = World::plan().durable().start().await;
     w.enqueue(1).await;
     w.engine.kill();
@@ -108,15 +108,15 @@ async fn a_redis_that_keeps_its_jobs_is_not_said_to_have_come_back_empty() {
         let calls = figures.lines().find_map(|line| line.strip_prefix("cmdstat_get:calls=")?.split(',').next());
         calls.and_then(|calls| calls.parse::<u32>().ok()).filter(|calls| *calls >= 3)
     };
-    eventually("it was looked at some times", looked).await;
+    eventually("the instance has looked several times", looked).await;
     assert!(!w.service.output().contains("came back empty"), "{}", w.service.output());
     assert!(w.get("/readyz?verbose").await.text().contains("data: ok"));
     w.check().await;
 }
 
-/// The background task would put it back in up to ten seconds. Here it never runs.
+/// The sweeper would list it again within ten seconds; here it never runs.
 #[tokio::test]
-async fn a_queue_in_use_is_listed_again_right_after_everything_was_flushed() {
+async fn queue_in_use_is_listed_right_after_a_flush() {
     let w = World::start().await;
     w.enqueue(1).await;
     let _: String = w.engine.run("FLUSHALL").await;
@@ -125,11 +125,11 @@ async fn a_queue_in_use_is_listed_again_right_after_everything_was_flushed() {
         (w.get("/queues").await.is(200)["queues"][0]["name"] == "default").then_some(())
     })
     .await;
-    eventually("all is laid out", async || (w.get("/readyz").await.status == 200).then_some(())).await;
+    eventually("the layout is restored", async || (w.get("/readyz").await.status == 200).then_some(())).await;
     w.check().await;
 }
 
-/// As much of an old Redis as it takes to be asked what it is: to a script with flags it says what 6.2 says.
+/// Answers as Redis 6.2 does, as far as the start asks.
 async fn answer_as_an_old_redis(stream: TcpStream) -> Option<()> {
     let mut stream = BufReader::new(stream);
     loop {
@@ -162,7 +162,7 @@ async fn line(stream: &mut BufReader<TcpStream>) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_redis_that_is_too_old_is_told_so_in_words() {
+async fn too_old_redis_is_refused_with_its_version() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("redis://{}", listener.local_addr().expect("an address"));
     tokio::spawn(async move {
@@ -172,8 +172,8 @@ async fn a_redis_that_is_too_old_is_told_so_in_words() {
     });
     for command in [serve(&url), program(["check", "--redis-url", &url]), program(["migrate", "--redis-url", &url])] {
         let end = run(command).await;
-        let said = format!("{}{}", end.stdout, end.stderr);
-        assert!(!end.status.success() && said.contains("Redis 6.2.14 is too old: 7.0 or newer"), "{end:?}");
-        assert!(!said.contains("unexpected symbol"), "{end:?}");
+        let output = format!("{}{}", end.stdout, end.stderr);
+        assert!(!end.status.success() && output.contains("Redis 6.2.14 is too old: 7.0 or newer"), "{end:?}");
+        assert!(!output.contains("unexpected symbol"), "{end:?}");
     }
 }

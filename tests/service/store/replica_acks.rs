@@ -1,4 +1,4 @@
-//! Changes that are acknowledged when replicas have them: what becomes of them when replicas are away.
+//! Changes acknowledged after replicas have them, while replicas are unavailable.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::world::{Client, Engine, Service, World, assert_contains, eventually, id_of, program, replica, run};
 
-/// What the contract promises, and a little for a machine that is busy with other stories.
-const PROMISED: Duration = Duration::from_millis(2_500);
+/// The bound of the contract, plus a margin for a machine that runs other tests.
+const ANSWER_BOUND: Duration = Duration::from_millis(2_500);
 
-/// A world whose changes wait for a replica, and the replica.
+/// A world whose changes wait for a replica, and that replica.
 async fn with_a_replica() -> (World, Engine) {
     let w = World::plan().flag("--durability", "replicated:1").start().await;
     let port = replica::open_port(&w.engine).await;
@@ -19,23 +19,23 @@ async fn with_a_replica() -> (World, Engine) {
 }
 
 #[tokio::test]
-async fn a_change_that_no_replica_confirms_is_there_once_and_its_caller_hears_that_nobody_knows() {
+async fn unconfirmed_change_is_stored_once_and_reported_unknown() {
     let (w, replica) = with_a_replica().await;
     w.enqueue("before").await;
     replica.freeze();
     let job = json!({ "payload": "during" });
     let begin = Instant::now();
     let refusal = w.send_enqueue(job.clone()).await;
-    assert!(begin.elapsed() < PROMISED, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < ANSWER_BOUND, "{:?}", begin.elapsed());
     assert_eq!(refusal.status, 503, "{}", refusal.text());
     assert_contains(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
     assert!(refusal.text().contains("too few replicas"), "{}", refusal.text());
 
-    // Whoever only looks waits for nobody, and who is given nothing neither.
-    assert_eq!(w.queue().await["counts"]["waiting"], 2, "Redis itself has it");
+    // Reads and empty reserves wait for no replica.
+    assert_eq!(w.queue().await["counts"]["waiting"], 2, "the primary has the change");
     assert_eq!(w.empty_reason(json!({ "queues": ["empty"] })).await, "empty");
     let again = w.send_enqueue(job.clone()).await;
-    assert_eq!(again.status, 503, "a repetition changes nothing and promises as much: {}", again.text());
+    assert_eq!(again.status, 503, "a repeat changes nothing and is not confirmed either: {}", again.text());
 
     replica.thaw();
     let id = eventually("the replica confirms again", async || {
@@ -44,14 +44,14 @@ async fn a_change_that_no_replica_confirms_is_there_once_and_its_caller_hears_th
     })
     .await;
     w.enqueue("after").await;
-    assert_eq!(w.queue().await["counts"]["waiting"], 3, "each once");
+    assert_eq!(w.queue().await["counts"]["waiting"], 3, "each job once");
     assert_eq!(w.state(&id).await, "waiting");
     assert!(w.metric("intray_durability_wait_seconds_count").await >= 4.0);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_crowd_that_waits_for_a_frozen_replica_is_answered_in_time() {
+async fn calls_waiting_for_a_frozen_replica_end_in_time() {
     let (w, replica) = with_a_replica().await;
     replica.freeze();
     let calls = (0..60).map(|n| {
@@ -64,16 +64,18 @@ async fn a_crowd_that_waits_for_a_frozen_replica_is_answered_in_time() {
     });
     for (status, took) in join_all(calls).await {
         assert_eq!(status, 503);
-        assert!(took < PROMISED, "{took:?}");
+        assert!(took < ANSWER_BOUND, "{took:?}");
     }
     replica.thaw();
-    eventually("all is well", async || (w.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(()))
-        .await;
+    eventually("calls succeed again", async || {
+        (w.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(())
+    })
+    .await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_is_at_the_replica_when_the_primary_is_killed_under_load() {
+async fn acknowledged_changes_are_on_the_replica_after_a_crash() {
     let (mut w, replica) = with_a_replica().await;
     let client: Client = (*w).clone();
     let load = tokio::spawn(async move {
@@ -88,7 +90,7 @@ async fn what_was_acknowledged_is_at_the_replica_when_the_primary_is_killed_unde
         }
         ids
     });
-    eventually("there is load", async || {
+    eventually("the callers are busy", async || {
         (w.metric("intray_durability_wait_seconds_count").await > 400.0).then_some(())
     })
     .await;
@@ -105,16 +107,15 @@ async fn what_was_acknowledged_is_at_the_replica_when_the_primary_is_killed_unde
     }
 }
 
-/// The connection that carried the change is gone, so nobody can ask any more what it has written: another would be told of
-/// nothing that it has not.
+/// The connection of the change is closed, and no other connection can ask for its confirmation.
 #[tokio::test]
-async fn a_connection_that_breaks_while_it_waits_confirms_nothing() {
+async fn connection_broken_during_the_wait_confirms_nothing() {
     let (w, replica) = with_a_replica().await;
     w.enqueue("before").await;
     replica.freeze();
     let client: Client = (*w).clone();
     let call = tokio::spawn(async move { client.send_enqueue(json!({ "payload": "during" })).await });
-    let waiting = eventually("somebody waits", async || {
+    let waiting = eventually("the call waits for a replica", async || {
         let list: String = w.engine.run("CLIENT LIST").await;
         let line = list.lines().find(|line| line.contains("cmd=wait"))?.to_owned();
         line.split(' ').find_map(|word| word.strip_prefix("id=").map(str::to_owned))
@@ -129,7 +130,7 @@ async fn a_connection_that_breaks_while_it_waits_confirms_nothing() {
 }
 
 #[tokio::test]
-async fn a_primary_that_is_not_to_write_alone_has_done_nothing() {
+async fn primary_without_enough_replicas_applies_nothing() {
     let w = World::start().await;
     let _: String = w.engine.run("CONFIG SET min-replicas-to-write 1").await;
     let refusal = w.send_enqueue(json!({ "payload": 1 })).await;
@@ -141,23 +142,23 @@ async fn a_primary_that_is_not_to_write_alone_has_done_nothing() {
 }
 
 #[tokio::test]
-async fn what_may_be_lost_with_replicas_is_said_at_the_start_and_by_a_check() {
+async fn check_warns_about_losses_with_replicas() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), true).await;
     let url = format!("unix://{}", engine.socket().display());
     let check = async |level: &str| run(program(["check", "--redis-url", &url, "--durability", level])).await;
-    let said = |end: &crate::world::Exit, line: &str| end.stdout.lines().any(|found| found.starts_with(line));
+    let has_line = |end: &crate::world::Exit, line: &str| end.stdout.lines().any(|found| found.starts_with(line));
     let end = check("replicated:1").await;
-    assert!(end.status.success() && said(&end, "warning  replicas: 0 replicas are connected"), "{end:?}");
-    assert!(said(&end, "ok       durability") && said(&end, "ok       failover"), "{end:?}");
+    assert!(end.status.success() && has_line(&end, "warning  replicas: 0 replicas are connected"), "{end:?}");
+    assert!(has_line(&end, "ok       durability") && has_line(&end, "ok       failover"), "{end:?}");
 
     let port = replica::open_port(&engine).await;
     let _replica = replica::start(&engine, port, "replica").await;
     let end = check("replicated:1").await;
-    assert!(said(&end, "ok       replicas") && said(&end, "warning  failover: "), "{end:?}");
+    assert!(has_line(&end, "ok       replicas") && has_line(&end, "warning  failover: "), "{end:?}");
     assert!(end.stdout.contains("min-replicas-to-write"), "{end:?}");
     let _: String = engine.run("CONFIG SET min-replicas-to-write 1").await;
-    assert!(said(&check("async").await, "ok       failover"));
+    assert!(has_line(&check("async").await, "ok       failover"));
 
     let end =
         run(program(["serve", "--listen", "127.0.0.1:0", "--durability", "replicated:1", "--data-dir", "unused"]))

@@ -1,4 +1,4 @@
-//! A primary that moves, by an accident and by a plan: the service goes where it goes, and who waits for what.
+//! A primary that moves, planned or not: the service follows it.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,16 @@ use tokio::net::TcpListener;
 use super::failovers::Load;
 use crate::world::{Exit, assert_contains, eventually, program, run, sentinels::SentinelSetup};
 
-/// The replicas have all that was acknowledged by now.
+/// Waits until both replicas have every acknowledged change.
 pub(super) async fn replicated(w: &SentinelSetup, node: usize) {
-    eventually("both replicas have it", async || (w.nodes[node].run::<u64>("WAIT 2 1000").await == 2).then_some(()))
-        .await;
+    eventually("both replicas are up to date", async || {
+        (w.nodes[node].run::<u64>("WAIT 2 1000").await == 2).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
-async fn when_the_primary_is_killed_the_service_goes_on_with_the_next_without_a_restart() {
+async fn service_follows_the_next_primary_without_a_restart() {
     let mut w = SentinelSetup::start().await;
     let (service, client) = w.serve(&[]).await;
     let id = client.enqueue("before").await;
@@ -26,23 +28,23 @@ async fn when_the_primary_is_killed_the_service_goes_on_with_the_next_without_a_
     let begin = Instant::now();
     let answer = client.send_enqueue(json!({ "payload": "during" })).await;
     assert!(answer.status == 503 && begin.elapsed() < Duration::from_millis(2_500), "{}", answer.text());
-    eventually("changes are made again", async || {
+    eventually("changes succeed again", async || {
         (client.send_enqueue(json!({ "payload": "after" })).await.status == 201).then_some(())
     })
     .await;
-    assert_eq!(waiter.job().await.body["payload"], "after", "who waited all the time is served");
+    assert_eq!(waiter.job().await.body["payload"], "after", "the earlier waiter is served");
     assert_eq!(client.complete(&held).await.is(200)["state"], "completed");
     assert_eq!(client.state(&id).await, "completed");
-    eventually("readiness is back", async || (client.get("/readyz").await.status == 200).then_some(())).await;
+    eventually("the service is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
     assert_eq!(client.metric("intray_redis_failovers_total").await, 1.0);
     assert!(service.output().contains("the primary has moved"), "{}", service.output());
-    // Of the sentinels, not the first may have been the one to decide.
-    let next = eventually("all have heard of it", async || w.agreed_primary().await.filter(|n| *n != 0)).await;
+    // Any of the sentinels may have led the failover.
+    let next = eventually("all sentinels agree", async || w.agreed_primary().await.filter(|n| *n != 0)).await;
     w.check(next, &client).await;
 }
 
 #[tokio::test]
-async fn a_switch_that_is_planned_loses_nothing_under_load_and_one_server_takes_changes_at_a_time() {
+async fn planned_failover_under_load_loses_nothing() {
     let mut w = SentinelSetup::start().await;
     let (_service, client) = w.serve(&[]).await;
     let load = Load::default();
@@ -52,9 +54,9 @@ async fn a_switch_that_is_planned_loses_nothing_under_load_and_one_server_takes_
     let _: String = w.nodes[0].run("CLIENT PAUSE 60000 WRITE").await;
     replicated(&w, 0).await;
     eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await;
-    let next = eventually("there is another primary", async || Some(w.primary().await).filter(|n| *n != 0)).await;
-    // The one before claims to be primary until a sentinel tells it otherwise, which takes ten seconds.
-    eventually("the service knows it", async || {
+    let next = eventually("another primary is elected", async || Some(w.primary().await).filter(|n| *n != 0)).await;
+    // The old primary claims its role until a sentinel corrects it, which takes ten seconds.
+    eventually("the service follows", async || {
         (client.metric("intray_redis_failovers_total").await > 0.0).then_some(())
     })
     .await;
@@ -71,26 +73,26 @@ async fn a_switch_that_is_planned_loses_nothing_under_load_and_one_server_takes_
     w.check(next, &client).await;
 }
 
-/// A sentinel that begins says so, and changes wait from then on.
+/// A sentinel announces a failover, and changes wait from then on.
 #[tokio::test]
-async fn a_switch_without_a_plan_is_survived_and_changes_wait_while_it_lasts() {
+async fn changes_wait_during_an_unplanned_failover() {
     let mut w = SentinelSetup::start().await;
     let (service, client) = w.serve(&[]).await;
     let load = Load::default();
     let crowd = load.start(&client);
     load.more().await;
     eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await;
-    let next = eventually("there is another primary", async || Some(w.primary().await).filter(|n| *n != 0)).await;
+    let next = eventually("another primary is elected", async || Some(w.primary().await).filter(|n| *n != 0)).await;
     let _: String = w.nodes[0].run(&format!("REPLICAOF 127.0.0.1 {}", w.port(next))).await;
     load.more().await;
     load.end();
     crowd.join_all().await;
-    println!("without a plan: {} of {} acknowledged jobs are lost", load.lost(&client).await, load.len());
+    println!("unplanned:  {} of {} acknowledged jobs are lost", load.lost(&client).await, load.len());
     assert!(service.output().contains("a failover has begun: changes wait"), "{}", service.output());
     w.check(next, &client).await;
 }
 
-/// The service has seen by now how far a node has come: more have asked it than the sentinels and this.
+/// Waits until the service has read the replication offset of a node, after the sentinels did.
 async fn looked_at(w: &SentinelSetup, node: usize) {
     let asked = async || {
         let stats: String = w.nodes[node].run("INFO commandstats").await;
@@ -98,16 +100,16 @@ async fn looked_at(w: &SentinelSetup, node: usize) {
         calls.split(',').next().unwrap_or_default().parse::<u64>().expect("a number")
     };
     let (before, mut own) = (asked().await, 0);
-    eventually("the service looks", async || {
+    eventually("the service has looked", async || {
         own += 1;
         (asked().await - before - own > 6).then_some(())
     })
     .await;
 }
 
-/// More than fits into the buffers between them: what the next primary has not got, nobody has any more.
+/// More than fits into the buffers between them, so that the next primary lacks changes.
 #[tokio::test]
-async fn a_primary_that_lacks_what_was_acknowledged_serves_and_says_since_when_and_how_much() {
+async fn primary_with_missing_changes_serves_and_reports_them() {
     let mut w = SentinelSetup::start().await;
     let (service, client) = w.serve(&[]).await;
     client.enqueue("before").await;
@@ -122,17 +124,17 @@ async fn a_primary_that_lacks_what_was_acknowledged_serves_and_says_since_when_a
     w.nodes[0].kill();
     w.nodes[1].thaw();
     w.nodes[2].thaw();
-    eventually("changes are made again", async || {
+    eventually("changes succeed again", async || {
         (client.send_enqueue(json!({ "payload": "after" })).await.status == 201).then_some(())
     })
     .await;
-    let said = eventually("it says so", async || {
-        let said = client.get("/readyz?verbose").await.text();
-        said.contains("lacks at least").then_some(said)
+    let report = eventually("readiness reports it", async || {
+        let report = client.get("/readyz?verbose").await.text();
+        report.contains("lacks at least").then_some(report)
     })
     .await;
-    assert_eq!(client.get("/readyz").await.status, 200, "it is ready all the same: {said}");
-    assert!(client.metric("intray_redis_missing_bytes").await > 20e6, "{said}");
+    assert_eq!(client.get("/readyz").await.status, 200, "the service is ready: {report}");
+    assert!(client.metric("intray_redis_missing_bytes").await > 20e6, "{report}");
     assert_eq!(service.output().matches("lacks at least").count(), 1, "{}", service.output());
 }
 
@@ -145,7 +147,7 @@ fn refused(end: &Exit, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn sentinels_are_shown_what_they_want_to_see_and_what_is_wrong_is_said_in_a_line() {
+async fn sentinel_credential_errors_are_one_clear_line() {
     let w = SentinelSetup::with_passwords("of-redis", "of-sentinels").await;
     let (right, wrong) = (w.path().join("right"), w.path().join("wrong"));
     std::fs::write(&right, "of-sentinels\n").expect("written");
@@ -174,9 +176,9 @@ async fn sentinels_are_shown_what_they_want_to_see_and_what_is_wrong_is_said_in_
     refused(&serve("redis+sentinel://127.0.0.1:1/jobs", &[]).await, &["no sentinel answers", "127.0.0.1:1"]);
 }
 
-/// Their users are theirs: one of ours at Redis is nobody there, and needs less.
+/// Users of sentinels are separate from those of Redis, and need fewer rights.
 #[tokio::test]
-async fn a_user_of_the_sentinels_needs_to_ask_and_to_listen_and_nothing_else() {
+async fn sentinel_user_needs_only_query_and_subscribe() {
     let rights = "resetchannels &* -@all +sentinel|get-master-addr-by-name +sentinel|master +subscribe";
     let user = format!("watcher on >of-watcher {rights}");
     let mut w = SentinelSetup::with_user(&user).await;
@@ -195,12 +197,12 @@ async fn a_user_of_the_sentinels_needs_to_ask_and_to_listen_and_nothing_else() {
     client.complete(&held).await.is(200);
     replicated(&w, 0).await;
     w.nodes[0].kill();
-    eventually("it goes where the sentinels say", async || {
+    eventually("the service follows the sentinels", async || {
         (client.send_enqueue(json!({ "payload": "after" })).await.status == 201).then_some(())
     })
     .await;
     assert_eq!(client.state(&id).await, "completed");
-    let next = eventually("all have heard of it", async || Some(w.primary().await).filter(|n| *n != 0)).await;
+    let next = eventually("all sentinels agree", async || Some(w.primary().await).filter(|n| *n != 0)).await;
     w.check(next, &client).await;
     let log: Vec<Vec<redis::Value>> = w.nodes[next].run("ACL LOG").await;
     let denied: Vec<_> =
@@ -209,7 +211,7 @@ async fn a_user_of_the_sentinels_needs_to_ask_and_to_listen_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn an_address_that_leads_nowhere_from_here_is_understood_by_the_map() {
+async fn unreachable_address_is_mapped_by_the_address_map() {
     let mut w = SentinelSetup::start().await;
     let door = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let (real, port) = (door.local_addr().expect("an address").port(), w.port(0));

@@ -1,4 +1,4 @@
-//! A Redis behind TLS: it is known by its certificate, it knows us by ours, and what is wrong with either is one clear line.
+//! Redis behind TLS: both sides check certificates, and each error is one clear line.
 
 use std::{fs, path::Path};
 
@@ -10,8 +10,13 @@ use crate::world::{
     eventually, program, run, tls,
 };
 
-async fn speaks_tls(engine: &Engine, ca: &CertificateAuthority, own: &CertifiedKey, asks_for_ours: bool) -> u16 {
-    tls::enable_tls(engine, 0, ca, own, asks_for_ours).await
+async fn speaks_tls(
+    engine: &Engine,
+    ca: &CertificateAuthority,
+    own: &CertifiedKey,
+    wants_client_certificate: bool,
+) -> u16 {
+    tls::enable_tls(engine, 0, ca, own, wants_client_certificate).await
 }
 
 fn serve(url: &str, files: &[(&str, &Path)]) -> std::process::Command {
@@ -39,7 +44,7 @@ fn refuses(end: &Exit, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_service_and_its_redis_know_each_other_by_their_certificates() {
+async fn service_and_redis_check_each_others_certificates() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let (ca, other) =
@@ -59,7 +64,7 @@ async fn a_service_and_its_redis_know_each_other_by_their_certificates() {
     assert_eq!(held.id, id);
     client.complete(&held).await.is(200);
     assert_eq!(client.get("/readyz").await.status, 200);
-    // Every connection of ours is one of TLS's: the test's own comes by the socket.
+    // Every connection of the service uses TLS; the test's own uses the socket.
     let clients: String = engine.run("CLIENT LIST").await;
     let by_tls = clients.lines().filter(|line| line.contains(&format!("laddr=127.0.0.1:{port}"))).count();
     assert!(by_tls >= 3, "{clients}");
@@ -72,7 +77,7 @@ async fn a_service_and_its_redis_know_each_other_by_their_certificates() {
 }
 
 #[tokio::test]
-async fn a_redis_of_another_name_or_an_ended_certificate_is_refused_in_one_line() {
+async fn wrong_name_or_expired_certificate_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let ca = CertificateAuthority::new(folder.path(), "ours");
@@ -84,14 +89,14 @@ async fn a_redis_of_another_name_or_an_ended_certificate_is_refused_in_one_line(
     let port = speaks_tls(&engine, &ca, &ca.issue("localhost", 2021), false).await;
     refuses(&run(serve(&format!("rediss://localhost:{port}"), &known)).await, &["localhost", "has expired"]);
     let port = speaks_tls(&engine, &ca, &ca.issue("localhost", 2099), false).await;
-    // Nobody whom this machine trusts has signed it.
+    // No authority that this machine trusts has signed it.
     refuses(&run(serve(&format!("rediss://localhost:{port}"), &[])).await, &["localhost", "signed by nobody"]);
     let service = Service::start(serve(&format!("rediss://localhost:{port}"), &known)).await;
     assert_eq!(Client::new(service.url()).get("/readyz").await.status, 200);
 }
 
 #[tokio::test]
-async fn a_certificate_that_ends_while_the_service_runs_is_said_and_a_new_one_is_taken() {
+async fn expired_certificate_is_logged_and_its_successor_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let ca = CertificateAuthority::new(folder.path(), "ours");
@@ -110,8 +115,8 @@ async fn a_certificate_that_ends_while_the_service_runs_is_said_and_a_new_one_is
         let _: u64 = engine.run("CLIENT KILL TYPE normal SKIPME yes").await;
     };
     set(&ca.issue("localhost", 2021)).await;
-    let said = async || service.output().contains("has expired").then_some(());
-    eventually("the log names it", said).await;
+    let logged = async || service.output().contains("has expired").then_some(());
+    eventually("the log names it", logged).await;
     assert_eq!(client.get("/readyz").await.status, 503);
     set(&good).await;
     eventually("Redis is back", async || (client.get("/readyz").await.status == 200).then_some(())).await;
@@ -119,7 +124,7 @@ async fn a_certificate_that_ends_while_the_service_runs_is_said_and_a_new_one_is
 }
 
 #[tokio::test]
-async fn a_file_that_holds_something_else_or_is_for_nothing_is_refused_and_its_text_is_not_shown() {
+async fn invalid_tls_file_is_refused_without_its_text() {
     let folder = tempfile::tempdir().expect("a folder");
     let ca = CertificateAuthority::new(folder.path(), "ours");
     let (pair, file) = (ca.issue("desk", 2099), folder.path().join("text"));
@@ -142,7 +147,7 @@ async fn a_file_that_holds_something_else_or_is_for_nothing_is_refused_and_its_t
 }
 
 #[tokio::test]
-async fn queues_move_to_a_redis_behind_tls_that_is_known_by_its_certificate() {
+async fn move_to_a_redis_behind_tls_checks_its_certificate() {
     let (folder, w) = (tempfile::tempdir().expect("a folder"), World::start().await);
     let engine = Engine::start(folder.path(), false).await;
     let ca = CertificateAuthority::new(folder.path(), "ours");

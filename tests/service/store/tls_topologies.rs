@@ -1,5 +1,5 @@
-//! TLS to a cluster and to what sentinels name: all of it by certificates of a private authority, and what is wrong with one is
-//! one clear line.
+//! TLS to a cluster, and to a primary behind sentinels, with certificates of a private authority; each error is one
+//! clear line.
 
 use std::process::Command;
 
@@ -17,15 +17,15 @@ use crate::world::{
 const PASSWORD: &str = "hunter2";
 const HERE: &str = "127.0.0.1";
 
-/// Somebody who signs, and what they have signed.
-struct Papers {
+/// An authority and the certificates that it has signed.
+struct Certificates {
     ours: CertificateAuthority,
     theirs: CertificateAuthority,
     good: CertifiedKey,
     folder: TempDir,
 }
 
-impl Papers {
+impl Certificates {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let (ours, theirs) =
@@ -34,7 +34,7 @@ impl Papers {
         Self { ours, theirs, good, folder }
     }
 
-    /// Whoever shows these is refused, for such a reason.
+    /// Certificates that are refused, with the reason.
     fn bad(&self) -> [(CertifiedKey, &'static str); 2] {
         [(self.ours.issue("elsewhere.example", 2099), "another name"), (self.ours.issue(HERE, 2021), "has expired")]
     }
@@ -46,8 +46,8 @@ impl Papers {
         command
     }
 
-    /// As it is, with a certificate of nobody whom we know.
-    async fn strangers_are_refused(&self, url: &str) {
+    /// With a certificate of an unknown authority.
+    async fn assert_unknown_authority_refused(&self, url: &str) {
         refused(&run(self.serve(url, &self.theirs)).await, &["signed by nobody", "--redis-ca-file"]);
     }
 }
@@ -60,8 +60,8 @@ fn refused(end: &Exit, words: &[&str]) {
     }
 }
 
-/// From its beginning to its end, and heard of by whoever waits for it.
-async fn a_job_lives(client: &Client, queue: &str) {
+/// Runs a whole job, with a waiter that gets it.
+async fn run_a_job(client: &Client, queue: &str) {
     let waiter = client.start_wait(json!({ "queues": [queue], "worker": "ann" })).await;
     let id = client.enqueue_with(json!({ "queue": queue, "payload": "by TLS" })).await;
     let held = waiter.job().await;
@@ -69,28 +69,28 @@ async fn a_job_lives(client: &Client, queue: &str) {
     client.complete(&held).await.is(200);
 }
 
-async fn has_a_user(engine: &Engine) {
+async fn add_user(engine: &Engine) {
     let _: String = engine.run(&format!("ACL SETUSER app on >{PASSWORD} ~* &* +@all")).await;
 }
 
 #[tokio::test]
-async fn a_cluster_is_known_by_the_certificates_of_its_nodes() {
+async fn certificates_of_all_cluster_nodes_are_checked() {
     let mut w = World::start_cluster().await;
-    let (papers, queues) = (Papers::new(), w.queue_of_each_node().await);
-    has_a_user(&w.engine).await;
+    let (papers, queues) = (Certificates::new(), w.queue_of_each_node().await);
+    add_user(&w.engine).await;
     let places = w.engine.enable_cluster_tls(&papers.ours, &papers.good).await;
     let url = format!("rediss+cluster://app:{PASSWORD}@{}", places.join(","));
     let service = Service::start(papers.serve(&url, &papers.ours)).await;
     let client = Client::new(service.url());
     for queue in &queues {
-        a_job_lives(&client, queue).await;
+        run_a_job(&client, queue).await;
     }
     for (nth, place) in places.iter().enumerate() {
         let clients: String = w.engine.run_on(nth, "CLIENT LIST TYPE normal").await;
         let by_tls = clients.lines().filter(|line| line.contains(&format!("laddr={place}")));
         assert!(by_tls.count() >= 1, "{clients}");
     }
-    papers.strangers_are_refused(&url).await;
+    papers.assert_unknown_authority_refused(&url).await;
     for (pair, why) in papers.bad() {
         for nth in 0..3 {
             tls::replace_certificate(&w.engine, nth, &pair).await;
@@ -101,24 +101,24 @@ async fn a_cluster_is_known_by_the_certificates_of_its_nodes() {
 }
 
 #[tokio::test]
-async fn a_primary_and_its_sentinels_are_known_by_their_certificates() {
-    let papers = Papers::new();
+async fn certificates_of_primary_and_sentinels_are_checked() {
+    let papers = Certificates::new();
     let mut w = SentinelSetup::with_tls(&papers.ours, &papers.good).await;
     for node in &w.nodes {
-        has_a_user(node).await;
+        add_user(node).await;
     }
     let url = w.url().replace("://", &format!("://app:{PASSWORD}@"));
     let service = Service::start(papers.serve(&url, &papers.ours)).await;
     let client = Client::new(service.url());
-    a_job_lives(&client, "default").await;
+    run_a_job(&client, "default").await;
     let clients: String = w.nodes[0].run("CLIENT LIST TYPE normal").await;
     assert!(
         clients.lines().filter(|line| line.contains(&format!("laddr={HERE}:{}", w.port(0)))).count() >= 2,
         "{clients}"
     );
-    papers.strangers_are_refused(&url).await;
+    papers.assert_unknown_authority_refused(&url).await;
     for (pair, why) in papers.bad() {
-        // The sentinels are who they say; the primary is not.
+        // The sentinels' certificates are valid, the primary's is not.
         tls::replace_certificate(&w.nodes[0], 0, &pair).await;
         refused(&run(papers.serve(&url, &papers.ours)).await, &[why]);
     }

@@ -1,4 +1,4 @@
-//! All that the guard looks at.
+//! All figures of the guard.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use super::super::{
     weight,
 };
 
-/// A function with less of the instructions is nobody's news.
+/// Functions with fewer instructions are left out.
 const SHARE: f64 = 0.002;
 
 #[derive(Default)]
 pub struct Found {
     pub figures: Vec<Figure>,
-    /// Instructions a cycle by function, for figures of the service.
+    /// Instructions per cycle by function, for figures of the service.
     pub functions: Vec<(String, Parts)>,
 }
 
@@ -28,7 +28,7 @@ impl Found {
         self.figures.push(Figure { name, value, parts });
     }
 
-    /// What is built is told by file and line.
+    /// Built functions are listed by file and line.
     pub fn of_the_files(&mut self) {
         let sources = Sources::read();
         for script in ["enqueue", "reserve", "complete"] {

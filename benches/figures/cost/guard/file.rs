@@ -1,15 +1,15 @@
-//! What is kept, in two files that a person can read.
+//! The stored figures, in two readable files.
 
 use std::{collections::BTreeMap, process::Command};
 
 use super::super::kept::{Figure, Line, Parts};
 
-/// Read when it runs: whoever sets a line need not build again.
+/// Read at run time, so that an edit needs no build.
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/figures/cost/kept.txt");
 const FUNCTIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/figures/cost/functions.txt");
 const WITH: &str = "Kept with ";
 
-/// Figures by name, and what they were measured with.
+/// Figures by name, and the tools that measured them.
 pub struct Kept {
     head: Vec<String>,
     pub versions: String,
@@ -33,7 +33,7 @@ impl Kept {
         self.lines.iter()
     }
 
-    /// From now on these are kept, in the order of the file; and no others, if they are all that is measured.
+    /// Stores these figures, in the order of the file; removes others if all were measured.
     pub fn take(&mut self, figures: &[Figure], versions: &str, are_all: bool) {
         let lines = std::mem::take(&mut self.lines);
         let is_new = |figure: &&Figure| !lines.iter().any(|line| line.name == figure.name);
@@ -54,7 +54,7 @@ impl Kept {
     }
 }
 
-/// Of each figure of the service, the instructions of a cycle by function: a name, and its functions below it.
+/// For each figure of the service, the instructions per cycle by function: a name, and its functions below it.
 #[derive(Default)]
 pub struct Functions(BTreeMap<String, Parts>);
 
@@ -94,15 +94,15 @@ impl Functions {
     }
 }
 
-/// Of all that a figure may hang on beside the sources.
+/// The tool versions that a figure depends on.
 pub fn versions(engine: &str) -> String {
-    let said = |program: &str| {
-        let said = Command::new(program).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said).into_owned();
-        let number = said.split([' ', '-', '=']).find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+    let version = |program: &str| {
+        let version = Command::new(program).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
+        let version = String::from_utf8_lossy(&version).into_owned();
+        let number = version.split([' ', '-', '=']).find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
         number.unwrap_or("none").trim().to_owned()
     };
-    let [rustc, redis, valgrind] = ["rustc", engine, "valgrind"].map(said);
+    let [rustc, redis, valgrind] = ["rustc", engine, "valgrind"].map(version);
     let engine = engine.rsplit('/').next().unwrap_or_default();
     format!("rustc {rustc}, {engine} {redis}, valgrind {valgrind}, {}", std::env::consts::ARCH)
 }

@@ -1,4 +1,4 @@
-//! The answers about batches.
+//! Answers of batch routes.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use crate::world::{Answer, Client, World, id_of};
 
 pub const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZ0000";
 
-/// What creates a batch, and what appends to one.
+/// A body that creates a batch or appends to one.
 pub fn items() -> Value {
     json!({ "jobs": [{ "payload": 1 }, { "payload": 2, "priority": 99 }] })
 }
 
-/// A batch that more jobs can come into.
+/// Creates an open batch.
 pub async fn open(w: &Client, queue: &str) -> String {
     let batch = json!({ "queue": queue, "sealed": false, "jobs": [{ "payload": 1 }] });
     id_of(&w.post("/batches", batch).await.is(201))
@@ -66,6 +66,6 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
             body["jobs"][0]["payload"] = json!("another");
             send(&filled(template, &open), body).await
         }
-        _ => panic!("nobody provokes {slug} at {method} {template}"),
+        _ => panic!("no case provokes {slug} at {method} {template}"),
     }
 }

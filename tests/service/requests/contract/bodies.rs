@@ -1,5 +1,4 @@
-//! What the contract says a body may be, held against what the service takes: whoever checks a body before sending it is told
-//! the same as by sending it.
+//! Bodies that the contract allows are accepted by the service, and those that it forbids are refused.
 
 use serde_json::{Value, json};
 
@@ -18,7 +17,7 @@ fn job(but: Value) -> Value {
     item
 }
 
-/// Bodies on both sides of each rule that takes more than one field to see, and of some that take one.
+/// Valid and invalid bodies for each rule over several fields, and for some over one.
 fn bodies() -> Vec<(&'static str, &'static str, bool, Value)> {
     let fixed = |max: Value| json!({ "type": "fixed", "delay_ms": 5, "max_ms": max });
     let rising = |max: Value| json!({ "type": "exponential", "delay_ms": 5, "max_ms": max });
@@ -71,20 +70,20 @@ fn bodies() -> Vec<(&'static str, &'static str, bool, Value)> {
 }
 
 #[tokio::test]
-async fn what_the_service_refuses_the_contract_does_not_allow() {
+async fn contract_and_service_accept_the_same_bodies() {
     let w = World::start().await;
-    for (method, template, is_good, body) in bodies() {
-        let said = CONTRACT.accepts(method, template, "application/json", &body);
-        assert_eq!(said, is_good, "{method} {template} by the contract: {body}");
+    for (method, template, is_valid, body) in bodies() {
+        let allowed = CONTRACT.accepts(method, template, "application/json", &body);
+        assert_eq!(allowed, is_valid, "{method} {template} by the contract: {body}");
         let path = filled(template, unknown(template));
         let answer = w.request(method, &path).json(body.to_string()).send().await;
-        assert_eq!(answer.status != 422, is_good, "{method} {template} by the service: {body}: {}", answer.text());
+        assert_eq!(answer.status != 422, is_valid, "{method} {template} by the service: {body}: {}", answer.text());
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_time_is_what_the_contract_takes_for_one() {
+async fn contract_and_service_accept_the_same_times() {
     let w = World::start().await;
     let run_at = |time: &str| job(json!({ "run_at": time }));
     for time in ["2026-11-21T09:15:29Z", "2026-11-21t09:15:29.5z", "2026-11-21T09:15:29.123456789012+23:59"] {
@@ -116,7 +115,7 @@ async fn a_time_is_what_the_contract_takes_for_one() {
 }
 
 #[tokio::test]
-async fn an_empty_beacon_is_no_beacon() {
+async fn empty_beacon_is_refused() {
     let w = World::start().await;
     assert!(CONTRACT.settle_calls().count() >= 4, "the contract has forgotten some");
     for path in CONTRACT.settle_calls() {

@@ -1,4 +1,4 @@
-//! Services with access control, for the answers that only they give.
+//! Services with access control, for the answers that only these give.
 
 use super::Operation;
 use crate::world::{
@@ -9,9 +9,9 @@ use crate::world::{
 };
 
 pub struct Guarded {
-    /// It has a secret to sign tokens with.
+    /// With a secret to sign tokens.
     pub issuing: World,
-    /// It takes a call a second.
+    /// With a rate limit of one call a second.
     pub limited: World,
 }
 
@@ -22,33 +22,33 @@ impl Guarded {
         Self { issuing, limited: World::plan().with_keys(&[]).flag("--rate-limit", "1").start().await }
     }
 
-    pub async fn nobody(&self, operation: &Operation<'_>) -> Answer {
+    pub async fn unauthenticated(&self, operation: &Operation<'_>) -> Answer {
         self.issuing.without_credential().request(operation.method, &operation.path).json("{}").send().await
     }
 
-    /// Somebody whose key is for other calls.
-    pub async fn somebody_else(&self, operation: &Operation<'_>) -> Answer {
-        let said = &CONTRACT.document["paths"][operation.template][operation.method.to_lowercase()];
-        let is_for_workers = said["security"][0]["bearer"][0] == "worker";
+    /// With a key of a role that may not make the call.
+    pub async fn other_role(&self, operation: &Operation<'_>) -> Answer {
+        let documented = &CONTRACT.document["paths"][operation.template][operation.method.to_lowercase()];
+        let is_for_workers = documented["security"][0]["bearer"][0] == "worker";
         let other = if is_for_workers { "web" } else { "desk" };
         let client = self.issuing.with_credential(&access::key(other));
         client.request(operation.method, &operation.path).json("{}").send().await
     }
 
-    /// Somebody without a key who guesses at reservations.
-    pub async fn somebody_who_guesses(&self, operation: &Operation<'_>) -> Answer {
+    /// Without a key, and with guessed reservations.
+    pub async fn guessing(&self, operation: &Operation<'_>) -> Answer {
         let code = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
         let guess = format!(r#"{{"reservation":"default-{code}.{code}"}}"#);
         let guesses = format!("[{}]", vec![guess; 100].join(","));
         let stranger = self.issuing.without_credential();
-        eventually("somebody guesses too often", async || {
+        eventually("a guess is over the limit", async || {
             let answer = stranger.request(operation.method, &operation.path).json(guesses.clone()).send().await;
             (answer.status == 429).then_some(answer)
         })
         .await
     }
 
-    /// Where there is no secret to sign with.
+    /// At a service without a token secret.
     pub async fn unsigned(&self, operation: &Operation<'_>) -> Answer {
         let token = r#"{"worker":"ann","queues":["default"]}"#;
         eventually("a call is within the rate", async || {

@@ -1,4 +1,4 @@
-//! The answers about jobs, and about queues.
+//! Answers of job and queue routes.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::world::{Answer, Client, World, contract::CONTRACT};
 
 pub const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 
-/// A job that nobody else touches.
+/// A new job that no other test step uses.
 pub async fn fresh(w: &Client) -> String {
     w.enqueue_with(json!({ "payload": 1, "dedupe": false, "priority": 0, "max_attempts": 1 })).await
 }
@@ -86,6 +86,6 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
             let body = if template.contains("{id}") { json!({ "priority": 1 }) } else { json!({ "id": id }) };
             w.request(method, &filled(template, &id)).json(body.to_string()).send().await
         }
-        _ => panic!("nobody provokes {slug} at {method} {template}"),
+        _ => panic!("no case provokes {slug} at {method} {template}"),
     }
 }

@@ -1,4 +1,4 @@
-//! `openapi.yaml` as tools read it: whoever generates a client from it loses what is written in a way that they do not know.
+//! `openapi.yaml` as code generators read it: they ignore keywords that they do not know.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 
 use crate::world::contract::CONTRACT;
 
-/// Everything in the document with its pointer, examples left out: those are the callers' words, not the contract's.
-fn each(at: &str, value: &Value, look: &mut dyn FnMut(&str, &Value)) {
-    look(at, value);
+/// Visits every value with its pointer, except examples: these hold callers' data.
+fn visit(at: &str, value: &Value, visitor: &mut dyn FnMut(&str, &Value)) {
+    visitor(at, value);
     let inner: Vec<(String, &Value)> = match value {
         Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), value)).collect(),
         Value::Array(elements) => elements.iter().enumerate().map(|(i, value)| (i.to_string(), value)).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return,
     };
     for (key, value) in inner.into_iter().filter(|(key, _)| !matches!(&**key, "examples" | "example")) {
-        each(&format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), value, look);
+        visit(&format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), value, visitor);
     }
 }
 
 #[track_caller]
-fn nowhere(fault: impl Fn(&Value) -> bool) {
+fn assert_nowhere(fault: impl Fn(&Value) -> bool) {
     let mut found = Vec::new();
-    each("", &CONTRACT.document, &mut |at, value| found.extend(fault(value).then(|| at.to_owned())));
+    visit("", &CONTRACT.document, &mut |at, value| found.extend(fault(value).then(|| at.to_owned())));
     assert!(found.is_empty(), "{found:?}");
 }
 
@@ -36,25 +36,25 @@ fn operations() -> impl Iterator<Item = (String, &'static Value)> {
 }
 
 #[test]
-fn no_keyword_is_a_sentence_that_lost_its_quotes() {
-    nowhere(|value| value.as_object().is_some_and(|keys| keys.keys().any(|key| key.contains(' '))));
+fn contract_has_no_keyword_with_blanks() {
+    assert_nowhere(|value| value.as_object().is_some_and(|keys| keys.keys().any(|key| key.contains(' '))));
 }
 
 #[test]
-fn every_array_says_of_what() {
-    nowhere(|value| value["type"] == "array" && value.get("items").is_none());
+fn every_array_has_an_item_type() {
+    assert_nowhere(|value| value["type"] == "array" && value.get("items").is_none());
 }
 
 #[test]
-fn every_list_of_words_is_of_one_type() {
-    nowhere(|value| {
+fn every_enum_has_values_of_one_type() {
+    assert_nowhere(|value| {
         let words = value["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
         words.iter().any(|word| !word.is_string()) && words.iter().any(|word| !word.is_number())
     });
 }
 
 #[test]
-fn every_operation_names_who_may_not_call_it_and_how_often() {
+fn every_operation_documents_401_403_and_429() {
     for (call, operation) in operations() {
         let is_open = operation["security"] == json!([]);
         let reads = call.starts_with("GET ");
@@ -65,20 +65,20 @@ fn every_operation_names_who_may_not_call_it_and_how_often() {
 }
 
 #[test]
-fn what_tools_do_not_read_says_only_what_every_route_can_answer() {
+fn any_route_table_holds_only_common_statuses() {
     let rest: Vec<_> = CONTRACT.document["x-any-route-responses"].as_object().expect("a table").keys().collect();
     assert_eq!(rest, ["404", "405", "408", "421", "500"]);
 }
 
 #[test]
-fn everything_that_is_written_once_is_used() {
-    // What is said of a stream is text to OpenAPI; the stories know that its messages and its lines are these.
-    let said = ["Event", "EventGap", "DoneLine", "RefusedLine", "LastLine", "CutLine", "Gap"];
-    let mut used = BTreeSet::from(said.map(|name| format!("#/components/schemas/{name}")));
-    each("", &CONTRACT.document, &mut |_, value| used.extend(value["$ref"].as_str().map(str::to_owned)));
+fn every_component_is_referenced() {
+    // OpenAPI sees stream contents as text; other tests check messages and lines against these schemas.
+    let streamed = ["Event", "EventGap", "DoneLine", "RefusedLine", "LastLine", "CutLine", "Gap"];
+    let mut used = BTreeSet::from(streamed.map(|name| format!("#/components/schemas/{name}")));
+    visit("", &CONTRACT.document, &mut |_, value| used.extend(value["$ref"].as_str().map(str::to_owned)));
     for (kind, parts) in CONTRACT.document["components"].as_object().expect("components") {
         for name in parts.as_object().expect("parts").keys().filter(|_| kind != "securitySchemes") {
-            assert!(used.contains(&format!("#/components/{kind}/{name}")), "nobody uses the {kind} {name}");
+            assert!(used.contains(&format!("#/components/{kind}/{name}")), "no reference to the {kind} {name}");
         }
     }
 }

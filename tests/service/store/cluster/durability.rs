@@ -1,25 +1,25 @@
-//! Changes that wait until replicas or the disk have them: each waits at the node of its queue, and for no other.
+//! Changes that wait for replicas or the disk wait at the node of their queue, and for no other node.
 
 use serde_json::json;
 
 use crate::world::{World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually, latest_server_program};
 
-/// A change to each of the queues; only those of this node are not known to be kept.
-async fn only_its_own_are_in_doubt(w: &World, queues: &[String], lost: usize, why: &str) {
+/// Changes every queue; only those of this node are not confirmed.
+async fn assert_only_this_node_unconfirmed(w: &World, queues: &[String], lost: usize, why: &str) {
     for (nth, queue) in queues.iter().enumerate() {
         let answer = w.send_enqueue(json!({ "queue": queue, "payload": ["doubted", lost] })).await;
         if nth == lost {
             assert_contains(&answer.refused("unavailable"), json!({ "status": 503, "applied": "unknown" }));
             assert!(answer.text().contains(why), "{}", answer.text());
         } else {
-            assert_eq!(answer.status, 201, "{queue} of node {nth}, while {lost} is in doubt: {}", answer.text());
+            assert_eq!(answer.status, 201, "{queue} of node {nth}, while {lost} is unconfirmed: {}", answer.text());
         }
     }
 }
 
-/// What was in doubt was done, and is kept as soon as it can be.
-async fn all_is_kept(w: &World, queues: &[String], lost: usize) {
-    eventually("it is kept", async || {
+/// Unconfirmed changes were applied, and are confirmed as soon as possible.
+async fn all_confirmed(w: &World, queues: &[String], lost: usize) {
+    eventually("the change is confirmed", async || {
         let answer = w.send_enqueue(json!({ "queue": queues[lost], "payload": ["doubted", lost] })).await;
         (answer.status == 200).then_some(())
     })
@@ -27,14 +27,14 @@ async fn all_is_kept(w: &World, queues: &[String], lost: usize) {
 }
 
 #[tokio::test]
-async fn a_change_waits_for_the_replica_of_its_own_node() {
+async fn change_waits_for_the_replica_of_its_own_node() {
     let mut w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).flag("--durability", "replicated:1").start().await;
     let queues = w.queue_of_each_node().await;
     for node in 0..3 {
         w.engine.add_replica_of(node).await;
     }
     for queue in &queues {
-        eventually("its replica counts", async || {
+        eventually("the replica is connected", async || {
             (w.send_enqueue(json!({ "queue": queue, "payload": "first" })).await.status < 300).then_some(())
         })
         .await;
@@ -43,19 +43,19 @@ async fn a_change_waits_for_the_replica_of_its_own_node() {
     }
     for lost in 0..3 {
         w.engine.freeze_node(3 + lost);
-        only_its_own_are_in_doubt(&w, &queues, lost, "too few replicas").await;
+        assert_only_this_node_unconfirmed(&w, &queues, lost, "too few replicas").await;
         w.engine.thaw_node(3 + lost);
-        all_is_kept(&w, &queues, lost).await;
+        all_confirmed(&w, &queues, lost).await;
     }
     for queue in &queues {
-        assert_eq!(w.get(&format!("/queues/{queue}")).await.is(200)["counts"]["waiting"], 3, "each once");
+        assert_eq!(w.get(&format!("/queues/{queue}")).await.is(200)["counts"]["waiting"], 3, "each job once");
     }
 }
 
 #[tokio::test]
-async fn a_change_waits_for_the_disk_of_its_own_node() {
+async fn change_waits_for_the_disk_of_its_own_node() {
     let Some(program) = latest_server_program() else {
-        println!("left out: scripts/engine.sh latest brings a server that knows WAITAOF");
+        println!("skipped: scripts/engine.sh latest installs a server with WAITAOF");
         return;
     };
     let plan =
@@ -65,9 +65,9 @@ async fn a_change_waits_for_the_disk_of_its_own_node() {
     let _: String = w.engine.run("CONFIG SET appendfsync always").await;
     for lost in 0..3 {
         let _: String = w.engine.run_on(lost, "CONFIG SET appendfsync no").await;
-        only_its_own_are_in_doubt(&w, &queues, lost, "on disk").await;
+        assert_only_this_node_unconfirmed(&w, &queues, lost, "on disk").await;
         let _: String = w.engine.run_on(lost, "CONFIG SET appendfsync always").await;
-        all_is_kept(&w, &queues, lost).await;
+        all_confirmed(&w, &queues, lost).await;
     }
     w.check().await;
 }

@@ -1,4 +1,4 @@
-//! What works on one server works on a cluster, whichever node a queue lies on.
+//! What works on one server works on a cluster, on any node.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::world::{World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually, id_of};
 
 #[tokio::test]
-async fn a_job_lives_its_life_on_any_node() {
+async fn job_completes_its_life_cycle_on_any_node() {
     let w = World::start_cluster().await;
     for queue in w.queue_of_each_node().await {
         let id = w.enqueue_with(json!({ "queue": queue, "payload": { "of": queue } })).await;
@@ -40,7 +40,7 @@ async fn lists_and_metrics_show_the_queues_of_all_nodes() {
         assert!(metrics.contains(&format!("intray_jobs{{queue=\"{queue}\",state=\"waiting\"}} 1")), "{metrics}");
     }
     let held = w.reserve_all(json!({ "queues": queues, "limit": 3 })).await;
-    assert_eq!(held.len(), 1, "from the first that has one");
+    assert_eq!(held.len(), 1, "from the first queue with a job");
     let of_ann = w.reserve_with(json!({ "queues": queues, "worker": "ann" })).await;
     let resumed = w.reserve_with(json!({ "queues": queues, "worker": "ann" })).await;
     assert_eq!((&resumed.id, &resumed.body["resumed"]), (&of_ann.id, &json!(true)));
@@ -51,17 +51,18 @@ async fn lists_and_metrics_show_the_queues_of_all_nodes() {
 }
 
 #[tokio::test]
-async fn whoever_waits_hears_of_a_job_on_any_node_at_any_instance() {
+async fn waiter_gets_a_job_from_any_node_at_any_instance() {
     let w = World::start_cluster().await;
     let (_service, other) = w.start_instance().await;
     let queues = w.queue_of_each_node().await;
     for queue in &queues {
-        // Shorter than the tick that would find it without a hint.
+        // Shorter than the safety tick.
         let waiter = tokio::spawn({
             let (client, queue) = ((*w).clone(), queue.clone());
             async move { client.send_reserve(json!({ "queues": [queue], "wait_ms": 4_000 })).await.is(200) }
         });
-        eventually("it is heard", async || (w.engine.hint_subscribers(queue).await > 0).then_some(())).await;
+        eventually("the subscription is open", async || (w.engine.hint_subscribers(queue).await > 0).then_some(()))
+            .await;
         let id = other.enqueue_with(json!({ "queue": queue, "payload": "news" })).await;
         let given = waiter.await.expect("it waits");
         assert_eq!(given["jobs"][0]["id"], id, "{given}");
@@ -70,7 +71,7 @@ async fn whoever_waits_hears_of_a_job_on_any_node_at_any_instance() {
 }
 
 #[tokio::test]
-async fn a_node_that_has_lost_the_scripts_is_given_them_again() {
+async fn node_without_the_library_is_given_it_again() {
     let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
     for (nth, queue) in queues.iter().enumerate() {
@@ -85,7 +86,7 @@ async fn a_node_that_has_lost_the_scripts_is_given_them_again() {
 }
 
 #[tokio::test]
-async fn the_background_task_comes_for_what_is_overdue_on_any_node() {
+async fn sweeper_expires_leases_on_any_node() {
     let w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).sweep_every(20).start().await;
     let queues = w.queue_of_each_node().await;
     let mut ids = Vec::new();
@@ -95,13 +96,13 @@ async fn the_background_task_comes_for_what_is_overdue_on_any_node() {
     }
     w.advance_clock(300_000);
     for id in &ids {
-        eventually("it is back in line", async || (w.state(id).await == "waiting").then_some(())).await;
+        eventually("the job is waiting again", async || (w.state(id).await == "waiting").then_some(())).await;
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn events_of_queues_on_several_nodes_come_in_one_stream() {
+async fn one_stream_carries_events_of_several_nodes() {
     let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
     let query = queues.iter().map(|queue| format!("queue={queue}")).collect::<Vec<_>>().join("&");

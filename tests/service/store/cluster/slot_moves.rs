@@ -1,4 +1,4 @@
-//! Slots that move under load: nothing is lost, nothing is done twice, nobody gets an odd answer.
+//! Slots that move under load: nothing is lost or done twice, and every answer is a documented one.
 
 use std::{
     collections::BTreeSet,
@@ -17,10 +17,10 @@ use crate::world::{
     eventually, latest_server_program,
 };
 
-/// Unless INTRAY_SLOT_MOVES says how many.
+/// The number of moves, unless INTRAY_SLOT_MOVES is set.
 const MOVES: usize = 3;
 
-/// What somebody did until they were told to stop.
+/// What a worker did until it was stopped.
 #[derive(Default)]
 struct Done {
     /// Acknowledged.
@@ -29,7 +29,7 @@ struct Done {
     refused: usize,
 }
 
-/// Puts jobs into a queue, takes and completes them; the answers are those of a service that is well, or says that it is not.
+/// Enqueues, reserves and completes; every answer is a success or a documented refusal.
 async fn work(client: Client, queue: String, name: usize, stop: Arc<AtomicBool>) -> Done {
     let mut done = Done::default();
     let mut n = 0;
@@ -55,7 +55,7 @@ async fn work(client: Client, queue: String, name: usize, stop: Arc<AtomicBool>)
 }
 
 impl Done {
-    /// Until it is known to be done: a call that may have had an effect is sent again.
+    /// Repeats the call until it is confirmed.
     async fn complete(&mut self, client: &Client, job: &Value) {
         loop {
             let answer = client.post("/jobs/complete", json!({ "reservation": job["reservation"] })).await;
@@ -74,7 +74,7 @@ enum How {
     AtOnce,
 }
 
-/// From node to node, while people work on what is in it.
+/// Moves the slot from node to node under load.
 async fn moved_under_load(w: &World, how: How) {
     let moves = std::env::var("INTRAY_SLOT_MOVES").ok().and_then(|n| n.parse().ok()).unwrap_or(MOVES);
     let queue = w.queue_of_each_node().await.swap_remove(0);
@@ -90,9 +90,9 @@ async fn moved_under_load(w: &World, how: How) {
         }
         let moved = w.engine.shard_of(&queue).await;
         assert_eq!(moved, to);
-        // They go on working there.
+        // Work continues at the new node.
         let before = totals(w, &queue).await;
-        eventually("they work on", async || (totals(w, &queue).await > before + 20).then_some(())).await;
+        eventually("work continues", async || (totals(w, &queue).await > before + 20).then_some(())).await;
     }
     stop.store(true, Ordering::Relaxed);
     let (mut completed, mut refused) = (Vec::new(), 0);
@@ -119,16 +119,16 @@ async fn moved_under_load(w: &World, how: How) {
 }
 
 #[tokio::test]
-async fn a_slot_that_is_moved_under_load_loses_nothing_and_doubles_nothing() {
+async fn slot_moved_by_keys_loses_and_doubles_nothing() {
     moved_under_load(&World::start_cluster().await, How::KeyByKey).await;
 }
 
 #[tokio::test]
-async fn a_slot_that_moves_all_at_once_loses_nothing_and_doubles_nothing() {
+async fn slot_moved_at_once_loses_and_doubles_nothing() {
     let plan = latest_server_program().map_or_else(World::plan, |program| World::plan().with_server(program));
     let w = plan.with_cluster(LONG_NODE_TIMEOUT_MS).start().await;
     if !w.engine.supports_atomic_moves().await {
-        return println!("left out: scripts/engine.sh latest brings a server whose slots move all at once");
+        return println!("skipped: scripts/engine.sh latest installs a server with atomic slot moves");
     }
     moved_under_load(&w, How::AtOnce).await;
 }
@@ -139,12 +139,12 @@ async fn totals(w: &World, queue: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn a_slot_that_stands_between_two_nodes_is_said_to_be_away_and_nothing_has_happened() {
+async fn half_moved_slot_returns_503_and_applies_nothing() {
     let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
     let id = w.enqueue_with(json!({ "queue": queues[0], "payload": 1 })).await;
     let it = SlotMove::start(&w.engine, &queues[0], 1).await;
-    // All keys of a script must be in one place, and some are nowhere yet.
+    // All keys of a script must be on one node, and some do not exist yet.
     assert!(it.move_keys(1).await);
     let refused = w.send_enqueue(json!({ "queue": queues[0], "payload": 2 })).await.refused("unavailable");
     assert_eq!(refused["applied"], false, "{refused}");
@@ -157,7 +157,7 @@ async fn a_slot_that_stands_between_two_nodes_is_said_to_be_away_and_nothing_has
 }
 
 #[tokio::test]
-async fn a_call_that_meets_a_move_at_its_end_is_served_within_its_patience() {
+async fn call_at_the_end_of_a_move_succeeds_within_its_timeout() {
     let w = World::start_cluster().await;
     let queue = w.queue_of_each_node().await.swap_remove(0);
     w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
@@ -175,7 +175,7 @@ async fn a_call_that_meets_a_move_at_its_end_is_served_within_its_patience() {
 }
 
 #[tokio::test]
-async fn nodes_that_send_a_call_round_and_round_are_given_up_in_time() {
+async fn redirect_loop_ends_with_the_timeout() {
     let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
     w.enqueue_with(json!({ "queue": queues[0], "payload": 1 })).await;
@@ -188,7 +188,7 @@ async fn nodes_that_send_a_call_round_and_round_are_given_up_in_time() {
     assert_eq!(refused["applied"], false, "{refused}");
     w.enqueue_with(json!({ "queue": queues[2], "payload": 1 })).await;
     let _: String = w.engine.run_on(1, &format!("CLUSTER SETSLOT {slot} NODE {there}")).await;
-    eventually("it is served where it is now", async || {
+    eventually("the queue is served at its new node", async || {
         let answer = w.send_enqueue(json!({ "queue": queues[0], "payload": 3 })).await;
         (answer.status == 201).then_some(())
     })

@@ -1,11 +1,11 @@
-//! What the start and `intray check` say of a cluster.
+//! What the start and `intray check` report about a cluster.
 
 use serde_json::json;
 
 use crate::world::{Client, Service, World, program, run};
 
 #[tokio::test]
-async fn a_check_names_the_node_at_which_something_is_wrong() {
+async fn check_names_the_faulty_node() {
     let w = World::start_cluster().await;
     let check = || run(program(["check", "--redis-url", &w.engine.url()]));
     let place = |nth| format!("127.0.0.1:{}", w.engine.port_of(nth));
@@ -16,15 +16,15 @@ async fn a_check_names_the_node_at_which_something_is_wrong() {
     let evicts = check().await;
     assert!(!evicts.status.success(), "{evicts:?}");
     let line = |word: &str| evicts.stdout.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
-    let said = line("eviction:");
-    assert!(said.starts_with("wrong") && said.contains(&place(1)) && !said.contains(&place(2)), "{said}");
-    let said = line("coverage:");
-    assert!(said.starts_with("warning") && said.contains(&place(2)) && !said.contains(&place(1)), "{said}");
+    let report = line("eviction:");
+    assert!(report.starts_with("wrong") && report.contains(&place(1)) && !report.contains(&place(2)), "{report}");
+    let report = line("coverage:");
+    assert!(report.starts_with("warning") && report.contains(&place(2)) && !report.contains(&place(1)), "{report}");
     w.check().await;
 }
 
 #[tokio::test]
-async fn any_node_leads_to_the_others() {
+async fn any_node_leads_to_all_others() {
     let w = World::start_cluster().await;
     for nth in 0..3 {
         let seed = format!("redis+cluster://127.0.0.1:1,127.0.0.1:{}", w.engine.port_of(nth));
@@ -36,7 +36,7 @@ async fn any_node_leads_to_the_others() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_not_ask_for_the_map_is_told_what_is_lacking() {
+async fn missing_right_for_the_slot_map_is_named() {
     let w = World::start_cluster().await;
     let rights = "on >PASSWORD ~intray:* &intray:* +@all -asking";
     let _: String = w.engine.run(&format!("ACL SETUSER app reset {rights}")).await;
@@ -47,7 +47,7 @@ async fn a_user_who_may_not_ask_for_the_map_is_told_what_is_lacking() {
 }
 
 #[tokio::test]
-async fn the_rights_that_are_said_to_be_needed_are_enough() {
+async fn documented_rights_are_enough_on_a_cluster() {
     let w = World::start_cluster().await;
     let printed = run(program(["check", "--acl", "--redis-url", &w.engine.url()])).await;
     let rights = printed.stdout.trim().trim_start_matches("ACL SETUSER intray ");
@@ -65,7 +65,7 @@ async fn the_rights_that_are_said_to_be_needed_are_enough() {
     }
     for nth in 0..3 {
         let log: Vec<Vec<redis::Value>> = w.engine.run_on(nth, "ACL LOG").await;
-        // By the way: whoever may not ask this is told less.
+        // Without this right, the check reports less.
         let is_missed = |entry: &String| !["setinfo", "config|get"].iter().any(|word| entry.contains(word));
         let denied = log.iter().map(|entry| format!("{entry:?}")).filter(is_missed);
         assert_eq!(denied.collect::<Vec<_>>(), [""; 0], "of node {nth}");

@@ -1,4 +1,4 @@
-//! A slot without a node, or a node that is full: an upload goes on with the other queues.
+//! A slot without a node, or a full node: an upload continues with the other queues.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, eventually, program, run};
 
-/// Three lines of each queue, in turn, as an upload without keys sends them: what was answered, and the last line.
+/// Uploads three lines for each queue, in turn, without keys: the answers, and the last line.
 async fn uploaded(w: &World, queues: &[String]) -> (Vec<Value>, Value) {
     let line = |queue: &String| json!({ "queue": queue, "payload": 1, "dedupe": false }).to_string() + "\n";
     let body: String = queues.iter().cycle().take(9).map(line).collect();
@@ -16,7 +16,7 @@ async fn uploaded(w: &World, queues: &[String]) -> (Vec<Value>, Value) {
     (lines, last)
 }
 
-/// The lines of one queue are refused, each by its number, and those of the others are taken.
+/// Asserts that the lines of one queue are refused by number, and the others accepted.
 async fn only_its_lines_are_refused(w: &World, queues: &[String], nth: usize, status: u16) {
     let (refused, last) = uploaded(w, queues).await;
     let counts = json!({ "lines": 9, "created": 6, "duplicates": 0, "errors": 3, "retryable": 3, "complete": true });
@@ -46,7 +46,7 @@ async fn unserved_slot_refuses_only_its_own_lines() {
     fs::write(w.folder().join("jobs"), lines.collect::<String>()).expect("written");
     let heal = async {
         let waiting = async |queue: &str| w.get(&format!("/queues/{queue}")).await.is(200)["counts"]["waiting"].clone();
-        eventually("the lines behind it are there", async || (waiting(&queues[2]).await == 7).then_some(())).await;
+        eventually("the lines after it are stored", async || (waiting(&queues[2]).await == 7).then_some(())).await;
         let _: String = w.engine.run_on(1, &format!("CLUSTER ADDSLOTS {slot}")).await;
     };
     let mut import = program(["import", "jobs", "--url", w.base()]);
@@ -71,7 +71,7 @@ async fn upload_stops_when_no_node_serves() {
         let _: String = w.engine.run_on(node, "CONFIG SET cluster-require-full-coverage yes").await;
         let _: String = w.engine.run_on(node, &format!("CLUSTER DELSLOTS {slot}")).await;
     }
-    // A cluster that wants all slots to be covered serves none of them.
+    // A cluster that requires full coverage serves no slot.
     eventually("the upload stops", async || (uploaded(&w, &queues).await.1["complete"] == false).then_some(())).await;
     let _: String = w.engine.run_on(1, &format!("CLUSTER ADDSLOTS {slot}")).await;
     for node in [0, 2] {

@@ -1,4 +1,4 @@
-//! A Redis that is left behind: its queues go on elsewhere, as if nothing had been.
+//! A complete move: jobs, reservations and deadlines continue at the target.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::world::{
     percent_encode, program,
 };
 
-/// A queue with something in every one of its keys.
+/// A queue with content in every one of its keys.
 struct Full {
     held: ReservedJob,
     late: ReservedJob,
@@ -54,7 +54,7 @@ impl Full {
 }
 
 #[tokio::test]
-async fn what_people_hold_and_were_promised_is_so_at_the_other_place() {
+async fn move_keeps_reservations_and_idempotency_keys() {
     let (w, there) = (World::start().await, World::start_cluster().await);
     let full = Full::make(&w).await;
     w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
@@ -65,7 +65,7 @@ async fn what_people_hold_and_were_promised_is_so_at_the_other_place() {
     let page = w.get("/queues/default/jobs?state=dead&limit=1").await.is(200);
     let cursor = percent_encode(page["next"].as_str().expect("a cursor"));
     let rest = w.get(&format!("/queues/default/jobs?state=dead&limit=1&after={cursor}")).await.is(200);
-    w.enqueue("told while nobody listens").await;
+    w.enqueue("event without a listener").await;
 
     let line = w.list_ids("waiting").await;
     let end = move_queues(&w, &there).await;
@@ -77,13 +77,13 @@ async fn what_people_hold_and_were_promised_is_so_at_the_other_place() {
     let mut goes_on = there.listen_after("?queue=default", &listener.last_id).await;
     assert_contains(&goes_on.read_events(1).await[0], json!({ "type": "enqueued" }));
     let again = there.get(&format!("/queues/default/jobs?state=dead&limit=1&after={cursor}")).await.is(200);
-    assert_eq!(id_of(&again["jobs"][0]), id_of(&rest["jobs"][0]), "a cursor goes on");
+    assert_eq!(id_of(&again["jobs"][0]), id_of(&rest["jobs"][0]), "a cursor continues");
     there.check().await;
 
     assert_contains(&there.job(&full.done).await, json!({ "state": "completed", "result": { "n": 1 } }));
     let waiting = there.queue().await["counts"]["waiting"].clone();
     assert_eq!(id_of(&keyed(&there, "k1", "keyed").await), full.keyed);
-    assert_eq!(there.queue().await["counts"]["waiting"], waiting, "it is the job of before");
+    assert_eq!(there.queue().await["counts"]["waiting"], waiting, "the dedupe key finds the old job");
     assert_eq!(there.state(&full.delayed).await, "delayed");
     assert_contains(&there.batch(&full.batch).await["counts"], json!({ "waiting": 2, "total": 2 }));
     there.complete(&full.late).await.lost("abandoned", "completed");
@@ -99,7 +99,7 @@ async fn what_people_hold_and_were_promised_is_so_at_the_other_place() {
 }
 
 #[tokio::test]
-async fn who_holds_a_job_completes_it_by_the_reservation_of_before() {
+async fn reservation_from_before_the_move_completes_its_job() {
     let (w, there) = (World::start().await, World::start_cluster().await);
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -111,7 +111,7 @@ async fn who_holds_a_job_completes_it_by_the_reservation_of_before() {
 }
 
 #[tokio::test]
-async fn what_is_left_behind_says_where_they_have_gone_and_never_by_which_password() {
+async fn source_names_the_target_without_its_password() {
     let (w, there) = (World::start().await, World::start_cluster().await);
     w.enqueue(1).await;
     let held = w.reserve().await;
@@ -143,23 +143,23 @@ async fn what_is_left_behind_says_where_they_have_gone_and_never_by_which_passwo
     assert!(ready.status == 503 && ready.text().contains(&says), "{}", ready.text());
     let started =
         Service::try_start(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &w.engine.url()])).await;
-    let said = started.err().expect("it does not start");
-    assert!(said.lines().count() == 1 && said.contains(&says), "{said}");
+    let error = started.err().expect("it does not start");
+    assert!(error.lines().count() == 1 && error.contains(&says), "{error}");
     let again = move_with_flags(&w.engine.url(), &url, &[]).await;
     assert!(again.status.success() && again.stdout.contains("have moved"), "{again:?}");
     let elsewhere = World::start().await;
     let refused = move_queues(&w, &elsewhere).await;
     assert!(!refused.status.success() && refused.stderr.contains(&says), "{refused:?}");
-    for text in [w.service.output(), format!("{end:?}{again:?}{refused:?}"), said] {
+    for text in [w.service.output(), format!("{end:?}{again:?}{refused:?}"), error] {
         assert!(!text.contains("s3cr3t"), "{text}");
     }
     there.complete(&held).await.is(200);
     there.check().await;
 }
 
-/// The clocks of two machines differ, and a lease is as long as it was.
+/// The clocks of two machines differ; the remaining time of a lease stays.
 #[tokio::test]
-async fn deadlines_are_by_the_time_that_was_left() {
+async fn move_keeps_the_remaining_lease_time() {
     for ahead in [-7_200_000, 7_200_000] {
         let (w, there) = (World::start().await, World::start_cluster().await);
         w.stop_clock().await;

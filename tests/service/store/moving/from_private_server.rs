@@ -1,4 +1,4 @@
-//! A private server that is left for a cluster: as many jobs as a small firm ever has, and nothing of them is another.
+//! A move from the private server to a cluster, with the jobs of a small company: every job is unchanged.
 
 use std::{
     collections::BTreeMap,
@@ -33,10 +33,10 @@ async fn all_of(kind: &str, key: &str, mut ask: impl AsyncFnMut(Cmd) -> Value) -
     }
 }
 
-/// Of each key how many entries it has, and a digest of them, whatever their order.
+/// The size of each key, and a digest of its entries in any order.
 async fn digests(suffix: &str, mut ask: impl AsyncFnMut(Cmd) -> Value) -> BTreeMap<&'static str, (usize, u64)> {
     let mut found = BTreeMap::new();
-    // When a lease ends is another time there.
+    // The end of a lease is another time at the target.
     for (name, kind) in KEYS.into_iter().filter(|(name, _)| *name != "reserved") {
         let entries = all_of(kind, &format!("intray:{{default}}:2:{name}{suffix}"), &mut ask).await;
         let digest = |entry: &Value| {
@@ -68,7 +68,7 @@ async fn at(engine: &Engine) -> BTreeMap<&'static str, (usize, u64)> {
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_jobs_of_a_private_server_are_the_same_on_a_cluster() {
+async fn move_of_100000_jobs_to_a_cluster_changes_none() {
     let there = World::start_cluster().await;
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
@@ -79,9 +79,9 @@ async fn a_hundred_thousand_jobs_of_a_private_server_are_the_same_on_a_cluster()
     fill(&client).await;
     let held = client.reserve_all(json!({ "limit": 100, "worker": "ann" })).await;
 
-    let said = MoveProcess::start_with_flags(&["--data-dir", data, "--to", &there.engine.url()]).read_to_end();
-    assert!(said.iter().any(|line| line.contains("waiting until this is on disk")), "{said:?}");
-    assert!(said.iter().any(|line| line == "default: moved"), "{said:?}");
+    let lines = MoveProcess::start_with_flags(&["--data-dir", data, "--to", &there.engine.url()]).read_to_end();
+    assert!(lines.iter().any(|line| line.contains("waiting until this is on disk")), "{lines:?}");
+    assert!(lines.iter().any(|line| line == "default: moved"), "{lines:?}");
     let mut source = connected(Path::new(data)).await;
     let left = digests(":left", async |command| command.query_async(&mut source).await.expect("an answer")).await;
     assert_eq!(left["jobs"].0, JOBS);

@@ -1,4 +1,4 @@
-//! A move that is killed wherever it is, called off, or run twice at once: each job is there once, in one place.
+//! A move that is killed at any step, cancelled or run twice: each job exists once.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use crate::world::{
     program, run,
 };
 
-/// A source with two queues of its own names, and what is known of them.
+/// A source with two queues of its own, and its known jobs.
 struct Left {
     w: World,
     queues: [String; 2],
@@ -36,7 +36,7 @@ impl Left {
         Self { w, queues, ids, held }
     }
 
-    /// All jobs, each once, are what this service has, and who holds some goes on.
+    /// Asserts that this service has every job once, and that reservations continue.
     async fn are_at(&self, there: &Client) {
         let mut found = Vec::new();
         for queue in &self.queues {
@@ -57,7 +57,7 @@ impl Left {
     }
 }
 
-/// Nobody is served at two places, whenever somebody looks.
+/// No queue is ever served at two places.
 async fn serve_at_one_place(left: &Left, there: &Client) {
     for queue in &left.queues {
         let known = |answer: &Value| answer["counts"]["reserved"] == 1;
@@ -69,7 +69,7 @@ async fn serve_at_one_place(left: &Left, there: &Client) {
 }
 
 #[tokio::test]
-async fn whoever_is_killed_at_any_step_and_runs_again_has_each_job_once() {
+async fn move_killed_at_any_step_keeps_each_job_once() {
     let there = World::start_cluster().await;
     for pause in [0, 2] {
         for lines in 1.. {
@@ -85,7 +85,7 @@ async fn whoever_is_killed_at_any_step_and_runs_again_has_each_job_once() {
             left.are_at(&there).await;
             left.are_gone().await;
             if !was_cut {
-                assert!(lines > 7, "there were {lines} lines to stop at");
+                assert!(lines > 7, "{lines} lines to stop at");
                 break;
             }
         }
@@ -93,7 +93,7 @@ async fn whoever_is_killed_at_any_step_and_runs_again_has_each_job_once() {
     there.check().await;
 }
 
-/// Not slept away: what is waited for is that the other process gets on.
+/// Does not sleep: the other process must make progress.
 fn spin(time: Duration) {
     let begin = Instant::now();
     while begin.elapsed() < time {
@@ -102,7 +102,7 @@ fn spin(time: Duration) {
 }
 
 #[tokio::test]
-async fn whoever_is_killed_at_any_moment_again_and_again_has_each_job_once() {
+async fn move_killed_at_random_times_keeps_each_job_once() {
     let there = World::start_cluster().await;
     let whole = Left::of("whole", 200).await;
     let begin = Instant::now();
@@ -127,7 +127,7 @@ async fn whoever_is_killed_at_any_moment_again_and_again_has_each_job_once() {
 }
 
 #[tokio::test]
-async fn a_move_that_is_called_off_leaves_everything_as_it_was() {
+async fn cancelled_move_leaves_the_source_unchanged() {
     let there = World::start_cluster().await;
     let left = Left::of("off", 60).await;
     let (from, to) = (left.w.engine.url(), there.engine.url());
@@ -140,10 +140,10 @@ async fn a_move_that_is_called_off_leaves_everything_as_it_was() {
     let ended = run(program(["move", "--cancel", "--redis-url", &from, "--to", &to])).await;
     assert!(ended.status.success() && ended.stdout.contains("2 queues are served where they were"), "{ended:?}");
     mover.signal(libc::SIGCONT);
-    let said = mover.read_to_end();
-    // By whatever it notices that first: a later run, or that the keys are gone which it was comparing.
-    assert!(said.last().is_some_and(|line| line.starts_with("intray: ")), "{said:?}");
-    assert!(!said.iter().any(|line| line.ends_with(": moved")), "{said:?}");
+    let output = mover.read_to_end();
+    // It notices a later run first, or that the compared keys are gone.
+    assert!(output.last().is_some_and(|line| line.starts_with("intray: ")), "{output:?}");
+    assert!(!output.iter().any(|line| line.ends_with(": moved")), "{output:?}");
     left.are_at(&left.w).await;
     left.w.check().await;
     there.check().await;
@@ -158,7 +158,7 @@ async fn a_move_that_is_called_off_leaves_everything_as_it_was() {
 }
 
 #[tokio::test]
-async fn of_two_at_once_the_later_one_goes_on() {
+async fn later_of_two_moves_wins() {
     let there = World::start_cluster().await;
     for line in ["round 1", "closing", "all queues are closed", "compared", "all is there", ": moved"] {
         let left = Left::of(&line.replace([' ', ':'], "-"), 60).await;
@@ -169,10 +169,10 @@ async fn of_two_at_once_the_later_one_goes_on() {
         let end = move_with_flags(&from, &to, &[]).await;
         assert!(end.status.success(), "{line}: {end:?}");
         mover.signal(libc::SIGCONT);
-        let said = mover.read_to_end();
+        let output = mover.read_to_end();
         left.are_at(&there).await;
         left.are_gone().await;
-        assert!(said.iter().all(|line| !line.contains("served where they were")), "{said:?}");
+        assert!(output.iter().all(|line| !line.contains("served where they were")), "{output:?}");
     }
     there.check().await;
 }

@@ -1,4 +1,4 @@
-//! A move that cannot be: one line says why, and the queues are served where they were.
+//! A move that is impossible: one line gives the reason, and the source keeps serving.
 
 use serde_json::json;
 
@@ -24,18 +24,18 @@ async fn is_served(w: &World, held: &ReservedJob) {
 }
 
 #[tokio::test]
-async fn a_queue_of_that_name_stands_in_the_way() {
+async fn move_to_an_existing_queue_name_is_refused() {
     let ((w, held), there) = (with_jobs(3).await, World::start_cluster().await);
     w.enqueue_with(json!({ "queue": "new", "payload": 1 })).await;
-    there.enqueue("somebody else's").await;
+    there.enqueue("another's").await;
     let flags: [&[&str]; 2] = [&[], &["--dry-run"]];
     for flags in flags {
         let end = move_with_flags(&w.engine.url(), &there.engine.url(), flags).await;
-        let said = end.stderr.trim();
-        assert!(!end.status.success() && said.lines().count() == 1, "{end:?}");
+        let output = end.stderr.trim();
+        assert!(!end.status.success() && output.lines().count() == 1, "{end:?}");
         assert!(
-            said.contains("there is a queue default where it is to go") && said.contains("nothing was moved"),
-            "{said}"
+            output.contains("there is a queue default where it is to go") && output.contains("nothing was moved"),
+            "{output}"
         );
     }
     is_served(&w, &held).await;
@@ -45,7 +45,7 @@ async fn a_queue_of_that_name_stands_in_the_way() {
 }
 
 #[tokio::test]
-async fn nobody_moves_to_where_they_are_nor_from_nowhere() {
+async fn move_to_itself_or_from_an_empty_redis_is_refused() {
     let (w, held) = with_jobs(1).await;
     let end = move_queues(&w, &w).await;
     assert!(!end.status.success() && end.stderr.contains("it is the Redis that the queues are in"), "{end:?}");
@@ -59,7 +59,7 @@ async fn nobody_moves_to_where_they_are_nor_from_nowhere() {
 }
 
 #[tokio::test]
-async fn a_look_before_leaves_no_trace() {
+async fn dry_run_leaves_no_trace() {
     let ((w, held), there) = (with_jobs(3).await, World::start_cluster().await);
     let keys = async |w: &World| {
         let mut keys: Vec<String> = w.engine.run("KEYS *").await;
@@ -74,13 +74,13 @@ async fn a_look_before_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn where_there_is_no_room_nothing_is_moved_and_nothing_is_lost() {
+async fn move_without_room_at_the_target_is_refused() {
     let ((w, held), there) = (with_jobs(300).await, World::start_cluster().await);
     let _: String = there.engine.run("CONFIG SET maxmemory 1").await;
     let end = move_queues(&w, &there).await;
-    let said = end.stderr.lines().last().expect("a line");
-    assert!(!end.status.success() && said.contains("there is no room for them"), "{end:?}");
-    assert!(said.ends_with("nothing was moved, and the queues are served where they were"), "{said}");
+    let output = end.stderr.lines().last().expect("a line");
+    assert!(!end.status.success() && output.contains("there is no room for them"), "{end:?}");
+    assert!(output.ends_with("nothing was moved, and the queues are served where they were"), "{output}");
     is_served(&w, &held).await;
     let _: String = there.engine.run("CONFIG SET maxmemory 0").await;
     let end = move_queues(&w, &there).await;
@@ -89,9 +89,9 @@ async fn where_there_is_no_room_nothing_is_moved_and_nothing_is_lost() {
     there.check().await;
 }
 
-/// It fills up, or goes away, while the queues are closed.
+/// The target fills up or goes down while the queues are closed.
 #[tokio::test]
-async fn what_is_full_or_away_in_the_last_step_opens_the_queues_again() {
+async fn target_failure_in_the_last_step_reopens_the_queues() {
     let ((w, held), there) = (with_jobs(4_000).await, World::start_cluster().await);
     let (from, to) = (w.engine.url(), there.engine.url());
     for what in ["full", "away"] {
@@ -103,11 +103,11 @@ async fn what_is_full_or_away_in_the_last_step_opens_the_queues_again() {
             _ => there.engine.freeze(),
         }
         mover.signal(libc::SIGCONT);
-        let said = mover.read_to_end();
+        let output = mover.read_to_end();
         there.engine.thaw();
         let _: String = there.engine.run("CONFIG SET maxmemory 0").await;
-        let last = said.last().expect("a line");
-        assert!(last.contains("where they are to go"), "{what}: {said:?}");
+        let last = output.last().expect("a line");
+        assert!(last.contains("where they are to go"), "{what}: {output:?}");
         assert!(last.ends_with("nothing was moved, and the queues are served where they were"), "{what}: {last}");
         is_served(&w, &held).await;
     }
@@ -118,7 +118,7 @@ async fn what_is_full_or_away_in_the_last_step_opens_the_queues_again() {
 }
 
 #[tokio::test]
-async fn two_that_bring_a_queue_of_one_name_do_not_mix() {
+async fn concurrent_moves_of_one_queue_name_do_not_mix() {
     let ((one, held), (other, _), there) = (with_jobs(50).await, with_jobs(7).await, World::start_cluster().await);
     let mut mover = MoveProcess::start(&one.engine.url(), &there.engine.url());
     assert!(mover.read_until("all queues are closed"));

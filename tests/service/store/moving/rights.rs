@@ -1,10 +1,10 @@
-//! What the users of both places may do is what the documents say, and no more.
+//! The documented Redis users may do what a move needs, and no more.
 
 use serde_json::json;
 
 use crate::world::{World, move_process::move_with_flags, program, run};
 
-/// The rights that the page names, for the source and for the target.
+/// The documented rights, for the source and for the target.
 fn named() -> Vec<&'static str> {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/move.md"));
     page.split('`').skip(1).step_by(2).filter(|words| words.starts_with('+')).collect()
@@ -24,7 +24,7 @@ async fn allow(w: &World, more: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_user_who_may_do_what_the_page_says_moves_everything() {
+async fn documented_users_can_move_everything() {
     let (w, there) = (World::start().await, World::start_cluster().await);
     let [of_source, of_target] = named()[..] else { panic!("{:?}", named()) };
     w.enqueue_many((0..700).map(|n| json!({ "payload": n }))).await;

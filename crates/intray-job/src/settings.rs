@@ -24,7 +24,7 @@ pub struct Settings {
 }
 
 /// The defaults. Scripts use the numbers by name.
-pub(crate) const DEFAULT: Settings = Settings {
+pub const DEFAULT: Settings = Settings {
     paused: false,
     lease_ms: 300_000,
     max_hold_ms: 86_400_000,

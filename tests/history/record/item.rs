@@ -1,4 +1,4 @@
-//! What an answer says of a job or a batch, as far as any rule asks for it.
+//! A job or batch in an answer, with the fields that the rules need.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Said {
+pub struct ReportedItem {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -22,7 +22,7 @@ pub struct Said {
     pub reservation: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
-    /// Of a hand-out: which it is. Of a job: how many have been counted.
+    /// For a reservation its attempt, for a job the counted attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct Said {
     pub error: Option<Refusal>,
 }
 
-/// Of a job by cause, of a batch by state.
+/// By cause for a job, by state for a batch.
 pub type Counts = BTreeMap<String, u64>;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,18 +49,18 @@ pub struct Refusal {
     /// 0: no connection was made.
     pub status: u16,
     pub slug: String,
-    /// It says that it may have had an effect.
+    /// The answer says that the call may have been applied.
     #[serde(default, skip_serializing_if = "is_not")]
     pub unsure: bool,
 }
 
-/// What stands for something that nobody ever sent.
+/// Stands for a value that no caller sent.
 const NOT_OURS: u64 = u64::MAX;
-/// Every so many is too large to lie beside its job's record, every so many too large for a full Redis to take.
+/// Every 16th payload is stored apart from its record, some are too large for a full Redis.
 const LARGE: u64 = 16;
 const HUGE: u64 = 128;
 
-/// The JSON that stands for a number: what is read back is held against all of it.
+/// The JSON of a number; the whole value is compared on reading.
 pub fn text(n: u64) -> Value {
     let length = match n {
         n if n % HUGE == 0 => 5_000,
@@ -70,7 +70,7 @@ pub fn text(n: u64) -> Value {
     json!({ "n": n, "text": "x".repeat(usize::try_from(length).unwrap_or(0)) })
 }
 
-/// The number that JSON stands for.
+/// The number of a JSON value.
 pub fn value(json: &Value) -> Option<u64> {
     if json.is_null() {
         return None;
@@ -78,7 +78,7 @@ pub fn value(json: &Value) -> Option<u64> {
     Some(json["n"].as_u64().filter(|&n| *json == text(n)).unwrap_or(NOT_OURS))
 }
 
-impl Said {
+impl ReportedItem {
     pub fn read(json: &Value) -> Self {
         let word = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
         let name = |key: &str| json[key].as_str().map(str::to_owned);

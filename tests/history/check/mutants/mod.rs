@@ -1,33 +1,35 @@
-//! The checker on trial: a history in which nothing is wrong, and for each rule what is the same but for one thing.
+//! Tests of the checker: a valid history, and for each rule a change that violates it.
 
-mod tale;
+mod sample;
 
 use std::collections::BTreeSet;
 
-use self::tale::{good, id, member, reservation};
+use self::sample::{good, id, member, reservation};
 use super::{RULES, check};
-use crate::record::{Answer, Ask, Call, Event, History, Refusal, Said, Settle, Way};
+use crate::record::{Answer, Ask, Call, Event, History, Refusal, ReportedItem, Settle, Way};
 
-type Wrong = fn(&mut History);
+type Mutation = fn(&mut History);
 
-/// The rule, what is wrong, and how that comes about.
-const WRONGS: &[(&str, &str, Wrong)] = &[
-    ("a job moves only as it may, and each move is told once", "it ends twice", |h| again(h, "completed", &id(1))),
-    ("a job moves only as it may, and each move is told once", "an event is told twice", |h| {
+/// The rule, the violation, and the change that causes it.
+const MUTATIONS: &[(&str, &str, Mutation)] = &[
+    ("each job makes only legal moves, and each move is one event", "it ends twice", |h| again(h, "completed", &id(1))),
+    ("each job makes only legal moves, and each move is one event", "an event comes twice", |h| {
         let event = h.events[0].clone();
         h.events.insert(1, event);
     }),
-    ("a job moves only as it may, and each move is told once", "somebody else completes it", |h| {
-        told(h, "completed", &id(2)).worker = Some("eve".to_owned());
+    ("each job makes only legal moves, and each move is one event", "another worker completes it", |h| {
+        event_of(h, "completed", &id(2)).worker = Some("eve".to_owned());
     }),
-    ("what was acknowledged is told", "a completion is not told", |h| untold(h, "completed", &id(2))),
-    ("what was acknowledged is told", "a job was stored and never came", |h| h.events.retain(|e| e.job != Some(id(7)))),
-    ("what was acknowledged is told", "a cancel is not told", |h| untold(h, "cancelled", &id(8))),
-    ("no more is told than was asked for", "nobody failed", |h| uncalled(h, Way::Fail)),
-    ("no more is told than was asked for", "nobody reserved", |h| {
+    ("every acknowledged change is in the stream", "a completion has no event", |h| drop_event(h, "completed", &id(2))),
+    ("every acknowledged change is in the stream", "a stored job has no event", |h| {
+        h.events.retain(|e| e.job != Some(id(7)))
+    }),
+    ("every acknowledged change is in the stream", "a cancel has no event", |h| drop_event(h, "cancelled", &id(8))),
+    ("the stream has no event without a call", "a fail without a call", |h| uncalled(h, Way::Fail)),
+    ("the stream has no event without a call", "a reservation without a call", |h| {
         h.calls.retain(|call| !matches!(&call.ask, Ask::Reserve { worker: Some(worker), .. } if worker == "bob"));
     }),
-    ("what ended before another call began is told before it", "the first comes second", |h| {
+    ("events of consecutive calls are in order", "the first comes second", |h| {
         let (one, two) = (h.events[0].job.clone(), h.events[1].job.clone());
         (h.events[0].job, h.events[1].job) = (two, one);
     }),
@@ -41,36 +43,36 @@ const WRONGS: &[(&str, &str, Wrong)] = &[
         }
     }),
     ("no two certain reservations of a job overlap", "two have it at once", two_at_once),
-    ("one completion of a job", "two were told that it was theirs", |h| {
-        let said = Said { id: id(1), ..Said::default() };
-        settled(h, Way::Complete, &reservation(&id(1), 1), Some(555), Answer::Done(vec![said]));
+    ("one completion of a job", "two calls completed it", |h| {
+        let item = ReportedItem { id: id(1), ..ReportedItem::default() };
+        settled(h, Way::Complete, &reservation(&id(1), 1), Some(555), Answer::Done(vec![item]));
     }),
     ("one completion of a job", "another result is kept", |h| end(h, &id(1)).result = Some(202)),
     ("one job an idempotency key", "another answer", |h| {
         let keyed = h.calls.iter_mut().filter(|call| matches!(call.ask, Ask::Enqueue { key: Some(_), .. }));
-        keyed.last().expect("one").answer = Answer::Done(vec![Said { id: id(6), ..Said::default() }]);
+        keyed.last().expect("one").answer = Answer::Done(vec![ReportedItem { id: id(6), ..ReportedItem::default() }]);
     }),
     ("one job an idempotency key", "another job", |h| {
-        let twice = Said { id: id(70), ..end(h, &id(7)).clone() };
+        let twice = ReportedItem { id: id(70), ..end(h, &id(7)).clone() };
         h.ends[0].jobs.push(twice);
     }),
-    ("one live job of a kind", "two live", |h| untold(h, "completed", &id(5))),
+    ("one live job of a kind", "two live", |h| drop_event(h, "completed", &id(5))),
     ("one live job of a kind", "no twin", |h| {
         let mut answers = h.calls.iter_mut().flat_map(shown);
-        answers.find(|said| said.duplicate).expect("one").id = id(1);
+        answers.find(|item| item.duplicate).expect("one").id = id(1);
     }),
     ("one live job of a kind", "the twin of one that has ended", |h| {
         let mut answers = h.calls.iter_mut().flat_map(shown);
-        answers.find(|said| said.duplicate).expect("one").state = "completed".to_owned();
+        answers.find(|item| item.duplicate).expect("one").state = "completed".to_owned();
     }),
-    ("no lock is held twice", "one is out still", |h| untold(h, "completed", &id(3))),
-    ("no batch has more out than it may", "one is out still", |h| untold(h, "completed", &member(1))),
-    ("no worker holds more than they may", "one is out still", |h| untold(h, "completed", &id(3))),
+    ("no lock is held twice", "one is out still", |h| drop_event(h, "completed", &id(3))),
+    ("no batch exceeds its concurrency", "one is out still", |h| drop_event(h, "completed", &member(1))),
+    ("no worker exceeds its limit", "one is out still", |h| drop_event(h, "completed", &id(3))),
     ("within a client, first come, first served", "the second goes first", |h| swapped(h, &id(3), &id(4))),
     ("clients take turns", "who came later goes first", |h| swapped(h, &id(1), &id(2))),
     ("a job counts what happened to it", "a fail is not counted", |h| count(end(h, &id(2)), "failed", 0)),
     ("a job counts what happened to it", "an attempt is not counted", |h| end(h, &id(2)).attempt = Some(0)),
-    ("a hand-out says which attempt it is", "the second is the first", |h| {
+    ("each reservation has its attempt number", "the second is the first", |h| {
         handed(h, &reservation(&id(2), 2)).attempt = Some(1);
     }),
     ("a queue counts what happened in it", "one too many", |h| {
@@ -79,54 +81,54 @@ const WRONGS: &[(&str, &str, Wrong)] = &[
     ("a queue counts what happened in it", "one state too few", |h| {
         h.ends[0].counts.insert("completed".to_owned(), 1);
     }),
-    ("the feed tells each completion once, in order", "out of order", |h| h.ends[0].feed.swap(0, 1)),
-    ("the feed tells each completion once, in order", "read twice", |h| {
+    ("the feed lists each completion once, in order", "out of order", |h| h.ends[0].feed.swap(0, 1)),
+    ("the feed lists each completion once, in order", "read twice", |h| {
         let page = h.feeds[0].clone();
         h.feeds.push(page);
     }),
-    ("the feed tells each completion once, in order", "one is missing", |h| drop(h.feeds[0].1.remove(0))),
+    ("the feed lists each completion once, in order", "one is missing", |h| drop(h.feeds[0].1.remove(0))),
     ("a batch counts its jobs, and ends once", "it ends twice", |h| {
         let end = h.events.iter().find(|event| event.kind == "batch-completed").expect("one").clone();
         h.events.push(Event { position: (9_999, 0, 0), ..end });
     }),
-    ("a batch counts its jobs, and ends once", "its end is not told", |h| {
+    ("a batch counts its jobs, and ends once", "its end has no event", |h| {
         h.events.retain(|event| event.kind != "batch-completed");
     }),
     ("a batch counts its jobs, and ends once", "one too few", |h| count(&mut h.ends[0].batches[0], "completed", 1)),
     ("a batch counts its jobs, and ends once", "it is gone", |h| h.ends[0].batches.clear()),
-    ("what was typed comes back", "it is not shown", |h| handed(h, &reservation(&id(1), 2)).draft = None),
-    ("what was typed comes back", "another's is shown", |h| {
+    ("drafts come back", "it is not shown", |h| handed(h, &reservation(&id(1), 2)).draft = None),
+    ("drafts come back", "another's is shown", |h| {
         let job = handed(h, &reservation(&id(1), 2));
         job.worker = Some("eve".to_owned());
     }),
-    ("what was typed comes back", "what nobody typed is shown", |h| {
+    ("drafts come back", "a draft that was never saved", |h| {
         handed(h, &reservation(&id(2), 2)).draft = Some(1);
     }),
-    ("what was refused had no effect", "the job is there", |h| {
-        let there = Said { id: id(50), payload: Some(50), ..end(h, &id(7)).clone() };
+    ("refused calls have no effect", "the job is there", |h| {
+        let there = ReportedItem { id: id(50), payload: Some(50), ..end(h, &id(7)).clone() };
         h.ends[0].jobs.push(there);
     }),
-    ("what was refused had no effect", "the result is there", |h| {
+    ("refused calls have no effect", "the result is there", |h| {
         let away = Refusal { status: 503, slug: "unavailable".to_owned(), unsure: false };
         settled(h, Way::Complete, &reservation(&id(1), 2), Some(777), Answer::Refused(away));
         end(h, &id(1)).result = Some(777);
     }),
-    ("nobody is refused but for a reason", "a fault of the service", |h| {
+    ("every refusal has a documented reason", "a fault of the service", |h| {
         let broken = Refusal { status: 500, slug: "internal".to_owned(), unsure: true };
         settled(h, Way::Fail, &reservation(&id(2), 1), None, Answer::Refused(broken));
     }),
 ];
 
 fn again(history: &mut History, kind: &str, job: &str) {
-    let event = told(history, kind, job).clone();
+    let event = event_of(history, kind, job).clone();
     history.events.push(Event { position: (9_999, 0, 0), ..event });
 }
 
-fn told<'h>(history: &'h mut History, kind: &str, job: &str) -> &'h mut Event {
-    history.events.iter_mut().find(|event| event.kind == kind && event.job.as_deref() == Some(job)).expect("it is told")
+fn event_of<'h>(history: &'h mut History, kind: &str, job: &str) -> &'h mut Event {
+    history.events.iter_mut().find(|event| event.kind == kind && event.job.as_deref() == Some(job)).expect("an event")
 }
 
-fn untold(history: &mut History, kind: &str, job: &str) {
+fn drop_event(history: &mut History, kind: &str, job: &str) {
     history.events.retain(|event| event.kind != kind || event.job.as_deref() != Some(job));
 }
 
@@ -134,36 +136,36 @@ fn uncalled(history: &mut History, way: Way) {
     history.calls.retain(|call| !matches!(call.ask, Ask::Settle { way: it, .. } if it == way));
 }
 
-fn end<'h>(history: &'h mut History, job: &str) -> &'h mut Said {
-    history.ends[0].jobs.iter_mut().find(|said| said.id == job).expect("it is there")
+fn end<'h>(history: &'h mut History, job: &str) -> &'h mut ReportedItem {
+    history.ends[0].jobs.iter_mut().find(|item| item.id == job).expect("it is there")
 }
 
-fn count(said: &mut Said, what: &str, n: u64) {
-    said.counts.get_or_insert_default().insert(what.to_owned(), n);
+fn count(item: &mut ReportedItem, what: &str, n: u64) {
+    item.counts.get_or_insert_default().insert(what.to_owned(), n);
 }
 
-fn shown(call: &mut Call) -> &mut [Said] {
+fn shown(call: &mut Call) -> &mut [ReportedItem] {
     match &mut call.answer {
-        Answer::Done(said) => said,
+        Answer::Done(item) => item,
         Answer::Refused(_) | Answer::Unknown => &mut [],
     }
 }
 
-fn handed<'h>(history: &'h mut History, reservation: &str) -> &'h mut Said {
+fn handed<'h>(history: &'h mut History, reservation: &str) -> &'h mut ReportedItem {
     let mut answers = history.calls.iter_mut().flat_map(shown);
-    answers.find(|said| said.reservation == reservation).expect("it was handed out")
+    answers.find(|item| item.reservation == reservation).expect("it was handed out")
 }
 
-/// The first hand-outs of two jobs change places.
+/// Swaps the first reservations of two jobs.
 fn swapped(history: &mut History, one: &str, other: &str) {
-    told(history, "reserved", one).job = None;
-    told(history, "reserved", other).job = Some(one.to_owned());
+    event_of(history, "reserved", one).job = None;
+    event_of(history, "reserved", other).job = Some(one.to_owned());
     let nobodys = history.events.iter_mut().find(|event| event.kind == "reserved" && event.job.is_none());
     nobodys.expect("it was the first").job = Some(other.to_owned());
     let clients: Vec<_> =
-        [one, other].map(|job| (job.to_owned(), told(history, "enqueued", job).client.clone())).into();
+        [one, other].map(|job| (job.to_owned(), event_of(history, "enqueued", job).client.clone())).into();
     for (job, client) in clients {
-        told(history, "reserved", &job).client = client;
+        event_of(history, "reserved", &job).client = client;
     }
 }
 
@@ -174,47 +176,47 @@ fn settled(history: &mut History, way: Way, reservation: &str, value: Option<u64
     history.calls.push(Call { begin, end, ask: Ask::Settle { way, items: vec![item] }, answer });
 }
 
-/// Somebody was given a job, and could extend it, while its holder could complete it afterwards.
+/// A second worker reserves and extends a job that its holder completes afterwards.
 fn two_at_once(history: &mut History) {
     let id = id(1);
     let mine = handed(history, &reservation(&id, 2)).clone();
-    let at = history.calls.iter().find(|call| call.shown().iter().any(|said| said.reservation == mine.reservation));
+    let at = history.calls.iter().find(|call| call.shown().iter().any(|item| item.reservation == mine.reservation));
     let from = at.expect("it was handed out").end;
-    let other = Said { reservation: reservation(&id, 9), ..mine };
+    let other = ReportedItem { reservation: reservation(&id, 9), ..mine };
     let ask = at.expect("it was handed out").ask.clone();
     history.calls.push(Call { begin: from, end: from + 1, ask, answer: Answer::Done(vec![other]) });
-    let said = Said { id: id.clone(), ..Said::default() };
-    settled(history, Way::Extend, &reservation(&id, 9), None, Answer::Done(vec![said]));
+    let item = ReportedItem { id: id.clone(), ..ReportedItem::default() };
+    settled(history, Way::Extend, &reservation(&id, 9), None, Answer::Done(vec![item]));
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is_wrong() {
+fn checker_accepts_a_valid_history() {
     let breaches = check(&good());
     assert!(breaches.is_empty(), "{}", super::report(&breaches));
 }
 
 #[test]
-fn each_rule_finds_what_breaks_it() {
-    for (rule, what, spoil) in WRONGS {
+fn checker_finds_a_violation_of_each_rule() {
+    for (rule, what, spoil) in MUTATIONS {
         let mut history = good();
         spoil(&mut history);
         let breaches = check(&history);
         assert!(breaches.iter().any(|breach| breach.rule == *rule), "{rule}: {what}\n{}", super::report(&breaches));
     }
-    let tried: BTreeSet<_> = WRONGS.iter().map(|(rule, ..)| *rule).collect();
+    let tried: BTreeSet<_> = MUTATIONS.iter().map(|(rule, ..)| *rule).collect();
     let untried: Vec<_> = RULES.iter().map(|(rule, _)| *rule).filter(|rule| !tried.contains(rule)).collect();
     assert!(untried.is_empty(), "nothing shows that these find anything: {untried:?}");
 }
 
-/// What an answer that was lost leaves open is no fault, either way.
+/// An unknown answer allows both outcomes.
 #[test]
-fn what_nobody_knows_may_have_happened_or_not() {
+fn unknown_answers_allow_both_outcomes() {
     for happened in [true, false] {
         let mut history = good();
         let call = history.calls.iter_mut().find(|call| matches!(call.ask, Ask::Settle { way: Way::Extend, .. }));
         call.expect("one").answer = Answer::Unknown;
         if !happened {
-            untold(&mut history, "extended", &id(1));
+            drop_event(&mut history, "extended", &id(1));
             handed(&mut history, &reservation(&id(1), 2)).draft = None;
         }
         let breaches = check(&history);
@@ -223,7 +225,7 @@ fn what_nobody_knows_may_have_happened_or_not() {
 }
 
 #[test]
-fn a_file_holds_all_of_a_history() {
+fn history_file_holds_the_whole_history() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("history.ndjson");
     let (record, written) = crate::record::Recorder::start(&path).expect("a file");

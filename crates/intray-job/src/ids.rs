@@ -1,7 +1,7 @@
 //! Makes ids, nonces and secrets before the call that uses them, so that a script may run twice.
 
 use super::{BatchId, Code, JobId, QueueName, chance::random};
-use crate::sha256::Sha256;
+use intray_base::sha256::Sha256;
 
 /// Identifies one reserve call: 16 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ impl Nonce {
         Self { is_fresh: false, ..self }
     }
 
-    pub(crate) fn is_fresh(&self) -> bool {
+    pub fn is_fresh(&self) -> bool {
         self.is_fresh
     }
 

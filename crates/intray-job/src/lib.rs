@@ -15,6 +15,8 @@ mod state;
 mod time;
 mod words;
 
+use std::borrow::Cow;
+
 pub use code::{BatchId, Code, JobId, Reservation};
 pub use kind::{Concern, Ending, EventKind, InternalTotal, StoredEnding, Tally, Total};
 pub use name::{LockName, Name, QueueName};
@@ -28,3 +30,9 @@ pub use time::{Backoff, Millis};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(pub &'static str);
+
+impl From<Invalid> for Cow<'static, str> {
+    fn from(invalid: Invalid) -> Self {
+        invalid.0.into()
+    }
+}

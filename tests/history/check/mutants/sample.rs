@@ -1,10 +1,12 @@
-//! A small history in which nothing is wrong, told in the domain's verbs.
+//! A small valid history.
 
 use std::collections::BTreeMap;
 
 use intray::job::EventKind;
 
-use crate::record::{Answer, Ask, Call, End, Event, History, Job, Plan, Refusal, Said, Settle, Twin, Way, batch_of};
+use crate::record::{
+    Answer, Ask, Call, End, Event, History, Job, Plan, Refusal, ReportedItem, Settle, Twin, Way, batch_of,
+};
 
 pub const QUEUE: &str = "q";
 
@@ -12,38 +14,38 @@ pub fn id(n: u64) -> String {
     format!("{QUEUE}-{n:026}")
 }
 
-/// The batch of the tale, and its jobs from 1 on.
+/// The batch of the sample, and its jobs from 1 on.
 pub fn member(at: u64) -> String {
     format!("{QUEUE}-{:022}{at:04}", 77)
 }
 
-/// Of a job's hand-outs the first, the second …
+/// The first reservation of a job, the second …
 pub fn reservation(id: &str, nth: u64) -> String {
     format!("{id}.{nth:026}")
 }
 
 #[derive(Default)]
-pub struct Tale {
+pub struct JobTrace {
     pub history: History,
     moment: u64,
-    jobs: BTreeMap<String, Said>,
+    jobs: BTreeMap<String, ReportedItem>,
 }
 
-/// Everything that a rule asks for, and none of it wrong.
+/// Something for every rule, all of it valid.
 pub fn good() -> History {
-    let mut tale = Tale::default();
+    let mut trace = JobTrace::default();
     let plan = Plan { queue: QUEUE.to_owned(), worker_limit: 1, keeps: true, is_line: true };
-    tale.history.plans.push(plan);
-    tale.comes_back();
-    tale.stands_at_a_lock();
-    tale.has_twins();
-    tale.is_repeated_and_refused();
-    tale.comes_in_a_batch();
-    tale.end()
+    trace.history.plans.push(plan);
+    trace.comes_back();
+    trace.stands_at_a_lock();
+    trace.has_twins();
+    trace.is_repeated_and_refused();
+    trace.comes_in_a_batch();
+    trace.end()
 }
 
-impl Tale {
-    /// What was typed comes back with the job; what failed counts.
+impl JobTrace {
+    /// The draft comes back with the job, and the failure counts.
     fn comes_back(&mut self) {
         self.enqueue(job(1, "a"), None);
         self.enqueue(job(2, "b"), None);
@@ -69,7 +71,7 @@ impl Tale {
     fn has_twins(&mut self) {
         for n in [5, 6] {
             self.enqueue(Job { twin: Twin::Key(7), ..job(n, "a") }, None);
-            let again = Said { id: id(n), duplicate: true, ..Said::default() };
+            let again = ReportedItem { id: id(n), duplicate: true, ..ReportedItem::default() };
             let twin = Job { twin: Twin::Key(7), ..job(n + 60, "a") };
             self.call(Ask::Enqueue { jobs: vec![twin], key: None }, Answer::Done(vec![again]));
             self.does(&id(n), "ann");
@@ -78,13 +80,13 @@ impl Tale {
 
     fn is_repeated_and_refused(&mut self) {
         self.enqueue(job(7, "a"), Some(9));
-        let again = Said { id: id(7), ..Said::default() };
+        let again = ReportedItem { id: id(7), ..ReportedItem::default() };
         self.call(Ask::Enqueue { jobs: vec![job(7, "a")], key: Some(9) }, Answer::Done(vec![again]));
         self.does(&id(7), "ann");
         self.enqueue(job(8, "a"), None);
         self.call(Ask::Cancel { id: id(8), force: false }, Answer::Done(Vec::new()));
         self.happens(EventKind::Cancelled, &id(8), None);
-        self.jobs.entry(id(8)).and_modify(|said| (said.state, said.payload) = ("cancelled".to_owned(), None));
+        self.jobs.entry(id(8)).and_modify(|item| (item.state, item.payload) = ("cancelled".to_owned(), None));
         let away = Refusal { status: 503, slug: "unavailable".to_owned(), unsure: false };
         self.call(Ask::Enqueue { jobs: vec![job(50, "a")], key: None }, Answer::Refused(away));
         self.call(Ask::Enqueue { jobs: vec![job(51, "a")], key: None }, Answer::Unknown);
@@ -92,12 +94,17 @@ impl Tale {
 
     fn comes_in_a_batch(&mut self) {
         let jobs = vec![job(91, "d"), job(92, "d")];
-        let batch = Said { id: member(0), state: "sealed".to_owned(), ..Said::default() };
+        let batch = ReportedItem { id: member(0), state: "sealed".to_owned(), ..ReportedItem::default() };
         let ask = Ask::CreateBatch { queue: QUEUE.to_owned(), concurrency: Some(1), sealed: true, jobs, key: None };
         self.call(ask, Answer::Done(vec![batch]));
         for at in [1, 2] {
-            let said = Said { id: member(at), payload: Some(90 + at), batch: Some(member(0)), ..Said::default() };
-            self.jobs.insert(member(at), said);
+            let item = ReportedItem {
+                id: member(at),
+                payload: Some(90 + at),
+                batch: Some(member(0)),
+                ..ReportedItem::default()
+            };
+            self.jobs.insert(member(at), item);
             self.happens(EventKind::Enqueued, &member(at), None);
         }
         self.does(&member(1), "ann");
@@ -109,10 +116,10 @@ impl Tale {
     }
 
     fn enqueue(&mut self, job: Job, key: Option<u64>) {
-        let said = Said { id: id(job.n), payload: Some(job.n), ..Said::default() };
-        self.jobs.insert(id(job.n), said.clone());
+        let item = ReportedItem { id: id(job.n), payload: Some(job.n), ..ReportedItem::default() };
+        self.jobs.insert(id(job.n), item.clone());
         let n = job.n;
-        self.call(Ask::Enqueue { jobs: vec![job], key }, Answer::Done(vec![Said { payload: None, ..said }]));
+        self.call(Ask::Enqueue { jobs: vec![job], key }, Answer::Done(vec![ReportedItem { payload: None, ..item }]));
         self.happens(EventKind::Enqueued, &id(n), None);
     }
 
@@ -126,20 +133,27 @@ impl Tale {
         let failed = job.counts.iter().flat_map(|counts| counts.get("failed")).sum::<u64>();
         let worker = Some(worker.to_owned());
         let (attempt, payload, reservation) = (Some(1 + failed), job.payload, reservation(id, nth));
-        let said =
-            Said { id: id.to_owned(), reservation, worker: worker.clone(), attempt, payload, draft, ..Said::default() };
+        let item = ReportedItem {
+            id: id.to_owned(),
+            reservation,
+            worker: worker.clone(),
+            attempt,
+            payload,
+            draft,
+            ..ReportedItem::default()
+        };
         let queues = vec![QUEUE.to_owned()];
         let ask = Ask::Reserve { queues, worker: worker.clone(), limit: 1, wait_ms: 0, id: None, key: None };
-        self.call(ask, Answer::Done(vec![said]));
+        self.call(ask, Answer::Done(vec![item]));
         self.happens(EventKind::Reserved, id, worker);
     }
 
     fn settle(&mut self, way: Way, id: &str, nth: u64, value: Option<u64>) {
-        // It means the same as none.
+        // The same as no key.
         let grace_ms = (way == Way::Abandon).then_some(0);
-        let item = Settle { reservation: reservation(id, nth), value, delay_ms: None, grace_ms, skip: false };
-        let said = Said { id: id.to_owned(), ..Said::default() };
-        self.call(Ask::Settle { way, items: vec![item] }, Answer::Done(vec![said]));
+        let call = Settle { reservation: reservation(id, nth), value, delay_ms: None, grace_ms, skip: false };
+        let item = ReportedItem { id: id.to_owned(), ..ReportedItem::default() };
+        self.call(Ask::Settle { way, items: vec![call] }, Answer::Done(vec![item]));
         let before = self.history.events.iter().rev().find(|event| event.kind == "reserved");
         let worker = before.and_then(|event| event.worker.clone());
         let kind = match way {
@@ -200,8 +214,12 @@ impl Tale {
             *end.counts.entry(job.state.clone()).or_default() += 1;
         }
         let counts = [("completed".to_owned(), 2), ("total".to_owned(), 2)].into();
-        end.batches =
-            vec![Said { id: member(0), state: "completed".to_owned(), counts: Some(counts), ..Said::default() }];
+        end.batches = vec![ReportedItem {
+            id: member(0),
+            state: "completed".to_owned(),
+            counts: Some(counts),
+            ..ReportedItem::default()
+        }];
         history.ends.push(end);
         history
     }
