@@ -18,7 +18,7 @@ test: rust engine curl
 	cargo test --locked --workspace
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
-moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
+moving := jobs:: ordering:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::mass_resume queues::many_readers

@@ -5,7 +5,7 @@ set -eu
 
 # They pull at the one socket between the service and its Redis, or hear all that this one server is asked.
 one_socket=$(cat "$(dirname "$0")/one_socket.txt")'
-batches::times::append_does_not_delay_opening_of_an_interrupted_batch
+batches::opening_and_retention::append_does_not_delay_opening_of_an_interrupted_batch
 queues::script_bounds::
 queues::selection::bounded_purge_returns_a_cursor_for_the_next_call
 queues::selection::selection_reads_each_unmatched_job_once_per_call

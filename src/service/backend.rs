@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{self, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, StoreOptions, WatchedRedisUrl},
-    store::{Certificates, Durability, Login, Queues, Server, Servers, WantedPrimary},
+    store::{Certificates, Durability, Login, Queues, SentinelSettings, Server, Servers},
 };
 
 /// The Redis of a command: the operator's, or a private one.
@@ -36,7 +36,7 @@ impl Backend {
             }
             RedisUrl::Url(url) => Self::at(url.expose(), None, store),
             RedisUrl::Sentinels(url) => {
-                let server = Server::by_sentinels(wanted(url, sentinel, certificates(store)?))
+                let server = Server::behind_sentinels(sentinel_settings(url, sentinel, certificates(store)?))
                     .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
                 Ok(Self::on(Servers::One(Box::new(server)), None, store))
             }
@@ -76,7 +76,7 @@ impl Backend {
     }
 
     fn on(servers: Servers, private: Option<PrivateServer>, store: &StoreOptions) -> Self {
-        let room = private.as_ref().map(PrivateServer::room);
+        let shortage = private.as_ref().map(PrivateServer::room);
         let durability = match (store.durability, &private) {
             (config::DurabilityLevel::Async, _) => Durability::Async,
             (config::DurabilityLevel::Replicated(replicas), _) => Durability::Replicated(replicas),
@@ -84,8 +84,8 @@ impl Backend {
             (config::DurabilityLevel::Synced, Some(private)) => Durability::SyncedHere(private.disk()),
         };
         let login = Login::default();
-        let servers = servers.asked_by(&login);
-        Self { queues: Queues::on(servers, store.prefix.as_str(), room, durability), private, login }
+        let servers = servers.with_login(&login);
+        Self { queues: Queues::on(servers, store.prefix.as_str(), shortage, durability), private, login }
     }
 
     /// Uses the user and password of the URL file, if there is one, whenever it changes.
@@ -102,7 +102,7 @@ impl Backend {
                 RedisUrl::Sentinels(url) => format!("redis://{}localhost", url.who),
             };
             match Servers::at(&url, Certificates::default()) {
-                Ok(servers) => servers.lend(&login),
+                Ok(servers) => servers.update_login(&login),
                 // The error might repeat the URL.
                 Err(_) => tracing::warn!("the Redis URL changed and cannot be used; the previous one stays in use"),
             }
@@ -138,10 +138,19 @@ fn certificates(store: &StoreOptions) -> anyhow::Result<Certificates> {
     Ok(Certificates { authorities, own })
 }
 
-/// The operator's settings of sentinels, in the store's types.
-fn wanted(url: SentinelUrl, access: SentinelAccess, certificates: Certificates) -> WantedPrimary {
-    let SentinelUrl { is_tls, who, sentinels, name, db } = url;
+fn sentinel_settings(url: SentinelUrl, access: SentinelAccess, certificates: Certificates) -> SentinelSettings {
+    let SentinelUrl { is_tls, who: credentials, sentinels, name, db } = url;
     let SentinelAccess { user: sentinel_user, password: sentinel_password, map } = access;
-    let map = map.into_iter().map(|elsewhere| (elsewhere.announced, elsewhere.real)).collect();
-    WantedPrimary { sentinels, name, who, db, is_tls, certificates, sentinel_user, sentinel_password, map }
+    let address_map = map.into_iter().map(|entry| (entry.announced, entry.real)).collect();
+    SentinelSettings {
+        sentinels,
+        name,
+        credentials,
+        db,
+        is_tls,
+        certificates,
+        sentinel_user,
+        sentinel_password,
+        address_map,
+    }
 }

@@ -13,12 +13,12 @@ use std::{
 
 use foldhash::HashMap;
 use futures_util::future::BoxFuture;
+use intray_redis::{Applied, Args, Fault};
 use redis::Value;
 
 use self::call_handle::CallHandle;
 use super::{
-    fault::{Applied, Fault},
-    redis::{args::Args, read::broken},
+    redis::read::broken,
     registry::Registry,
     runner::Runner,
     script::Script,

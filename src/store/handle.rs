@@ -2,21 +2,15 @@
 
 use std::sync::Arc;
 
+use intray_redis::{Args, DiskShortage, Durability, Fault, Links, Servers};
 use redis::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     batcher::{Batcher, SweepFn},
-    fault::Fault,
     keys::KeyNames,
-    redis::{
-        args::Args,
-        hints::{Hint, Source, Wanted},
-        link::{Durability, Room},
-        links::Links,
-        server::Servers,
-    },
+    redis::hints::{Hint, Source, Wanted},
     registry::{Owners, Registry, store_id::StoreId},
     runner::Runner,
     script::Scripts,
@@ -40,12 +34,12 @@ pub(super) struct StoreParts {
 
 impl Queues {
     pub(super) fn open(
-        (servers, room, durability): (Servers, Option<Room>, Durability),
+        (servers, disk, durability): (Servers, Option<DiskShortage>, Durability),
         prefix: &str,
         sweep: SweepFn,
     ) -> Self {
         let (scripts, keys) = (Scripts::load(), KeyNames::new(prefix));
-        let link = Links::new(servers, (room, durability), &scripts, &keys.trial());
+        let link = Links::new(servers, disk, durability, scripts.for_redis(&keys.trial()));
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let batcher = Arc::new(Batcher::new(runner.clone(), registry.clone(), sweep));
@@ -56,14 +50,14 @@ impl Queues {
     /// Maintains the connections and logs the faults that were held back, until it is stopped.
     pub async fn maintain_redis(self, stop: CancellationToken) {
         let runner = &self.parts.runner;
-        let complaints = runner.complaints.follow_up(stop.clone());
-        tokio::join!(runner.link.mind(stop.clone()), complaints, self.watch_store_id(stop));
+        let log_limiter = runner.log_limiter.flush_until(stop.clone());
+        tokio::join!(runner.link.maintain(stop.clone()), log_limiter, self.watch_store_id(stop));
     }
 
     /// Receives the hints of the wanted queues until it is stopped. It reconnects by itself.
     pub async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
         let runner = &self.parts.runner;
-        let source = Source { links: &runner.link, keys: &runner.keys, complaints: &runner.complaints };
+        let source = Source { links: &runner.link, keys: &runner.keys, log_limiter: &runner.log_limiter };
         source.listen(wanted, hints, stop).await;
     }
 

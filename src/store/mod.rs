@@ -4,7 +4,6 @@
 //! transition has a file here and one in `lua/`.
 
 mod batcher;
-mod fault;
 mod handle;
 mod keys;
 mod layout;
@@ -22,8 +21,11 @@ mod transitions;
 mod upkeep;
 mod views;
 
-pub use fault::{Applied, Fault, MOVED, MOVING, UNCONFIRMED, UNSYNCED, UNWRITABLE};
 pub use handle::Queues;
+pub use intray_redis::{
+    ANSWER_TIMEOUT, Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server,
+    Servers, SyncRequests, UNCONFIRMED, UNSYNCED, UNWRITABLE,
+};
 pub use layout::{
     batch::{Batch, StateCounts},
     cursor::Cursor,
@@ -33,12 +35,8 @@ pub use layout::{
     task::{Delay, Task},
 };
 pub use redis::{
-    address::Certificates,
     hints::{Hint, Wanted},
-    link::{Disk, Durability, Room},
-    login::Login,
-    sentinel::Wanted as WantedPrimary,
-    server::{Server, Servers},
+    move_marker::is_moved,
 };
 pub use registry::Owners;
 pub use reservation::{Lost, Return};
@@ -76,9 +74,9 @@ impl Queues {
         Ok(Self::on(Servers::at(url, Certificates::default())?, prefix, None, Durability::Async))
     }
 
-    /// The same on these servers. `room` is the disk space of a private server: calls then wait until their write to its
-    /// append-only file is complete.
-    pub fn on(servers: Servers, prefix: &str, room: Option<Room>, durability: Durability) -> Self {
-        Self::open((servers, room, durability), prefix, transitions::sweep::turn)
+    /// The same on these servers. `disk` is that of a private server: calls then wait until their write to its append-only
+    /// file is complete.
+    pub fn on(servers: Servers, prefix: &str, disk: Option<DiskShortage>, durability: Durability) -> Self {
+        Self::open((servers, disk, durability), prefix, transitions::sweep::turn)
     }
 }

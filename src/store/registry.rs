@@ -13,14 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use intray_redis::{Applied, Args, Fault};
 use redis::Value;
 
 use crate::{
     job::QueueName,
     store::{
-        fault::{Applied, Fault},
         redis::{
-            args::Args,
+            move_marker,
             read::{Fields, word},
         },
         runner::Runner,
@@ -231,7 +231,7 @@ impl Registry {
     pub(crate) async fn find(&self) -> Result<(), Fault> {
         let key = self.runner.keys.registry();
         match self.runner.link.checked(&key, redis::cmd("ZCARD").arg(&key)).await {
-            Err(fault) => Err(Box::pin(self.runner.link.explained(fault, &key)).await),
+            Err(fault) => Err(Box::pin(move_marker::explain(&self.runner.link, fault, &key)).await),
             Ok(_) => Ok(()),
         }
     }

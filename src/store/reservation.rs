@@ -1,13 +1,11 @@
 //! What all calls of a holder share: the arguments that name a reservation, and the replies when it is lost or given back.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Ending, Reservation, State, ids},
     store::{
-        fault::Fault,
-        redis::{
-            args::Args,
-            read::{Fields, broken},
-        },
+        redis::read::{Fields, broken},
         transition::{BatchPolicy, Effect, QueueCheck},
     },
 };

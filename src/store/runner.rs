@@ -7,13 +7,13 @@ use std::{
 };
 
 use foldhash::HashMap;
+use intray_redis::{Applied, Args, Fault, Links, LogLimiter};
 use redis::Value;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    fault::{Applied, Fault},
     keys::KeyNames,
-    redis::{args::Args, complaints::Complaints, links::Links, meter::Meter},
+    redis::{meter::Meter, move_marker},
     retention::Retention,
     script::{Script, Scripts},
 };
@@ -31,7 +31,7 @@ pub(crate) struct Runner {
     pub(crate) link: Links,
     pub(crate) keys: KeyNames,
     pub(crate) scripts: Scripts,
-    pub(crate) complaints: Complaints,
+    pub(crate) log_limiter: LogLimiter,
     pub(crate) meter: Meter,
     pub(crate) retention: Retention,
     /// The last time that Redis was unavailable, and why.
@@ -48,7 +48,7 @@ impl Runner {
             link,
             keys,
             scripts,
-            complaints: Complaints::default(),
+            log_limiter: LogLimiter::default(),
             meter: Meter::default(),
             retention: Retention::default(),
             away: Mutex::default(),
@@ -86,7 +86,7 @@ impl Runner {
 
     /// Redis was full and did nothing: waits until the sweep has removed ended jobs. False: there are none to remove.
     async fn relieve(&self, queue: &QueueName) -> bool {
-        self.link.shortage().is_none() && self.retention.relieve(self.shard(queue)).await
+        self.link.disk_shortage().is_none() && self.retention.relieve(self.shard(queue)).await
     }
 
     /// The number of the server that holds a queue.
@@ -103,12 +103,12 @@ impl Runner {
     pub(crate) async fn run_timed(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
         let start = Instant::now();
         let answer = match self.link.run(script, keys, items).await {
-            Err(fault) => Err(Box::pin(self.link.explained(fault, &self.keys.registry())).await),
+            Err(fault) => Err(Box::pin(move_marker::explain(&self.link, fault, &self.keys.registry())).await),
             done => done,
         };
         self.meter.of(script.name).seconds.record(start.elapsed().as_secs_f64());
         if let Err(fault) = &answer {
-            self.complaints.about(script_failed, script.name, fault.to_string());
+            self.log_limiter.log(script_failed, script.name, fault.to_string());
             metrics::counter!("intray_script_faults_total", "script" => script.name).increment(1);
             if matches!(fault, Fault::Unavailable { .. }) {
                 *self.away.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), fault.clone()));
@@ -126,7 +126,7 @@ impl Runner {
     /// A plain command on a key that scripts write. A key of the wrong type can mean that the queues have moved elsewhere.
     pub(crate) async fn plain(&self, command: &redis::Cmd) -> Result<Value, Fault> {
         match self.link.plain(command).await {
-            Err(fault) => Err(Box::pin(self.link.explained(fault, &self.keys.registry())).await),
+            Err(fault) => Err(Box::pin(move_marker::explain(&self.link, fault, &self.keys.registry())).await),
             done => done,
         }
     }

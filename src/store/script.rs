@@ -1,6 +1,7 @@
 //! The Lua files as Redis runs them: functions of one library, or scripts where Redis accepts no library. The header of a file
 //! lists its keys and flags, and its Rust side calls it by name.
 
+mod calls;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -9,8 +10,6 @@ use std::{
     fmt::Write,
     sync::{Arc, OnceLock},
 };
-
-use redis::Value;
 
 use self::source::{LuaSources, LuaText, header};
 use super::keys::{KEYS, REGISTRY};
@@ -84,11 +83,11 @@ pub(crate) struct Script {
     flag: Option<&'static str>,
     library: Arc<Library>,
     sources: Arc<LuaSources>,
-    alone: OnceLock<Alone>,
+    standalone: OnceLock<Standalone>,
 }
 
 /// A script with all modules that it requires.
-pub(crate) struct Alone {
+pub(crate) struct Standalone {
     pub(crate) text: LuaText,
     pub(crate) sha: String,
 }
@@ -159,43 +158,24 @@ impl Script {
             flag,
             library: library.clone(),
             sources: sources.clone(),
-            alone: OnceLock::new(),
+            standalone: OnceLock::new(),
         }
     }
 
     /// The script for a Redis that accepts no library, made on first use.
-    pub(crate) fn alone(&self) -> &Alone {
-        self.alone.get_or_init(|| {
+    pub(crate) fn standalone(&self) -> &Standalone {
+        self.standalone.get_or_init(|| {
             let (path, mut text) = (self.path, LuaText::default());
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
             text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.paths(path))));
             text.line(&format!("local m, call, q, args = m, m['{OPEN}'], {}, ARGV", named(&self.keys, "KEYS")));
             text.line(&answer(&self.sources, path));
             let sha = redis::Script::new(&text.code).get_hash().to_owned();
-            Alone { text, sha }
+            Standalone { text, sha }
         })
-    }
-
-    /// Whether a reserve answered every call without a job. Such a reply need not be durable, because it contains no change.
-    pub(crate) fn hands_out_nothing(&self, answer: &Value) -> bool {
-        let is_bare = |item: &Value| match item {
-            Value::BulkString(word) => !word.contains(&b' '),
-            Value::Array(words) => words.len() == 1,
-            _ => false,
-        };
-        // The shared part is before the items.
-        self.name == RESERVE && matches!(answer, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
-    }
-
-    /// An error of Redis about this script, with the file and line.
-    pub(crate) fn explain(&self, complaint: &str) -> String {
-        let text = if complaint.contains("user_function:") { &self.library.text } else { &self.alone().text };
-        text.explain(complaint)
     }
 }
 
-/// The script that hands out jobs, or answers with one word.
-const RESERVE: &str = "reserve";
 /// The module that begins each call.
 const OPEN: &str = "base/call";
 const NO_WRITES: &str = "no-writes";

@@ -9,12 +9,12 @@ mod layout;
 mod registry;
 mod server;
 
+use intray_redis::Args;
 use redis::Value;
 
 use self::server::Redis;
 use super::{
     Complete, Enqueued, NewJob, Nonce,
-    redis::args::Args,
     redis::read::{Fields, word},
     transition::Transition,
 };

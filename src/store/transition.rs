@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
+use intray_redis::{Args, Fault};
 use redis::Value;
 
 use super::{
-    fault::Fault,
-    redis::{
-        args::Args,
-        read::{Fields, broken, word},
-    },
+    redis::read::{Fields, broken, word},
     runner::Runner,
 };
 use crate::{

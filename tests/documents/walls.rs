@@ -30,22 +30,21 @@ const GRANTED: &[(&str, &[&str])] = &[
 
 /// The same for the folders of `store`. Uses inside a folder are listed below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
-    ("upkeep", &["fault", "handle", "keys", "redis", "retention", "script", "transitions"]),
-    ("transitions", &["fault", "handle", "layout", "redis", "reservation", "runner", "transition"]),
-    ("views", &["fault", "handle", "layout", "redis"]),
-    ("several", &["fault", "handle"]),
-    ("handle", &["batcher", "fault", "keys", "redis", "registry", "runner", "script", "transition"]),
-    ("batcher", &["fault", "redis", "registry", "runner", "script", "transition"]),
-    ("registry", &["fault", "redis", "runner"]),
-    ("reservation", &["fault", "redis", "transition"]),
-    ("layout", &["fault", "redis"]),
-    ("transition", &["fault", "redis", "runner"]),
-    ("runner", &["fault", "keys", "redis", "retention", "script"]),
-    ("redis", &["fault", "keys", "script"]),
+    ("upkeep", &["handle", "keys", "redis", "retention", "script", "transitions"]),
+    ("transitions", &["handle", "layout", "redis", "reservation", "runner", "transition"]),
+    ("views", &["handle", "layout", "redis"]),
+    ("several", &["handle", "redis"]),
+    ("handle", &["batcher", "keys", "redis", "registry", "runner", "script", "transition"]),
+    ("batcher", &["redis", "registry", "runner", "script", "transition"]),
+    ("registry", &["redis", "runner"]),
+    ("reservation", &["redis", "transition"]),
+    ("layout", &["redis"]),
+    ("transition", &["redis", "runner"]),
+    ("runner", &["keys", "redis", "retention", "script"]),
+    ("redis", &["keys"]),
     ("script", &["keys"]),
     ("retention", &[]),
     ("keys", &[]),
-    ("fault", &[]),
 ];
 
 /// The same for the folders of `http`, each with its own subfolders.

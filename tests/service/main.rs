@@ -1,70 +1,70 @@
-//! Stories of jobs and people, told against the real service over real HTTP on a real Redis, and each ended by a check of
-//! the world. Nobody sleeps until a lease is over: the clock is moved. Every answer is held against `openapi.yaml`.
+//! Tests of the real service over real HTTP on a real Redis. Each ends with a check of the world. The tests move Redis's clock
+//! instead of waiting for a lease to expire. Every answer is checked against `openapi.yaml`.
 
-#![allow(clippy::too_many_lines, reason = "a story is told from its beginning to its end")]
+#![allow(clippy::too_many_lines, reason = "a test shows a whole course of events")]
 
 mod world;
 
 mod harness;
 
-/// Jobs: how they come, which are the same, what is known of them, how they go.
+/// Jobs: enqueue, deduplication, repeated calls, lists, and the end of a job.
 mod jobs {
-    mod ended; // What is left of a job that has ended, and how it goes.
-    mod enqueue; // Producers put jobs into a line: where each lands, and which are the same job.
-    mod in_bulk; // Many at once: each item has an answer of its own, in the order of the list.
-    mod lines; // A job a line, as many as there are: they go into the line while they come.
-    mod payloads; // Payloads are the producer's: they come back byte for byte.
-    mod repeats; // Calls that are sent twice, because the first answer was lost: one effect, the same answer.
-    mod seeing; // What operators and producers see: queues, lists and their pages, the feed of results.
-    mod twins; // Which jobs are the same: by payload, by key, by client and queue, or never.
-    mod who_did_it; // Who completed a job, since when they had it and how long; and why others gave it back.
-    mod withdrawing; // Jobs that are cancelled, purged, forgotten.
+    mod bulk_calls; // Array calls answer each item on its own, in order.
+    mod cancel_purge_retention; // Cancel, purge and retention remove jobs.
+    mod completion_details; // A job shows who completed it, how long they held it, and why others returned it.
+    mod deduplication; // Equal jobs are found by payload, key, client and queue.
+    mod ended_jobs; // Ended jobs keep their last priority, and a purge finds them.
+    mod enqueue; // A new job gets its state, its place and its options.
+    mod idempotency_keys; // A repeated call has one effect and the same answer.
+    mod lists_and_feed; // Lists, their pages and filters, and the feed of completed jobs.
+    mod ndjson_upload; // An upload of one job a line stores jobs while it arrives.
+    mod payloads; // Payloads are returned byte for byte and have a size limit.
 }
 
-/// The line: who comes first, whose turn it is, what goes out together.
-mod line {
-    mod order; // The order of the line: who comes first, who keeps a place, how clients take turns.
-    mod races; // Two at the same time.
-    mod several_queues; // One reserve over several queues is one call, whatever each of them allows.
-    mod ties; // Customers with a job each, the usual case: all of them have the same turn.
-    mod together; // Calls that go out together: nobody goes away empty-handed because of the others.
-    mod turns; // Turns: picks that pass others over take nobody's, and who leaves the line gives theirs back.
+/// Order: priorities, fairness between clients, and calls at the same time.
+mod ordering {
+    mod concurrent_calls; // Concurrent calls never share a job and have one winner.
+    mod equal_turns; // Single jobs of many clients have equal turns and are served by arrival.
+    mod grouped_reserves; // Reserves that share a script do not starve each other.
+    mod priority_and_fairness; // Jobs are served by priority, then by turns of clients, then by arrival.
+    mod several_queues; // A reserve over several queues is one call with one limit for each queue.
+    mod turns; // Picks out of order and cancelled jobs do not cost a client its turns.
 }
 
-/// What somebody holds: how long, what they typed, how it ends, to whom the job goes then.
+/// Leases: deadline, drafts, grace, limits, and every end of a lease.
 mod leases {
-    mod coming_back; // Leaving for a while, and what was typed by then.
-    mod deadline; // The 300 seconds: live before the deadline, over at it, swept or not.
-    mod desk; // What a desk gives a person: what they typed, the right to skip a job, time to come back.
-    mod giving_back; // A job that comes back: given back, failed, taken away.
-    mod holding; // What somebody holds: nobody takes it away by a setting.
-    mod late; // Completion: in time, late, twice, by somebody who lost the job.
-    mod overdue; // What is overdue: nobody holds it any more, and the background task comes for it in time.
-    mod people; // People: how much one of them holds, how a reloaded page finds its job again.
-    mod skipping; // Whom a skip concerns, and for how long.
-    mod undelivered; // Reserves whose answer is not delivered give their jobs back at once, and the others keep them.
+    mod abandon_fail_release; // A job returns by abandon, fail or release.
+    mod drafts_and_skip; // A worker can store a draft, skip a job, and leave for a grace period.
+    mod grace_and_drafts; // Several abandons and drafts of one lease are applied in order.
+    mod late_completion; // A late completion counts while the job is free; other results are kept aside.
+    mod lease_deadline; // A lease ends at its deadline, with or without a sweep.
+    mod max_hold; // A lowered maximum hold keeps granted leases; a resume answers at most a mebibyte.
+    mod overdue_leases; // Overdue leases are expired by any call and by the sweeper in time.
+    mod skip_scope; // A skip hides a job from one worker, and only for as long as it holds.
+    mod undelivered_answers; // A reserve whose answer is not delivered returns its jobs at once.
+    mod worker_limit; // The worker limit resumes reservations; a disconnect returns them.
 }
 
-/// Locks: jobs that are never out together, and whose turn it is when one is free.
+/// Locks: jobs that share a lock are never reserved together, and the baton names the next one.
 mod locks {
-    mod baton; // The turn at a free lock: whoever has it and goes another way passes it on.
-    mod behind; // A thousand jobs behind one lock are no matter to whoever needs another.
-    mod endings; // In whatever order jobs stand at their locks, and however one that is out ends.
-    mod names; // What a lock may be called, how many a job may have, and who is seen to hold them.
-    mod races; // A crowd and a few locks: no two reservations of one lock overlap.
-    mod sharing; // Locks: two jobs that share one are never out together, everybody else passes.
+    mod baton; // A job that has the baton and leaves the queue passes it on.
+    mod concurrent_workers; // Many workers on few locks never overlap and never idle.
+    mod exclusion; // A lock is held exactly as long as its lease.
+    mod lease_ends; // Every end of a lease frees its locks for the jobs that wait.
+    mod lock_names_and_list; // Lock names have rules; the list shows holders and parked jobs.
+    mod parked_jobs; // Thousands of jobs parked at one lock do not slow other jobs.
 }
 
-/// Batches: one request of many jobs, so many of them out at once, one end.
+/// Batches: a concurrency limit, one end, results in order.
 mod batches {
-    mod cancel; // Batches that are called off: at any stage, and whoever is at work may finish.
-    mod crashes; // A service that is killed in the middle of a long work on a batch.
-    mod creation; // Ten thousand jobs at once: whole or not at all, whoever asks meanwhile and however full Redis is.
-    mod one_end; // Batches: one request of many jobs, so many of them out at once, one end, results in order.
-    mod races; // A batch with a limit, and workers that are killed: never too many out, no place lost, one end.
-    mod rules; // What a batch may say, what its jobs may say, and that a call that is sent twice makes one batch.
-    mod streams; // Batches that are filled while they are worked on: opened, appended to, sealed.
-    mod times; // When time moves a batch: while it opens, and when it has been over for long enough.
+    mod cancel; // A cancelled batch hands out no more jobs and lets reserved ones finish.
+    mod concurrency_limit; // The concurrency limit holds when workers crash, and a batch ends once.
+    mod creation; // Ten thousand jobs are stored completely or not at all.
+    mod lifecycle; // A batch limits its reservations, ends once and keeps its results in order.
+    mod open_batches; // Open batches take appends until they are sealed.
+    mod opening_and_retention; // Time opens an interrupted batch and removes an ended one.
+    mod service_crashes; // A service that is killed during a batch call leaves nothing half-done.
+    mod validation_and_idempotency; // Invalid batches store nothing; a repeated call makes one batch.
 }
 
 /// Waiting without polling: for a job to reserve, and for a job or batch to reach a state.
@@ -112,18 +112,18 @@ mod queues {
     mod workers; // The list of workers: who holds which job in all queues, and who waits.
 }
 
-/// Who may call what, and what strangers may cost.
+/// Access: keys, tokens, roles, hosts, origins, and limits for anonymous callers.
 mod access {
-    mod acts; // Whose key it was: what is done to the jobs of others names it, in the stream of events and in the log.
-    mod browsers; // Pages: whose may call, what they may read, how they leave.
-    mod ends; // Keys that are taken away or end and tokens that end while their holders wait, and how long tokens may last.
-    mod hanging; // A file of keys that cannot be read: the service goes on with the keys it has, reads it when it can.
-    mod hosts; // Names that somebody points at this machine, and pages of other sites.
-    mod roles; // Viewers, who read and change nothing; and what callers are told of themselves.
-    mod routes; // Who may call what: every route with every credential, and what is nobody else's business.
-    mod shares; // Limits that all share: what one key fills, and what is kept for the others.
-    mod strangers; // Callers without a credential: what they may say, and what it may cost.
-    mod tokens; // Keys that are replaced, and tokens: who makes them, what they fix, how they end.
+    mod action_attribution; // Events and logs name the key of an operator's action.
+    mod anonymous_limits; // Callers without a credential have limits on memory, size and failed attempts.
+    mod cors_and_request_ids; // Foreign origins are refused; allowed ones get CORS headers.
+    mod credential_expiry; // A removed or expired credential ends its waits and streams.
+    mod host_check; // Requests for unknown hosts and cross-site reads are refused.
+    mod keys_and_tokens; // Keys are reloaded; tokens are signed, limited to a worker and rotated.
+    mod limits_per_key; // Shared limits reserve room for other keys.
+    mod routes; // Every route admits only its roles; foreign ids look like missing ones.
+    mod unreadable_key_files; // The service keeps its keys while their file cannot be read.
+    mod viewer_and_identity; // A viewer reads and changes nothing; `/me` shows the caller.
 }
 
 /// Requests and answers: which are refused, and that every answer matches the contract.

@@ -12,7 +12,7 @@ pub use self::{aim::Aim, failure::Failure};
 use crate::{
     http::response::field_error::{Place, Rule},
     job::{BatchState, Ending, State},
-    store::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE},
+    store::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE, is_moved},
 };
 
 /// When a caller may hope that what was full or away is not any more.
@@ -191,7 +191,7 @@ impl From<Lost> for Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        let is_elsewhere = fault.is_elsewhere();
+        let is_elsewhere = is_moved(&fault);
         match fault {
             Fault::Unavailable { applied, why } => {
                 let known = [UNWRITABLE, UNCONFIRMED, UNSYNCED].into_iter().find(|known| why == *known);

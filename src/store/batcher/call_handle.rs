@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use intray_redis::{Args, Fault};
 use redis::Value;
 use tokio::sync::oneshot;
 
 use crate::{
     job::QueueName,
     store::{
-        fault::Fault,
-        redis::args::Args,
         runner::Runner,
         transition::{BatchedTransition, Reply, Retry, conclude},
     },

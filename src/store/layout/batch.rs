@@ -1,9 +1,10 @@
 //! The record of a batch, as `lua/base/batch.lua` writes it.
 
+use intray_redis::Fault;
 use serde::Serialize;
 
 use crate::job::{BatchId, BatchState, Millis, Name, Priority};
-use crate::store::{fault::Fault, layout::record::Bytes, redis::read::broken};
+use crate::store::{layout::record::Bytes, redis::read::broken};
 
 /// The number of jobs in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

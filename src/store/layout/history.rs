@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use intray_redis::Fault;
+
 use crate::job::Total;
-use crate::store::{fault::Fault, redis::read::broken};
+use crate::store::redis::read::broken;
 
 /// Columns: waiting jobs, reserved jobs, then the increase of each total.
 pub(crate) const COLUMNS: usize = 2 + Total::ALL.len();

@@ -1,10 +1,9 @@
 //! A field of a history that is over, as `lua/base/history_codec.lua` writes it: column by column, in bits.
 
+use intray_redis::Fault;
+
 use super::history::{COLUMNS, HistoryColumns, Spans, enter};
-use crate::{
-    job::limits::HISTORY_PLACES,
-    store::{fault::Fault, redis::read::broken},
-};
+use crate::{job::limits::HISTORY_PLACES, store::redis::read::broken};
 
 const WAITING: usize = 0;
 const RESERVED: usize = 1;

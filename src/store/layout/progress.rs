@@ -3,10 +3,9 @@
 use std::fmt;
 
 use super::cursor::Cursor;
-use crate::{
-    job::{BatchId, Invalid, Millis, Name},
-    store::redis::args::Args,
-};
+use intray_redis::Args;
+
+use crate::job::{BatchId, Invalid, Millis, Name};
 
 /// Where the next call continues. Opaque: hex of the place after which it continues.
 #[derive(Debug, Clone, PartialEq, Eq)]

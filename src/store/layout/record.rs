@@ -1,6 +1,8 @@
 //! The two records of a job, as `lua/base/record.lua` writes them: big-endian, lengths before texts.
 
-use crate::store::{fault::Fault, redis::read::broken};
+use intray_redis::Fault;
+
+use crate::store::redis::read::broken;
 use crate::{
     job::{Backoff, Code, LockName, Millis, Name, Priority, State, StoredEnding, limits},
     payload::Json,

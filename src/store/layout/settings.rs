@@ -1,14 +1,12 @@
 //! The settings of a queue as they are kept: what is set stands there by its name.
 
+use intray_redis::{Args, Fault};
+
 use crate::job::{
     Backoff,
     settings::{DEFAULT, Settings, SettingsPatch},
 };
-use crate::store::{
-    fault::Fault,
-    layout::record,
-    redis::{args::Args, read::broken},
-};
+use crate::store::{layout::record, redis::read::broken};
 
 /// Reads what `set` has written.
 pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fault> {

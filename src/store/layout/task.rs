@@ -1,9 +1,8 @@
 //! The description of a job, which enqueues and batches share.
 
-use crate::store::{
-    layout::record::{self, flags},
-    redis::args::Args,
-};
+use intray_redis::Args;
+
+use crate::store::layout::record::{self, flags};
 use crate::{
     job::{Backoff, LockName, Millis, Priority, limits},
     payload::Json,

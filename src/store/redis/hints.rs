@@ -16,9 +16,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{complaints::Complaints, links::Links, server::Server};
+use intray_redis::{Links, LogLimiter, RESPONSE_TIMEOUT, Server};
+
 use crate::{
-    job::{QueueName, budget::RESPONSE},
+    job::QueueName,
     store::keys::{HINTS, KeyNames},
 };
 
@@ -83,9 +84,9 @@ pub(crate) async fn may_listen(server: &Server, channel: &str) -> bool {
 
 /// To where a server is now, and the number of that place.
 async fn client(server: &Server) -> Result<(Client, u64), RedisError> {
-    let (info, number) = server.now().await?;
+    let (info, version) = server.address().await?;
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-    Ok((Client::open(info.set_redis_settings(settings))?, number))
+    Ok((Client::open(info.set_redis_settings(settings))?, version))
 }
 
 /// Where the hints come from. On a cluster it is all the same which node is listened at: each passes on what was published
@@ -93,7 +94,7 @@ async fn client(server: &Server) -> Result<(Client, u64), RedisError> {
 pub(crate) struct Source<'s> {
     pub(crate) links: &'s Links,
     pub(crate) keys: &'s KeyNames,
-    pub(crate) complaints: &'s Complaints,
+    pub(crate) log_limiter: &'s LogLimiter,
 }
 
 impl Source<'_> {
@@ -101,10 +102,10 @@ impl Source<'_> {
     pub(crate) async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
         let listening = async {
             loop {
-                for server in self.links.ears() {
+                for server in self.links.pubsub_nodes() {
                     let mut heard = false;
                     if let Err(error) = self.listen_once(&server, wanted, &hints, &mut heard).await {
-                        self.complaints.about(connects_again, "hints", error.to_string());
+                        self.log_limiter.log(log_reconnect, "hints", error.to_string());
                     }
                     if heard {
                         let _ = hints.send(Hint::Disconnected);
@@ -129,7 +130,7 @@ impl Source<'_> {
     ) -> Result<(), RedisError> {
         let (sender, mut pushes) = mpsc::unbounded_channel();
         let config = config().set_push_sender(sender);
-        let (client, number) = client(server).await?;
+        let (client, version) = client(server).await?;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         *heard = true;
         let mut subscription = Subscription { keys: self.keys, heard: HashMap::new() };
@@ -144,10 +145,10 @@ impl Source<'_> {
                     Some(_) => {}
                 },
                 () = wanted.changed.notified() => subscription.follow(&mut connection, wanted.now(), hints).await?,
-                () = server.moved_from(number) => return Ok(()),
+                () = server.moved_since(version) => return Ok(()),
                 _ = tries.tick() => {
                     redis::cmd("PING").query_async::<()>(&mut connection).await?;
-                    if !self.links.is_ear(server) {
+                    if !self.links.is_pubsub_node(server) {
                         return Ok(());
                     }
                 }
@@ -157,10 +158,12 @@ impl Source<'_> {
 }
 
 fn config() -> AsyncConnectionConfig {
-    AsyncConnectionConfig::new().set_connection_timeout(Some(RESPONSE)).set_response_timeout(Some(RESPONSE))
+    AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(RESPONSE_TIMEOUT))
+        .set_response_timeout(Some(RESPONSE_TIMEOUT))
 }
 
-fn connects_again(what: &'static str, error: &str, times: u64) {
+fn log_reconnect(what: &'static str, error: &str, times: u64) {
     tracing::debug!(what, error, times, "the listener connects again");
 }
 

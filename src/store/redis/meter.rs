@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     sync::{PoisonError, RwLock},
-    time::Duration,
 };
 
 use metrics::Histogram;
@@ -15,11 +14,6 @@ use crate::{
     figures::QueueMetrics,
     job::{EventKind, QueueName, Tally, Total},
 };
-
-/// Tells how long a change that Redis had made waited to be kept as the operator wants.
-pub(crate) fn waited(length: Duration) {
-    metrics::histogram!("intray_durability_wait_seconds").record(length.as_secs_f64());
-}
 
 /// Counts what a script did, and answers what it answered. What comes by the thousand comes as it costs Redis least: packed
 /// into one text, or flat, and then begins with what was counted and how often.

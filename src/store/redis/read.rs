@@ -3,7 +3,7 @@
 use redis::Value;
 
 use crate::job::{Code, Millis, State};
-use crate::store::fault::Fault;
+use intray_redis::Fault;
 
 pub(crate) fn broken(what: &str) -> Fault {
     Fault::Broken(format!("{what} was expected"))

@@ -6,14 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use intray_redis::Fault;
 use redis::Value;
 
 use super::{Registry, names_in};
-use crate::{
-    job::QueueName,
-    shares,
-    store::{fault::Fault, redis::read::Fields},
-};
+use crate::{job::QueueName, shares, store::redis::read::Fields};
 
 /// How long a count by owner is valid while the total stays the same.
 const COUNTED_FOR: Duration = Duration::from_millis(250);

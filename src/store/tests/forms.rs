@@ -7,8 +7,11 @@ async fn every_script_loads_as_function_and_script() {
     let redis = Redis::start().await;
     let (link, scripts) = (&redis.queues.parts.runner.link, &redis.queues.parts.runner.scripts);
     for script in scripts.all() {
-        let forms =
-            [("FCALL", &script.function), ("EVAL", &script.alone().text.code), ("EVALSHA", &script.alone().sha)];
+        let forms = [
+            ("FCALL", &script.function),
+            ("EVAL", &script.standalone().text.code),
+            ("EVALSHA", &script.standalone().sha),
+        ];
         for (form, what) in forms {
             let mut call = redis::cmd(form);
             call.arg(what).arg(script.keys.len()).arg(vec!["t:trial"; script.keys.len()]);

@@ -1,12 +1,14 @@
 //! Locks and batches, script by script.
 
+use intray_redis::Args;
+
 use super::{Redis, job, queue, without_times};
 use crate::{
     job::{BatchState, LockName, State, ids},
     payload::Json,
     store::{
         Appended, BatchCancellation, BatchCreation, Complete, Completion, NewBatch, NewMember, Nonce, Reserve,
-        ReserveOutcome, Task, redis::args::Args, transitions::reserve::Handout,
+        ReserveOutcome, Task, transitions::reserve::Handout,
     },
 };
 

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use intray_redis::Args;
 use redis::Value;
 
 use super::{job, queue, without_times};
@@ -13,7 +14,6 @@ use crate::{
     job::{Reservation, ids},
     store::{
         Enqueued, Nonce, Queues, Reserve, ReserveOutcome,
-        redis::args::Args,
         redis::read::{Fields, word},
     },
 };

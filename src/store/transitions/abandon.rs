@@ -1,12 +1,12 @@
 //! abandon: the holder gives the job back.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Reservation, limits},
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::args::Args,
         reservation::{HOLDER_CALLS, Lost, Return, handle},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },

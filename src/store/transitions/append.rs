@@ -1,16 +1,17 @@
 //! append: a producer adds jobs to a batch, all or none.   - -> waiting | blocked | delayed, once the batch is open
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{BatchId, BatchState, chance},
     store::{
-        fault::Fault,
         handle::Queues,
         layout::{
             batch::Batch,
             member::{NewMember, marks},
             record::flags,
         },
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

@@ -1,11 +1,12 @@
 //! cancel: the producer cancels a job.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{JobId, Name, State},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

@@ -1,13 +1,14 @@
 //! complete: the holder reports success.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     figures::QueueMetrics,
     job::{QueueName, Reservation, ids, limits},
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         reservation::{HOLDER_CALLS, Lost},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },

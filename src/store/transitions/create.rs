@@ -1,16 +1,17 @@
 //! create: a producer creates a batch. It is filled in bounded steps and opened when it is complete.
 
+use intray_redis::{Applied, Args, Fault};
+
 use super::append::{Append, AppendReply, Purpose};
 use crate::{
     job::{BatchId, Name, Priority, chance},
     store::{
-        fault::{Applied, Fault},
         handle::Queues,
         layout::{
             batch::Batch,
             member::{NewMember, marks},
         },
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{JobId, Name, Priority, QueueName, State, Tally},
     payload::Json,
     sha256::Sha256,
     store::{
-        fault::Fault,
         handle::Queues,
         layout::task::Task,
-        redis::{
-            args::Args,
-            read::{broken, word},
-        },
+        redis::read::{broken, word},
         transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Transition},
     },
 };

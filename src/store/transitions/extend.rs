@@ -1,12 +1,13 @@
 //! extend: the holder extends its lease.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Millis, Reservation, limits},
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         reservation::{HOLDER_CALLS, Lost, handle},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },

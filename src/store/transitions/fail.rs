@@ -1,11 +1,11 @@
 //! fail: the holder reports failure.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Reservation, chance},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::args::Args,
         reservation::{HOLDER_CALLS, Lost, Return, handle},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },

@@ -1,15 +1,15 @@
 //! purge: an operator removes jobs.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Name, QueueName, State, limits},
     store::{
-        fault::Fault,
         handle::Queues,
         layout::{
             cursor::Cursor,
             progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
         },
-        redis::args::Args,
         transition::{Effect, Reply, Transition},
     },
 };

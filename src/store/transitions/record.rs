@@ -1,11 +1,11 @@
 //! record: the background task adds the counts of a minute to the history of the queue.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::QueueName,
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::args::Args,
         transition::{Effect, Reply, Transition},
     },
 };

@@ -1,11 +1,12 @@
 //! release: an operator releases jobs from their holder.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{JobId, Name, QueueName, limits},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

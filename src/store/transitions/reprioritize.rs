@@ -1,15 +1,16 @@
 //! reprioritize: an operator changes the priority of one job or many.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{JobId, Name, Priority, QueueName, State, limits},
     store::{
-        fault::Fault,
         handle::Queues,
         layout::{
             cursor::Cursor,
             progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
         },
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

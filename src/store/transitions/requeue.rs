@@ -1,15 +1,16 @@
 //! requeue: an operator retries dead jobs, and makes a delayed job due at once.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{JobId, Name, QueueName, State, limits},
     store::{
-        fault::Fault,
         handle::Queues,
         layout::{
             cursor::Cursor,
             progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
         },
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

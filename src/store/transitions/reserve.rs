@@ -5,6 +5,8 @@ mod request;
 mod several;
 
 pub use self::answer::Snapshot;
+use intray_redis::{Args, Fault};
+
 use self::{
     answer::{QueueAnswer, QueueLook, finish},
     request::{Mode, ReserveRequest},
@@ -13,11 +15,7 @@ use super::undo::Undo;
 use crate::{
     job::{BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, State, ids::Nonce},
     payload::Json,
-    store::{
-        fault::Fault,
-        handle::Queues,
-        redis::{args::Args, read::Fields},
-    },
+    store::{handle::Queues, redis::read::Fields},
 };
 
 /// A reserve call. The queues are tried in this order.

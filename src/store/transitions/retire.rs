@@ -1,9 +1,9 @@
 //! retire: the background task removes an unused queue, with its totals, history and events.
 
+use intray_redis::{Args, Fault};
+
 use crate::store::{
-    fault::Fault,
     handle::Queues,
-    redis::args::Args,
     transition::{Effect, Reply, Transition},
 };
 

@@ -1,12 +1,13 @@
 //! seal: a producer closes a batch for further jobs.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::BatchId,
     store::{
-        fault::Fault,
         handle::Queues,
         layout::batch::Batch,
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

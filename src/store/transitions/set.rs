@@ -1,12 +1,12 @@
 //! set: an operator changes the settings of a queue.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Name, QueueName, settings::SettingsPatch},
     store::{
-        fault::Fault,
         handle::Queues,
         layout::settings::write_patch,
-        redis::args::Args,
         transition::{Effect, Reply, Transition},
     },
 };

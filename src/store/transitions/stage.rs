@@ -1,11 +1,11 @@
 //! stage: continues a long operation on a batch in bounded steps.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{BatchId, limits},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::args::Args,
         transition::{Effect, Reply, Transition},
     },
 };

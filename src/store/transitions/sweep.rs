@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use intray_redis::{Args, Fault};
 
 use crate::{
     figures::QueueMetrics,
     job::{QueueName, Tally, limits},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::{args::Args, read::Fields},
+        redis::read::Fields,
         runner::Runner,
         transition::{Effect, Reply, Transition, run},
     },

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Code, QueueName},
     store::{
-        fault::Fault,
-        redis::args::Args,
         runner::Runner,
         transition::{Effect, Reply, Transition, run},
     },

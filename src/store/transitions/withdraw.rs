@@ -1,12 +1,13 @@
 //! withdraw: the producer cancels a batch.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{BatchId, BatchState},
     store::{
-        fault::Fault,
         handle::Queues,
         layout::batch::Batch,
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

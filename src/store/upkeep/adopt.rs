@@ -1,5 +1,6 @@
 //! `--adopt` takes over the keys of an older design.
 
+use intray_redis::Fault;
 use redis::Value;
 
 use super::migrate::LayoutError;
@@ -10,7 +11,6 @@ use crate::{
     },
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
         redis::read::{Fields, broken, word},
         transitions::{
@@ -107,7 +107,7 @@ impl Queues {
     fn put_aside(&self, key: &str) -> Result<String, LayoutError> {
         let link = &self.parts.runner.link;
         let names = [format!("{key}:adopted"), format!("{{{key}}}:adopted")];
-        let here = names.into_iter().find(|name| link.share_a_server(key, name));
+        let here = names.into_iter().find(|name| link.share_a_slot(key, name));
         here.ok_or_else(|| LayoutError::Refused(format!("{key} cannot be put aside on its node: rename it first")))
     }
 

@@ -1,7 +1,8 @@
 //! Which acknowledged changes a Redis may lose, by its own report.
 
+use intray_redis::Durability;
+
 use super::check::{Check, field, warn};
-use crate::store::redis::link::Durability;
 
 /// The checks of safety.
 pub(super) fn checks(info: &str, durability: &Durability) -> Vec<Check> {

@@ -1,5 +1,6 @@
 //! Whether this Redis is fit and safe for jobs.
 
+use intray_redis::{Fault, Link};
 use redis::Value;
 
 use super::{
@@ -7,11 +8,7 @@ use super::{
     durable,
     migrate::{self, LayoutError},
 };
-use crate::store::{
-    fault::Fault,
-    handle::Queues,
-    redis::{link::Link, read::broken},
-};
+use crate::store::{handle::Queues, redis::read::broken};
 
 /// The oldest version of Redis with flags of scripts.
 const OLDEST: u32 = 7;
@@ -40,15 +37,15 @@ impl Queues {
             check("disk", server_infos.problem(disk_problem)),
             warn("data", self.emptied()),
         ];
-        if let Some(problem) = self.parts.runner.link.lacks() {
+        if let Some(problem) = self.parts.runner.link.replication_gap() {
             checks.push(warn("behind", problem));
         }
         if self.parts.runner.link.is_cluster() {
             checks.push(warn("nodes", (!silent.is_empty()).then_some(silent)));
             checks.push(warn("slots", self.unserved().await));
         }
-        if self.parts.runner.link.knows_its_room() {
-            checks.push(warn("room", self.parts.runner.link.shortage()));
+        if self.parts.runner.link.has_private_disk() {
+            checks.push(warn("room", self.parts.runner.link.disk_shortage()));
         }
         checks
     }
@@ -69,7 +66,7 @@ impl Queues {
         if durability.is_more_than_async() {
             let mut problems = Vec::new();
             for link in &all {
-                let place = links.is_cluster().then(|| link.place());
+                let place = links.is_cluster().then(|| link.name());
                 problems.extend(link.unconfirmable().await.map(|problem| placed(place, problem)));
             }
             checks.push(check("durability", (!problems.is_empty()).then(|| problems.join("; "))));
@@ -93,7 +90,7 @@ impl Queues {
     async fn server_infos(&self) -> Result<ServerInfos, Fault> {
         let links = &self.parts.runner.link;
         let all = links.all().await?;
-        let answers = all.iter().map(|link| async move { (link.place(), info(link).await) });
+        let answers = all.iter().map(|link| async move { (link.name(), info(link).await) });
         let (mut infos, mut silent) = (Vec::new(), Vec::new());
         for (place, answer) in futures_util::future::join_all(answers).await {
             match answer {
@@ -124,7 +121,7 @@ impl Queues {
         for link in self.parts.runner.link.all().await.ok()? {
             let answer = link.plain(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await;
             if format!("{answer:?}").contains("yes") {
-                full.push(link.place().to_owned());
+                full.push(link.name().to_owned());
             }
         }
         let problem = "the loss of one primary stops the queues of all: set `cluster-require-full-coverage no`";

@@ -1,7 +1,9 @@
 //! Function libraries in use. Each instance announces its own regularly; one that was not announced for a day is deleted. An
 //! instance that misses its library loads it again.
 
-use crate::store::{fault::Fault, handle::Queues, redis::read::Fields, script::Library};
+use intray_redis::Fault;
+
+use crate::store::{handle::Queues, redis::read::Fields, script::Library};
 
 const FORGOTTEN_MS: u64 = 86_400_000;
 

@@ -1,8 +1,9 @@
 //! Whether the servers have enough memory for ended jobs.
 
+use intray_redis::Fault;
+
 use crate::job::{limits, settings::DEFAULT};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     retention::MemoryChange,
     upkeep::{health::info, servers},
@@ -19,7 +20,7 @@ impl Queues {
         let asked = links.iter().map(|link| async move { info(link).await.ok().and_then(|info| ratio(&info)) });
         let ratios = futures_util::future::join_all(asked).await;
         for (shard, change) in runner.retention.note(&ratios) {
-            let (server, used) = (links[shard].place(), ratios[shard].map(|ratio| (ratio * 100.0).floor()));
+            let (server, used) = (links[shard].name(), ratios[shard].map(|ratio| (ratio * 100.0).floor()));
             let used = used.unwrap_or_default();
             match change {
                 MemoryChange::Short => tracing::warn!(

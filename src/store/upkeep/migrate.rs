@@ -2,13 +2,13 @@
 
 mod stamps;
 
+use intray_redis::Fault;
 use redis::Value;
 
 pub(crate) use self::stamps::Stamps;
 use crate::store::{
-    fault::{Fault, MOVED, MOVING},
     handle::Queues,
-    redis::read::broken,
+    redis::{move_marker::is_moved, read::broken},
 };
 
 /// The migrations in order; the first makes version 1. `migrations/README.md` has their rules.
@@ -37,9 +37,7 @@ pub(crate) async fn expect_current(queues: &Queues) -> Result<(), LayoutError> {
         std::cmp::Ordering::Less => Err(LayoutError::Older { found, current }),
         // A running migration to a newer layout writes the version last, but removes the registry first.
         std::cmp::Ordering::Equal => match queues.parts.registry.find().await {
-            Err(Fault::Unavailable { why, .. }) if why.starts_with(MOVED) || why.starts_with(MOVING) => {
-                Err(LayoutError::Refused(why))
-            }
+            Err(fault @ Fault::Unavailable { .. }) if is_moved(&fault) => Err(LayoutError::Refused(fault.why())),
             found => Ok(found?),
         },
         std::cmp::Ordering::Greater => Err(LayoutError::Newer { found, current }),

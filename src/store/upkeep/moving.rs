@@ -15,14 +15,15 @@ mod stream;
 mod tally;
 mod target;
 
+use intray_redis::Fault;
+
 use self::{halt::Halt, source::Source, target::Target};
 use super::migrate::{self, LayoutError};
 use crate::{
     job::{QueueName, ids},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::mark::{Mark, Stage},
+        redis::move_marker::{MoveMarker, Stage},
     },
 };
 
@@ -66,7 +67,7 @@ impl Queues {
         }
         match &mark {
             Some(mark) if mark.target != goal => return Err(LayoutError::Refused(elsewhere(mark))),
-            Some(mark) if mark.stage == Stage::Left => return Ok(Moved { was_done: true, ..Moved::default() }),
+            Some(mark) if mark.stage == Stage::Moved => return Ok(Moved { was_done: true, ..Moved::default() }),
             Some(_) | None => {}
         }
         let run = ids::random_code().as_str().to_owned();
@@ -105,8 +106,8 @@ impl Queues {
         let mark = Source::mark(self).await.map_err(untouched)?;
         let mut names = Vec::new();
         match &mark {
-            Some(mark) if mark.stage != Stage::Leaving => {
-                return Err(LayoutError::Refused(format!("it is too late: {}", mark.says())));
+            Some(mark) if mark.stage != Stage::Draining => {
+                return Err(LayoutError::Refused(format!("it is too late: {}", mark.reason())));
             }
             Some(mark) => names = self.reopen_all(mark).await.map_err(|halt| LayoutError::Refused(halt.to_string()))?,
             None => migrate::expect_current(self).await?,
@@ -122,11 +123,11 @@ impl Queues {
     }
 
     /// This run closes what may be open yet, so that all is its own to open.
-    async fn reopen_all(&self, mark: &Mark) -> Result<Vec<QueueName>, Halt> {
+    async fn reopen_all(&self, mark: &MoveMarker) -> Result<Vec<QueueName>, Halt> {
         let run = ids::random_code().as_str().to_owned();
         let source = Source { queues: self, run, target: mark.target.clone(), place: mark.place.clone() };
-        let (stage, names) = source.set(Stage::Leaving).await?;
-        if stage != Stage::Leaving {
+        let (stage, names) = source.set(Stage::Draining).await?;
+        if stage != Stage::Draining {
             return Err(Halt::Refused("it is too late: the queues are being moved".to_owned()));
         }
         for queue in &names {
@@ -141,11 +142,11 @@ impl Queues {
     }
 }
 
-fn elsewhere(mark: &Mark) -> String {
+fn elsewhere(mark: &MoveMarker) -> String {
     match mark.stage {
-        Stage::Left => mark.says(),
-        Stage::Leaving => format!("{}: name that place again, or `intray move --cancel`", mark.says()),
-        Stage::Switching => format!("{}: name that place again", mark.says()),
+        Stage::Moved => mark.reason(),
+        Stage::Draining => format!("{}: name that place again, or `intray move --cancel`", mark.reason()),
+        Stage::Switching => format!("{}: name that place again", mark.reason()),
     }
 }
 

@@ -3,12 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use intray_redis::{Fault, Link};
+
 use super::check::Check;
-use crate::store::{
-    fault::Fault,
-    handle::Queues,
-    redis::{hints::may_listen, link::Link},
-};
+use crate::store::{handle::Queues, redis::hints::may_listen};
 
 /// The placeholder of the key or channel in a trial.
 const HERE: &str = "<key>";
@@ -87,7 +85,7 @@ impl Queues {
             match self.lacking_at(&link).await {
                 Ok(none) if none.is_empty() => {}
                 Ok(some) => {
-                    places.push(link.place().to_owned());
+                    places.push(link.name().to_owned());
                     lacking.extend(some.into_iter().filter(|name| !lacking.contains(name)).collect::<Vec<_>>());
                 }
                 // Check the other servers all the same.

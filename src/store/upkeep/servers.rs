@@ -1,7 +1,9 @@
 //! The memory of each server, and whether it writes to disk.
 
+use intray_redis::Fault;
+
 use super::check::field;
-use crate::store::{fault::Fault, handle::Queues};
+use crate::store::handle::Queues;
 
 /// Memory and persistence of one server.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use intray_redis::Fault;
 use redis::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -10,7 +11,6 @@ use super::migrate::LayoutError;
 use crate::{
     job::{Millis, ids},
     store::{
-        fault::Fault,
         handle::Queues,
         redis::read::{Fields, broken},
     },

@@ -1,10 +1,11 @@
 //! Reads of batches.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{BatchId, JobId, QueueName, State},
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
         layout::{
             batch::Batch,
@@ -12,10 +13,7 @@ use crate::{
             ended::{Completed, completed},
             record::{LiveRecord, json},
         },
-        redis::{
-            args::Args,
-            read::{Fields, broken},
-        },
+        redis::read::{Fields, broken},
     },
 };
 

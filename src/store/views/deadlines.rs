@@ -1,11 +1,11 @@
 //! The reserved jobs of all queues, by deadline.
 
+use intray_redis::{Args, Fault};
+
 use crate::job::{Invalid, JobId, Millis, QueueName};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::cursor::Cursor,
-    redis::args::Args,
     redis::read::Fields,
     views::inspect::{Held, read_held},
 };

@@ -1,8 +1,9 @@
 //! The event stream of a queue.
 
+use intray_redis::Fault;
+
 use crate::job::{BatchId, Code, Concern, EventKind, JobId, Millis, Name, QueueName};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::ended::Completed,
     layout::record::Bytes,

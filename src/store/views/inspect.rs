@@ -1,14 +1,13 @@
 //! Reads of jobs and their holders.
 
+use intray_redis::{Args, Fault};
 use serde::Serialize;
 
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::cursor::Cursor,
     layout::ended::{AbandonReason, Completed, completed, reasons},
     layout::record::{self, Header, Lease, LiveRecord},
-    redis::args::Args,
     redis::read::{Fields, broken},
 };
 use crate::{

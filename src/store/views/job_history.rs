@@ -1,9 +1,10 @@
 //! The events of one job in the stream of its queue.
 
+use intray_redis::Fault;
+
 use crate::{
     job::{JobId, QueueName},
     store::{
-        fault::Fault,
         handle::Queues,
         redis::read::Fields,
         views::events::{Event, EventLimit, EventPage, Position, Subject},

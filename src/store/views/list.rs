@@ -1,12 +1,12 @@
 //! Lists of the jobs of one state.
 
+use intray_redis::{Args, Fault};
+
 use crate::job::{Name, QueueName, State, limits};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::cursor::Cursor,
     layout::progress::JobSelection,
-    redis::args::Args,
     redis::read::Fields,
     views::inspect::{Job, read_job},
 };

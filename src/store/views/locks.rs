@@ -1,11 +1,11 @@
 //! Held locks. A lock is held exactly as long as the reservation of its job.
 
+use intray_redis::{Args, Fault};
+
 use crate::job::{LockName, Millis, QueueName, limits};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::cursor::Cursor,
-    redis::args::Args,
     redis::read::{Fields, broken},
     views::inspect::{Held, read_held},
 };

@@ -1,12 +1,12 @@
 //! The history of a queue: counts per minute for a day, and per hour for ninety days.
 
+use intray_redis::{Args, Fault};
+
 use crate::job::{Millis, QueueName, Total, limits};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::history::{COLUMNS, Spans, add},
     layout::packed::unpack,
-    redis::args::Args,
     redis::read::{Fields, broken},
     views::stats::Totals,
 };

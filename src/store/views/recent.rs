@@ -1,9 +1,10 @@
 //! The latest events of a queue, newest first.
 
+use intray_redis::Fault;
+
 use crate::{
     job::QueueName,
     store::{
-        fault::Fault,
         handle::Queues,
         redis::read::Fields,
         views::events::{Event, Position, read_entry},

@@ -1,5 +1,6 @@
 //! Queues with their counts, settings and totals.
 
+use intray_redis::{Args, Fault};
 use serde::{Serialize, Serializer};
 
 use crate::job::{
@@ -7,13 +8,9 @@ use crate::job::{
     settings::{Settings, SettingsPatch},
 };
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     layout::{batch::StateCounts, settings::read_settings},
-    redis::{
-        args::Args,
-        read::{Fields, broken},
-    },
+    redis::read::{Fields, broken},
 };
 
 /// A queue.

@@ -1,4 +1,4 @@
-//! Who may call what: every route with every credential, and what is nobody else's business.
+//! Authorization: every route with every credential, and the answers for foreign ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ fn operations() -> Vec<(String, String)> {
     each.collect()
 }
 
-/// The methods of each path of the contract. Whoever may GET may ask for the head alone.
+/// The methods of each path of the contract; GET includes HEAD.
 fn methods_by_path() -> BTreeMap<String, BTreeSet<String>> {
     let mut paths: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (method, path) in operations() {
@@ -97,10 +97,10 @@ async fn every_route_admits_only_its_roles_and_queues() {
     let w = guarded().await;
     let token = signed(SECRET, json!({}));
     let elsewhere = signed(SECRET, json!({ "queues": ["elsewhere"] }));
-    let nobody: [Option<String>; 6] = [
+    let invalid_credentials: [Option<String>; 6] = [
         None,
         Some("nonsense".to_owned()),
-        Some(key("nobody")),
+        Some(key("unknown")),
         Some(signed("a secret that the service has not got", json!({}))),
         Some(signed(SECRET, json!({ "exp": 1 }))),
         Some("x".repeat(9_000)),
@@ -121,12 +121,12 @@ async fn every_route_admits_only_its_roles_and_queues() {
         // A viewer changes nothing.
         assert!(!roles.contains(&"viewer") || method == "GET", "{method} {template}");
         let what = |who: &str| format!("{method} {template} by {who}");
-        for credential in &nobody {
+        for credential in &invalid_credentials {
             let client = credential.as_ref().map_or(w.without_credential(), |credential| w.with_credential(credential));
             let answer = call(&w, &client, method, template).await;
             match roles.is_empty() {
-                false => refused(&answer, 401, "unauthorized", &what("nobody")),
-                true => assert_eq!(answer.status, 200, "{}: {}", what("nobody"), answer.text()),
+                false => refused(&answer, 401, "unauthorized", &what("invalid credentials")),
+                true => assert_eq!(answer.status, 200, "{}: {}", what("invalid credentials"), answer.text()),
             }
             walked += 1;
         }
@@ -163,9 +163,9 @@ async fn every_route_admits_only_its_roles_and_queues() {
             if methods.contains(method) {
                 continue;
             }
-            // A method that the route does not have is nothing that somebody without a credential learns.
+            // Without a credential the methods of a route stay unknown.
             let answer = w.without_credential().request(method, path).send().await;
-            assert_eq!(answer.status, 401, "{method} {path} by nobody");
+            assert_eq!(answer.status, 401, "{method} {path} without a credential");
             let answer = w.request(method, path).send().await;
             assert_eq!(answer.status, 405, "{method} {path} is not in the contract");
             let allowed: BTreeSet<_> = answer.headers["allow"].to_str().expect("text").split(',').collect();
@@ -211,16 +211,12 @@ async fn foreign_ids_get_the_same_answer_as_missing_ones() {
         let ask = async |client: &Client, job: &str, batch: &str| {
             let fill = |text: &str| text.replace("{job}", job).replace("{batch}", batch);
             let request = client.request(method, &fill(path));
-            let body = if body.is_null() { None } else { Some(fill(&body.to_string())) };
-            match body {
-                Some(body) => request.json(body).send().await,
-                None => request.send().await,
-            }
+            if body.is_null() { request } else { request.json(fill(&body.to_string())) }.send().await
         };
         let (elses, none) = (ask(&client, &there, &batch).await, ask(&client, &no_job, &no_batch).await);
         assert_eq!(elses.status, 404, "{method} {path}: {}", elses.text());
         assert_eq!(plain(&elses), plain(&none), "{method} {path}");
-        assert_eq!(plain(&elses), plain(&ask(&all, &no_job, &no_batch).await), "as one who may see all is told");
+        assert_eq!(plain(&elses), plain(&ask(&all, &no_job, &no_batch).await), "the same answer as for an operator");
     }
     assert_eq!(w.state(&there).await, "waiting");
     let feed = w.with_credential(&key("producer")).get("/queues/default/jobs").await;
@@ -287,7 +283,7 @@ async fn rate_limit_applies_per_key() {
     let keys = [("a", "producer", "*"), ("b", "producer", "*")];
     let w = World::plan().with_keys(&keys).flag("--rate-limit", "3").start().await;
     let (a, b) = (w.with_credential(&key("a")), w.with_credential(&key("b")));
-    let refusal = eventually("somebody calls too often", async || {
+    let refusal = eventually("the rate limit applies", async || {
         let answer = a.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await;
         (answer.status != 404).then_some(answer)
     })

@@ -1,4 +1,4 @@
-//! Batches that are called off: at any stage, and whoever is at work may finish.
+//! Cancelled batches, at any stage: reserved jobs may finish.
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -51,7 +51,7 @@ async fn cancelled_batch_lets_reserved_jobs_finish() {
     w.check().await;
 }
 
-/// Ways to come back that would be another turn, were the batch not called off.
+/// Ways to return a job that would make it wait again if the batch were not cancelled.
 const RETURNS: [&str; 7] = ["fail", "abandon", "rest", "release", "expire", "expire unseen", "cancel"];
 
 async fn comes_back(w: &World, how: &str, held: &ReservedJob) {

@@ -1,4 +1,4 @@
-//! Ten thousand jobs at once: whole or not at all, whoever asks meanwhile and however full Redis is.
+//! Batches of ten thousand jobs are stored completely or not at all, also beside readers and on a full Redis.
 
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ async fn batch_is_invisible_until_all_jobs_are_stored() {
             }
         };
         let id = creation.await.expect("created");
-        assert!(asked > 0, "somebody asked while it was being made");
+        assert!(asked > 0, "a reserve ran during the creation");
         assert_eq!(held[0].id, member_id(&id, 0));
         assert!(concurrency.is_null() || held.len() <= 7);
         assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 10_000);

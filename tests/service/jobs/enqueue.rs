@@ -8,9 +8,9 @@ use crate::world::{World, assert_contains, assert_events, id_of, number};
 async fn new_job_waits_and_holds_its_dedupe_key() {
     let w = World::start().await;
     let answer = w.send_enqueue(json!({ "payload": { "n": 1 } })).await;
-    let said = answer.is(201);
-    let id = id_of(&said);
-    assert_eq!(said, json!({ "id": id, "queue": "default", "state": "waiting", "duplicate": false }));
+    let response = answer.is(201);
+    let id = id_of(&response);
+    assert_eq!(response, json!({ "id": id, "queue": "default", "state": "waiting", "duplicate": false }));
     assert_eq!(answer.header("location"), Some(format!("jobs/{id}").as_str()));
     assert!(w.has_dedupe_key(&id).await);
     assert_events(&w.events_of(&id).await, &["enqueued"]);
@@ -32,11 +32,11 @@ async fn new_job_waits_and_holds_its_dedupe_key() {
 async fn job_keeps_every_enqueue_option() {
     let w = World::start().await;
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    let said = json!({
+    let response = json!({
         "queue": "a-b.c_d", "payload": "x", "priority": 7, "client": "acme ü", "dedupe_key": "k", "lease_ms": 60_000,
         "max_attempts": 3, "backoff": { "type": "exponential", "delay_ms": 1_000, "max_ms": 60_000 },
     });
-    let request = w.request("POST", "/jobs").header("traceparent", trace).json(said.to_string());
+    let request = w.request("POST", "/jobs").header("traceparent", trace).json(response.to_string());
     let id = id_of(&request.send().await.is(201));
     assert!(id.starts_with("a-b.c_d-"));
     let kept = json!({

@@ -1,11 +1,11 @@
-//! The turn at a free lock: whoever has it and goes another way passes it on, and it goes in the order of places.
+//! The baton: the job whose turn it is at a free lock. A job that leaves passes it on, in the order of the queue.
 
 use serde_json::json;
 
 use crate::world::{ReservedJob, World, assert_events};
 
-/// Somebody holds the lock, and three wait for it, in this order. The lock is free then, and the first of the three has the
-/// turn, unless the story says otherwise.
+/// One job holds the lock and three wait for it. Once the lock is free, the first of the three has the
+/// baton, unless the test changes that.
 struct Line {
     w: World,
     held: ReservedJob,
@@ -90,7 +90,7 @@ async fn requeue_does_not_move_the_baton_holder() {
 }
 
 /// The first of the three has run out of time, and another holds the lock now: the first may still be completed late.
-async fn somebody_else_has_the_lock(line: &Line) -> (ReservedJob, ReservedJob) {
+async fn with_lock_reserved_by_another(line: &Line) -> (ReservedJob, ReservedJob) {
     line.free().await;
     let lost = line.w.reserve().await;
     assert_eq!(lost.id, line.ids[0]);
@@ -108,7 +108,7 @@ async fn somebody_else_has_the_lock(line: &Line) -> (ReservedJob, ReservedJob) {
 #[tokio::test]
 async fn late_completed_baton_holder_passes_it_on() {
     let line = Line::start().await;
-    let (lost, other) = somebody_else_has_the_lock(&line).await;
+    let (lost, other) = with_lock_reserved_by_another(&line).await;
     line.w.complete(&other).await.is(200);
     line.is(["waiting", "blocked", "blocked"]).await;
     assert_eq!(line.w.complete(&lost).await.is(200)["late"], true);
@@ -119,7 +119,7 @@ async fn late_completed_baton_holder_passes_it_on() {
 #[tokio::test]
 async fn late_completed_blocked_job_is_unparked() {
     let line = Line::start().await;
-    let (lost, other) = somebody_else_has_the_lock(&line).await;
+    let (lost, other) = with_lock_reserved_by_another(&line).await;
     assert_eq!(line.w.complete(&lost).await.is(200)["late"], true);
     line.is(["completed", "blocked", "blocked"]).await;
     assert_eq!(line.w.locks().await[0]["blocked"], 2);
@@ -155,8 +155,8 @@ async fn purge_removes_all_blocked_jobs() {
 #[tokio::test]
 async fn priority_change_moves_a_blocked_job() {
     let line = Line::start().await;
-    let said = line.w.set_priority(&line.ids[2], 10).await.is(200);
-    assert_eq!(said, json!({ "id": line.ids[2], "state": "blocked", "priority": 10 }));
+    let response = line.w.set_priority(&line.ids[2], 10).await.is(200);
+    assert_eq!(response, json!({ "id": line.ids[2], "state": "blocked", "priority": 10 }));
     assert_eq!(line.w.set_priority(&line.ids[0], 90).await.is(200)["state"], "blocked");
     assert_events(&line.w.events_of(&line.ids[2]).await, &["enqueued", "changed"]);
     line.w.check().await;

@@ -1,4 +1,4 @@
-//! Keys and tokens that the stories know.
+//! Keys and tokens for the tests.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +19,7 @@ pub fn keys_file_line(name: &str, role: &str, pattern: &str) -> String {
     format!("{name} {role} {pattern} {hash}")
 }
 
-/// What a sound token for `ann` says, but for what is said here; `null` takes a claim away.
+/// Claims of a valid token for `ann`, with changes; `null` removes a claim.
 pub fn claims(but: Value) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs();
     let mut claims =

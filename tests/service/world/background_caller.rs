@@ -1,4 +1,4 @@
-//! Calls of an honest caller while others read as much as they can: each is answered, and about as soon as before.
+//! A caller that enqueues and probes beside a load test, and measures whether its calls become slower.
 
 use std::{
     sync::{
@@ -13,8 +13,8 @@ use tokio::{task::JoinHandle, time::sleep};
 
 use super::Client;
 
-/// How much slower than before, and what is quick in any case: other stories run beside this one, and what writes a large page
-/// is not optimized here.
+/// Allowed slowdown, and the latency that is always allowed: other tests run at the same time, and large pages are not
+/// optimized here.
 const MAX_SLOWDOWN: u32 = 10;
 const ALWAYS_ALLOWED_LATENCY: Duration = Duration::from_millis(1_000);
 /// What the service may take more meanwhile.

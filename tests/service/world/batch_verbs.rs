@@ -1,4 +1,4 @@
-//! The verbs of locks and batches, so that their stories read like the others.
+//! The verbs of locks and batches.
 
 use std::collections::BTreeSet;
 
@@ -97,7 +97,7 @@ impl Client {
         }
     }
 
-    /// Takes and completes whatever can be had, until there is nothing; answers the ids in the order of hand-outs. The
+    /// Reserves and completes jobs until none is left; answers the ids in order. The
     /// result of each is its payload.
     pub async fn complete_all(&self) -> Vec<String> {
         let mut done = Vec::new();
@@ -106,8 +106,8 @@ impl Client {
             if held.is_empty() {
                 return done;
             }
-            let said = |held: &ReservedJob| json!({ "reservation": held.reservation, "result": held.body["payload"] });
-            let answer = self.post("/jobs/complete", held.iter().map(said).collect()).await.is(200);
+            let item = |held: &ReservedJob| json!({ "reservation": held.reservation, "result": held.body["payload"] });
+            let answer = self.post("/jobs/complete", held.iter().map(item).collect()).await.is(200);
             for (held, answer) in held.into_iter().zip(answer["jobs"].as_array().expect("jobs")) {
                 assert_eq!((&answer["id"], &answer["state"]), (&json!(held.id), &json!("completed")));
                 done.push(held.id);
@@ -123,7 +123,7 @@ impl Client {
             }
             self.post("/queues/default/sweep", json!({})).await.is(200);
         }
-        panic!("however often one sweeps, it never happens: {what}");
+        panic!("500 sweeps did not achieve: {what}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The check of the world that ends every story: what must be true of a queue at any instant.
+//! The check of the world at the end of every test: the invariants of a queue.
 
 mod gates;
 mod order;
@@ -26,14 +26,14 @@ const SETS: [(&str, &str); 6] = [
 
 pub async fn check(engine: &Engine, client: &Client) {
     let registered: BTreeMap<String, f64> = engine.run("ZRANGE intray:2:queues 0 -1 WITHSCORES").await;
-    // A recount may take longer than a connection may be idle: all is asked before.
-    let mut told = Vec::new();
+    // A recount may take longer than a connection may be idle, so all answers are read first.
+    let mut answers = Vec::new();
     for queue in keyspace::queues(engine).await {
         assert!(registered.contains_key(&queue), "{queue} is not in the registry");
         let answer = client.get(&format!("/queues/{queue}")).await.is(200);
-        told.push((queue, answer));
+        answers.push((queue, answer));
     }
-    for (queue, answer) in told {
+    for (queue, answer) in answers {
         let keyspace = Keyspace::read(engine, &queue).await;
         let check = Check { queue: &queue, records: records(&keyspace), keyspace: &keyspace };
         check.each_job_is_in_one_state();
@@ -114,7 +114,7 @@ impl Check<'_> {
                 continue;
             };
             let state = if matches!(live.state, "completed" | "cancelled") { "ended" } else { live.state };
-            assert_eq!(state, set, "{name} says that it is {}", live.state);
+            assert_eq!(state, set, "the record of {name} has state {}", live.state);
             assert_eq!(live.holder.is_some(), set == "reserved", "{name} is {set}");
             if set == "waiting" {
                 assert_eq!(
@@ -136,7 +136,7 @@ impl Check<'_> {
         let holds =
             |(id, record): (&&[u8], &Record)| Some([record.live.as_ref()?.holder.as_deref()?, b"\0", id].concat());
         let holders: BTreeSet<_> = self.records.iter().filter_map(holds).collect();
-        assert_eq!(held, holders, "{}: who is in `held` and who holds", self.queue);
+        assert_eq!(held, holders, "{}: members of `held` and holders", self.queue);
         assert_eq!(held.len(), self.keyspace.set("reserved").len());
     }
 
@@ -147,7 +147,7 @@ impl Check<'_> {
             let name = self.name(id);
             let record = self.records.get(id).unwrap_or_else(|| panic!("a dedupe key points at {name}"));
             assert!(!matches!(record.sets[..], ["dead" | "ended"]), "{name} is {:?} and has a dedupe key", record.sets);
-            assert_eq!(record.header.digest.as_deref(), Some(&field[..16]), "{name} has somebody's dedupe key");
+            assert_eq!(record.header.digest.as_deref(), Some(&field[..16]), "{name} has the dedupe key of another job");
         }
         let shared = dedupe.keys().filter(|field| field.len() > 16).count();
         assert_eq!(self.keyspace.total("shared"), shared as i64, "{}: dedupe keys that are shared", self.queue);
@@ -203,17 +203,17 @@ impl Check<'_> {
         self.records.values().filter(is).count() as i64
     }
 
-    /// As long as none was trimmed, and the stream has not gone a day after the last job.
+    /// Only while no event was trimmed and the stream has not expired.
     fn events_match_totals(&self, events: &[Event]) {
         let counted: i64 = Total::ALL.into_iter().map(|total| self.keyspace.total(total.word())).sum();
         if events.is_empty() || events.len() > 9_000 || counted > 9_000 {
             return;
         }
-        // A completion that comes late counts what it came after without telling it.
+        // A late completion counts an expiry without an event.
         for total in Total::ALL.into_iter().filter(|total| *total != Total::Expired).map(Total::word) {
             let kind = if total == Total::HandedOut.word() { "reserved" } else { total };
-            let told = events.iter().filter(|event| event.kind == kind && event.note != "undelivered").count();
-            assert_eq!(told as i64, self.keyspace.total(total), "{}: events {kind}", self.queue);
+            let answers = events.iter().filter(|event| event.kind == kind && event.note != "undelivered").count();
+            assert_eq!(answers as i64, self.keyspace.total(total), "{}: events {kind}", self.queue);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Child processes that die with the test process, whatever kills it.
+//! Child processes that die with the test process.
 
 use std::{
     io,

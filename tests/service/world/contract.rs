@@ -1,4 +1,4 @@
-//! `openapi.yaml`, which every answer that any test gets is held against.
+//! `openapi.yaml`; every answer in the tests is checked against it.
 
 mod messages;
 
@@ -48,7 +48,7 @@ impl Contract {
         let method = if method == "HEAD" { "get".to_owned() } else { method.to_lowercase() };
         let operation = self.route(path).map(|(_, route)| format!("{route}/{method}"));
         let operation = operation.filter(|pointer| self.document.pointer(pointer).is_some());
-        // Those who may not call at all are not told whether there is such an operation.
+        // Callers without access do not learn whether the operation exists.
         let unasked = match status {
             _ if operation.is_some() => None,
             401 => Some("/components/responses/Unauthorized".to_owned()),

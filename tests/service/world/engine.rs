@@ -1,4 +1,4 @@
-//! A Redis of one's own, in a temporary folder: a server on a socket, or a cluster of several.
+//! A private Redis in a temporary folder: one server on a socket, or a cluster.
 
 pub mod moves;
 pub mod nodes;
@@ -16,10 +16,10 @@ use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
 use self::server::{PROGRAM, Server};
 use super::clock::Clock;
 
-/// The server program that `make test-all` brings beside that on PATH, whose Redis may be too old for `WAITAOF`. None without it.
+/// The server program that `make test-all` installs, because that on PATH may be too old for `WAITAOF`. None without it.
 pub fn latest_server_program() -> Option<PathBuf> {
-    let brought = Path::new(env!("CARGO_MANIFEST_DIR")).join(".engine/latest/valkey-server");
-    brought.exists().then_some(brought)
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(".engine/latest/valkey-server");
+    program.exists().then_some(program)
 }
 
 pub fn server_program() -> &'static str {
@@ -31,7 +31,7 @@ pub struct Engine {
     pub clock: Clock,
     /// The only one, or the nodes of a cluster.
     servers: Vec<Server>,
-    /// What they are like, in a cluster.
+    /// Settings of a cluster's nodes.
     form: Option<NodeSettings>,
 }
 
@@ -67,7 +67,7 @@ impl Engine {
         self.servers.len()
     }
 
-    /// What `--redis-url` says of it.
+    /// The value for `--redis-url`.
     pub fn url(&self) -> String {
         if !self.is_cluster() {
             return format!("unix://{}", self.socket().display());
@@ -76,7 +76,7 @@ impl Engine {
         format!("redis+cluster://{}", places.join(","))
     }
 
-    /// The same for somebody who says who they are.
+    /// The URL with a user and a password.
     pub fn url_with_credentials(&self, user: &str, password: &str) -> String {
         match self.is_cluster() {
             true => self.url().replace("://", &format!("://{user}:{password}@")),
@@ -84,7 +84,7 @@ impl Engine {
         }
     }
 
-    /// Commands as a file of Redis's holds them; each goes where its key is.
+    /// Runs the commands of an append-only file; each goes to the node of its key.
     pub async fn load_commands(&self, commands: &[u8]) {
         let mut rest = commands;
         let mut line = |length: Option<usize>| {
@@ -110,7 +110,7 @@ impl Engine {
         }
     }
 
-    /// By TCP too, however often it is started again.
+    /// Opens a TCP port, also after each restart.
     pub async fn open_port(&mut self, port: u16) -> bool {
         let words = format!("CONFIG SET port {port}");
         self.servers[0].set_port(port);
@@ -126,7 +126,7 @@ impl Engine {
         self.folder.join("redis.sock")
     }
 
-    /// A connection of the test's own, past any proxy.
+    /// A direct connection that bypasses any proxy.
     pub fn connection(&self) -> MultiplexedConnection {
         self.connection_to(0)
     }
@@ -145,7 +145,7 @@ impl Engine {
         answer.unwrap_or_else(|e: RedisError| panic!("{command:?}: {e}"))
     }
 
-    /// A command to one of the servers, whatever it is about.
+    /// Sends a command to one server, without routing by key.
     pub async fn run_on<T: FromRedisValue>(&self, nth: usize, words: &str) -> T {
         self.try_run_on(nth, words).await.unwrap_or_else(|e| panic!("{words}: {e}"))
     }
@@ -160,7 +160,7 @@ impl Engine {
         seconds * 1_000 + micros / 1_000
     }
 
-    /// How many connections hear the hints of a queue.
+    /// Connections that subscribe to the hints of a queue.
     pub async fn hint_subscribers(&self, queue: &str) -> u64 {
         let mut all = 0;
         for nth in 0..self.servers.len() {
@@ -170,7 +170,7 @@ impl Engine {
         all
     }
 
-    /// The server stands still; nobody is told.
+    /// Stops the server process; its connections stay open.
     pub fn freeze(&self) {
         self.servers.iter().for_each(|server| server.signal(libc::SIGSTOP));
     }
@@ -183,12 +183,12 @@ impl Engine {
         self.servers.iter_mut().for_each(Server::kill);
     }
 
-    /// What the server says of it.
+    /// `INFO replication` of the first server.
     pub async fn replication_info(&mut self) -> String {
         self.replication_info_of(0).await
     }
 
-    /// Also where the server has cut its clients off, as one does that becomes primary or is none any more.
+    /// Reconnects: a server that changes its role closes its connections.
     pub async fn connect(&mut self) {
         for server in &mut self.servers {
             server.connect().await;
@@ -208,5 +208,5 @@ fn appending(durable: bool) -> &'static [&'static str] {
     if durable { &["--appendonly", "yes", "--appendfsync", "no"] } else { &["--appendonly", "no"] }
 }
 
-/// For a command that may take its time.
+/// Limit for one command on a loaded machine.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);

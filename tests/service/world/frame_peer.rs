@@ -1,4 +1,4 @@
-//! A peer that speaks HTTP/2 frame by frame: it opens no window by itself, and leaves in any way there is.
+//! A peer that speaks HTTP/2 frame by frame: it opens no window by itself, and can disconnect in several ways.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -37,7 +37,7 @@ pub struct TlsInstance {
     ca: CertificateAuthority,
 }
 
-/// What has come of an answer.
+/// The received part of an answer.
 #[derive(Default)]
 struct Response {
     has_head: bool,
@@ -48,7 +48,7 @@ struct Response {
 pub struct FramePeer {
     socket: TlsStream<TcpStream>,
     next: u32,
-    heard: BTreeMap<u32, Response>,
+    responses: BTreeMap<u32, Response>,
 }
 
 /// How a peer leaves.
@@ -56,7 +56,7 @@ pub struct FramePeer {
 pub enum Disconnect {
     /// Resets each stream that it has, and stays connected.
     ResetStreams,
-    /// Says goodbye, and stays connected.
+    /// Sends GOAWAY and stays connected.
     GoAway,
     Close,
     ResetConnection,
@@ -97,7 +97,7 @@ fn fields(method: &str, path: &str) -> Vec<u8> {
 impl FramePeer {
     async fn open(url: &str, authority: &Path, window: usize) -> Self {
         let socket = tls_handshake(url, authority, Some("h2")).await.expect("a handshake");
-        let mut peer = Self { socket, next: 1, heard: BTreeMap::new() };
+        let mut peer = Self { socket, next: 1, responses: BTreeMap::new() };
         let window = u32::try_from(window).expect("a window").to_be_bytes();
         let settings = frame(SETTINGS, 0, 0, &[&[0, INITIAL_WINDOW_SIZE], &window[..]].concat());
         peer.send(&[PREFACE, &settings].concat()).await;
@@ -133,24 +133,24 @@ impl FramePeer {
 
     /// Reads until the head of an answer is there.
     pub async fn wait_for_head(&mut self, stream: u32) {
-        while !self.heard.entry(stream).or_default().has_head {
+        while !self.responses.entry(stream).or_default().has_head {
             self.read().await;
         }
     }
 
     /// Reads until so much of an answer's body is there.
     pub async fn wait_for_bytes(&mut self, stream: u32, many: usize) {
-        while self.heard.entry(stream).or_default().body.len() < many {
+        while self.responses.entry(stream).or_default().body.len() < many {
             self.read().await;
         }
     }
 
     /// Reads a whole answer; answers its body.
     pub async fn read_body(&mut self, stream: u32) -> Vec<u8> {
-        while !self.heard.entry(stream).or_default().is_complete {
+        while !self.responses.entry(stream).or_default().is_complete {
             self.read().await;
         }
-        self.heard.remove(&stream).expect("it was heard").body
+        self.responses.remove(&stream).expect("it was received").body
     }
 
     async fn read(&mut self) {
@@ -159,17 +159,17 @@ impl FramePeer {
         let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
         self.socket.read_exact(&mut payload).await.expect("a frame");
         let (kind, flags) = (head[3], head[4]);
-        let responses = self.heard.entry(u32::from_be_bytes([head[5], head[6], head[7], head[8]])).or_default();
+        let response = self.responses.entry(u32::from_be_bytes([head[5], head[6], head[7], head[8]])).or_default();
         match kind {
-            HEADERS => responses.has_head = true,
-            DATA => responses.body.extend(payload),
+            HEADERS => response.has_head = true,
+            DATA => response.body.extend(payload),
             RST_STREAM | GOAWAY => panic!("the service gave up: {kind} {payload:?}"),
             _ => {}
         }
-        responses.is_complete |= matches!(kind, HEADERS | DATA) && flags & END_STREAM != 0;
+        response.is_complete |= matches!(kind, HEADERS | DATA) && flags & END_STREAM != 0;
     }
 
-    /// Leaves; what is answered has to be kept as long as the peer is to stay connected.
+    /// Disconnects; keep the returned peer as long as it must stay connected.
     pub async fn disconnect(mut self, how: Disconnect) -> Option<Self> {
         match how {
             Disconnect::ResetStreams => {

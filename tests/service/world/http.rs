@@ -1,4 +1,4 @@
-//! A client over a real socket that believes no answer before the contract does.
+//! A client over a real socket that checks every answer against the contract.
 
 mod listener;
 
@@ -18,19 +18,19 @@ pub struct Client {
     bearer: Option<String>,
 }
 
-/// What is asked; sent when it is awaited by [`Request::send`].
+/// A request; [`Request::send`] sends it.
 pub struct Request {
     inner: reqwest::RequestBuilder,
     method: Method,
     path: String,
 }
 
-/// Why there is no answer.
+/// Why a call has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransportError {
-    /// Nobody was there to hear it.
+    /// The service did not accept the connection.
     NotConnected,
-    /// It was on its way, or the answer was.
+    /// The connection broke during the call.
     Interrupted,
 }
 
@@ -47,7 +47,7 @@ impl Client {
         Self { base: base.to_owned(), http, bearer: None }
     }
 
-    /// The same service, called by somebody else.
+    /// The same service with another credential.
     pub fn with_credential(&self, credential: &str) -> Self {
         Self { bearer: Some(credential.to_owned()), ..self.clone() }
     }
@@ -96,7 +96,7 @@ impl Client {
         self.request("PATCH", path).json(body.to_string()).send().await
     }
 
-    /// JSON as it is written here.
+    /// Sends a body as it is written.
     pub async fn post_text(&self, path: &str, body: impl Into<Vec<u8>>) -> Answer {
         self.request("POST", path).json(body).send().await
     }
@@ -117,7 +117,7 @@ impl Request {
         self
     }
 
-    /// Everything but a preflight is held against the contract.
+    /// Checks the answer against the contract, except for a preflight.
     pub async fn send(self) -> Answer {
         let call = format!("{} {}", self.method, self.path);
         let answer = self.inner.send().await.unwrap_or_else(|e| panic!("{call}: {e:?}"));
@@ -130,18 +130,18 @@ impl Request {
         answer
     }
 
-    /// The answer with its body unread. Who drops it hangs up.
+    /// The answer with its body unread; closes the connection when dropped.
     pub async fn open(self) -> reqwest::Response {
         let call = format!("{} {}", self.method, self.path);
         self.inner.send().await.unwrap_or_else(|e| panic!("{call}: {e:?}"))
     }
 
-    /// Sends it and does not care what comes of it: the service may be killed meanwhile.
+    /// Sends it; `None` when the service is killed meanwhile.
     pub async fn send_if_possible(self) -> Option<Answer> {
         self.try_send().await.ok()
     }
 
-    /// The answer, or what kept it away.
+    /// The answer, or the transport error.
     pub async fn try_send(self) -> Result<Answer, TransportError> {
         let lost = |error: reqwest::Error| {
             if error.is_connect() { TransportError::NotConnected } else { TransportError::Interrupted }
@@ -190,7 +190,7 @@ impl Answer {
         self.json()
     }
 
-    /// A refusal of this kind.
+    /// Expects a problem with this slug.
     #[track_caller]
     pub fn refused(&self, slug: &str) -> Value {
         let body = self.json();
@@ -199,13 +199,13 @@ impl Answer {
         body
     }
 
-    /// A refusal that names exactly these places of the body.
+    /// Expects a validation error at exactly these JSON pointers.
     #[track_caller]
     pub fn invalid_at(&self, pointers: &[&str]) {
         self.invalid_by("pointer", pointers);
     }
 
-    /// A refusal that names exactly these places: pointers, parameters or headers.
+    /// Expects a validation error for exactly these pointers, parameters or headers.
     #[track_caller]
     pub fn invalid_by(&self, kind: &str, names: &[&str]) {
         let problem = self.refused("invalid-request");
@@ -217,14 +217,14 @@ impl Answer {
         assert_eq!(found, names, "{problem}");
     }
 
-    /// The reservation was lost like this; `state` is where the job is now.
+    /// Expects a lost reservation with its reason and the job's present state.
     #[track_caller]
     pub fn lost(&self, reason: &str, state: &str) {
         let problem = self.refused("reservation-lost");
         assert_eq!((&problem["reason"], &problem["job_state"]), (&reason.into(), &state.into()), "{problem}");
     }
 
-    /// The reservation is none that the job remembers.
+    /// Expects a reservation that the job does not remember.
     #[track_caller]
     pub fn unknown_reservation(&self) {
         let problem = self.refused("reservation-lost");

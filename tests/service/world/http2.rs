@@ -1,4 +1,4 @@
-//! A page that speaks HTTP/2 by TLS, stream by stream, as well or as badly as a story wants.
+//! An HTTP/2 client over TLS that controls each stream.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -65,7 +65,7 @@ impl Http2Client {
         Self { send, ended: tokio::spawn(connection) }
     }
 
-    /// How many streams it may have, once the service has said so.
+    /// The stream limit that the service announced.
     pub fn max_streams(&self) -> usize {
         self.send.current_max_send_streams()
     }
@@ -125,7 +125,7 @@ impl Http2Client {
     }
 }
 
-/// Lines that are said and answered by turns.
+/// An NDJSON call whose lines are sent and answered in turn.
 pub struct LineStream {
     send: SendStream<Bytes>,
     response: Option<ResponseFuture>,
@@ -141,7 +141,7 @@ impl LineStream {
         self.send.send_data(Bytes::new(), true).expect("room");
     }
 
-    /// What comes next, which is a line.
+    /// The next line of the answer.
     pub async fn reader(&mut self) -> Value {
         if let Some(response) = self.response.take() {
             let response = response.await.expect("an answer");

@@ -114,7 +114,7 @@ fn is_left_by_a_migration(key: &str, kind: &str) -> bool {
     kind == "string" && name.is_some_and(|(_, name)| KEYS.iter().any(|(known, _)| *known == name))
 }
 
-/// What enqueue said; of that, what the check needs.
+/// The fields of a job's header that the check needs.
 #[derive(Debug)]
 pub struct Header {
     pub is_stub: bool,
@@ -151,21 +151,21 @@ impl Header {
         Self { is_stub, is_apart, is_member, digest, locks, client, stamp: raw[1..7].to_vec() }
     }
 
-    /// What a job must have a unit of: its batch, then its locks.
+    /// The gates of a job: its batch, then its locks.
     pub fn gates(&self, id: &[u8]) -> Vec<Bytes> {
         let batch = self.is_member.then(|| [b"\0", &id[..22], b"0000"].concat());
         batch.into_iter().chain(self.locks.iter().cloned()).collect()
     }
 }
 
-/// All of a job that changes; of that, what the check needs.
+/// The fields of a job's live record that the check needs.
 #[derive(Debug)]
 pub struct Live {
     pub state: &'static str,
     pub score: f64,
-    /// By which it stands among equal places.
+    /// Orders jobs with equal scores.
     pub arrival: Bytes,
-    /// Nobody has had it since it got its place.
+    /// Not reserved since it got its place.
     pub unserved: bool,
     pub late: usize,
     /// `worker NUL nonce` of the reservation that is out.
@@ -215,7 +215,7 @@ impl Batch {
     }
 }
 
-/// A transition, as the stream tells it.
+/// A transition, as the event stream shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub kind: String,

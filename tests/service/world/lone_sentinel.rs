@@ -1,4 +1,4 @@
-//! Worlds whose Redis is found by asking a sentinel.
+//! A single sentinel that names the Redis of a world.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use super::{Engine, children::ChildProcess, engine::server_program, eventually, 
 /// A variable that makes every world's Redis one behind a sentinel: `make test-sentinel`.
 pub const SENTINEL_VARIABLE: &str = "INTRAY_STORIES_BEHIND_A_SENTINEL";
 const PRIMARY_NAME: &str = "jobs";
-/// Longer than anybody is frozen or gone: there is nobody who could take the place.
+/// Longer than any test freezes Redis: there is no replica for a failover.
 const DOWN_AFTER_MS: u64 = 3_600_000;
 
 /// One sentinel, which knows where the Redis of a world is.

@@ -1,4 +1,4 @@
-//! How much each script asks of Redis: its own Redis tells all that it is asked, and lines of scripts are marked as theirs.
+//! Counts the Redis commands of each script by `MONITOR`.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -16,7 +16,7 @@ const MAX_BODIES_PER_SCRIPT: usize = 100;
 /// One script as it ran.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptRun {
-    /// Without it and its time nobody is told what it was: the keys that it was given.
+    /// The keys that it was given, to identify it in messages.
     keys: String,
     pub calls: usize,
     /// Payloads and results.
@@ -30,7 +30,7 @@ impl fmt::Display for ScriptRun {
     }
 }
 
-/// Hears everything that Redis is asked.
+/// Reads the output of `MONITOR`.
 pub struct Meter {
     lines: BufReader<UnixStream>,
     marks: usize,
@@ -54,7 +54,7 @@ impl Meter {
         line
     }
 
-    /// All scripts that have run since it was asked last.
+    /// All scripts that ran since the last call.
     pub async fn script_runs(&mut self, engine: &Engine) -> Vec<ScriptRun> {
         self.marks += 1;
         let mark = format!("mark-{}", self.marks);
@@ -87,7 +87,7 @@ impl Meter {
         ran
     }
 
-    /// Panics if a script of those that have run since it was asked last did more than one may.
+    /// Panics if a script since the last call exceeded a limit.
     pub async fn assert_bounded(&mut self, what: &str, engine: &Engine) -> Vec<ScriptRun> {
         let ran = self.script_runs(engine).await;
         let most = ran.iter().max_by_key(|script| script.calls);
@@ -107,7 +107,7 @@ impl Meter {
     }
 }
 
-/// `+1763.12 [0 lua] "HGET" "a key" "a field"`: whether a script has said it, and what.
+/// `+1763.12 [0 lua] "HGET" "a key" "a field"`: whether a script sent it, and its words.
 fn parse_line(line: &[u8]) -> (bool, Vec<String>) {
     let from = line.iter().position(|&byte| byte == b'[').expect("whose it is");
     let to = line.iter().position(|&byte| byte == b']').expect("whose it is");

@@ -1,4 +1,4 @@
-//! A world of one's own for each story: a Redis, the service in front of it, a client that trusts neither.
+//! A separate world for each test: a Redis, the service in front of it, and a client that checks every answer.
 
 pub mod access;
 pub mod authority;
@@ -56,7 +56,7 @@ pub use self::{
 /// How long a queue keeps ended jobs, unless it says so itself.
 pub const RETENTION_MS: u64 = 604_800_000;
 
-/// The service's client, and all that is behind it. What a story does to jobs, it does through the client.
+/// The client, the service and its Redis.
 pub struct World {
     client: Client,
     pub service: Service,
@@ -84,12 +84,12 @@ impl World {
         Plan::default()
     }
 
-    /// So many ms pass on Redis's clock.
+    /// Advances Redis's clock by milliseconds.
     pub fn advance_clock(&self, ms: u64) {
         self.engine.clock.advance(i64::try_from(ms).expect("a human length of time"));
     }
 
-    /// Time stands still; it passes only by [`Self::pass`].
+    /// Stops the clock; it moves only by [`Self::advance_clock`].
     pub async fn stop_clock(&self) {
         self.engine.clock.stop_at(self.engine.now().await);
     }
@@ -128,7 +128,7 @@ impl World {
         self.client = self.client.at(self.service.url());
     }
 
-    /// Where a job stands in line, or will stand when it comes back.
+    /// The score of a job in the queue, now or after its return.
     pub async fn score_of(&self, id: &str) -> f64 {
         let (queue, code) = id.split_at(id.len() - 27);
         let keyspace = keyspace::Keyspace::read(&self.engine, queue).await;
@@ -139,15 +139,15 @@ impl World {
         keyspace::Live::read(&keyspace.hash("live")[&code.as_bytes()[1..]]).score
     }
 
-    /// What happened to a job, by its events.
+    /// Kinds of a job's events, with `late` and `undelivered` notes.
     pub async fn events_of(&self, id: &str) -> Vec<String> {
         let queue = &id[..id.len() - 27];
         let events = keyspace::events(&self.engine, queue).await;
-        let told = |event: &keyspace::Event| match event.note.as_str() {
+        let kind = |event: &keyspace::Event| match event.note.as_str() {
             note @ ("late" | "undelivered") => format!("{} {note}", event.kind),
             _ => event.kind.clone(),
         };
-        events.iter().filter(|event| event.job == id).map(told).collect()
+        events.iter().filter(|event| event.job == id).map(kind).collect()
     }
 
     /// Whether the job has its dedupe key.
@@ -157,13 +157,13 @@ impl World {
         holders.iter().any(|code| id.ends_with(code))
     }
 
-    /// Each job in exactly one state, and everything that hangs on it: the end of every story.
+    /// Checks the invariants of all queues; the end of every test.
     pub async fn check(&self) {
         check::check(&self.engine, &self.client).await;
     }
 }
 
-/// Waits for a condition, with a deadline that only a broken program meets.
+/// Polls a condition; panics after 30 seconds.
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -175,10 +175,10 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>)
     }
 }
 
-/// Asserts on what a story of a job tells.
+/// Asserts the kinds of a job's events.
 #[track_caller]
-pub fn assert_events(told: &[String], expected: &[&str]) {
-    assert_eq!(told, expected, "the events of the job");
+pub fn assert_events(events: &[String], expected: &[&str]) {
+    assert_eq!(events, expected, "the events of the job");
 }
 
 /// For a query: every byte is written as `%XX`.

@@ -1,4 +1,4 @@
-//! A page that may be gone before its answer is there.
+//! A reserve whose caller may disconnect before the answer.
 
 use serde_json::Value;
 use tokio::{
@@ -8,7 +8,7 @@ use tokio::{
 
 use super::http::Client;
 
-/// A call on a connection of its own. Who drops it has closed the page.
+/// A reserve on its own connection; closes it when dropped.
 pub struct PendingReserve(TcpStream);
 
 impl PendingReserve {
@@ -22,12 +22,12 @@ impl PendingReserve {
         Self(socket)
     }
 
-    /// Hangs up, and says what had been sent before the other end saw it: nobody can tell otherwise what was delivered.
+    /// Disconnects; answers what the service had sent before it noticed, which shows whether the answer was delivered.
     pub async fn hang_up(mut self) -> Option<Value> {
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         let _ = self.0.shutdown().await;
-        let _ = self.0.read_to_end(&mut heard).await;
-        let text = String::from_utf8(heard).expect("UTF-8");
+        let _ = self.0.read_to_end(&mut received).await;
+        let text = String::from_utf8(received).expect("UTF-8");
         let (head, body) = text.split_once("\r\n\r\n")?;
         assert!(head.starts_with("HTTP/1.1 200"), "{text}");
         Some(serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {text}")))

@@ -1,4 +1,4 @@
-//! Stands between the service and Redis, and breaks what it is told to break: connections, or one call of all.
+//! A proxy between the service and Redis that injects faults into connections or into single calls.
 
 mod carry;
 mod injection;
@@ -27,7 +27,7 @@ pub enum Fault {
     None,
     /// Connections are closed as soon as they are made; the open ones stay.
     Refuse,
-    /// Nothing passes, in either direction, and nobody is told.
+    /// Nothing passes in either direction; connections stay open.
     Freeze,
     /// Requests pass, replies are thrown away.
     DropReplies,
@@ -39,7 +39,7 @@ struct Orders {
     /// Raised with each cut.
     cuts: u64,
     /// Raised when those that are held may go.
-    release_held: u64,
+    releases: u64,
 }
 
 struct Shared {
@@ -87,7 +87,7 @@ impl Proxy {
         &self.url
     }
 
-    /// Something that was sent has come as far as this and no further.
+    /// Whether a packet is held back by a freeze.
     pub fn is_withholding(&self) -> bool {
         self.shared.withheld.load(Ordering::Relaxed) > 0
     }
@@ -96,24 +96,24 @@ impl Proxy {
         self.shared.orders.send_modify(|orders| orders.fault = fault);
     }
 
-    /// Closes every open connection, in the middle of whatever it is doing.
+    /// Closes every open connection at once.
     pub fn cut_connections(&self) {
         self.shared.orders.send_modify(|orders| orders.cuts += 1);
     }
 
-    /// This becomes of the nth call of a script from now on.
+    /// Applies a fault to the nth call of a script from now on.
     pub fn inject(&self, script: &str, nth: usize, fate: CallFate) {
         self.shared.injections.set(Some(script), nth, 1, fate);
     }
 
-    /// This becomes of each nth call of any script from now on, until it has become of so many.
+    /// Applies a fault to every nth call of any script, at most so many times.
     pub fn inject_each(&self, nth: usize, most: usize, fate: CallFate) {
         self.shared.injections.set(None, nth, most, fate);
     }
 
-    /// What is held goes on its way.
+    /// Releases held calls.
     pub fn release_held(&self) {
-        self.shared.orders.send_modify(|orders| orders.release_held += 1);
+        self.shared.orders.send_modify(|orders| orders.releases += 1);
     }
 
     /// How many calls have been caught.
@@ -144,7 +144,7 @@ fn before_socket(folder: &Path, engine: &Engine, shared: &Arc<Shared>) -> String
 
 impl Shared {
     fn new() -> Arc<Self> {
-        let orders = watch::Sender::new(Orders { fault: Fault::None, cuts: 0, release_held: 0 });
+        let orders = watch::Sender::new(Orders { fault: Fault::None, cuts: 0, releases: 0 });
         Arc::new(Self { orders, withheld: AtomicUsize::new(0), injections: Injections::default() })
     }
 

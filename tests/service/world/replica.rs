@@ -4,13 +4,13 @@ use std::net::TcpListener;
 
 use super::{Engine, eventually};
 
-/// A port that nobody has now.
+/// A port that is free now.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     listener.local_addr().expect("an address").port()
 }
 
-/// Whether somebody has the port is only known when the server has taken it.
+/// Retries, because another process may take the port first.
 pub async fn open_port(engine: &Engine) -> u16 {
     eventually("a port", async || {
         let port = free_port();

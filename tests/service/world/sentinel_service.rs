@@ -3,7 +3,7 @@
 use super::{Client, Service, check, program, sentinels::SentinelSetup};
 
 impl SentinelSetup {
-    /// An instance on the side of whichever is the primary: it reaches every server, and the sentinels as all others do.
+    /// An instance beside the primary: it reaches every server directly, and the sentinels through their proxies.
     pub async fn serve_beside_primary(&self, flags: &[&str]) -> (Service, Client) {
         let map: Vec<_> = self
             .ports
@@ -18,7 +18,7 @@ impl SentinelSetup {
         self.serve_at(&self.url(), flags).await
     }
 
-    /// For somebody whom Redis knows.
+    /// With credentials for Redis.
     pub async fn serve_with_credentials(&self, who: &str, flags: &[&str]) -> (Service, Client) {
         self.serve_at(&self.url().replace("://", &format!("://{who}@")), flags).await
     }
@@ -31,7 +31,7 @@ impl SentinelSetup {
         (service, client)
     }
 
-    /// The end of a story, as of every other.
+    /// Checks the world at the end of a test.
     pub async fn check(&mut self, node: usize, client: &Client) {
         self.nodes[node].connect().await;
         check::check(&self.nodes[node], client).await;

@@ -24,16 +24,16 @@ use super::{
 pub const PRIMARY_NAME: &str = "jobs";
 
 pub struct SentinelPlan {
-    /// Without an answer for so long, a server is taken for lost.
+    /// After this time without an answer a server counts as down.
     pub down_after_ms: u64,
     pub failover_timeout_ms: u64,
     /// Of Redis, and of the sentinels.
     pub passwords: Option<(&'static str, &'static str)>,
     /// A user of the sentinels, as their file makes it.
     pub user: Option<String>,
-    /// What all of them show, as a file of Redis's says it.
+    /// TLS lines for the configuration of servers and sentinels.
     pub papers: Option<String>,
-    /// Between each server and everybody else stands something that can be broken.
+    /// A proxy stands before each server and sentinel.
     pub breakable: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct SentinelSetup {
     pub nodes: Vec<Engine>,
     pub(super) ports: Vec<u16>,
     sentinels: Vec<(u16, ChildProcess)>,
-    /// Where they speak TLS, and where they are behind what can be broken.
+    /// TLS ports or proxy ports of the sentinels.
     pub(super) others: Vec<u16>,
     pub(super) network: Network,
     plan: SentinelPlan,
@@ -64,12 +64,12 @@ impl SentinelSetup {
         Self::start_with(SentinelPlan { passwords: Some((redis, sentinel)), ..SentinelPlan::default() }).await
     }
 
-    /// Sentinels that know a user: name, password and rights, as a file of theirs says it.
+    /// Sentinels with an ACL user: name, password and rights.
     pub async fn with_user(user: &str) -> Self {
         Self::start_with(SentinelPlan { user: Some(user.to_owned()), ..SentinelPlan::default() }).await
     }
 
-    /// All of it by TLS, with this certificate.
+    /// Servers and sentinels use TLS with this certificate.
     pub async fn with_tls(ca: &CertificateAuthority, own: &CertifiedKey) -> Self {
         let files = [("ca-cert", &ca.ca_file()), ("cert", &own.certificate), ("key", &own.key)];
         let tls_config = files.map(|(what, file)| format!("tls-{what}-file {}", file.display()));
@@ -99,7 +99,7 @@ impl SentinelSetup {
         Self::start_over_nodes(folder, nodes, (ports, network), plan).await
     }
 
-    /// The first of them is the primary. The others find each at its port, whether it is there or something before it.
+    /// The first node is the primary. `ports` are those of the servers or of their proxies.
     pub async fn start_over_nodes(
         folder: TempDir,
         nodes: Vec<Engine>,
@@ -151,15 +151,15 @@ impl SentinelSetup {
     pub async fn wait_for_agreement(&self) {
         for n in 0..3 {
             eventually("the sentinels know each other", async || {
-                let said = self.query_sentinel(n, &["SENTINEL", "MASTER", PRIMARY_NAME]).await?;
-                let has = |name: &str, value: &str| said.windows(2).any(|pair| pair[0] == name && pair[1] == value);
+                let reply = self.query_sentinel(n, &["SENTINEL", "MASTER", PRIMARY_NAME]).await?;
+                let has = |name: &str, value: &str| reply.windows(2).any(|pair| pair[0] == name && pair[1] == value);
                 (has("num-slaves", "2") && has("num-other-sentinels", "2") && has("flags", "master")).then_some(())
             })
             .await;
         }
     }
 
-    /// What a sentinel says; nothing when it does not answer.
+    /// A sentinel's reply; `None` when it does not answer.
     pub async fn query_sentinel(&self, n: usize, words: &[&str]) -> Option<Vec<String>> {
         let password = self.plan.passwords.map_or(String::new(), |(_, password)| format!(":{password}@"));
         let client =
@@ -170,25 +170,25 @@ impl SentinelSetup {
         command.query_async(&mut connection).await.ok()
     }
 
-    /// Whether a sentinel says OK to a command about the primary.
+    /// Whether a sentinel accepts a command about the primary.
     pub async fn command_succeeds(&self, n: usize, word: &str) -> Option<()> {
         let client = redis::Client::open(format!("redis://127.0.0.1:{}", self.sentinels[n].0)).expect("a URL");
         let mut connection = client.get_multiplexed_async_connection().await.ok()?;
         redis::cmd("SENTINEL").arg(word).arg(PRIMARY_NAME).query_async(&mut connection).await.ok()
     }
 
-    /// Which node the first sentinel takes for the primary.
+    /// The primary according to the first sentinel.
     pub async fn primary(&self) -> usize {
         self.primary_seen_by(0).await.expect("one of ours")
     }
 
-    /// Which node a sentinel takes for the primary.
+    /// The primary according to a sentinel.
     pub async fn primary_seen_by(&self, n: usize) -> Option<usize> {
-        let said = self.query_sentinel(n, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", PRIMARY_NAME]).await?;
-        self.ports.iter().position(|port| said.get(1).is_some_and(|said| *said == port.to_string()))
+        let reply = self.query_sentinel(n, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", PRIMARY_NAME]).await?;
+        self.ports.iter().position(|port| reply.get(1).is_some_and(|reply| *reply == port.to_string()))
     }
 
-    /// The node that all of them take for it.
+    /// The primary on which all sentinels agree.
     pub async fn agreed_primary(&self) -> Option<usize> {
         let first = self.primary_seen_by(0).await?;
         let others = [self.primary_seen_by(1).await, self.primary_seen_by(2).await];
@@ -213,13 +213,13 @@ impl SentinelSetup {
         format!("{scheme}+sentinel://{who}{}/{PRIMARY_NAME}", places.join(","))
     }
 
-    /// Whatever there is between this server, with those who are beside it, and everybody else, passes nothing any more.
+    /// Freezes the proxies of this server and of the sentinels.
     pub fn partition(&self, primary: usize) {
         self.network.servers[primary].set_fault(Fault::Freeze);
         self.network.sentinels.iter().for_each(|gate| gate.set_fault(Fault::Freeze));
     }
 
-    /// Everything passes, and what was kept away is one of the others again.
+    /// Thaws the proxies, and waits until the old primary is a replica.
     pub async fn heal_partition(&mut self, before: usize) {
         self.network.servers[before].set_fault(Fault::None);
         self.network.sentinels.iter().for_each(|gate| gate.set_fault(Fault::None));

@@ -1,4 +1,4 @@
-//! The service as a process of its own, as people run it.
+//! The service as a process of its own.
 
 use std::{
     ffi::OsString,
@@ -14,20 +14,20 @@ use std::{
 
 use super::children::ChildProcess;
 
-/// For anything that a loaded machine may take its time for.
+/// Limit for a start or an end on a loaded machine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a process has said so far.
+/// The output of a process so far.
 #[derive(Clone, Default)]
 pub struct ProcessOutput(Arc<Mutex<String>>);
 
 pub struct Service {
     process: ChildProcess,
     url: String,
-    said: ProcessOutput,
+    output: ProcessOutput,
 }
 
-/// How a program ended, and what it said.
+/// Exit status and output of a program.
 #[derive(Debug)]
 pub struct Exit {
     pub status: ExitStatus,
@@ -35,11 +35,11 @@ pub struct Exit {
     pub stderr: String,
 }
 
-/// What begins a complaint, and need not begin the reason for it too.
+/// Words that begin an error message, and need not stand in its cause too.
 const ERROR_WORDS: [&str; 7] = ["error", "cannot", "could not", "invalid", "failed", "is not available", "no answer"];
 
 impl Exit {
-    /// No line of what it complains of says anything twice.
+    /// Expects no line of the error output to repeat itself.
     #[track_caller]
     pub fn assert_no_repetition(&self) {
         for line in self.stderr.lines() {
@@ -59,13 +59,13 @@ impl Exit {
 }
 
 impl Service {
-    /// Waits for the line that says where it serves.
+    /// Waits for the line with its address.
     pub async fn start(command: Command) -> Self {
-        Self::try_start(command).await.unwrap_or_else(|said| panic!("the service did not get ready: {said}"))
+        Self::try_start(command).await.unwrap_or_else(|output| panic!("the service did not get ready: {output}"))
     }
 
     /// # Errors
-    /// What it said instead.
+    /// The output of the program.
     pub async fn try_start(command: Command) -> Result<Self, String> {
         let mut process = ChildProcess::spawn(command);
         let output = ProcessOutput::default();
@@ -76,7 +76,7 @@ impl Service {
             process.kill();
             return Err(output.text());
         };
-        Ok(Self { process, url, said: output })
+        Ok(Self { process, url, output: output })
     }
 
     pub fn url(&self) -> &str {
@@ -85,7 +85,7 @@ impl Service {
 
     /// Its standard output and error, as they came.
     pub fn output(&self) -> String {
-        self.said.text()
+        self.output.text()
     }
 
     pub fn pid(&self) -> u32 {
@@ -100,7 +100,7 @@ impl Service {
         self.process.kill();
     }
 
-    /// For one that was told to end.
+    /// Waits for the end of the process.
     pub async fn wait_for_exit(&mut self) -> ExitStatus {
         super::eventually("the service ends", async || self.process.child().try_wait().expect("our child")).await
     }
@@ -153,20 +153,20 @@ pub async fn run(command: Command) -> Exit {
 
 impl ProcessOutput {
     fn text(&self) -> String {
-        self.0.lock().expect("nobody panics with it").clone()
+        self.0.lock().expect("no thread panics with it").clone()
     }
 
-    /// Reads all of a pipe, lest the process stands still on a full one. Answers the address that it says it serves on.
+    /// Reads a pipe to its end, because a full pipe blocks the process. Sends the address that the service announces.
     fn listen(&self, pipe: impl Read + Send + 'static) -> Receiver<String> {
         let (found, address) = channel();
-        let said = self.clone();
+        let output = self.clone();
         thread::spawn(move || {
             for line in BufReader::new(pipe).lines().map_while(Result::ok) {
                 if let Some(at) = line.find("ready on http") {
                     let url = line[at + 9..].split([' ', '"']).next().unwrap_or_default().to_owned();
                     let _ = found.send(url);
                 }
-                let mut text = said.0.lock().expect("nobody panics with it");
+                let mut text = output.0.lock().expect("no thread panics with it");
                 text.push_str(&line);
                 text.push('\n');
             }

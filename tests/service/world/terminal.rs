@@ -56,7 +56,7 @@ impl Terminal {
         self.process.signal(signal);
     }
 
-    /// As if somebody pulled at the corner of its window.
+    /// Resizes the window.
     pub fn resize(&self, width: u16, height: u16) {
         set_size(&self.inside, width, height);
         self.seen
@@ -75,12 +75,12 @@ impl Terminal {
         self.wait_until(what, |text| text.contains(what)).await
     }
 
-    /// Waits until what it shows is so.
+    /// Waits until the screen matches.
     pub async fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         eventually(&format!("the terminal shows: {what}"), async || Some(self.text()).filter(|text| is_so(text))).await
     }
 
-    /// Whether it takes lines and shows what is typed, as a shell wants it, and the screen is the one of before.
+    /// Whether line mode, echo, cursor and the main screen are restored.
     pub fn is_restored(&self) -> bool {
         let modes = termios::tcgetattr(&self.inside).expect("a terminal").local_modes;
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,7 @@ use super::{
     replica::free_port,
 };
 
-/// Has a server show this certificate, and ask for ours or not; answers its port.
+/// Makes a server present this certificate, and request a client certificate or not; answers its port.
 pub async fn enable_tls(
     engine: &Engine,
     nth: usize,
@@ -18,7 +18,7 @@ pub async fn enable_tls(
     let path = |file: &std::path::Path| file.to_str().expect("UTF-8").to_owned();
     let (asks, ca) = (if asks_for_ours { "yes" } else { "no" }, path(&ca.ca_file()));
     let files = format!("tls-cert-file {} tls-key-file {}", path(&own.certificate), path(&own.key));
-    // Whether somebody has the port is only known when the server has taken it.
+    // Another process may take the port first.
     eventually("a port", async || {
         let port = free_port();
         let words = format!("CONFIG SET tls-ca-cert-file {ca} {files} tls-auth-clients {asks} tls-port {port}");
@@ -27,14 +27,14 @@ pub async fn enable_tls(
     .await
 }
 
-/// From now on it shows another.
+/// Replaces the certificate of a server.
 pub async fn replace_certificate(engine: &Engine, nth: usize, own: &CertifiedKey) {
     let (certificate, key) = (own.certificate.display(), own.key.display());
     let _: String = engine.run_on(nth, &format!("CONFIG SET tls-cert-file {certificate} tls-key-file {key}")).await;
 }
 
 impl Engine {
-    /// All nodes of a cluster speak it, to clients and to each other; answers where.
+    /// Enables TLS between all nodes and clients of a cluster; answers the addresses.
     pub async fn enable_cluster_tls(&mut self, ca: &CertificateAuthority, own: &CertifiedKey) -> Vec<String> {
         let mut places = Vec::new();
         for nth in 0..self.node_count() {
@@ -46,8 +46,8 @@ impl Engine {
         }
         for nth in 0..self.node_count() {
             eventually("all know where the others speak it", async || {
-                let told: String = self.run_on(nth, "CLUSTER NODES").await;
-                places.iter().all(|place| told.contains(&format!("{place}@"))).then_some(())
+                let nodes: String = self.run_on(nth, "CLUSTER NODES").await;
+                places.iter().all(|place| nodes.contains(&format!("{place}@"))).then_some(())
             })
             .await;
         }

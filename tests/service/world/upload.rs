@@ -1,4 +1,4 @@
-//! A body that is sent piece by piece, and an answer that is read line by line, by somebody who does both when they like.
+//! A body that is sent piece by piece, with an answer that is read line by line.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use super::{contract::CONTRACT, http::Client};
 
 const IO_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// One `POST /jobs` of lines on a connection of its own. Who drops it hangs up.
+/// One NDJSON `POST /jobs` on its own connection; closes it when dropped.
 pub struct Upload {
     to: OwnedWriteHalf,
     from: BufReader<OwnedReadHalf>,
-    /// What is left of the piece of the answer that is being read.
+    /// The unread part of the current chunk.
     unread: String,
 }
 
@@ -35,14 +35,14 @@ impl Upload {
         Self { to, from: BufReader::new(from), unread: String::new() }
     }
 
-    /// False when nobody reads any more.
+    /// False when the service no longer reads.
     pub async fn send(&mut self, text: &str) -> bool {
         let piece = format!("{:x}\r\n{text}\r\n", text.len());
         timeout(IO_TIMEOUT, self.to.write_all(piece.as_bytes())).await.is_ok_and(|sent| sent.is_ok())
     }
 
     pub async fn finish(&mut self) {
-        // Whoever was answered before may not be heard any more.
+        // The service may have answered and closed the connection.
         let _ = self.to.write_all(b"0\r\n\r\n").await;
     }
 
@@ -72,14 +72,14 @@ impl Upload {
         serde_json::from_str(&line).expect("JSON")
     }
 
-    /// Nothing more is said, and nobody waits for the rest of the body.
+    /// Expects the end of the answer before the end of the body.
     pub async fn assert_answer_ends(mut self) {
         let mut rest = String::new();
         let read = timeout(Duration::from_secs(10), self.from.read_to_string(&mut rest)).await;
         assert!(read.is_ok() && rest == "0\r\n\r\n", "{read:?}: {rest:?}");
     }
 
-    /// The whole answer of one that is told at the end.
+    /// The whole answer, read after the body is sent.
     pub async fn answer(mut self) -> (u16, Vec<Value>) {
         let status = self.status().await;
         let mut text = String::new();

@@ -1,22 +1,22 @@
-//! The domain's verbs, so that a story reads like one. Most stories need one queue, `default`.
+//! The domain's verbs as methods of the client. Most tests need one queue, `default`.
 
 use serde_json::{Value, json};
 
 use super::http::{Answer, Client};
 
-/// A job in somebody's hands.
+/// A job that a worker has reserved.
 #[derive(Debug, Clone)]
 pub struct ReservedJob {
     pub id: String,
     pub reservation: String,
-    /// All that the answer says of it.
+    /// The job as the answer shows it.
     pub body: Value,
 }
 
 impl ReservedJob {
-    pub fn new(said: &Value) -> Self {
-        let text = |key: &str| said[key].as_str().unwrap_or_else(|| panic!("{key} in {said}")).to_owned();
-        Self { id: text("id"), reservation: text("reservation"), body: said.clone() }
+    pub fn new(value: &Value) -> Self {
+        let text = |key: &str| value[key].as_str().unwrap_or_else(|| panic!("{key} in {value}")).to_owned();
+        Self { id: text("id"), reservation: text("reservation"), body: value.clone() }
     }
 
     pub fn number(&self, key: &str) -> u64 {
@@ -25,12 +25,12 @@ impl ReservedJob {
 }
 
 impl Client {
-    /// A payload into the queue `default`; answers the new job's id.
+    /// Enqueues a payload in `default`; answers the job's id.
     pub async fn enqueue(&self, payload: impl Into<Value>) -> String {
         self.enqueue_with(json!({ "payload": payload.into() })).await
     }
 
-    /// A new job, with all that an enqueue may say.
+    /// Enqueues a job with any fields; answers its id.
     pub async fn enqueue_with(&self, job: Value) -> String {
         let answer = self.send_enqueue(job).await;
         let id = id_of(&answer.is(201));
@@ -42,23 +42,23 @@ impl Client {
         self.post("/jobs", job).await
     }
 
-    /// So many different jobs, the first in line first.
+    /// Enqueues jobs in one call; answers their ids in order.
     pub async fn enqueue_many(&self, jobs: impl IntoIterator<Item = Value>) -> Vec<String> {
         let answer = self.post("/jobs", Value::Array(jobs.into_iter().collect())).await.is(200);
         answer["jobs"].as_array().expect("jobs").iter().map(id_of).collect()
     }
 
-    /// Asks for work, and gets what comes.
+    /// Sends a reserve; answers the response as it is.
     pub async fn send_reserve(&self, request: Value) -> Answer {
         self.post("/jobs/reserve", request).await
     }
 
-    /// One job of `default`, for nobody in particular.
+    /// Reserves one job of `default` without a worker name.
     pub async fn reserve(&self) -> ReservedJob {
         self.reserve_with(json!({})).await
     }
 
-    /// One job of `default` for somebody.
+    /// Reserves one job of `default` for a named worker.
     pub async fn reserve_as(&self, worker: &str) -> ReservedJob {
         self.reserve_with(json!({ "worker": worker })).await
     }
@@ -75,7 +75,7 @@ impl Client {
         answer["jobs"].as_array().expect("jobs").iter().map(ReservedJob::new).collect()
     }
 
-    /// There is nothing, and this is why.
+    /// Expects no job; answers the reason.
     pub async fn empty_reason(&self, request: Value) -> String {
         let answer = self.send_reserve(request).await.is(200);
         assert_eq!(answer["jobs"], json!([]), "{answer}");
@@ -146,7 +146,7 @@ impl Client {
         number(&self.post("/jobs/requeue", json!({ "queue": "default" })).await.is(200), "requeued")
     }
 
-    /// The background task's step, until there is nothing left to do; answers all that was moved.
+    /// Runs the sweep until nothing is left; answers the sums of its counts.
     pub async fn sweep(&self) -> Value {
         let mut sum = json!({ "expired": 0, "due": 0, "dead": 0, "forgotten": 0 });
         loop {
@@ -177,10 +177,10 @@ impl Client {
     }
 }
 
-pub fn id_of(said: &Value) -> String {
-    said["id"].as_str().unwrap_or_else(|| panic!("no id in {said}")).to_owned()
+pub fn id_of(value: &Value) -> String {
+    value["id"].as_str().unwrap_or_else(|| panic!("no id in {value}")).to_owned()
 }
 
-pub fn number(said: &Value, key: &str) -> u64 {
-    said[key].as_u64().unwrap_or_else(|| panic!("no {key} in {said}"))
+pub fn number(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().unwrap_or_else(|| panic!("no {key} in {value}"))
 }

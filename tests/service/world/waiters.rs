@@ -1,4 +1,4 @@
-//! People who wait for work.
+//! Calls that wait for a job or for a change.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use super::{
 
 /// The longest that a call may wait.
 pub const MAX_WAIT_MS: u64 = 30_000;
-/// The longest that something takes for which nobody should have to wait; the safety tick is far beyond.
+/// Limit for a wake-up; the safety tick is much longer.
 pub const PROMPT_LIMIT: Duration = Duration::from_secs(1);
-/// From the end of a look to sleep.
+/// From the end of a lookup to sleep.
 const SETTLE_TIME: Duration = Duration::from_millis(10);
 
 /// A call that has not been answered yet.
@@ -62,7 +62,7 @@ impl Waiter {
         (ReservedJob::new(&answer["jobs"][0]), at)
     }
 
-    /// There was nothing, and this is why.
+    /// Expects no job; answers the reason.
     pub async fn empty_reason(self) -> String {
         let answer = self.answer().await.0.is(200);
         assert_eq!(answer["jobs"], json!([]), "{answer}");
@@ -73,7 +73,7 @@ impl Waiter {
 }
 
 impl Client {
-    /// A figure of `/metrics`, as it is written there but for its value; 0 if it is not there.
+    /// The value of a metric; 0 if it is missing.
     pub async fn metric(&self, name: &str) -> f64 {
         let text = self.get("/metrics").await.text();
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -85,21 +85,21 @@ impl Client {
         self.metric(&format!(r#"intray_script_duration_seconds_count{{script="{name}"}}"#)).await as u64
     }
 
-    /// How often somebody at this instance has begun to look for a job, one each, and how many looks have not ended.
+    /// How many reserve lookups this instance has started, and how many have not ended.
     async fn reserve_looks(&self) -> (u64, i64) {
         let of = |what: &str| format!(r#"intray_script_group_jobs_{what}{{script="reserve"}}"#);
         let (looks, begun) = (self.metric(&of("sum")).await, self.metric(&of("count")).await as i64);
         (looks as u64, begun - self.script_runs("reserve").await as i64)
     }
 
-    /// Somebody who asks for work in one queue, and is asleep now.
+    /// Sends a waiting reserve for one queue, and returns when it is asleep.
     pub async fn start_wait(&self, request: Value) -> Waiter {
         self.start_waits(vec![request]).await.remove(0)
     }
 
-    /// People who ask for work in one queue each, one after the other, and are all asleep now.
+    /// Sends waiting reserves for one queue each, in order, and returns when all are asleep.
     pub async fn start_waits(&self, requests: Vec<Value>) -> Vec<Waiter> {
-        // What is recorded while the exporter collects can be lost. So some are always out, and time has the last word.
+        // The exporter can lose what is recorded while it collects, so a time limit ends the wait.
         let (before, out) = self.reserve_looks().await;
         let expected = before + requests.len() as u64;
         let (begin, waiters): (_, Vec<_>) =
@@ -108,17 +108,17 @@ impl Client {
             let (looks, still_out) = self.reserve_looks().await;
             (looks >= expected && still_out <= out || begin.elapsed() > PROMPT_LIMIT * 5).then_some(())
         };
-        eventually("everybody has looked", looked).await;
-        // A service that is short of time to put them to sleep is as short of time to answer.
+        eventually("all waiters have looked", looked).await;
+        // A loaded service that still registers waiters is as slow to answer.
         for _ in 0..3 {
             self.get("/livez").await;
         }
         sleep(SETTLE_TIME).await;
-        assert!(waiters.iter().all(|waiter| !waiter.is_answered()), "there is nothing to be had");
+        assert!(waiters.iter().all(|waiter| !waiter.is_answered()), "no job is available");
         waiters
     }
 
-    /// Somebody who has asked for work and may wait as long as anybody; whether they sleep yet, nobody knows.
+    /// Sends a reserve with the longest wait. It may not be asleep yet.
     pub fn start_reserve(&self, mut request: Value) -> Waiter {
         let client = self.clone();
         if request["wait_ms"].is_null() {
@@ -127,7 +127,7 @@ impl Client {
         Waiter::send(async move { client.send_reserve(request).await })
     }
 
-    /// A look at something that waits for it to change.
+    /// Sends a GET that waits for a change.
     pub fn long_poll(&self, path: &str) -> Waiter {
         let (client, begin) = (self.clone(), if path.contains('?') { '&' } else { '?' });
         let path = format!("{path}{begin}wait_ms={MAX_WAIT_MS}");

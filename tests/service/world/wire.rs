@@ -1,4 +1,4 @@
-//! A second instance over a wire of its own, on which the connection that hears hints is told from those that carry calls.
+//! A second instance behind its own proxy, which distinguishes the hint connection from connections with calls.
 
 use std::{
     ops::Deref,
@@ -14,28 +14,28 @@ use tokio::{
 
 use super::{Service, World, http::Client, program};
 
-/// What becomes of the connection that hears hints.
+/// State of the connection that receives hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HintConnection {
     Open,
-    /// It is cut, and a new one is closed as soon as it is known for what it is.
+    /// It is cut, and a new one is closed as soon as it subscribes.
     Refused,
-    /// It goes on and says nothing, and never will, nor a new one; nobody is told.
+    /// Old and new hint connections stay open and deliver nothing.
     Silent,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Orders {
     ear: HintConnection,
-    /// Raised when the ears of the moment go deaf for good.
+    /// Raised when the present hint connections are silenced.
     silenced: u64,
     /// Calls do not pass; what Redis says does.
     hold_calls: bool,
-    /// No connection lets anything pass, and nobody is told.
+    /// No connection passes anything; all stay open.
     frozen: bool,
 }
 
-/// An instance whose wire a story pulls at.
+/// An instance behind a controllable proxy.
 pub struct WiredInstance {
     client: Client,
     orders: watch::Sender<Orders>,
@@ -70,12 +70,12 @@ impl World {
     pub async fn start_wired_instance(&self) -> WiredInstance {
         let socket = self.folder().join("wire.sock");
         let listener = UnixListener::bind(&socket).expect("a socket for the wire");
-        let (orders, told) =
+        let (orders, receiver) =
             watch::channel(Orders { ear: HintConnection::Open, silenced: 0, hold_calls: false, frozen: false });
         let server = self.engine.socket();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, server.clone(), told.clone()));
+                tokio::spawn(carry(client, server.clone(), receiver.clone()));
             }
         });
         let service = self.instance_at(&format!("unix://{}", socket.display())).await;
@@ -88,7 +88,7 @@ impl WiredInstance {
         self.orders.send_modify(|orders| orders.ear = set_hint_connection);
     }
 
-    /// The connection that hears hints is dead from now on, and nobody is told; a new one is well.
+    /// Silences the present hint connection; a new one works.
     pub fn silence_hint_connections(&self) {
         self.orders.send_modify(|orders| orders.silenced += 1);
     }
@@ -104,7 +104,7 @@ impl WiredInstance {
 
 /// One connection.
 struct WireConnection {
-    /// It has said that it wants to hear.
+    /// The connection has subscribed.
     carries_hints: AtomicBool,
     /// How many had been deafened before.
     born: u64,

@@ -1,9 +1,11 @@
 //! The replies of the queues that a reserve has asked, joined into one answer, and when to try again.
 
+use intray_redis::Fault;
+
 use super::{Handout, ReserveOutcome};
 use crate::{
     job::{Millis, QueueName, Reason, chance::between},
-    store::{fault::Fault, redis::read::Fields, transitions::undo::Undo},
+    store::{redis::read::Fields, transitions::undo::Undo},
 };
 
 /// The reply of one queue.

@@ -1,5 +1,6 @@
 //! A reserve call to one queue: its packed argument, and its reply.
 
+use intray_redis::{Args, Fault};
 use redis::Value;
 
 use super::{
@@ -13,12 +14,8 @@ use crate::{
         ids::{self, Nonce},
     },
     store::{
-        fault::Fault,
         layout::record::{self, Header, LiveRecord},
-        redis::{
-            args::Args,
-            read::{Fields, broken, word},
-        },
+        redis::read::{Fields, broken, word},
         transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Retry, Transition},
         transitions::undo::Undo,
     },

@@ -4,14 +4,12 @@
 //! again, a worker at its limit gets those it holds, and any other call takes jobs from the first queue that has some.
 
 use futures_util::future::try_join_all;
+use intray_redis::{Applied, Fault};
 
 use super::{Mode, QueueAnswer, QueueLook, Reserve, ReserveOutcome, ReserveRequest, finish};
 use crate::{
     job::{Millis, QueueName},
-    store::{
-        fault::{Applied, Fault},
-        handle::Queues,
-    },
+    store::handle::Queues,
 };
 
 impl Queues {

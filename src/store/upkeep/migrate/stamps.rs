@@ -1,10 +1,10 @@
 //! Migration 0002, from the first layout to the second, in bounded steps. It may be interrupted anywhere and repeated.
 
+use intray_redis::Fault;
 use redis::Value;
 
 use crate::job::QueueName;
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     keys::{HINTS, KEYS},
     redis::read::{Fields, broken, word},
@@ -75,7 +75,7 @@ impl<'q> Stamps<'q> {
     /// be repeated.
     async fn take_registry(&self, old: String, new: String) -> Result<(), Fault> {
         let link = &self.queues.parts.runner.link;
-        if link.share_a_server(&old, &new) {
+        if link.share_a_slot(&old, &new) {
             return self.run(&[old, new], &["registry"]).await.map(drop);
         }
         let kind = link.plain(redis::cmd("TYPE").arg(&old)).await?;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use intray_redis::Fault;
 use redis::Value;
 
-use crate::store::{fault::Fault, handle::Queues};
+use crate::store::handle::Queues;
 
 /// With `appendfsync everysec` it is on disk after one second, or after two where the disk is busy.
 const ON_DISK: Duration = Duration::from_secs(2);

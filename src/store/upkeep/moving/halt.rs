@@ -1,6 +1,6 @@
 //! Why a move does not go on, in words for who runs it.
 
-use crate::store::fault::Fault;
+use intray_redis::Fault;
 
 pub(super) enum Halt {
     Source(Fault),

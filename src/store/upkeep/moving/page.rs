@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use intray_redis::Fault;
 use redis::Value;
 
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     redis::read::{broken, word},
 };

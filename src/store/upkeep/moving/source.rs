@@ -1,14 +1,14 @@
 //! Where the queues are: they are closed, and opened again if nothing comes of it.
 
+use intray_redis::Fault;
 use redis::Value;
 
 use super::{halt::Halt, keys};
 use crate::job::QueueName;
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     redis::{
-        mark::{Mark, Stage},
+        move_marker::{MoveMarker, Stage},
         read::{Fields, broken, word},
     },
 };
@@ -28,14 +28,14 @@ pub(super) struct Source<'m> {
 
 impl Source<'_> {
     /// Whether a move has begun here, and how far it came.
-    pub(super) async fn mark(queues: &Queues) -> Result<Option<Mark>, Halt> {
+    pub(super) async fn mark(queues: &Queues) -> Result<Option<MoveMarker>, Halt> {
         let (link, registry) = (&queues.parts.runner.link, queues.parts.runner.keys.registry());
         let kind = link.plain(redis::cmd("TYPE").arg(&registry)).await.map_err(Halt::Source)?;
         if word(&kind) != Some("string") {
             return Ok(None);
         }
         match link.plain(redis::cmd("GET").arg(&registry)).await.map_err(Halt::Source)? {
-            Value::BulkString(text) => Ok(Mark::parse(&String::from_utf8_lossy(&text))),
+            Value::BulkString(text) => Ok(MoveMarker::parse(&String::from_utf8_lossy(&text))),
             _ => Ok(None),
         }
     }
@@ -48,8 +48,8 @@ impl Source<'_> {
         let mut text = || said.text().map_err(Halt::Source);
         let (answer, first, listed) = (text()?, text()?, text()?);
         let Some(found) = Stage::parse(&answer) else {
-            return Err(match (answer.as_str(), Mark::parse(&first)) {
-                ("elsewhere", Some(mark)) => Halt::Refused(mark.says()),
+            return Err(match (answer.as_str(), MoveMarker::parse(&first)) {
+                ("elsewhere", Some(mark)) => Halt::Refused(mark.reason()),
                 _ => Halt::Taken,
             });
         };

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use intray_redis::Fault;
+
 use super::{Moved, Moving, carry::Way, disk, halt::Halt, keys, page::Kind, source::Source, tally::Tally};
 use crate::job::QueueName;
-use crate::store::{
-    fault::Fault, handle::Queues, redis::mark::Stage, redis::read::Fields, upkeep::migrate::LayoutError,
-};
+use crate::store::{handle::Queues, redis::move_marker::Stage, redis::read::Fields, upkeep::migrate::LayoutError};
 
 /// Copied once more while they are in use, as long as a round took longer and wrote more: then much may have changed
 /// meanwhile. And so often at most.
@@ -37,11 +37,11 @@ impl Moving<'_> {
             return Err(if is_closed { said(&Halt::Taken, TAKEN) } else { said(&halt, OPEN) });
         }
         (self.tell)("closing the queues: nobody is served until they are there");
-        let (stage, names) = self.source.set(Stage::Leaving).await.map_err(|halt| said(&halt, CLOSED))?;
+        let (stage, names) = self.source.set(Stage::Draining).await.map_err(|halt| said(&halt, CLOSED))?;
         let tally = match stage {
-            Stage::Leaving => self.bring(&names).await?,
+            Stage::Draining => self.bring(&names).await?,
             // An earlier run came so far.
-            Stage::Switching | Stage::Left => Tally::default(),
+            Stage::Switching | Stage::Moved => Tally::default(),
         };
         self.switch(&names).await.map_err(|halt| said(&halt, AGAIN))?;
         Ok(Moved { queues: names, entries: tally.entries, digest: tally.digest, was_done: false })
@@ -119,7 +119,7 @@ impl Moving<'_> {
             (self.tell)(&format!("{queue}: moved"));
         }
         self.on_disk(self.target.queues).await.map_err(Halt::Target)?;
-        self.source.set(Stage::Left).await.map(drop)
+        self.source.set(Stage::Moved).await.map(drop)
     }
 
     /// No step is taken on what a power cut may undo: the same queue would be served at two places, or at none.

@@ -1,6 +1,7 @@
 //! The stream of a queue's events: its entries keep their ids, and it goes on from the last that was ever given, so that
 //! whoever was listening goes on where they were.
 
+use intray_redis::Fault;
 use redis::Value;
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
     target::Words,
 };
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     redis::read::{Fields, broken},
 };

@@ -31,7 +31,7 @@ impl Check<'_> {
         }
         for (gate, field) in self.keyspace.hash("gates") {
             let idle = gate[0] == 0 && field[..4] == [0; 4];
-            assert!(used.contains_key(gate) || idle, "{}: {gate:?} is held by nobody", self.queue);
+            assert!(used.contains_key(gate) || idle, "{}: {gate:?} has no holder", self.queue);
         }
     }
 

@@ -8,7 +8,7 @@ use super::{Check, Record};
 const SPAN: u64 = 1 << 46;
 
 impl Check<'_> {
-    /// A client has an entry as long as nobody has had one of its jobs, and its last turn is behind all of them.
+    /// A client has an entry while it has a job that was never reserved, and its last turn is after all of them.
     pub(super) fn turns_are_a_recount(&self) {
         let mut expected: BTreeMap<Vec<u8>, (u32, u64)> = BTreeMap::new();
         for (&id, record) in &self.records {
@@ -23,8 +23,8 @@ impl Check<'_> {
             let is_right = kept.is_some_and(|kept| kept.0 == *jobs && kept.1 >= *last);
             assert!(is_right, "{}: {client:?} has {jobs} jobs up to {last}, not {kept:?}", self.queue);
         }
-        let nobody = self.keyspace.hash("turns").keys().find(|client| !expected.contains_key(*client));
-        assert_eq!(nobody, None, "{}: a client without a job has a turn", self.queue);
+        let leftover = self.keyspace.hash("turns").keys().find(|client| !expected.contains_key(*client));
+        assert_eq!(leftover, None, "{}: a client without a job has a turn", self.queue);
     }
 
     fn unserved_at(&self, id: &[u8], record: &Record) -> Option<u64> {

@@ -13,7 +13,7 @@ pub struct SlotMove<'e> {
 }
 
 impl<'e> SlotMove<'e> {
-    /// Of the slot that a queue is in. From here on each of its keys is at one of the two nodes.
+    /// Starts to move the slot of a queue. From here on each of its keys is at one of the two nodes.
     pub async fn start(engine: &'e Engine, queue: &str, to: usize) -> Self {
         let (slot, from) = (engine.slot_of(queue).await, engine.shard_of(queue).await);
         let it = Self { engine, slot, from, to };
@@ -39,7 +39,7 @@ impl<'e> SlotMove<'e> {
         !left.is_empty()
     }
 
-    /// The new owner is told first: nobody has the slot twice, or not at all. Replicas are told by their primaries.
+    /// Tells the new owner first, so that the slot always has exactly one owner. Replicas learn from their primaries.
     pub async fn finish(self) {
         let owner = format!("NODE {}", self.engine.id_of(self.to).await);
         self.set(self.to, &owner).await;
@@ -65,7 +65,7 @@ impl<'e> SlotMove<'e> {
             let _: String = engine.run_on(from, &words).await;
             let state =
                 eventually("the move comes to its end", async || end_state(&engine.latest_move(from).await)).await;
-            // A write that did not come through in time calls it off, and it is begun anew.
+            // Redis cancels a move when a write does not arrive in time; then it starts again.
             (state == "success").then_some(())
         })
         .await;
@@ -73,14 +73,14 @@ impl<'e> SlotMove<'e> {
     }
 }
 
-/// How it ended, if it has.
+/// The final state of a move that has ended.
 fn end_state(words: &[String]) -> Option<String> {
     let state = words.iter().skip_while(|word| *word != "state").nth(1)?;
     ["success", "failed", "cancelled", "canceled"].contains(&state.as_str()).then(|| state.clone())
 }
 
 impl Engine {
-    /// Whether slots can go all at once.
+    /// Whether the server has `CLUSTER MIGRATESLOTS`.
     pub async fn supports_atomic_moves(&self) -> bool {
         let help: Vec<String> = self.run_on(0, "CLUSTER HELP").await;
         help.iter().any(|line| line.starts_with("MIGRATESLOTS"))

@@ -21,7 +21,7 @@ const BROADCAST_COMMANDS: [&[u8]; 8] =
 #[derive(Clone)]
 pub struct NodeSettings {
     pub program: PathBuf,
-    /// Arguments: what is kept of what was written, among others.
+    /// Arguments, such as what is written to disk.
     pub keeping: PersistenceArgs,
     /// They miss each other after so many ms. Who moves their clock gives it a long time.
     pub timeout_ms: u64,
@@ -51,7 +51,7 @@ impl Engine {
         let folder = self.folder.join(format!("node-{nth}"));
         let node_settings = self.form.as_ref().expect("a cluster");
         let mut server = Server::cluster_node(&folder, node_settings, &self.clock);
-        // Somebody else may have taken a port that was free a moment ago.
+        // Another process may have taken a port that was free a moment ago.
         while server.exited_early().await {
             server = Server::cluster_node(&folder, node_settings, &self.clock);
         }
@@ -76,7 +76,7 @@ impl Engine {
         replica
     }
 
-    /// A node has all that its primary has.
+    /// Waits until a replica has all data of its primary.
     pub async fn wait_for_replica(&mut self, replica: usize) {
         eventually("the replica has all", async || {
             let info = self.replication_info_of(replica).await;
@@ -85,7 +85,7 @@ impl Engine {
         .await;
     }
 
-    /// What a node says of it that is there.
+    /// `INFO replication` of a node.
     pub async fn replication_info_of(&mut self, node: usize) -> String {
         if self.try_run_on::<String>(node, "PING").await.is_err() {
             // It cuts its clients off when it becomes primary or is none any more.
@@ -94,7 +94,7 @@ impl Engine {
         self.try_run_on(node, "INFO replication").await.unwrap_or_default()
     }
 
-    /// All get to know each other. A node that has just started waits for two seconds before it serves: by its clock.
+    /// Introduces all nodes. A node that has just started waits two seconds of its clock before it serves.
     async fn introduce_nodes(&self) {
         self.clock.advance(2_500);
         for other in &self.servers[1..] {
@@ -104,7 +104,7 @@ impl Engine {
         self.wait_for_cluster_ok().await;
     }
 
-    /// And say that they serve.
+    /// Waits until every node knows all others and serves.
     pub async fn wait_for_cluster_ok(&self) {
         for nth in 0..self.servers.len() {
             eventually("the cluster is well", async || {
@@ -120,25 +120,25 @@ impl Engine {
         self.run_on(node, "CLUSTER MYID").await
     }
 
-    /// The cluster has another port for it, too.
+    /// Adds a port by which the cluster knows a node.
     pub fn add_announced_port(&mut self, nth: usize, port: u16) {
         self.servers[nth].announced_port = Some(port);
     }
 
-    /// From now on clients are sent there when they are sent to this node.
+    /// Redirects clients of this node to a port.
     pub async fn announce_port(&mut self, nth: usize, port: u16) {
         self.add_announced_port(nth, port);
         let _: String = self.run_on(nth, &format!("CONFIG SET cluster-announce-port {port}")).await;
     }
 
-    /// The nodes have told each other.
+    /// Waits until every node knows the announced ports.
     pub async fn wait_for_announced_ports(&self) {
         for nth in 0..self.servers.len() {
             eventually("all know where clients are to go", async || {
-                let told: Vec<(usize, usize, Value)> = self.run_on(nth, "CLUSTER SLOTS").await;
-                let told = format!("{told:?}");
+                let slots: Vec<(usize, usize, Value)> = self.run_on(nth, "CLUSTER SLOTS").await;
+                let slots = format!("{slots:?}");
                 let knows =
-                    |server: &Server| server.announced_port.is_some_and(|port| told.contains(&format!("int({port})")));
+                    |server: &Server| server.announced_port.is_some_and(|port| slots.contains(&format!("int({port})")));
                 self.servers.iter().all(knows).then_some(())
             })
             .await;
@@ -169,10 +169,10 @@ impl Engine {
                 answer => return answer,
             }
         }
-        panic!("nobody has the key of {command:?}");
+        panic!("no node has the key of {command:?}");
     }
 
-    /// As a node is that has never had anything of it.
+    /// Deletes all keys of a slot.
     pub async fn delete_slot_keys(&self, nth: usize, slot: usize) {
         let keys: Vec<String> = self.run_on(nth, &format!("CLUSTER GETKEYSINSLOT {slot} 100")).await;
         for key in keys {
@@ -219,12 +219,12 @@ impl Engine {
         self.introduce_nodes().await;
     }
 
-    /// It is left to itself what it finds.
+    /// Restarts a node without introducing it again.
     pub async fn restart_node(&mut self, nth: usize) {
         self.servers[nth].revive(&self.clock).await;
     }
 
-    /// After a kill; what was kept depends on how the server keeps it.
+    /// Restarts all servers after a kill; what remains depends on their persistence.
     pub async fn revive(&mut self) {
         for server in &mut self.servers {
             server.revive(&self.clock).await;
@@ -235,7 +235,7 @@ impl Engine {
     }
 }
 
-/// From which slot to which, and at which port their primary is; behind it stand its replicas, if it has any.
+/// First slot, last slot and the port of their primary.
 struct SlotRange(usize, usize, u16);
 
 impl FromRedisValue for SlotRange {

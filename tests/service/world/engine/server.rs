@@ -30,13 +30,13 @@ pub(super) struct Server {
     process: ChildProcess,
     program: PathBuf,
     folder: PathBuf,
-    /// What is kept of what was written, as arguments say it.
+    /// Arguments that choose what is written to disk.
     persistence: PersistenceArgs,
     /// Beside its socket.
     port: u16,
     /// Of a node of a cluster.
     node: Option<Node>,
-    /// Where the cluster says that its clients find it, where somebody stands before it.
+    /// The port that the cluster announces when a proxy stands before it.
     pub(super) announced_port: Option<u16>,
     connection: Option<MultiplexedConnection>,
 }

@@ -1,4 +1,4 @@
-//! Somebody who listens to what happens: a stream that is read message by message, and believed no more than an answer.
+//! A client of the event stream: reads it message by message and checks each against the contract.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{Answer, CONTRACT, Client};
 
-/// For anything that a loaded machine may take its time for; the next heartbeat is nearer.
+/// Longer than the interval of heartbeats.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Of a whole stream.
+/// Limit for a whole stream.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The open answer of `GET /events`.
@@ -35,7 +35,7 @@ impl Client {
         self.try_listen(query, None).await.unwrap_or_else(|refusal| panic!("{query}: {}", refusal.text()))
     }
 
-    /// Goes on behind a message that was read before.
+    /// Resumes after a message id.
     pub async fn listen_after(&self, query: &str, id: &str) -> Listener {
         self.try_listen(query, Some(id)).await.unwrap_or_else(|refusal| panic!("{query}: {}", refusal.text()))
     }
@@ -59,7 +59,7 @@ impl Client {
             CONTRACT.check("GET", &path, &refusal);
             return Err(refusal);
         }
-        // Something is said at once.
+        // The service sends a first message at once.
         let unread = next_chunk(&mut answer).await.expect("a first message");
         CONTRACT.check("GET", &path, &Answer { status, headers, body: unread.clone() });
         Ok(Listener { answer, unread, last_id: after.unwrap_or_default().to_owned() })
@@ -68,20 +68,20 @@ impl Client {
     /// The head of a stream and its beginning, as if that were the whole answer; or the refusal.
     pub async fn listen_answer(&self, query: &str) -> Answer {
         match self.try_listen(query, None).await {
-            Ok(heard) => Answer { status: 200, headers: heard.answer.headers().clone(), body: heard.unread },
+            Ok(events) => Answer { status: 200, headers: events.answer.headers().clone(), body: events.unread },
             Err(refusal) => refusal,
         }
     }
 }
 
-/// What comes next; `None` when nothing does any more.
+/// The next chunk; `None` at the end of the stream.
 async fn next_chunk(answer: &mut reqwest::Response) -> Option<Vec<u8>> {
     let chunk = tokio::time::timeout(MESSAGE_TIMEOUT, answer.chunk()).await.expect("a heartbeat at least");
     chunk.ok().flatten().map(|bytes| bytes.to_vec())
 }
 
 impl Listener {
-    /// The next message; `None` when the stream has ended, whoever ended it. What was not said to its end was not said.
+    /// The next complete message; `None` when the stream has ended.
     pub async fn next(&mut self) -> Option<Message> {
         loop {
             if let Some(end) = self.unread.windows(2).position(|pair| pair == b"\n\n") {
@@ -96,7 +96,7 @@ impl Listener {
         }
     }
 
-    /// The next that is no heartbeat. Three of those in a row: nothing will come.
+    /// The next message that is not a heartbeat. Panics after three heartbeats in a row.
     pub async fn next_event(&mut self) -> Option<Message> {
         for _ in 0..3 {
             let message = self.next().await?;
@@ -109,22 +109,22 @@ impl Listener {
 
     /// The data of the next so many events.
     pub async fn read_events(&mut self, n: usize) -> Vec<Value> {
-        let mut heard = Vec::with_capacity(n);
+        let mut events = Vec::with_capacity(n);
         for _ in 0..n {
-            heard.push(self.next_event().await.expect("the stream goes on").data);
+            events.push(self.next_event().await.expect("the stream continues").data);
         }
-        heard
+        events
     }
 
     /// The data of all events up to the first of this type, without it.
     pub async fn read_until(&mut self, kind: &str) -> Vec<Value> {
-        let mut heard = Vec::new();
+        let mut events = Vec::new();
         loop {
-            let message = self.next_event().await.expect("the stream goes on");
+            let message = self.next_event().await.expect("the stream continues");
             if message.kind == kind {
-                return heard;
+                return events;
             }
-            heard.push(message.data);
+            events.push(message.data);
         }
     }
 
@@ -139,7 +139,7 @@ impl Listener {
 }
 
 impl Message {
-    /// As WHATWG HTML says it, but that nothing else than what is documented may be there.
+    /// Parses a message as WHATWG HTML defines it; refuses fields that are not documented.
     fn read(text: &str) -> Self {
         let mut message = Self { id: String::new(), kind: String::new(), data: Value::Null, retry: None };
         for line in text.split('\n') {
@@ -154,7 +154,7 @@ impl Message {
         if message.retry.is_some() {
             assert!(message.id.is_empty() && message.kind.is_empty(), "{text}");
         } else {
-            assert!(!message.id.is_empty(), "a message that one cannot come back to: {text}");
+            assert!(!message.id.is_empty(), "a message without an id: {text}");
             CONTRACT.check_message(&message.kind, &message.data);
         }
         message

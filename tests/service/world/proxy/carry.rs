@@ -10,7 +10,7 @@ use tokio::{
 
 use super::{Fault, Orders, Shared, injection::CallFate, resp};
 
-/// Whoever says this hears things without asking from then on.
+/// Commands after which Redis sends messages without a request.
 const PUSH_COMMANDS: [&[u8]; 4] = [b"HELLO", b"SUBSCRIBE", b"REPLCONF", b"PSYNC"];
 
 /// What comes back for a command.
@@ -18,7 +18,7 @@ enum Expected {
     Reply(Option<CallFate>),
     /// Not from Redis.
     ErrorReply(&'static str),
-    /// From now on whatever Redis says: who listens is told things without asking.
+    /// From now on any bytes: a subscriber receives messages without a request.
     Push,
 }
 
@@ -28,14 +28,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for T {}
 pub(super) async fn carry(client: impl Stream, server: impl Stream, shared: Arc<Shared>) {
     let (from_client, to_client) = tokio::io::split(client);
     let (from_server, to_server) = tokio::io::split(server);
-    let (tells, told) = mpsc::unbounded_channel();
+    let (tells, replies) = mpsc::unbounded_channel();
     let mut cut = shared.orders.subscribe();
     let before = cut.borrow_and_update().cuts;
     let asking =
         CommandPump { to: to_server, orders: shared.orders.subscribe(), shared: shared.clone(), expected: tells };
     tokio::select! {
         _ = asking.run(from_client) => {}
-        _ = pump_replies(from_server, to_client, shared.orders.subscribe(), &shared, told) => {}
+        _ = pump_replies(from_server, to_client, shared.orders.subscribe(), &shared, replies) => {}
         _ = cut.wait_for(|orders| orders.cuts > before) => {}
     }
 }
@@ -77,8 +77,8 @@ impl<W: AsyncWrite + Unpin> CommandPump<W> {
             Some(CallFate::NotDelivered) => return None,
             Some(CallFate::ErrorReply(what)) => return self.expected.send(Expected::ErrorReply(what)).ok(),
             Some(CallFate::Held) => {
-                let now = self.orders.borrow().release_held;
-                self.orders.wait_for(|orders| orders.release_held > now).await.ok()?;
+                let now = self.orders.borrow().releases;
+                self.orders.wait_for(|orders| orders.releases > now).await.ok()?;
             }
             Some(CallFate::CutAt(_) | CallFate::Slow(_)) | None => {}
         }
@@ -87,7 +87,7 @@ impl<W: AsyncWrite + Unpin> CommandPump<W> {
         self.expected.send(Expected::Reply(fate)).ok()?;
         self.to.write_all(command).await.ok()?;
         if fate == Some(CallFate::Held) {
-            // Whoever sent it has gone, and it is done all the same.
+            // The sender has gone, but Redis must still run it.
             done.wait_for(|done| *done > before).await.ok()?;
         }
         Some(())
@@ -99,13 +99,13 @@ async fn pump_replies(
     mut to: impl AsyncWrite + Unpin,
     mut orders: watch::Receiver<Orders>,
     shared: &Shared,
-    mut told: mpsc::UnboundedReceiver<Expected>,
+    mut replies: mpsc::UnboundedReceiver<Expected>,
 ) -> Option<()> {
     let mut kept = Vec::new();
     loop {
         let comes = tokio::select! {
             biased;
-            Some(comes) = told.recv() => comes,
+            Some(comes) = replies.recv() => comes,
             read = from.read_buf(&mut kept) => {
                 read.ok().filter(|length| *length > 0)?;
                 continue;

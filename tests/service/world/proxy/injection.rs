@@ -1,4 +1,4 @@
-//! Which calls of scripts a story is after, and what becomes of them.
+//! Faults for chosen script calls.
 
 use std::{
     collections::HashMap,
@@ -15,15 +15,15 @@ use super::resp;
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallFate {
-    /// Redis never hears of it, and its connection breaks.
+    /// Redis never receives it; the connection breaks.
     NotDelivered,
     /// Redis does it, and its connection breaks behind so many bytes of the reply.
     CutAt(usize),
     /// Redis does it, and says so as many ms later.
     Slow(u64),
-    /// Redis never hears of it, and this is said in Redis's place.
+    /// Redis never receives it; the proxy sends this error.
     ErrorReply(&'static str),
-    /// It stands still on its way, and all behind it on its connection, until it is let go.
+    /// It and all later calls on its connection are held until the test releases them.
     Held,
 }
 
@@ -77,7 +77,7 @@ impl Injections {
         Some(trap.fate)
     }
 
-    /// The name of the transition or view, in whatever form it is called. What is called by a digest was sent whole before.
+    /// The name of the transition or view, in any form of call. A digest was sent as full text before.
     fn script_of(&self, words: &[&[u8]]) -> Option<String> {
         let [command, what, ..] = words else { return None };
         let what = std::str::from_utf8(what).ok()?;

@@ -1,4 +1,4 @@
-//! What is between servers, sentinels and whoever asks them.
+//! Proxies before servers and sentinels.
 
 use super::{
     super::{
@@ -9,17 +9,17 @@ use super::{
     SentinelPlan,
 };
 
-/// What stands between them, where it is to be broken.
+/// The proxies of a breakable network.
 #[derive(Default)]
 pub struct Network {
     pub(super) servers: Vec<Proxy>,
     pub(super) sentinels: Vec<Proxy>,
-    /// Where the servers really are.
+    /// The servers' own ports.
     pub real: Vec<u16>,
 }
 
 impl Network {
-    /// Answers by which port everybody else is to know a server.
+    /// Answers the port by which all others know a server.
     pub(super) async fn open(&mut self, node: &Engine, plan: &SentinelPlan) -> u16 {
         if let Some(papers) = &plan.papers {
             return eventually("a port", async || {

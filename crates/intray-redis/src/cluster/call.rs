@@ -1,0 +1,181 @@
+//! Sends a call to the node that has its slot, and follows redirections. A call that was certainly not run is retried within
+//! [`RETRY_FOR`]; one that may have been run is not.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use redis::{Cmd, RedisError, Value};
+
+use super::{Cluster, slot, slot_map};
+use crate::{
+    fault::{Applied, Fault},
+    link::{CallError, Link},
+    script::ScriptCall,
+};
+
+/// No retry begins later, so that the answer comes in time.
+const RETRY_FOR: Duration = Duration::from_millis(1_000);
+/// The pause between two tries doubles from this to [`MAX_BACKOFF`].
+const MIN_BACKOFF: Duration = Duration::from_millis(20);
+const MAX_BACKOFF: Duration = Duration::from_millis(160);
+/// Redirections that are followed without a pause: nodes that disagree redirect in a circle.
+const MAX_REDIRECTIONS: u32 = 3;
+
+enum Command<'c> {
+    Script(ScriptCall<'c>),
+    Plain(&'c Cmd),
+}
+
+enum Target {
+    /// The node that has the slot.
+    Owner,
+    /// The node to which the slot is being migrated.
+    Importing(Arc<Link>),
+}
+
+/// What follows an error.
+enum NextStep {
+    /// Try this target at once.
+    Redirect(Target),
+    /// Try again after a pause, with a new map if this one may be outdated.
+    Retry {
+        map_is_old: bool,
+    },
+    Fail,
+}
+
+impl Command<'_> {
+    async fn send(&self, link: &Link, asking: bool) -> Result<Value, CallError> {
+        match self {
+            Self::Script(call) => link.run(asking, *call).await,
+            Self::Plain(command) => link.send_plain(asking, command).await,
+        }
+    }
+}
+
+impl Cluster {
+    pub(crate) async fn run(&self, call: ScriptCall<'_>) -> Result<Value, CallError> {
+        let slot = call.keys.iter().next().map(slot::of_key);
+        self.send(slot, &Command::Script(call)).await
+    }
+
+    pub(crate) async fn plain(&self, slot: Option<u16>, command: &Cmd) -> Result<Value, Fault> {
+        self.send(slot, &Command::Plain(command)).await.map_err(CallError::into_fault)
+    }
+
+    /// Over a connection that no call shares. If the node has the slot no more, a shared connection is used, which corrects
+    /// the map.
+    pub(crate) async fn checked_at(&self, key: &str, command: &Cmd) -> Result<Value, Fault> {
+        let slot = Some(slot::of_key(key.as_bytes()));
+        let link = self.node_of(slot).await?;
+        match link.checked(command).await {
+            Err(Fault::Unavailable { why, .. }) if ["MOVED", "ASK"].contains(&why.as_str()) => {
+                self.plain(slot, command).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn send(&self, slot: Option<u16>, command: &Command<'_>) -> Result<Value, CallError> {
+        let (start, mut target, mut redirections, mut backoff) = (Instant::now(), Target::Owner, 0, MIN_BACKOFF);
+        loop {
+            let tried = Instant::now();
+            let (link, error) = match self.try_once(slot, &target, command).await {
+                (_, Ok(answer)) => return Ok(answer),
+                (link, Err(error)) => (link, error),
+            };
+            let map_is_old = match self.next_step(&error, link.as_deref()) {
+                NextStep::Redirect(next) => {
+                    (target, redirections) = (next, redirections + 1);
+                    if redirections % MAX_REDIRECTIONS != 0 {
+                        continue;
+                    }
+                    true
+                }
+                NextStep::Retry { map_is_old } => {
+                    target = Target::Owner;
+                    map_is_old
+                }
+                NextStep::Fail => return Err(error),
+            };
+            if start.elapsed() + backoff >= RETRY_FOR {
+                return Err(error);
+            }
+            tokio::time::sleep(backoff).await;
+            if map_is_old {
+                // Without an answer the old map is used.
+                let _ = tokio::time::timeout(RETRY_FOR.saturating_sub(start.elapsed()), self.learn(tried)).await;
+            }
+            backoff = MAX_BACKOFF.min(backoff * 2);
+        }
+    }
+
+    /// Also returns the link that was used.
+    async fn try_once(
+        &self,
+        slot: Option<u16>,
+        target: &Target,
+        command: &Command<'_>,
+    ) -> (Option<Arc<Link>>, Result<Value, CallError>) {
+        let (link, asking) = match target {
+            Target::Importing(link) => (Ok(link.clone()), true),
+            Target::Owner => (self.node_of(slot).await, false),
+        };
+        match link {
+            Ok(link) => {
+                let answer = command.send(&link, asking).await;
+                (Some(link), answer)
+            }
+            Err(fault) => (None, Err(CallError::Fault(fault))),
+        }
+    }
+
+    async fn node_of(&self, slot: Option<u16>) -> Result<Arc<Link>, Fault> {
+        let Some(slot) = slot else {
+            let all = self.primaries().await?;
+            let reachable = all.iter().find(|link| !link.is_lost()).or(all.first());
+            return reachable.cloned().ok_or_else(|| Fault::unavailable(&"no node of the cluster is known"));
+        };
+        if let Some(link) = self.owner(slot) {
+            return Ok(link);
+        }
+        self.learn(Instant::now()).await?;
+        self.owner(slot).ok_or_else(|| Fault::unavailable(&format_args!("no node of the cluster has slot {slot}")))
+    }
+
+    fn next_step(&self, error: &CallError, link: Option<&Link>) -> NextStep {
+        match error {
+            CallError::Fault(Fault::Unavailable { applied: Applied::No, .. }) => NextStep::Retry { map_is_old: true },
+            CallError::Fault(Fault::Unavailable { .. } | Fault::Full | Fault::Broken(_)) => NextStep::Fail,
+            CallError::Redis(e) => self.step_after(e, link.map(|link| link.server().host()).unwrap_or_default()),
+        }
+    }
+
+    fn step_after(&self, e: &RedisError, asked_host: &str) -> NextStep {
+        match e.code() {
+            Some(code @ ("MOVED" | "ASK")) => {
+                let Some((address, slot)) = e.redirect_node() else { return NextStep::Fail };
+                let Some((host, port)) = slot_map::address(address, asked_host) else { return NextStep::Fail };
+                match self.link_to(host, port) {
+                    Ok(link) if code == "ASK" => NextStep::Redirect(Target::Importing(link)),
+                    Ok(link) => {
+                        self.move_slot(slot, &link);
+                        NextStep::Redirect(Target::Owner)
+                    }
+                    Err(_) => NextStep::Fail,
+                }
+            }
+            Some("TRYAGAIN" | "LOADING") => NextStep::Retry { map_is_old: false },
+            Some("CLUSTERDOWN" | "READONLY" | "MASTERDOWN") => NextStep::Retry { map_is_old: true },
+            _ => {
+                // The node may be gone for good.
+                if CallError::is_cut(e) {
+                    self.map_doubted.notify_one();
+                }
+                NextStep::Fail
+            }
+        }
+    }
+}

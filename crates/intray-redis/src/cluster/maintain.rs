@@ -1,0 +1,80 @@
+//! Keeps the slot map and the links to the nodes current, so that no call discovers a dead node or an old map.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use tokio_util::sync::CancellationToken;
+
+use super::Cluster;
+use crate::link::Link;
+
+/// How often the map is asked for while all nodes answer.
+const REFRESH_EVERY: Duration = Duration::from_secs(10);
+/// How often while a node is lost: another may have taken its place.
+const REFRESH_WHILE_LOST_EVERY: Duration = Duration::from_millis(250);
+/// How often a lost node is tried.
+const PING_LOST_EVERY: Duration = Duration::from_millis(250);
+
+impl Cluster {
+    /// Runs until `stop`.
+    pub(crate) async fn maintain(&self, stop: CancellationToken) {
+        let maintaining = async { tokio::join!(self.maintain_map(), self.maintain_nodes(&stop)) };
+        stop.run_until_cancelled(maintaining).await;
+    }
+
+    async fn maintain_map(&self) {
+        loop {
+            let is_well = self.read(|map| !map.nodes.is_empty() && !map.nodes.iter().any(|link| link.is_lost()));
+            let pause = if is_well { REFRESH_EVERY } else { REFRESH_WHILE_LOST_EVERY };
+            let _ = tokio::time::timeout(pause, self.map_doubted.notified()).await;
+            // After a failure the map is asked for again.
+            let _ = self.learn(Instant::now()).await;
+        }
+    }
+
+    /// Maintains each node as long as it is in the map.
+    async fn maintain_nodes(&self, stop: &CancellationToken) {
+        let (mut maintained, mut tasks) = (HashMap::<String, CancellationToken>::new(), FuturesUnordered::new());
+        loop {
+            let nodes = self.read(|map| map.nodes.clone());
+            maintained.retain(|name, removed| {
+                let is_in_map = nodes.iter().any(|link| link.name() == name);
+                if !is_in_map {
+                    removed.cancel();
+                }
+                is_in_map
+            });
+            for link in nodes {
+                maintained.entry(link.name().to_owned()).or_insert_with(|| {
+                    let removed = stop.child_token();
+                    tasks.push(maintain_node(link, removed.clone()));
+                    removed
+                });
+            }
+            let run_tasks = async {
+                while tasks.next().await.is_some() {}
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                () = self.nodes_changed.notified() => {}
+                () = run_tasks => {}
+            }
+        }
+    }
+}
+
+async fn maintain_node(link: Arc<Link>, removed: CancellationToken) {
+    let pinging = async {
+        loop {
+            tokio::time::sleep(PING_LOST_EVERY).await;
+            if link.is_lost() {
+                let _ = link.plain(&redis::cmd("PING")).await;
+            }
+        }
+    };
+    tokio::join!(link.maintain(removed.clone()), removed.run_until_cancelled(pinging));
+}
