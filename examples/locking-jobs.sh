@@ -15,7 +15,7 @@ for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
 done
 call POST /jobs "[${jobs%,}]" >/dev/null
 
-# One of each team can be out, whoever asks for more; the others are skipped, not waited for.
+# One of each team can be out, however many are asked for; the others are skipped, not waited for.
 crashed=$(call POST /jobs/reserve "{\"queues\":[\"$queue\"],\"limit\":100,\"lease_ms\":3000}")
 expect 'jobs out at once' "$(printf '%s' "$crashed" | handed_out | wc -l | tr -d ' ')" 3
 holds 'the rest' "$(call POST /jobs/reserve "{\"queues\":[\"$queue\"]}")" '"reason":"blocked"'

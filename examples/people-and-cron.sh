@@ -24,7 +24,7 @@ twin=$(enqueue 'photo 1')
 expect 'enqueued twice is the same job' "$(printf '%s' "$twin" | text id)" "$first"
 holds 'and is said to be' "$twin" '"duplicate":true'
 
-# reserve: whoever asks gets the oldest, and nobody else gets it.
+# reserve: the first caller gets the oldest job, and no other caller gets it.
 ann=$(reserve ann 3000)
 expect 'Ann has the oldest' "$(printf '%s' "$ann" | text id)" "$first"
 bob=$(reserve bob 300000)

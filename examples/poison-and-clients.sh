@@ -59,7 +59,7 @@ holds 'the dead letter' "$dead" '"payload":{"msg":0}'
 holds 'was tried so often and not more' "$dead" '"handed_out":4'
 holds 'and says what was wrong' "$dead" '"error":"10 / 0"'
 
-# Whoever has mended the handler raises it; whoever gives it up removes it.
+# Requeue it after the handler is fixed, or remove it.
 id=$(printf '%s' "$dead" | text id)
 holds 'requeued' "$(call POST /jobs/requeue "{\"id\":\"$id\"}")" '"requeued":1'
 holds 'cancelled' "$(call DELETE "/jobs/$id")" '"state":"cancelled"'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A consumer that stalls: "Redis reliable queues with Lua scripting", antirez's circular list, in which no item is ever lost:
-# it leaves the list when somebody has really processed it, and comes round again when the one who had it takes too long.
+# it leaves the list when it is processed, and is handed out again when its worker takes too long.
 set -eu
 . "$(dirname "$0")/intray.sh"
 queue=example-circular

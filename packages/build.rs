@@ -1,4 +1,4 @@
-//! Makes the packages for npm and PyPI, which the binary carries: so that whoever gets one from a service gets what fits it, and
+//! Makes the packages for npm and PyPI, which the binary embeds, so that a service always serves the packages that fit it, and
 //! nobody needs Node or Python to build. And looks up which commit a release is built of.
 
 mod archive;
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Only a release says it: whoever commits while they develop would have everything built again.
+/// Only releases name the commit: in development each commit would cause a complete rebuild.
 fn commit_of(root: &Path, profile: &str) -> Option<String> {
     if profile != "release" {
         return None;

@@ -23,7 +23,7 @@ const PARTS: [&str; 13] = [
 ];
 
 /// By its first letters, with a word when something that goes into the binary is not as it was committed. A folder that only
-/// lies in somebody's repository is of no commit.
+/// lies in another repository has no commit.
 pub fn of(root: &Path) -> Option<String> {
     let top = git(root, &["rev-parse", "--show-toplevel"])?;
     if Path::new(&top).canonicalize().ok()? != root.canonicalize().ok()? {
@@ -43,6 +43,6 @@ pub fn watched(root: &Path) -> Vec<PathBuf> {
 }
 
 fn git(root: &Path, args: &[&str]) -> Option<String> {
-    let said = Command::new("git").arg("-C").arg(root).args(args).env("GIT_OPTIONAL_LOCKS", "0").output().ok()?;
-    said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
+    let git = Command::new("git").arg("-C").arg(root).args(args).env("GIT_OPTIONAL_LOCKS", "0").output().ok()?;
+    git.status.success().then(|| String::from_utf8_lossy(&git.stdout).trim().to_owned())
 }

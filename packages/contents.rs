@@ -17,9 +17,9 @@ type Made = Result<Vec<u8>, Box<dyn Error>>;
 pub fn npm(root: &Path, version: &str) -> Made {
     let folder = root.join("web/client");
     let manifest = read(&folder, "package.json")?;
-    let said: Value = serde_json::from_slice(&manifest.1)?;
-    same_version("web/client/package.json", said["version"].as_str(), version)?;
-    let listed = said["files"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let manifest_json: Value = serde_json::from_slice(&manifest.1)?;
+    same_version("web/client/package.json", manifest_json["version"].as_str(), version)?;
+    let listed = manifest_json["files"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut files = listed.map(|name| read(&folder, name)).collect::<Result<Vec<_>, _>>()?;
     files.push(manifest);
     for name in LICENSES {
@@ -33,8 +33,8 @@ pub fn python(root: &Path, version: &str) -> Made {
     let folder = root.join("packages/python");
     let (_, mut about) = read(&folder, "METADATA")?;
     let text = std::str::from_utf8(&about)?;
-    let said = text.lines().find_map(|line| line.strip_prefix("Version: "));
-    same_version("packages/python/METADATA", said, version)?;
+    let found = text.lines().find_map(|line| line.strip_prefix("Version: "));
+    same_version("packages/python/METADATA", found, version)?;
     // The description stands behind an empty line.
     about.push(b'\n');
     about.extend(read(&folder, "README.md")?.1);
@@ -64,9 +64,9 @@ fn read(folder: &Path, name: &str) -> Result<File, Box<dyn Error>> {
     Ok((name.to_owned(), data))
 }
 
-fn same_version(place: &str, said: Option<&str>, version: &str) -> Result<(), Box<dyn Error>> {
-    if said == Some(version) {
+fn same_version(place: &str, found: Option<&str>, version: &str) -> Result<(), Box<dyn Error>> {
+    if found == Some(version) {
         return Ok(());
     }
-    Err(format!("{place} says version {}, Cargo.toml {version}", said.unwrap_or("nothing")).into())
+    Err(format!("{place} says version {}, Cargo.toml {version}", found.unwrap_or("nothing")).into())
 }

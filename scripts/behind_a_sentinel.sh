@@ -12,7 +12,7 @@ waiting::faults::long_poll_reports_applied_unknown_after_a_lost_reply'
 counts='
 waiting::cost::instance_uses_one_pubsub_connection_for_all_waiters'
 
-# They make the primary a replica by REPLICAOF, which is no longer a primary for whoever asks a sentinel.
+# They demote the primary by REPLICAOF, so sentinels no longer report it as a primary.
 replicaof='
 waiting::refused_writes::waiters_retry_rarely_while_redis_refuses_writes'
 

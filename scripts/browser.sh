@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sees to it that Node (20 or newer), npm and a Chromium are there, for `make test-web`. Without asking for a password.
+# Installs Node (20 or newer), npm and a Chromium if missing, for `make test-web`, without asking for a password.
 # A Chromium elsewhere than on PATH is named in CHROMIUM.
 set -eu
 "$(dirname "$0")/node.sh"

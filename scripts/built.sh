@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says where the service is that was built: INTRAY_BIN, or the newest in target/.
+# Prints the path of the built service: INTRAY_BIN, or the newest in target/.
 set -eu
 cd "$(dirname "$0")/.."
 intray=${INTRAY_BIN:-$(ls -t target/debug/intray target/release/intray 2>/dev/null | head -n 1)}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sees to it that a curl is there that knows --json. Without asking for a password.
+# Installs a curl with --json if missing, without asking for a password.
 set -eu
 "$(dirname "$0")/install.sh" curl >&2 || true
 curl --help all 2>/dev/null | grep -q -- --json || {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sees to it that an engine is there for the private server: valkey-server or redis-server, at least 7.0.
-# Nothing is done when one is on PATH or in ./.engine. No server is left running as a system service.
+# Installs valkey-server or redis-server, 7.0 or newer, for the private server, unless one is on PATH or in ./.engine.
+# No server is left running as a system service.
 # `engine.sh latest` brings a server that is newer than what distributions have, into ./.engine/latest, for the stories that
 # need one.
 set -eu
@@ -21,7 +21,7 @@ found() {
     return 1
 }
 
-# The ways to get one. Each may fail, or bring one that is too old: then the next is tried.
+# The sources, tried in order until one provides a version that is new enough.
 
 with_apt() {
     command -v apt-get >/dev/null && as_root true 2>/dev/null || return 1
@@ -82,7 +82,7 @@ END
     return "$done"
 }
 
-# Without asking for a password: nobody expects that of `make run`.
+# `make run` must not ask for a password.
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }

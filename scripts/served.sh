@@ -3,11 +3,11 @@
 INTRAY_BIN=$("$root/scripts/built.sh")
 export INTRAY_BIN
 data=$(mktemp -d)
-: >"$data/said"
-"$INTRAY_BIN" serve --listen 127.0.0.1:0 --data-dir "$data" >"$data/said" 2>&1 &
+: >"$data/log"
+"$INTRAY_BIN" serve --listen 127.0.0.1:0 --data-dir "$data" >"$data/log" 2>&1 &
 service=$!
 trap 'kill "$service" 2>/dev/null; wait "$service" || true; rm -rf "$data"' INT TERM EXIT
-until url=$(sed -n 's/.*intray is ready on \(http:[^ "]*\).*/\1/p' "$data/said") && [ -n "$url" ]; do
-    kill -0 "$service" || { cat "$data/said" >&2; exit 1; }
+until url=$(sed -n 's/.*intray is ready on \(http:[^ "]*\).*/\1/p' "$data/log") && [ -n "$url" ]; do
+    kill -0 "$service" || { cat "$data/log" >&2; exit 1; }
     sleep 0.1
 done

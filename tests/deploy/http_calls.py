@@ -99,7 +99,7 @@ def later(work):
         start = time.monotonic()
         try:
             got.append((work(), time.monotonic() - start))
-        except BaseException as error:  # what went wrong is told where it is asked for
+        except BaseException as error:  # the error is raised again in the caller's thread
             got.append(error)
 
     thread = threading.Thread(target=timed, daemon=True)

@@ -10,7 +10,7 @@ def works(site, instances, what):
     assert "http_request_duration_seconds" in site.ok("GET", "/metrics")
     stream_comes_as_it_happens(site)
     poll_waits(site)
-    whoever_leaves_waits_no_longer(site, instances)
+    disconnected_callers_stop_waiting(site, instances)
     # Larger than what proxies take by themselves.
     site.ok("POST", "/jobs", [{"queue": "large", "payload": "x" * 200_000, "dedupe": False} for _ in range(20)])
     say(f"{what}: a probe, a scrape, a stream of events, a long poll and 4 MB of jobs are answered with 200, "
@@ -45,7 +45,7 @@ def lines_are_answered_as_they_come(site, what):
     say(f"{what}: a line is answered before the next is said")
 
 
-def whoever_leaves_waits_no_longer(site, instances):
+def disconnected_callers_stop_waiting(site, instances):
     def waiting():
         shown = [instance.ok("GET", "/metrics") for instance in instances]
         return sum(int(re.search(r"^intray_waiters (\d+)", text, re.M)[1]) for text in shown)

@@ -27,19 +27,19 @@ NAME = "queue.example"
 def check():
     run("caddy", "validate", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile",
         env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
-    said = run("caddy", "fmt", DEPLOY / "Caddyfile")
-    assert said == (DEPLOY / "Caddyfile").read_text(), "caddy fmt would write the Caddyfile otherwise"
+    formatted = run("caddy", "fmt", DEPLOY / "Caddyfile")
+    assert formatted == (DEPLOY / "Caddyfile").read_text(), "caddy fmt would write the Caddyfile otherwise"
     say("Caddyfile: valid")
 
 
 def uses(compose, what):
-    """By way of Caddy, as the page of somebody on this machine, and as Prometheus asks."""
+    """Through Caddy, as a page on this machine, and as Prometheus."""
     site = Site((compose.address("caddy"), 7070), "localhost:7070")
     until("Caddy serves", site.is_ready)
     instances = [Site((compose.address(name), 7070), f"{name}:7070") for name in ("intray-1", "intray-2")]
     in_front.works(site, instances, what)
     status, _ = Site((compose.address("caddy"), 7070), "evil.example").call("GET", "/queues")
-    assert status == 421, f"a name that somebody points here is answered with {status}"
+    assert status == 421, f"a foreign host name is answered with {status}"
     for instance, name in zip(instances, ("intray-1", "intray-2")):
         assert "intray_jobs" in instance.ok("GET", "/metrics")
         compose.stage.has_no_warning(name)

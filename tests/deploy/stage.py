@@ -31,7 +31,7 @@ class Stage:
         run("ip", "link", "set", "lo", "up")
 
     def network(self, first):
-        """`first`: the address of whoever looks on, with the length of the prefix. One network at a time."""
+        """`first`: the address of the observer, with the length of the prefix. One network at a time."""
         run("ip", "link", "add", "bridge", "type", "bridge")
         run("ip", "link", "set", "bridge", "up")
         run("ip", "address", "add", first, "dev", "bridge")

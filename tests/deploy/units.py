@@ -33,8 +33,8 @@ def check():
     # It tells of other units of the machine, too.
     own = [line for line in done.stderr.splitlines() if "intray" in line]
     assert done.returncode == 0 and not own, done.stderr
-    said = run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}", UNIT)
-    say(f"systemd: {said.strip().splitlines()[-1].strip(' →')}")
+    report = run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}", UNIT)
+    say(f"systemd: {report.strip().splitlines()[-1].strip(' →')}")
     run("systemd-sysusers", "--dry-run", DEPLOY / "systemd" / "intray.sysusers")
 
 

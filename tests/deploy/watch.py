@@ -88,7 +88,7 @@ def work(site, queue):
         site.ok("POST", f"/jobs/{call}", {"reservation": job["reservation"], **more})
     dead = site.ok("POST", "/jobs/reserve", {"queues": [f"{queue}-dead"], "lease_ms": 1_000})["jobs"][0]
     site.ok("POST", "/jobs/fail", {"reservation": dead["reservation"], "error": "poison"})
-    # Whoever has this one leaves without a word.
+    # The worker of this job leaves without a call.
     site.ok("POST", "/jobs/reserve", {"queues": [queue], "lease_ms": 1_000})
 
 
@@ -98,7 +98,7 @@ def story(stage):
     site = Site((compose.address("caddy"), 7070), "localhost:7070")
     prometheus = Site((compose.address("prometheus"), 9090), "prometheus:9090")
     until("Caddy serves", site.is_ready)
-    waits = later(lambda: site.ok("POST", "/jobs/reserve", {"queues": ["nobody-sends"], "wait_ms": 30_000}))
+    waits = later(lambda: site.ok("POST", "/jobs/reserve", {"queues": ["empty-queue"], "wait_ms": 30_000}))
     start, rounds = time.monotonic(), 0
 
     def is_recorded():

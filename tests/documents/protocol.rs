@@ -93,7 +93,7 @@ impl Protocol {
 
     /// The answers that most calls share.
     fn common(&self) -> String {
-        let mut page = "| as ever | problem | means |\n|---|---|---|\n".to_owned();
+        let mut page = "| status | problem | meaning |\n|---|---|---|\n".to_owned();
         let used = references(&self.0["paths"]);
         let all = self.0["components"]["responses"].as_object().expect("answers");
         let of_any_call = all.keys().map(String::as_str).filter(|name| !used.contains(*name));
@@ -108,11 +108,11 @@ impl Protocol {
 
     fn call(&self, page: &mut String, method: &str, path: &str, call: &Map<String, Value>) {
         let roles = match roles_of(&call["security"]).as_slice() {
-            [] => "anybody".to_owned(),
+            [] => "everyone".to_owned(),
             roles => roles.join(", "),
         };
         let summary = call["summary"].as_str().unwrap_or_default();
-        let _ = write!(page, "\n### {method} {path}\n\n{summary}. For: {roles}.\n\n");
+        let _ = write!(page, "\n### {method} {path}\n\n{summary}. Roles: {roles}.\n\n");
         let parameters = self.parameters(path, call);
         if !parameters.is_empty() {
             let _ = writeln!(page, "- with {}", ticked(&parameters));
@@ -120,19 +120,19 @@ impl Protocol {
         if let Some(body) = call.get("requestBody") {
             let _ = writeln!(page, "- takes {}", self.content(body));
         }
-        let mut as_ever = Vec::new();
+        let mut common = Vec::new();
         for (status, answer) in call["responses"].as_object().expect("answers") {
             let name = answer["$ref"].as_str().and_then(|name| name.rsplit('/').next());
             if name.is_some_and(|name| COMMON.contains(&name)) {
-                as_ever.push(status.as_str());
+                common.push(status.as_str());
                 continue;
             }
             let answer = self.resolved(answer);
             let what = if status.starts_with('2') { self.content(answer) } else { slugs(answer) };
             let _ = writeln!(page, "- **{status}** {what}: {}", describe(answer));
         }
-        if !as_ever.is_empty() {
-            let _ = writeln!(page, "- as ever: {}", as_ever.join(", "));
+        if !common.is_empty() {
+            let _ = writeln!(page, "- common: {}", common.join(", "));
         }
     }
 

@@ -91,7 +91,7 @@ async function pictures() {
   })()
 
   await desk.keyboard.press('4')
-  await desk.getByLabel('Note').fill('Breaks no rule. Somebody should write to her today.')
+  await desk.getByLabel('Note').fill('Breaks no rule. Please write to her today.')
   await desk.getByText('Draft saved').waitFor()
   await desk.keyboard.press('Escape')
   await sleep(14_000) // so that the clock has moved

@@ -95,8 +95,8 @@ const typed: string | undefined = view.draft?.note
 const settled: Ending | null = await view.complete({ verdict: 'bad' })
 if (view.lost?.reason === 'released' && view.error instanceof IntrayError) view.next()
 const rest: number | null = useExpiresIn(view.job, 5_000)
-const nobody: Job | null = useDesk(null).job
-console.log(shown, typed, settled?.sent, await view.save(null), rest, nobody, view.desk?.kept())
+const noJob: Job | null = useDesk(null).job
+console.log(shown, typed, settled?.sent, await view.save(null), rest, noJob, view.desk?.kept())
 // @ts-expect-error a component is what ends it
 useDesk({ url: 'https://queue.example', worker: 'ann', signal: AbortSignal.timeout(1) })
 // @ts-expect-error a draft has a shape

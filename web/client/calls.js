@@ -132,7 +132,7 @@ export class Calls {
     return `${this.#plan.url}/jobs/${action}`
   }
 
-  /** What hangs on a connection that may be dead is given up, and tried again at once. */
+  /** Aborts calls on a connection that may be dead, and retries them at once. */
   giveUp() {
     this.#line.abort()
     this.#line = new AbortController()
@@ -160,14 +160,14 @@ export class Calls {
     if (delay > own) await sleep(delay - own, [answered, ...ends])
   }
 
-  /** Something happened: nobody goes on sleeping. */
+  /** Something happened: ends all pauses. */
   nudge() {
     this.#stir.abort()
     this.#stir = new AbortController()
   }
 
   /**
-   * How long to wait after this failure. What we gave up ourselves is tried again at once.
+   * The delay after this failure; zero for calls that we aborted ourselves.
    * @param {any} error
    * @param {number} failures
    */
@@ -195,7 +195,7 @@ function sleep(ms, ends) {
 }
 
 /**
- * What is no JSON is no answer of intray.
+ * Text that is not JSON is not an answer of intray.
  * @param {string} text
  */
 function json(text) {

@@ -88,7 +88,7 @@ interface About {
 
 /** The events of a job. Each is fired on the job, and then on the desk. */
 export interface JobEvents<Draft = any> {
-  /** The lease runs out and nobody extends it: somebody should touch the page. */
+  /** The lease is about to expire and is not being extended: ask the person to touch the page. */
   warning: CustomEvent<About & { expiresIn: number }>
   /** The lease is longer again. */
   extended: CustomEvent<About & { expiresIn: number }>
@@ -129,7 +129,7 @@ type Listener<Target, Event> = ((this: Target, event: Event) => unknown) | { han
 /** Needed, unless a result may be `undefined`. */
 export type ResultOf<Result> = undefined extends Result ? [result?: Result] : [result: Result]
 
-/** A job in somebody's hands: the desk makes them. */
+/** A reserved job: the desk makes them. */
 export declare class Job<Payload = any, Draft = any, Result = any> extends EventTarget {
   private constructor()
   readonly id: string
@@ -226,7 +226,7 @@ export declare class Intray<Payload = any, Draft = any, Result = any> extends Ev
   kept(): Kept<Draft, Result>[]
   /** Throws away what was kept of a job. */
   forget(id: string): void
-  /** Somebody is here. The desk sees keys, pointers and scrolling itself. */
+  /** The person is present. The desk notices keys, pointers and scrolling itself. */
   touch(): void
   /** Leaves the desk, as closing the tab does. A job in hand goes back after `grace`. */
   close(): void

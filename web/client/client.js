@@ -4,21 +4,21 @@
  *   const desk = new Intray({ url: 'https://queue.example', token, queues: ['reviews'], worker: 'ann' })
  *   const job = await desk.next()
  *
- * One thought each, and what each of them needs:
+ * Each part has one subject:
  *
- *   desk      what a page sees: who is here, which tab works, when something has changed
- *   job       what a page works with
- *   search    asking for work
- *   lease     keeping the job in hand, saving drafts
- *   endings   handing in, now or later
- *   ledger    the one writer of what is known of a job
- *   record    what that is, and its states
- *   tabs      the tabs of a person: one leads, all know the same
- *   words     what is said about a job, cut to what the service takes
- *   plan      what a page wants of its desk
- *   drawer    what outlives the page: drafts, and endings that are still to be sent
- *   calls     what is asked of the service, and how long to wait before it is asked again
- *   http      one request, and what the service has refused
+ *   desk      the page's interface: presence, the leading tab, change events
+ *   job       a job as the page sees it
+ *   acquire   reserving the next job
+ *   lease     extending the lease, saving drafts
+ *   endings   complete, abandon and fail, sent now or later
+ *   job_store the only writer of job records
+ *   record    a job record and its states
+ *   tabs      the tabs of a person: one leads, all share the state
+ *   words     errors and reasons, cut to the service's limits
+ *   plan      the settings of a desk
+ *   drawer    what outlives the page: drafts and unsent endings
+ *   calls     the calls to the service, and the delays between retries
+ *   http      one request, and the service's refusals
  *   clock     a clock that notices sleep
  *
  * The leading tab alone waits for work and keeps the job alive, and only its closing gives the job back. Any tab may

@@ -1,6 +1,6 @@
 /**
  * A clock that notices sleep, and pauses that can be ended. performance.now() may stand still while the machine sleeps;
- * Date.now() jumps when somebody sets it. The one that went further counts: to ask the service too early costs a call,
+ * Date.now() jumps when a person sets it. The one that went further counts: to ask the service too early costs a call,
  * to ask too late costs the job.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The desk: what a page sees of a person's work. It knows who is here and which tab does the work, and lets the others
- * do theirs when something has changed: somebody came or went, the machine woke, the network is back.
+ * react to changes: the person came or left, the machine woke, the network is back.
  */
 import { Calls } from './calls.js'
 import { ASLEEP, mark, since } from './clock.js'
@@ -8,9 +8,9 @@ import { Drawer, localStorageIfAllowed } from './drawer.js'
 import { Endings } from './endings.js'
 import { Job } from './job.js'
 import { Lease } from './lease.js'
-import { Ledger } from './ledger.js'
+import { JobStore } from './job_store.js'
 import { planOf } from './plan.js'
-import { Search } from './search.js'
+import { Acquirer } from './acquire.js'
 import { Tabs, shown } from './tabs.js'
 
 /** @import * as Types from './client.d.ts' */
@@ -20,8 +20,8 @@ import { Tabs, shown } from './tabs.js'
 
 /** How often we look at the clock. */
 const TICK = 500
-/** What a person does who is here. */
-const HERE = ['pointerdown', 'pointermove', 'keydown', 'input', 'wheel', 'scroll', 'touchstart', 'focus']
+/** Events that show the person's presence. */
+const PRESENCE_EVENTS = ['pointerdown', 'pointermove', 'keydown', 'input', 'wheel', 'scroll', 'touchstart', 'focus']
 
 /** @implements {Types.Intray} */
 export class Intray extends EventTarget {
@@ -29,12 +29,12 @@ export class Intray extends EventTarget {
   /** @type {Drawer} */ #drawer
   /** @type {Tabs} */ #tabs
   /** @type {Calls} */ #calls
-  /** @type {Ledger} */ #ledger
+  /** @type {JobStore} */ #jobStore
   /** @type {Endings} */ #endings
   /** @type {Lease} */ #lease
-  /** @type {Search} */ #search
+  /** @type {Acquirer} */ #acquirer
   /** @type {ReturnType<typeof setInterval> | undefined} */ #timer
-  #seen = mark() // when somebody was here last
+  #seen = mark() // when the person was last active
   #ticked = mark()
   #life = new AbortController()
 
@@ -55,15 +55,15 @@ export class Intray extends EventTarget {
     const calls = (this.#calls = new Calls(plan, token, life, retrying))
     const makeJob = (/** @type {JobRecord} */ r) => this.#makeJob(r)
     const changed = () => this.dispatchEvent(new Event('change'))
-    const ledger = (this.#ledger = new Ledger({ plan, drawer, tabs, makeJob, emit, changed }))
-    const endings = (this.#endings = new Endings({ calls, drawer, ledger, life }))
-    this.#lease = new Lease({ calls, ledger, tabs, emit, isPresent: () => this.#isPresent })
+    const jobStore = (this.#jobStore = new JobStore({ plan, drawer, tabs, makeJob, emit, changed }))
+    const endings = (this.#endings = new Endings({ calls, drawer, jobStore, life }))
+    this.#lease = new Lease({ calls, jobStore, tabs, emit, isPresent: () => this.#isPresent })
     const mayAsk = () => tabs.leads && (shown() || this.#isPresent)
     const tell = (/** @type {object} */ why) => {
       this.#tell('waiting', why)
       changed()
     }
-    this.#search = new Search({ plan, calls, drawer, endings, ledger, mayAsk, tell })
+    this.#acquirer = new Acquirer({ plan, calls, drawer, endings, jobStore, mayAsk, tell })
     this.#listen()
     this.#enter()
     signal?.addEventListener('abort', () => this.close(), { signal: life })
@@ -77,17 +77,17 @@ export class Intray extends EventTarget {
   async next({ signal } = {}) {
     signal?.throwIfAborted()
     this.#life.signal.throwIfAborted()
-    return this.job ?? this.#search.next(signal)
+    return this.job ?? this.#acquirer.next(signal)
   }
 
   /** The job in hand, if there is one. */
   get job() {
-    return this.#ledger.job
+    return this.#jobStore.job
   }
 
   /** How many jobs were in line when the service was last asked for one. */
   get remaining() {
-    return this.#search.remaining
+    return this.#acquirer.remaining
   }
 
   /** Work on jobs that are no longer ours: drafts, and results that were refused. */
@@ -96,7 +96,7 @@ export class Intray extends EventTarget {
   }
 
   /**
-   * Throws away what was kept of a job.
+   * Deletes the kept work on a job.
    * @param {string} id
    */
   forget(id) {
@@ -104,7 +104,7 @@ export class Intray extends EventTarget {
     this.dispatchEvent(new Event('change'))
   }
 
-  /** Somebody is here. The desk sees keys and pointers itself; tell it of a film that plays or a frame that is used. */
+  /** The person is present. The desk notices keys and pointers itself, but not a playing film or the use of a frame. */
   touch() {
     const back = !this.#isPresent
     this.#seen = mark()
@@ -117,7 +117,7 @@ export class Intray extends EventTarget {
     if (this.#life.signal.aborted) return
     this.#leave()
     this.#life.abort(new DOMException('the desk is closed', 'AbortError'))
-    this.#search.end(this.#life.signal.reason)
+    this.#acquirer.end(this.#life.signal.reason)
   }
 
   get #isPresent() {
@@ -132,7 +132,7 @@ export class Intray extends EventTarget {
       const how = { signal: this.#life.signal, passive: true, capture: true }
       for (const name of names) target.addEventListener(name, does, how)
     }
-    on(window, HERE, () => this.touch())
+    on(window, PRESENCE_EVENTS, () => this.touch())
     on(window, ['online'], () => this.#revive({ anew: true }))
     on(window, ['pagehide'], () => this.#leave())
     on(window, ['pageshow'], ({ persisted }) => persisted && this.#enter())
@@ -149,13 +149,13 @@ export class Intray extends EventTarget {
   #enter() {
     this.#tabs.enter()
     this.#timer = setInterval(() => this.#tick(), TICK)
-    const r = this.#ledger.current
+    const r = this.#jobStore.current
     if (!r) return
-    this.#ledger.note(r, { regain: true })
+    this.#jobStore.note(r, { regain: true })
     this.#wake()
   }
 
-  /** The page goes, perhaps for good: what is to be sent goes by beacon, and so does a farewell. */
+  /** The page closes, perhaps for good: sends pending calls and a farewell by beacon. */
   #leave() {
     if (!this.#tabs.isOpen) return
     this.#calls.giveUp() // an extend that overtook the farewell would undo it
@@ -165,29 +165,29 @@ export class Intray extends EventTarget {
     this.#tabs.leave()
   }
 
-  /** Somebody has closed a tab and is here. Its farewell may still be on its way: only a resume outruns that one. */
+  /** The person has closed a tab and is present. Its farewell may still be in flight: only a resume outruns it. */
   #inherit() {
     this.#seen = mark()
-    const r = this.#ledger.current
-    if (r) this.#ledger.note(r, { regain: true })
+    const r = this.#jobStore.current
+    if (r) this.#jobStore.note(r, { regain: true })
     if (this.#tabs.leads) this.#revive()
   }
 
-  /** The machine slept, or the page was frozen, and somebody has opened it again. */
+  /** The machine slept, or the page was frozen, and the person has opened it again. */
   #wake() {
     this.#calls.giveUp()
     if (shown()) this.touch()
     this.#revive()
   }
 
-  /** Things may have changed: nobody goes on waiting, what is due is done now. `anew`: connections may be dead. */
+  /** State may have changed: ends all pauses and does due work now. `anew`: connections may be dead. */
   #revive({ anew = false } = {}) {
     if (anew) this.#calls.giveUp()
     this.#calls.nudge()
     if (!this.#tabs.leads) return
     this.#endings.carry()
-    const r = this.#ledger.current
-    if (r) this.#ledger.note(r, { due: true })
+    const r = this.#jobStore.current
+    if (r) this.#jobStore.note(r, { due: true })
     this.#tick()
   }
 
@@ -198,12 +198,12 @@ export class Intray extends EventTarget {
     else this.#lease.tick()
   }
 
-  // -- what others learn
+  // -- messages to others
 
   /** @param {News} news */
   #hear(news) {
     if ('farewell' in news) this.#inherit()
-    else if (this.#ledger.hear(news)) this.#calls.nudge()
+    else if (this.#jobStore.hear(news)) this.#calls.nudge()
   }
 
   /** @param {JobRecord} r */

@@ -1,8 +1,8 @@
 /**
- * What outlives the page: drafts, and endings that are still to be sent. An entry per job, in the browser's storage.
+ * State that outlives the page: drafts and unsent endings, one entry per job, in the browser's storage.
  */
 
-/** So long the drawer keeps what nobody has asked for. */
+/** How long the drawer keeps unclaimed entries. */
 const REMEMBERED = 30 * 24 * 3_600_000
 
 /**
@@ -14,16 +14,16 @@ const REMEMBERED = 30 * 24 * 3_600_000
  * @property {Types.LostReason} [reason] why it was lost
  * @property {any} [draft]
  * @property {boolean} [unsent] whether the service does not have the draft yet
- * @property {string} [base] what the service had when the draft was typed, as JSON
+ * @property {string} [base] the service's draft when this draft was typed, as JSON
  * @property {boolean} [again] whether this very job is to be asked for again
- * @property {{ action: Types.Action, body: any }} [ending] what is still to be sent
+ * @property {{ action: Types.Action, body: any }} [ending] the unsent call
  * @property {any} [result] of a `complete` that was refused
  * @property {string} [words] of a `fail` or an `abandon` that was refused
- * @property {boolean} [aside] whether others are to have the job when its person goes on
+ * @property {boolean} [aside] whether the job goes to others when the person continues
  * @property {number} [warn] so long before the end of a lease the person is warned
  */
 
-/** What the drawer keeps of a record, beside `id` and `queue`. */
+/** The stored fields of a record, beside `id` and `queue`. */
 export const KEPT = /** @type {const} */ ([
   'state', 'reason', 'draft', 'unsent', 'base', 'again', 'ending', 'result', 'words', 'aside', 'warn',
 ])
@@ -32,7 +32,7 @@ export const KEPT = /** @type {const} */ ([
 export class Drawer {
   /** @type {Storage | null} */ #storage
   /** @type {string} */ #prefix
-  /** What this page has put here or (`null`) dropped, and whether the storage did the same. */
+  /** Entries that this page has put or (`null`) dropped, and whether the storage succeeded. */
   /** @type {Map<string, { text: string | null, isStored: boolean }>} */ #memory = new Map()
 
   /**
@@ -98,7 +98,7 @@ export class Drawer {
   }
 
   /**
-   * The job is no longer ours; what was typed is.
+   * Keeps the draft of a job that is no longer ours.
    * @param {Entry} entry
    */
   letGo(entry) {
@@ -126,7 +126,7 @@ export class Drawer {
   }
 
   /**
-   * Throws away what was kept of a job.
+   * Deletes the kept work on a job.
    * @param {string} id
    */
   forget(id) {
@@ -167,7 +167,7 @@ export function localStorageIfAllowed() {
 }
 
 /**
- * Whether somebody has put work into it.
+ * Whether it holds work of the person.
  * @param {Entry} entry
  */
 function worked({ draft, result, words }) {

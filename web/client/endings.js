@@ -10,10 +10,10 @@ import { mustBeOpen } from './record.js'
 /** @import { Calls } from './calls.js' */
 /** @import { Drawer, Entry } from './drawer.js' */
 /** @import { IntrayError } from './http.js' */
-/** @import { Ledger } from './ledger.js' */
+/** @import { JobStore } from './job_store.js' */
 /** @import { Handout, JobRecord } from './record.js' */
 
-/** So long the next job waits for what is still to be sent. */
+/** So long the next job waits for the unsent call. */
 const LATE_AFTER = 10_000
 /** Said to operators, in the history of the job. */
 const ASIDE = 'what was handed in did not get through'
@@ -23,7 +23,7 @@ const ASIDE = 'what was handed in did not get through'
 export class Endings {
   /** @type {Calls} */ #calls
   /** @type {Drawer} */ #drawer
-  /** @type {Ledger} */ #ledger
+  /** @type {JobStore} */ #jobStore
   /** @type {AbortSignal} */ #life
   /** @type {Map<string, Promise<Sent>>} */ #sending = new Map() // by job
   /** @type {Promise<void> | null} */ #carrying = null
@@ -31,11 +31,11 @@ export class Endings {
   /** @type {Map<string, Tries>} */ #tries = new Map() // by job
   /** @type {Set<string>} */ #late = new Set() // jobs whose ending the next one has waited for
 
-  /** @param {{ calls: Calls, drawer: Drawer, ledger: Ledger, life: AbortSignal }} parts */
-  constructor({ calls, drawer, ledger, life }) {
+  /** @param {{ calls: Calls, drawer: Drawer, jobStore: JobStore, life: AbortSignal }} parts */
+  constructor({ calls, drawer, jobStore, life }) {
     this.#calls = calls
     this.#drawer = drawer
-    this.#ledger = ledger
+    this.#jobStore = jobStore
     this.#life = life
   }
 
@@ -47,7 +47,7 @@ export class Endings {
    */
   async settle(r, action, body) {
     mustBeOpen(r)
-    this.#ledger.settle(r, action, body)
+    this.#jobStore.settle(r, action, body)
     this.#over(r.id)
     try {
       return await this.#send(r)
@@ -61,7 +61,7 @@ export class Endings {
   }
 
   /**
-   * Sends all endings in the drawer, until the service has said yes or no to each.
+   * Sends all endings in the drawer, until the service has accepted or refused each.
    * @param {unknown} [failure] of one that was just sent in vain
    */
   carry(failure) {
@@ -69,7 +69,7 @@ export class Endings {
   }
 
   /**
-   * Before the next job: sends what is still to be sent, but waits for each ending only once, and not for long.
+   * Before the next job: sends the unsent call, but waits for each ending only once, and not for long.
    * @param {AbortSignal} stop
    */
   async settled(stop) {
@@ -91,7 +91,7 @@ export class Endings {
     } catch (error) {
       if (!isFinal(error)) throw error
     }
-    this.#ledger.givenAway(id)
+    this.#jobStore.givenAway(id)
   }
 
   #waiting() {
@@ -114,7 +114,7 @@ export class Endings {
   }
 
   /**
-   * Answers what went wrong, if it is to be tried again.
+   * Returns the error if the call is to be retried.
    * @param {Entry} entry
    * @returns {Promise<unknown>}
    */
@@ -130,7 +130,7 @@ export class Endings {
    * @param {Entry} entry
    */
   #known(entry) {
-    const { current } = this.#ledger
+    const { current } = this.#jobStore
     return current?.id === entry.id && current.ending ? current : entry
   }
 
@@ -141,7 +141,7 @@ export class Endings {
   }
 
   /**
-   * Who sends what is under way gets the same answer.
+   * A second send of a running call gets the same answer.
    * @param {Entry | JobRecord} r
    */
   #send(r) {
@@ -159,16 +159,16 @@ export class Endings {
     const { action, body } = r.ending
     try {
       const { state, late = false, duplicate } = await this.#calls.settle(action, body)
-      const told = !this.#drawer.get(r.id)?.ending // by another tab, which tried as well
+      const announced = !this.#drawer.get(r.id)?.ending // by another tab, which tried as well
       this.#over(r.id)
-      this.#ledger.ended(r, { action, late, duplicate, told })
+      this.#jobStore.ended(r, { action, late, duplicate, announced })
       return { sent: true, state, late, duplicate }
     } catch (error) {
       const tries = this.#tries.get(r.id) ?? new Tries()
       this.#tries.set(r.id, tries)
       if (tries.isOver(error)) {
         this.#over(r.id)
-        this.#ledger.refused(r, /** @type {IntrayError} */ (error))
+        this.#jobStore.refused(r, /** @type {IntrayError} */ (error))
       }
       throw error
     }

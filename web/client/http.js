@@ -1,5 +1,5 @@
 /**
- * One request, and what the service has refused. It knows nothing of jobs; the console makes its calls with it too.
+ * One request, and the service's refusals. It knows nothing of jobs; the console uses it too.
  */
 
 /** Characters, which may be 60 KB: for a page that is gone the browser sends no more. */
@@ -9,11 +9,11 @@ export const TRIES = 5
 /** The longest pause that is accepted from an answer: of anything between page and service, and of intray. */
 export const MINUTE = 60_000
 export const LONGEST = 300_000
-/** What a header can carry as a token. */
+/** A token that is valid in a header. */
 const TOKEN = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
 /**
- * Where a token comes from, and the last one. `get` is asked once, and again when the service has refused what it gave.
+ * The source of a token, and the last one. `get` is called once, and again after the service has refused its token.
  * @typedef {object} Token
  * @property {string} [value]
  * @property {string} [refused]
@@ -72,7 +72,7 @@ function checked(value) {
 }
 
 /**
- * What the page's own function gives. One that does not answer in time is a call without an answer.
+ * The result of the page's function. A timeout counts as a call without an answer.
  * @param {NonNullable<Token['get']>} get
  * @param {string} [refused]
  * @param {AbortSignal | null} [signal]
@@ -96,10 +96,10 @@ function failing(signal) {
   })
 }
 
-/** What `fetch` throws when nothing answers it. */
+/** The errors that `fetch` throws without an answer. */
 const NO_ANSWER = ['TypeError', 'NetworkError', 'TimeoutError', 'AbortError']
 
-/** The page's function for tokens failed, with `cause`. What seems to be the network is tried again a few times. */
+/** The page's token function failed, with `cause`. Network failures are retried a few times. */
 export class TokenFailure {
   /**
    * @param {any} cause
@@ -144,7 +144,7 @@ export function bounded(ms, most) {
 }
 
 /**
- * What the service has refused.
+ * A refusal.
  * @implements {Types.IntrayError}
  */
 export class IntrayError extends Error {

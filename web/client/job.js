@@ -5,14 +5,14 @@ import { ERROR_BYTES, REASON_BYTES, cut } from './words.js'
 /** @import { JobRecord } from './record.js' */
 
 /**
- * What a page does with a job, done by the desk.
+ * The actions of a job, performed by the desk.
  * @typedef {object} Hands
  * @property {(draft: any) => Promise<boolean>} save
  * @property {(action: Types.Action, body: object) => Promise<Types.Ending>} settle
  */
 
 /**
- * A job in somebody's hands, as a page sees it.
+ * A reserved job, as a page sees it.
  * @implements {Types.Job}
  */
 export class Job extends EventTarget {

@@ -1,5 +1,5 @@
 /**
- * Keeping the job in hand: it is extended while somebody is there, with the draft if there is news, and lost when its
+ * Keeps the lease: it is extended while the person is present, with the draft if there is news, and lost when its
  * time is over. The leading tab does that for all.
  */
 import { backoff } from './calls.js'
@@ -9,7 +9,7 @@ import { left, mayGoAlong, mustBeOpen, ours, rest, sendable } from './record.js'
 
 /** @import { Calls } from './calls.js' */
 /** @import { IntrayError } from './http.js' */
-/** @import { Emit, Ledger } from './ledger.js' */
+/** @import { Emit, JobStore } from './job_store.js' */
 /** @import { JobRecord } from './record.js' */
 /** @import { Tabs } from './tabs.js' */
 
@@ -22,30 +22,30 @@ const DRAFTS_APART = 1_000
 
 export class Lease {
   /** @type {Calls} */ #calls
-  /** @type {Ledger} */ #ledger
+  /** @type {JobStore} */ #jobStore
   /** @type {Tabs} */ #tabs
   /** @type {() => boolean} */ #isPresent
   /** @type {Emit} */ #emit
   /** @type {Promise<boolean> | null} */ #extending = null
 
-  /** @param {{ calls: Calls, ledger: Ledger, tabs: Tabs, isPresent: () => boolean, emit: Emit }} parts */
-  constructor({ calls, ledger, tabs, isPresent, emit }) {
+  /** @param {{ calls: Calls, jobStore: JobStore, tabs: Tabs, isPresent: () => boolean, emit: Emit }} parts */
+  constructor({ calls, jobStore, tabs, isPresent, emit }) {
     this.#calls = calls
-    this.#ledger = ledger
+    this.#jobStore = jobStore
     this.#tabs = tabs
     this.#isPresent = isPresent
     this.#emit = emit
   }
 
-  /** Looks at the clock, and does what is due. */
+  /** Checks the clock and does due work. */
   tick() {
-    const r = this.#ledger.current
+    const r = this.#jobStore.current
     if (!r || !ours(r)) return
     // An idle desk does not keep the job. It only asks what has become of it, when that can no longer be to keep it.
     const over = left(r) <= -SURELY
-    this.#ledger.note(r, { due: r.due || (over && !r.over), over: over ? (r.over ?? mark()) : null })
+    this.#jobStore.note(r, { due: r.due || (over && !r.over), over: over ? (r.over ?? mark()) : null })
     if (r.state === 'held' && r.over && since(r.over) > PATIENCE) {
-      this.#ledger.lose(r, { reason: 'expired', certain: false })
+      this.#jobStore.lose(r, { reason: 'expired', certain: false })
     }
     const isWanted = this.#isPresent() || sendable(r) || over
     const again = r.vain && !r.vain.owed && sendable(r) && !rest(r)
@@ -55,7 +55,7 @@ export class Lease {
     }
     const short = !over && left(r) <= Math.min(r.warn ?? 0, r.lease / 2)
     if (short && !r.warned) this.#emit(r, 'warning', { expiresIn: r.job.expiresIn })
-    this.#ledger.note(r, { warned: short })
+    this.#jobStore.note(r, { warned: short })
   }
 
   /**
@@ -64,14 +64,14 @@ export class Lease {
    * @param {number | null} grace
    */
   farewell(grace) {
-    const r = this.#ledger.current
+    const r = this.#jobStore.current
     if (r?.state !== 'held' || !this.#tabs.isLast || grace === null) return
     const { reservation, resumes } = r.handout
     const goodbye = { reservation, grace_ms: grace, resumes }
     const sent = mayGoAlong(r) && this.#calls.beacon('abandon', { ...goodbye, draft: r.draft })
     if (!sent) this.#calls.beacon('abandon', goodbye)
     this.#tabs.post({ farewell: true })
-    this.#ledger.farewell(r, grace)
+    this.#jobStore.farewell(r, grace)
   }
 
   /**
@@ -81,7 +81,7 @@ export class Lease {
    */
   async save(r, draft = null) {
     mustBeOpen(r)
-    this.#ledger.type(r, draft)
+    this.#jobStore.type(r, draft)
     while (r.state === 'held' && sendable(r)) {
       if (r.vain?.isForeign && rest(r)) await this.#calls.pause(rest(r))
       const before = r.vain
@@ -101,7 +101,7 @@ export class Lease {
 
   /** @param {JobRecord} r */
   async #extendNow(r) {
-    this.#ledger.note(r, { due: false, asked: mark() })
+    this.#jobStore.note(r, { due: false, asked: mark() })
     if (r.regain) await this.#regain(r)
     const isNext = () => sendable(r) && !r.vain?.owed && !rest(r)
     if (isNext() && r.sent) await this.#calls.pause(DRAFTS_APART - since(r.sent))
@@ -109,12 +109,12 @@ export class Lease {
     const draft = isNext() ? r.draft : undefined
     const sent = JSON.stringify(draft)
     const asked = mark()
-    this.#ledger.note(r, { asked, sent: sent ? asked : r.sent })
+    this.#jobStore.note(r, { asked, sent: sent ? asked : r.sent })
     try {
       const { expires_in_ms } = await this.#calls.extend(r.handout.reservation, draft)
       if (!ours(r)) return false
-      this.#ledger.note(r, { vain: r.vain && !sent ? { ...r.vain, owed: false } : null })
-      this.#ledger.extended(r, Math.round(expires_in_ms - since(asked)), sent)
+      this.#jobStore.note(r, { vain: r.vain && !sent ? { ...r.vain, owed: false } : null })
+      this.#jobStore.extended(r, Math.round(expires_in_ms - since(asked)), sent)
       return true
     } catch (error) {
       this.#notExtended(r, error, sent)
@@ -132,22 +132,22 @@ export class Lease {
   #notExtended(r, error, sent) {
     if (isFinal(error) && error.lost) {
       const { reason, jobState } = error
-      if (ours(r)) this.#ledger.lose(r, { reason, jobState, certain: true })
+      if (ours(r)) this.#jobStore.lose(r, { reason, jobState, certain: true })
       return
     }
     const tries = r.vain?.tries ?? new Tries()
     if (sent && tries.isOver(error)) {
       const refused = { draft: sent, error: /** @type {IntrayError} */ (error) }
-      this.#ledger.note(r, { refused, vain: null, due: true })
+      this.#jobStore.note(r, { refused, vain: null, due: true })
       return
     }
     const pause = Math.min(r.beat, this.#calls.retry(error, r.failures))
-    this.#ledger.note(r, { pause, failures: r.failures + 1 })
+    this.#jobStore.note(r, { pause, failures: r.failures + 1 })
     if (!sent) return
     const { times = 0 } = r.vain ?? {}
     const why = { isForeign: isForeign(error), tries, times: times + 1 }
-    this.#ledger.note(r, { vain: { draft: sent, at: mark(), delay: backoff(times), owed: true, ...why } })
-    this.#ledger.note(r, { due: why.isForeign })
+    this.#jobStore.note(r, { vain: { draft: sent, at: mark(), delay: backoff(times), owed: true, ...why } })
+    this.#jobStore.note(r, { due: why.isForeign })
   }
 
   /**
@@ -156,10 +156,10 @@ export class Lease {
    */
   async #regain(r) {
     try {
-      if (left(r) > 0) this.#ledger.take((await this.#calls.resume(r.id)).jobs[0])
+      if (left(r) > 0) this.#jobStore.take((await this.#calls.resume(r.id)).jobs[0])
     } catch (error) {
       if (!new Tries().isOver(error) && !isForeign(error)) return
     }
-    this.#ledger.note(r, { regain: false })
+    this.#jobStore.note(r, { regain: false })
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What a page wants of its desk, as the rest of it reads it.
+ * The validated settings of a desk.
  */
 
 /** @import * as Types from './client.d.ts' */

@@ -18,7 +18,7 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   readonly waiting: WaitReason | null
   /** How many jobs were in line when the service was last asked for one. */
   readonly remaining: number | null
-  /** The lease runs out and nobody extends it: somebody should touch the page. */
+  /** The lease is about to expire and is not being extended: ask the person to touch the page. */
   readonly warning: boolean
   /** The last call did not get through, and is tried again. */
   readonly retrying: boolean
@@ -29,7 +29,7 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   readonly lost: { readonly reason: LostReason; readonly certain: boolean } | null
   /** Drafts and refused results of jobs that were lost, also before a reload: see `Intray.kept()`. */
   readonly kept: readonly Kept<Draft, Result>[]
-  /** What was refused, of the last call: an `IntrayError`; or what made the call impossible, such as what `token` threw. */
+  /** The refusal of the last call, an `IntrayError`; or the error that prevented it, such as one that `token` threw. */
   readonly error: unknown
   /** The desk itself, once the component is on the page. */
   readonly desk: Intray<Payload, Draft, Result> | null
@@ -44,7 +44,7 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   next(): void
   /** Throws away what was kept of a job. */
   forget(id: string): void
-  /** Somebody is here, without a key or a pointer. */
+  /** The person is present, without a key or a pointer. */
   touch(): void
 }
 

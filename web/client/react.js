@@ -3,17 +3,17 @@
  * rehearsals included.
  */
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { Screen } from './screen.js'
+import { DeskView } from './desk_view.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import * as React from './react.d.ts' */
 
 /**
- * A person's desk, and the job on it. `null`: nobody is there yet.
+ * A person's desk, and the job on it. `null`: no person is known yet.
  * @param {React.DeskSettings | null} settings
  */
 export function useDesk(settings) {
-  const [screen] = useState(() => new Screen())
+  const [deskView] = useState(() => new DeskView())
   const latest = useRef(settings)
   useEffect(() => {
     latest.current = settings
@@ -23,14 +23,14 @@ export function useDesk(settings) {
     const { current } = latest
     if (!current || name === null) return
     const { token } = current
-    /** @type {Types.Settings['token']} A token of now, whoever asked for the desk: it may have been renewed since. */
+    /** @type {Types.Settings['token']} The newest token: it may have been renewed since the desk was made. */
     const newest = (about) => {
       const given = latest.current?.token
       return typeof given === 'function' ? given(about) : given
     }
-    return screen.open({ ...current, token: token && newest }, name)
-  }, [screen, name])
-  return useSyncExternalStore(screen.watch, screen.view, screen.view)
+    return deskView.open({ ...current, token: token && newest }, name)
+  }, [deskView, name])
+  return useSyncExternalStore(deskView.watch, deskView.view, deskView.view)
 }
 
 /**

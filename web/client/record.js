@@ -12,7 +12,7 @@
  * nobody could be asked, so that an extend may still find it to be held. What is lost may be handed in all the same: it
  * counts if nobody else has taken the job.
  *
- * The ledger alone writes one. All else reads it: a `JobRecord` is read-only, which the compiler sees to.
+ * The job store alone writes one. All else reads it: a `JobRecord` is read-only, which the compiler sees to.
  */
 import { since } from './clock.js'
 import { isForeign } from './http.js'
@@ -58,7 +58,7 @@ import { isForeign } from './http.js'
  */
 
 /**
- * What all tabs know, beside what the drawer keeps (`Entry`).
+ * The fields that all tabs share, beside the stored ones (`Entry`).
  * @typedef {object} Shared
  * @property {Types.JobState} state
  * @property {any} draft
@@ -70,7 +70,7 @@ import { isForeign } from './http.js'
  */
 
 /**
- * What is this tab's own.
+ * The fields of this tab only.
  * @typedef {object} Own
  * @property {Job} job
  * @property {Mark} from
@@ -83,7 +83,7 @@ import { isForeign } from './http.js'
  * @property {Refusal | null} [refused] a draft that was refused for good
  * @property {Vain | null} [vain] the draft that was sent in vain last
  * @property {Mark | null} over since when its time is over
- * @property {boolean} warned whether somebody was warned that it will be
+ * @property {boolean} warned whether the person was warned that it will be
  * @property {boolean} regain whether a farewell of ours may be on its way, which only a resume outruns
  */
 
@@ -100,7 +100,7 @@ import { isForeign } from './http.js'
 /** @typedef {keyof Types.JobEvents} EventName */
 
 /**
- * What one tab has learned, for the others.
+ * A message from one tab to the others.
  * @typedef {object} Message
  * @property {string} id
  * @property {string} queue
@@ -110,7 +110,7 @@ import { isForeign } from './http.js'
  * @property {number} at
  */
 
-/** What holds of a job that was just handed out. */
+/** The state of a job that was just handed out. */
 /** @type {Partial<Entry & Shared>} */
 export const HELD = { state: 'held', doubtful: false, reason: undefined, again: true, aside: false, ending: undefined }
 /** @type {Record<Types.Action, 'completed' | 'abandoned' | 'failed'>} */
@@ -157,7 +157,7 @@ export function mayGoAlong(r) {
 }
 
 /**
- * Only what is held, or was, can be typed into or handed in.
+ * Only held and lost jobs take drafts and completions.
  * @param {JobRecord} r
  */
 export function mustBeOpen({ state }) {
@@ -166,10 +166,10 @@ export function mustBeOpen({ state }) {
 
 /**
  * How a reservation ended, in the service's words.
- * @param {string} [said]
+ * @param {string} [given]
  */
-export function reasonOf(said = 'unknown') {
-  return /** @type {Types.LostReason} */ (said)
+export function reasonOf(given = 'unknown') {
+  return /** @type {Types.LostReason} */ (given)
 }
 
 /**
@@ -187,7 +187,7 @@ export function refusedBy(r, error) {
 }
 
 /**
- * A copy as it will arrive; throws what could not be sent.
+ * A copy as JSON will carry it; throws if it cannot be sent.
  * @param {any} value
  */
 export function asJson(value) {

@@ -1,6 +1,6 @@
 /**
  * The tabs of a person: a channel for what one of them learns, and a lock that is held by the one that leads, which is
- * the one that was touched last. Whoever comes to the lock in line inherits from a tab that is gone; whoever takes
+ * the one that was touched last. A tab that gets the lock in line inherits from a closed tab; a tab that takes
  * it hears the farewell of one that goes. Without Web Locks (a page over plain http), or where they throw, every tab
  * leads, and none knows itself to be the last. Without a channel no tab hears of another.
  */
@@ -76,7 +76,7 @@ export class Tabs {
     }
   }
 
-  /** Takes the lead from whoever has it. */
+  /** Takes the lead from the leading tab. */
   lead() {
     if (!this.leads && this.isOpen && !this.#claim?.steal) this.#line(true)
   }

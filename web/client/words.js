@@ -8,7 +8,7 @@ export const ERROR_BYTES = 1_024
 export const REASON_BYTES = 256
 
 /**
- * As text that can be sent; `undefined` where nothing is said.
+ * As text that can be sent; `undefined` if there is none.
  * @param {unknown} words
  * @param {number} most bytes
  */

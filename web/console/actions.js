@@ -1,4 +1,4 @@
-// What an operator does to jobs, batches and queues. What destroys work, or takes it from somebody, is asked for first.
+// An operator's actions on jobs, batches and queues. Destructive ones need a confirmation.
 
 import * as api from './api.js'
 import { narrowed } from './filters.js'
@@ -7,7 +7,7 @@ import { again } from './live.js'
 import { jobsOf } from './matching.js'
 import { act, ask } from './ui.js'
 
-/** Whoever shows the thing learns that it has changed. */
+/** Notifies the views of the changed object. */
 const then = (work, changed) => async (tell) => {
   const answer = await work(tell)
   again(answer.settings ? answer : undefined)
@@ -15,7 +15,7 @@ const then = (work, changed) => async (tell) => {
   return answer
 }
 
-const name = (worker) => worker ?? 'Somebody without a name'
+const name = (worker) => worker ?? 'An unnamed worker'
 
 export function cancel(job, changed) {
   const holder = job.state === 'reserved' ? job.reserved : null
@@ -59,7 +59,7 @@ export const requeue = (job, changed) => act(
   ({ requeued }) => (requeued ? `Job ${tail(job.id)} is in line.` : 'It is in line already.'),
 )
 
-/** What the list on the screen is narrowed to is all that these touch. */
+/** These actions affect only the filtered list. */
 export const those = (only) => (narrowed(only) ? `Only the jobs${narrowed(only)}. ` : '')
 
 /** `matching`: how many that are. */

@@ -1,23 +1,23 @@
-// The service's calls. The key lives in this module's memory, and where somebody has asked to have it kept.
+// The service's calls. The key lives in this module's memory, and in the tab's storage if the user asks for that.
 
-import { read } from './exact.js'
+import { read } from './exact_json.js'
 import { IntrayError, request } from './http.js'
-import * as kept from './kept.js'
+import * as tabKey from './tab_key.js'
 import { STOPPED, patiently } from './patience.js'
 
 const base = new URL(document.querySelector('meta[name=intray-api]')?.content || '../', document.baseURI)
 const PATIENCE = 10_000
 
-let key = kept.read()
+let key = tabKey.read()
 let ahead = 0
 
 export function signIn(text, isKept) {
   key = text
-  if (isKept) kept.keep(text)
+  if (isKept) tabKey.keep(text)
 }
 export function signOut() {
   key = null
-  kept.forget()
+  tabKey.forget()
 }
 export const hasKey = () => key !== null
 

@@ -1,6 +1,6 @@
 // The frame: what is at the top, who is signed in, whether the service answers, and the view that the address names.
 
-import { html, classes, render, useBeat, useEffect, useLayoutEffect, useRef, useState, useStore } from './html.js'
+import { html, classes, render, useSecondTick, useEffect, useLayoutEffect, useRef, useState, useStore } from './html.js'
 import * as api from './api.js'
 import * as focus from './focus.js'
 import { age, readId } from './format.js'
@@ -76,14 +76,14 @@ function useTheme() {
 }
 
 function Offline({ state }) {
-  useBeat()
-  const said = state.error.status ? `The service says: ${state.error.message}` : 'The service does not answer.'
+  useSecondTick()
+  const notice = state.error.status ? `The service says: ${state.error.message}` : 'The service does not answer.'
   const since = state.at ? ` What you see is ${age(Date.now() - state.at)} old.` : ''
-  return html`<div class="offline" role="alert"><span>${said}${since} It is asked again every two seconds.</span>
+  return html`<div class="offline" role="alert"><span>${notice}${since} It is asked again every two seconds.</span>
     <${Button} onClick=${refresh}>Now<//></div>`
 }
 
-/** An id opens its job or batch, a name its queue; among all queues, what is typed narrows the list. */
+/** An id opens its job or batch, a name its queue; in the overview the text filters the list. */
 function Search({ queues, page, only }) {
   const [problem, setProblem] = useState(null)
   const field = useRef(null)

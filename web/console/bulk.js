@@ -9,7 +9,7 @@ import { jobsOf } from './matching.js'
 import { STOPPED, patiently } from './patience.js'
 import { ask } from './ui.js'
 
-/** A job that is in another state by now, or gone, is passed over, and that is said. */
+/** Jobs that changed state or are gone are skipped and reported. */
 const PASSED = new Set([404, 409])
 
 /**
@@ -28,7 +28,7 @@ export async function each(jobs, act, tell, over) {
       if (why) skip(why)
       else result.done += 1
     } catch (error) {
-      if (!PASSED.has(error.status)) throw new Error(`${error.message} ${said(result, 'done before that')}`)
+      if (!PASSED.has(error.status)) throw new Error(`${error.message} ${outcome(result, 'done before that')}`)
       skip(error.message)
     }
     over(job)
@@ -36,13 +36,13 @@ export async function each(jobs, act, tell, over) {
   return result
 }
 
-export function said({ done, skipped }, what) {
+export function outcome({ done, skipped }, what) {
   const reasons = [...skipped].map(([why, n]) => `${n} skipped: ${why}`)
   return [`${many(done, 'job')} ${what}`, ...reasons].join('; ').replace(/\.?$/, '.')
 }
 
 function onPicked(picks, changed, { act, what, ...question }) {
-  // Whoever confirms once more, after a failure, means those that are left.
+  // A second confirmation after a failure applies to the jobs that are left.
   const left = new Set(picks.jobs)
   const over = (job) => { left.delete(job); picks.drop(job) }
   ask({
@@ -55,7 +55,7 @@ function onPicked(picks, changed, { act, what, ...question }) {
         changed()
       }
     },
-    done: (result) => said(result, what),
+    done: (result) => outcome(result, what),
   })
 }
 

@@ -1,10 +1,10 @@
 // How fast things went, drawn. uPlot draws on a canvas, so its colours are read from elements that have them by CSS.
 
-import { html, useBeat, useEffect, useRef, useState } from './html.js'
+import { html, useSecondTick, useEffect, useRef, useState } from './html.js'
 import * as api from './api.js'
 import { number, rate } from './format.js'
 import { live } from './live.js'
-import { RANGES, columns, joined, load, sum, wholeSince } from './past.js'
+import { RANGES, columns, joined, load, sum, wholeSince } from './history.js'
 import { SPAN, history, ratesOf } from './rates.js'
 import { Button } from './ui.js'
 
@@ -13,7 +13,7 @@ const { now } = api
 const NAMES = SERIES.map(([name]) => name)
 const HEIGHT = 132
 const DAY = 86_400
-// The past is asked for again: its end goes on.
+// Loads the history again, because its end moves.
 const EVERY = 20_000
 
 const look = (element, name = 'color') => getComputedStyle(element)[name]
@@ -52,7 +52,7 @@ const clock = (at, exact) => new Date(at * 1_000).toLocaleTimeString('en-GB').sl
 
 const day = (at) => new Date(at * 1_000).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
 
-/** What was counted in `queue`, or in all of them, over a range; `null` while nobody knows. */
+/** The counts of `queue`, or of all queues, over a range; `null` while unknown. */
 function usePast(queue, range) {
   const [past, setPast] = useState(null)
   useEffect(() => {
@@ -61,7 +61,7 @@ function usePast(queue, range) {
       const names = queue ? [queue] : (live.get().queues ?? []).map(({ name }) => name)
       const past = (name, query) => api.history(name, query, gone.signal)
       const all = await load(names, range, now(), past).catch(() => undefined)
-      // What was there stays to be seen when nobody answers.
+      // Old data stays visible during an outage.
       if (!gone.signal.aborted && all !== undefined) setPast(all && { all, range })
     }
     ask()
@@ -73,7 +73,7 @@ function usePast(queue, range) {
 
 /** `queue`: its name, or "" for all of them together. `theme` only says that the colours have changed. */
 export function Chart({ queue, theme }) {
-  useBeat()
+  useSecondTick()
   const [range, setRange] = useState('hour')
   const past = usePast(queue, range)
   const box = useRef(null)
@@ -82,7 +82,7 @@ export function Chart({ queue, theme }) {
   const data = () => drawnOf(queue, past, range, NAMES)
   from.current = (first) => (past ? (now() - RANGES[range].ms) / 1_000 : now() / 1_000 - span(first))
   useEffect(() => {
-    // Without it the numbers above are there all the same.
+    // The numbers above do not depend on it.
     if (!globalThis.uPlot) return undefined
     const element = box.current
     const width = () => Math.max(element.clientWidth, 120)

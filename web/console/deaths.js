@@ -9,7 +9,7 @@ export const MOST_OF_A_QUEUE = 1_000
 const MOST = 10_000
 
 const WITHOUT = 'ran out of time'
-/** What differs from job to job: numbers, and ids in hexadecimal. */
+/** Parts of an error that differ between jobs: numbers and hexadecimal ids. */
 const VARIES = /\b[0-9a-f]{8,}(?:-[0-9a-f]{4,})*\b|\d+/gi
 
 const lastError = ({ errors }) => errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))[0]?.error
@@ -28,7 +28,7 @@ async function ofQueue(name, most, signal) {
   return { jobs, isAll: false }
 }
 
-/** `queues`: those that have dead jobs. `{groups, parts}`: `parts` are those of which not all were read. */
+/** `queues`: the queues with dead jobs. `{groups, parts}`: `parts` are the queues that were read only in part. */
 export async function load(queues, signal) {
   const wanted = queues.filter(({ counts }) => counts.dead > 0).sort((a, b) => b.counts.dead - a.counts.dead)
   const groups = new Map(), parts = []
@@ -53,7 +53,7 @@ function put(groups, queue, job) {
   groups.set(key, group)
 }
 
-/** The error as it was written, where all have the same; else what they have in common. */
+/** The common error text; the pattern if the texts differ. */
 export const titleOf = ({ errors, pattern }) => (errors.size === 1 ? [...errors][0] ?? WITHOUT : pattern)
 
 /** A text that all errors of a group contain, which the service can look for. */

@@ -1,7 +1,7 @@
-// The list that is shown, as a file: made here, of what the service answers page by page.
+// Exports the shown list as a file, built here from the service's pages.
 
 import * as api from './api.js'
-import { Exact } from './exact.js'
+import { Exact } from './exact_json.js'
 import { many, number } from './format.js'
 import { STOPPED, patiently } from './patience.js'
 import { ask } from './ui.js'
@@ -16,7 +16,7 @@ const COLUMNS = [
   'error', 'payload', 'result',
 ]
 
-/** JSON, with what people sent as they sent it; on one line, as a line break in JSON stands between its tokens only. */
+/** JSON on one line, with payloads as sent; line breaks in JSON stand only between tokens. */
 export function json(value) {
   if (value instanceof Exact) return value.text.replace(/[\r\n]+/g, ' ')
   if (Array.isArray(value)) return `[${value.map(json).join(',')}]`
@@ -74,7 +74,7 @@ async function collect(queue, query, tell) {
   return { jobs: jobs.slice(0, MOST), isAll: false }
 }
 
-/** What is picked, if something is; else all that the list shows, however many pages that are. */
+/** The selected jobs; without a selection, all pages of the list. */
 export function exportList(queue, state, only, picked) {
   const which = picked.length ? many(picked.length, `${state} job`) : `the ${state} jobs that the list shows`
   ask({

@@ -16,7 +16,7 @@ export const narrowed = (only) => [
 
 export const isNarrowed = (only) => Object.keys(only).length > 0
 
-/** A change of one of them; what is empty is not there. */
+/** Changes one filter; empty ones are removed. */
 const changed = (only, name, value) =>
   Object.fromEntries(Object.entries({ ...only, [name]: value }).filter(([, text]) => text))
 

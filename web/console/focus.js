@@ -1,4 +1,4 @@
-// Whoever had the focus in what has gone goes on beside it: in the row that has taken the place of theirs, in the panel
+// When the focused element is removed, the focus moves beside it: to the row that takes its place, to the panel
 // that they were in, else in the list. A browser would put them on the page as a whole, from where Tab begins anew.
 
 import { place } from './router.js'
@@ -45,7 +45,7 @@ function lookAfter(isLate = false) {
   const { activeElement: active, body } = document
   if (isThere(last.element) && active !== body) return count()
   if (active !== body && active !== last.element || document.querySelector('dialog[open]')) return
-  // What was moved within the page is still it; and what is on its way is waited for.
+  // A moved element keeps the focus; pending loads are waited for.
   if (isThere(last.element)) return last.element.focus()
   if (shown('.loading:not(.panel *)')) return
   const to = next()
@@ -66,7 +66,7 @@ function next() {
   return panel ? headed ?? listed : listed ?? headed
 }
 
-/** Another list is another place: nobody is brought from one to the other. */
+/** The focus never moves to another list. */
 function followPlace() {
   const name = ({ page, queue, tab }) => [page, queue, tab].join(' ')
   let known = name(place.get())

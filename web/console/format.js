@@ -24,7 +24,7 @@ export function rate(n) {
   return number(Math.round(n))
 }
 
-/** "3 min", and for what is longer the second unit too: "2 h 5 min". */
+/** "3 min"; longer times have two units: "2 h 5 min". */
 export function age(ms) {
   if (ms === null || ms === undefined || Number.isNaN(ms)) return '–'
   const whole = Math.max(0, ms)
@@ -57,7 +57,7 @@ export function duration(ms) {
   }).join(' ')
 }
 
-/** "1 h 30 min", "90s" or "300000" in ms; NaN for what is none of these. */
+/** "1 h 30 min", "90s" or "300000" in ms; NaN for other texts. */
 export function readDuration(text) {
   const trimmed = text.trim().toLowerCase()
   if (/^\d+$/.test(trimmed)) return Number(trimmed)

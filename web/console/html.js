@@ -1,4 +1,4 @@
-// What every view is made with.
+// The building blocks of all views.
 
 import { h } from './vendor/preact.mjs'
 import { useEffect, useRef, useState } from './vendor/hooks.mjs'
@@ -27,7 +27,7 @@ const beat = new Set()
 setInterval(() => beat.forEach((tell) => tell(Date.now())), 1_000)
 
 /** Draws again every second. */
-export function useBeat() {
+export function useSecondTick() {
   const [, tell] = useState(0)
   useEffect(() => {
     beat.add(tell)

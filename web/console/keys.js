@@ -19,7 +19,7 @@ function onKey(event, leave) {
     return
   }
   if (key in STEP || key === 'Home' || key === 'End') {
-    // Arrows scroll what scrolls.
+    // Arrow keys scroll scrollable elements.
     if (key.length > 1 && target.matches('pre')) return
     if (move(key)) event.preventDefault()
     return

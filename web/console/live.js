@@ -11,7 +11,7 @@ import { store } from './store.js'
 const EVERY = 2_000
 const EVERY_HIDDEN = 15_000
 const SOON = 200
-// Of a service that takes no more calls what is seen may be so old before that is said.
+// How old data of a rate-limited service may be before its age is shown.
 const OLD = 10_000
 const STREAM_QUEUES = 16
 const BETWEEN_PULSES = 1_000
@@ -24,7 +24,7 @@ const NOTHING = { me: null, link: 'starting', queues: null, at: null, error: nul
 /** `access`: 'unknown', 'open', 'signed-in', 'needed' or 'refused'. `link`: 'starting', 'live', 'polling' or 'away'. */
 export const live = store({ access: 'unknown', ...NOTHING })
 
-/** Whether whoever is here may do more than look. */
+/** Whether the user may make changes. */
 export const mayAct = () => live.get().me?.role === 'operator'
 
 let timer, coming, asking, stream, lastId, streamed = '', isStreaming = false, focus = null, floods = 0, quietUntil = 0
@@ -50,7 +50,7 @@ function pulse(queue) {
 
 const pulseAll = () => [...pulses.keys()].forEach(pulse)
 
-/** Asks for the counts now, and goes on asking. */
+/** Loads the counts now and then regularly. */
 export async function refresh() {
   if (asking) return
   clearTimeout(timer)
@@ -58,7 +58,7 @@ export async function refresh() {
   const { signal } = asking
   let next = document.hidden ? EVERY_HIDDEN : EVERY
   try {
-    // Who comes back to a service that was away may be somebody else to it.
+    // After an outage the service may see the user with another role.
     const { me: known, error } = live.get()
     const me = (error ? null : known) ?? await api.me(signal)
     if (!isForLooking(me)) return turnedAway(new Error(notFor(me)))
@@ -86,7 +86,7 @@ const isForLooking = ({ role }) => role === 'viewer' || role === 'operator'
 const notFor = ({ role, worker }) => `${worker ? "This is a worker's token" : `This is a ${role}'s key`}: `
   + "it sees no queues. The console takes a viewer's key or an operator's."
 
-/** After something was done here: what is on its way may not know it yet. `queue` is how the service says it is now. */
+/** After an action: running loads may be older than it. `queue` is the service's current state of the queue. */
 export function again(queue) {
   asking?.abort()
   asking = null
@@ -117,7 +117,7 @@ export function leave() {
   live.set({ access: 'needed', ...NOTHING })
 }
 
-/** The queue that somebody looks at is among those that are listened to, however many there are. */
+/** The open queue is always among the subscribed queues, however many there are. */
 export function lookAt(queue) {
   focus = queue
   if (live.get().queues) listen()
@@ -139,7 +139,7 @@ function listen() {
     headers: api.headers,
     signal,
     lastId,
-    tell: (message) => { if (!signal.aborted) told(message) },
+    tell: (message) => { if (!signal.aborted) receive(message) },
     report: (state) => {
       if (signal.aborted) return
       isStreaming = state === 'open'
@@ -150,7 +150,7 @@ function listen() {
   })
 }
 
-function told({ id, event, data }) {
+function receive({ id, event, data }) {
   lastId = id ?? lastId
   if (event === 'heartbeat') return
   const news = JSON.parse(data)

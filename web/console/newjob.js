@@ -2,17 +2,17 @@
 
 import { html, useState } from './html.js'
 import * as api from './api.js'
-import { pretty } from './exact.js'
+import { pretty } from './exact_json.js'
 import { tail } from './format.js'
 import { again, live } from './live.js'
 import { go, link } from './router.js'
 import { ask } from './ui.js'
 
-/** What was typed and not sent, by queue or job: a dialog is closed more easily than a payload is typed again. */
+/** Unsent texts by queue or job, because dialogs are closed by accident. */
 const drafts = new Map()
 live.subscribe(({ access }) => { if (access === 'needed' || access === 'refused') drafts.clear() })
 
-/** What is wrong with a text as JSON, in a sentence; nothing if it is JSON. */
+/** The error of a text as JSON, in a sentence; nothing if it is valid. */
 export function jsonProblem(text) {
   if (!text.trim()) return 'A job needs a payload. It may be any JSON, such as {"photo": 17}.'
   try {
@@ -35,7 +35,7 @@ function idempotencyKeys() {
   }
 }
 
-/** `more`: what a job has beside its payload, which is sent as it was typed. */
+/** `more`: the job's other fields; the payload is sent as typed. */
 async function send(payload, more, keyOf) {
   const problem = jsonProblem(payload)
   if (problem) throw new Error(problem)
@@ -98,7 +98,7 @@ export function runAgain(job) {
     action: 'Add the new job',
     work: async (put, { isWithdrawn }) => {
       const made = await put({ queue, ...copied })
-      // What fails here is said; the new job is there, and is not made again.
+      // A failure here is reported; the new job exists and is not made again.
       const problem = isWithdrawn ? await api.cancel(id, false).then(() => '', ({ message }) => message) : ''
       go(link(queue, 'waiting', made))
       return { made, isWithdrawn, problem }

@@ -8,7 +8,7 @@ const LOOK = 200
 /** It is there, and will take the call in a moment. */
 export const isTooOften = (error) => error.status === 429 && TOO_OFTEN.has(error.type)
 
-/** What comes of a step that nobody wants any more. */
+/** The result of a cancelled step. */
 export const STOPPED = Symbol('stopped')
 
 /** What `step()` answers. `isWanted()` is asked for as long as it must wait; with `false` it does not wait further. */

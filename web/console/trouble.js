@@ -1,11 +1,11 @@
-// What is wrong with a queue, and which queue is looked at first.
+// The problems of a queue, and the order of queues by trouble.
 
 import { number } from './format.js'
 
 const isIdle = ({ counts, reservations, settings }) =>
   counts.waiting > 0 && reservations.live === 0 && !settings.paused
 
-/** What no other column of the overview says: `[kind, words]` of each. */
+/** Problems that no other column of the overview shows: `[kind, words]` of each. */
 export const troublesOf = (queue) => [
   queue.reservations.overdue > 0 && ['overdue', `${number(queue.reservations.overdue)} overdue`],
   isIdle(queue) && ['idle', 'no workers'],

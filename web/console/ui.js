@@ -1,7 +1,7 @@
 // Small parts that several views have.
 
-import { useStore, html, classes, useBeat, useLayoutEffect, useMemo, useRef, useState } from './html.js'
-import { brief, pretty } from './exact.js'
+import { useStore, html, classes, useSecondTick, useLayoutEffect, useMemo, useRef, useState } from './html.js'
+import { brief, pretty } from './exact_json.js'
 import { now } from './api.js'
 import { age, countdown, time } from './format.js'
 import { live, mayAct } from './live.js'
@@ -18,28 +18,28 @@ export function Button({ keys, kind, busy, label, children, ...rest }) {
     aria-keyshortcuts=${keys} disabled=${busy} ...${rest}>${children}</button>`
 }
 
-/** A button that changes something: who may only look has none, nor its key. */
+/** A button that makes a change; viewers get neither the button nor its key. */
 export const Act = (props) => (mayAct() ? html`<${Button} ...${props} />` : null)
 
-/** Who it is, or that there is no name. */
+/** The worker's name, or a note that there is none. */
 export const Name = ({ worker }) => (worker === null ? html`<em>no name</em>` : html`<bdi>${worker}</bdi>`)
 
 /** How long ago, ticking. */
 export function Ago({ at }) {
-  useBeat()
+  useSecondTick()
   return html`<time datetime=${at} title=${at}>${at ? age(now() - Date.parse(at)) : '–'}</time>`
 }
 
 /** How long until; nothing is below zero. */
 export function Until({ at }) {
-  useBeat()
+  useSecondTick()
   const left = Date.parse(at) - now()
   return html`<time datetime=${at} title=${at}>${left > 0 ? age(left) : 'due'}</time>`
 }
 
-/** What is left of a reservation, of the time that it had. */
+/** The remaining time of a reservation. */
 export function Left({ until, since }) {
-  useBeat()
+  useSecondTick()
   const left = Date.parse(until) - now()
   const whole = Date.parse(until) - Date.parse(since)
   const urgency = left <= 0 ? 'over' : left < 60_000 ? 'short' : ''
@@ -51,7 +51,7 @@ export function Left({ until, since }) {
 
 const share = (part, whole) => `${Math.round(Math.min(Math.max(part / whole, 0), 1) * 100)}%`
 
-/** What people sent, as text and nothing else. */
+/** Payloads and results, shown as plain text. */
 export function Payload({ exact, title }) {
   const [all, setAll] = useState(false)
   const text = useMemo(() => pretty(exact), [exact.text])
@@ -88,7 +88,7 @@ export const Waiting = ({ rows = 6 }) => html`<div class="loading" role="status"
   ${Array.from({ length: rows }, () => html`<i></i>`)}
 </div>`
 
-/** What to show instead of an answer that is not there. */
+/** The placeholder for a missing answer. */
 export function Missing({ answer, children }) {
   if (answer.data) return children(answer.data)
   if (!answer.error) return html`<${Waiting} />`
@@ -109,7 +109,7 @@ export function say(text, kind = 'good') {
 
 const drop = (id) => messages.set((list) => list.filter((message) => message.id !== id))
 
-/** Does it; says what came of it, or in the service's words why not. */
+/** Runs the action and reports its result or the service's reason for refusing. */
 export async function act(work, done) {
   try {
     const answer = await work()
@@ -133,7 +133,7 @@ export function Messages() {
 
 const question = store(null)
 
-// It was put to whoever has gone, not to who signs in next.
+// The question was for the previous user, not for the next one.
 live.subscribe(({ access }) => { if (access === 'needed' || access === 'refused') question.set(() => null) })
 // And it was asked on one page: none stays open over another.
 onLeave(() => question.set(() => null))
@@ -161,9 +161,9 @@ function Dialog({ what }) {
   // Before anything is painted: a quick Escape is meant for it.
   useLayoutEffect(() => {
     dialog.current.showModal()
-    // What destroys work is not what Enter does.
+    // Enter never triggers a destructive action.
     if (!what.danger) dialog.current.querySelector(what.form ? '[autofocus]' : '[type=submit]').focus()
-    // What is under way stops when whoever wanted it has gone.
+    // Running actions stop when their view is closed.
     return () => { isOpen.current = false }
   }, [])
   const close = () => {
@@ -202,12 +202,12 @@ function Asked({ field: { label, options, value: _, ...how }, value, onChange })
     : html`<input ...${how} value=${value} required onInput=${set} />`}</label>`
 }
 
-/** Does what was confirmed. Who has closed the dialog meanwhile is told all the same. */
+/** Runs the confirmed action, and reports the result even if the dialog was closed. */
 function useWork(what, value, isOpen, close) {
   const [busy, setBusy] = useState(null)
   const [problem, setProblem] = useState(null)
   const tell = (far, waits = false) => {
-    // Once it has had to wait it will again, and a line that comes and goes is read by nobody.
+    // After one wait more will follow, and a flickering line cannot be read.
     setBusy((last) => ({ far, waits: waits || Boolean(last?.waits) }))
     return isOpen.current
   }

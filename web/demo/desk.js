@@ -1,5 +1,5 @@
 // A small moderation desk on intray's browser module: take a post, decide, hand it in. The module keeps the post ours
-// while somebody is here, keeps what was typed, and says when either is over; this file shows it.
+// while the person is active, keeps the draft, and reports changes; this file shows them.
 
 import { Intray } from '../client.js'
 import {
@@ -165,7 +165,7 @@ async function handIn() {
     job = mine
     over = 'gone'
     notice(error.lost
-      ? 'Somebody else has this post by now. What you decided is kept with it, for the operators.'
+      ? 'Another moderator has this post by now. What you decided is kept with it, for the operators.'
       : error.message, 'over')
     settle()
   }
@@ -194,7 +194,7 @@ async function giveBack(how, then) {
 
 function skip(reason) {
   $('why-skip').close()
-  giveBack({ skip: true, reason }, () => { toast('Skipped: somebody else gets it'); next() })
+  giveBack({ skip: true, reason }, () => { toast('Skipped: another moderator gets it'); next() })
 }
 
 function pause() {

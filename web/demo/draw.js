@@ -8,7 +8,7 @@ export const VERDICTS = [
   { value: 'limit', title: 'Limit', about: 'stays, is not recommended', key: '2', done: 'Limited' },
   { value: 'remove', title: 'Remove', about: 'breaks a rule', key: '3', done: 'Removed', needs: 'rule' },
   {
-    value: 'escalate', title: 'Escalate', about: 'somebody else should decide', key: '4', done: 'Escalated',
+    value: 'escalate', title: 'Escalate', about: 'another person should decide', key: '4', done: 'Escalated',
     needs: 'note',
   },
 ]

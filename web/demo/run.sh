@@ -1,17 +1,17 @@
 #!/bin/sh
 # Starts the service, fills the queue of the demo and opens the desk; ends with the service.
 #   web/demo/run.sh target/release/intray serve --demo
-# When 7070 is somebody else's it takes another port, unless INTRAY_LISTEN names one: then that one or none.
+# If port 7070 is taken it uses another port, unless INTRAY_LISTEN names one: then that one or none.
 set -eu
 listen=${INTRAY_LISTEN:-127.0.0.1:7070}
-said=$(mktemp)
+log=$(mktemp)
 service=
 teller=
 end() {
   # The service leaves in order; who tells what it says must hear the last of it.
   [ -z "$service" ] || { kill "$service" 2>/dev/null; wait "$service"; } || true
   [ -z "$teller" ] || kill "$teller" 2>/dev/null || true
-  rm -f "$said"
+  rm -f "$log"
 }
 trap end EXIT
 trap 'exit 130' INT
@@ -19,25 +19,25 @@ trap 'exit 143' TERM
 
 # What it says tells where it serves. Asking the port would not do: another service may answer there.
 start() {
-  : >"$said"
-  INTRAY_LISTEN=$listen "$@" >"$said" 2>&1 &
+  : >"$log"
+  INTRAY_LISTEN=$listen "$@" >"$log" 2>&1 &
   service=$!
-  until url=$(sed -n 's/.*intray is ready on \(http:[^ "]*\).*/\1/p' "$said") && [ -n "$url" ]; do
+  until url=$(sed -n 's/.*intray is ready on \(http:[^ "]*\).*/\1/p' "$log") && [ -n "$url" ]; do
     kill -0 "$service" 2>/dev/null || { service=; return 1; }
     sleep 0.1
   done
 }
 
 if ! start "$@"; then
-  if [ -n "${INTRAY_LISTEN:-}" ] || ! grep -q 'cannot listen on' "$said"; then
-    cat "$said" >&2
+  if [ -n "${INTRAY_LISTEN:-}" ] || ! grep -q 'cannot listen on' "$log"; then
+    cat "$log" >&2
     exit 1
   fi
   echo "$listen is taken, so the demo goes to another port"
   listen=127.0.0.1:0
-  start "$@" || { cat "$said" >&2; exit 1; }
+  start "$@" || { cat "$log" >&2; exit 1; }
 fi
-tail -n +1 -f "$said" &
+tail -n +1 -f "$log" &
 teller=$!
 # The desk is there only with --demo: a service without one is not ours to fill.
 curl -fs -o /dev/null "$url/demo/" || {

@@ -71,10 +71,10 @@ function place({ page, title, anchor, heading, text }, words) {
 
 const input = make('input', { type: 'search', placeholder: 'Search', title: 'Press / to search', autocomplete: 'off' })
 input.setAttribute('aria-label', 'Search all pages')
-const said = make('p', {})
-said.setAttribute('role', 'status')
+const summary = make('p', {})
+summary.setAttribute('role', 'status')
 const list = make('ol', {})
-const panel = make('div', { className: 'found', hidden: true }, said, list)
+const panel = make('div', { className: 'found', hidden: true }, summary, list)
 const box = make('div', { className: 'search' }, input, panel)
 document.querySelector('header').append(box)
 
@@ -87,10 +87,10 @@ async function search() {
     const places = found(await sections(), words)
     if (asked !== input.value) return // another was asked for meanwhile
     const more = places.length > MOST ? `, the first ${MOST} are shown` : ''
-    said.textContent = places.length ? `${places.length} ${places.length === 1 ? 'section' : 'sections'}${more}` : 'No section has these words'
+    summary.textContent = places.length ? `${places.length} ${places.length === 1 ? 'section' : 'sections'}${more}` : 'No section has these words'
     list.replaceChildren(...places.slice(0, MOST).map((section) => place(section, words)))
   } catch {
-    said.textContent = 'The search index cannot be loaded'
+    summary.textContent = 'The search index cannot be loaded'
     list.replaceChildren()
   }
 }

@@ -72,7 +72,7 @@ fn complaints(found: &Found, kept: &Kept, functions: &Functions, is_all: bool) -
     }
     let is_measured = |name: &str| found.figures.iter().any(|figure| figure.name == name);
     let unknown = kept.lines().filter(|line| is_all && !is_measured(&line.name));
-    complaints.extend(unknown.map(|line| format!("{}: nobody measures it", line.name)));
+    complaints.extend(unknown.map(|line| format!("{}: no part measures it", line.name)));
     complaints
 }
 

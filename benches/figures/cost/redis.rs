@@ -63,7 +63,7 @@ pub async fn patiently<T>(mut measure: impl AsyncFnMut() -> Result<T, Fault>) ->
             Err(fault) => eprintln!("once more: {fault}"),
         }
     }
-    panic!("Redis did not answer in time, {ATTEMPTS} times: too much else goes on here")
+    panic!("Redis did not answer in time, {ATTEMPTS} times: the machine is too busy")
 }
 
 impl Looked {

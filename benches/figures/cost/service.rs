@@ -54,7 +54,7 @@ pub async fn until_well<T>(mut measure: impl AsyncFnMut() -> Option<T>) -> T {
         }
         eprintln!("once more: a call was not answered well");
     }
-    panic!("the service did not answer in time, {ATTEMPTS} times: too much else goes on here")
+    panic!("the service did not answer in time, {ATTEMPTS} times: the machine is too busy")
 }
 
 pub struct Calls {

@@ -1,4 +1,4 @@
-"""One request split into many jobs: created whole, ended once, its results in order."""
+"""Batches: one request split into many jobs. A batch is created completely, ends once, and has ordered results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._caller import Caller, in_path
-from ._models import Batch, Result, read, said
+from ._models import Batch, Result, read, job_body
 from ._producer import chunks, fresh_key, waits
 
 #: Jobs in the call that creates a batch, and in one that appends to it.
@@ -28,13 +28,13 @@ class Batches:
         idempotency_key: str | None = None,
         retry_for: float | None = None,
     ) -> Batch:
-        """A batch of payloads, or of `NewJob`s, however many. `concurrency`: so many of them are out at once.
+        """A batch of any number of payloads or `NewJob`s. `concurrency`: the most jobs that are reserved at once.
 
         What does not go into one call is appended, and the batch sealed behind it. With an `idempotency_key` of yours, the same
         call after any exception goes on where it was.
         """
         key = fresh_key() if idempotency_key is None else idempotency_key
-        items = (said(job) for job in jobs)
+        items = (job_body(job) for job in jobs)
         parts = chunks(items, CREATE)
         first, second = next(parts, []), next(parts, None)
         about = {"queue": queue, "concurrency": concurrency, "priority": priority, "client": client}
@@ -51,11 +51,11 @@ class Batches:
         return read(Batch, self._caller.call("POST", _path(batch.id, "/seal"), {}, retry_for=retry_for))
 
     def batch(self, id: str) -> Batch:
-        """How far it has come."""
+        """Its state and counts."""
         return read(Batch, self._caller.call("GET", _path(id)))
 
     def wait_batch(self, id: str, timeout: float | None = None) -> Batch:
-        """The batch, once it is over. `TimeoutError`: it is not, after so many seconds."""
+        """Waits for the end of the batch. `TimeoutError`: it has not ended in time."""
         for wait, patience in waits(timeout, self._caller.retry_for):
             query = {"wait_ms": int(wait * 1_000)}
             batch = read(Batch, self._caller.call("GET", _path(id), query=query, wait=wait, retry_for=patience))
@@ -64,7 +64,7 @@ class Batches:
         raise TimeoutError("the batch is not over yet")
 
     def results(self, id: str) -> Iterator[Result]:
-        """What came of each of its jobs, in their order; of one that is not completed there is no result (yet)."""
+        """The results of its jobs in order; a job that is not completed has no result."""
         after: dict[str, str] = {}
         while True:
             page = self._caller.call("GET", _path(id, "/results"), query={"limit": RESULTS, **after})
@@ -74,7 +74,7 @@ class Batches:
             after = {"after": page["next"]}
 
     def cancel_batch(self, id: str) -> Batch:
-        """Who holds a job of it may finish; all others are withdrawn."""
+        """Cancels the batch. Reserved jobs may finish; all others are withdrawn."""
         return read(Batch, self._caller.call("DELETE", _path(id)))
 
 

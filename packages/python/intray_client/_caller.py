@@ -1,5 +1,5 @@
 """A call of the service, made again until there is an answer or no patience left. Every call of this package may be made again:
-what makes something new has an idempotency key, and everything else counts once however often it is said.
+what makes something new has an idempotency key, and every other call counts once however often it is sent.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Key = str | Callable[[], str] | None
 PRODUCER, CONSUMER = 5.0, 120.0
 #: Seconds in which one try may end however little patience is left, and bytes of a body that take a second more.
 SHORTEST_TRY, BYTES_A_SECOND = 1.0, 1_000_000
-#: Seconds between two looks whether other calls are answered again.
+#: Seconds between two checks whether other calls succeed again.
 LOOK = 0.25
 #: Bytes of a header that holds a key or a token, as the service takes them.
 KEY_BYTES = 8 << 10
 
 
 class Stopped(IntrayError):
-    """The `stop` of the call was set before there was an answer."""
+    """The `stop` event of the call was set before an answer arrived."""
 
 
 class Good:
@@ -47,7 +47,7 @@ class Request:
     address: str
     body: bytes | None
     headers: Mapping[str, str]
-    #: The service may think about it for so many seconds.
+    #: Seconds that the service may take to answer.
     wait: float
     #: Not one value of JSON but lines of it, of which so many are read.
     lines: int
@@ -104,18 +104,18 @@ class Caller:
         while True:
             if stop is not None and stop.is_set():
                 raise Stopped("stopped before there was an answer")
-            said = self._try(request, end - time.monotonic())
-            if isinstance(said, Good):
-                return said.value
-            applied = "unknown" if "unknown" in (applied, said.applied) else False
-            shut += said.is_shut
+            outcome = self._try(request, end - time.monotonic())
+            if isinstance(outcome, Good):
+                return outcome.value
+            applied = "unknown" if "unknown" in (applied, outcome.applied) else False
+            shut += outcome.is_shut
             left = end - time.monotonic()
-            soonest, latest = pause(tries, said, left)
-            if latest > left or (said.is_shut and shut >= SHUT_TRIES and not waits_out):
-                raise refusal(said.refused) if said.refused else Unavailable(said.said, applied, said.is_foreign)
+            soonest, latest = pause(tries, outcome, left)
+            if latest > left or (outcome.is_shut and shut >= SHUT_TRIES and not waits_out):
+                raise refusal(outcome.refused) if outcome.refused else Unavailable(outcome.summary, applied, outcome.is_foreign)
             tries += 1
-            level = logging.WARNING if said.is_shut else logging.INFO
-            log.log(level, "%s %s: %s; tried again in %.1f s", method, path.split("/")[1], said.said, latest)
+            level = logging.WARNING if outcome.is_shut else logging.INFO
+            log.log(level, "%s %s: %s; tried again in %.1f s", method, path.split("/")[1], outcome.summary, latest)
             self._rest(soonest, latest, stop)
 
     def _rest(self, soonest: float, latest: float, stop: threading.Event | None) -> None:
@@ -141,12 +141,12 @@ class Caller:
                 return not_of_intray()
             self._answers += 1
             return request.passing(value) or Good(value)
-        said = _problem(answer)
-        if is_final(said):
-            raise refusal(said)
-        if is_refused_on_the_way(said):
-            return Problem(f"refused on the way with {answer.status}", False, is_foreign=True, is_shut=True, refused=said)
-        return passes(said, header_seconds(answer.headers.get("retry-after", "")))
+        problem = _problem(answer)
+        if is_final(problem):
+            raise refusal(problem)
+        if is_refused_on_the_way(problem):
+            return Problem(f"refused on the way with {answer.status}", False, is_foreign=True, is_shut=True, refused=problem)
+        return passes(problem, header_seconds(answer.headers.get("retry-after", "")))
 
     def _send(self, request: Request, left: float) -> Answer:
         """A key that a function gave is asked for anew when it is refused, once. No try takes much longer than is left."""
@@ -169,7 +169,7 @@ class Caller:
 
 
 def _checked(key: str | None) -> str | None:
-    """An error of the library below would show what it does not like."""
+    """Hides the value that the library's own error would show."""
     if key is None:
         return None
     if not key or len(key) > KEY_BYTES or not key.isascii() or not key.isprintable() or " " in key:
@@ -196,11 +196,11 @@ def in_path(text: str) -> str:
 def _problem(answer: Answer) -> dict[str, Any]:
     """What stands between may answer too, with a page of its own; nothing of that is shown, for it may repeat what was sent."""
     try:
-        said = value_of(answer.body)
+        problem = value_of(answer.body)
     except ValueError:
-        said = None
-    own = isinstance(said, dict) and is_own(said)
-    return {**said, "status": answer.status} if own else {"status": answer.status, "title": "not in the words of intray"}
+        problem = None
+    own = isinstance(problem, dict) and is_own(problem)
+    return {**problem, "status": answer.status} if own else {"status": answer.status, "title": "not in the words of intray"}
 
 
 def sleep(seconds: float, stop: threading.Event | None) -> None:

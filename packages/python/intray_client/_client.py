@@ -1,4 +1,4 @@
-"""The one class that a program needs."""
+"""The client class."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Intray(Producer, Batches, Worker, Operator):
         return f"Intray({self._url!r})"
 
     def close(self) -> None:
-        """Closes the connections that are kept."""
+        """Closes the pooled connections."""
         self._caller.close()
 
     def __enter__(self) -> Intray:

@@ -27,7 +27,7 @@ NAME, FRAMES = 128, 20
 
 
 def do(job: Reserved, work: Work, describe: Describe, traceback: bool) -> None:
-    """At worst the lease decides."""
+    """If this fails, the job returns when its lease expires."""
     done = threading.Event()
     job._on_refused_draft = lambda error: note(logging.WARNING, "a draft of %s was not taken: %s", job.id, _reason(error))
     try:
@@ -161,7 +161,7 @@ def _name(error: BaseException) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """In words that no filter minds."""
+    """A neutral text that filters accept."""
     if isinstance(error, Refused) and not error.is_own:
         return f"refused on the way with {error.status}"
     return _name(error)

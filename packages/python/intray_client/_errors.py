@@ -1,4 +1,4 @@
-"""What can go wrong. No text here, and no `repr`, has a key, a token, a reservation or a payload in it."""
+"""The errors. No text here, and no `repr`, has a key, a token, a reservation or a payload in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Applied = Literal[False, "unknown"]
 
 
 class IntrayError(Exception):
-    """Whatever goes wrong between this program and the service."""
+    """Base class of all errors of this package."""
 
 
 class Refused(IntrayError):
@@ -28,12 +28,12 @@ class Refused(IntrayError):
         super().__init__(f"{self.status} {self.type}: {problem.get('detail', problem.get('title', ''))}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Between processes an exception goes as what makes it."""
+        """Makes the exception picklable."""
         return type(self), (self.problem,)
 
     @property
     def job_state(self) -> str | None:
-        """Where the job is now, if that is why."""
+        """The job's current state, if it caused the refusal."""
         return self.problem.get("job_state")
 
 
@@ -73,18 +73,18 @@ class Forgotten(IntrayError):
 
 
 class Unavailable(IntrayError):
-    """No good answer came for as long as it was tried. `applied` says if the call may have had an effect all the same."""
+    """No valid answer arrived within the retry time. `applied` says whether the call may have had an effect."""
 
-    def __init__(self, said: str, applied: Applied, is_foreign: bool = False) -> None:
+    def __init__(self, reason: str, applied: Applied, is_foreign: bool = False) -> None:
         self.applied: Applied = applied
-        self.said = said
+        self.reason = reason
         #: The last answer was not of intray.
         self.is_foreign = is_foreign
         effect = "it had no effect" if applied is False else "it may have had an effect"
-        super().__init__(f"{said}; {effect}")
+        super().__init__(f"{reason}; {effect}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.said, self.applied, self.is_foreign)
+        return type(self), (self.reason, self.applied, self.is_foreign)
 
 
 def refusal(problem: Mapping[str, Any]) -> Refused:
@@ -93,17 +93,17 @@ def refusal(problem: Mapping[str, Any]) -> Refused:
 
 
 def is_own(problem: Mapping[str, Any]) -> bool:
-    """The service's own words, and not the page of a proxy."""
+    """Whether the service itself answered, not a proxy."""
     return str(problem.get("type", "")).startswith("/problems/")
 
 
 def is_final(problem: Mapping[str, Any]) -> bool:
-    """Only the service's own word is. A full queue, a Redis that is away: that passes."""
+    """Whether the refusal is final. A full queue or an unavailable Redis is temporary."""
     status = problem.get("status", 0)
     return is_own(problem) and 400 <= status < 500 and status not in (408, 429)
 
 
 def is_refused_on_the_way(problem: Mapping[str, Any]) -> bool:
-    """A filter's 403, a proxy's 413, a redirect to a login: by HTTP's own words it would be so the next time."""
+    """Whether a proxy refused the call for good: a 403, a 413, a redirect to a login."""
     status = problem.get("status", 0)
     return not is_own(problem) and 300 <= status < 500 and status not in (408, 425, 429)

@@ -1,4 +1,4 @@
-"""The results of a queue, one after the other, for as long as a program reads them."""
+"""The feed of a queue's results."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ._caller import Caller, Stopped, in_path, sleep
 from ._errors import Forgotten, Refused
 from ._models import Job, read
 
-#: Jobs that are read at once.
+#: Jobs per page.
 LINES = 1_000
-#: Seconds that a call waits where nothing has been completed yet.
+#: Seconds that a call waits for the next completion.
 WAIT = 5.0
-#: Seconds until a list that broke off is read on.
+#: Seconds before an interrupted list is resumed.
 PAUSE = 1.0
 
-#: What is in a queue that does not exist yet.
+#: The page of a queue that does not exist yet.
 NOTHING: Mapping[str, Any] = {"jobs": [], "next": None}
 
 OnForgotten = Literal["raise", "ignore"] | Callable[[Forgotten], object]
@@ -39,7 +39,7 @@ class Feed(Iterator[Job]):
         stop: threading.Event | None,
         forgotten: OnForgotten,
     ) -> None:
-        #: The place behind the job that was given last.
+        #: The cursor after the last job of the feed.
         self.after = after
         self._caller = caller
         self._path = f"/queues/{in_path(queue)}/jobs"
@@ -48,7 +48,7 @@ class Feed(Iterator[Job]):
         self._stop = stop
         self._forgotten: OnForgotten = forgotten
         self._lines: deque[dict[str, Any]] = deque()
-        #: How many are known to be forgotten behind which place.
+        #: The cursor and number of the last reported forgotten jobs.
         self._missed: tuple[str | None, int | None] | None = None
         self._is_at_end = False
         self._is_rested = False
@@ -67,7 +67,7 @@ class Feed(Iterator[Job]):
                 raise StopIteration
 
     def _of_line(self, line: dict[str, Any]) -> Job | None:
-        """A line may be a job, or say what is forgotten, or that the list could not be read to its end."""
+        """Reads a line: a job, a number of forgotten jobs, or an error that ends the list."""
         job = read(Job, line) if "id" in line else None
         if job is None and "forgotten" in line:
             self._miss(line)
@@ -120,11 +120,11 @@ class Feed(Iterator[Job]):
                 raise
             return [] if lines else NOTHING
 
-    def _miss(self, said: Mapping[str, Any]) -> None:
-        """What is forgotten behind a place is raised once, and again when it has become more."""
-        if "forgotten" not in said:
+    def _miss(self, page: Mapping[str, Any]) -> None:
+        """Raises `Forgotten` once per cursor, and again if the number grows."""
+        if "forgotten" not in page:
             return
-        count, known = said["forgotten"], self._missed
+        count, known = page["forgotten"], self._missed
         self._missed = self.after, count
         if known is not None and known[0] == self.after and (count is None or (known[1] or 0) >= count):
             return

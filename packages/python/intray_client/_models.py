@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypedDict, TypeVar
 
-#: Where a job or a batch does not leave any more.
+#: The final states of jobs and batches.
 ENDS = ("completed", "dead", "cancelled")
 BATCH_ENDS = ("completed", "failed", "cancelled")
 
@@ -17,15 +17,15 @@ State = Literal["waiting", "blocked", "delayed", "reserved", "completed", "dead"
 T = TypeVar("T")
 
 
-def read(kind: type[T], said: Mapping[str, Any]) -> T:
-    """What is known of an answer: a newer service may say more."""
+def read(kind: type[T], answer: Mapping[str, Any]) -> T:
+    """Reads the known fields of an answer; a newer service may send more."""
     names = {each.name for each in fields(kind) if each.init}  # type: ignore[arg-type]
-    return kind(**{name: value for name, value in said.items() if name in names})
+    return kind(**{name: value for name, value in answer.items() if name in names})
 
 
 @dataclass(frozen=True)
 class NewJob:
-    """A job with more than a payload. What is left out is decided by the queue."""
+    """A job with more than a payload. The queue's settings apply to omitted fields."""
 
     payload: Any = field(repr=False)
     priority: int | None = None
@@ -39,20 +39,20 @@ class NewJob:
     backoff: Mapping[str, Any] | None = None
     locks: Sequence[str] | None = None
 
-    def said(self) -> dict[str, Any]:
-        """In the words of the contract."""
+    def body(self) -> dict[str, Any]:
+        """The JSON body of the contract."""
         options = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "payload"}
         return {"payload": self.payload, **{name: value for name, value in options.items() if value is not None}}
 
 
-def said(job: Any) -> dict[str, Any]:
-    """Of a `NewJob`, or of a payload without more."""
-    return (job if isinstance(job, NewJob) else NewJob(job)).said()
+def job_body(job: Any) -> dict[str, Any]:
+    """The JSON body of a `NewJob` or of a plain payload."""
+    return (job if isinstance(job, NewJob) else NewJob(job)).body()
 
 
 @dataclass(frozen=True)
 class Enqueued:
-    """A job that is stored. `duplicate`: it was there already, by the same payload or `dedupe_key`."""
+    """A stored job. `duplicate`: an equal live job existed, by payload or `dedupe_key`."""
 
     id: str
     queue: str
@@ -62,7 +62,7 @@ class Enqueued:
 
 @dataclass(frozen=True)
 class Job:
-    """All that the service knows of a job."""
+    """A job with its state and history."""
 
     id: str
     queue: str
@@ -74,7 +74,7 @@ class Job:
     batch: str | None
     attempts: int
     counts: Mapping[str, int]
-    #: Who completed it, when, and how long they had had it.
+    #: The worker that completed it, the time, and how long it was held.
     completed: Mapping[str, Any] | None
     errors: Sequence[Mapping[str, Any]]
     reasons: Sequence[Mapping[str, Any]] = field(repr=False)
@@ -87,7 +87,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Batch:
-    """One request split into many jobs, and how far it has come."""
+    """A batch with its state and counts."""
 
     id: str
     queue: str
@@ -95,7 +95,7 @@ class Batch:
     concurrency: int | None
     priority: int
     client: str | None
-    #: How many of its jobs are in which state, and `total`.
+    #: The number of its jobs by state, and `total`.
     counts: Mapping[str, int]
     created_at: str
     sealed_at: str | None
@@ -108,7 +108,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one job of a batch."""
+    """The result of one job of a batch."""
 
     id: str
     #: The job's place in the batch, counted from 0.
@@ -119,7 +119,7 @@ class Result:
 
 
 class Settings(TypedDict):
-    """Of a queue. Durations are milliseconds; 0 as a number of something is no limit."""
+    """The settings of a queue. Durations are milliseconds; a limit of 0 means no limit."""
 
     paused: bool
     lease_ms: int
@@ -136,7 +136,7 @@ class Settings(TypedDict):
 
 
 class SettingsChange(TypedDict, total=False):
-    """What is left out stays; `None` is back to the default."""
+    """Omitted settings stay; `None` resets one to its default."""
 
     paused: bool | None
     lease_ms: int | None
@@ -154,7 +154,7 @@ class SettingsChange(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue: how many of its jobs are in which state, what it is set to, what it has seen since it began."""
+    """A queue with its counts by state, settings and totals."""
 
     name: str
     counts: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""What an operator does: looks at queues and jobs, changes settings, puts dead jobs back, removes jobs."""
+"""Operators' calls: list queues and jobs, change settings, requeue dead jobs, remove jobs."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Operator:
         return read(Queue, self._caller.call("GET", _of_queue(queue)))
 
     def settings(self, queue: str) -> Settings:
-        """What a queue is set to."""
+        """The settings of a queue."""
         return self.queue(queue).settings
 
     def configure(self, queue: str, changes: SettingsChange) -> Settings:
-        """Changes the settings that are named; `None` puts one back to its default. Makes the queue if there is none."""
+        """Changes the given settings; `None` resets one to its default. Creates the queue if necessary."""
         return read(Queue, self._caller.call("PATCH", _of_queue(queue), changes)).settings
 
     def pause(self, queue: str) -> Settings:
-        """Hands out no more jobs of it. Jobs that are held may be finished."""
+        """Pauses the queue: no more jobs are handed out. Reserved jobs may finish."""
         return self.configure(queue, {"paused": True})
 
     def resume(self, queue: str) -> Settings:
-        """Hands out its jobs again."""
+        """Resumes the queue."""
         return self.configure(queue, {"paused": False})
 
     def jobs(
@@ -70,12 +70,12 @@ class Operator:
         enqueued_before: str | None = None,
         search: str | None = None,
     ) -> Iterator[Job]:
-        """The queue's dead jobs, those first that died first. Their `errors` say why."""
+        """The queue's dead jobs, the oldest death first, with their `errors`."""
         only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search)
         return self.jobs(queue, "dead", **only)
 
     def requeue(self, id: str) -> int:
-        """Puts a dead job back in line, where its attempts start again, or makes a delayed one ready now. 0: it is ready or held."""
+        """Puts a dead job back in line with new attempts, or makes a delayed one ready. 0: it is ready or reserved."""
         return int(self._caller.call("POST", "/jobs/requeue", {"id": id})["requeued"])
 
     def requeue_all(
@@ -102,13 +102,13 @@ class Operator:
         error: str | None = None,
         enqueued_before: str | None = None,
     ) -> int:
-        """Removes the queue's jobs of one state, or `"all"`, for good. `force`: also those that are held. Settings stay."""
+        """Removes the queue's jobs of one state, or `"all"`, permanently. `force`: reserved ones too. Settings stay."""
         only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before)
         query = {"state": state, **only, **({"force": "true"} if force else {})}
         return self._until_done("DELETE", _of_queue(queue), "removed", query=query)
 
     def release(self, id: str) -> int:
-        """Takes a job from its holder, back to its place in line. 0: it was not held."""
+        """Releases a reserved job to its place in line. 0: it was not reserved."""
         return int(self._caller.call("POST", "/jobs/release", {"id": id})["released"])
 
     def _pages(self, path: str, query: Mapping[str, Any]) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""How long to wait before the next try. A number that comes from outside is a wish: an absurd one is no wish at all."""
+"""How long to wait before the next try. Absurd numbers in answers are ignored."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ SHUT_TRIES = 4
 
 @dataclass(frozen=True)
 class Problem:
-    """An answer that passes, or none."""
+    """A temporary failure: an answer, or none."""
 
-    said: str
+    summary: str
     applied: Applied
     retry_after: float | None = None
     #: intray itself asked for `retry_after`.
     is_own: bool = False
-    #: Something between this program and the service answered.
+    #: A proxy between this program and the service answered.
     is_foreign: bool = False
     #: It is as final as the service's own refusals, if it is not the passage as a whole that is shut for a while.
     is_shut: bool = False
-    #: What it refused with, if it was a refusal.
+    #: The refusal, if there was one.
     refused: Mapping[str, Any] | None = None
 
 
-def passes(said: Mapping[str, Any], retry_after: float | None = None) -> Problem:
-    """A call that is to come later was refused before anything was done."""
-    own = is_own(said)
-    nothing = said.get("applied") is False or said["status"] in (408, 425, 429, 507)
-    wished = number(said.get("retry_after_ms"), HOUR * 1_000) if own else None
-    detail = (own and (said.get("detail") or said.get("title"))) or "not in the words of intray"
-    text = f"the answer was {said['status']}: {detail}"
+def passes(problem: Mapping[str, Any], retry_after: float | None = None) -> Problem:
+    """Reads a temporary refusal."""
+    own = is_own(problem)
+    nothing = problem.get("applied") is False or problem["status"] in (408, 425, 429, 507)
+    wished = number(problem.get("retry_after_ms"), HOUR * 1_000) if own else None
+    detail = (own and (problem.get("detail") or problem.get("title"))) or "not in the words of intray"
+    text = f"the answer was {problem['status']}: {detail}"
     if wished is not None:
         return Problem(text, False if nothing else "unknown", wished / 1_000, is_own=True)
     return Problem(text, False if nothing else "unknown", retry_after, is_foreign=not own)
 
 
 def not_of_intray() -> Problem:
-    """A portal's page, which says that all is well."""
+    """A captive portal's page with a success status."""
     return Problem("the answer is not of intray", "unknown", is_foreign=True, is_shut=True)
 
 
 def number(value: Any, most: float) -> float | None:
-    """A finite one, not negative, up to `most`; or none."""
+    """A finite number from 0 to `most`, or None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if 0 <= value <= most else None
 
 
 def header_seconds(text: str) -> float | None:
-    """Of a `Retry-After`. Dates are not read: the clocks may differ."""
+    """The seconds of a `Retry-After`. Dates are ignored, because the clocks may differ."""
     text = text.strip()
     return number(float(text), DAY) if text.isascii() and text.isdecimal() else None
 

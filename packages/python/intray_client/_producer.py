@@ -1,4 +1,4 @@
-"""Giving work away, and hearing what came of it."""
+"""Producers' calls: enqueue jobs and read their results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from ._caller import Caller, in_path
 from ._errors import Refused, SomeRefused, is_final, refusal
 from ._feed import Feed, OnForgotten
-from ._models import ENDS, Enqueued, Job, read, said
+from ._models import ENDS, Enqueued, Job, read, job_body
 from ._patience import Problem, passes
 
 #: Jobs in one call.
@@ -28,7 +28,7 @@ def fresh_key() -> str:
 
 
 def chunks(items: Iterable[dict[str, Any]], most: int) -> Iterator[list[dict[str, Any]]]:
-    """As many as go into one call."""
+    """Splits items into calls."""
     chunk: list[dict[str, Any]] = []
     weight = 0
     for item in items:
@@ -48,9 +48,9 @@ class Producer:
     def enqueue(
         self, queue: str, job: Any, *, idempotency_key: str | None = None, retry_for: float | None = None
     ) -> Enqueued:
-        """Puts a payload, or a `NewJob`, into a queue. However often the network has it sent, it is one job."""
+        """Enqueues a payload or a `NewJob`. Retries make one job."""
         key = fresh_key() if idempotency_key is None else idempotency_key
-        body = {"queue": queue, **said(job)}
+        body = {"queue": queue, **job_body(job)}
         return read(Enqueued, self._caller.call("POST", "/jobs", body, key=key, retry_for=retry_for))
 
     def enqueue_many(
@@ -67,7 +67,7 @@ class Producer:
         """
         key = fresh_key() if idempotency_key is None else idempotency_key
         results: list[Enqueued | Refused] = []
-        for n, chunk in enumerate(chunks(({"queue": queue, **said(job)} for job in jobs), ITEMS)):
+        for n, chunk in enumerate(chunks(({"queue": queue, **job_body(job)} for job in jobs), ITEMS)):
             try:
                 answer = self._caller.call(
                     "POST", "/jobs", chunk, key=f"{key}-{n}", retry_for=retry_for, passing=_refused_for_now
@@ -84,11 +84,11 @@ class Producer:
         return stored
 
     def job(self, id: str) -> Job:
-        """All that is known of a job."""
+        """A job with its state and history."""
         return read(Job, self._caller.call("GET", _of_job(id)))
 
     def wait(self, id: str, timeout: float | None = None) -> Job:
-        """The job, once it is completed, dead or cancelled. `TimeoutError`: it is not, after so many seconds."""
+        """Waits until the job is completed, dead or cancelled. `TimeoutError`: it has not ended in time."""
         for wait, patience in waits(timeout, self._caller.retry_for):
             query = {"wait_ms": int(wait * 1_000)}
             job = read(Job, self._caller.call("GET", _of_job(id), query=query, wait=wait, retry_for=patience))
@@ -97,7 +97,7 @@ class Producer:
         raise TimeoutError("the job has not ended yet")
 
     def cancel(self, id: str, *, force: bool = False) -> None:
-        """Withdraws a job. `force`: even if somebody holds it."""
+        """Withdraws a job. `force`: even if it is reserved."""
         self._caller.call("DELETE", _of_job(id), query={"force": "true"} if force else None)
 
     def feed(
@@ -121,7 +121,7 @@ class Producer:
 
 
 def _refused_for_now(answer: Any) -> Problem | None:
-    """A queue that is full, a Redis that is away: the same call under the same key stores what is missing."""
+    """Whether to retry: after a full queue or an unavailable Redis, the same call stores what is missing."""
     passing = [item["error"] for item in answer["jobs"] if "error" in item and not is_final(item["error"])]
     return passes(passing[0]) if passing else None
 
@@ -131,7 +131,7 @@ def _of_job(id: str) -> str:
 
 
 def waits(timeout: float | None, retry_for: float) -> Iterator[tuple[float, float]]:
-    """How long each call of a wait is to last, and to be tried again, until the time is over."""
+    """The length of each call of a wait, and its retry time, until the time is over."""
     end = inf if timeout is None else time.monotonic() + timeout
     while True:
         left = max(0.0, end - time.monotonic())

@@ -32,25 +32,25 @@ class Ended:
 class Reserved:
     """What was handed out, until it is completed, abandoned or failed, or its lease runs out."""
 
-    def __init__(self, caller: Caller, said: Mapping[str, Any]) -> None:
+    def __init__(self, caller: Caller, handout: Mapping[str, Any]) -> None:
         self._caller = caller
         # The only handle to the job and the only credential to settle it: nothing shows it.
-        self._reservation = str(said["reservation"])
-        self.id = str(said["id"])
-        self.queue = str(said["queue"])
-        self.payload: Any = said["payload"]
+        self._reservation = str(handout["reservation"])
+        self.id = str(handout["id"])
+        self.queue = str(handout["queue"])
+        self.payload: Any = handout["payload"]
         #: 1 at the first hand-out.
-        self.attempt = int(said["attempt"])
-        self.priority = int(said["priority"])
-        self.client: str | None = said["client"]
-        self.locks: list[str] = list(said["locks"])
-        self.batch: str | None = said["batch"]
-        self.worker: str | None = said["worker"]
-        self.enqueued_at = str(said["enqueued_at"])
-        self.resumed = bool(said["resumed"])
-        #: What was kept by `extend`, by this worker or, where the queue shares drafts, by somebody before.
-        self.draft: Any = said["draft"]
-        self.traceparent: str | None = said["traceparent"]
+        self.attempt = int(handout["attempt"])
+        self.priority = int(handout["priority"])
+        self.client: str | None = handout["client"]
+        self.locks: list[str] = list(handout["locks"])
+        self.batch: str | None = handout["batch"]
+        self.worker: str | None = handout["worker"]
+        self.enqueued_at = str(handout["enqueued_at"])
+        self.resumed = bool(handout["resumed"])
+        #: The draft that `extend` saved: of this worker, or of an earlier one if the queue shares drafts.
+        self.draft: Any = handout["draft"]
+        self.traceparent: str | None = handout["traceparent"]
         #: The job is no longer this worker's. `complete` may still count, if nobody else has taken it.
         self.is_lost = False
         #: It was completed, abandoned or failed.
@@ -59,7 +59,7 @@ class Reserved:
         self._on_refused_draft: Callable[[Exception], None] | None = None
         #: The ending that was asked for last.
         self._ending: tuple[str, dict[str, Any]] | None = None
-        self._learn(said)
+        self._learn(handout)
 
     def __repr__(self) -> str:
         return f"Reserved(id={self.id!r}, queue={self.queue!r}, attempt={self.attempt}, worker={self.worker!r})"
@@ -90,7 +90,7 @@ class Reserved:
         return self.expires_in_ms
 
     def complete(self, result: Any = None) -> Ended:
-        """Hands in. `Lost`: somebody else has taken the job meanwhile; the result is kept among its `late_results`."""
+        """Completes the job. `Lost`: another worker has taken the job meanwhile; the result is kept among its `late_results`."""
         return self._end_by("complete", {"result": result})
 
     def abandon(self, *, reason: str | None = None, delay_ms: int | None = None, skip: bool = False) -> Ended:
@@ -117,6 +117,6 @@ class Reserved:
             self.is_lost = not self.is_settled
             raise
 
-    def _learn(self, said: Mapping[str, Any]) -> None:
-        left = number(said.get("expires_in_ms"), DAY * 1_000)
+    def _learn(self, handout: Mapping[str, Any]) -> None:
+        left = number(handout.get("expires_in_ms"), DAY * 1_000)
         self._end = time.monotonic() + (UNKNOWN_LEASE if left is None else left / 1_000)

@@ -26,7 +26,7 @@ HOST = 64
 
 
 def describe(error: Exception) -> str:
-    """What a failed job says of its error, to whoever looks at it."""
+    """The error text of a failed job."""
     return f"{type(error).__name__}: {error}"
 
 
@@ -50,7 +50,7 @@ class Worker:
         body |= {name: value for name, value in (("worker", worker), ("lease_ms", lease_ms)) if value is not None}
         if rotate:
             body["order"] = "rotate"
-        # An answer that was lost is given again to whoever can be told from others. What nobody was given goes back.
+        # A named worker that repeats the call gets a lost answer again. Jobs that were not delivered go back.
         key = None if worker is None else fresh_key()
         patience = self._caller.patience if retry_for is None else retry_for
         answer = self._caller.call(
@@ -65,7 +65,7 @@ class Worker:
         if not answer["jobs"] and wait and answer.get("reason") == "shutdown" and stop is not None:
             asked = number(answer.get("retry_after_ms"), MINUTE * 1_000)
             stop.wait(AGAIN if asked is None else asked / 1_000)
-        return [Reserved(self._caller, said) for said in answer["jobs"]]
+        return [Reserved(self._caller, handout) for handout in answer["jobs"]]
 
     def consume(
         self,
@@ -81,7 +81,7 @@ class Worker:
     ) -> None:
         """Takes one job after the other, until `stop` is set. What `work` answers is the result; what it raises fails the job.
 
-        The job is extended while `work` runs; `job.is_lost` says when it is somebody else's all the same. `work` may settle the
+        The job is extended while `work` runs; `job.is_lost` says whether it was lost all the same. `work` may settle the
         job itself. `traceback`: a failed job's error says where it was raised, too. Services that are away are waited for; only
         what the service refuses for good is raised, and what ends the program: then the job is given back, if a second is enough.
         """

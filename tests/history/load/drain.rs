@@ -23,7 +23,7 @@ pub async fn drain(caller: &mut Caller) {
             return;
         }
     }
-    panic!("something is left that nobody can have");
+    panic!("jobs are left that no worker can reserve");
 }
 
 async fn seal_all(caller: &mut Caller, queue: &str) {

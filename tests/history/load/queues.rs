@@ -104,7 +104,7 @@ impl Shared {
     }
 
     pub fn remember(&self, id: &str) {
-        let mut ids = self.ids.lock().expect("nobody panics with it");
+        let mut ids = self.ids.lock().expect("not poisoned");
         let those = ids.entry(queue_of(id).to_owned()).or_default();
         those.push_back(id.to_owned());
         if those.len() > REMEMBERED {
@@ -113,18 +113,18 @@ impl Shared {
     }
 
     pub fn recall(&self, queue: &str, chance: &mut Chance) -> Option<String> {
-        let ids = self.ids.lock().expect("nobody panics with it");
+        let ids = self.ids.lock().expect("not poisoned");
         let those = ids.get(queue).filter(|those| !those.is_empty())?;
         those.get(chance.count(0, those.len() - 1)).cloned()
     }
 
     pub fn opened(&self, batch: &str, jobs: usize) {
-        self.batches.lock().expect("nobody panics with it").push((batch.to_owned(), jobs));
+        self.batches.lock().expect("not poisoned").push((batch.to_owned(), jobs));
     }
 
     /// A reservation that is taken is used by one caller only.
     pub fn take_open(&self, chance: &mut Chance) -> Option<(String, usize)> {
-        let mut batches = self.batches.lock().expect("nobody panics with it");
+        let mut batches = self.batches.lock().expect("not poisoned");
         (!batches.is_empty()).then(|| batches.len()).map(|n| batches.swap_remove(chance.count(0, n - 1)))
     }
 }

@@ -32,7 +32,7 @@ impl Recorder {
     }
 
     pub fn add(&self, entry: Entry) {
-        self.entries.send(entry).expect("the writer goes on as long as anybody records");
+        self.entries.send(entry).expect("the writer runs as long as a recorder exists");
     }
 }
 

@@ -25,7 +25,7 @@ pub async fn replica_of(engine: &mut Engine, primary: usize) -> usize {
             return node;
         }
     }
-    panic!("nobody follows node {primary}")
+    panic!("no replica follows node {primary}")
 }
 
 /// As many primaries as at the start, each other node follows one, and all report a healthy cluster.

@@ -1,8 +1,8 @@
 //! A primary and two replicas that three sentinels watch. A change is acknowledged when both replicas have it, so whichever
 //! takes the place of the primary has all that was acknowledged.
 //!
-//! A read waits for no replica. Clients of a primary that is cut off, or frozen until another takes
-//! its place: what it is asked then is done, and undone, and nobody has seen it.
+//! A read waits for no replica. Clients of a primary that is cut off, or frozen until another is promoted, get no answer: what
+//! it still does is undone, and no client has seen it.
 
 use tokio::sync::Mutex;
 

@@ -113,7 +113,7 @@ for (const [build, version] of [['development', '19'], ['oldest', '18']]) {
   })
 }
 
-test('equal settings are the same desk, and a new token is sent when the old one is refused', async (t) => {
+test('equal settings keep the desk and renew a token', async (t) => {
   const { page, shows } = await stage(t, { token: 'one' })
   await shows('first')
   const tokens = () => on.wire.calls('reserve').map(({ headers }) => headers.authorization)
@@ -132,7 +132,7 @@ test('equal settings are the same desk, and a new token is sent when the old one
   assert.equal(await page.evaluate((desk) => window.views.at(-1).desk === desk, desk), true)
 })
 
-test('a component that is taken away gives its job back, and who returns in time has it as it was', async (t) => {
+test('an unmounted component gives its job back after the grace', async (t) => {
   const { page, counts, shows } = await stage(t)
   await shows('first')
   await page.getByLabel('Text').pressSequentially('typed')
@@ -172,7 +172,7 @@ test('token_that_throws_ends_in_error_until_next_asks_again', async (t) => {
   }
 })
 
-test('what_was_typed_into_a_lost_job_is_in_kept_after_a_reload', async (t) => {
+test('draft_of_a_lost_job_is_in_kept_after_a_reload', async (t) => {
   const { page, queue, shows } = await stage(t)
   await shows('first')
   const id = await page.evaluate(() => window.views.at(-1).job.id)
@@ -191,7 +191,7 @@ test('what_was_typed_into_a_lost_job_is_in_kept_after_a_reload', async (t) => {
   await becomes(kept, [])
 })
 
-test('hand_in_that_a_proxy_refuses_is_an_error_with_its_status', async (t) => {
+test('completion_refused_by_a_proxy_has_its_status', async (t) => {
   const { page, queue, shows } = await stage(t)
   await shows('first')
   await on.service.enqueue(queue, 'second')
@@ -220,7 +220,7 @@ test('a component that is replaced by another keeps its job', async (t) => {
   assert.deepEqual([state, counts.handed_out, counts.abandoned], ['reserved', 1, 0])
 })
 
-test('another person is another desk, with a job of their own', async (t) => {
+test('another person gets another desk and job', async (t) => {
   const { page, queue, shows } = await stage(t)
   await shows('first')
   await on.service.enqueue(queue, 'second')
@@ -230,7 +230,7 @@ test('another person is another desk, with a job of their own', async (t) => {
   assert.equal((await on.service.job(before)).reserved.worker, 'bob')
 })
 
-test('a job that was lost stays on the screen until its person goes on', async (t) => {
+test('a lost job stays on the screen until next', async (t) => {
   const { page, queue, shows } = await stage(t)
   await shows('first')
   await page.getByLabel('Text').pressSequentially('mine')
@@ -254,7 +254,7 @@ test('a job that was lost stays on the screen until its person goes on', async (
   await becomes(view, { lost: null, error: null, draft: null, state: 'held' })
 })
 
-test('the page of Vue in the documents does what a desk has to do', async (t) => {
+test('the documented Vue page works as a desk', async (t) => {
   on.wire.log.length = 0
   await worksOffACat(t, on, '/development/vue.html')
 })

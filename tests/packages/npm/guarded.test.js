@@ -27,7 +27,7 @@ async function build({ folder, run, service, write }) {
   return folder
 }
 
-test('the page of the start works for a person who has logged in', async (t) => {
+test('the start page works after a login', async (t) => {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const payload = { title: 'A cat' }
   const put = await fetch(`${on.service.url}/jobs`, { method: 'POST', headers, body: JSON.stringify({ queue: 'reviews', payload }) })
@@ -42,6 +42,6 @@ test('the page of the start works for a person who has logged in', async (t) => 
   assert.deepEqual(page.wrong, [])
 })
 
-test('the key of the site is in no page', async () => {
+test("no page contains the site's key", async () => {
   assert.ok(!(await readFile(join(on.folder, 'index.html'), 'utf8')).includes(key))
 })

@@ -12,7 +12,7 @@ const on = shop(async ({ folder, run, service, wire, write }) => {
   return folder
 })
 
-test('it is installed as intray-client, in the version of the service, and brings nothing else', async () => {
+test("the npm package has no dependencies and the right version", async () => {
   const read = async (name) => JSON.parse(await readFile(join(on.folder, name), 'utf8'))
   const contract = await (await fetch(`${on.service.url}/openapi.yaml`)).text()
   const [, version] = /^ {2}version: (\S+)$/m.exec(contract)
@@ -23,6 +23,6 @@ test('it is installed as intray-client, in the version of the service, and bring
   assert.equal(stdout.trim(), 'Intray,IntrayError,Job')
 })
 
-test('a page of plain HTML takes a job, keeps what is typed, and hands it in', async (t) => {
+test('a plain HTML page saves a draft and completes a job', async (t) => {
   await worksOffACat(t, on, '/')
 })

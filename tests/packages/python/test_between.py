@@ -121,7 +121,7 @@ class Filtered(Story):
         refused = [n for n, result in enumerate(caught.exception.results) if isinstance(result, Refused)]
         self.assertEqual((refused, self.counts()["waiting"]), (list(range(1_000, 2_000)), 1_500))
 
-    def test_hand_in_outlives_a_deploy_that_refuses_everything(self) -> None:
+    def test_completion_survives_a_refusing_deploy(self) -> None:
         for status in (404, 403, 200, 302):
             job = self.plain.enqueue(self.queue, status)
             left = [Fate(status, PAGE)] * 12
@@ -135,7 +135,7 @@ class Filtered(Story):
             self.assertEqual(self.plain.job(job.id).result, "typed")
             self.wire.calls.clear()
 
-    def test_consume_outlives_pages_that_are_not_of_intray(self) -> None:
+    def test_consume_survives_foreign_pages(self) -> None:
         self.plain.enqueue(self.queue, 1)
         bodies: list[Any] = [PAGE, [], {}, "ok", None, {"jobs": None}, b"[" * 100_000, b"\xff\xfe", {"status": "ok"}]
         fates = [Fate(200, body) for body in bodies] + [Fate(status, PAGE) for status in REFUSALS]
@@ -157,7 +157,7 @@ class Wishing(Story):
                 self.client(retry_for=retry_for).enqueue(self.queue, 1)
         return pauses
 
-    def test_wishes_of_proxies_are_bounded_by_a_minute(self) -> None:
+    def test_proxy_retry_after_is_a_minute_at_most(self) -> None:
         for seconds in ("61", "3600", "86400"):
             fate = Fate(503, PAGE, {"retry-after": seconds})
             self.assertTrue(55 <= sum(self.pauses(fate, 3_600)) <= 60.1, seconds)
@@ -166,7 +166,7 @@ class Wishing(Story):
         own = problem(503, "unavailable", applied=False, retry_after_ms=120_000)
         self.assertTrue(120 <= sum(self.pauses(own, 3_600)) <= 181)
 
-    def test_absurd_wishes_are_none(self) -> None:
+    def test_absurd_retry_after_is_ignored(self) -> None:
         texts = ("-1", "nan", "inf", "1e9", "", "soon", "9" * 400, "9" * 5_000, "Wed, 21 Oct 2037 07:28:00 GMT", "1, 2", "0x10")
         fates = [Fate(503, PAGE, {"retry-after": text}) for text in texts]
         values: tuple[Any, ...] = (-5, 10**400, 1e300, float("inf"), float("nan"), "soon", [1], {"a": 1}, True, None, 10**15)
@@ -205,7 +205,7 @@ class Wishing(Story):
         self.intray.consume([self.queue], lambda job: stop.set() if job.payload == 7 else None, stop=stop)
         self.assertEqual((leases, self.counts()["completed"]), ([], 8))
 
-    def test_wish_of_a_proxy_ends_once_other_calls_succeed(self) -> None:
+    def test_proxy_retry_after_ends_with_a_success(self) -> None:
         self.set(dedupe=False)
         is_away = threading.Event()
         is_away.set()
@@ -222,7 +222,7 @@ class Wishing(Story):
             thread.join()
         self.assertLess(time.monotonic() - start, 10.0)
 
-    def test_wish_of_intray_holds_while_other_calls_succeed(self) -> None:
+    def test_intray_retry_after_holds_despite_successes(self) -> None:
         self.wire.once("/jobs", problem(429, "rate-limited", retry_after_ms=1_000))
         thread = threading.Thread(target=self.intray.enqueue, args=(self.queue, 1))
         start = time.monotonic()
@@ -255,7 +255,7 @@ class Patient(Story):
         took = self.all_fail(calls)
         self.assertTrue(all(1.0 < seconds < 8.0 for seconds in took), took)
 
-    def test_consumers_keep_their_patience(self) -> None:
+    def test_consumers_retry_for_120_seconds(self) -> None:
         for retry_for, producer, consumer in ((None, 5.0, 120.0), (2.0, 2.0, 2.0)):
             caller = Intray(self.wire.url, retry_for=retry_for)._caller
             self.assertEqual((caller.retry_for, caller.patience), (producer, consumer))
@@ -266,7 +266,7 @@ class Patient(Story):
             intray.reserve([self.queue])
         self.assertEqual(call.call_args.kwargs["retry_for"], 120.0)
 
-    def test_a_call_may_have_a_patience_of_its_own(self) -> None:
+    def test_a_call_can_set_its_retry_time(self) -> None:
         self.wire.rule = lambda call: Fate(503)
         took = self.all_fail([
             lambda: self.intray.enqueue(self.queue, 1, retry_for=0.2),

@@ -66,12 +66,12 @@ class Documents(Story):
     def test_ten_thousand_are_enqueued_and_their_results_read(self) -> None:
         process = self.start(self.producer)
         self.work_off(10_000, lambda payload: {"verdict": "fine" if payload["photo"] % 4 else "bad"})
-        said, _ = process.communicate(timeout=60)
-        self.assertEqual(said, "10000 are in line\n{'bad': 2500, 'fine': 7500}\n")
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(output, "10000 are in line\n{'bad': 2500, 'fine': 7500}\n")
         lines = [line for line in self.producer.read_text().splitlines() if line.strip()]
         self.assertLessEqual(len(lines), 15)
 
-    def test_a_worker_does_what_is_there(self) -> None:
+    def test_documented_worker_processes_jobs(self) -> None:
         jobs = self.plain.enqueue_many(self.queue, [{"photo": number} for number in range(20)])
         self.start(self.worker)
         verdicts = [self.plain.wait(job.id, timeout=30).result["verdict"] for job in jobs]
@@ -93,17 +93,17 @@ class Documents(Story):
             process.wait()
         self.assertEqual(sorted(post["id"] for post in self.site.posts), sorted(results))
 
-    def test_asking_from_asyncio_answers_all_at_once(self) -> None:
+    def test_documented_asyncio_example_runs(self) -> None:
         process = self.start(self.asking)
         self.eventually(lambda: self.queue_has(200))
         self.work_off(200)
-        said, _ = process.communicate(timeout=60)
-        self.assertEqual(said, "200 are answered\n")
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(output, "200 are answered\n")
 
     def queue_has(self, waiting: int) -> bool:
         return any(queue.name == self.queue and queue.counts["waiting"] == waiting for queue in self.plain.queues())
 
-    def test_it_is_installed_whole_and_brings_nothing(self) -> None:
+    def test_wheel_is_complete_without_dependencies(self) -> None:
         about = metadata("intray-client")
         self.assertEqual((about["Name"], about.get_all("Requires-Dist")), ("intray-client", None))
         place = Path(intray_client.__file__)

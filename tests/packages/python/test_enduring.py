@@ -47,7 +47,7 @@ class Ending(Story):
         self.assertLess(time.monotonic() - start, 10.0, by)
         return process.returncode, out
 
-    def test_signals_end_consume_whatever_becomes_of_the_job(self) -> None:
+    def test_signals_always_end_consume(self) -> None:
         fates: dict[str, Callable[[], Fate | None]] = {
             "given back": lambda: None,
             "refused": lambda: problem(422, "invalid-request"),
@@ -72,7 +72,7 @@ class Ending(Story):
             for job in (first, second):
                 self.plain.cancel(job.id, force=True)
 
-    def test_signals_end_a_hand_in_that_is_tried_again(self) -> None:
+    def test_signals_end_a_retried_completion(self) -> None:
         job = self.plain.enqueue(self.queue, "quick")
         tried = threading.Event()
 
@@ -88,7 +88,7 @@ class Ending(Story):
         self.assertEqual(self.ended(process, signal.SIGTERM)[0], 3)
         self.assertEqual(self.plain.job(job.id).state, "waiting", "it is given back")
 
-    def test_service_that_stands_still_does_not_keep_a_program(self) -> None:
+    def test_frozen_service_does_not_block_exit(self) -> None:
         self.plain.enqueue(self.queue, "slow")
         still = threading.Event()
         self.addCleanup(still.set)
@@ -104,7 +104,7 @@ class Ending(Story):
         process.stdout.readline()
         self.assertEqual(self.ended(process, signal.SIGTERM), (3, ""))
 
-    def test_any_exception_that_ends_programs_goes_on(self) -> None:
+    def test_exit_exceptions_propagate(self) -> None:
         class Own(BaseException):
             pass
 
@@ -120,7 +120,7 @@ class Ending(Story):
             self.assertLess(time.monotonic() - start, 5.0)
             self.plain.cancel(job.id, force=True)
 
-    def test_second_signal_does_not_take_the_place_of_the_first(self) -> None:
+    def test_second_signal_does_not_replace_the_first(self) -> None:
         first, job = SystemExit(7), self.plain.enqueue(self.queue, 1)
         intray = self.client(key=lambda: throw(KeyboardInterrupt()) if self.wire.of("/jobs/reserve") else "key")
         intray._caller._known = None
@@ -189,7 +189,7 @@ class Enduring(Story):
     def errors(self) -> list[str]:
         return [str(job.errors[0]["error"]) for job in self.plain.dead(self.queue)]
 
-    def test_errors_that_cannot_be_written_fail_only_their_job(self) -> None:
+    def test_unprintable_errors_fail_only_their_job(self) -> None:
         causes = [AttributeError(), RecursionError(), MemoryError(), ValueError("x"), Odd(KeyError()), StopIteration()]
         odd: list[Exception] = [Odd(cause) for cause in causes]
         odd += [Odd(text=text) for text in (None, 7, "half \ud83d", "nul \0", "\ud83d" * 3_000, "ä" * 3_000, "\x1b[31m")]
@@ -204,7 +204,7 @@ class Enduring(Story):
             self.assertIn("Odd", text)
         self.assertEqual([text for text in errors if not text], [])
 
-    def test_describe_may_do_anything_but_end_the_worker(self) -> None:
+    def test_failing_describe_does_not_end_the_worker(self) -> None:
         ways: list[Callable[[Exception], Any]] = [
             lambda error: throw(ZeroDivisionError()),
             lambda error: None,
@@ -222,9 +222,9 @@ class Enduring(Story):
         self.assertEqual((len(errors), [text for text in errors if not text]), (len(ways), []))
         self.assertIn("LookupError", errors[0])
 
-    def test_results_that_cannot_be_written_fail_only_their_job(self) -> None:
+    def test_unserializable_results_fail_only_their_job(self) -> None:
         odd = [object(), float("nan"), float("inf"), ring(), deep(200), deep(100_000), {1, 2}, {(1, 2): 3}, b"bytes", OddResult(a=1)]
-        odd += ["x" * (1 << 20), 10**5_000, (part for part in "ab"), self.test_results_that_cannot_be_written_fail_only_their_job]
+        odd += ["x" * (1 << 20), 10**5_000, (part for part in "ab"), self.test_unserializable_results_fail_only_their_job]
         self.plain.enqueue_many(self.queue, range(len(odd)))
         self.consume(lambda job: odd[job.payload])
         errors = self.errors()
@@ -232,13 +232,13 @@ class Enduring(Story):
         for text in errors:
             self.assertIn("the result was not taken", text)
 
-    def test_half_characters_in_results_go_through(self) -> None:
+    def test_lone_surrogates_in_results_are_sent(self) -> None:
         job = self.plain.enqueue(self.queue, {"title": "holiday \ud83d"})
         self.consume(lambda job: {"was": job.payload["title"], "\udfff": "both \ud83d\ude00"})
         done = self.plain.job(job.id)
         self.assertEqual(done.result, {"was": "holiday \ud83d", "\udfff": "both \U0001f600"})
 
-    def test_log_handlers_that_raise_end_nothing(self) -> None:
+    def test_raising_log_handlers_end_nothing(self) -> None:
         class Broken(logging.Handler):
             def emit(self, record: logging.LogRecord) -> None:
                 raise RuntimeError("the disk is full")
@@ -250,7 +250,7 @@ class Enduring(Story):
         self.consume(lambda job: throw(LookupError("x")) if job.payload == 1 else object())
         self.assertEqual(len(self.errors()), 2)
 
-    def test_payloads_that_python_hardly_reads_are_worked_on(self) -> None:
+    def test_extreme_payloads_are_processed(self) -> None:
         for payload in (b"1" * 5_000, b"[" * 120 + b"]" * 120, b'"\\ud83d"', b"1e999"):
             body = b'{"queue": "%s", "payload": %s}' % (self.queue.encode(), payload)
             self.assertEqual(self.post("/jobs", body), 201)
@@ -258,7 +258,7 @@ class Enduring(Story):
         self.consume(lambda job: seen.append(job.payload), self.plain)
         self.assertEqual(len(seen), 4)
 
-    def test_tracebacks_are_in_the_log_at_debug_and_in_errors_if_wished(self) -> None:
+    def test_tracebacks_are_logged_and_optional_in_errors(self) -> None:
         def work(job: Reserved) -> None:
             raise LookupError(job.payload["text"])
 
@@ -287,7 +287,7 @@ class Enduring(Story):
         self.assertIn("raise LookupError", errors)
         self.assertLessEqual(len(errors.encode()), 1_024)
 
-    def test_a_lease_that_is_nearly_over_is_not_extended_in_a_storm(self) -> None:
+    def test_short_lease_is_not_extended_in_a_loop(self) -> None:
         job = self.plain.enqueue(self.queue, 1)
         self.plain.reserve([self.queue], worker="ann", lease_ms=1_000)
         self.consume(lambda job: time.sleep(0.5) if job.id else None, worker="ann", lease_ms=60_000)

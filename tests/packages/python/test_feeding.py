@@ -12,7 +12,7 @@ from world import CUT, Call, Fate, Story, lines
 
 
 class Feeding(Story):
-    def test_a_feed_tells_everything_once_however_the_results_come(self) -> None:
+    def test_feed_yields_each_result_once(self) -> None:
         stop = threading.Event()
         feed = self.intray.feed(self.queue, every=0.02, stop=stop)  # before there is such a queue
         seen: list[int] = []
@@ -75,7 +75,7 @@ class Feeding(Story):
         self.assertEqual(list(feed), [])
         self.assertIsNotNone(feed.after)
 
-    def test_feed_whose_lines_break_off_goes_on_behind_the_last(self) -> None:
+    def test_interrupted_feed_resumes_after_its_last_line(self) -> None:
         self.plain.enqueue_many(self.queue, range(3))
         self.work_off(3)
         whole = list(self.intray.feed(self.queue, follow=False))
@@ -89,7 +89,7 @@ class Feeding(Story):
         self.wire.rule = lambda call: fates.pop(0) if fates else None
         self.assertEqual(next(self.intray.feed(self.queue, every=0.02)).result, 1)
 
-    def test_feed_of_what_exists_fails_within_seconds(self) -> None:
+    def test_finite_feed_fails_within_seconds(self) -> None:
         self.wire.rule = lambda call: Fate(503)
         with self.assertRaises(Unavailable):
             next(self.client(retry_for=0.3).feed(self.queue, follow=False))
@@ -143,7 +143,7 @@ class Forgetting(Story):
         assert feed.after is not None
         return feed.after
 
-    def test_forgotten_jobs_are_raised_once_and_the_feed_goes_on(self) -> None:
+    def test_forgotten_is_raised_once_and_the_feed_continues(self) -> None:
         for count in (7, None):
             place = self.place()
             self.plain.enqueue_many(self.queue, [f"a {count}", f"b {count}"])
@@ -187,7 +187,7 @@ class Forgetting(Story):
             feed = self.intray.feed(self.queue, after=place, follow=False, forgotten=how)
             self.assertEqual(([job.result for job in feed], counts), (["new"], seen))
 
-    def test_forgotten_goes_from_process_to_process(self) -> None:
+    def test_forgotten_can_be_pickled(self) -> None:
         for count in (7, None):
             error = pickle.loads(pickle.dumps(Forgotten(count, "place")))
             self.assertEqual((error.count, error.after, str(error)), (count, "place", str(Forgotten(count, "place"))))

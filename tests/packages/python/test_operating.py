@@ -16,7 +16,7 @@ class Operating(Story):
                 job.fail(error)
                 left -= 1
 
-    def test_dead_jobs_are_listed_and_put_back(self) -> None:
+    def test_dead_jobs_are_listed_and_requeued(self) -> None:
         self.die(105)
         self.die(2, "timeout")
         dead = list(self.intray.dead(self.queue))
@@ -57,7 +57,7 @@ class Operating(Story):
         self.assertEqual(self.intray.purge(self.queue, "all"), 1)
         self.assertEqual(self.intray.purge(self.queue, "reserved", force=True), 1)
 
-    def test_queues_are_listed_with_what_is_in_them(self) -> None:
+    def test_queues_are_listed_with_counts(self) -> None:
         self.intray.enqueue_many(self.queue, [1, 2])
         [queue] = [queue for queue in self.intray.queues() if queue.name == self.queue]
         self.assertEqual((queue.counts["waiting"], queue.totals["enqueued"]), (2, 2))

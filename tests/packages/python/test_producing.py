@@ -12,7 +12,7 @@ from world import CUT, LOSE, Fate, Story, problem
 
 
 class Producing(Story):
-    def test_an_answer_that_was_lost_is_given_again(self) -> None:
+    def test_lost_answer_is_repeated(self) -> None:
         self.set(dedupe=False)
         self.wire.once("/jobs", LOSE)
         job = self.intray.enqueue(self.queue, {"photo": 17})
@@ -29,7 +29,7 @@ class Producing(Story):
         same = [self.intray.enqueue(self.queue, 1, idempotency_key="mine") for _ in range(2)]
         self.assertEqual(len({job.id for job in same}), 1)
 
-    def test_whatever_passes_is_waited_out(self) -> None:
+    def test_transient_failures_are_retried(self) -> None:
         passing = [
             CUT,
             Fate(502, "a proxy"),
@@ -44,16 +44,16 @@ class Producing(Story):
         self.assertEqual(len(self.wire.of("/jobs")), len(passing) + 1)
         self.assertEqual(self.counts()["waiting"], 1)
 
-    def test_nobody_comes_back_sooner_than_was_said(self) -> None:
+    def test_retry_waits_at_least_retry_after(self) -> None:
         for fate in (problem(503, "unavailable", applied=False, retry_after_ms=700), Fate(503, {}, {"retry-after": "1"})):
             self.wire.once("/jobs", fate)
-            with self.assertLogs("intray_client", "INFO") as told:
+            with self.assertLogs("intray_client", "INFO") as logs:
                 self.intray.enqueue(self.queue, 1)
-            [line] = told.output
+            [line] = logs.output
             pause = float(line.rsplit("again in ", 1)[1].removesuffix(" s"))
             self.assertTrue(0.7 <= pause <= 1.5, line)
 
-    def test_who_gives_up_says_whether_it_may_have_happened(self) -> None:
+    def test_unavailable_reports_applied(self) -> None:
         for fate, applied in (
             (problem(503, "unavailable", applied=False), False),
             (problem(503, "unavailable", applied="unknown"), "unknown"),
@@ -69,19 +69,19 @@ class Producing(Story):
             self.client(retry_for=0.5).enqueue(self.queue, 1)
         self.assertIs(caught.exception.applied, False, "nobody was there")
 
-    def test_what_was_done_once_is_not_said_to_have_had_no_effect_by_a_later_refusal(self) -> None:
+    def test_later_refusal_keeps_applied_unknown(self) -> None:
         fates = [CUT, *(problem(503, "unavailable", applied=False) for _ in range(50))]
         self.wire.once("/jobs", *fates)
         with self.assertRaises(Unavailable) as caught:
             self.client(retry_for=1.0).enqueue(self.queue, 1)
         self.assertEqual(caught.exception.applied, "unknown")
 
-    def test_a_key_that_no_header_can_hold_is_said_so(self) -> None:
+    def test_key_invalid_in_a_header_is_reported(self) -> None:
         for key in ("Münze", "a\nb"):
             with self.assertRaises(ValueError):
                 self.intray.enqueue(self.queue, 1, idempotency_key=key)
 
-    def test_a_child_has_connections_of_its_own(self) -> None:
+    def test_forked_child_has_its_own_connections(self) -> None:
         self.set(dedupe=False)
         self.plain.enqueue(self.queue, "before")
 
@@ -97,7 +97,7 @@ class Producing(Story):
         self.assertEqual(child.exitcode, 0)
         self.assertEqual(self.counts()["waiting"], 201)
 
-    def test_exceptions_go_from_process_to_process(self) -> None:
+    def test_exceptions_can_be_pickled(self) -> None:
         with self.assertRaises(SomeRefused) as caught:
             self.intray.enqueue_many(self.queue, [NewJob(1, priority=100), 2])
         some = pickle.loads(pickle.dumps(caught.exception))
@@ -112,7 +112,7 @@ class Producing(Story):
         self.assertEqual((caught.exception.status, caught.exception.type), (422, "/problems/invalid-request"))
         self.assertEqual(len(self.wire.of("/jobs")), 1)
 
-    def test_many_are_stored_in_order_and_those_that_are_refused_are_named(self) -> None:
+    def test_many_jobs_are_stored_in_order_with_refusals(self) -> None:
         jobs = [NewJob(number, priority=100 if number == 1_500 else 10) for number in range(2_500)]
         self.wire.once("/jobs", LOSE, LOSE)
         with self.assertRaises(SomeRefused) as caught:
@@ -124,7 +124,7 @@ class Producing(Story):
         done = [job.payload for job in self.intray.feed(self.queue, follow=False)]
         self.assertEqual(done, [number for number in range(2_500) if number != 1_500])
 
-    def test_many_wait_for_room_in_a_full_queue(self) -> None:
+    def test_many_jobs_wait_for_room_in_a_full_queue(self) -> None:
         self.set(max_jobs=10)
         with self.assertRaises(Unavailable):
             self.client(retry_for=0.1).enqueue_many(self.queue, range(15), idempotency_key="mine")
@@ -144,14 +144,14 @@ class Producing(Story):
         self.intray.cancel(other.id)
         self.assertEqual(self.intray.wait(other.id).state, "cancelled")
 
-    def test_large_jobs_go_in_calls_that_the_service_takes(self) -> None:
+    def test_large_jobs_are_split_into_calls(self) -> None:
         stored = self.intray.enqueue_many(self.queue, ({"n": n, "text": "ä" * 100_000} for n in range(50)))
         self.assertEqual(len({job.id for job in stored}), 50)
         self.assertGreater(len(self.wire.of("/jobs")), 1)
 
 
 class Texts(Story):
-    def test_half_characters_go_wherever_a_text_goes(self) -> None:
+    def test_lone_surrogates_are_sent_in_any_text(self) -> None:
         half = "holiday \ud83d"
         stored = self.intray.enqueue(self.queue, {"title": half, "\udfff": ["\ud83d\ude00", "ä"]})
         [job] = self.intray.reserve([self.queue])
@@ -167,7 +167,7 @@ class Texts(Story):
         self.assertEqual(len(self.intray.enqueue_many(self.queue, [half, 2])), 2)
         self.assertEqual(self.intray.create_batch(self.queue, [half]).counts["total"], 1)
 
-    def test_half_characters_in_names_are_refused_by_the_service(self) -> None:
+    def test_lone_surrogates_in_names_are_refused(self) -> None:
         half = "ann\ud83d"
         for ask in (
             lambda: self.intray.enqueue(self.queue, NewJob(1, client=half)),
@@ -187,14 +187,14 @@ class Texts(Story):
         with self.assertRaises(ValueError):
             self.intray.enqueue(self.queue, 1, idempotency_key=half)
 
-    def test_other_texts_are_sent_in_as_few_bytes_as_before(self) -> None:
+    def test_other_texts_are_sent_unescaped(self) -> None:
         with mock.patch.object(self.intray._caller._wire, "send", wraps=self.intray._caller._wire.send) as send:
             self.intray.enqueue(self.queue, "ä \U0001f600")
         self.assertIn("ä \U0001f600".encode(), send.call_args.args[2])
 
 
 class Batching(Story):
-    def test_a_batch_that_is_too_large_for_a_call_is_filled_and_sealed(self) -> None:
+    def test_large_batch_is_appended_and_sealed(self) -> None:
         payloads = range(10_450)
         lost = iter([LOSE, None, LOSE, LOSE])
         self.wire.rule = lambda call: next(lost, None)
@@ -207,7 +207,7 @@ class Batching(Story):
         self.assertEqual({result.state for result in results} - {"waiting", "blocked"}, set())
         self.assertEqual(self.intray.cancel_batch(batch.id).state, "cancelled")
 
-    def test_a_batch_is_waited_for_and_its_results_are_in_order(self) -> None:
+    def test_batch_results_are_in_order(self) -> None:
         jobs = [NewJob("a", priority=90), "b", "c"]
         batch, again = (self.intray.create_batch(self.queue, jobs, idempotency_key="mine") for _ in range(2))
         self.assertEqual(again.id, batch.id)
@@ -216,5 +216,5 @@ class Batching(Story):
         self.assertEqual([result.result for result in self.intray.results(batch.id)], ["A", "B", "C"])
         self.assertEqual(self.intray.batch(batch.id).counts["completed"], 3)
 
-    def test_a_batch_of_nothing_is_over_at_once(self) -> None:
+    def test_empty_batch_ends_at_once(self) -> None:
         self.assertTrue(self.intray.create_batch(self.queue, []).is_over)

@@ -12,10 +12,10 @@ KEY = "hush-hush-hush-hush-hush-hush-hush-hush"
 
 
 class Secrets(Story):
-    def test_no_key_reservation_payload_or_result_is_shown(self) -> None:
+    def test_secrets_and_payloads_are_never_logged(self) -> None:
         intray = self.client(key=KEY)
         shown = [repr(intray)]
-        with self.assertLogs("intray_client", logging.DEBUG) as told:
+        with self.assertLogs("intray_client", logging.DEBUG) as logs:
             stored = intray.enqueue(self.queue, {"secret": "payload"})
             shown.append(repr(stored))
             [job] = intray.reserve([self.queue])
@@ -30,26 +30,26 @@ class Secrets(Story):
                 except IntrayError:
                     shown.append(traceback.format_exc())
         for secret in (KEY, reservation, "payload'", "result'"):
-            for text in (*shown, *told.output):
+            for text in (*shown, *logs.output):
                 self.assertNotIn(secret, text)
 
     def broken(self, intray: Intray) -> None:
         self.wire.rule = lambda call: problem(401, "unauthorized")
         intray.enqueue(self.queue, 1)
 
-    def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(self) -> None:
+    def test_key_invalid_in_a_header_is_refused_unseen(self) -> None:
         for key in (f"{KEY}\n", f"{KEY} {KEY}", "ä", "", "x" * 9_000):
             with self.assertRaises(ValueError) as caught:
                 self.client(key=key)
             self.assertNotIn(KEY, str(caught.exception))
 
-    def test_an_address_with_a_secret_in_it_is_refused_without_being_shown(self) -> None:
+    def test_url_with_a_secret_is_refused_unseen(self) -> None:
         for url in (f"http://ann:{KEY}@queue.example", f"https://queue.example?key={KEY}", "queue.example", "ftp://x"):
             with self.assertRaises(ValueError) as caught:
                 Intray(url)
             self.assertNotIn(KEY, str(caught.exception))
 
-    def test_a_key_that_was_renewed_is_asked_for_when_the_old_one_is_refused_and_then_it_is_final(self) -> None:
+    def test_refused_key_is_renewed_once(self) -> None:
         keys = iter(["one", "two", "three"])
         intray = self.client(key=lambda: next(keys))
         self.wire.rule = lambda call: (
@@ -64,6 +64,6 @@ class Secrets(Story):
             intray.enqueue(self.queue, 3)
         self.assertEqual(self.wire.calls[-1].headers["authorization"], "Bearer three")
 
-    def test_lost_is_a_refusal_and_unavailable_is_none(self) -> None:
+    def test_lost_is_a_refusal_and_unavailable_is_not(self) -> None:
         self.assertTrue(issubclass(Lost, Refused))
         self.assertFalse(issubclass(Unavailable, Refused))

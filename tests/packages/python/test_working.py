@@ -24,7 +24,7 @@ class Working(Story):
         self.addCleanup(end)
         return stop
 
-    def test_what_it_answers_is_the_result_and_what_it_raises_fails_the_job(self) -> None:
+    def test_return_completes_and_exception_fails_the_job(self) -> None:
         def work(job: Reserved) -> Any:
             if job.payload == "bad":
                 raise LookupError("no such photo\nat all")
@@ -38,7 +38,7 @@ class Working(Story):
         dead = self.plain.wait(bad.id, timeout=20)
         self.assertEqual((dead.state, dead.errors[0]["error"]), ("dead", "LookupError: no such photo\nat all"))
 
-    def test_services_that_are_away_are_waited_for_and_lost_answers_given_again(self) -> None:
+    def test_outages_are_waited_out_and_answers_repeated(self) -> None:
         job = self.plain.enqueue(self.queue, 1)
         self.set(worker_limit=0)
         reserves, completes = iter([CUT, LOSE]), iter([LOSE, problem(503, "unavailable", applied="unknown")])
@@ -49,7 +49,7 @@ class Working(Story):
         self.assertEqual((done.result, done.counts["handed_out"]), ("done", 1))
         self.eventually(lambda: len(self.wire.of("/jobs/complete")) == 3)
 
-    def test_a_job_is_kept_while_it_is_worked_on(self) -> None:
+    def test_lease_is_extended_during_work(self) -> None:
         job = self.plain.enqueue(self.queue, 1)
         beaten = threading.Event()
         self.consume(lambda job: beaten.wait(20), lease_ms=1_000)
@@ -58,7 +58,7 @@ class Working(Story):
         done = self.plain.wait(job.id, timeout=20)
         self.assertEqual((done.result, done.counts["expired"]), (True, 0))
 
-    def test_a_job_that_was_lost_is_known_and_handed_in_for_nothing(self) -> None:
+    def test_lost_job_is_flagged_and_its_result_refused(self) -> None:
         job = self.plain.enqueue(self.queue, 1)
         seen = threading.Event()
 
@@ -67,15 +67,15 @@ class Working(Story):
             self.eventually(lambda: job.is_lost)
             seen.set()
 
-        with self.assertLogs("intray_client", "WARNING") as told:
+        with self.assertLogs("intray_client", "WARNING") as logs:
             self.consume(work, lease_ms=1_000)
             self.assertTrue(seen.wait(20))
             other = self.plain.enqueue(self.queue, 2)
-            self.eventually(lambda: any("was lost" in line for line in told.output))
+            self.eventually(lambda: any("was lost" in line for line in logs.output))
         self.plain.cancel(other.id, force=True)
         self.assertEqual(self.plain.job(job.id).state, "cancelled")
 
-    def test_whoever_is_interrupted_gives_the_job_back(self) -> None:
+    def test_interrupted_worker_gives_the_job_back(self) -> None:
         job = self.plain.enqueue(self.queue, 1)
 
         def work(job: Reserved) -> None:
@@ -83,10 +83,10 @@ class Working(Story):
 
         with self.assertRaises(KeyboardInterrupt):
             self.intray.consume([self.queue], work)
-        said = self.plain.job(job.id)
-        self.assertEqual((said.state, said.attempts, said.counts["abandoned"]), ("waiting", 0, 1))
+        stored = self.plain.job(job.id)
+        self.assertEqual((stored.state, stored.attempts, stored.counts["abandoned"]), ("waiting", 0, 1))
 
-    def test_a_result_that_is_not_taken_fails_the_job(self) -> None:
+    def test_refused_result_fails_the_job(self) -> None:
         self.set(max_attempts=1)
         jobs = [self.plain.enqueue(self.queue, payload) for payload in ("no json", "too large", "nan")]
         results = {"no json": object(), "too large": "x" * (1 << 20), "nan": float("nan")}
@@ -109,6 +109,6 @@ class Working(Story):
             three.abandon()
         self.assertEqual((caught.exception.reason, caught.exception.job_state), ("completed", "completed"))
 
-    def test_what_is_refused_for_good_ends_it(self) -> None:
+    def test_final_refusal_ends_consume(self) -> None:
         with self.assertRaises(Refused):
             self.intray.consume([f"no queue has a name like {self.queue}"], lambda job: None)

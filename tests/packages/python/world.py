@@ -62,14 +62,14 @@ class Service:
         command = [os.environ["INTRAY_BIN"], "--listen", "127.0.0.1:0", "--data-dir", self._data, *flags]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert self._process.stdout
-        said = ""
+        output = ""
         for line in self._process.stdout:
-            said += line
+            output += line
             if ready := re.search(r"intray is ready on (http:\S+)", line):
                 self.url = ready[1]
                 break
         else:
-            raise AssertionError(f"the service did not start:\n{said}")
+            raise AssertionError(f"the service did not start:\n{output}")
         # Or it stands still when the pipe is full.
         self._reader = threading.Thread(target=self._process.stdout.read, daemon=True)
         self._reader.start()
@@ -191,9 +191,9 @@ class Story(unittest.TestCase):
     def counts(self) -> dict[str, int]:
         connection = http.client.HTTPConnection(self.service.url.removeprefix("http://"))
         connection.request("GET", f"/queues/{self.queue}")
-        said = json.loads(connection.getresponse().read())
+        state = json.loads(connection.getresponse().read())
         connection.close()
-        counts: dict[str, int] = said["counts"]
+        counts: dict[str, int] = state["counts"]
         return counts
 
     def set(self, **settings: Any) -> None:
@@ -207,7 +207,7 @@ class Story(unittest.TestCase):
         return status
 
     def work_off(self, count: int, verdict: Callable[[Any], Any] = lambda payload: payload) -> None:
-        """Somebody does so many jobs, in bulk."""
+        """Completes a number of jobs in bulk."""
         while count:
             jobs = self.plain.reserve([self.queue], limit=min(100, count), wait=10)
             done = [{"reservation": job._reservation, "result": verdict(job.payload)} for job in jobs]

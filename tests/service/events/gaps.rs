@@ -38,7 +38,7 @@ async fn hear_all(w: &World, listener: &mut Listener, queues: &[&str]) -> (Vec<V
     }
     let (mut gaps, mut heard, mut marks) = (Vec::new(), Vec::new(), 0);
     while marks < queues.len() {
-        let message = listener.next_event().await.expect("the stream goes on");
+        let message = listener.next_event().await.expect("the stream is open");
         match message.kind.as_str() {
             "gap" => gaps.push(message.data),
             "paused" => marks += 1,

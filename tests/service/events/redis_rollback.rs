@@ -12,7 +12,7 @@ use crate::world::{
 /// The next message other than a heartbeat, within ten seconds: these tests are about silence.
 async fn next(listener: &mut Listener) -> Message {
     let heard = tokio::time::timeout(Duration::from_secs(10), listener.next_event()).await;
-    heard.expect("the stream is silent").expect("the stream goes on")
+    heard.expect("the stream is silent").expect("the stream is open")
 }
 
 fn jobs(messages: &[Message]) -> Vec<Value> {

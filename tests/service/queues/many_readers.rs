@@ -197,7 +197,7 @@ impl Follower {
         let mut text = Vec::new();
         while !text.ends_with(b"}\n") {
             let chunk = timeout(Duration::from_secs(30), self.0.chunk()).await.expect("a line").expect("open");
-            text.extend(chunk.expect("the stream goes on"));
+            text.extend(chunk.expect("the stream is open"));
         }
     }
 }

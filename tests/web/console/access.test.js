@@ -28,7 +28,7 @@ async function begin({ service }) {
   on.dead = dead
 }
 
-/** What keeps somebody out, by rule and place. */
+/** Violations of accessibility rules, by rule and place. */
 async function found(page, where) {
   // The page's policy lets no script in; the debugger does.
   if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe)
@@ -105,7 +105,7 @@ for (const [name, how, pages] of WAYS) {
   })
 }
 
-test('nor does the sign in', async () => {
+test('the sign-in form is accessible', async () => {
   on.wire.rule = () => ({ status: 401, body: { type: '/problems/unauthorized', status: 401, title: 'a key', detail: 'a key' } })
   const page = await on.open()
   await page.getByLabel('Your key').waitFor()

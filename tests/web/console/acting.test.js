@@ -11,7 +11,7 @@ const row = (page, text) => page.locator('[data-row]', { hasText: text })
 const tail = (id) => id.slice(-8)
 const count = async (queue, state) => (await on.service.queue(queue)).counts[state]
 
-test('who holds what is shown, and can be taken back', async () => {
+test('reservations are listed and can be released', async () => {
   const id = await on.service.enqueue('calls', { call: 'back' })
   const job = await on.service.reserve('calls', 'bob')
   const page = await on.open('/console/#/q/calls/held')
@@ -27,7 +27,7 @@ test('who holds what is shown, and can be taken back', async () => {
   assert.equal((await on.service.complete(job)).reason, 'released')
 })
 
-test('a question can be left, and nothing happens', async () => {
+test('a dismissed question changes nothing', async () => {
   const id = await on.service.enqueue('calm', 1)
   const page = await on.open('/console/#/q/calm/waiting')
   await row(page, tail(id)).getByRole('button', { name: 'Withdraw' }).click()
@@ -45,7 +45,7 @@ test('a question can be left, and nothing happens', async () => {
   assert.equal(await on.service.state(id), 'waiting')
 })
 
-test('all that somebody holds can be taken back at once', async () => {
+test('all reservations of a worker can be released at once', async () => {
   await on.service.set('many', { worker_limit: 3 })
   for (let n = 0; n < 3; n += 1) await on.service.enqueue('many', n)
   for (let n = 0; n < 3; n += 1) await on.service.reserve('many', 'chiara')
@@ -56,7 +56,7 @@ test('all that somebody holds can be taken back at once', async () => {
   await shown(page, 'Nobody holds anything')
 })
 
-test('a waiting job is cancelled when that is confirmed, one at work with a warning', async () => {
+test('cancelling needs a confirmation, with a warning if reserved', async () => {
   const id = await on.service.enqueue('gone', { a: 1 })
   const page = await on.open('/console/#/q/gone/waiting')
   await row(page, tail(id)).getByRole('button', { name: 'Withdraw' }).click()
@@ -72,7 +72,7 @@ test('a waiting job is cancelled when that is confirmed, one at work with a warn
   await shown(page, 'cancelled')
 })
 
-test('dead jobs are shown with why, and requeued one by one, all, or removed', async () => {
+test('dead jobs show errors and can be requeued or removed', async () => {
   await on.service.set('poison', { max_attempts: 1 })
   const ids = []
   for (let n = 0; n < 4; n += 1) ids.push(await on.service.enqueue('poison', { n }))
@@ -95,7 +95,7 @@ test('dead jobs are shown with why, and requeued one by one, all, or removed', a
   await shown(page, 'Nothing has died')
 })
 
-test('who has narrowed the dead to one client requeues and removes those alone', async () => {
+test('actions on filtered dead jobs affect only those', async () => {
   await on.service.set('shared', { max_attempts: 1 })
   for (const client of ['acme', 'acme', 'other', 'other']) {
     await on.service.enqueue('shared', { client, n: Math.random() }, { client })
@@ -153,7 +153,7 @@ test('a queue is paused and resumed', async () => {
   await becomes(async () => (await on.service.queue('valve')).settings.paused, false)
 })
 
-test('settings are changed, put back, and refused with the reason', async () => {
+test('settings are changed, reset, or refused with a reason', async () => {
   await on.service.enqueue('rules', 1)
   const page = await on.open('/console/#/q/rules/settings')
   const settings = async () => (await on.service.queue('rules')).settings
@@ -209,12 +209,12 @@ test('settings_read_in_plain_words_with_the_defaults_of_the_service', async () =
   await becomes(async () => (await on.service.queue('words')).settings.max_attempts, 0)
 })
 
-test('what is typed while settings are saved stays', async () => {
+test('text typed while settings are saved stays', async () => {
   await on.service.enqueue('slow', 1)
   const page = await on.open('/console/#/q/slow/settings')
   let goOn
-  const told = new Promise((resolve) => { goOn = resolve })
-  on.wire.rule = async ({ method }) => { if (method === 'PATCH') await told }
+  const allowed = new Promise((resolve) => { goOn = resolve })
+  on.wire.rule = async ({ method }) => { if (method === 'PATCH') await allowed }
   await page.getByLabel('Attempts', { exact: true }).fill('4')
   await page.getByLabel('Largest size', { exact: true }).fill('9')
   await page.getByRole('button', { name: 'Save 2 changes' }).click()
@@ -235,7 +235,7 @@ test('a priority is changed', async () => {
   await becomes(async () => (await on.service.call('GET', `/jobs/${id}`)).priority, 3)
 })
 
-test('batches show how far they are, their jobs and results; they are sealed and cancelled', async () => {
+test('batches show progress and are sealed and cancelled', async () => {
   const jobs = [1, 2, 3, 4].map((n) => ({ payload: { page: n } }))
   const batch = await on.service.batch('pages', { concurrency: 1, client: 'press', jobs, sealed: false })
   await on.service.complete(await on.service.reserve('pages', 'jo'), { read: 'yes' })
@@ -257,7 +257,7 @@ test('batches show how far they are, their jobs and results; they are sealed and
   await panel.getByText('4 of 4 jobs done').waitFor()
 })
 
-test('what is overdue is swept when asked', async () => {
+test('overdue jobs are swept on request', async () => {
   await on.service.enqueue('dusty', 1)
   const page = await on.open('/console/#/q/dusty/held')
   await page.getByRole('button', { name: 'Sweep now' }).click()

@@ -89,7 +89,7 @@ test('dialogs_close_when_the_page_is_left', async () => {
   assert.equal((await on.service.queue('left')).counts.waiting, 1)
 })
 
-test('acts_on_a_list_name_how_many_jobs_match', async () => {
+test('buttons_name_the_number_of_matching_jobs', async () => {
   await fill('many', 130, (n) => ({ client: n < 120 ? 'acme' : 'few' }))
   const page = await on.open('/console/#/q/many/waiting')
   const act = (name) => page.getByRole('button', { name })
@@ -113,7 +113,7 @@ test('acts_on_a_list_name_how_many_jobs_match', async () => {
   assert.equal(await act(/Reorder|Remove/).count(), 0)
 })
 
-test('a_count_that_takes_too_many_calls_says_more_than', async () => {
+test('expensive_counts_say_more_than', async () => {
   await fill('endless', 60, () => ({ client: 'acme' }))
   const page = await on.open('/console/#/q/endless/waiting')
   await rows(page, 50)

@@ -15,7 +15,7 @@ const down = () => { on.wire.offline = true; on.wire.cut() }
 const up = () => { on.wire.offline = false }
 const link = (page) => page.locator('.link').innerText()
 
-test('who has no key is asked for one; it is in memory only', async () => {
+test('a missing key is asked for and kept in memory only', async () => {
   on.wire.rule = wants(KEY)
   const page = await on.open()
   const field = page.getByLabel('Your key')
@@ -44,7 +44,7 @@ test('who has no key is asked for one; it is in memory only', async () => {
   await field.waitFor()
 })
 
-test('who asks for it has the key kept for the tab, until it is refused or they sign out', async () => {
+test('a key is kept for the tab if asked, until sign-out', async () => {
   on.wire.rule = wants(KEY)
   const page = await on.open()
   const field = page.getByLabel('Your key')
@@ -78,7 +78,7 @@ test('who asks for it has the key kept for the tab, until it is refused or they 
   assert.deepEqual(await kept(), ['{}', '{}', ''])
 })
 
-test('a key that is taken away ends the visit', async () => {
+test('a revoked key signs the user out', async () => {
   on.wire.rule = wants(KEY)
   const page = await on.open()
   await page.getByLabel('Your key').fill(KEY)
@@ -88,7 +88,7 @@ test('a key that is taken away ends the visit', async () => {
   await page.getByLabel('Your key').waitFor()
 })
 
-test('a refusal is shown in the words of the service, and the question stays', async () => {
+test("a refusal shows the service's reason in the dialog", async () => {
   const id = await on.service.enqueue('work', { n: 'refused' })
   const page = await on.open(`/console/#/q/work/waiting/${id}`)
   on.wire.rule = ({ method }) => (method === 'GET' ? null : refusal(503, 'unavailable', 'Redis did not answer within two seconds', { applied: 'unknown' }))
@@ -100,7 +100,7 @@ test('a refusal is shown in the words of the service, and the question stays', a
   await becomes(() => on.service.state(id), 'cancelled')
 })
 
-test('what really is not allowed is said too', async () => {
+test('a forbidden action is reported', async () => {
   const id = await on.service.enqueue('work', { n: 'done already' })
   const page = await on.open(`/console/#/q/work/waiting/${id}`)
   await page.locator('.panel').getByRole('button', { name: 'Withdraw' }).click()
@@ -110,7 +110,7 @@ test('what really is not allowed is said too', async () => {
   await reads(page.getByRole('dialog').getByRole('alert'), /completed/)
 })
 
-test('when nobody answers, what was there stays, and it is said how old it is', async () => {
+test('an outage keeps old data and shows its age', async () => {
   const page = await on.open()
   await page.locator('[data-row]', { hasText: 'work' }).waitFor()
   await becomes(() => link(page), 'Live')
@@ -124,7 +124,7 @@ test('when nobody answers, what was there stays, and it is said how old it is', 
   await page.locator('.offline').waitFor({ state: 'detached' })
 })
 
-test('a service that takes no more calls for a moment is there all the same', async () => {
+test('a rate-limited service does not count as an outage', async () => {
   const page = await on.open()
   await page.locator('[data-row]', { hasText: 'work' }).waitFor()
   await becomes(() => link(page), 'Live')
@@ -140,7 +140,7 @@ test('a service that takes no more calls for a moment is there all the same', as
   await shown(page, 'too many calls')
 })
 
-test('a console that is opened while nobody answers waits, and then begins', async () => {
+test('a console opened during an outage starts after it', async () => {
   down()
   const page = await on.open('/console/#/q/work/waiting')
   await shown(page, 'The service does not answer.')
@@ -148,7 +148,7 @@ test('a console that is opened while nobody answers waits, and then begins', asy
   await page.getByRole('heading', { name: 'work' }).waitFor()
 })
 
-test('without the stream of events the console asks by itself', async () => {
+test('without an event stream the console polls', async () => {
   on.wire.rule = ({ path }) => (path.startsWith('/events') ? refusal(404, 'not-found', '/events is not a route of this service') : null)
   const page = await on.open('/console/#/q/polled/waiting')
   await on.service.enqueue('polled', { n: 'first' })
@@ -160,7 +160,7 @@ test('without the stream of events the console asks by itself', async () => {
   await becomes(() => link(page), 'Live', 20_000)
 })
 
-test('a stream that breaks is taken up where it was', async () => {
+test('a broken stream resumes', async () => {
   const page = await on.open('/console/#/q/work/activity')
   const ids = []
   page.on('request', (request) => { if (new URL(request.url()).pathname === '/events') ids.push(request.headers()['last-event-id']) })

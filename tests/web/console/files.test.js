@@ -32,13 +32,13 @@ test('the vendored files are those of the packages', async () => {
   }
 })
 
-test('the reader of the contract is the one that its README names', async () => {
+test('the contract reader is the version its README names', async () => {
   const docs = new URL('../../../web/docs/vendor/', import.meta.url)
   const sum = createHash('sha256').update(await read(docs, 'rapidoc-min.js')).digest('hex')
   assert.ok((await read(docs, 'README.md')).includes(`\`${sum}\``), sum)
 })
 
-test('they are small', async () => {
+test('the files are small', async () => {
   const sizes = await Promise.all(Object.keys(FROM).filter((name) => !name.endsWith('LICENSE'))
     .map(async (name) => gzipSync(await read(console_, `vendor/${name}`), { level: 9 }).length))
   assert.ok(sizes.reduce((sum, size) => sum + size) < 35_000)
@@ -57,7 +57,7 @@ async function own() {
   return files
 }
 
-test('no page asks for anything from elsewhere, or makes HTML of text', async () => {
+test('no page loads foreign files or makes HTML of text', async () => {
   for (const [name, text] of await own()) {
     const outside = text.replaceAll('http://www.w3.org/2000/svg', '')
     assert.doesNotMatch(outside, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/, name)
@@ -67,14 +67,14 @@ test('no page asks for anything from elsewhere, or makes HTML of text', async ()
   }
 })
 
-test('the console stores nothing, but the key for who asks for it, and that for the tab', async () => {
+test('the console stores only the key, for the tab, if asked', async () => {
   for (const [name, text] of await own()) {
-    if (name === 'kept.js') assert.doesNotMatch(text, /localStorage|indexedDB|document\.cookie/, name)
+    if (name === 'tab_key.js') assert.doesNotMatch(text, /localStorage|indexedDB|document\.cookie/, name)
     else if (name !== 'desk.js') assert.doesNotMatch(text, /localStorage|sessionStorage|indexedDB|document\.cookie/, name)
   }
 })
 
-test('each file is one thought, and fits on a screen', async () => {
+test('console files stay short', async () => {
   for (const [name, text] of await own()) {
     const lines = text.split('\n')
     if (/\.(js|css)$/.test(name)) assert.ok(lines.length <= 250, name)

@@ -16,17 +16,17 @@ const focused = (page, selector) => becomes(() => page.evaluate((wanted) => {
 const rowOf = (page) => page.evaluate(() => document.activeElement.closest('[data-row]')?.innerText ?? '')
 const picked = (page) => page.getByRole('group', { name: 'What is picked' })
 
-test('after an act on what is picked it is in the list, and after a page in the next one', async () => {
+test('focus stays in the list after an action and a page', async () => {
   await fill('acts', 56)
   const page = await on.open('/console/#/q/acts/waiting')
   await page.locator('[data-row]').first().waitFor()
-  for (const [button, action, said] of [['Set priority', 'Set it', '2 jobs moved.'], ['Withdraw them', 'Withdraw them', '2 jobs withdrawn.']]) {
+  for (const [button, action, message] of [['Set priority', 'Set it', '2 jobs moved.'], ['Withdraw them', 'Withdraw them', '2 jobs withdrawn.']]) {
     await keys(page, 'j', 'x', 'j', 'x')
     await picked(page).getByRole('button', { name: button }).focus()
     await keys(page, 'Enter')
     await page.getByRole('dialog').getByRole('button', { name: action }).focus()
     await keys(page, 'Enter')
-    await shown(page, said)
+    await shown(page, message)
     await focused(page, '[data-row]')
   }
   await keys(page, 'x')
@@ -44,7 +44,7 @@ test('after an act on what is picked it is in the list, and after a page in the 
   await focused(page, '[data-row]')
 })
 
-test('whose row goes has the one in its place; with the last one, the name of the list', async () => {
+test("focus moves to the next row or the list's name", async () => {
   await fill('rows', 3)
   const page = await on.open('/console/#/q/rows/waiting')
   await page.locator('[data-row]').first().waitFor()
@@ -61,7 +61,7 @@ test('whose row goes has the one in its place; with the last one, the name of th
   await focused(page, '.tabs [aria-current]')
 })
 
-test('a panel that takes the place of the list has it, and the list again when it closes', async () => {
+test('focus moves to a panel and back to the list', async () => {
   for (const width of [1280, 800]) {
     const queue = `panels-${width}`
     await fill(queue, 3)
@@ -84,7 +84,7 @@ test('a panel that takes the place of the list has it, and the list again when i
   }
 })
 
-test('who leaves by himself is left alone', async () => {
+test('focus that the user moves is left alone', async () => {
   await fill('left', 2)
   const page = await on.open('/console/#/q/left/waiting')
   await page.locator('[data-row]').first().waitFor()

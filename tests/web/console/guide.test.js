@@ -26,7 +26,7 @@ test('search finds a section and leads to it', async () => {
   assert.deepEqual([...new Set(asked)], [on.url], 'no other host is asked')
 })
 
-test('search shows what is typed as text', async () => {
+test('search shows its text without markup', async () => {
   const page = await on.open('/docs/')
   await page.locator('.search input').fill('<img src=x> .*+?^${}()|[]\\')
   await shown(page, 'No section has these words')
@@ -44,7 +44,7 @@ test('a button copies the block beside it', async () => {
   assert.equal(copied.trim(), (await block.locator('code').textContent()).trim())
 })
 
-test('a phone shows the text first and nothing beside the screen', async () => {
+test('a phone shows the text first and never scrolls sideways', async () => {
   const page = await on.open('/docs/backup', { width: 390, height: 844, touch: true })
   const top = await page.locator('h1').evaluate((title) => title.getBoundingClientRect().top)
   assert.ok(top < 200, `${top} px down`)

@@ -21,7 +21,7 @@ const me = (role, more) => ({
 const here = (who) => ({ path }) => (path === '/me' ? who : null)
 const ACTS = /^(Add|Edit|Release|Requeue|Withdraw|Reorder|Run now|Pause|Resume|Seal|Sweep|Remove|Save|Set)/
 
-test('a viewer sees it all, and no button that changes anything', async () => {
+test('a viewer sees everything and no action buttons', async () => {
   on.wire.rule = here(me('viewer'))
   const page = await on.open('/console/')
   await page.locator('[data-row]', { hasText: 'calls' }).waitFor()
@@ -56,11 +56,11 @@ test('a viewer sees it all, and no button that changes anything', async () => {
   assert.deepEqual(on.wire.log.filter(({ method }) => method !== 'GET'), [])
 })
 
-test('whose key is for other calls is told so, and can take another', async () => {
+test('a key of another role is reported and can be replaced', async () => {
   const page = await on.open()
   await page.locator('[data-row]').first().waitFor()
   const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'a key', status: 401, detail: 'send a key' } }
-  for (const [who, said] of [
+  for (const [who, message] of [
     [me('producer'), "This is a producer's key"],
     [me('worker', { name: null, worker: 'ann' }), "This is a worker's token"],
   ]) {
@@ -68,7 +68,7 @@ test('whose key is for other calls is told so, and can take another', async () =
     await page.reload()
     await page.getByLabel('Your key').fill('some-key')
     await page.keyboard.press('Enter')
-    await shown(page, said)
+    await shown(page, message)
     assert.equal(await page.locator('[data-row]').count(), 0)
   }
   on.wire.rule = ({ headers }) => (headers.authorization ? null : refusal)
@@ -77,7 +77,7 @@ test('whose key is for other calls is told so, and can take another', async () =
   await page.locator('[data-row]').first().waitFor()
 })
 
-test('what one was asked is not put to who comes next', async () => {
+test('a question is not shown to the next user', async () => {
   const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'a key', status: 401, detail: 'the key has ended' } }
   let key = 'of-one'
   on.wire.rule = ({ path, headers }) => (headers.authorization !== `Bearer ${key}` ? refusal : here(me(key === 'of-one' ? 'operator' : 'viewer'))({ path }))

@@ -11,7 +11,7 @@ const HOSTILE = ['<img src=x onerror="globalThis.owned=1">', '</script><script>g
   '{{constructor.constructor("globalThis.owned=1")()}}', '<svg onload=globalThis.owned=1>', '\u202egnp.exe']
 const TABS = ['waiting', 'held', 'blocked', 'delayed', 'dead', 'completed', 'cancelled', 'locks', 'batches', 'activity', 'settings']
 
-test('what people send is text, wherever it is shown', async () => {
+test('payloads are always shown as text', async () => {
   const [worker, client, lock] = HOSTILE
   await on.service.set('hostile', { max_attempts: 2 })
   const payload = { constructor: null, type: 'img', props: { dangerouslySetInnerHTML: { __html: HOSTILE[0] } }, texts: HOSTILE, __proto__: { x: 1 } }
@@ -40,14 +40,14 @@ test('what people send is text, wherever it is shown', async () => {
   assert.equal(await page.locator('img, iframe, object, #app script').count(), 0)
 })
 
-test('numbers that JavaScript cannot hold are shown as they were sent', async () => {
+test('large numbers are shown as sent', async () => {
   const answer = await on.service.call('POST', '/jobs', '{"queue":"exact","payload":{"id":12345678901234567890,"n":1e400}}')
   const page = await on.open(`/console/#/q/exact/waiting/${answer.id}`)
   await page.locator('.panel').getByText('"id": 12345678901234567890').waitFor()
   await page.locator('.panel').getByText('"n": 1e400').waitFor()
 })
 
-test('everything is done with the keyboard alone', async () => {
+test('everything works with the keyboard alone', async () => {
   await on.service.set('keys', { max_attempts: 1 })
   for (let n = 0; n < 3; n += 1) await on.service.enqueue('keys', { n })
   await on.service.fail(await on.service.reserve('keys', 'ann'), 'broken')
@@ -110,7 +110,7 @@ test('everything is done with the keyboard alone', async () => {
   await page.locator('[data-row]', { hasText: 'keys' }).waitFor()
 })
 
-test('a phone shows it all without scrolling sideways', async () => {
+test('a phone never scrolls sideways', async () => {
   await on.service.set('a-queue-with-quite-a-long-name.for-a-small-screen', { max_attempts: 1 })
   const name = 'a-queue-with-quite-a-long-name.for-a-small-screen'
   const long = { text: 'x'.repeat(600), url: `https://example.org/${'path/'.repeat(40)}` }
@@ -138,7 +138,7 @@ test('a phone shows it all without scrolling sideways', async () => {
   await becomes(() => on.service.state(id), 'waiting')
 })
 
-test('on a phone jobs are picked, each and all, and no box lies on what it is of', async () => {
+test('on a phone jobs are selected without overlaps', async () => {
   for (const n of [0, 1, 2]) await on.service.enqueue('thumbs', { n })
   const page = await on.open('/console/#/q/thumbs/waiting', { width: 360, height: 740, touch: true })
   await page.locator('[data-row]').first().waitFor()
@@ -151,7 +151,7 @@ test('on a phone jobs are picked, each and all, and no box lies on what it is of
   assert.ok(await fits(page))
 })
 
-test('on a phone the way out and the unit of the rates stay on their line', async () => {
+test('on a phone the header and the rates stay on one line', async () => {
   await on.service.enqueue('translations-of-the-handbook', 1)
   on.wire.rule = ({ headers }) => (headers.authorization ? null : { status: 401, body: { type: '/problems/unauthorized', status: 401, title: 'a key', detail: 'a key' } })
   const page = await on.open('/console/#/q/translations-of-the-handbook/waiting', { width: 360, height: 740, touch: true })
@@ -184,7 +184,7 @@ test('light and dark follow the system, and the toggle until the page is left', 
   assert.equal(bright(await background(page)), false)
 })
 
-test('letters and marks are dark enough on their ground', async () => {
+test('text and marks have enough contrast', async () => {
   await on.service.set('contrast', { max_attempts: 1, paused: null })
   await on.service.enqueue('contrast', 1)
   for (const dark of [false, true]) {

@@ -20,7 +20,7 @@ async function dead(queue, more, sent = { n: 1 }) {
   return id
 }
 
-test('a_first_job_and_others_are_added_by_hand', async () => {
+test('jobs_are_added_by_hand', async () => {
   const page = await on.open()
   await page.getByRole('button', { name: 'Add a job' }).click()
   await page.getByLabel('Queue').fill('by-hand')
@@ -41,7 +41,7 @@ test('a_first_job_and_others_are_added_by_hand', async () => {
   assert.match(await text(first.id), /"payload":\{"big":12345678901234567890\}/)
 })
 
-test('a_payload_that_is_not_json_is_refused_before_it_is_sent', async () => {
+test('invalid_json_payload_is_refused_before_sending', async () => {
   await on.service.enqueue('strict', { n: 1 })
   const page = await on.open('/console/#/q/strict/waiting')
   await page.getByRole('button', { name: 'Add a job' }).click()
@@ -56,7 +56,7 @@ test('a_payload_that_is_not_json_is_refused_before_it_is_sent', async () => {
   await becomes(() => count('strict', 'waiting'), 2)
 })
 
-test('an_equal_job_is_added_only_when_that_is_chosen', async () => {
+test('equal_job_is_added_only_if_chosen', async () => {
   await on.service.enqueue('twins', { n: 1 })
   const page = await on.open('/console/#/q/twins/waiting')
   await page.getByRole('button', { name: 'Add a job' }).click()
@@ -68,7 +68,7 @@ test('an_equal_job_is_added_only_when_that_is_chosen', async () => {
   await becomes(() => count('twins', 'waiting'), 2)
 })
 
-test('an_answer_that_is_lost_makes_no_second_job', async () => {
+test('lost_answer_makes_no_second_job', async () => {
   await on.service.enqueue('lossy', 0)
   const page = await on.open('/console/#/q/lossy/waiting')
   await page.getByRole('button', { name: 'Add a job' }).click()
@@ -83,7 +83,7 @@ test('an_answer_that_is_lost_makes_no_second_job', async () => {
   assert.equal(await count('lossy', 'waiting'), 2)
 })
 
-test('what_was_typed_into_a_dialog_that_closed_is_there_again', async () => {
+test('closed_dialog_keeps_its_text', async () => {
   await on.service.enqueue('typed', 0)
   const page = await on.open('/console/#/q/typed/waiting')
   await page.locator('[data-row]').waitFor()
@@ -99,7 +99,7 @@ test('what_was_typed_into_a_dialog_that_closed_is_there_again', async () => {
   assert.equal(await payload(page).inputValue(), '')
 })
 
-test('a_dead_job_is_edited_and_run_again_as_a_new_one', async () => {
+test('dead_job_is_edited_and_run_again_as_a_new_one', async () => {
   const backoff = { type: 'fixed', delay_ms: 1_000 }
   const more = { client: 'acme', priority: 7, locks: ['desk'], lease_ms: 60_000, max_attempts: 1, backoff }
   const id = await dead('again', more, { n: 1, text: 'a\u200bb' })
@@ -117,7 +117,7 @@ test('a_dead_job_is_edited_and_run_again_as_a_new_one', async () => {
   assert.equal(await on.service.state(id), 'dead')
 })
 
-test('the_old_job_is_withdrawn_when_that_is_chosen', async () => {
+test('old_job_is_withdrawn_if_chosen', async () => {
   const id = await dead('instead', {})
   const page = await on.open(`/console/#/q/instead/dead/${id}`)
   await page.locator('.panel').getByText('ink').waitFor()

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Exact, brief, pretty, read } from '../../../web/console/exact.js'
+import { Exact, brief, pretty, read } from '../../../web/console/exact_json.js'
 import { age, bytes, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
 import { HELP, HELP_TO_ACT } from '../../../web/console/keys.js'
-import { columns, joined, load, sum, wholeSince } from '../../../web/console/past.js'
+import { columns, joined, load, sum, wholeSince } from '../../../web/console/history.js'
 import { add, forget, history, ratesOf } from '../../../web/console/rates.js'
 import { follow, parse } from '../../../web/console/sse.js'
 
@@ -16,13 +16,13 @@ const stream = (...chunks) => new ReadableStream({
   },
 })
 
-async function told(...chunks) {
+async function parsed(...chunks) {
   const messages = [], retries = []
   await parse(stream(...chunks), (message) => messages.push(message), (ms) => retries.push(ms))
   return { messages, retries }
 }
 
-test('a payload stays what it was, to the byte', () => {
+test('a payload stays the same, byte for byte', () => {
   const sent = '{"n":9007199254740993,"n":1e400,"10":1,"2":[ ],"text":"a\\u0041\\"}{ \\\\"}'
   const job = read(`{"id":"q-1","priority":50,"payload":${sent},"result":null,"late_results":[{"at":"x","result":[1, 2]}]}`)
   assert.equal(job.priority, 50)
@@ -44,25 +44,25 @@ test('deep, long and simple payloads are read', () => {
   assert.throws(() => read('<html>'))
 })
 
-test('letters that turn text around are written out', () => {
+test('bidirectional control characters are escaped', () => {
   assert.equal(pretty(new Exact('"a\u202eb\u200b"')), '"a\\u202eb\\u200b"')
 })
 
-test('a stream is read wherever it is cut', async () => {
+test('an event stream is parsed at any chunk border', async () => {
   const text = ': hello\r\n\r\nid: q@1-0-0\r\nevent: reserved\ndata: {"a":\ndata: "é"}\n\ndata\n\nretry: 700\r\rid: 2\rdata: x\r\r'
   const bytes = new TextEncoder().encode(text)
-  const whole = await told(bytes)
+  const whole = await parsed(bytes)
   assert.deepEqual(whole.messages, [
     { id: 'q@1-0-0', event: 'reserved', data: '{"a":\n"é"}' }, { id: 'q@1-0-0', event: 'message', data: '' }, { id: '2', event: 'message', data: 'x' },
   ])
   assert.deepEqual(whole.retries, [700])
   for (let at = 1; at < bytes.length; at += 1) {
-    const cut = await told(bytes.slice(0, at), bytes.slice(at))
+    const cut = await parsed(bytes.slice(0, at), bytes.slice(at))
     assert.deepEqual(cut, whole, `cut at ${at}`)
   }
 })
 
-test('who is cut comes back with the last id', async (t) => {
+test('a cut stream resumes with the last id', async (t) => {
   const asked = []
   const answers = [stream('id: 7\ndata: {}\n\nretry: 1\n\n'), stream('id: 8\ndata: {}\n\n')]
   const end = new AbortController()
@@ -76,7 +76,7 @@ test('who is cut comes back with the last id', async (t) => {
   assert.deepEqual(asked, [undefined, '7', '8'])
 })
 
-test('rates are per minute of the last half minute, however often the totals are asked for', () => {
+test('rates do not depend on the polling interval', () => {
   for (const every of [300, 1_000, 2_000, 15_000]) {
     forget()
     for (let at = 0; at <= 120_000; at += every) {
@@ -99,7 +99,7 @@ test('rates are per minute of the last half minute, however often the totals are
   assert.ok(history('', ['enqueued'])[0].length > 140, 'and of all together as many')
 })
 
-test('ages are for people', () => {
+test('ages are readable', () => {
   assert.deepEqual([0, 999, 12_000, 180_000, 7_500_000, 200_000_000].map(age), ['0 s', '0 s', '12 s', '3 min', '2 h 5 min', '2 d 7 h'])
   assert.deepEqual([0, 9_000, 252_000, 3_753_000].map(countdown), ['0:00', '0:09', '4:12', '1:02:33'])
   for (const ms of [0, 1, 90_000, 300_000, 5_400_000, 86_400_000, 2_592_000_000]) assert.equal(readDuration(duration(ms)), ms)
@@ -107,7 +107,7 @@ test('ages are for people', () => {
   assert.ok(['', 'soon', '5 parsecs', '-1'].map(readDuration).every(Number.isNaN))
 })
 
-test('an id is found in whatever was pasted', () => {
+test('an id is found in pasted text', () => {
   const id = 'my-queue.eu-01KAJ3V7Q2M8Z4R6T9XW5YB1CD'
   for (const text of [id, ` ${id} `, `https://queue.example/jobs/${id}`, `${id}.5G2C8N4K7VQXE1M9RBTZ3WHD6J`]) {
     assert.deepEqual(readId(text), { id, queue: 'my-queue.eu', tail: '01KAJ3V7Q2M8Z4R6T9XW5YB1CD', isBatch: false })
@@ -116,7 +116,7 @@ test('an id is found in whatever was pasted', () => {
   assert.equal(readId('my-queue'), null)
 })
 
-test('the past is drawn as it was: nought where nothing was counted, and what is seen since goes on from it', async () => {
+test('charts join the stored and the live history', async () => {
   const begin = Date.parse('2026-11-21T09:00:00Z')
   const minute = (n, enqueued) => ({ at: new Date(begin + n * 60_000).toISOString(), gained: { enqueued } })
   const asked = []
@@ -133,7 +133,7 @@ test('the past is drawn as it was: nought where nothing was counted, and what is
   assert.equal(await load(new Array(51).fill('q'), 'hour', begin, () => assert.fail('too many')), null)
 })
 
-test('before what is kept of it nothing is drawn and nothing summed, of all queues together neither', async () => {
+test('charts begin where the history begins', async () => {
   const begin = Date.parse('2026-11-21T09:00:00Z'), now = begin + 3_600_000
   const at = (n) => new Date(begin + n * 60_000).toISOString()
   const past = {
@@ -152,7 +152,7 @@ test('before what is kept of it nothing is drawn and nothing summed, of all queu
   assert.deepEqual([whole, both, longer[0], longer[1]], [null, 12, 0, 7])
 })
 
-test('a key does one thing', () => {
+test('each key has one action', () => {
   const keys = [...HELP, ...HELP_TO_ACT].flatMap(([, rows]) => rows.flatMap(([keys]) => keys.split('  ')))
   assert.deepEqual(keys.filter((key, at) => keys.indexOf(key) < at), [])
 })

@@ -36,7 +36,7 @@ async function saved(page, act) {
   return page.evaluate(() => Promise.all(globalThis.files))
 }
 
-test('a range is picked and moved, by mouse or by keys', async () => {
+test('a range is selected and moved, by mouse or keys', async () => {
   await fill('range', 6)
   const page = await on.open('/console/#/q/range/waiting')
   await rows(page, 6)
@@ -62,7 +62,7 @@ test('a range is picked and moved, by mouse or by keys', async () => {
   await picked(page).waitFor({ state: 'detached' })
 })
 
-test('what is picked over several pages is cancelled, and who is passed over is said with the reason', async () => {
+test('a selection over pages is cancelled, skips are listed', async () => {
   await fill('pages', 60)
   const page = await on.open('/console/#/q/pages/waiting')
   await rows(page, 50)
@@ -85,7 +85,7 @@ test('what is picked over several pages is cancelled, and who is passed over is 
   assert.deepEqual((await jobs('pages', 'cancelled')).length, 2)
 })
 
-test('the dead of one error are put in line, and the others stay', async () => {
+test('dead jobs of one error are requeued alone', async () => {
   await fail('broken', ['timeout', 'no paper', 'a timeout', 'ink'])
   const page = await on.open('/console/#/q/broken/dead')
   await rows(page, 4)
@@ -106,7 +106,7 @@ test('the dead of one error are put in line, and the others stay', async () => {
   assert.deepEqual((await jobs('broken', 'dead')).map((job) => job.errors[0].error), ['no paper'])
 })
 
-test('what is typed into a field that has just come stays', async () => {
+test('text typed into a new field stays', async () => {
   await fail('quick', ['timeout', 'no paper'])
   const page = await on.open('/console/#/q/quick/dead')
   await rows(page, 2)
@@ -126,7 +126,7 @@ test('what is typed into a field that has just come stays', async () => {
   await rows(page, 1)
 })
 
-test('a list is narrowed by client, batch, age and text, and all that is shown is moved', async () => {
+test('filters select the jobs that an action moves', async () => {
   await fill('narrow', 4, (n) => ({ client: n % 2 ? 'odd' : 'even' }))
   const batch = await on.service.batch('narrow', { jobs: [{ payload: { n: 'of a batch' } }] })
   const page = await on.open('/console/#/q/narrow/waiting')
@@ -166,7 +166,7 @@ test('a list is narrowed by client, batch, age and text, and all that is shown i
   assert.deepEqual((await priorities('narrow')).slice(0, 3), [[1, 10], [3, 10], [0, 50]])
 })
 
-test('a long act says how far it is, and stops when it is told to', async () => {
+test('a long action shows progress and can be stopped', async () => {
   await fill('long', 50)
   const page = await on.open('/console/#/q/long/waiting')
   await rows(page, 50)
@@ -190,7 +190,7 @@ test('a long act says how far it is, and stops when it is told to', async () => 
 const tooMany = (ms) => ({ status: 429, body: { type: '/problems/rate-limited', status: 429, detail: 'too many calls', retry_after_ms: ms } })
 const away = { status: 503, body: { type: '/problems/unavailable', status: 503, detail: 'nobody answers' } }
 
-test('who calls too often waits and goes on, and after a failure only with what is left', async () => {
+test('a rate-limited action continues with the rest', async () => {
   await fill('limited', 9)
   const page = await on.open('/console/#/q/limited/waiting')
   await rows(page, 9)
@@ -209,7 +209,7 @@ test('who calls too often waits and goes on, and after a failure only with what 
   await picked(page).waitFor({ state: 'detached' })
 })
 
-test('who must wait long is told so, and can stop', async () => {
+test('a long pause is shown and can be stopped', async () => {
   await fill('closed', 3)
   const page = await on.open('/console/#/q/closed/waiting')
   await rows(page, 3)
@@ -239,7 +239,7 @@ function cells(table) {
   return rows.slice(0, -1)
 }
 
-test('cells of the console are those of the service', async () => {
+test('table cells equal those of the service', async () => {
   const unseen = ['', '\n', '\r', '\t', '\0', ' ', '\u00a0', '\ufeff', '\u200b', '\u2060', '\u3000', '\u202e', 'a', "'", ' b']
   const starts = ['=1+1', '+1', '-1', '@a', '\uff1d1', '\uff0b1', '\uff0d1', '\uff201', '\ufe661', 'plain', ' "quoted", and']
   const payloads = unseen.flatMap((before) => starts.map((start) => before + start))
@@ -262,7 +262,7 @@ test('cells of the console are those of the service', async () => {
   assert.ok([...wanted.values()].includes('-1') && [...wanted.values()].includes("'\n=1+1"), 'numbers stay, formulas do not')
 })
 
-test('a list is exported as it is shown, and no cell is a formula', async () => {
+test('an export equals the list and has no formulas', async () => {
   await on.service.call('POST', '/jobs', '{"queue":"sheet","payload":{"id":12345678901234567890,\n"text":"a,\\"b\\""},"client":"=1+1"}')
   await fill('sheet', 120, () => ({ client: 'x' }))
   const page = await on.open('/console/#/q/sheet/waiting')

@@ -10,14 +10,14 @@ const on = stage()
 const row = (page, text) => page.locator('[data-row]', { hasText: text })
 const count = async (queue, state) => (await on.service.queue(queue)).counts[state]
 
-test('before the first job the console says how to begin', async () => {
+test('an empty console shows how to begin', async () => {
   const page = await on.open()
   await shown(page, 'No queue yet')
   await on.service.enqueue('first', { hello: 1 })
   await row(page, 'first').waitFor()
 })
 
-test('the queues are there with their counts, ages and rates', async () => {
+test('queues are listed with counts, ages and rates', async () => {
   for (let n = 0; n < 3; n += 1) await on.service.enqueue('reviews', { photo: n })
   await on.service.enqueue('reviews', { photo: 'later' }, { delay_ms: 600_000 })
   await on.service.reserve('reviews', 'ann')
@@ -32,7 +32,7 @@ test('the queues are there with their counts, ages and rates', async () => {
   await becomes(() => page.locator('.chart canvas').count(), 1)
 })
 
-test('a list changes by itself when something happens', async () => {
+test('a list updates itself on events', async () => {
   await on.service.enqueue('busy', { n: 'one' })
   const page = await on.open('/console/#/q/busy/waiting')
   await row(page, '"one"').waitFor()
@@ -47,7 +47,7 @@ test('a list changes by itself when something happens', async () => {
   await reads(row(page, 'completed'), /ann/)
 })
 
-test('activity_begins_with_what_has_happened', async () => {
+test('activity_begins_with_past_events', async () => {
   await on.service.set('gone', { max_attempts: 1 })
   await on.service.enqueue('gone', { n: 1 }, { client: 'acme' })
   await on.service.fail(await on.service.reserve('gone', 'ann'), 'ink')
@@ -65,7 +65,7 @@ test('activity_begins_with_what_has_happened', async () => {
   await reads(row(page, 'failed'), /ann[^]*ink/)
 })
 
-test('activity_without_a_stream_goes_on_all_the_same', async () => {
+test('activity_works_without_an_event_stream', async () => {
   on.wire.rule = ({ path }) => (path.startsWith('/events') ? { status: 404, body: { type: '/problems/not-found', status: 404, title: 'no', detail: 'no' } } : null)
   await on.service.enqueue('deaf', { n: 1 })
   const page = await on.open('/console/#/q/deaf/activity')
@@ -74,7 +74,7 @@ test('activity_without_a_stream_goes_on_all_the_same', async () => {
   await row(page, 'reserved').waitFor()
 })
 
-test('a job is found by its id, a batch by its own, a queue by its name; what is not there is said', async () => {
+test('search finds jobs, batches and queues by id or name', async () => {
   const id = await on.service.enqueue('haystack', { needle: true })
   const held = await on.service.reserve('haystack', 'gil')
   const batch = await on.service.batch('haystack', { jobs: [{ payload: 1 }] })
@@ -97,7 +97,7 @@ test('a job is found by its id, a batch by its own, a queue by its name; what is
   await shown(page, 'No queue has this name')
 })
 
-test('what happened to a job is all there', async () => {
+test('a job shows all its events', async () => {
   await on.service.set('story', { max_attempts: 5 })
   const id = await on.service.enqueue('story', { chapter: 1 }, { client: 'acme', locks: ['l1'], priority: 7 })
   await on.service.fail(await on.service.reserve('story', 'hal'), 'the lamp went out')
@@ -125,7 +125,7 @@ test('long lists are read page by page', async () => {
   await row(page, '{"n":50}').waitFor()
 })
 
-test('a list is narrowed to one client', async () => {
+test('a list is filtered by client', async () => {
   await on.service.enqueue('shared', 'a1', { client: 'a' })
   await on.service.enqueue('shared', 'b1', { client: 'b' })
   const page = await on.open('/console/#/q/shared/waiting')
@@ -143,7 +143,7 @@ test('a list is narrowed to one client', async () => {
   }
 })
 
-test('with more queues than a stream takes, the one that is looked at is among them', async () => {
+test('the open queue is always among the subscribed ones', async () => {
   for (let n = 0; n < 20; n += 1) await on.service.enqueue(`one-of-many-${n + 10}`, n)
   await on.service.enqueue('zz-last', 'old')
   const page = await on.open()
@@ -157,12 +157,12 @@ test('with more queues than a stream takes, the one that is looked at is among t
   await row(page, '"new"').waitFor({ timeout: 3_000 })
 })
 
-test('a queue that is not there is said not to be', async () => {
+test('an unknown queue is reported', async () => {
   const page = await on.open('/console/#/q/nowhere/dead')
   await shown(page, 'There is no queue nowhere')
 })
 
-test('what happened to a job is told, and goes on', async () => {
+test("a job's events are listed and updated", async () => {
   const id = await on.service.enqueue('tale', { n: 1 })
   const page = await on.open(`/console/#/q/tale/waiting/${id}`)
   await page.locator('.panel').getByText('About it').waitFor()

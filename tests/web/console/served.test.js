@@ -38,7 +38,7 @@ test('the_page_at_the_root_has_the_look_of_the_rest', async () => {
   assert.equal(grounds[0], grounds[2])
 })
 
-test('the contract can be read in light and in dark, and asks nobody else', async () => {
+test('the contract page loads nothing foreign, light and dark', async () => {
   for (const dark of [false, true]) {
     const page = await on.open('/docs/contract.html', { dark })
     const asked = []

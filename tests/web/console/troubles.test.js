@@ -54,7 +54,7 @@ test('queues_are_sorted_by_trouble_and_as_the_address_says', async () => {
   await becomes(() => names(page), TROUBLE)
 })
 
-test('queues_whose_jobs_are_overdue_are_said_to_be', async () => {
+test('queues_with_overdue_jobs_are_marked', async () => {
   const page = await on.open()
   await becomes(() => names(page), TROUBLE)
   on.wire.rule = async ({ path }) => {
@@ -79,7 +79,7 @@ test('the_overview_prints_no_zeros', async () => {
   assert.equal(await row(page, 'd-dead').locator('td.dead').innerText(), '5')
 })
 
-test('a_phone_sorts_queues_and_shows_what_is_there', async () => {
+test('a_phone_can_sort_queues', async () => {
   const page = await on.open('/console/', { width: 360, height: 740, touch: true })
   await becomes(() => names(page), TROUBLE)
   await page.getByLabel('Sort by', { exact: true }).selectOption('Held')
@@ -128,7 +128,7 @@ test('dead_jobs_of_all_queues_are_grouped_by_error', async () => {
   await page.getByRole('button', { name: 'Requeue 3 matching jobs' }).waitFor()
 })
 
-test('more_dead_jobs_than_are_read_are_said_to_be', async () => {
+test('unread_dead_jobs_are_reported', async () => {
   on.wire.rule = async ({ path }) => {
     if (!path.includes('/queues/d-dead/jobs')) return null
     const { status, ...body } = await on.service.call('GET', path.replace(/&?after=[^&]*/, ''))

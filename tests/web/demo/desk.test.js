@@ -30,7 +30,7 @@ const only = async (text, more) => {
   return on.service.enqueue(QUEUE, post(text, more), { dedupe: false })
 }
 
-test('a post is taken, decided and handed in with the keyboard alone', async () => {
+test('a post is decided with the keyboard alone', async () => {
   const id = await only('Buy now!')
   const page = await sit('kay')
   await shown(page, 'Buy now!')
@@ -54,7 +54,7 @@ test('a post is taken, decided and handed in with the keyboard alone', async () 
   await becomes(() => on.service.state(next), 'completed')
 })
 
-test('a page that is loaded again has its post and its draft', async () => {
+test('a reload keeps the post and its draft', async () => {
   await only('Long to read')
   const page = await sit('lou')
   await shown(page, 'Long to read')
@@ -67,7 +67,7 @@ test('a page that is loaded again has its post and its draft', async () => {
   assert.equal(await page.locator('input[value=escalate]').isChecked(), true)
 })
 
-test('who skips a post does not get it again, somebody else does', async () => {
+test('a skipped post goes to another moderator', async () => {
   const id = await only('Nur für Deutsche', { language: 'de' })
   const page = await sit('max')
   await shown(page, 'Nur für Deutsche')
@@ -80,7 +80,7 @@ test('who skips a post does not get it again, somebody else does', async () => {
   await shown(other, 'Nur für Deutsche')
 })
 
-test('why nothing comes is said', async () => {
+test('the reason for no post is shown', async () => {
   await only('The last one')
   const page = await sit('olga')
   await shown(page, 'The last one')
@@ -109,7 +109,7 @@ test('a break gives the post back', async () => {
   await shown(page, 'Later')
 })
 
-test('a post that an operator takes back is said to be gone, and what was typed stays', async () => {
+test('a released post is reported and its draft stays', async () => {
   const id = await only('Not for long')
   const page = await sit('pia')
   await shown(page, 'Not for long')
@@ -122,7 +122,7 @@ test('a post that an operator takes back is said to be gone, and what was typed 
   await shown(page, 'Not for long')
 })
 
-test('time that runs out without network is said, and the work still counts', async () => {
+test('an offline expiry is reported and the work counts', async () => {
   const id = await only('Slow train')
   await on.service.set(QUEUE, { lease_ms: 2_000 })
   const page = await sit('quin')
@@ -138,7 +138,7 @@ test('time that runs out without network is said, and the work still counts', as
   await becomes(() => on.service.state(id), 'completed', 15_000)
 })
 
-test('a post whose time ran out can be taken again, with all that was typed', async () => {
+test('an expired post can be taken again with its draft', async () => {
   const id = await only('Lunch')
   await on.service.set(QUEUE, { lease_ms: 2_000 })
   const page = await sit('vera')
@@ -160,7 +160,7 @@ test('a post whose time ran out can be taken again, with all that was typed', as
   await becomes(() => on.service.state(id), 'completed')
 })
 
-test('where the service wants a token the desk asks for one, and keeps it in memory', async () => {
+test('the desk asks for a token and keeps it in memory', async () => {
   const id = await only('Behind a door')
   const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'Who are you?', status: 401, detail: 'a token is needed' } }
   on.wire.rule = ({ path, headers }) => (path === '/jobs/reserve' && headers.authorization !== 'Bearer t0ken' ? refusal : null)
@@ -176,7 +176,7 @@ test('where the service wants a token the desk asks for one, and keeps it in mem
   await becomes(() => on.service.state(id), 'completed')
 })
 
-test('a post is text, whatever it says', async () => {
+test('a post is always shown as text', async () => {
   await only('<img src=x onerror="globalThis.owned=1"></p><script>globalThis.owned=1</script>', {
     author: { name: '<b onclick=1>x</b>' }, context: { author: '<i>', text: '<svg onload=globalThis.owned=1>' },
     reports: [{ reason: '<u>', note: '<iframe src=javascript:globalThis.owned=1>' }],
@@ -191,7 +191,7 @@ test('a post is text, whatever it says', async () => {
   assert.equal(await page.evaluate(() => globalThis.owned), undefined)
 })
 
-test('a phone shows it all without scrolling sideways, light and dark', async () => {
+test('a phone never scrolls sideways, light and dark', async () => {
   await only(`${'word '.repeat(80)}${'x'.repeat(300)}`, { author: { name: 'A'.repeat(80) }, context: { author: 'b', text: 'c'.repeat(200) } })
   const page = await sit('s'.repeat(60), { width: 360, height: 740, touch: true })
   await shown(page, 'word word')

@@ -14,7 +14,7 @@ const monotonic = () => {
   window.sleeps = (ms) => (slept += ms)
 }
 
-test('a laptop that slept past the lease says so at once, still has the draft, and may hand in late', async (t) => {
+test('a laptop asleep past the lease can complete late', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 4_000 })
   const ann = await w.open({ idleAfter: 60_000 }, { before: monotonic })
@@ -39,7 +39,7 @@ test('a laptop that slept past the lease says so at once, still has the draft, a
   assert.deepEqual((await w.job(id)).result, { text: 'cat' })
 })
 
-test('a laptop that slept with the page in front says so as soon, though nobody tells the page', async (t) => {
+test('sleep is detected without any event', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 6_000 })
   const ann = await w.open({}, { before: monotonic, apart: true })
@@ -56,7 +56,7 @@ test('a laptop that slept with the page in front says so as soon, though nobody 
   assert.equal((await ann.hears('ended'))[0].late, true)
 })
 
-test('a laptop that wakes without a network says so all the same', async (t) => {
+test('sleep is detected without a network', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
   const ann = await w.open()
@@ -80,7 +80,7 @@ test('a laptop that wakes without a network says so all the same', async (t) => 
   assert.equal(await ann.draft, 'cat')
 })
 
-test('a lease that ends while the page is hidden is told when it is shown', async (t) => {
+test('a lease that ends while hidden is reported when shown', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
   const ann = await w.open({ idleAfter: 1_000 })

@@ -7,7 +7,7 @@ import { world } from '../world/world.js'
 
 const soon = (since) => assert.ok(Date.now() - since < 2_000, `${Date.now() - since} ms`)
 
-test('a job is kept alive while somebody is here, and no longer', async (t) => {
+test('the lease is extended only while the person is present', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 14_000 })
   const ann = await w.open({ heartbeat: 1_000, idleAfter: 3_000 })
@@ -29,12 +29,12 @@ test('a job is kept alive while somebody is here, and no longer', async (t) => {
   assert.equal(await w.state(id), 'reserved')
 
   await ann.page.mouse.move(1, 1)
-  await until('somebody is here again', () => extends_() > idle)
+  await until('the person is present again', () => extends_() > idle)
   await ann.hears('extended')
   assert.equal(await w.state(id), 'reserved')
 })
 
-test('an idle page loses its job with a warning, keeps what was typed, and may still hand it in', async (t) => {
+test('an idle page loses its job but can complete it late', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
   const ann = await w.open({ idleAfter: 500 })
@@ -42,8 +42,8 @@ test('an idle page loses its job with a warning, keeps what was typed, and may s
   await ann.type('cat')
   await ann.hears('warning')
   // Of a service that takes its time the page thinks so before it is told.
-  const told = async () => (await ann.heard('lost')).find(({ certain }) => certain)
-  assert.equal((await until('it is told', told)).reason, 'expired')
+  const confirmed = async () => (await ann.heard('lost')).find(({ certain }) => certain)
+  assert.equal((await until('the loss is confirmed', confirmed)).reason, 'expired')
   assert.equal(await w.state(id), 'waiting')
   await ann.shows('You no longer have this job (expired)')
   assert.equal(await ann.draft, 'cat')
@@ -54,7 +54,7 @@ test('an idle page loses its job with a warning, keeps what was typed, and may s
   assert.equal(await ann.run(() => localStorage.length), 0)
 })
 
-test('the same job comes back after it was lost, if nobody took it, with what was typed', async (t) => {
+test('a lost job that is still free returns with its draft', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 2_000 })
   await w.enqueue('urgent.png', { priority: 1, delay_ms: 1_000 })
@@ -69,7 +69,7 @@ test('the same job comes back after it was lost, if nobody took it, with what wa
   assert.equal(await ann.get('attempt'), 2)
 })
 
-test('a hidden page keeps its job for a while, and asks at once when it is shown', async (t) => {
+test('a hidden page keeps its job and checks it when shown', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const ann = await w.open({ heartbeat: 1_000, idleAfter: 4_000 })
@@ -87,7 +87,7 @@ test('a hidden page keeps its job for a while, and asks at once when it is shown
   soon(shown)
 })
 
-test('a job that an operator takes away is lost, and the work on it is kept until it is thrown away', async (t) => {
+test('a released job is lost and its draft kept until forgotten', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const next = await w.enqueue('dog.png')
@@ -112,7 +112,7 @@ test('a job that an operator takes away is lost, and the work on it is kept unti
   assert.deepEqual(await ann.run(() => window.desk.kept()), [])
 })
 
-test('a wrong clock, and one that jumps, cost nobody a job', async (t) => {
+test('wrong and jumping clocks lose no job', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 20_000 })
   const before = () => {

@@ -31,7 +31,7 @@ const BREAK = {
   'beacon': () => { Navigator.prototype.sendBeacon = () => { throw new Error('broken') } },
 }
 
-test('desk_works_in_a_browser_that_is_broken_anywhere', async (t) => {
+test('desk_works_when_any_browser_api_throws', async (t) => {
   const w = await world(t)
   for (const [what, before] of Object.entries(BREAK)) {
     const id = await w.enqueue(what)
@@ -58,7 +58,7 @@ test('desk_works_in_a_browser_that_is_broken_anywhere', async (t) => {
   }
 })
 
-test('drawer_whose_storage_fails_later_has_what_was_put', () => {
+test('drawer_keeps_entries_when_its_storage_fails_later', () => {
   const stored = new Map()
   let isBroken = ''
   const guard = (name, does) => (...args) => {

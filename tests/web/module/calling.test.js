@@ -26,7 +26,7 @@ test('a day at the desk costs one preflight', async (t) => {
   assert.equal(w.wire.preflights('reserve')[0].answered['access-control-max-age'], '7200')
 })
 
-test('who waits is given a job the moment it is there, and asks again when a wait is over', async (t) => {
+test('a waiting call gets a job at once and repeats its wait', async (t) => {
   const w = await world(t)
   const ann = await w.open({ wait: 2_000 })
   await until('she waits again', () => w.wire.calls('reserve').length === 3)
@@ -38,7 +38,7 @@ test('who waits is given a job the moment it is there, and asks again when a wai
   assert.ok(w.wire.calls('reserve').length <= 3)
 })
 
-test('a service that breaks while one waits is asked again, and not in a hurry', async (t) => {
+test('a broken service is retried with growing delays', async (t) => {
   const w = await world(t)
   w.wire.offline = true
   const ann = await w.open()
@@ -77,7 +77,7 @@ test('an attack is shown as text', async (t) => {
   assert.deepEqual(ann.errors, [])
 })
 
-test('a token goes with a reserve only, and is asked for again when it is refused', async (t) => {
+test('only reserve sends a token, renewed after a refusal', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const page = await w.open({ url: 'http://127.0.0.1:1' })
@@ -112,7 +112,7 @@ test('a token goes with a reserve only, and is asked for again when it is refuse
   assert.deepEqual(refused, [true, 401, '/problems/unauthorized'])
 })
 
-test('a signal ends the waiting, and close ends it all', async (t) => {
+test('a signal ends a wait and close ends the desk', async (t) => {
   const w = await world(t)
   const ann = await w.open()
   await until('she waits', () => w.wire.calls('reserve').length)
@@ -133,7 +133,7 @@ test('a signal ends the waiting, and close ends it all', async (t) => {
   assert.equal(await w.state(id), 'waiting')
 })
 
-test('a request that the service cannot take is told to the page', async (t) => {
+test('an invalid request is reported to the page', async (t) => {
   const w = await world(t)
   const ann = await w.open({ queues: ['no such name!'] })
   await ann.shows('IntrayError')

@@ -12,7 +12,7 @@ const draw = () => {
 }
 const last = (tab) => tab.run(() => window.drawn.at(-1))
 
-test('a page that is drawn at each change shows what there is: here, from another tab, and from the service', async (t) => {
+test('change fires for the page, other tabs and the service', async (t) => {
   const w = await world(t)
   const one = await w.open()
   await one.hears('waiting')
@@ -24,7 +24,7 @@ test('a page that is drawn at each change shows what there is: here, from anothe
     window.job.save({ text: 'it' })
     return window.drawn.at(-1)
   })
-  assert.deepEqual(drawn[1], { text: 'it' }, 'at once, or the caret of whoever types would jump')
+  assert.deepEqual(drawn[1], { text: 'it' }, 'at once, otherwise the caret would jump while typing')
 
   const two = await w.open()
   await two.shows('cat.png')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { until } from '../world/until.js'
 import { world } from '../world/world.js'
 
-test('who skips a job is never given it again, others are at once, and the page can say why there is nothing', async (t) => {
+test('a skipped job goes to others and the page can say why', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open({}, { apart: true })
@@ -30,7 +30,7 @@ test('who skips a job is never given it again, others are at once, and the page 
   assert.equal((await w.job(id)).counts.handed_out, 3)
 })
 
-test('why there is nothing is said at once', async (t) => {
+test('the reason for no job is reported at once', async (t) => {
   const w = await world(t)
   const { enqueue, reserve, set } = w.service
   for (const [reason, prepare] of [
@@ -53,10 +53,10 @@ test('why there is nothing is said at once', async (t) => {
   }
 })
 
-test('four people, of whom each is sometimes too slow: no job is ever in two hands, each is done once', async (t) => {
+test('slow workers never share a job and complete each once', async (t) => {
   const w = await world(t)
   await w.enqueue('the first', { delay_ms: 86_400_000 }) // a queue to listen to
-  const told = await listen(t, w.service.url)
+  const received = await listen(t, w.service.url)
   const people = ['ann', 'bob', 'cem', 'dee']
   const settings = { heartbeat: 300, idleAfter: 400 }
   const tabs = await Promise.all(people.map((worker) => w.open({ ...settings, worker }, { apart: true })))
@@ -74,17 +74,17 @@ test('four people, of whom each is sometimes too slow: no job is ever in two han
 
   const holders = new Map()
   let slow = 0
-  for (const { type, job, worker } of await told()) {
+  for (const { type, job, worker } of await received()) {
     if (type === 'reserved') assert.equal(holders.get(job), undefined, `${job} is in the hands of ${holders.get(job)}`)
     if (type === 'reserved') holders.set(job, worker)
     if (type === 'completed' && holders.has(job)) assert.equal(worker, holders.get(job))
     if (['completed', 'expired', 'abandoned', 'released', 'failed'].includes(type)) holders.delete(job)
     if (type === 'expired') slow++
   }
-  assert.ok(slow > 0, 'somebody was too slow')
+  assert.ok(slow > 0, 'at least one worker was too slow')
   const accepted = w.wire.calls('complete').filter(({ status, answer }) => status === 200 && !answer.duplicate)
   assert.deepEqual(accepted.map(({ answer }) => answer.id).sort(), [...ids].sort())
-  // Work that came too late is kept by whoever did it, unless they had the job again.
+  // Late work is kept by its worker, unless the worker got the job again.
   const hands = new Map(w.wire.calls('reserve').flatMap(({ answer }) => (answer?.jobs ?? []).map((job) => [job.reservation, job])))
   const whose = ({ body }) => `${hands.get(body.reservation).worker} ${hands.get(body.reservation).id}`
   const won = accepted.map(whose)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { until } from '../world/until.js'
 import { world } from '../world/world.js'
 
-test('the page in the reference does what a desk has to do', async (t) => {
+test('the example page in the reference works as a desk', async (t) => {
   const w = await world(t)
   const enqueue = (title) => w.service.enqueue('reviews', { title })
   const [cat, dog] = [await enqueue('A cat'), await enqueue('A dog')]

@@ -7,7 +7,7 @@ import { world } from '../world/world.js'
 
 const isComplete = ({ path }) => path === '/jobs/complete'
 
-test('a job is handed in, and the next one comes', async (t) => {
+test('a completed job is followed by the next one', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open()
@@ -29,7 +29,7 @@ test('a job is handed in, and the next one comes', async (t) => {
   await ann.shows('dog.png')
 })
 
-test('a job is given back for good, or is failed', async (t) => {
+test('a job is abandoned or failed', async (t) => {
   const w = await world(t)
   const skipped = await w.enqueue('cat.png')
   const ann = await w.open()
@@ -47,7 +47,7 @@ test('a job is given back for good, or is failed', async (t) => {
   assert.equal((await w.job(failed)).errors[0].error, 'the picture does not load')
 })
 
-test('a completion that could not be sent is sent after a reload, once, and before the next job comes', async (t) => {
+test('an unsent completion is sent once, before the next job', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open()
@@ -83,7 +83,7 @@ test('a completion whose answer was lost counts once', async (t) => {
   assert.deepEqual([result, late_results], ['cat', []])
 })
 
-test('a completion outlives a page that is closed the moment after', async (t) => {
+test('a completion survives closing the page at once', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open()
@@ -94,7 +94,7 @@ test('a completion outlives a page that is closed the moment after', async (t) =
   assert.deepEqual(w.wire.calls('abandon'), [], 'it is not given back')
 })
 
-test('a completion that waits goes with the page that is closed', async (t) => {
+test('a pending completion is sent when the page is closed', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open()
@@ -121,7 +121,7 @@ for (const [what, fate] of [
   ['a gateway in between', { status: 502, body: '<h1>Bad Gateway</h1>', type: 'text/html' }],
   ['a gateway that knows no intray', { status: 404, body: '<h1>Not Found</h1>', type: 'text/html' }],
   ["a hotel's wireless that answers itself", { status: 200, body: '<h1>Welcome, dear guest</h1>', type: 'text/html' }],
-  ['somebody who says nothing', 'cut'],
+  ['a silent peer', 'cut'],
 ]) {
   test(`a completion gets past ${what}`, async (t) => {
     const w = await world(t)
@@ -137,7 +137,7 @@ for (const [what, fate] of [
   })
 }
 
-test('a result that is refused for itself leaves the job in hand', async (t) => {
+test('an invalid result leaves the job reserved', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open()
@@ -151,7 +151,7 @@ test('a result that is refused for itself leaves the job in hand', async (t) => 
   assert.equal((await w.job(id)).result, 'x')
 })
 
-test('a draft that is refused for itself is kept here and does not cost the job', async (t) => {
+test('an invalid draft is kept locally and keeps the job', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open({ heartbeat: 1_000 })
@@ -172,7 +172,7 @@ test('a draft that is refused for itself is kept here and does not cost the job'
   assert.equal(await ann.run(() => window.job.save({ text: 'short' })), true)
 })
 
-test('a result that comes too late is refused, and kept on both sides', async (t) => {
+test('a late result is refused and kept on both sides', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 1_500 })
   const ann = await w.open({ idleAfter: 100 })
@@ -194,7 +194,7 @@ test('a result that comes too late is refused, and kept on both sides', async (t
   )
 })
 
-test('without storage it all works as long as the page lives', async (t) => {
+test('without storage everything works until the page closes', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open({ storage: 'none' })

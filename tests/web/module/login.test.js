@@ -48,7 +48,7 @@ const refuses = (token) => ({ path, method, headers }) =>
     ? { status: 401, body: { type: '/problems/unauthorized' } }
     : null
 
-test('token_that_fails_ends_in_an_error_and_nothing_more_is_asked', async (t) => {
+test('failing_token_rejects_and_sends_no_more_calls', async (t) => {
   const w = await world(t)
   const ann = await page(w)
   for (const [what, script, message] of ENDS) {
@@ -67,7 +67,7 @@ test('token_that_fails_ends_in_an_error_and_nothing_more_is_asked', async (t) =>
   assert.equal(w.wire.calls('reserve')[0].headers.authorization, 'Bearer good')
 })
 
-test('token_that_cannot_be_renewed_ends_in_its_error', async (t) => {
+test('token_that_cannot_be_renewed_rejects_with_its_error', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const ann = await page(w)
@@ -79,7 +79,7 @@ test('token_that_cannot_be_renewed_ends_in_its_error', async (t) => {
   assert.deepEqual([await ann.asked(), w.wire.calls('reserve').length], [3, 1])
 })
 
-test('token_that_meets_no_network_is_asked_for_five_times', async (t) => {
+test('token_without_network_is_retried_five_times', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const ann = await page(w, { before: () => {
@@ -98,7 +98,7 @@ test('token_that_meets_no_network_is_asked_for_five_times', async (t) => {
   assert.equal(await ann.next(), 'cat.png', 'one that never answers is asked again')
 })
 
-test('token_that_no_header_can_carry_ends_in_an_error', async (t) => {
+test('token_invalid_in_a_header_rejects', async (t) => {
   const w = await world(t)
   const ann = await page(w)
   await ann.begin('`line one\\nline two`')
@@ -106,7 +106,7 @@ test('token_that_no_header_can_carry_ends_in_an_error', async (t) => {
   assert.equal(w.wire.calls('reserve').length, 0)
 })
 
-test('token_that_fails_after_a_reload_leaves_the_job_alive', async (t) => {
+test('token_failure_after_a_reload_keeps_the_job', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 2_000 })
   const ann = await page(w)

@@ -1,4 +1,4 @@
-// One thing after the other goes wrong while somebody types, in an order that is different each time. A person never loses
+// One fault after the other happens while a person types, in a random order. A person never loses
 // typed work.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -78,7 +78,7 @@ const mishaps = {
   },
 }
 
-test(`whatever goes wrong while somebody types, nothing typed is lost (SEED=${SEED})`, async (t) => {
+test(`random faults while a person types lose no draft (SEED=${SEED})`, async (t) => {
   const w = await world(t)
   w.id = await w.enqueue('cat.png', { lease_ms: 4_000 })
   const open = () => w.open({ grace: 3_000, heartbeat: 1_000 })

@@ -7,7 +7,7 @@ import { world } from '../world/world.js'
 
 const soon = (since) => assert.ok(Date.now() - since < 2_000, `${Date.now() - since} ms`)
 
-test('offline one goes on typing; it is sent when the network is back', async (t) => {
+test('drafts typed offline are sent when the network is back', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open()
@@ -28,7 +28,7 @@ test('offline one goes on typing; it is sent when the network is back', async (t
   assert.equal(await w.state(id), 'reserved')
 })
 
-test('offline past the lease: what was typed is handed in late', async (t) => {
+test('work after an offline expiry is completed late', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 2_000 })
   const ann = await w.open()
@@ -45,7 +45,7 @@ test('offline past the lease: what was typed is handed in late', async (t) => {
   assert.deepEqual((await w.job(id)).result, { text: 'cat' })
 })
 
-test('a job that was thought lost offline and was not is held again', async (t) => {
+test('a job presumed lost offline is held again', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
   const ann = await w.open()
@@ -60,7 +60,7 @@ test('a job that was thought lost offline and was not is held again', async (t) 
   assert.equal(await w.state(id), 'reserved')
 })
 
-test('what was saved on another machine does not overwrite what was typed here, nor the other way round', async (t) => {
+test('drafts of two machines never overwrite each other', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const ann = await w.open({ grace: null })
@@ -80,7 +80,7 @@ test('what was saved on another machine does not overwrite what was typed here, 
   assert.equal(await ann.draft, 'one here')
   assert.deepEqual(await ann.get('otherDraft'), { text: 'two' })
   await ann.hears('extended')
-  assert.equal(w.wire.calls('extend').at(-1).body.draft, undefined, 'nothing is sent until somebody decides')
+  assert.equal(w.wire.calls('extend').at(-1).body.draft, undefined, 'nothing is sent until the person decides')
   await ann.type('!')
   await ann.hears('saved')
   assert.deepEqual(w.wire.calls('extend').at(-1).body.draft, { text: await ann.draft })

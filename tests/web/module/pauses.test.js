@@ -28,7 +28,7 @@ async function pauses(t, { status = 503, header, problem }) {
   return delays
 }
 
-test('pause_that_a_proxy_names_is_a_minute_at_most', async (t) => {
+test('proxy_pause_is_a_minute_at_most', async (t) => {
   for (const status of [503, 429]) {
     for (const header of HEADERS) {
       for (const delay of await pauses(t, { status, header })) assert.ok(delay > 0 && delay <= 60_000, `${header}: ${delay}`)
@@ -41,7 +41,7 @@ test('pause_that_a_proxy_names_is_a_minute_at_most', async (t) => {
   for (const delay of await pauses(t, { header: '20' })) assert.ok(delay >= 20_000 && delay <= 30_000, `${delay}`)
 })
 
-test('pause_that_intray_names_is_five_minutes_at_most', async (t) => {
+test('intray_pause_is_five_minutes_at_most', async (t) => {
   for (const ms of FIELDS) {
     const problem = { type: OWN, retry_after_ms: ms }
     for (const delay of await pauses(t, { problem })) assert.ok(delay > 0 && delay <= 300_000, `${ms}: ${delay}`)
@@ -50,7 +50,7 @@ test('pause_that_intray_names_is_five_minutes_at_most', async (t) => {
   for (const delay of await pauses(t, { problem })) assert.ok(delay >= 120_000, `${delay}`)
 })
 
-test('timer_of_any_length_ends_no_sooner_and_throws_nothing', async () => {
+test('timer_of_any_length_never_ends_early_or_throws', async () => {
   const calls = new Calls(PLAN, undefined, LIFE, () => {})
   for (const ms of [2 ** 31, 2 ** 53, Number.MAX_VALUE, Infinity]) {
     const over = calls.pause(ms).then(() => 'over')
@@ -61,7 +61,7 @@ test('timer_of_any_length_ends_no_sooner_and_throws_nothing', async () => {
   }
 })
 
-test('next_obeys_no_absurd_pause_of_an_empty_answer', async (t) => {
+test('absurd_pause_of_an_empty_answer_is_ignored', async (t) => {
   const w = await world(t)
   const absurd = [-1, 0, 1e18, 'soon', null, {}]
   w.wire.rule = ({ path, method }) => {
@@ -77,7 +77,7 @@ test('next_obeys_no_absurd_pause_of_an_empty_answer', async (t) => {
   assert.ok(w.wire.calls('reserve').length < 8)
 })
 
-test('pause_of_a_proxy_is_over_once_another_call_succeeds', async (t) => {
+test('proxy_pause_ends_when_another_call_succeeds', async (t) => {
   t.mock.method(globalThis, 'fetch', async () => new Response('{"state":"completed"}'))
   const ends = async (type) => {
     const calls = new Calls(PLAN, undefined, LIFE, () => {})

@@ -33,7 +33,7 @@ const typed = { note: "he wrote: '; DROP TABLE users" }
 const next = (tab) => tab.run(async () => (window.job = await window.desk.next()).payload)
 const kept = (tab) => tab.run(() => window.desk.kept())
 
-test('tries_end_at_once_after_five_or_never_by_what_refused', () => {
+test('attempts_depend_on_who_refused', () => {
   const count = (error) => {
     const all = new Tries()
     for (let n = 1; n < 10; n++) if (all.isOver(error)) return n
@@ -57,8 +57,8 @@ for (const action of ['complete', 'fail', 'abandon']) {
       await ann.shows(what)
       w.wire.rule = (call) => (call.path === '/login' ? html(200) : hasBad(call) ? fate : null)
       const sent = await ann.run(async ([action, typed]) => {
-        const said = { complete: typed, fail: typed.note, abandon: { reason: typed.note } }
-        return (await window.job[action](said[action])).sent
+        const values = { complete: typed, fail: typed.note, abandon: { reason: typed.note } }
+        return (await window.job[action](values[action])).sent
       }, [action, typed])
       assert.equal(sent, false, what)
       const refused = (await ann.hears('refused', n + 1).catch(() => assert.fail(what))).at(-1)
@@ -87,7 +87,7 @@ test('hand_in_refused_by_a_proxy_can_be_corrected', async (t) => {
   assert.deepEqual(await kept(ann), [])
 })
 
-test('hand_in_without_an_answer_does_not_hold_up_the_next_job', async (t) => {
+test('unanswered_completion_does_not_hold_up_the_next_job', async (t) => {
   const w = await world(t)
   const cat = await w.enqueue('cat.png')
   const dog = await w.enqueue('dog.png')
@@ -153,7 +153,7 @@ test('next_refused_by_a_proxy_rejects_and_can_be_asked_again', async (t) => {
   assert.equal(await next(ann), 'cat.png')
 })
 
-test('resume_that_is_refused_does_not_hold_up_the_next_job', async (t) => {
+test('refused_resume_does_not_hold_up_the_next_job', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const ann = await w.open(settings, quickly)
@@ -164,7 +164,7 @@ test('resume_that_is_refused_does_not_hold_up_the_next_job', async (t) => {
   assert.equal(await ann.get('resumed'), true)
 })
 
-test('job_comes_back_when_no_settle_call_gets_through', async (t) => {
+test('job_returns_when_no_settle_call_succeeds', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const ann = await w.open(settings, quickly)

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../world/until.js'
 import { world } from '../world/world.js'
 
-test('a reloaded page has the same job, the same reservation and the same draft', async (t) => {
+test('a reload keeps the job, the reservation and the draft', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open()
@@ -26,7 +26,7 @@ test('a reloaded page has the same job, the same reservation and the same draft'
   assert.deepEqual(ann.errors, [])
 })
 
-test('what was typed and could not be sent is there after a reload, and is sent then', async (t) => {
+test('an unsent draft survives a reload and is sent then', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const ann = await w.open({ grace: null })
@@ -48,7 +48,7 @@ test('what was typed and could not be sent is there after a reload, and is sent 
   assert.deepEqual(w.wire.calls('extend').at(-1).body.draft, { text: 'it is a cat' })
 })
 
-test('a page that was closed gives its job back after fifteen seconds', async (t) => {
+test('a closed page gives its job back after 15 seconds', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open()
@@ -68,7 +68,7 @@ test('a page that was closed gives its job back after fifteen seconds', async (t
   assert.equal((await w.bob()).id, id)
 })
 
-test('who comes back in time goes on where they were, and keeps the job', async (t) => {
+test('a page that returns within the grace keeps the job', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const first = await w.open({ grace: 3_000 })
@@ -87,7 +87,7 @@ test('who comes back in time goes on where they were, and keeps the job', async 
   assert.deepEqual(await again.heard('lost'), [])
 })
 
-test('a draft that was typed in the last moment goes with the farewell', async (t) => {
+test('a last-moment draft is sent with the farewell', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const ann = await w.open()
@@ -99,7 +99,7 @@ test('a draft that was typed in the last moment goes with the farewell', async (
   assert.deepEqual(body.draft, { text: 'cat' })
 })
 
-test('without grace a closed page sends nothing, and the lease decides', async (t) => {
+test('without grace a closed page sends nothing', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
   const first = await w.open({ grace: null })
@@ -115,19 +115,19 @@ test('without grace a closed page sends nothing, and the lease decides', async (
   assert.deepEqual(w.wire.calls('abandon'), [])
 })
 
-test('a page that the browser brings back from its cache has its job, and asks at once', async (t) => {
+test('a page from the back-forward cache checks its job at once', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open({ grace: 3_000 })
   await ann.shows('cat.png')
   await ann.type('cat')
   await ann.hears('saved')
-  await ann.run(() => (window.brought = true))
+  await ann.run(() => (window.sameDocument = true))
   await ann.page.goto(`${w.pages.origin}/elsewhere`)
   await until('a beacon came', () => w.wire.calls('abandon').length)
   const asked = w.wire.calls('extend').length
   await ann.page.goBack({ waitUntil: 'commit' })
-  assert.equal(await ann.run(() => window.brought), true, 'it is the same page')
+  assert.equal(await ann.run(() => window.sameDocument), true, 'it is the same page')
   await until('it asked', () => w.wire.calls('extend').length > asked)
   await sleep(4_000)
   assert.equal(await w.state(id), 'reserved')
@@ -143,7 +143,7 @@ test('a page that the browser brings back from its cache has its job, and asks a
   assert.equal(await ann.draft, 'cat')
 })
 
-test('a page that crashed is gone with nothing but the screen', async (t) => {
+test('a crashed page loses no work', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const ann = await w.open()

@@ -9,10 +9,10 @@ const at = (name) => new URL(`../../../web/client/${name}`, import.meta.url)
 const read = (name) => readFileSync(at(name), 'utf8')
 const files = readdirSync(at('')).filter((name) => name.endsWith('.js')).sort()
 /** For those who install the package; what a page loads is the rest. */
-const BESIDE = ['react.js', 'screen.js']
+const BESIDE = ['react.js', 'desk_view.js']
 const parts = files.filter((name) => !BESIDE.includes(name))
 
-test('the package says where the module and its types are', () => {
+test('the package names the module and its types', () => {
   const { name, type, exports, types, files: packed, dependencies } = JSON.parse(read('package.json'))
   assert.deepEqual([name, type, dependencies], ['intray-client', 'module', undefined])
   for (const entry of [exports['.'], exports['./react']]) {
@@ -23,11 +23,11 @@ test('the package says where the module and its types are', () => {
   assert.deepEqual(packed.filter((file) => file.endsWith('.js')), files, 'no part is left behind')
 })
 
-test('the module can be loaded where there is no page, and exports three names', async () => {
+test('the module loads without a page and exports three names', async () => {
   assert.deepEqual(Object.keys(await import(at('client.js'))), ['Intray', 'IntrayError', 'Job'])
 })
 
-test('it is served as one file that imports nothing, and puts nothing into a page but data', async (t) => {
+test('the served module imports nothing and adds no markup', async (t) => {
   const service = await startService()
   t.after(service.stop)
   const source = await (await fetch(`${service.url}/client.js`)).text()
@@ -50,7 +50,7 @@ test('problem_types_are_those_of_the_contract', () => {
   assert.deepEqual(found(declared), found(contract))
 })
 
-test('limits_of_words_are_those_of_the_contract_and_documented', () => {
+test('text_limits_match_the_contract_and_the_documents', () => {
   const contract = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8')
   const most = (name) => Number(new RegExp(`${name}: \\{ type: string, maxLength: (\\d+), description: '.*? in at most`).exec(contract)[1])
   assert.deepEqual([most('error'), most('reason')], [ERROR_BYTES, REASON_BYTES])
@@ -59,10 +59,10 @@ test('limits_of_words_are_those_of_the_contract_and_documented', () => {
   }
 })
 
-test('the ledger alone writes a record, and each part is one thought', () => {
+test('only the job store writes records, and files stay short', () => {
   for (const part of files) {
     const text = read(part)
-    if (part !== 'ledger.js') assert.doesNotMatch(text, /Object\.assign\(r\b|\br\.\w+ (?:[-+?|]*)=(?![=>])/, part)
+    if (part !== 'job_store.js') assert.doesNotMatch(text, /Object\.assign\(r\b|\br\.\w+ (?:[-+?|]*)=(?![=>])/, part)
     assert.ok(text.split('\n').length <= 251, `${part} is long`)
     for (const line of text.split('\n')) assert.ok(line.length <= 120, `${part}: ${line}`)
   }

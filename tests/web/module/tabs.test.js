@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../world/until.js'
 import { world } from '../world/world.js'
 
-test('a second tab has the same job; what is typed in one is in the other, and it is handed in once', async (t) => {
+test('two tabs share one job and one draft', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   await w.enqueue('dog.png')
@@ -28,7 +28,7 @@ test('a second tab has the same job; what is typed in one is in the other, and i
   assert.equal(w.wire.calls('complete').length, 1)
 })
 
-test('they share it too where a person may have as many jobs as they like', async (t) => {
+test('tabs share a job without a worker limit', async (t) => {
   const w = await world(t)
   await w.service.call('PATCH', '/queues/default', { worker_limit: 0 })
   const id = await w.enqueue('cat.png')
@@ -68,11 +68,11 @@ for (const [which, closes] of [
   })
 }
 
-test('a tab that takes the lead before the farewell of the closed one has arrived keeps the job', async (t) => {
+test('a new leader keeps the job despite a late farewell', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const before = () => {
-    // Whoever waits in line never comes to the lock: the tab has to take it.
+    // A tab that waits in line never gets the lock: the tab has to take it.
     const request = navigator.locks.request.bind(navigator.locks)
     navigator.locks.request = (name, how, run) => (how.steal ? request(name, how, run) : new Promise(() => {}))
   }
@@ -90,7 +90,7 @@ test('a tab that takes the lead before the farewell of the closed one has arrive
   assert.deepEqual(await one.heard('lost'), [])
 })
 
-test('a tab that nobody has touched for long keeps the job when the other is closed', async (t) => {
+test('an untouched tab keeps the job when the other closes', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const one = await w.open({ grace: 1_500, idleAfter: 1_000 })
@@ -100,17 +100,17 @@ test('a tab that nobody has touched for long keeps the job when the other is clo
   await two.type('cat')
   await two.hears('saved')
   await sleep(1_500)
-  await one.hide() // somebody looks at a third
+  await one.hide() // the person looks at a third tab
   await two.close()
   await sleep(3_000)
   assert.equal(await w.state(id), 'reserved')
 })
 
-test('one of them waits for work, and both are given it', async (t) => {
+test('one tab waits for work and both get it', async (t) => {
   const w = await world(t)
   const one = await w.open()
   const two = await w.open()
-  await until('somebody waits', () => w.wire.calls('reserve').length)
+  await until('a call waits', () => w.wire.calls('reserve').length)
   await sleep(1_500)
   const open = w.wire.calls('reserve').filter(({ status }) => status === undefined).length
   assert.ok(open <= 2, `${open} requests`)
@@ -123,7 +123,7 @@ test('one of them waits for work, and both are given it', async (t) => {
   assert.equal(await one.get('reservation'), await two.get('reservation'))
 })
 
-test('on two machines, too, a person has one job', async (t) => {
+test('two machines of a person share one job', async (t) => {
   const w = await world(t)
   const here = await w.open({ heartbeat: 1_000 })
   const there = await w.open({ heartbeat: 1_000 }, { machine: 1 })
@@ -142,7 +142,7 @@ test('on two machines, too, a person has one job', async (t) => {
   assert.equal((await w.job(id)).counts.handed_out, 1)
 })
 
-test('two people at one browser know nothing of each other', async (t) => {
+test('two people in one browser are separate', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   await w.enqueue('dog.png')
@@ -158,7 +158,7 @@ test('two people at one browser know nothing of each other', async (t) => {
   await ann.shows('cat.png')
 })
 
-test('a frozen tab does not hinder the one that is looked at', async (t) => {
+test('a frozen tab does not block the visible one', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
   const one = await w.open({ heartbeat: 1_000 })
@@ -172,14 +172,14 @@ test('a frozen tab does not hinder the one that is looked at', async (t) => {
   await two.type('at')
   const frozen = w.wire.calls('extend').length
   await until('two keeps it alive', () => w.wire.calls('extend').length >= frozen + 4)
-  const { length: told } = await two.heard('extended')
-  assert.ok(told >= 4)
+  const { length: count } = await two.heard('extended')
+  assert.ok(count >= 4)
   await one.page.bringToFront()
   await until('it knows what happened meanwhile', async () => (await one.draft) === 'cat')
   assert.deepEqual([await one.heard('lost'), await two.heard('lost')], [[], []])
 })
 
-test('a page over plain http has no locks, and works', async (t) => {
+test('a page over plain http works without locks', async (t) => {
   const w = await world(t, { host: 'desk.test' })
   const id = await w.enqueue('cat.png')
   const one = await w.open({ grace: 1_000 })

@@ -7,20 +7,20 @@ import { ERROR_BYTES, REASON_BYTES, cut } from '../../../web/client/words.js'
 
 const bytes = (text) => new TextEncoder().encode(text).length
 
-test('words_are_cut_at_the_border_of_a_character', () => {
+test('texts_are_cut_at_a_character_border', () => {
   for (const most of [ERROR_BYTES, REASON_BYTES]) {
     for (const character of ['x', 'ä', '€', '😀', '\u0000', '\n', '"', '\ufeff']) {
       for (const before of ['', 'x', 'xx', 'xxx']) {
         const text = before + character.repeat(most)
-        const said = cut(text, most)
-        assert.ok(text.startsWith(said) && bytes(said) <= most && bytes(said) > most - bytes(character), `${before}${character}`)
+        const short = cut(text, most)
+        assert.ok(text.startsWith(short) && bytes(short) <= most && bytes(short) > most - bytes(character), `${before}${character}`)
       }
     }
     assert.equal(cut('x'.repeat(most), most).length, most)
   }
 })
 
-test('words_that_are_no_text_are_made_text', () => {
+test('values_that_are_not_text_become_text', () => {
   const circle = {}
   circle.circle = circle
   const broken = new Error('x')
@@ -34,11 +34,11 @@ test('words_that_are_no_text_are_made_text', () => {
   for (const [words, text] of cases) assert.equal(cut(words, 100), text)
 })
 
-test('words_of_any_length_and_kind_settle_the_job', async (t) => {
+test('texts_of_any_length_and_kind_settle_the_job', async (t) => {
   const w = await world(t)
-  const said = ['ä'.repeat(600), 'line \ud83d', { code: 7 }, new Error('😀'.repeat(300)), null]
+  const short = ['ä'.repeat(600), 'line \ud83d', { code: 7 }, new Error('😀'.repeat(300)), null]
   const ann = await w.open({ grace: null })
-  for (const [n, words] of said.entries()) {
+  for (const [n, words] of short.entries()) {
     const isError = words instanceof Error
     const [failed, skipped] = [await w.enqueue(`f${n}`, { max_attempts: 1 }), await w.enqueue(`s${n}`)]
     const settle = (action) => ann.run(async ([action, words, isError]) => {
@@ -54,7 +54,7 @@ test('words_of_any_length_and_kind_settle_the_job', async (t) => {
   }
 })
 
-test('url_without_a_scheme_is_refused_in_words', (t) => {
+test('url_without_a_scheme_is_refused_with_a_reason', (t) => {
   globalThis.location = { href: 'https://page.example/desk/index.html?x#y' }
   t.after(() => delete globalThis.location)
   const plan = (url) => planOf({ url, worker: 'ann' }).url

@@ -26,14 +26,14 @@ export async function startBrowser(...more) {
     detached: true, // a group of its own, which can be stopped as a whole
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
-  let said = ''
+  let output = ''
   const endpoint = await new Promise((resolve, reject) => {
     child.stderr.on('data', (chunk) => {
-      said += chunk
-      const listening = /ws:\/\/\S+/.exec(said)
+      output += chunk
+      const listening = /ws:\/\/\S+/.exec(output)
       if (listening) resolve(listening[0])
     })
-    ended.then(() => reject(new Error(`the browser did not start:\n${said}`)))
+    ended.then(() => reject(new Error(`the browser did not start:\n${output}`)))
   })
   const browser = await chromium.connectOverCDP(endpoint, { noDefaults: true })
   const stop = async () => {

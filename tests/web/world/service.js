@@ -20,16 +20,16 @@ export async function startService(...flags) {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
-  let said = ''
+  let output = ''
   const url = await new Promise((resolve, reject) => {
     const hear = (chunk) => {
-      said += chunk
-      const ready = /ready on (http:\S+)/.exec(said)
+      output += chunk
+      const ready = /ready on (http:\S+)/.exec(output)
       if (ready) resolve(ready[1])
     }
     child.stdout.on('data', hear)
     child.stderr.on('data', hear)
-    ended.then(() => reject(new Error(`the service did not start:\n${said}`)))
+    ended.then(() => reject(new Error(`the service did not start:\n${output}`)))
   })
   const stop = async () => {
     child.kill('SIGTERM')

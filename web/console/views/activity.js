@@ -1,4 +1,4 @@
-// What happened in a queue, newest first: the last events, with those apart that happened since this page is open.
+// The events of a queue, newest first, with those since the page was opened apart.
 
 import { html } from '../html.js'
 import * as api from '../api.js'

@@ -1,4 +1,4 @@
-// Who holds what, and for how long.
+// The reserved jobs, their workers and the time left.
 
 import { html, useAnswer } from '../html.js'
 import * as api from '../api.js'
@@ -39,7 +39,7 @@ export function Held({ name, queue, selected }) {
         onClick=${() => actions.sweep(name)}>Sweep now<//></div>
     <${List} label="held jobs" columns=${COLUMNS} pages=${pages} items=${items} id=${(job) => job.id} row=${row}
       empty=${html`<${Empty} title="Nobody holds anything">
-        Jobs that somebody works on are here, with their time.<//>`} />`
+        Reserved jobs are here, with the time that is left.<//>`} />`
 }
 
 const Who = ({ job, name, changed }) => html`<span class="who">

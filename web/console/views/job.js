@@ -34,7 +34,7 @@ function Known({ job, settings, changed, error }) {
       <span>enqueued <${Ago} at=${job.enqueued_at} /> ago</span>
     </p>
     <${Actions} job=${job} changed=${changed} />
-    ${job.reserved && html`<section><h3>In somebody's hands</h3><dl>
+    ${job.reserved && html`<section><h3>Reserved</h3><dl>
       <dt>Who</dt><dd><${Name} worker=${job.reserved.worker} /></dd>
       <dt>Since</dt><dd>${time(job.reserved.reserved_at)}, <${Ago} at=${job.reserved.reserved_at} /></dd>
       <dt>Left</dt><dd><${Left} until=${job.reserved.expires_at} since=${job.reserved.reserved_at} /></dd>
@@ -48,7 +48,7 @@ function Known({ job, settings, changed, error }) {
     ${job.state !== 'cancelled' && html`<${Payload} exact=${job.payload} title="Payload" />`}
     ${!job.result.isNull && html`<${Payload} exact=${job.result} title="Result" />`}
     ${job.late_results.map((late) => html`<${Payload} exact=${late.result}
-      title=${`Came too late, from ${late.worker ?? 'somebody without a name'}, ${time(late.at)}`} />`)}
+      title=${`Came too late, from ${late.worker ?? 'an unnamed worker'}, ${time(late.at)}`} />`)}
     ${job.errors.length > 0 && html`<section><h3>Errors</h3><ol class="errors">
       ${newestFirst(job.errors).map((error) => html`<${Said} of=${error} text=${error.error} />`)}
     </ol></section>`}
@@ -82,7 +82,7 @@ function About({ job, settings }) {
   </dl></section>`
 }
 
-/** What somebody has said, and when. */
+/** A text of a worker, and its time. */
 const Said = ({ of, text }) => html`<li>
   <p class="facts"><span>${time(of.at)}</span><bdi>${of.worker ?? 'no name'}</bdi></p><pre>${text}</pre></li>`
 

@@ -30,7 +30,7 @@ const LISTS = {
     cells: (job) => [Priority, Client, Attempts].map((Cell) => html`<${Cell} job=${job} />`)
       .concat(html`<td class="n age"><${Ago} at=${job.enqueued_at} /></td>`),
     moves: true,
-    empty: ['Nothing is waiting', 'Whoever asks for work now is told to come back a little later.'],
+    empty: ['Nothing is waiting', 'Callers that ask for work now are asked to retry a little later.'],
   },
   blocked: {
     columns: [['chips', 'Needs'], ['n priority', 'Priority'], ['client', 'Client'], ['n age', 'Age']],

@@ -1,6 +1,6 @@
 // All queues: the sum of them, and a row for each, which prints no zeros.
 
-import { html, classes, useBeat } from '../html.js'
+import { html, classes, useSecondTick } from '../html.js'
 import * as actions from '../actions.js'
 import { Chart, Spark } from '../chart.js'
 import { age, number, rate } from '../format.js'
@@ -90,7 +90,7 @@ const oldest = (queues) => queues.reduce((most, { oldest_waiting_ms: ms }) =>
 
 /** What was so old when it was asked for. It alone ticks, and not the table around it. */
 function Ageing({ ms, at, before = '' }) {
-  useBeat()
+  useSecondTick()
   return ms === null ? '' : `${before}${age(ms + Date.now() - at)}`
 }
 

@@ -1,6 +1,6 @@
 // One queue: how it is, and its lists.
 
-import { html, classes, useBeat, useEffect, useRef } from '../html.js'
+import { html, classes, useSecondTick, useEffect, useRef } from '../html.js'
 import { Chart } from '../chart.js'
 import { age, countdown, number } from '../format.js'
 import { lookAt } from '../live.js'
@@ -44,7 +44,7 @@ export function Queue({ name, tab, id, only, state, theme }) {
 }
 
 function Head({ queue, at, theme }) {
-  useBeat()
+  useSecondTick()
   const { name, settings, oldest_waiting_ms: oldest, reservations, totals } = queue
   const since = Date.now() - at
   const { soonest_expires_in_ms: soonest, overdue } = reservations

@@ -66,11 +66,11 @@ export const Settings = ({ queue }) => (mayAct() ? html`<${Form} queue=${queue} 
 /** For who may look and change nothing. */
 const Seen = ({ queue: { settings } }) => html`<div class="settings">
   ${Object.keys(settings).filter((field) => field !== 'paused').map((field) => html`<div class="field">
-    <span>${title(field)}</span><div class="value"><b>${said(field, settings[field])}</b></div>
+    <span>${title(field)}</span><div class="value"><b>${describe(field, settings[field])}</b></div>
     <p>${KNOWN[field]?.[1]}</p></div>`)}
 </div>`
 
-function said(name, value) {
+function describe(name, value) {
   if (name !== 'backoff' || value === null) return usually(name, value)
   const longest = value.max_ms ? `, at most ${duration(value.max_ms)}` : ''
   return `${value.type}, ${duration(value.delay_ms)}${longest}`

@@ -1,6 +1,6 @@
 // Everybody who works: who holds what, those first whose time is over, and who waits for something to do.
 
-import { html, useBeat, useEffect } from '../html.js'
+import { html, useSecondTick, useEffect } from '../html.js'
 import * as api from '../api.js'
 import * as actions from '../actions.js'
 import { age, many, tail } from '../format.js'
@@ -36,7 +36,7 @@ export function Workers() {
     <h2>At work</h2>
     <${List} label="who holds what" columns=${HELD} pages=${pages} items=${(answer) => answer.held}
       id=${(job) => job.id} row=${row} empty=${html`<${Empty} title="Nobody holds anything">
-        Whoever has a job of any queue is here, those first whose time is over.<//>`} />
+        Every worker that holds a job of any queue is here, overdue leases first.<//>`} />
     ${data && html`<h2>Waiting for work</h2>
       <p class="dim">Those who wait at the instance that answers this page${data.waiting_total > data.waiting.length
         && `, the longest of ${many(data.waiting_total, 'call')}`}; with several instances others may wait
@@ -46,7 +46,7 @@ export function Workers() {
 }
 
 function Idle({ waiting, at }) {
-  useBeat()
+  useSecondTick()
   const items = waiting.map((waits, n) => ({ ...waits, n }))
   const row = ({ n, worker, queues, waited_ms: waited }) => html`<tr data-row tabindex="-1" key=${n}>
     <td class="worker"><${Name} worker=${worker} /></td>

@@ -10,7 +10,7 @@ const on = stage()
 const row = (page, text) => page.locator('[data-row]', { hasText: text })
 const counted = (page) => page.locator('.ranges .dim').innerText()
 
-test('after a reload the past is there at once, by the hour, the day and ninety days', async () => {
+test('a reload shows the stored history at once', async () => {
   for (let n = 0; n < 3; n += 1) await on.service.enqueue('past', { n })
   await on.service.complete(await on.service.reserve('past', 'ann'), { fine: true })
   const page = await on.open('/console/#/q/past/waiting')
@@ -35,7 +35,7 @@ test('after a reload the past is there at once, by the hour, the day and ninety 
   await shown(page, '4 in, 1 taken, 1 done in the last hour')
 })
 
-test('everybody who works is on one page: who is late, who waits, and whom a job is taken from', async () => {
+test('one page lists all workers, overdue and waiting', async () => {
   await on.service.enqueue('one', { n: 1 })
   await on.service.enqueue('two', { n: 2 })
   const late = await on.service.call('POST', '/jobs/reserve', { queues: ['two'], worker: 'late-lee', lease_ms: 20_000 })

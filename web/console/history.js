@@ -1,4 +1,4 @@
-// What was counted before the page was opened: the histories of queues, which the service keeps.
+// The stored histories of queues: counts from before the page was opened.
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -49,7 +49,7 @@ export function columns(all, range, names, now) {
     if (place in sums[0]) names.forEach((name, n) => { sums[n][place] += gained[name] })
   }
   const end = (place) => Math.min(begin + (place + 1) * step, now)
-  // The one that goes on has only just begun, it may be.
+  // The current minute may be very short.
   const minutes = (place) => Math.max(end(place) - begin - place * step, step / 2) / MINUTE
   return [
     sums[0].map((_, place) => end(place) / 1_000),
@@ -57,7 +57,7 @@ export function columns(all, range, names, now) {
   ]
 }
 
-/** What is known from before, and then what this page has seen itself. */
+/** The stored history, followed by the page's own samples. */
 export function joined(before, since) {
   const first = since[0][0] ?? Infinity
   const kept = before[0].filter((at) => at < first).length
@@ -66,7 +66,7 @@ export function joined(before, since) {
 
 const spansOf = (all) => [...all.values()].flatMap(({ spans }) => spans)
 
-/** How often something happened in all of it that is told of. */
+/** The sum over the stored range. */
 export function sum(all, range, name, now) {
   const from = Math.max(now - RANGES[range].ms, wholeSince(all, range, now) ?? -Infinity)
   const spans = spansOf(all).filter(({ at }) => Date.parse(at) >= from)

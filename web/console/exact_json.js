@@ -10,7 +10,7 @@ export class Exact {
   get isNull() { return this.text === 'null' }
 }
 
-/** The value of a JSON text, with an `Exact` wherever a job keeps what people sent. */
+/** The value of a JSON text, with an `Exact` for each payload, result and draft. */
 export function read(text) {
   const cursor = new RegExp(TOKEN)
   const next = () => {
@@ -54,11 +54,11 @@ export function read(text) {
   return value(next())
 }
 
-// What would turn the text around, or not be seen at all, is written out.
+// Escapes bidirectional and invisible characters.
 const UNSEEN = /[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u0080-\u009f]/g
 const seen = (text) => text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** The same tokens, a line for each member. What is edited keeps letters that are not seen: it is sent again. */
+/** The same tokens, one member a line. Invisible letters stay, because edited text is sent again. */
 export function pretty(exact, isShown = true) {
   const tokens = [...exact.text.matchAll(TOKEN)].map((found) => found[1])
   let out = '', depth = 0

@@ -1,6 +1,6 @@
 /**
- * What a page shows of a desk, for frameworks: a view, which is another object whenever something in it is, and the
- * round of taking the next job when one is over. `react.js` draws it.
+ * The view of a desk for frameworks. It is a new object whenever a field changes, and it takes the next job when one
+ * has ended. `react.js` renders it.
  */
 import { Intray } from './client.js'
 import { IntrayError } from './http.js'
@@ -9,18 +9,18 @@ import { reasonOf } from './record.js'
 /** @import * as Types from './client.d.ts' */
 /** @import * as React from './react.d.ts' */
 
-/** @typedef {Pick<React.Desk, 'waiting' | 'warning' | 'retrying' | 'lost' | 'error'>} Signs what events have told */
+/** @typedef {Pick<React.Desk, 'waiting' | 'warning' | 'retrying' | 'lost' | 'error'>} Signs state from events */
 
 /** @type {Signs} */
 const NONE = { waiting: null, warning: false, retrying: false, lost: null, error: null }
 
-export class Screen {
+export class DeskView {
   /** @type {Intray | null} */ #desk = null
-  /** The one on the screen, which its person may have lost. */
+  /** The job on the screen; it may be lost. */
   /** @type {Types.Job | null} */ #job = null
   #signs = NONE
   #name = ''
-  #round = 0 // of asking for a job: only the last may put one on the screen
+  #round = 0 // number of the current request: only the last may show its job
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #leaving
   /** @type {Set<() => void>} */ #watchers = new Set()
   /** @type {Pick<React.Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'next' | 'forget' | 'touch'>} */
@@ -45,8 +45,8 @@ export class Screen {
   view = () => this.#view
 
   /**
-   * Comes to the desk; what it answers leaves it. Whoever leaves and comes back at once, as React's StrictMode does,
-   * finds it as it was: it is the same desk, which has given nothing back.
+   * Opens the desk and returns the function that leaves it. A component that leaves and opens again at once, as
+   * React's StrictMode does, gets the same desk, with its job.
    * @param {React.DeskSettings} settings
    * @param {string} name of what makes it this desk and no other
    */
@@ -87,7 +87,7 @@ export class Screen {
   }
 
   /**
-   * Perhaps long after the call, of which nobody waits for an answer any more.
+   * Reports a refusal that may arrive long after its call has returned.
    * @param {{ status: number, problem: Partial<Types.Problem> }} refusal
    * @returns {Partial<Signs>}
    */
@@ -105,7 +105,7 @@ export class Screen {
     desk?.close()
   }
 
-  /** Takes the next job; what was on the screen is over, or let go. */
+  /** Takes the next job; the previous one has ended or was dropped. */
   async #next() {
     const desk = this.#desk
     if (!desk) return
@@ -127,7 +127,7 @@ export class Screen {
   }
 
   /**
-   * What is refused is shown. A job in another state is not asked.
+   * Shows refusals. Ignores the call if the job is in another state.
    * @template T
    * @param {Types.JobState[]} states none: any
    * @param {(job: Types.Job) => Promise<T>} does

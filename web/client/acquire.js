@@ -1,6 +1,6 @@
 /**
- * Asking for work: one search, however many callers wait for it. It looks first, so that the page can say at once why
- * there is nothing; then it waits.
+ * Reserves the next job, once for all callers that wait. The first call does not wait, so that the page can show at
+ * once why there is no job; later calls wait.
  */
 import { ASLEEP, aborted, jitter, mark, since } from './clock.js'
 import { RETRY_WITHIN } from './calls.js'
@@ -11,20 +11,20 @@ import { LONGEST, TokenFailure, Tries, TRIES, bounded, isFinal } from './http.js
 /** @import { Drawer } from './drawer.js' */
 /** @import { Endings } from './endings.js' */
 /** @import { Job } from './job.js' */
-/** @import { Ledger } from './ledger.js' */
+/** @import { JobStore } from './job_store.js' */
 /** @import { Handout, Plan } from './record.js' */
 
 /** @typedef {{ key: string, wait: number, looked: boolean }} Round its idempotency key, and how long it waits */
 /** @typedef {{ callers: number, stop: AbortController, answer: Promise<Job> }} Asking */
 
-export class Search {
-  /** How many jobs were in line when the service was last asked for one. */
+export class Acquirer {
+  /** Jobs in line at the last reserve. */
   /** @type {number | null} */ remaining = null
   /** @type {Plan} */ #plan
   /** @type {Calls} */ #calls
   /** @type {Drawer} */ #drawer
   /** @type {Endings} */ #endings
-  /** @type {Ledger} */ #ledger
+  /** @type {JobStore} */ #jobStore
   /** @type {() => boolean} */ #mayAsk
   /** @type {(why: { reason?: string, remaining: number }) => void} */ #tell
   /** @type {Asking | null} */ #asking = null
@@ -32,22 +32,22 @@ export class Search {
 
   /**
    * @param {{
-   *   plan: Plan, calls: Calls, drawer: Drawer, endings: Endings, ledger: Ledger,
+   *   plan: Plan, calls: Calls, drawer: Drawer, endings: Endings, jobStore: JobStore,
    *   mayAsk: () => boolean, tell: (why: { reason?: string, remaining: number }) => void,
    * }} parts
    */
-  constructor({ plan, calls, drawer, endings, ledger, mayAsk, tell }) {
+  constructor({ plan, calls, drawer, endings, jobStore, mayAsk, tell }) {
     this.#plan = plan
     this.#calls = calls
     this.#drawer = drawer
     this.#endings = endings
-    this.#ledger = ledger
+    this.#jobStore = jobStore
     this.#mayAsk = mayAsk
     this.#tell = tell
   }
 
   /**
-   * The next job. The search ends when its last caller has gone.
+   * The next job. The requests stop when the last caller has left.
    * @param {AbortSignal} [signal]
    * @returns {Promise<Job>}
    */
@@ -70,25 +70,25 @@ export class Search {
   /** @returns {Asking} */
   #begin() {
     const stop = new AbortController()
-    const answer = this.#search(stop.signal)
+    const answer = this.#acquire(stop.signal)
     answer.catch(() => {}) // when nobody asks any more
     return { callers: 0, stop, answer }
   }
 
   /** @param {AbortSignal} stop */
-  async #search(stop) {
+  async #acquire(stop) {
     const round = { key: unique(), wait: 0, looked: false }
     let tries = new Tries()
     for (let failures = 0; ; ) {
-      const { job } = this.#ledger
+      const { job } = this.#jobStore
       if (job) return job
       stop.throwIfAborted()
       if (!this.#mayAsk()) {
-        await this.#calls.pause(Infinity, stop) // for the lead, for somebody to look, for another tab's news
+        await this.#calls.pause(Infinity, stop) // for the lead, the person's return, or another tab's message
         continue
       }
       try {
-        await this.#endings.settled(stop) // or we would be given again what is done
+        await this.#endings.settled(stop) // otherwise a finished job would be handed out again
         stop.throwIfAborted()
         await this.#ask(round, stop)
         tries = new Tries()
@@ -103,7 +103,7 @@ export class Search {
   }
 
   /**
-   * Takes what there is; or says why there is nothing, and sleeps until it is time to ask again.
+   * Takes a job; or reports why there is none, and sleeps until the next request.
    * @param {Round} round
    * @param {AbortSignal} stop
    */
@@ -115,9 +115,9 @@ export class Search {
     if (jobs.length && this.#isDone(jobs[0])) {
       await this.#putAside(jobs[0])
     } else if (jobs.length) {
-      this.#ledger.take(jobs[0])
-      const { current } = this.#ledger
-      if (current && since(asked) > round.wait + ASLEEP) this.#ledger.note(current, { due: true }) // we slept over it
+      this.#jobStore.take(jobs[0])
+      const { current } = this.#jobStore
+      if (current && since(asked) > round.wait + ASLEEP) this.#jobStore.note(current, { due: true }) // we slept over it
     } else if (reason === 'replaced') {
       await this.#calls.pause(RETRY_WITHIN, stop) // the same person waits elsewhere, where they came last
     } else {
@@ -149,12 +149,12 @@ export class Search {
     } catch (error) {
       if (++this.#vain < TRIES) throw error
       this.#vain = 0
-      this.#ledger.take(handout, { anyway: true })
+      this.#jobStore.take(handout, { anyway: true })
     }
   }
 
   /**
-   * First the very job that we held: the page was reloaded, or its lease ran out and perhaps nobody has it.
+   * Asks first for the job that we held: after a reload, or after its lease expired and it may still be free.
    * @param {Round} round
    * @param {AbortSignal} stop
    * @returns {Promise<Handouts>}

@@ -15,7 +15,7 @@ import { DONE, HELD, asJson, left, mayGoAlong, reasonOf, refusedBy } from './rec
 
 /** @typedef {(r: Entry | JobRecord, event: EventName, detail?: object) => void} Emit */
 
-export class Ledger {
+export class JobStore {
   /** @type {Fields | null} */ #current = null
   /** @type {Plan} */ #plan
   /** @type {Drawer} */ #drawer
@@ -72,7 +72,7 @@ export class Ledger {
   }
 
   /**
-   * Somebody has typed. The page knows already; the other tabs do not.
+   * The person has typed. The page has the draft already; the other tabs do not.
    * @param {JobRecord} r
    * @param {any} draft
    */
@@ -98,12 +98,12 @@ export class Ledger {
   }
 
   /**
-   * The draft stays. A job that only ran out is asked for again by the next next(): perhaps nobody has taken it.
+   * The draft stays. The next next() asks again for a job that only expired, because it may still be free.
    * @param {JobRecord} r
    * @param {{ reason?: string, jobState?: string | null, certain: boolean }} how
    */
-  lose(r, { reason: said, jobState = null, certain }) {
-    const reason = reasonOf(said)
+  lose(r, { reason: given, jobState = null, certain }) {
+    const reason = reasonOf(given)
     const again = ['expired', 'abandoned'].includes(reason)
     const detail = { reason, jobState, certain, draft: r.draft }
     this.#change(r, { state: 'lost', doubtful: !certain, reason, again }, 'lost', detail)
@@ -122,22 +122,22 @@ export class Ledger {
   }
 
   /**
-   * The service has said yes, to us or to another tab, which has `told` it then.
+   * The service has accepted it, from this tab or from another one, which has then announced it.
    * @param {Entry | JobRecord} r of an earlier page, it is only an entry
-   * @param {{ action: Types.Action, late: boolean, duplicate: boolean, told: boolean }} how
+   * @param {{ action: Types.Action, late: boolean, duplicate: boolean, announced: boolean }} how
    */
-  ended(r, { action, late, duplicate, told }) {
+  ended(r, { action, late, duplicate, announced }) {
     const state = DONE[action]
     const { body } = r.ending ?? {}
-    this.#change(r, { state, ending: undefined }, told ? undefined : 'ended', { action, late, duplicate })
-    // What was typed before a job was failed, and is nowhere else, is kept.
+    this.#change(r, { state, ending: undefined }, announced ? undefined : 'ended', { action, late, duplicate })
+    // Keeps the draft of a failed job, which is stored nowhere else.
     const isKept = action !== 'complete' && ((r.unsent && body?.draft === undefined) || r.result !== undefined)
     if (isKept) this.#drawer.letGo({ ...r, reason: state })
     else this.#drawer.drop(r.id)
   }
 
   /**
-   * The service has said no; or something before it has, for good.
+   * The service, or a proxy before it, has refused for good.
    * @param {Entry | JobRecord} r
    * @param {IntrayError} error
    */
@@ -165,7 +165,7 @@ export class Ledger {
   }
 
   /**
-   * What concerns nobody but this tab.
+   * Changes that concern only this tab.
    * @param {JobRecord} r
    * @param {Partial<Own> & { due?: boolean }} news
    */
@@ -195,7 +195,7 @@ export class Ledger {
   /**
    * The record of this job: the one we have, or a new one.
    * @param {Handout} handout
-   * @param {Entry | null} [entry] what the drawer has kept of it
+   * @param {Entry | null} [entry] its entry in the drawer
    */
   #of(handout, entry) {
     const { id, queue } = handout
