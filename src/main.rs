@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let command = Cli::read();
     // A service logs these instead, and a probe that runs every few seconds would repeat them.
     if !matches!(command, Command::Serve(_) | Command::Healthcheck(_)) {
-        config::strangers().iter().for_each(|line| eprintln!("intray: {line}"));
+        config::unknown_variables().iter().for_each(|line| eprintln!("intray: {line}"));
     }
     if matches!(command, Command::Serve(_)) {
         match service::reap_as_first_process() {
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         Command::Serve(options) => init_logging(options.store.log_format)
             .and_then(|()| run(Builder::new_multi_thread().worker_threads(options.threads()), serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
-        Command::Move(options) => block_on(leave(options)),
+        Command::Move(options) => block_on(move_queues(options)),
         Command::Backup(options) => backup(&options),
         Command::Restore(options) => restore(&options),
         Command::Import(options) => match block_on(async move { bulk::import(&options).await }) {
@@ -108,7 +108,7 @@ fn init_logging(format: LogFormat) -> anyhow::Result<()> {
         LogFormat::Json => logs.json().flatten_event(true).try_init(),
     }
     .map_err(anyhow::Error::from_boxed)?;
-    odd.into_iter().chain(config::strangers()).for_each(|line| tracing::warn!("{line}"));
+    odd.into_iter().chain(config::unknown_variables()).for_each(|line| tracing::warn!("{line}"));
     Ok(())
 }
 
@@ -198,23 +198,23 @@ async fn migrate_with(backend: &Backend, options: &Migrate) -> anyhow::Result<()
     Ok(())
 }
 
-/// All queues go to another Redis. How it goes on stands on standard error, what became of it on standard output.
-async fn leave(options: Move) -> anyhow::Result<()> {
+/// Moves all queues to another Redis. Progress goes to standard error, the result to standard output.
+async fn move_queues(options: Move) -> anyhow::Result<()> {
     let there = options.to().map_err(anyhow::Error::msg)?;
     let certificates = options.to_tls().map_err(anyhow::Error::msg)?;
     let prefix = options.store.prefix.as_str();
     let target = there.as_ref().map(|(url, _)| Backend::elsewhere(url, certificates, prefix)).transpose()?;
     let backend = Backend::look(&options.store).await?;
     let outcome = match (target, there) {
-        (target, _) if options.cancel => stay(&backend.queues, target.as_ref()).await,
-        (Some(target), Some((_, place))) => leave_for(&backend.queues, &target, &place, options.dry_run).await,
+        (target, _) if options.cancel => cancel_move(&backend.queues, target.as_ref()).await,
+        (Some(target), Some((_, place))) => move_to(&backend.queues, &target, &place, options.dry_run).await,
         _ => Err(anyhow!("--to says where they go")),
     };
     backend.close().await;
     outcome
 }
 
-async fn leave_for(queues: &Queues, target: &Queues, place: &str, dry_run: bool) -> anyhow::Result<()> {
+async fn move_to(queues: &Queues, target: &Queues, place: &str, dry_run: bool) -> anyhow::Result<()> {
     let place_is_wrong = |error: anyhow::Error| {
         anyhow!("{place}: {}; nothing was moved", format!("{error:#}").replace("--redis-ca-file", "--to-ca-file"))
     };
@@ -232,8 +232,8 @@ async fn leave_for(queues: &Queues, target: &Queues, place: &str, dry_run: bool)
     Ok(())
 }
 
-async fn stay(queues: &Queues, target: Option<&Queues>) -> anyhow::Result<()> {
-    match queues.stay(target).await?.len() {
+async fn cancel_move(queues: &Queues, target: Option<&Queues>) -> anyhow::Result<()> {
+    match queues.cancel_move(target).await?.len() {
         0 => println!("no queue is on its way"),
         count => println!("{count} queues are served where they were"),
     }

@@ -7,7 +7,7 @@ mod signals;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
-use intray_listen::{Certificate, End};
+use intray_listen::{Certificate, Shutdown};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -72,12 +72,12 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let policy = policy(&options);
     let peers = http::Peers::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), waiting, access, policy, peers, metrics, leaving.clone());
-    let connections = intray_listen::room_for(options.max_connections);
+    let connections = intray_listen::fit_open_files(options.max_connections);
     if let Some(certificate) = certificate.clone() {
         parts.spawn(certificate.run(closing.clone()));
     }
     let scheme = if certificate.is_some() { "https" } else { "http" };
-    let end = End { near: leaving.clone(), here: closing.clone() };
+    let end = Shutdown { draining: leaving.clone(), stop: closing.clone() };
     parts.spawn(intray_listen::serve(listener, router, certificate, connections, end));
     announce(scheme, address, options.store.log_format);
 

@@ -1,4 +1,4 @@
-//! What the environment says beside the flags' variables: names that nobody knows, and the levels of the log.
+//! Environment variables beside those of the flags: unknown names, and `RUST_LOG`.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +7,24 @@ use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 use super::{Cli, each_argument, remote};
 
-/// How many letters may differ between what is meant and what is written.
-const SLIPS: usize = 3;
-/// The parts of this program that log, as `RUST_LOG` calls them.
-const PARTS: [&str; 9] = ["intray", "axum", "deadpool", "hyper", "hyper_util", "mio", "redis", "tokio", "tower_http"];
-const LEVELS: &str = "info";
+/// A known variable within this edit distance is suggested.
+const MAX_TYPOS: usize = 3;
+/// The crates that log, as `RUST_LOG` names them.
+const LOGGING_CRATES: [&str; 9] =
+    ["intray", "axum", "deadpool", "hyper", "hyper_util", "mio", "redis", "tokio", "tower_http"];
+const DEFAULT_LEVEL: &str = "info";
 
-/// Of each variable that looks like one of ours and is none, a sentence. Its value is not in it.
-pub fn strangers() -> Vec<String> {
+/// One sentence for each variable that is named like a setting but is none. Its value, which may be a secret, is not included.
+pub fn unknown_variables() -> Vec<String> {
     let lossy = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
     };
-    let mut found: Vec<_> = strange(std::env::vars_os().map(lossy)).collect();
+    let mut found: Vec<_> = unknown(std::env::vars_os().map(lossy)).collect();
     found.sort();
     found
 }
 
-fn strange(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<Item = String> {
+fn unknown(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<Item = String> {
     let known = known();
     let looks_like_ours = |name: &str| name.starts_with("INTRAY_") || name.starts_with("REDIS_URL");
     let found = variables.filter(move |(name, value)| looks_like_ours(name) && !value.is_empty());
@@ -31,7 +32,7 @@ fn strange(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<I
         let nearest = known.iter().min_by_key(|other| strsim::damerau_levenshtein(&name, other))?;
         match strsim::damerau_levenshtein(&name, nearest) {
             0 => None,
-            1..=SLIPS => Some(format!("{name} is not a variable of this program and does nothing: {nearest}?")),
+            1..=MAX_TYPOS => Some(format!("{name} is not a variable of this program and does nothing: {nearest}?")),
             _ => Some(format!("{name} is not a variable of this program and does nothing")),
         }
     })
@@ -46,7 +47,7 @@ fn known() -> BTreeSet<String> {
     names.into_inner()
 }
 
-/// Every pod is told where the services of its namespace are, by variables that begin with their names.
+/// Kubernetes sets variables with the names and addresses of all services in a pod's namespace.
 fn is_of_kubernetes(name: &str, value: &str) -> bool {
     let port = name.ends_with("_PORT") && (value.starts_with("tcp://") || value.starts_with("udp://"));
     let parts = ["_SERVICE_PORT_", "_TCP", "_UDP"];
@@ -54,23 +55,23 @@ fn is_of_kubernetes(name: &str, value: &str) -> bool {
         || parts.iter().any(|part| name.contains(part))
 }
 
-/// What is logged, and a sentence about a `RUST_LOG` that makes no sense.
+/// The log filter, and a sentence about an invalid `RUST_LOG`.
 pub fn levels() -> (EnvFilter, Option<String>) {
-    let asked = std::env::var("RUST_LOG").unwrap_or_default();
-    let odd = asked.split(',').map(str::trim).find(|part| !part.is_empty() && !makes_sense(part));
-    let filter = if asked.trim().is_empty() || odd.is_some() { LEVELS } else { &asked };
-    let sentence = |odd| {
+    let value = std::env::var("RUST_LOG").unwrap_or_default();
+    let invalid = value.split(',').map(str::trim).find(|part| !part.is_empty() && !is_valid(part));
+    let filter = if value.trim().is_empty() || invalid.is_some() { DEFAULT_LEVEL } else { &value };
+    let sentence = |invalid| {
         format!(
-            "RUST_LOG has `{odd}`, which is neither a level (error, warn, info, debug, trace, off) nor a part of this program with one (intray=debug): it is taken as {LEVELS}"
+            "RUST_LOG has `{invalid}`, which is neither a level (error, warn, info, debug, trace, off) nor a part of this program with one (intray=debug): it is taken as {DEFAULT_LEVEL}"
         )
     };
-    (EnvFilter::new(filter), odd.map(sentence))
+    (EnvFilter::new(filter), invalid.map(sentence))
 }
 
-/// `level`, `part`, `part=level`; what selects by spans and fields is for those who know.
-fn makes_sense(directive: &str) -> bool {
+/// `level`, `crate` or `crate=level`; directives with spans and fields are left to tracing.
+fn is_valid(directive: &str) -> bool {
     let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
-    let is_part = |word: &str| PARTS.contains(&word.split("::").next().unwrap_or_default());
+    let is_part = |word: &str| LOGGING_CRATES.contains(&word.split("::").next().unwrap_or_default());
     if directive.contains('[') {
         return EnvFilter::try_new(directive).is_ok();
     }
@@ -84,13 +85,13 @@ fn makes_sense(directive: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// `cargo run` hands on what the build says, and a newcomer would be warned of what they never set.
+    /// `cargo run` passes on the variables that the build script sets; they must not cause warnings.
     #[test]
-    fn what_the_build_says_is_no_stranger() {
+    fn variables_of_the_build_script_are_known() {
         let script = include_str!("../../packages/build.rs");
         let names = script.split("rustc-env=").skip(1).filter_map(|rest| rest.split_once('='));
         let examples: Vec<_> = names.map(|(name, _)| (name.to_owned(), "something".to_owned())).collect();
         assert!(!examples.is_empty());
-        assert_eq!(strange(examples.into_iter()).collect::<Vec<_>>(), Vec::<String>::new());
+        assert_eq!(unknown(examples.into_iter()).collect::<Vec<_>>(), Vec::<String>::new());
     }
 }

@@ -1,4 +1,4 @@
-//! What sentinels want to see of us, and how what they say is to be understood.
+//! The flags for sentinels: credentials, and the map of announced addresses.
 
 use std::{
     ffi::OsStr,
@@ -11,23 +11,23 @@ use clap::{Arg, Args, Command, builder::TypedValueParser};
 
 use super::{
     redis_url::refusal,
-    sentinel_url::{Place, place_of},
+    sentinel_url::{HostPort, parse_host_port},
 };
 use crate::{files, job::Invalid};
 
-/// An address that sentinels announce, and where that server is as seen from here.
+/// An address that sentinels announce, and the one at which this process reaches that server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elsewhere {
-    pub announced: Place,
-    pub real: Place,
+pub struct AddressMap {
+    pub announced: HostPort,
+    pub real: HostPort,
 }
 
-impl FromStr for Elsewhere {
+impl FromStr for AddressMap {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let both = text.split_once('=').and_then(|(announced, real)| {
-            Some(Self { announced: place_of(announced, None)?, real: place_of(real, None)? })
+            Some(Self { announced: parse_host_port(announced, None)?, real: parse_host_port(real, None)? })
         });
         both.ok_or(Invalid("must be host:port=host:port, the announced address and the real one"))
     }
@@ -43,14 +43,14 @@ pub(super) struct SentinelFlags {
     sentinel_password_file: Option<Password>,
     /// Where a server is that sentinels announce by an address which leads nowhere from here; repeatable, or a comma list
     #[arg(long, env = "INTRAY_SENTINEL_MAP", value_name = "ANNOUNCED=REAL", value_delimiter = ',')]
-    sentinel_map: Vec<Elsewhere>,
+    sentinel_map: Vec<AddressMap>,
 }
 
-/// What sentinels are shown, and how what they say is understood.
+/// The credentials for sentinels, and the map of the addresses that they announce.
 pub struct SentinelAccess {
     pub user: Option<String>,
     pub password: Option<String>,
-    pub map: Vec<Elsewhere>,
+    pub map: Vec<AddressMap>,
 }
 
 impl SentinelFlags {
@@ -59,10 +59,10 @@ impl SentinelFlags {
     }
 
     /// # Errors
-    /// One line for the operator, when there are no sentinels that it could be for.
-    pub(super) fn access(&self, is_asked: bool) -> Result<SentinelAccess, String> {
+    /// One line for the operator, if the flags are set and the URL names no sentinels.
+    pub(super) fn access(&self, has_sentinels: bool) -> Result<SentinelAccess, String> {
         let is_set = self.sentinel_user.is_some() || self.password_file().is_some() || !self.sentinel_map.is_empty();
-        if is_set && !is_asked {
+        if is_set && !has_sentinels {
             return Err("--sentinel-user, --sentinel-password-file and --sentinel-map are for redis+sentinel:// URLs"
                 .to_owned());
         }
@@ -71,7 +71,7 @@ impl SentinelFlags {
     }
 }
 
-/// Is never printed.
+/// Its `Debug` output never contains the text.
 #[derive(Clone)]
 struct Password {
     path: PathBuf,
@@ -92,10 +92,10 @@ impl TypedValueParser for PasswordParser {
 
     fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Password, clap::Error> {
         let path = Path::new(value);
-        let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", path.display()));
-        let text = files::read(path).map_err(|error| refused(&error))?;
+        let refuse = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", path.display()));
+        let text = files::read(path).map_err(|error| refuse(&error))?;
         match text.trim_end_matches(['\r', '\n']) {
-            "" => Err(refused(&"there is no password in it")),
+            "" => Err(refuse(&"there is no password in it")),
             text => Ok(Password { path: path.to_owned(), text: text.to_owned() }),
         }
     }

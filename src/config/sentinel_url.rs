@@ -1,61 +1,64 @@
-//! The address of a primary that sentinels know: where they are, and by what name they know it.
+//! URLs of a primary behind sentinels: their addresses, and its name there.
 
 use std::fmt;
 
 use super::values::{split_port, unbracketed};
 use crate::job::Invalid;
 
-const PORT: u16 = 26_379;
+const SENTINEL_PORT: u16 = 26_379;
 const RULE: Invalid = Invalid(
     "must be redis+sentinel://[user:password@]host[:port],host[:port]…/name[?db=N], or the same with rediss+sentinel://; user and password are for Redis itself",
 );
 
-/// Host, an IPv6 one without its brackets, and port.
-pub type Place = (String, u16);
+/// A host, without the brackets of IPv6, and its port.
+pub type HostPort = (String, u16);
 
-/// Which sentinels to ask, and for what.
+/// The sentinels, and the name of the primary.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SentinelUrl {
     pub is_tls: bool,
-    /// As it stands in the URL, for Redis itself: `user:password@`, or nothing.
-    pub who: String,
-    pub sentinels: Vec<Place>,
+    /// For Redis itself, as in the URL: `user:password@`, or nothing.
+    pub credentials: String,
+    pub sentinels: Vec<HostPort>,
     pub name: String,
     pub db: u32,
 }
 
 impl SentinelUrl {
-    /// What stands behind `redis+sentinel://`.
+    /// Parses the part after `redis+sentinel://`.
     pub(super) fn parse(rest: &str, is_tls: bool) -> Result<Self, Invalid> {
-        let (who, places) = match rest.rsplit_once('@') {
-            Some((who, places)) => (format!("{who}@"), places),
+        let (credentials, addresses) = match rest.rsplit_once('@') {
+            Some((login, addresses)) => (format!("{login}@"), addresses),
             None => (String::new(), rest),
         };
-        let (places, tail) = places.split_once('/').ok_or(RULE)?;
+        let (addresses, tail) = addresses.split_once('/').ok_or(RULE)?;
         let (name, db) = tail.split_once("?db=").unwrap_or((tail, "0"));
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if name.is_empty() || !name.chars().all(is_name) {
             return Err(RULE);
         }
-        let sentinels =
-            places.split(',').map(|place| place_of(place, Some(PORT))).collect::<Option<_>>().ok_or(RULE)?;
-        Ok(Self { is_tls, who, sentinels, name: name.to_owned(), db: db.parse().map_err(|_| RULE)? })
+        let sentinels = addresses
+            .split(',')
+            .map(|address| parse_host_port(address, Some(SENTINEL_PORT)))
+            .collect::<Option<_>>()
+            .ok_or(RULE)?;
+        Ok(Self { is_tls, credentials, sentinels, name: name.to_owned(), db: db.parse().map_err(|_| RULE)? })
     }
 }
 
-/// Without user and password.
+/// Shows no user and no password.
 impl fmt::Display for SentinelUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let places = self
+        let addresses = self
             .sentinels
             .iter()
             .map(|(host, port)| if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") });
         let s = if self.is_tls { "s" } else { "" };
-        write!(f, "redis{s}+sentinel://{}/{}", places.collect::<Vec<_>>().join(","), self.name)
+        write!(f, "redis{s}+sentinel://{}/{}", addresses.collect::<Vec<_>>().join(","), self.name)
     }
 }
 
-pub(super) fn place_of(text: &str, usual: Option<u16>) -> Option<Place> {
+pub(super) fn parse_host_port(text: &str, default_port: Option<u16>) -> Option<HostPort> {
     let (host, port) = split_port(text.trim())?;
-    Some((unbracketed(host)?.to_owned(), port.or(usual)?))
+    Some((unbracketed(host)?.to_owned(), port.or(default_port)?))
 }

@@ -49,7 +49,7 @@ impl Backend {
     /// One line for the operator.
     pub async fn look(store: &StoreOptions) -> anyhow::Result<Self> {
         if store.redis_url() == RedisUrl::Embedded
-            && let Some(url) = intray_embedded::kept(&store.data_dir).await
+            && let Some(url) = intray_embedded::running_url(&store.data_dir).await
         {
             return Self::at(&url, None, store);
         }
@@ -99,7 +99,7 @@ impl Backend {
             let url = match url {
                 RedisUrl::Embedded => return,
                 RedisUrl::Url(url) => url.expose().to_owned(),
-                RedisUrl::Sentinels(url) => format!("redis://{}localhost", url.who),
+                RedisUrl::Sentinels(url) => format!("redis://{}localhost", url.credentials),
             };
             match Servers::at(&url, Certificates::default()) {
                 Ok(servers) => servers.update_login(&login),
@@ -139,7 +139,7 @@ fn certificates(store: &StoreOptions) -> anyhow::Result<Certificates> {
 }
 
 fn sentinel_settings(url: SentinelUrl, access: SentinelAccess, certificates: Certificates) -> SentinelSettings {
-    let SentinelUrl { is_tls, who: credentials, sentinels, name, db } = url;
+    let SentinelUrl { is_tls, credentials, sentinels, name, db } = url;
     let SentinelAccess { user: sentinel_user, password: sentinel_password, map } = access;
     let address_map = map.into_iter().map(|entry| (entry.announced, entry.real)).collect();
     SentinelSettings {

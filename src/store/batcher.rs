@@ -13,7 +13,7 @@ use std::{
 
 use foldhash::HashMap;
 use futures_util::future::BoxFuture;
-use intray_redis::{Applied, Args, Fault};
+use intray_redis::{ANSWER_TIMEOUT, Applied, Args, Fault};
 use redis::Value;
 
 use self::call_handle::CallHandle;
@@ -24,7 +24,7 @@ use super::{
     script::Script,
     transition::{BatchPolicy, BatchedTransition, QueueCheck, Reply, Retry},
 };
-use crate::job::{QueueName, budget::ANSWER};
+use crate::job::QueueName;
 
 /// Limits of one script: enough calls to share a round trip, at most about a millisecond of Redis.
 const MAX_JOBS_PER_SCRIPT: u32 = 100;
@@ -78,7 +78,7 @@ impl Batcher {
             // not copied into each wrapper of the task.
             self.runner.tasks.spawn(Box::pin(self.clone().run_lane(name.clone(), T::BATCHING)));
         }
-        match tokio::time::timeout(ANSWER, answer).await {
+        match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
             Ok(Ok(answer)) => answer,
             Err(_) if self.remove(&name, number) => Err(Fault::late(Applied::No)),
             Ok(Err(_)) | Err(_) => Err(Fault::late(Applied::Unknown)),

@@ -15,9 +15,9 @@ use super::{Waiting, WaitingState};
 use crate::{
     job::{
         QueueName,
-        budget::{ANSWER, LINGER, TICK},
+        budget::{LINGER, TICK},
     },
-    store::{Applied, Event, EventLimit, Fault, Position},
+    store::{ANSWER_TIMEOUT, Applied, Event, EventLimit, Fault, Position},
 };
 
 /// Size of the broadcast buffer; slower readers are disconnected.
@@ -115,7 +115,7 @@ impl Waiting {
     /// When Redis is not well.
     pub async fn follow(&self, queue: &QueueName) -> Result<Subscriber, Fault> {
         let (following, mut ready) = self.join_tail(queue);
-        let in_time = tokio::time::timeout(ANSWER, ready.wait_for(|begun| *begun)).await;
+        let in_time = tokio::time::timeout(ANSWER_TIMEOUT, ready.wait_for(|begun| *begun)).await;
         match in_time {
             Ok(Ok(_)) => Ok(following),
             _ => Err(Fault::Unavailable { applied: Applied::No, why: "the events cannot be read".to_owned() }),

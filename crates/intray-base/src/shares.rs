@@ -1,40 +1,40 @@
-//! Limits that all callers share: where there are callers for different queues, one of them cannot take what the others need.
+//! Limits that all callers share. Where callers have different queues, a part is reserved so that none of them takes all.
 
 use std::{net::SocketAddr, sync::Arc};
 
-/// A caller who holds less than this part of a limit may have of its last quarter.
-const SMALL: usize = 16;
-/// This part of a limit is kept for them.
-const KEPT: usize = 4;
+/// A caller who holds less than this part of a limit may use the reserved part.
+const SMALL_SHARE: usize = 16;
+/// The part of a limit that is reserved for small callers.
+const RESERVED_SHARE: usize = 4;
 
-/// How many may be held by all before what is kept begins.
+/// The part of a limit that is not reserved.
 pub fn common(most: usize) -> usize {
-    most - most.div_ceil(KEPT)
+    most - most.div_ceil(RESERVED_SHARE)
 }
 
-/// Whether what a caller holds is so little that what is kept is for them.
+/// Whether a caller holds so little that the reserved part is open to them.
 pub fn is_small(own: usize, most: usize) -> bool {
-    own * SMALL < most
+    own * SMALL_SHARE < most
 }
 
-/// Whether a caller who holds `own` of what is `taken` gets `more`. `has_parts`: there are callers for different queues; it is
-/// asked only when there is little left.
+/// Whether a caller who holds `own` of all that is `taken` gets `more`. `has_parts`: whether callers have different queues; called
+/// only when little is left.
 pub fn is_open(taken: usize, own: usize, more: usize, most: usize, has_parts: impl FnOnce() -> bool) -> bool {
     let wanted = taken + more;
     wanted <= common(most) || wanted <= most && (is_small(own, most) || !has_parts())
 }
 
-/// The connection that a request came by.
-pub trait Connection: Send + Sync {
+/// The connection of a request.
+pub trait ClientConnection: Send + Sync {
     fn peer(&self) -> SocketAddr;
 
-    /// From now on it counts as this caller's, unless they hold too many.
+    /// Counts the connection as this caller's. False: they hold too many.
     fn charge(&self, payer: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool;
 }
 
-/// The same, among what comes with a request.
+/// The same, as an extension of the request.
 #[derive(Clone)]
-pub struct By(pub Arc<dyn Connection>);
+pub struct RequestConnection(pub Arc<dyn ClientConnection>);
 
 #[cfg(test)]
 mod tests {

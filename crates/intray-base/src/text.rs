@@ -4,7 +4,7 @@
 pub const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Those of UTF-16.
 const UTF16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
-/// What is said of UTF-16.
+/// The error for UTF-16.
 pub const UTF16_RULE: &str = "it is UTF-16: save it as UTF-8";
 
 /// Whether a text says of itself that it is UTF-16, which is read nowhere.

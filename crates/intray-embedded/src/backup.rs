@@ -17,9 +17,9 @@ use std::{
 
 use super::{
     StartError,
-    entries::{self, End},
-    folder::Folder,
-    mend::{self, Damage, FILES, MANIFEST, Named},
+    entries::{self, AofEnd},
+    folder::DataFolder,
+    mend::{self, Damage, FILES, MANIFEST, ManifestEntry},
 };
 use intray_base::sha256::{Sha256, hex};
 
@@ -30,9 +30,9 @@ const RESTORING: &str = "restoring";
 /// What a folder may hold that is to be restored into: our lock, and what a file system puts at its root.
 const ALLOWED: [&str; 3] = [super::folder::LOCK, RESTORING, "lost+found"];
 /// A rewrite that ends between two looks removes files: so often, and after so long, the list is read again.
-const LOOKS: usize = 100;
-const PAUSE: Duration = Duration::from_millis(20);
-const READ_AT_ONCE: usize = 1 << 18;
+const MAX_ATTEMPTS: usize = 100;
+const RETRY_DELAY: Duration = Duration::from_millis(20);
+const READ_BUFFER_BYTES: usize = 1 << 18;
 
 /// What was copied.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ pub fn backup(data: &Path, to: &Path) -> Result<Copied, CopyError> {
 pub fn restore(from: &Path, data: &Path) -> Result<Copied, CopyError> {
     let sums = sums(from)?;
     must_be_empty(data)?;
-    let folder = Folder::claim(data)?;
+    let folder = DataFolder::claim(data)?;
     let (begun, there) = (folder.data().join(RESTORING), folder.data().join(FILES));
     let _ = fs::remove_dir_all(&begun); // what a restore that was killed has left
     new_folder(&begun)?;
@@ -103,7 +103,7 @@ pub fn restore(from: &Path, data: &Path) -> Result<Copied, CopyError> {
 }
 
 /// A file of the server, open, with its length when it was opened.
-struct Source {
+struct OpenFile {
     name: String,
     file: File,
     length: u64,
@@ -112,26 +112,26 @@ struct Source {
 }
 
 /// The list of the files, and all that it names. What is open stays readable whatever the server does.
-fn opened(folder: &Path) -> Result<(String, Vec<Source>), CopyError> {
-    for _ in 0..LOOKS {
+fn opened(folder: &Path) -> Result<(String, Vec<OpenFile>), CopyError> {
+    for _ in 0..MAX_ATTEMPTS {
         let named = mend::named_in(&folder.join(MANIFEST))?.filter(|named| !named.is_empty());
         let Some(named) = named else { return Err(CopyError::NoData(folder.to_owned())) };
         let newest = mend::newest(&named);
-        let open = |(n, Named { name, is_appended, .. }): (usize, &Named)| {
+        let open = |(n, ManifestEntry { name, is_appended, .. }): (usize, &ManifestEntry)| {
             let file = File::open(folder.join(name))?;
             let length = file.metadata()?.len();
-            Ok(Source { name: name.clone(), file, length, is_appended: *is_appended, is_newest: newest == Some(n) })
+            Ok(OpenFile { name: name.clone(), file, length, is_appended: *is_appended, is_newest: newest == Some(n) })
         };
         match named.iter().enumerate().map(open).collect::<io::Result<Vec<_>>>() {
             Ok(files) => return Ok((named.iter().flat_map(|file| [&file.line, "\n"]).collect(), files)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => thread::sleep(PAUSE),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => thread::sleep(RETRY_DELAY),
             Err(why) => return Err(CopyError::Io { path: folder.to_owned(), why }),
         }
     }
     Err(CopyError::Restless(folder.to_owned()))
 }
 
-fn copy_all(files: &[Source], manifest: &str, to: &Path) -> Result<Copied, CopyError> {
+fn copy_all(files: &[OpenFile], manifest: &str, to: &Path) -> Result<Copied, CopyError> {
     let folder = to.join(FILES);
     new_folder(&folder)?;
     let (mut sums, mut bytes) = (String::new(), 0);
@@ -158,12 +158,12 @@ fn copy_all(files: &[Source], manifest: &str, to: &Path) -> Result<Copied, CopyE
 /// The server was in the middle of a transaction, or was killed in one: it has answered none of it.
 fn cut(copy: &File, path: &Path, is_newest: bool) -> Result<(), CopyError> {
     let mut file = File::open(path).map_err(io_at(path))?;
-    let survey = entries::survey(BufReader::with_capacity(READ_AT_ONCE, &file)).map_err(io_at(path))?;
+    let survey = entries::scan(BufReader::with_capacity(READ_BUFFER_BYTES, &file)).map_err(io_at(path))?;
     let at = match survey.end {
-        End::Whole => return Ok(()),
-        End::Short(at) | End::Broken { entry: at, .. } => at,
+        AofEnd::Whole => return Ok(()),
+        AofEnd::Short(at) | AofEnd::Broken { entry: at, .. } => at,
     };
-    let is_short = matches!(survey.end, End::Short(_));
+    let is_short = matches!(survey.end, AofEnd::Short(_));
     if is_newest && (is_short || mend::is_torn(&mut file, &survey).map_err(io_at(path))?) {
         return copy.set_len(survey.whole).map_err(io_at(path));
     }
@@ -217,7 +217,7 @@ fn bring_back(sums: &BTreeMap<String, String>, from: &Path, begun: &Path) -> Res
 /// The sum and the length of a file, which is written to another on the way.
 fn digest(path: &Path, copy: &mut impl Write) -> Result<(String, u64), CopyError> {
     let mut file = File::open(path).map_err(io_at(path))?;
-    let (mut sum, mut length, mut some) = (Sha256::new(), 0, vec![0; READ_AT_ONCE]);
+    let (mut sum, mut length, mut some) = (Sha256::new(), 0, vec![0; READ_BUFFER_BYTES]);
     loop {
         let read = file.read(&mut some).map_err(io_at(path))?;
         if read == 0 {

@@ -1,4 +1,4 @@
-//! Which program is the private server, and how it is told what to be.
+//! Finds the program of the private server, and makes its arguments.
 
 use std::{fmt, path::Path, process::Command};
 
@@ -6,7 +6,7 @@ use super::StartError;
 
 /// In order of preference.
 const NAMES: [&str; 2] = ["valkey-server", "redis-server"];
-const AT_LEAST: (u32, u32) = (7, 0);
+const MIN_VERSION: (u32, u32) = (7, 0);
 
 /// A server program on PATH that is new enough.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ impl fmt::Display for Engine {
 pub(super) async fn find() -> Result<Engine, StartError> {
     let mut found = Vec::new();
     for name in NAMES {
-        let Ok(said) = tokio::process::Command::new(name).arg("--version").output().await else { continue };
-        let version = version(&String::from_utf8_lossy(&said.stdout)).unwrap_or_default().to_owned();
+        let Ok(output) = tokio::process::Command::new(name).arg("--version").output().await else { continue };
+        let version = version(&String::from_utf8_lossy(&output.stdout)).unwrap_or_default().to_owned();
         if is_enough(&version) {
             return Ok(Engine { name, version });
         }
@@ -36,13 +36,13 @@ pub(super) async fn find() -> Result<Engine, StartError> {
 }
 
 /// `Redis server v=7.0.15 sha=00000000:0 malloc=…`
-fn version(said: &str) -> Option<&str> {
-    said.split_whitespace().find_map(|word| word.strip_prefix("v="))
+fn version(banner: &str) -> Option<&str> {
+    banner.split_whitespace().find_map(|word| word.strip_prefix("v="))
 }
 
 fn is_enough(version: &str) -> bool {
     let mut numbers = version.split('.').map(|part| part.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= AT_LEAST
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= MIN_VERSION
 }
 
 impl Engine {
@@ -51,7 +51,7 @@ impl Engine {
         if self.name == "valkey-server" { "valkey-check-aof" } else { "redis-check-aof" }
     }
 
-    /// Everything is said on the command line: no configuration file means none that somebody else could have written.
+    /// All settings are arguments: without a configuration file, nothing else can change them.
     pub(super) fn command(&self, data: &Path, socket: &Path, max_memory: u64) -> Command {
         let mut command = Command::new(self.name);
         command.arg("--dir").arg(data).arg("--unixsocket").arg(socket);
@@ -68,7 +68,7 @@ impl Engine {
             // with 50 that are held.
             ["--hash-max-listpack-entries", "64"],
             ["--zset-max-listpack-entries", "16"],
-            // A histogram for each command inside a script, which nobody reads: a hundredth of a cycle.
+            // A histogram for each command inside a script, which is never read: a hundredth of a cycle.
             ["--latency-tracking", "no"],
             // Of 400,000 jobs, a rewrite takes 0.6 s of a processor in place of 1.0, and its file is a third larger.
             ["--rdbcompression", "no"],

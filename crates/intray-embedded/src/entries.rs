@@ -1,71 +1,71 @@
-//! Reads an append-only file entry by entry, in little memory, however large the file and its entries are.
+//! Reads an append-only file entry by entry, in constant memory.
 //!
-//! Stricter than the server's own loader, which does not look at what stands between two values: a value that a power cut
-//! has filled with zeros would be loaded as it is.
+//! Stricter than the server's own loader, which skips the two bytes behind a value: it would load a value that a power cut has
+//! filled with zeros.
 
 use std::io::{self, BufRead};
 
 /// The largest value and the most values that a server writes.
-const VALUE: u64 = 512 << 20;
-const VALUES: u64 = 1 << 31;
+const MAX_VALUE_BYTES: u64 = 512 << 20;
+const MAX_VALUES: u64 = 1 << 31;
 /// Digits of a number, and the longest word that opens or closes a transaction.
 const DIGITS: usize = 10;
 const WORD: usize = "MULTI".len();
 
-/// What a file is made of.
+/// The result of a scan.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Survey {
-    /// Up to here it is whole transactions, and entries outside of one.
+pub(super) struct AofScan {
+    /// Bytes up to the end of the last complete transaction or single entry.
     pub(super) whole: u64,
-    pub(super) end: End,
+    pub(super) end: AofEnd,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum AofEnd {
     Whole,
-    /// It stops in the middle of a transaction, or of the entry that begins here.
+    /// The file ends within a transaction, or within the entry that begins here.
     Short(u64),
-    /// What begins at `entry` is no entry, because of the byte at `wrong`.
+    /// The bytes at `entry` are no entry: the byte at `wrong` is invalid.
     Broken {
         entry: u64,
         wrong: u64,
     },
 }
 
-pub(super) fn survey(file: impl BufRead) -> io::Result<Survey> {
+pub(super) fn scan(file: impl BufRead) -> io::Result<AofScan> {
     let mut reader = Reader { file, at: 0 };
     let (mut whole, mut is_open) = (0, false);
     loop {
         let entry = reader.at;
         let end = match reader.entry() {
-            Ok(Entry::Open) => {
+            Ok(AofEntry::Open) => {
                 is_open = true;
                 continue;
             }
-            Ok(Entry::Close) => {
+            Ok(AofEntry::Close) => {
                 (whole, is_open) = (reader.at, false);
                 continue;
             }
-            Ok(Entry::Other) => {
+            Ok(AofEntry::Other) => {
                 whole = if is_open { whole } else { reader.at };
                 continue;
             }
-            Err(Stop::Over) if reader.at == entry && !is_open => End::Whole,
-            Err(Stop::Over) => End::Short(entry),
-            Err(Stop::Wrong) => End::Broken { entry, wrong: reader.at },
-            Err(Stop::Io(error)) => return Err(error),
+            Err(ScanError::Over) if reader.at == entry && !is_open => AofEnd::Whole,
+            Err(ScanError::Over) => AofEnd::Short(entry),
+            Err(ScanError::Wrong) => AofEnd::Broken { entry, wrong: reader.at },
+            Err(ScanError::Io(error)) => return Err(error),
         };
-        return Ok(Survey { whole, end });
+        return Ok(AofScan { whole, end });
     }
 }
 
 /// Whether a whole entry begins anywhere in these bytes but at their very beginning.
-pub(super) fn hold_an_entry(bytes: &[u8]) -> bool {
+pub(super) fn contains_entry(bytes: &[u8]) -> bool {
     let stars = bytes.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'*');
     stars.into_iter().any(|(at, _)| Reader { file: &bytes[at..], at: 0 }.entry().is_ok())
 }
 
-enum Entry {
+enum AofEntry {
     /// MULTI
     Open,
     /// EXEC
@@ -73,10 +73,10 @@ enum Entry {
     Other,
 }
 
-enum Stop {
-    /// The file is over.
+enum ScanError {
+    /// The end of the file.
     Over,
-    /// The next byte is not what stands there.
+    /// An unexpected byte.
     Wrong,
     Io(io::Error),
 }
@@ -88,50 +88,50 @@ struct Reader<R> {
 
 impl<R: BufRead> Reader<R> {
     /// `*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n`; a line that begins with `#` says a time and belongs to what follows.
-    fn entry(&mut self) -> Result<Entry, Stop> {
+    fn entry(&mut self) -> Result<AofEntry, ScanError> {
         while self.peek()? == b'#' {
             self.skip_line()?;
         }
-        let values = self.number(b'*', 1..=VALUES)?;
-        let length = self.number(b'$', 0..=VALUE)?;
+        let values = self.number(b'*', 1..=MAX_VALUES)?;
+        let length = self.number(b'$', 0..=MAX_VALUE_BYTES)?;
         let mut word = [0; WORD];
         let kept = usize::try_from(length).unwrap_or(usize::MAX).min(WORD);
         self.take(length, &mut word[..kept])?;
         for _ in 1..values {
-            let length = self.number(b'$', 0..=VALUE)?;
+            let length = self.number(b'$', 0..=MAX_VALUE_BYTES)?;
             self.take(length, &mut [])?;
         }
         let is = |name: &str| length == name.len() as u64 && word[..kept].eq_ignore_ascii_case(name.as_bytes());
         Ok(if is("MULTI") {
-            Entry::Open
+            AofEntry::Open
         } else if is("EXEC") {
-            Entry::Close
+            AofEntry::Close
         } else {
-            Entry::Other
+            AofEntry::Other
         })
     }
 
     /// A number of some kind on a line of its own.
-    fn number(&mut self, kind: u8, range: std::ops::RangeInclusive<u64>) -> Result<u64, Stop> {
+    fn number(&mut self, kind: u8, range: std::ops::RangeInclusive<u64>) -> Result<u64, ScanError> {
         self.expect(kind)?;
         let (mut number, mut digits) = (0, 0);
         while let digit @ b'0'..=b'9' = self.peek()? {
             if digits == DIGITS {
-                return Err(Stop::Wrong);
+                return Err(ScanError::Wrong);
             }
             number = number * 10 + u64::from(digit - b'0');
             digits += 1;
             self.step(1);
         }
         if digits == 0 || !range.contains(&number) {
-            return Err(Stop::Wrong);
+            return Err(ScanError::Wrong);
         }
         self.line_end()?;
         Ok(number)
     }
 
     /// A value and the end of its line; its first bytes are kept.
-    fn take(&mut self, length: u64, mut first: &mut [u8]) -> Result<(), Stop> {
+    fn take(&mut self, length: u64, mut first: &mut [u8]) -> Result<(), ScanError> {
         let mut left = length;
         while left > 0 {
             let there = self.there()?;
@@ -146,39 +146,39 @@ impl<R: BufRead> Reader<R> {
         self.line_end()
     }
 
-    fn skip_line(&mut self) -> Result<(), Stop> {
+    fn skip_line(&mut self) -> Result<(), ScanError> {
         while self.peek()? != b'\r' {
             if self.peek()?.is_ascii_control() {
-                return Err(Stop::Wrong);
+                return Err(ScanError::Wrong);
             }
             self.step(1);
         }
         self.line_end()
     }
 
-    fn line_end(&mut self) -> Result<(), Stop> {
+    fn line_end(&mut self) -> Result<(), ScanError> {
         self.expect(b'\r')?;
         self.expect(b'\n')
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), Stop> {
+    fn expect(&mut self, byte: u8) -> Result<(), ScanError> {
         if self.peek()? != byte {
-            return Err(Stop::Wrong);
+            return Err(ScanError::Wrong);
         }
         self.step(1);
         Ok(())
     }
 
-    fn peek(&mut self) -> Result<u8, Stop> {
+    fn peek(&mut self) -> Result<u8, ScanError> {
         self.there().map(|there| there[0])
     }
 
     /// Some of what comes next: never nothing.
-    fn there(&mut self) -> Result<&[u8], Stop> {
+    fn there(&mut self) -> Result<&[u8], ScanError> {
         match self.file.fill_buf() {
-            Ok([]) => Err(Stop::Over),
+            Ok([]) => Err(ScanError::Over),
             Ok(there) => Ok(there),
-            Err(error) => Err(Stop::Io(error)),
+            Err(error) => Err(ScanError::Io(error)),
         }
     }
 
@@ -205,8 +205,8 @@ mod tests {
         (parts.concat(), ends)
     }
 
-    fn surveyed(bytes: &[u8]) -> Survey {
-        survey(io::BufReader::with_capacity(3, bytes)).expect("memory does not fail")
+    fn surveyed(bytes: &[u8]) -> AofScan {
+        scan(io::BufReader::with_capacity(3, bytes)).expect("memory does not fail")
     }
 
     #[test]
@@ -216,8 +216,8 @@ mod tests {
             let found = surveyed(&sample.as_bytes()[..cut]);
             let whole = ends.iter().rfind(|end| **end <= cut as u64).copied().expect("0 is one");
             assert_eq!(found.whole, whole, "cut at {cut}");
-            assert_eq!(found.end == End::Whole, whole == cut as u64, "cut at {cut}: {found:?}");
-            assert!(!matches!(found.end, End::Broken { .. }), "cut at {cut}: {found:?}");
+            assert_eq!(found.end == AofEnd::Whole, whole == cut as u64, "cut at {cut}: {found:?}");
+            assert!(!matches!(found.end, AofEnd::Broken { .. }), "cut at {cut}: {found:?}");
         }
     }
 
@@ -232,8 +232,8 @@ mod tests {
                 assert_eq!(found.whole, whole, "{junk:?} at {cut}");
                 // Inside a value it is only the value's end that can be wrong.
                 match found.end {
-                    End::Broken { entry, wrong } => assert!(entry <= cut as u64 && wrong >= cut as u64, "{found:?}"),
-                    End::Whole | End::Short(_) => panic!("{junk:?} at {cut}: {found:?}"),
+                    AofEnd::Broken { entry, wrong } => assert!(entry <= cut as u64 && wrong >= cut as u64, "{found:?}"),
+                    AofEnd::Whole | AofEnd::Short(_) => panic!("{junk:?} at {cut}: {found:?}"),
                 }
             }
         }
@@ -242,20 +242,20 @@ mod tests {
     #[test]
     fn times_and_large_values_are_read_and_impossible_numbers_are_not() {
         let large = entry(&["SET", "k", &"x".repeat(100_000)]);
-        assert_eq!(surveyed(format!("#TS:1700000000\r\n{large}").as_bytes()).end, End::Whole);
+        assert_eq!(surveyed(format!("#TS:1700000000\r\n{large}").as_bytes()).end, AofEnd::Whole);
         for broken in
             ["*0\r\n", "*-1\r\n", "*1\r\n$536870913\r\n", "*1\r\n$99999999999\r\n", "*1\n", "#TS\0", "*1\r\n:"]
         {
-            assert!(matches!(surveyed(broken.as_bytes()).end, End::Broken { entry: 0, .. }), "{broken:?}");
+            assert!(matches!(surveyed(broken.as_bytes()).end, AofEnd::Broken { entry: 0, .. }), "{broken:?}");
         }
     }
 
     #[test]
     fn a_whole_entry_is_found_among_other_bytes() {
         let good = entry(&["DEL", "k"]);
-        assert!(!hold_an_entry(good.as_bytes()), "the first is not looked at");
-        assert!(hold_an_entry(format!("\0*1*2\r\n{good}").as_bytes()));
-        assert!(!hold_an_entry(&format!("\0{good}").as_bytes()[..good.len()]));
-        assert!(!hold_an_entry(b"") && !hold_an_entry(&[0; 100]));
+        assert!(!contains_entry(good.as_bytes()), "the first is not looked at");
+        assert!(contains_entry(format!("\0*1*2\r\n{good}").as_bytes()));
+        assert!(!contains_entry(&format!("\0{good}").as_bytes()[..good.len()]));
+        assert!(!contains_entry(b"") && !contains_entry(&[0; 100]));
     }
 }

@@ -1,4 +1,4 @@
-//! The private server's folder: ours alone while we run, and its files nobody else's to read.
+//! The private server's data folder: claimed while this process runs, readable by its user only.
 
 use std::{
     env,
@@ -11,25 +11,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rustix::{fs::OFlags, io::Errno};
 use tracing::warn;
 
-use super::{StartError, guard::Guard};
+use super::{StartError, guard::FolderGuard};
 use intray_base::sha256::{Sha256, hex};
 
 pub(super) const LOCK: &str = "intray.lock";
 const SOCKET: &str = "redis.sock";
 /// What fits into `sockaddr_un` before its closing zero.
-const SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+const MAX_SOCKET_PATH_BYTES: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
-/// A claimed data folder. Nobody else can claim it until this value is gone.
-pub(super) struct Folder {
+/// A claimed data folder. No other process can claim it until this value is dropped.
+pub(super) struct DataFolder {
     data: PathBuf,
     socket: PathBuf,
     /// Hold the locks, and are closed in every program that we start.
     _locks: (Option<File>, File),
 }
 
-impl Folder {
+impl DataFolder {
     pub(super) fn claim(asked: &Path) -> Result<Self, StartError> {
         let broken = |source| StartError::Folder { path: asked.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(asked).map_err(broken)?;
@@ -43,7 +44,7 @@ impl Folder {
         }
         let fresh = fs::read_dir(&data).map_err(broken)?.next().is_none();
         if fresh || data.join(LOCK).exists() {
-            // Somebody else's folder keeps its mode; ours is closed. A volume's root may belong to another user, and
+            // A folder with other files keeps its mode; a new one is closed. A volume's root may belong to another user, and
             // then the mode is that user's choice: the files inside are closed in any case.
             let closed = fs::set_permissions(&data, Permissions::from_mode(0o700));
             closed.or_else(forgive_foreign_owner).map_err(broken)?;
@@ -53,8 +54,8 @@ impl Folder {
         Ok(Self { data, socket, _locks: locks })
     }
 
-    pub(super) fn guard(&self) -> Guard {
-        Guard::new(&self.data, &self.data.join(LOCK), &self.socket)
+    pub(super) fn guard(&self) -> FolderGuard {
+        FolderGuard::new(&self.data, &self.data.join(LOCK), &self.socket)
     }
 
     pub(super) fn data(&self) -> &Path {
@@ -66,8 +67,8 @@ impl Folder {
     }
 
     /// Before a server's start: what one that was killed had begun to rewrite is of no use to the next, which does not know it.
-    pub(super) fn forget_begun(&self) {
-        for begun in begun(&self.data).into_iter().flatten() {
+    pub(super) fn remove_partial_rewrites(&self) {
+        for begun in partial_rewrites(&self.data).into_iter().flatten() {
             if let Err(error) = fs::remove_file(&begun) {
                 warn!(%error, "{} is of no use, and stays", begun.display());
             }
@@ -84,7 +85,7 @@ impl Folder {
 }
 
 /// Where a server writes what is to take the place of its files.
-pub(super) fn begun(data: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn partial_rewrites(data: &Path) -> io::Result<Vec<PathBuf>> {
     let is_begun = |name: &str| name.starts_with("temp-") && [".aof", ".rdb"].iter().any(|end| name.ends_with(end));
     let files = fs::read_dir(data)?.filter_map(Result::ok);
     Ok(files.filter(|file| file.file_name().to_str().is_some_and(is_begun)).map(|file| file.path()).collect())
@@ -109,9 +110,9 @@ fn lock_folder(data: &Path) -> Result<Option<File>, StartError> {
 fn lock(data: &Path) -> Result<File, StartError> {
     let broken = |source| StartError::Folder { path: data.to_owned(), source };
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
     let file = options.open(data.join(LOCK)).map_err(|source| match source.raw_os_error() {
-        Some(libc::ELOOP) => StartError::LinkedLock(data.join(LOCK)),
+        Some(code) if code == Errno::LOOP.raw_os_error() => StartError::LinkedLock(data.join(LOCK)),
         _ => broken(source),
     })?;
     match file.try_lock() {
@@ -133,7 +134,7 @@ fn socket_path(data: &Path) -> io::Result<PathBuf> {
     if !is_private(&fs::symlink_metadata(short)?, fs::metadata(data.join(LOCK))?.uid()) {
         return Err(io::Error::other(format!("{} is not a private folder of ours", short.display())));
     }
-    if socket.as_os_str().len() > SOCKET_PATH {
+    if socket.as_os_str().len() > MAX_SOCKET_PATH_BYTES {
         return Err(io::Error::other("its path is too long for a socket, and so is the temporary folder's"));
     }
     Ok(socket)
@@ -141,7 +142,7 @@ fn socket_path(data: &Path) -> io::Result<PathBuf> {
 
 fn socket_place(data: &Path) -> PathBuf {
     let beside = data.join(SOCKET);
-    if beside.as_os_str().len() <= SOCKET_PATH {
+    if beside.as_os_str().len() <= MAX_SOCKET_PATH_BYTES {
         return beside;
     }
     let digest = Sha256::digest(data.as_os_str().as_bytes());
@@ -158,7 +159,7 @@ pub(super) fn kept_socket(asked: &Path) -> Option<PathBuf> {
     is_ours.then_some(socket)
 }
 
-/// A folder in a place where everybody may write is only trusted when nobody else can have made or changed it.
+/// A folder in a place that every user can write to is trusted only when no other user can have made or changed it.
 fn is_private(folder: &Metadata, owner: u32) -> bool {
     folder.is_dir() && folder.uid() == owner && folder.mode() & 0o077 == 0
 }

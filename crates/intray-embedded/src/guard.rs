@@ -16,38 +16,38 @@ const LOOKS_WITHOUT_SOCKET: u32 = 5;
 /// A file or folder, whatever it is called: its device and its number there.
 type Identity = (u64, u64);
 
-pub(super) struct Guard {
+pub(super) struct FolderGuard {
     data: (PathBuf, Option<Identity>),
     lock: (PathBuf, Option<Identity>),
     socket: PathBuf,
     without_socket: u32,
-    said: Option<String>,
+    reported: Option<String>,
 }
 
-impl Guard {
+impl FolderGuard {
     pub(super) fn new(data: &Path, lock: &Path, socket: &Path) -> Self {
         Self {
             data: (data.to_owned(), identity(fs::symlink_metadata(data))),
             lock: (lock.to_owned(), identity(fs::symlink_metadata(lock))),
             socket: socket.to_owned(),
             without_socket: 0,
-            said: None,
+            reported: None,
         }
     }
 
-    /// One look. A change is logged once.
+    /// One check. A change is logged once.
     pub(super) fn look(&mut self) {
         let is_there = fs::symlink_metadata(&self.socket).is_ok();
         self.without_socket = if is_there { 0 } else { self.without_socket + 1 };
         let problem = self.problem();
         match &problem {
-            Some(problem) if self.said.as_ref() != Some(problem) => warn!("{problem}"),
-            None if self.said.is_some() => {
+            Some(problem) if self.reported.as_ref() != Some(problem) => warn!("{problem}"),
+            None if self.reported.is_some() => {
                 info!("the data folder {} is as it was claimed again", self.data.0.display())
             }
             Some(_) | None => {}
         }
-        self.said = problem;
+        self.reported = problem;
     }
 
     fn problem(&self) -> Option<String> {

@@ -26,18 +26,18 @@ use tracing::{error, info, warn};
 use super::{
     GaveUp,
     engine::Engine,
-    folder::Folder,
+    folder::DataFolder,
     output::Output,
-    space::Space,
+    space::DiskSpace,
     syncer::{self, Asked, Syncer},
 };
 
-/// So many deaths within [`WINDOW`] are one too many.
-pub(super) const DEATHS: usize = 5;
-const WINDOW: Duration = Duration::from_secs(60);
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The server is given up after this many deaths within [`DEATHS_WINDOW`].
+pub(super) const MAX_DEATHS: usize = 5;
+const DEATHS_WINDOW: Duration = Duration::from_secs(60);
+const FIRST_RESTART_DELAY: Duration = Duration::from_millis(100);
 
-/// How the keeping goes.
+/// The state of the supervision.
 #[derive(Debug)]
 pub(super) enum Phase {
     Keeping,
@@ -46,21 +46,21 @@ pub(super) enum Phase {
 }
 
 /// The handle of the thread.
-pub(super) struct Keeper {
+pub(super) struct Supervisor {
     control: Arc<Control>,
     phase: watch::Receiver<Phase>,
 }
 
-impl Keeper {
+impl Supervisor {
     /// The folder stays claimed until the server is gone.
     pub(super) fn start(
         engine: Engine,
-        folder: Folder,
+        folder: DataFolder,
         max_memory: u64,
-        (mut space, asked): (Space, Asked),
+        (mut space, asked): (DiskSpace, Asked),
     ) -> io::Result<Self> {
         let control = Arc::new(Control::default());
-        let (said, phase) = watch::channel(Phase::Keeping);
+        let (phases, phase) = watch::channel(Phase::Keeping);
         let (data, syncing, wants_rewrite) = (folder.data().to_owned(), Arc::clone(&control), space.wants_rewrite());
         thread::Builder::new().name("engine-syncer".to_owned()).spawn(move || {
             syncer::run(Syncer::new(&data, wants_rewrite), &asked, || syncing.state().stopping);
@@ -74,16 +74,16 @@ impl Keeper {
                 next = space.look();
             }
         })?;
-        let hand = Arc::clone(&control);
+        let supervised = Arc::clone(&control);
         thread::Builder::new().name("engine-keeper".to_owned()).spawn(move || {
             let command = || {
-                folder.forget_begun();
+                folder.remove_partial_rewrites();
                 engine.command(folder.data(), folder.socket(), max_memory)
             };
-            let end = keep(&command, &hand);
+            let end = keep(&command, &supervised);
             folder.tidy();
             drop(folder);
-            said.send_replace(end);
+            phases.send_replace(end);
         })?;
         Ok(Self { control, phase })
     }
@@ -143,14 +143,14 @@ fn keep(engine: &impl Fn() -> Command, control: &Control) -> Phase {
             Err(error) => error.to_string(),
         };
         let now = Instant::now();
-        deaths.retain(|death| now.duration_since(*death) < WINDOW);
+        deaths.retain(|death| now.duration_since(*death) < DEATHS_WINDOW);
         deaths.push_back(now);
-        if deaths.len() >= DEATHS {
+        if deaths.len() >= MAX_DEATHS {
             let gave_up = GaveUp { last_words: end };
             error!("{gave_up}");
             return Phase::GaveUp(gave_up);
         }
-        let pause = FIRST_PAUSE * (1 << (deaths.len() - 1));
+        let pause = FIRST_RESTART_DELAY * (1 << (deaths.len() - 1));
         warn!(end, deaths = deaths.len(), pause_ms = pause.as_millis(), "the private server died and is started again");
         if !control.pause(pause) {
             return Phase::Stopped;
@@ -164,9 +164,9 @@ fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String
     if state.stopping {
         return Ok(None);
     }
-    let (output, said) = io::pipe()?;
+    let (output, writer) = io::pipe()?;
     let output = Output::read(output)?;
-    command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
+    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = tied_to_us(&mut command).spawn()?;
     // The command keeps our end of the pipe: without this the reader would never see its end.
     drop(command);
@@ -179,8 +179,8 @@ fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String
     Ok(if wanted { None } else { Some(format!("{status}; {}", output.last_words())) })
 }
 
-/// Waits for the end without reaping, then reaps while nobody can send a signal: a number is not signalled when it may
-/// already be somebody else's.
+/// Waits for the end without reaping, then reaps under the lock that signals are sent under: no signal reaches another process
+/// that has got the same number.
 fn wait(child: &mut Child, control: &Control) -> io::Result<ExitStatus> {
     wait_unreaped(Pid::from_child(child));
     let mut state = control.state();

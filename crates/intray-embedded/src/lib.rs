@@ -29,18 +29,18 @@ use tracing::{info, warn};
 
 pub use self::backup::{Copied, backup, restore};
 use self::{
-    folder::Folder,
-    keeper::{Keeper, Phase},
+    folder::DataFolder,
+    keeper::{Phase, Supervisor},
     mend::Damage,
     probe::Pong,
-    space::Space,
+    space::DiskSpace,
     syncer::Disk,
 };
 
 /// How long a server may take to end before it is killed, and how long a predecessor is waited for.
-const STOP: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a start that takes long says so.
-const PATIENCE: Duration = Duration::from_secs(5);
+const START_LOG_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Why the private server cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -67,39 +67,39 @@ pub enum StartError {
 
 /// The private server died again and again and is not started any more.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the private server died {} times within a minute; its last words: {last_words}", keeper::DEATHS)]
+#[error("the private server died {} times within a minute; its last words: {last_words}", keeper::MAX_DEATHS)]
 pub struct GaveUp {
     last_words: String,
 }
 
-/// A running private server. Dropped without [`PrivateServer::stop`], it is told to end and not waited for.
+/// A running private server. Dropping it without [`PrivateServer::stop`] sends SIGTERM and does not wait.
 pub struct PrivateServer {
     socket: PathBuf,
-    keeper: Keeper,
+    keeper: Supervisor,
     room: watch::Receiver<Option<String>>,
     disk: Disk,
 }
 
-/// Starts the private server and waits until it serves, however long it takes to load its data. Without a word about its
-/// memory it takes half of what there is; 0 is no limit.
+/// Starts the private server and waits until it serves, however long it takes to load its data. `max_memory` in bytes: `None` is
+/// half of the available memory, 0 no limit.
 ///
 /// # Errors
 /// One line for the operator.
 pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateServer, StartError> {
     let engine = engine::find().await?;
-    let folder = Folder::claim(data_dir)?;
+    let folder = DataFolder::claim(data_dir)?;
     let socket = folder.socket().to_owned();
-    see_off_predecessor(&folder).await?;
+    stop_predecessor(&folder).await?;
     let (data, checker) = (folder.data().to_owned(), engine.checker());
-    let looked = tokio::task::spawn_blocking(move || mend::mend(&data, checker)).await;
+    let checked = tokio::task::spawn_blocking(move || mend::repair_aof(&data, checker)).await;
 
-    looked.map_err(|gone| StartError::Thread(io::Error::other(gone)))??;
+    checked.map_err(|gone| StartError::Thread(io::Error::other(gone)))??;
     let max_memory = max_memory.unwrap_or_else(memory::half);
     info!(engine = engine.to_string(), max_memory, data = %folder.data().display(), "starting the private server");
-    let (said, room) = watch::channel(None);
-    let space = Space::new(folder.data(), &socket, said).map_err(StartError::Thread)?;
+    let (reports, room) = watch::channel(None);
+    let space = DiskSpace::new(folder.data(), &socket, reports).map_err(StartError::Thread)?;
     let (disk, asked) = mpsc::channel();
-    let keeper = Keeper::start(engine, folder, max_memory, (space, asked)).map_err(StartError::Thread)?;
+    let keeper = Supervisor::start(engine, folder, max_memory, (space, asked)).map_err(StartError::Thread)?;
     let server = PrivateServer { socket, keeper, room, disk };
     tokio::select! {
         gave_up = server.failed() => Err(gave_up.into()),
@@ -108,7 +108,7 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
 }
 
 /// The URL of the private server that another intray keeps on this folder. Nothing is claimed or started.
-pub async fn kept(data_dir: &Path) -> Option<String> {
+pub async fn running_url(data_dir: &Path) -> Option<String> {
     let socket = folder::kept_socket(data_dir)?;
     probe::ping(&socket).await.is_ok().then(|| url(&socket))
 }
@@ -119,12 +119,12 @@ impl PrivateServer {
         url(&self.socket)
     }
 
-    /// Why nothing new can be stored: the disk has too little room. `None` while it has.
+    /// Why growth is refused: the disk is nearly full. `None` while it is not.
     pub fn room(&self) -> watch::Receiver<Option<String>> {
         self.room.clone()
     }
 
-    /// For those who want what is in the file by now on disk, before they say so.
+    /// Requests a sync: its answer means that everything written so far is on disk.
     pub fn disk(&self) -> Disk {
         self.disk.clone()
     }
@@ -150,17 +150,17 @@ impl PrivateServer {
         let mut phase = self.keeper.phase();
         let mut ended = async || phase.wait_for(|phase| !matches!(phase, Phase::Keeping)).await.is_ok();
         self.keeper.stop(Signal::TERM);
-        if time::timeout(STOP, ended()).await.is_err() {
-            warn!("the private server did not end within {} s and is killed", STOP.as_secs());
+        if time::timeout(STOP_TIMEOUT, ended()).await.is_err() {
+            warn!("the private server did not end within {} s and is killed", STOP_TIMEOUT.as_secs());
             self.keeper.stop(Signal::KILL);
             ended().await;
         }
     }
 
     async fn ready(&self) {
-        let mut next_word = time::Instant::now() + PATIENCE;
+        let mut next_log = time::Instant::now() + START_LOG_INTERVAL;
         loop {
-            let is_slow = time::Instant::now() >= next_word;
+            let is_slow = time::Instant::now() >= next_log;
             match probe::ping(&self.socket).await {
                 Ok(Pong::Ready) => return,
                 _ if !is_slow => {}
@@ -169,7 +169,7 @@ impl PrivateServer {
                 Err(error) => warn!(%error, "the private server does not answer yet"),
             }
             if is_slow {
-                next_word += PATIENCE;
+                next_log += START_LOG_INTERVAL;
             }
             time::sleep(Duration::from_millis(10)).await;
         }
@@ -190,17 +190,17 @@ fn url(socket: &Path) -> String {
     format!("unix://{}", path.collect::<String>())
 }
 
-/// The lock is ours, so a server on our socket is one whose intray was killed a moment ago. On Linux it is dying with
-/// it; elsewhere it has to be told.
-async fn see_off_predecessor(folder: &Folder) -> Result<(), StartError> {
-    let deadline = time::Instant::now() + STOP;
-    let mut told = false;
+/// We hold the lock, so a server on our socket belongs to an intray that was killed. On Linux the kernel ends it too; elsewhere
+/// it is shut down here.
+async fn stop_predecessor(folder: &DataFolder) -> Result<(), StartError> {
+    let deadline = time::Instant::now() + STOP_TIMEOUT;
+    let mut asked = false;
     while probe::ping(folder.socket()).await.is_ok() {
-        if !told {
+        if !asked {
             info!("waiting for the private server of an earlier run to end");
-            // It may be gone before it can answer, which is what was wanted.
+            // The server may end before it answers, which is the purpose.
             let _ = probe::shut_down(folder.socket()).await;
-            told = true;
+            asked = true;
         }
         if time::Instant::now() >= deadline {
             return Err(StartError::StillRunning(folder.data().to_owned()));

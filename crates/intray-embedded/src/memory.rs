@@ -1,5 +1,5 @@
-//! How much memory the private server may use, if nobody says it: half of what there is. The other half is for the rewrite
-//! of its file, which works on a copy of the memory: what is written meanwhile is there twice.
+//! The default memory limit of the private server: half of the available memory. The other half is for the rewrite of its
+//! file, which works on a copy: pages that change meanwhile exist twice.
 
 use std::{
     fs,
@@ -10,17 +10,21 @@ const GROUPS: &str = "/sys/fs/cgroup";
 /// The first version of control groups has no word for "no limit" but a number like this.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// Half of the machine's memory or of the control group's limit, whichever is less. 0: nobody knows.
+/// Half of the machine's memory or of the control group's limit, the lower of the two. 0, no limit, where neither is known.
 pub(super) fn half() -> u64 {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     machine().into_iter().chain(group(Path::new(GROUPS), &own)).min().unwrap_or(0) / 2
 }
 
-#[expect(unsafe_code, reason = "the standard library does not know the machine's memory")]
+#[cfg(target_os = "linux")]
 fn machine() -> Option<u64> {
-    // SAFETY: no memory is involved.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    u64::try_from(pages).ok()?.checked_mul(u64::try_from(size).ok()?)
+    let info = rustix::system::sysinfo();
+    u64::from(info.totalram).checked_mul(u64::from(info.mem_unit))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn machine() -> Option<u64> {
+    None
 }
 
 /// The least limit of our control group and of all above it. `own` is `0::/a/b`, or a line `5:memory:/a/b` of the first

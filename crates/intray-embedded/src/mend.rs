@@ -1,8 +1,8 @@
-//! Looks at the append-only files before a server reads them, and cuts off an end that a power cut has torn.
+//! Checks the append-only files before a server reads them, and cuts off an end that a power cut has torn.
 //!
-//! A power cut may leave zeros or garbage where the last second was written, and no server starts on that. What is cut is
-//! only ever the end of the newest file, only when nothing readable stands behind the damage, and the file as it was is
-//! set aside. A file that merely stops in the middle of an entry is the server's own business: it cuts that itself.
+//! A power cut may leave zeros or garbage in place of the last second, and a server does not start on that. Only the end of the
+//! newest file is cut, only when no complete entry follows the damage, and a copy of the file is set aside first. A file that
+//! ends within an entry is left to the server, which cuts it itself.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -13,16 +13,16 @@ use std::{
 
 use tracing::warn;
 
-use super::entries::{self, End, Survey};
+use super::entries::{self, AofEnd, AofScan};
 
 /// Where the server keeps its append-only files, and the list of them.
 pub(super) const FILES: &str = "appendonlydir";
 pub(super) const MANIFEST: &str = "appendonly.aof.manifest";
-/// Garbage of this length is taken for an end that was being written; longer garbage is damage of another kind.
-const TORN: u64 = 64 << 10;
-const READ_AT_ONCE: usize = 1 << 18;
+/// Garbage up to this length counts as a torn end; longer garbage is another kind of damage.
+const MAX_TORN_BYTES: u64 = 64 << 10;
+const READ_BUFFER_BYTES: usize = 1 << 18;
 
-/// Why the data cannot be used as it is. Nothing was changed.
+/// Damage that is not repaired. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
     #[error("{} is damaged at byte {at}, and there is more behind the damage; nothing was changed. Copy the folder, then cut off all from there on with: {checker} --fix {}", file.display(), quoted(manifest))]
@@ -40,12 +40,12 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// Looks at all files, and cuts the torn end off the newest.
-pub(super) fn mend(data: &Path, checker: &'static str) -> Result<(), Damage> {
+/// Checks all files, and cuts a torn end off the newest.
+pub(super) fn repair_aof(data: &Path, checker: &'static str) -> Result<(), Damage> {
     let manifest = data.join(FILES).join(MANIFEST);
     let Some(files) = named_in(&manifest)? else { return Ok(()) };
     let newest = newest(&files);
-    for (n, Named { name, is_appended, .. }) in files.iter().enumerate() {
+    for (n, ManifestEntry { name, is_appended, .. }) in files.iter().enumerate() {
         let file = data.join(FILES).join(name);
         if !file.exists() {
             return Err(Damage::Missing { file, manifest });
@@ -55,7 +55,7 @@ pub(super) fn mend(data: &Path, checker: &'static str) -> Result<(), Damage> {
         }
         let broken = |why| Damage::Io { file: file.clone(), why };
         let mut opened = File::open(&file).map_err(broken)?;
-        let survey = entries::survey(BufReader::with_capacity(READ_AT_ONCE, &opened)).map_err(broken)?;
+        let survey = entries::scan(BufReader::with_capacity(READ_BUFFER_BYTES, &opened)).map_err(broken)?;
         let Some(at) = damage(&survey) else { continue };
         if newest != Some(n) || !is_torn(&mut opened, &survey).map_err(broken)? {
             return Err(Damage::Broken { file, at, checker, manifest });
@@ -66,7 +66,7 @@ pub(super) fn mend(data: &Path, checker: &'static str) -> Result<(), Damage> {
 }
 
 /// A file that the list of the server names.
-pub(super) struct Named {
+pub(super) struct ManifestEntry {
     pub(super) name: String,
     /// Whether a server appends to it, or did.
     pub(super) is_appended: bool,
@@ -74,13 +74,13 @@ pub(super) struct Named {
     pub(super) line: String,
 }
 
-/// The one that a server goes on with.
-pub(super) fn newest(files: &[Named]) -> Option<usize> {
+/// The file that a server appends to.
+pub(super) fn newest(files: &[ManifestEntry]) -> Option<usize> {
     files.iter().rposition(|file| file.is_appended)
 }
 
 /// The files by their order, but for those that were about to be removed. `None`: no server has ever been here.
-pub(super) fn named_in(manifest: &Path) -> Result<Option<Vec<Named>>, Damage> {
+pub(super) fn named_in(manifest: &Path) -> Result<Option<Vec<ManifestEntry>>, Damage> {
     let text = match fs::read(manifest) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -91,12 +91,12 @@ pub(super) fn named_in(manifest: &Path) -> Result<Option<Vec<Named>>, Damage> {
     if text.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace()) {
         return Err(Damage::NoManifest(manifest.to_owned()));
     }
-    // What it cannot read, the server refuses itself.
+    // The server refuses lines that it cannot read.
     let text = String::from_utf8_lossy(&text);
     let line = |line: &str| match line.split_whitespace().collect::<Vec<_>>().as_slice() {
-        // Newer servers say more of a file behind that.
+        // Newer servers append further fields.
         ["file", name, "seq", _, "type", kind @ ("b" | "i"), ..] => {
-            Some(Named { name: (*name).to_owned(), is_appended: *kind == "i", line: line.to_owned() })
+            Some(ManifestEntry { name: (*name).to_owned(), is_appended: *kind == "i", line: line.to_owned() })
         }
         _ => None,
     };
@@ -113,25 +113,25 @@ fn has_entries(manifest: &Path) -> bool {
 }
 
 /// Where a file is damaged, if the server is not to be left alone with it.
-fn damage(survey: &Survey) -> Option<u64> {
+fn damage(survey: &AofScan) -> Option<u64> {
     match survey.end {
-        End::Whole | End::Short(_) => None,
-        End::Broken { entry, .. } => Some(entry),
+        AofEnd::Whole | AofEnd::Short(_) => None,
+        AofEnd::Broken { entry, .. } => Some(entry),
     }
 }
 
 /// Whether the damage is what a power cut leaves: zeros to the end, or a little garbage with nothing whole in it.
-pub(super) fn is_torn(file: &mut File, survey: &Survey) -> io::Result<bool> {
-    let End::Broken { entry, wrong } = survey.end else { return Ok(false) };
+pub(super) fn is_torn(file: &mut File, survey: &AofScan) -> io::Result<bool> {
+    let AofEnd::Broken { entry, wrong } = survey.end else { return Ok(false) };
     let length = file.metadata()?.len();
-    if length - entry < TORN {
+    if length - entry < MAX_TORN_BYTES {
         let mut rest = Vec::new();
         file.seek(SeekFrom::Start(entry))?;
         file.read_to_end(&mut rest)?;
-        return Ok(!entries::hold_an_entry(&rest));
+        return Ok(!entries::contains_entry(&rest));
     }
     file.seek(SeekFrom::Start(wrong))?;
-    let (mut file, mut some) = (BufReader::with_capacity(READ_AT_ONCE, file), [0; 4_096]);
+    let (mut file, mut some) = (BufReader::with_capacity(READ_BUFFER_BYTES, file), [0; 4_096]);
     loop {
         match file.read(&mut some)? {
             0 => return Ok(true),

@@ -14,7 +14,7 @@ use tracing::{debug, warn};
 const LAST_WORDS: usize = 5;
 /// Warnings by the server's own rank that every start and stop prints.
 const ROUTINE: [&str; 9] = [
-    // Of the whole machine, and in a container nobody can change it.
+    // Of the whole machine, and it cannot be changed in a container.
     "overcommit",
     "oO0OoO0OoO0Oo",
     "Redis version=",

@@ -8,13 +8,13 @@ use tokio::{
     time,
 };
 
-const TIMEOUT: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a server says to PING.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pong {
     Ready,
-    /// It reads its data and serves nobody yet.
+    /// It reads its data and does not serve yet.
     Loading,
     Other(String),
 }
@@ -42,5 +42,5 @@ async fn ask(mut stream: UnixStream, command: &[u8]) -> io::Result<String> {
         BufReader::new(&mut stream).read_line(&mut line).await?;
         Ok(line.trim_end().to_owned())
     };
-    time::timeout(TIMEOUT, exchange).await?
+    time::timeout(PROBE_TIMEOUT, exchange).await?
 }

@@ -1,15 +1,13 @@
-//! Watches the room on the disk of the private server's data, and has the server's file rewritten.
+//! Watches the free space of the private server's disk, and requests rewrites of its append-only file.
 //!
-//! Below a mark growth is to be refused, long before the server cannot write any more, so that what is there can still be
-//! worked off. A rewrite takes as much room again as the jobs need, so the server never begins one by itself: it is told to
-//! when the file has doubled, or when that would make room, and only while there is room for it. A rewrite takes a processor
-//! and makes the server copy what it changes meanwhile, so it waits for the end of a rush, as long as the file is not so
-//! large that the next start would take long.
+//! Growth is refused below a minimum of free space, long before the server cannot write, so that existing jobs can still be
+//! completed. A rewrite needs as much space again as the jobs, so the server never begins one by itself: it is requested when the
+//! file has doubled, or when it would free space, and only while there is space for it. A rewrite takes a processor and makes the
+//! server copy the pages that change meanwhile, so it waits until the file stops growing fast, unless the file is so large that
+//! the next start would take long.
 
 use std::{
-    ffi::CString,
     fs, io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -18,43 +16,44 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::fs::statvfs;
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 
-use super::{folder::begun, mend::FILES};
+use super::{folder::partial_rewrites, mend::FILES};
 
-/// With less than this beyond the next rewrite, nothing new is stored.
-const MARK: u64 = 64 << 20;
-/// With less than this beyond it, no rewrite is begun.
-const REWRITE_MARK: u64 = MARK / 8;
-/// How often one looks, and how often when the end may be near.
-const EVERY: Duration = Duration::from_secs(1);
-const NEAR: Duration = Duration::from_millis(100);
-const NEAR_BYTES: u64 = 1 << 30;
-/// A smaller file is left as it is, as Redis does it (`auto-aof-rewrite-min-size`).
-const SMALL: u64 = 64 << 20;
-/// A larger one is rewritten in a rush, too: a start reads some 100 MiB a second of it.
-const LARGE: u64 = 512 << 20;
-/// What grows by more between two looks is in a rush.
-const RUSH: u64 = 1 << 20;
-/// From one rewrite to the next.
-const REWRITE: Duration = Duration::from_secs(30);
-/// The server answers at once, or it is not there.
-const ANSWER: Duration = Duration::from_secs(1);
+/// Growth is refused with less free space than this beyond the next rewrite.
+const MIN_FREE_BYTES: u64 = 64 << 20;
+/// No rewrite is requested with less free space than this beyond it.
+const MIN_FREE_FOR_REWRITE_BYTES: u64 = MIN_FREE_BYTES / 8;
+/// Between two checks, and between two while little space is left.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+const NEAR_FULL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+const NEAR_FULL_BYTES: u64 = 1 << 30;
+/// A smaller file is not rewritten, as in Redis (`auto-aof-rewrite-min-size`).
+const MIN_REWRITE_BYTES: u64 = 64 << 20;
+/// A larger file is rewritten even while it grows fast: a start reads some 100 MiB a second.
+const ALWAYS_REWRITE_BYTES: u64 = 512 << 20;
+/// Growth between two checks that counts as fast.
+const FAST_GROWTH_BYTES: u64 = 1 << 20;
+/// Between two rewrites.
+const REWRITE_INTERVAL: Duration = Duration::from_secs(30);
+/// For each answer of the server.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-pub(super) struct Space {
+pub(super) struct DiskSpace {
     data: PathBuf,
     server: redis::Client,
-    /// What the files took at the last look.
+    /// Bytes of the files at the last check.
     last: u64,
-    /// When the server may be asked for a rewrite again.
+    /// The earliest time of the next rewrite.
     next: Option<Instant>,
-    /// Another reason for a rewrite: the file cannot be trusted any more.
-    is_spoilt: Arc<AtomicBool>,
-    said: watch::Sender<Option<String>>,
+    /// A sync of the file has failed: only a rewrite makes it trustworthy again.
+    is_untrusted: Arc<AtomicBool>,
+    reports: watch::Sender<Option<String>>,
 }
 
-/// What is free, what the append-only files take, what of it the last rewrite wrote, and what is written of the next ones.
+/// In bytes: free space, the append-only files, the part that the last rewrite wrote, and unfinished rewrites.
 struct Sizes {
     free: u64,
     files: u64,
@@ -63,43 +62,43 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Whether a rewrite is worth it, since there was so much at the last look.
+    /// Whether a rewrite is due. `last`: bytes of the files at the last check.
     fn has_outgrown(&self, last: u64) -> bool {
-        let is_in_a_rush = self.files.saturating_sub(last) > RUSH;
-        self.files >= 2 * self.base && self.files >= if is_in_a_rush { LARGE } else { SMALL }
+        let grows_fast = self.files.saturating_sub(last) > FAST_GROWTH_BYTES;
+        self.files >= 2 * self.base && self.files >= if grows_fast { ALWAYS_REWRITE_BYTES } else { MIN_REWRITE_BYTES }
     }
 }
 
-impl Space {
-    pub(super) fn new(data: &Path, socket: &Path, said: watch::Sender<Option<String>>) -> io::Result<Self> {
+impl DiskSpace {
+    pub(super) fn new(data: &Path, socket: &Path, reports: watch::Sender<Option<String>>) -> io::Result<Self> {
         let server = redis::Client::open(super::url(socket)).map_err(io::Error::other)?;
         let (data, last, next, is_spoilt) = (data.to_owned(), u64::MAX, None, Arc::default());
-        Ok(Self { data, server, last, next, is_spoilt, said })
+        Ok(Self { data, server, last, next, is_untrusted: is_spoilt, reports })
     }
 
-    /// For whoever finds out that the file cannot be trusted any more.
+    /// Set by the syncer when a sync has failed.
     pub(super) fn wants_rewrite(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.is_spoilt)
+        Arc::clone(&self.is_untrusted)
     }
 
-    /// One look; answers how long until the next.
+    /// One check. Returns the time until the next.
     pub(super) fn look(&mut self) -> Duration {
         let sizes = match self.sizes() {
             Ok(sizes) => sizes,
             Err(error) => {
-                debug!(%error, "the room on the disk is not known");
-                return EVERY;
+                debug!(%error, "cannot read the free space of the disk");
+                return CHECK_INTERVAL;
             }
         };
         let rewrite = self.rewrite(&sizes);
-        let would_make_room = sizes.free < MARK + sizes.files && sizes.files > 2 * rewrite.max(1 << 20);
-        let is_needed = would_make_room || self.is_spoilt.swap(false, Ordering::Relaxed);
-        if (is_needed || sizes.has_outgrown(self.last)) && sizes.free >= rewrite + REWRITE_MARK {
+        let would_make_room = sizes.free < MIN_FREE_BYTES + sizes.files && sizes.files > 2 * rewrite.max(1 << 20);
+        let is_needed = would_make_room || self.is_untrusted.swap(false, Ordering::Relaxed);
+        if (is_needed || sizes.has_outgrown(self.last)) && sizes.free >= rewrite + MIN_FREE_FOR_REWRITE_BYTES {
             self.ask_for_rewrite(is_needed);
         }
         self.last = sizes.files;
-        self.say(sizes.free, rewrite);
-        if sizes.free < NEAR_BYTES { NEAR } else { EVERY }
+        self.report(sizes.free, rewrite);
+        if sizes.free < NEAR_FULL_BYTES { NEAR_FULL_CHECK_INTERVAL } else { CHECK_INTERVAL }
     }
 
     fn sizes(&self) -> io::Result<Sizes> {
@@ -112,92 +111,78 @@ impl Space {
             free: free(&self.data)?,
             files: sum(appended.iter()),
             base: sum(appended.iter().filter(is_base)),
-            begun: sum(begun(&self.data)?.iter()),
+            begun: sum(partial_rewrites(&self.data)?.iter()),
         })
     }
 
-    /// How much the next rewrite may take: no more than the files now, nor than the memory that it writes down.
+    /// Upper bound of the next rewrite in bytes: the files now, or the memory that it writes.
     fn rewrite(&self, sizes: &Sizes) -> u64 {
-        // The server is asked only when it matters.
-        let near = sizes.free < MARK + sizes.files;
+        // The server is asked only while space is short.
+        let near = sizes.free < MIN_FREE_BYTES + sizes.files;
         let memory = if near { self.used_memory() } else { None };
         memory.map_or(sizes.files, |memory| memory.min(sizes.files)).saturating_sub(sizes.begun)
     }
 
     fn used_memory(&self) -> Option<u64> {
-        let info: String = self.tell(redis::cmd("INFO").arg("memory"))?;
+        let info: String = self.command(redis::cmd("INFO").arg("memory"))?;
         info.lines().find_map(|line| line.strip_prefix("used_memory:"))?.trim().parse().ok()
     }
 
-    /// Who does not do it, because it is still starting or cannot now, is asked again at a later look.
+    /// A server that is starting or busy is asked again at a later check.
     fn ask_for_rewrite(&mut self, is_needed: bool) {
         let now = Instant::now();
         if self.next.is_some_and(|next| now < next) {
             return;
         }
-        let is_done = self.tell::<String>(&redis::cmd("BGREWRITEAOF")).is_some();
-        self.next = Some(now + if is_done { REWRITE } else { EVERY });
+        let is_done = self.command::<String>(&redis::cmd("BGREWRITEAOF")).is_some();
+        self.next = Some(now + if is_done { REWRITE_INTERVAL } else { CHECK_INTERVAL });
         if is_done && is_needed {
             info!("the append-only file is rewritten, to make room on the disk or because it could not be synced");
         }
     }
 
-    /// One command, on a connection of its own: it is seldom that there is anything to say.
-    fn tell<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Option<T> {
-        let answer = self.server.get_connection_with_timeout(ANSWER).and_then(|mut connection| {
-            connection.set_read_timeout(Some(ANSWER))?;
-            connection.set_write_timeout(Some(ANSWER))?;
+    /// One command, on its own connection: commands are rare.
+    fn command<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Option<T> {
+        let answer = self.server.get_connection_with_timeout(ANSWER_TIMEOUT).and_then(|mut connection| {
+            connection.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+            connection.set_write_timeout(Some(ANSWER_TIMEOUT))?;
             command.query(&mut connection)
         });
-        answer.inspect_err(|error| debug!(%error, "the private server does not do what it is told")).ok()
+        answer.inspect_err(|error| debug!(%error, "the private server refused a command")).ok()
     }
 
-    fn say(&self, free: u64, rewrite: u64) {
-        let is_short = free < MARK + rewrite;
+    fn report(&self, free: u64, rewrite: u64) {
+        let is_short = free < MIN_FREE_BYTES + rewrite;
         let line = || {
             format!(
                 "{} MiB are free on the disk; nothing new is stored below {} MiB, of which the next rewrite of the file takes {}",
                 free >> 20,
-                (MARK + rewrite) >> 20,
+                (MIN_FREE_BYTES + rewrite) >> 20,
                 rewrite >> 20
             )
         };
-        self.said.send_if_modified(|said| {
-            let (was_short, now) = (said.is_some(), is_short.then(line));
+        self.reports.send_if_modified(|report| {
+            let (was_short, now) = (report.is_some(), is_short.then(line));
             match &now {
                 Some(line) if !was_short => warn!("{line}"),
                 None if was_short => info!("there is room on the disk again"),
                 _ => {}
             }
-            let is_new = *said != now;
-            *said = now;
+            let is_new = *report != now;
+            *report = now;
             is_new
         });
     }
 }
 
-/// What is gone meanwhile takes no room.
+/// Files that were removed meanwhile count 0.
 fn sum<'p>(files: impl Iterator<Item = &'p PathBuf>) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum()
 }
 
-#[expect(unsafe_code, reason = "the standard library does not know how much is free")]
 fn free(folder: &Path) -> io::Result<u64> {
-    let path = CString::new(folder.as_os_str().as_bytes())?;
-    // SAFETY: `path` ends with a zero, `said` is a valid place to write to, and an all-zero one is a valid value of it.
-    let said = unsafe {
-        let mut said: libc::statvfs = std::mem::zeroed();
-        if libc::statvfs(path.as_ptr(), &raw mut said) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        said
-    };
-    #[allow(
-        clippy::useless_conversion,
-        clippy::unnecessary_cast,
-        reason = "these numbers are narrower on some systems"
-    )]
-    Ok(said.f_bavail as u64 * said.f_frsize as u64)
+    let disk = statvfs(folder)?;
+    Ok(disk.f_bavail * disk.f_frsize)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Syncs the append-only file to disk in the server's stead: once a second, and at once for whoever waits for it.
+//! Syncs the append-only file to disk in place of the server: once a second, and at once for a caller that waits for it.
 //!
 //! The server's own `everysec` puts off *writing* the file while a sync is under way, and answers all the same: on a slow
 //! disk, what was acknowledged in those seconds is in its memory alone, and a `kill -9` loses it. Told to leave syncing to
@@ -28,12 +28,12 @@ const EVERY: Duration = Duration::from_secs(1);
 /// A rewrite replaces files while one looks at them: so often one looks again.
 const LOOKS: usize = 10;
 
-/// Is told when all that is in the file by now is on disk, or what is wrong.
+/// Gets `Ok` once everything written so far is on disk, or the error of the sync.
 type Waiter = oneshot::Sender<Result<(), String>>;
 pub(super) type Asked = Receiver<Waiter>;
 pub(super) type Disk = Sender<Waiter>;
 
-/// Until it is to stop and nobody waits any more.
+/// Runs until the stop, and until no caller waits.
 pub(super) fn run(mut files: Syncer, asked: &Asked, is_over: impl Fn() -> bool) {
     let mut next = Instant::now() + EVERY;
     loop {
@@ -47,7 +47,7 @@ pub(super) fn run(mut files: Syncer, asked: &Asked, is_over: impl Fn() -> bool) 
         let outcome = files.sync();
         next = Instant::now() + EVERY;
         for waiter in waiters {
-            // Who has gone meanwhile has been told that it is not known.
+            // A waiter that has gone has answered its caller already.
             let _ = waiter.send(outcome.clone());
         }
     }

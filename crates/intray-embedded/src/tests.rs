@@ -43,12 +43,9 @@ fn pid(server: &PrivateServer) -> i32 {
     server.keeper.pid().expect("a running server")
 }
 
-#[expect(unsafe_code, reason = "the standard library sends no signals")]
 fn kill(pid: i32) {
-    // SAFETY: no memory is involved.
-    unsafe {
-        libc::kill(pid, libc::SIGKILL);
-    }
+    let pid = rustix::process::Pid::from_raw(pid).expect("a process");
+    rustix::process::kill_process(pid, Signal::KILL).expect("a signal");
 }
 
 fn is_there(pid: i32) -> bool {
@@ -136,7 +133,7 @@ async fn two_services_never_share_a_folder() {
 #[tokio::test]
 async fn a_server_left_by_a_killed_service_does_not_hinder_the_next() {
     let data = Data::new();
-    let folder = Folder::claim(&data.0).expect("claimed");
+    let folder = DataFolder::claim(&data.0).expect("claimed");
     let engine = engine::find().await.expect("an engine");
     let orphan = engine.command(folder.data(), folder.socket(), 0).stdout(std::process::Stdio::null()).spawn();
     let mut orphan = orphan.expect("a server that nobody keeps");
@@ -169,7 +166,7 @@ async fn a_server_that_cannot_live_is_given_up_with_its_last_words() {
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("a server on nonsense"),
     }
-    until("the folder is free", || Folder::claim(&data.0).is_ok()).await;
+    until("the folder is free", || DataFolder::claim(&data.0).is_ok()).await;
 }
 
 #[tokio::test]

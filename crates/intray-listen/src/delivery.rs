@@ -1,7 +1,6 @@
-//! When an answer is out. Two contracts say so, and not the moments at which a library happens to poll: the protocol has
-//! consumed the last byte of its text (`Buf`), for which it had room, and a flush behind that has ended (`AsyncWrite`). Then
-//! the body is polled once behind its end, which says to it that its text was written. A body that is dropped before was not
-//! delivered.
+//! Detects when an answer was written. It relies on two contracts, not on the moments at which hyper polls: hyper has consumed the
+//! last byte (`Buf`), and a later flush has ended (`AsyncWrite`). Then the body is polled once more behind its end, which tells it
+//! that it was written. A body that is dropped before was not delivered.
 
 use std::{
     io,
@@ -14,7 +13,7 @@ use axum::body::Body;
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bodies whose text the protocol has consumed, before it is written.
+/// Bodies that hyper has consumed and that are not written yet.
 #[derive(Default)]
 pub(super) struct Outbox(Mutex<Vec<Body>>);
 
@@ -27,7 +26,7 @@ impl Outbox {
         self.bodies().push(body);
     }
 
-    /// Everything that was consumed is written.
+    /// All consumed bodies are written.
     pub(super) fn is_written(&self) {
         let mut cx = Context::from_waker(Waker::noop());
         for mut body in self.bodies().drain(..) {
@@ -35,35 +34,35 @@ impl Outbox {
         }
     }
 
-    /// Nothing more is written.
+    /// Nothing more will be written.
     fn is_lost(&self) {
         self.bodies().clear();
     }
 }
 
-/// What hears how far answers have come.
-pub(super) trait Hears {
-    /// The protocol has consumed so many bytes of an answer.
+/// Follows how much of an answer hyper has consumed.
+pub(super) trait ChunkObserver {
+    /// hyper has consumed this many bytes of an answer.
     fn takes(&self, _bytes: usize) {}
-    /// The protocol has consumed all of this answer.
+    /// hyper has consumed all of this answer.
     fn takes_last(&self, body: Body);
 }
 
-/// A part of an answer on its way into the protocol.
-pub(super) struct Piece<H: Hears> {
+/// A part of an answer, handed to hyper.
+pub(super) struct BodyChunk<H: ChunkObserver> {
     bytes: Bytes,
     /// With the last bytes of an answer.
     body: Option<Body>,
     hears: Arc<H>,
 }
 
-impl<H: Hears> Piece<H> {
+impl<H: ChunkObserver> BodyChunk<H> {
     pub(super) fn new(bytes: Bytes, body: Option<Body>, hears: &Arc<H>) -> Self {
         Self { bytes, body, hears: hears.clone() }
     }
 }
 
-impl<H: Hears> Buf for Piece<H> {
+impl<H: ChunkObserver> Buf for BodyChunk<H> {
     fn remaining(&self) -> usize {
         self.bytes.len()
     }
@@ -83,10 +82,10 @@ impl<H: Hears> Buf for Piece<H> {
     }
 }
 
-/// A connection whose answers are told when they are written.
-pub(super) trait Writes {
+/// Follows the reads and flushes of a connection.
+pub(super) trait FlushObserver {
     fn outbox(&self) -> &Outbox;
-    /// These bytes have come.
+    /// These bytes were read.
     fn hears(&self, _bytes: &[u8]) {}
     /// A flush has ended.
     fn is_written(&self) {
@@ -95,24 +94,24 @@ pub(super) trait Writes {
 }
 
 /// The stream that the protocol writes to.
-pub(super) struct Outlet<S, W: Writes> {
+pub(super) struct ObservedStream<S, W: FlushObserver> {
     stream: S,
     writes: Arc<W>,
 }
 
-impl<S, W: Writes> Outlet<S, W> {
+impl<S, W: FlushObserver> ObservedStream<S, W> {
     pub(super) fn new(stream: S, writes: &Arc<W>) -> Self {
         Self { stream, writes: writes.clone() }
     }
 }
 
-impl<S, W: Writes> Drop for Outlet<S, W> {
+impl<S, W: FlushObserver> Drop for ObservedStream<S, W> {
     fn drop(&mut self) {
         self.writes.outbox().is_lost();
     }
 }
 
-impl<S: AsyncRead + Unpin, W: Writes> AsyncRead for Outlet<S, W> {
+impl<S: AsyncRead + Unpin, W: FlushObserver> AsyncRead for ObservedStream<S, W> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
@@ -121,7 +120,7 @@ impl<S: AsyncRead + Unpin, W: Writes> AsyncRead for Outlet<S, W> {
     }
 }
 
-impl<S: AsyncWrite + Unpin, W: Writes> AsyncWrite for Outlet<S, W> {
+impl<S: AsyncWrite + Unpin, W: FlushObserver> AsyncWrite for ObservedStream<S, W> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }

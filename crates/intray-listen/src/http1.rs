@@ -1,4 +1,4 @@
-//! One request and its answer, seen from the connection: when it is in hand, and when the connection goes on behind it.
+//! The requests of an HTTP/1 connection: when one is open, and whether the connection is kept behind its answer.
 
 use std::{
     convert::Infallible,
@@ -22,60 +22,59 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use super::{
-    connection_limit::Place,
-    delivery::{self, Outbox, Piece, Writes},
-    request_body::{Arriving, Hears, Rest, is_soon_over},
+    connection_limit::Permit,
+    delivery::{self, BodyChunk, FlushObserver, Outbox},
+    request_body::{BodyObserver, TrackedBody, UnreadBody, discard_rest},
 };
-use intray_base::shares::{By, Connection};
+use intray_base::shares::{ClientConnection, RequestConnection};
 
-/// What is left of a body that nobody wants is thrown away up to this, so that the connection can go on. Beyond it the answer
-/// says that the connection is closed.
-const MOST_REST: usize = 64 << 10;
+/// An unread body up to this size is discarded, to keep the connection; behind a longer one the connection is closed.
+const MAX_DISCARDED_BYTES: usize = 64 << 10;
 
-/// What the requests of a connection have in common.
-pub(super) struct Talk {
-    pub place: Place,
+/// Shared by the requests of a connection.
+pub(super) struct Http1Connection {
+    pub place: Permit,
     peer: SocketAddr,
     router: Router,
-    /// The end of the service is.
+    /// The service is shutting down.
     near: CancellationToken,
-    /// A body that its reader has left before the end. There is one request at a time.
-    rest: Rest,
+    /// There is one request at a time.
+    rest: UnreadBody,
     outbox: Outbox,
-    /// From a request's head until the protocol has its answer.
+    /// From a request's head until hyper has its answer.
     is_asked: AtomicBool,
-    /// The protocol has an answer that is not written yet.
+    /// hyper has an answer that is not written yet.
     is_unwritten: AtomicBool,
 }
 
-impl Talk {
-    pub(super) fn new(place: Place, peer: SocketAddr, router: Router, near: CancellationToken) -> Self {
+impl Http1Connection {
+    pub(super) fn new(place: Permit, peer: SocketAddr, router: Router, near: CancellationToken) -> Self {
         let (rest, outbox, is_asked, is_unwritten) = Default::default();
         Self { place, peer, router, near, rest, outbox, is_asked, is_unwritten }
     }
 }
 
-impl delivery::Hears for Talk {
+impl delivery::ChunkObserver for Http1Connection {
     fn takes_last(&self, body: Body) {
         self.outbox.put(body);
     }
 }
 
-impl Writes for Talk {
+impl FlushObserver for Http1Connection {
     fn outbox(&self) -> &Outbox {
         &self.outbox
     }
 
-    /// Nothing is in hand any more, unless the next request has come meanwhile. All of this is on one task.
+    /// The request is over, unless the next one has begun meanwhile. All of this runs on one task.
     fn is_written(&self) {
         self.outbox.is_written();
         if self.is_unwritten.swap(false, Ordering::Relaxed) && !self.is_asked.load(Ordering::Relaxed) {
-            self.place.is_answered();
+            self.place.end_request();
         }
     }
 }
 
-impl Connection for Talk {
+impl ClientConnection for Http1Connection {
     fn peer(&self) -> SocketAddr {
         self.peer
     }
@@ -85,9 +84,9 @@ impl Connection for Talk {
     }
 }
 
-/// Until a body is there, nothing is in hand yet.
-impl Hears for Talk {
-    fn rest(&self) -> &Rest {
+/// A request is open once its body is complete.
+impl BodyObserver for Http1Connection {
+    fn rest(&self) -> &UnreadBody {
         &self.rest
     }
 
@@ -96,51 +95,56 @@ impl Hears for Talk {
     }
 
     fn is_whole(&self) {
-        self.place.is_busy();
+        self.place.begin_request();
     }
 }
 
-pub(super) async fn answer(talk: Arc<Talk>, mut request: Request<Incoming>) -> Result<Response<Leaving>, Infallible> {
-    request.extensions_mut().insert(By(talk.clone()));
+pub(super) async fn answer(
+    connection: Arc<Http1Connection>,
+    mut request: Request<Incoming>,
+) -> Result<Response<ResponseBody>, Infallible> {
+    request.extensions_mut().insert(RequestConnection(connection.clone()));
     let is_asked_for = request.headers().contains_key(header::EXPECT);
-    talk.is_asked.store(true, Ordering::Relaxed);
-    talk.place.has_head();
+    connection.is_asked.store(true, Ordering::Relaxed);
+    connection.place.has_head();
     if http_body::Body::is_end_stream(request.body()) {
-        talk.place.is_busy();
+        connection.place.begin_request();
     }
-    let request = request.map(|body| Body::new(Arriving::new(body, talk.clone())));
-    let Ok(mut response) = talk.router.clone().call(request).await;
-    talk.place.is_busy();
+    let request = request.map(|body| Body::new(TrackedBody::new(body, connection.clone())));
+    let Ok(mut response) = connection.router.clone().call(request).await;
+    connection.place.begin_request();
     // A client that was answered early and sent no body yet, because it asked whether it may, must not be asked for it now.
-    let is_left = match talk.rest.take() {
-        Some(rest) => is_asked_for || !Box::pin(is_soon_over(rest, MOST_REST)).await,
+    let is_left = match connection.rest.take() {
+        Some(rest) => is_asked_for || !Box::pin(discard_rest(rest, MAX_DISCARDED_BYTES)).await,
         None => false,
     };
-    if is_left || talk.near.is_cancelled() || talk.place.is_refused() {
+    if is_left || connection.near.is_cancelled() || connection.place.is_refused() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    Ok(response.map(|body| Leaving { body: Some(body), talk }))
+    Ok(response.map(|body| ResponseBody { body: Some(body), connection }))
 }
 
-/// An answer on its way out. When it is written, nothing is in hand any more.
-pub(super) struct Leaving {
-    /// Until its last piece has it.
+/// The body of an answer. The request is over when it is written.
+pub(super) struct ResponseBody {
+    /// `None` once its last chunk holds it.
     body: Option<Body>,
-    talk: Arc<Talk>,
+    connection: Arc<Http1Connection>,
 }
 
-impl http_body::Body for Leaving {
-    type Data = Piece<Talk>;
+impl http_body::Body for ResponseBody {
+    type Data = BodyChunk<Http1Connection>;
     type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece<Talk>>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<BodyChunk<Http1Connection>>, axum::Error>>> {
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
         let last = if body.is_end_stream() { self.body.take() } else { None };
-        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(|bytes| Piece::new(bytes, last, &self.talk)))))
+        Poll::Ready(
+            frame.map(|frame| frame.map(|frame| frame.map_data(|bytes| BodyChunk::new(bytes, last, &self.connection)))),
+        )
     }
 
     fn is_end_stream(&self) -> bool {
@@ -152,12 +156,12 @@ impl http_body::Body for Leaving {
     }
 }
 
-impl Drop for Leaving {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
-        // An answer may have read the body while it was said. What it left of that keeps the connection waiting for a reader.
+        // A streamed answer may have read the request body. An unread rest would keep the connection waiting for a reader.
         self.body = None;
-        drop(self.talk.rest.take());
-        self.talk.is_asked.store(false, Ordering::Relaxed);
-        self.talk.is_unwritten.store(true, Ordering::Relaxed);
+        drop(self.connection.rest.take());
+        self.connection.is_asked.store(false, Ordering::Relaxed);
+        self.connection.is_unwritten.store(true, Ordering::Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! A connection of HTTP/2: many requests at a time, each a stream of its own, and what one peer may do with them.
+//! The requests of an HTTP/2 connection, each a stream, and the limits of a peer.
 
 use std::{
     collections::BTreeMap,
@@ -29,96 +29,96 @@ use tokio::{
 use tower::Service;
 
 use super::{
-    HEAD,
-    connection_limit::Place,
-    delivery::{Hears, Outbox, Piece, Writes},
-    goaway::Frames,
-    request_body::{Arriving, Rest, is_soon_over},
-    timeout_stream::STALL_TIME,
+    MAX_HEAD_BYTES,
+    connection_limit::Permit,
+    delivery::{BodyChunk, ChunkObserver, FlushObserver, Outbox},
+    goaway::GoawayScanner,
+    request_body::{TrackedBody, UnreadBody, discard_rest},
+    timeout_stream::WRITE_STALL_TIMEOUT,
 };
-use intray_base::shares::{By, Connection};
+use intray_base::shares::{ClientConnection, RequestConnection};
 
-/// Open at a time: the waits and streams of a person's tabs, and whatever else these do meanwhile.
-const MOST_STREAMS: u32 = 100;
-/// Bytes that a peer may send of a body before somebody reads it, and of all its bodies.
-const WINDOW: u32 = 64 << 10;
-const WINDOW_OF_ALL: u32 = 256 << 10;
-/// Bytes of an answer that are handed over at a time. Of the rest, the next is handed over when the peer has room for some.
-const PIECE: usize = 16 << 10;
-/// Bytes that are thrown away of a body that nobody wants, before its call is answered. An answer that is over before its
-/// request resets the stream: that is allowed, and yet some clients, curl among them, then tell of an error and not of the
-/// answer. More than a connection of HTTP/1 needs, which lingers at its end.
-const MOST_REST: usize = 1 << 20;
-/// Streams that a peer may give up, beyond those that it lets end. Each costs a request's work and is over at once, so that
-/// their number at a time bounds nothing.
-const MOST_RESETS: usize = 100;
-/// A peer that says nothing for so long is asked whether it is there, and has so long to answer.
-const ASK: Duration = Duration::from_secs(30);
-const REPLY: Duration = Duration::from_secs(10);
-/// How often it is looked whether a peer takes its answers.
-const LOOK: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
-/// A peer that has said goodbye takes what is still there for it, or is gone after so long.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// Open at a time: the long polls and event streams of a person's tabs, and their other calls.
+const MAX_STREAMS: u32 = 100;
+/// Bytes that a peer may send of a body before it is read, and of all its bodies.
+const STREAM_WINDOW_BYTES: u32 = 64 << 10;
+const CONNECTION_WINDOW_BYTES: u32 = 256 << 10;
+/// Bytes of an answer that hyper gets at a time; it gets the next when the peer's window has room.
+const CHUNK_BYTES: usize = 16 << 10;
+/// Bytes of an unread body that are discarded before its call is answered. An answer that ends before its request resets the
+/// stream: that is allowed, but some clients, curl among them, then report an error in place of the answer. More than HTTP/1
+/// needs, whose connection lingers at its end.
+const MAX_DISCARDED_BYTES: usize = 1 << 20;
+/// Streams that a peer may reset, beyond those that it lets end. Each costs a request's work and ends at once, so `MAX_STREAMS`
+/// does not limit them.
+const MAX_RESETS: usize = 100;
+/// A peer that is silent for this long gets a PING, and has this long to answer.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two checks whether a peer reads its answers.
+const CHECK_INTERVAL: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
+/// A peer that has sent GOAWAY reads its answers within this time, or is cut.
+const GOAWAY_GRACE: Duration = Duration::from_secs(1);
 
 pub(super) fn builder() -> http2::Builder<TokioExecutor> {
     let mut http2 = http2::Builder::new(TokioExecutor::new());
     http2
         .timer(TokioTimer::new())
-        .max_concurrent_streams(MOST_STREAMS)
-        .max_header_list_size(HEAD as u32)
-        .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(WINDOW_OF_ALL)
-        .max_send_buf_size(PIECE)
-        .keep_alive_interval(ASK)
-        .keep_alive_timeout(REPLY);
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_header_list_size(MAX_HEAD_BYTES as u32)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_send_buf_size(CHUNK_BYTES)
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT);
     http2
 }
 
-/// What the requests of a connection have in common.
-pub(super) struct Streams {
-    pub place: Place,
+/// Shared by the requests of a connection.
+pub(super) struct Http2Connection {
+    pub place: Permit,
     pub peer: SocketAddr,
     pub router: Router,
-    open: Mutex<Open>,
+    open: Mutex<StreamTable>,
     outbox: Outbox,
-    frames: Mutex<Frames>,
-    goodbye: Notify,
+    frames: Mutex<GoawayScanner>,
+    goaway: Notify,
 }
 
 #[derive(Default)]
-struct Open {
+struct StreamTable {
     next: u64,
-    unsent: BTreeMap<u64, Unsent>,
+    unsent: BTreeMap<u64, UnsentBytes>,
     resets: usize,
-    is_goodbye: bool,
+    has_goaway: bool,
 }
 
-/// What was handed over of an answer, and the peer has had no room for yet.
-struct Unsent {
+/// Bytes of an answer that hyper has and the peer has not read yet.
+struct UnsentBytes {
     bytes: usize,
-    /// When the peer took some, or had taken all before these.
+    /// The last time that the peer read some, or had read all before these.
     since: Instant,
 }
 
-impl Streams {
-    pub(super) fn new(place: Place, peer: SocketAddr, router: Router) -> Self {
-        let (open, outbox, frames, goodbye) = Default::default();
-        Self { place, peer, router, open, outbox, frames, goodbye }
+impl Http2Connection {
+    pub(super) fn new(place: Permit, peer: SocketAddr, router: Router) -> Self {
+        let (open, outbox, frames, goaway) = Default::default();
+        Self { place, peer, router, open, outbox, frames, goaway }
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, StreamTable> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The place is busy as long as there is a stream; both change together.
+    /// A request is open as long as there is a stream; both change together.
     fn begin(self: &Arc<Self>) -> Arc<Stream> {
         let mut open = self.open();
         if open.unsent.is_empty() {
-            self.place.is_busy();
+            self.place.begin_request();
         }
         open.next += 1;
         let number = open.next;
-        open.unsent.insert(number, Unsent { bytes: 0, since: Instant::now() });
+        open.unsent.insert(number, UnsentBytes { bytes: 0, since: Instant::now() });
         Arc::new(Stream { streams: self.clone(), number, is_done: AtomicBool::new(false) })
     }
 
@@ -126,20 +126,20 @@ impl Streams {
         let mut open = self.open();
         open.unsent.remove(&number);
         open.resets = if is_done { open.resets.saturating_sub(1) } else { open.resets + 1 };
-        if open.resets > MOST_RESETS {
-            tracing::debug!(peer = %self.peer, "a peer gives up stream after stream");
-            self.place.leave();
+        if open.resets > MAX_RESETS {
+            tracing::debug!(peer = %self.peer, "a peer resets stream after stream");
+            self.place.close();
         }
         if open.unsent.is_empty() {
-            self.place.is_answered();
+            self.place.end_request();
         }
     }
 
-    /// Resolves when a peer takes nothing of an answer, though it is there.
+    /// Resolves when a peer reads nothing of an answer for too long.
     pub(super) async fn stalled(&self) {
         loop {
-            let look = if self.open().is_goodbye { LOOK.min(FAREWELL / 4) } else { LOOK };
-            let _ = timeout(look, self.goodbye.notified()).await;
+            let look = if self.open().has_goaway { CHECK_INTERVAL.min(GOAWAY_GRACE / 4) } else { CHECK_INTERVAL };
+            let _ = timeout(look, self.goaway.notified()).await;
             if self.open().is_stalled() {
                 return;
             }
@@ -147,17 +147,18 @@ impl Streams {
     }
 }
 
-impl Open {
-    /// Any of the answers; of a peer that has said goodbye all that there are.
+impl StreamTable {
+    /// Whether any answer stalls; after GOAWAY, whether all do.
     fn is_stalled(&self) -> bool {
-        let longer = |unsent: &&Unsent, time| unsent.since.elapsed() >= time;
+        let longer = |unsent: &&UnsentBytes, time| unsent.since.elapsed() >= time;
         let mut unsent = self.unsent.values().filter(|unsent| unsent.bytes > 0).peekable();
-        let is_gone = self.is_goodbye && unsent.peek().is_some() && unsent.clone().all(|some| longer(&some, FAREWELL));
-        is_gone || unsent.any(|some| longer(&some, STALL_TIME))
+        let is_gone =
+            self.has_goaway && unsent.peek().is_some() && unsent.clone().all(|some| longer(&some, GOAWAY_GRACE));
+        is_gone || unsent.any(|some| longer(&some, WRITE_STALL_TIMEOUT))
     }
 }
 
-impl Connection for Streams {
+impl ClientConnection for Http2Connection {
     fn peer(&self) -> SocketAddr {
         self.peer
     }
@@ -168,28 +169,28 @@ impl Connection for Streams {
 }
 
 pub(super) async fn answer(
-    streams: Arc<Streams>,
+    streams: Arc<Http2Connection>,
     mut request: Request<Incoming>,
-) -> Result<Response<Sending>, Infallible> {
+) -> Result<Response<PacedBody>, Infallible> {
     let stream = streams.begin();
-    request.extensions_mut().insert(By(streams.clone()));
-    // Who asks whether to send sends nothing before the answer.
+    request.extensions_mut().insert(RequestConnection(streams.clone()));
+    // A client that sent `Expect` sends no body before the answer.
     let is_asked_for = request.headers().contains_key(header::EXPECT);
-    let rest = Arc::new(Rest::default());
-    let request = request.map(|body| Body::new(Arriving::new(body, rest.clone())));
+    let rest = Arc::new(UnreadBody::default());
+    let request = request.map(|body| Body::new(TrackedBody::new(body, rest.clone())));
     let Ok(response) = streams.router.clone().call(request).await;
     if let Some(rest) = rest.take().filter(|_| !is_asked_for) {
-        Box::pin(is_soon_over(rest, MOST_REST)).await;
+        Box::pin(discard_rest(rest, MAX_DISCARDED_BYTES)).await;
     }
     if http_body::Body::is_end_stream(response.body()) {
         stream.is_done();
     }
-    Ok(response.map(|body| Sending { body: Some(body), rest: Bytes::new(), stream }))
+    Ok(response.map(|body| PacedBody { body: Some(body), rest: Bytes::new(), stream }))
 }
 
-/// A request on its way, until all of its answer is sent. If it is dropped before it is done, its peer gave it up.
+/// A request, until all of its answer is sent. The peer has reset it if it is dropped before it is done.
 pub(super) struct Stream {
-    streams: Arc<Streams>,
+    streams: Arc<Http2Connection>,
     number: u64,
     is_done: AtomicBool,
 }
@@ -204,7 +205,7 @@ impl Stream {
         });
     }
 
-    fn counts(&self, change: impl FnOnce(&mut Unsent)) {
+    fn counts(&self, change: impl FnOnce(&mut UnsentBytes)) {
         if let Some(unsent) = self.streams.open().unsent.get_mut(&self.number) {
             change(unsent);
         }
@@ -215,10 +216,12 @@ impl Stream {
     }
 }
 
-/// The protocol consumes what it has room for, by the windows of the stream and of the connection.
-impl Hears for Stream {
+/// hyper consumes what fits into the windows of the stream and of the connection.
+impl ChunkObserver for Stream {
     fn takes(&self, bytes: usize) {
-        self.counts(|unsent| *unsent = Unsent { bytes: unsent.bytes.saturating_sub(bytes), since: Instant::now() });
+        self.counts(|unsent| {
+            *unsent = UnsentBytes { bytes: unsent.bytes.saturating_sub(bytes), since: Instant::now() }
+        });
     }
 
     fn takes_last(&self, body: Body) {
@@ -233,42 +236,42 @@ impl Drop for Stream {
     }
 }
 
-impl Writes for Streams {
+impl FlushObserver for Http2Connection {
     fn outbox(&self) -> &Outbox {
         &self.outbox
     }
 
     fn hears(&self, bytes: &[u8]) {
-        if self.frames.lock().unwrap_or_else(PoisonError::into_inner).say_goodbye(bytes) {
-            self.open().is_goodbye = true;
-            self.goodbye.notify_one();
+        if self.frames.lock().unwrap_or_else(PoisonError::into_inner).finds_goaway(bytes) {
+            self.open().has_goaway = true;
+            self.goaway.notify_one();
         }
     }
 }
 
-/// An answer on its way out, piece by piece.
-pub(super) struct Sending {
-    /// Until its last piece has it.
+/// The body of an answer, chunk by chunk.
+pub(super) struct PacedBody {
+    /// `None` once its last chunk holds it.
     body: Option<Body>,
     rest: Bytes,
     stream: Arc<Stream>,
 }
 
-impl http_body::Body for Sending {
-    type Data = Piece<Stream>;
+impl http_body::Body for PacedBody {
+    type Data = BodyChunk<Stream>;
     type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece<Stream>>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<BodyChunk<Stream>>, axum::Error>>> {
         let Self { body: whole, rest, stream } = &mut *self;
         let Some(body) = whole else { return Poll::Ready(None) };
         if rest.is_empty() {
             match ready!(Pin::new(&mut *body).poll_frame(cx)).map(|frame| frame.map(Frame::into_data)) {
                 Some(Ok(Ok(data))) => *rest = data,
                 Some(Ok(Err(other))) => {
-                    return Poll::Ready(Some(Ok(other.map_data(|bytes| Piece::new(bytes, None, stream)))));
+                    return Poll::Ready(Some(Ok(other.map_data(|bytes| BodyChunk::new(bytes, None, stream)))));
                 }
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => {
@@ -277,10 +280,10 @@ impl http_body::Body for Sending {
                 }
             }
         }
-        let piece = rest.split_to(rest.len().min(PIECE));
+        let piece = rest.split_to(rest.len().min(CHUNK_BYTES));
         stream.hands_over(piece.len());
         let last = if rest.is_empty() && body.is_end_stream() { whole.take() } else { None };
-        Poll::Ready(Some(Ok(Frame::data(Piece::new(piece, last, stream)))))
+        Poll::Ready(Some(Ok(Frame::data(BodyChunk::new(piece, last, stream)))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Connections: accepted up to a number, ended when they stall, let go of in order at the end; in plain, or by TLS.
+//! The HTTP listener, in plain or by TLS: bounds the number of connections, ends those that stall, and shuts down in order.
 
 mod connection_limit;
 mod delivery;
@@ -25,43 +25,43 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
-    connection_limit::{Place, Places},
-    delivery::Outlet,
-    http1::Talk,
-    http2::Streams,
-    timeout_stream::Impatient,
+    connection_limit::{ConnectionLimit, Permit},
+    delivery::ObservedStream,
+    http1::Http1Connection,
+    http2::Http2Connection,
+    timeout_stream::TimeoutStream,
 };
-pub use self::{open_files::room_for, tls::Certificate};
+pub use self::{open_files::fit_open_files, tls::Certificate};
 
-/// Bytes of a request's head, and of what is read of a connection at a time: whoever says half a head costs no more.
-const HEAD: usize = 64 << 10;
-/// For requests in hand once the service is to stop.
-const LAST_TIME: Duration = Duration::from_secs(6);
-/// Connections that the system keeps until they are accepted; it lowers that to what it allows. Who comes to more of them is not
-/// answered, and tries again after a second, then two, then four: a crowd of pages that comes back at once.
+/// Bytes of a request's head, and of one read: a caller that sends half a head costs no more.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+/// For open requests, once the service stops.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
+/// Connections that the system queues until they are accepted; it lowers this to its own limit. Beyond it a peer gets no answer
+/// and tries again after a second, then two, then four, as when many pages reconnect at once.
 const BACKLOG: u32 = 65_535;
-/// When the machine has no more files or memory for a connection.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Before the next accept, when the machine has no more files or memory for a connection.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// For a peer to hear that its connection is at its end, where its protocol has words for that.
-const GOODBYE: Duration = Duration::from_secs(1);
+/// For an HTTP/2 peer to read GOAWAY before its connection is closed.
+const GOAWAY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How a service ends.
+/// The two steps of a shutdown.
 #[derive(Clone)]
-pub struct End {
-    /// Each answer is the last of its connection: nobody shall send the next one when it is too late.
-    pub near: CancellationToken,
-    /// No more requests.
-    pub here: CancellationToken,
+pub struct Shutdown {
+    /// Each answer closes its connection, so that no request is sent too late.
+    pub draining: CancellationToken,
+    /// No more requests are accepted.
+    pub stop: CancellationToken,
 }
 
-/// What the connections have in common.
+/// Shared by all connections.
 #[derive(Clone)]
-struct House {
+struct HttpServer {
     router: Router,
     certificate: Option<Certificate>,
-    end: End,
-    /// No more time for those in hand.
+    end: Shutdown,
+    /// Open requests are cut.
     cut: CancellationToken,
 }
 
@@ -94,112 +94,112 @@ pub async fn serve(
     router: Router,
     certificate: Option<Certificate>,
     max_connections: usize,
-    end: End,
+    end: Shutdown,
 ) {
-    let (stop, places) = (end.here.clone(), Places::new(max_connections, end.here.clone()));
+    let (stop, places) = (end.stop.clone(), ConnectionLimit::new(max_connections, end.stop.clone()));
     let (open, cut) = (TaskTracker::new(), CancellationToken::new());
-    let house = House { router, certificate, end, cut: cut.clone() };
-    let welcome = async {
+    let server = HttpServer { router, certificate, end, cut: cut.clone() };
+    let accepting = async {
         loop {
-            // Above the cap one waits for a place, and the others in the backlog, which the system bounds.
-            let ((stream, peer), place) = (accept(&listener).await, places.enter().await);
-            open.spawn(house.clone().converse(stream, peer, place));
+            // Above the limit one connection waits for a permit, and the others in the backlog, which the system bounds.
+            let ((stream, peer), place) = (accept(&listener).await, places.acquire().await);
+            open.spawn(server.clone().handle_connection(stream, peer, place));
         }
     };
     tokio::select! {
-        () = welcome => {}
-        () = places.mind() => {}
+        () = accepting => {}
+        () = places.cut_idle() => {}
         () = stop.cancelled() => {}
     }
     drop(listener);
     open.close();
-    if timeout(LAST_TIME, open.wait()).await.is_err() {
+    if timeout(SHUTDOWN_TIMEOUT, open.wait()).await.is_err() {
         tracing::warn!(connections = open.len(), "requests did not end in time");
         cut.cancel();
         open.wait().await;
     }
 }
 
-/// The next connection, whatever happens to others.
+/// The next connection. Errors are logged and do not end the listener.
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
-            Err(error) if is_the_peers(&error) => {}
+            Err(error) if is_peer_error(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "cannot accept connections");
-                sleep(PAUSE).await;
+                sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
 }
 
-fn is_the_peers(error: &io::Error) -> bool {
+fn is_peer_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-impl House {
-    /// One connection from its first request to its last. `place` is free again at the end.
-    async fn converse(self, stream: TcpStream, peer: SocketAddr, place: Place) {
+impl HttpServer {
+    /// One connection from its first request to its last. The permit is returned at the end.
+    async fn handle_connection(self, stream: TcpStream, peer: SocketAddr, place: Permit) {
         // An answer is one small write: it must not wait for more.
         let _ = stream.set_nodelay(true);
-        let stream = Impatient::new(stream, self.end.here.clone());
+        let stream = TimeoutStream::new(stream, self.end.stop.clone());
         let Some(certificate) = &self.certificate else { return self.by_http1(stream, peer, place).await };
         let shaken = tokio::select! {
             shaken = certificate.accept(stream) => shaken,
             () = place.is_cut() => return,
         };
         match shaken {
-            // In boxes: what is rare shall not make each connection as large.
+            // Boxed, to keep the future of each connection small.
             Ok(stream) if tls::is_http2(&stream) => Box::pin(self.by_http2(stream, peer, place)).await,
             Ok(stream) => Box::pin(self.by_http1(stream, peer, place)).await,
             Err(error) => tracing::debug!(%error, "no handshake"),
         }
     }
 
-    async fn by_http1(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, peer: SocketAddr, place: Place) {
-        let shared = Arc::new(Talk::new(place, peer, self.router.clone(), self.end.near.clone()));
-        let stream = TokioIo::new(Outlet::new(stream, &shared));
+    async fn by_http1(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, peer: SocketAddr, place: Permit) {
+        let shared = Arc::new(Http1Connection::new(place, peer, self.router.clone(), self.end.draining.clone()));
+        let stream = TokioIo::new(ObservedStream::new(stream, &shared));
         let talk = hyper::server::conn::http1::Builder::new()
-            .max_buf_size(HEAD)
+            .max_buf_size(MAX_HEAD_BYTES)
             // An answer is short: one piece that is copied costs less than two that the kernel gathers.
             .writev(false)
             .serve_connection(stream, service_fn(|request| http1::answer(shared.clone(), request)));
         let mut talk = std::pin::pin!(talk);
         let ended = tokio::select! {
             ended = &mut talk => Some(ended),
-            () = shared.place.is_cut() => self.last_of(talk.as_mut(), Duration::ZERO).await,
+            () = shared.place.is_cut() => self.finish(talk.as_mut(), Duration::ZERO).await,
         };
-        said(ended);
+        log_end(ended);
     }
 
     async fn by_http2(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         peer: SocketAddr,
-        place: Place,
+        place: Permit,
     ) {
-        let shared = Arc::new(Streams::new(place, peer, self.router.clone()));
+        let shared = Arc::new(Http2Connection::new(place, peer, self.router.clone()));
         let answer = |request| http2::answer(shared.clone(), request);
-        let stream = TokioIo::new(Outlet::new(stream, &shared));
+        let stream = TokioIo::new(ObservedStream::new(stream, &shared));
         let talk = http2::builder().serve_connection(stream, service_fn(answer));
         let mut talk = std::pin::pin!(talk);
         let ended = tokio::select! {
             ended = &mut talk => Some(ended),
-            () = shared.place.is_cut() => self.last_of(talk.as_mut(), GOODBYE).await,
+            () = shared.place.is_cut() => self.finish(talk.as_mut(), GOAWAY_TIMEOUT).await,
             () = shared.stalled() => None,
         };
-        said(ended);
+        log_end(ended);
     }
 
-    /// What a connection still says that is to end: when everybody is to go the answers in hand, else a word of goodbye.
-    async fn last_of<C: GracefulConnection>(
+    /// Ends a connection: on shutdown its open requests are answered first, else it gets GOAWAY where the protocol has it.
+    async fn finish<C: GracefulConnection>(
         &self,
         mut talk: Pin<&mut C>,
         goodbye: Duration,
     ) -> Option<Result<(), C::Error>> {
-        if self.end.here.is_cancelled() {
+        if self.end.stop.is_cancelled() {
             talk.as_mut().graceful_shutdown();
             return self.cut.run_until_cancelled(talk).await;
         }
@@ -211,7 +211,7 @@ impl House {
     }
 }
 
-fn said(ended: Option<Result<(), hyper::Error>>) {
+fn log_end(ended: Option<Result<(), hyper::Error>>) {
     if let Some(Err(error)) = ended {
         tracing::debug!(%error, "a connection broke");
     }

@@ -1,4 +1,4 @@
-//! A body on its way in, and what becomes of it when its reader has left before the end.
+//! A request body that reports its progress, and is drained when its reader drops it before the end.
 
 use std::{
     pin::Pin,
@@ -13,14 +13,14 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-/// For what is left of a body that nobody wants: so long an answer waits for its end.
-const REST_TIME: Duration = Duration::from_millis(250);
+/// An answer waits this long for the end of an unread body.
+const DISCARD_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Where a body is that its reader has left before the end.
+/// A body that its reader has dropped before the end.
 #[derive(Default)]
-pub(super) struct Rest(Mutex<Option<Incoming>>);
+pub(super) struct UnreadBody(Mutex<Option<Incoming>>);
 
-impl Rest {
+impl UnreadBody {
     pub(super) fn take(&self) -> Option<Incoming> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -30,23 +30,23 @@ impl Rest {
     }
 }
 
-/// Who hears how far a body has come, and keeps what is left of it.
-pub(super) trait Hears {
-    fn rest(&self) -> &Rest;
-    /// Some of it has come, and more is to come.
+/// Follows the progress of a body, and keeps an unread one.
+pub(super) trait BodyObserver {
+    fn rest(&self) -> &UnreadBody;
+    /// A part has arrived, and more follows.
     fn is_heard(&self) {}
-    /// Nothing more is to come.
+    /// The body is complete.
     fn is_whole(&self) {}
 }
 
-impl Hears for Rest {
-    fn rest(&self) -> &Rest {
+impl BodyObserver for UnreadBody {
+    fn rest(&self) -> &UnreadBody {
         self
     }
 }
 
-/// Throws away the rest of a body, if it is soon there and has so many bytes at most.
-pub(super) async fn is_soon_over(mut rest: Incoming, most: usize) -> bool {
+/// Discards the rest of a body. False: it is longer than `most` bytes, or does not arrive in time.
+pub(super) async fn discard_rest(mut rest: Incoming, most: usize) -> bool {
     let mut room = most;
     let read = async {
         while let Some(frame) = rest.frame().await {
@@ -55,21 +55,21 @@ pub(super) async fn is_soon_over(mut rest: Incoming, most: usize) -> bool {
         }
         Some(())
     };
-    matches!(timeout(REST_TIME, read).await, Ok(Some(())))
+    matches!(timeout(DISCARD_TIMEOUT, read).await, Ok(Some(())))
 }
 
-pub(super) struct Arriving<H: Hears> {
+pub(super) struct TrackedBody<H: BodyObserver> {
     body: Option<Incoming>,
-    hears: Arc<H>,
+    observer: Arc<H>,
 }
 
-impl<H: Hears> Arriving<H> {
-    pub(super) fn new(body: Incoming, hears: Arc<H>) -> Self {
-        Self { body: Some(body), hears }
+impl<H: BodyObserver> TrackedBody<H> {
+    pub(super) fn new(body: Incoming, observer: Arc<H>) -> Self {
+        Self { body: Some(body), observer }
     }
 }
 
-impl<H: Hears> http_body::Body for Arriving<H> {
+impl<H: BodyObserver> http_body::Body for TrackedBody<H> {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -78,11 +78,11 @@ impl<H: Hears> http_body::Body for Arriving<H> {
         let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
         let is_whole = http_body::Body::is_end_stream(&*body);
         match &frame {
-            Some(Ok(_)) if !is_whole => self.hears.is_heard(),
-            Some(Ok(_)) => self.hears.is_whole(),
+            Some(Ok(_)) if !is_whole => self.observer.is_heard(),
+            Some(Ok(_)) => self.observer.is_whole(),
             Some(Err(_)) | None => {
                 self.body = None;
-                self.hears.is_whole();
+                self.observer.is_whole();
             }
         }
         Poll::Ready(frame)
@@ -97,10 +97,10 @@ impl<H: Hears> http_body::Body for Arriving<H> {
     }
 }
 
-impl<H: Hears> Drop for Arriving<H> {
+impl<H: BodyObserver> Drop for TrackedBody<H> {
     fn drop(&mut self) {
         if let Some(body) = self.body.take().filter(|body| !http_body::Body::is_end_stream(body)) {
-            self.hears.rest().put(body);
+            self.observer.rest().put(body);
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{connection_limit::GRACE, *};
+use super::{connection_limit::MIN_IDLE_BEFORE_CUT, *};
 
 const LENGTH: usize = 2_000;
 const ASK: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -74,7 +74,7 @@ struct Pipe {
     client: DuplexStream,
     serving: JoinHandle<()>,
     ends: Arc<Ends>,
-    places: Arc<Places>,
+    places: Arc<ConnectionLimit>,
 }
 
 fn pipe(room: usize, is_http2: bool) -> Pipe {
@@ -85,14 +85,14 @@ fn pipe(room: usize, is_http2: bool) -> Pipe {
         let text = Text { text: Some(vec![b'x'; LENGTH].into()), is_written: false, ends: of_route.clone() };
         async { Response::new(axum::body::Body::new(text)) }
     };
-    let end = End { near: CancellationToken::new(), here: CancellationToken::new() };
+    let end = Shutdown { draining: CancellationToken::new(), stop: CancellationToken::new() };
     let router = Router::new().route("/", get(text));
-    let house = House { router, certificate: None, end, cut: CancellationToken::new() };
-    let places = Places::new(1, CancellationToken::new());
+    let house = HttpServer { router, certificate: None, end, cut: CancellationToken::new() };
+    let places = ConnectionLimit::new(1, CancellationToken::new());
     let (client, server) = duplex(room);
     let entered = places.clone();
     let serving = tokio::spawn(async move {
-        let (place, peer) = (entered.enter().await, SocketAddr::from(([127, 0, 0, 1], 1)));
+        let (place, peer) = (entered.acquire().await, SocketAddr::from(([127, 0, 0, 1], 1)));
         match is_http2 {
             true => house.by_http2(server, peer, place).await,
             false => house.by_http1(server, peer, place).await,
@@ -182,7 +182,7 @@ async fn unwritten_answers_keep_their_connection() {
     let mut pipe = pipe(1_000, false);
     pipe.client.write_all(ASK).await.expect("sent");
     pipe.reads(1).await;
-    sleep(GRACE).await;
+    sleep(MIN_IDLE_BEFORE_CUT).await;
     pipe.places.make_room();
     pipe.hears().await;
     assert_eq!(pipe.ends().await, [1, 0]);

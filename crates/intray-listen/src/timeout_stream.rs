@@ -1,5 +1,5 @@
-//! A connection that waits for its peer, but not for ever. By hand, because what a lingering end needs passes every call on
-//! anyway, and tokio-io-timeout would keep a timer for each connection where this has one for those that stall.
+//! A stream with timeouts for writes and for the lingering close. tokio-io-timeout would keep a timer for each connection, where
+//! this has one for those that stall, and the lingering close needs a wrapper anyway.
 
 use std::{
     io,
@@ -15,35 +15,35 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// A peer that takes nothing of its answer for so long is gone.
-pub(super) const STALL_TIME: Duration = Duration::from_millis(if cfg!(test) { 1_000 } else { 30_000 });
+/// A peer that reads nothing of its answer for this long is cut.
+pub(super) const WRITE_STALL_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 1_000 } else { 30_000 });
 /// For a peer that is answered before it has sent all: its system throws the answer away if we hang up on what it sends.
-const LINGER_TIME: Duration = Duration::from_secs(3);
+const LINGER_TIMEOUT: Duration = Duration::from_secs(3);
 
-pub(super) struct Impatient {
+pub(super) struct TimeoutStream {
     stream: TcpStream,
     stop: CancellationToken,
-    /// Runs while the peer takes nothing.
+    /// Runs while the peer reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
-    /// Runs when all is said and the peer is only listened to.
+    /// Runs after the last write, while unread input is discarded.
     lingering: Option<Pin<Box<Sleep>>>,
 }
 
-impl Impatient {
+impl TimeoutStream {
     pub(super) fn new(stream: TcpStream, stop: CancellationToken) -> Self {
         Self { stream, stop, stalled: None, lingering: None }
     }
 
-    fn patiently<T>(&mut self, cx: &mut Context<'_>, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn with_timeout<T>(&mut self, cx: &mut Context<'_>, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if progress.is_ready() {
             self.stalled = None;
             return progress;
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALL_TIME)));
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(WRITE_STALL_TIMEOUT)));
         stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Throws away what still comes. Ready when nothing does any more.
+    /// Discards input. Ready at its end.
     fn poll_rest(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut scratch = [0; 8 << 10];
         loop {
@@ -57,16 +57,16 @@ impl Impatient {
     }
 }
 
-impl AsyncRead for Impatient {
+impl AsyncRead for TimeoutStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, into)
     }
 }
 
-impl AsyncWrite for Impatient {
+impl AsyncWrite for TimeoutStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.patiently(cx, progress)
+        self.with_timeout(cx, progress)
     }
 
     fn poll_write_vectored(
@@ -75,7 +75,7 @@ impl AsyncWrite for Impatient {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.patiently(cx, progress)
+        self.with_timeout(cx, progress)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -93,7 +93,7 @@ impl AsyncWrite for Impatient {
         if self.stop.is_cancelled() || self.poll_rest(cx).is_ready() {
             return Poll::Ready(Ok(()));
         }
-        let lingering = self.lingering.get_or_insert_with(|| Box::pin(sleep(LINGER_TIME)));
+        let lingering = self.lingering.get_or_insert_with(|| Box::pin(sleep(LINGER_TIMEOUT)));
         lingering.as_mut().poll(cx).map(Ok)
     }
 }

@@ -1,4 +1,4 @@
-//! TLS, where there is a certificate: a connection shakes hands before it says anything, and agrees on which HTTP it speaks.
+//! TLS: the handshake, the choice of HTTP/1 or HTTP/2, and a certificate that is read again when its files change.
 
 use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
 
@@ -15,32 +15,32 @@ use tokio_util::sync::CancellationToken;
 
 use intray_base::files::{self, Describe, Watched};
 
-/// What is spoken, by its names in ALPN; the first that both know.
+/// ALPN protocol names, in order of preference.
 const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 /// For the whole handshake.
-const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whom the service shows itself as, by files that are read again when they change. A cheap handle.
+/// The certificate of the service, read again when its files change. Cheap to clone.
 #[derive(Clone)]
 pub struct Certificate {
-    shown: Shown,
+    shown: CertificateResolver,
     config: Arc<ServerConfig>,
 }
 
 #[derive(Clone)]
-struct Shown(Arc<Watched<Signed>>);
+struct CertificateResolver(Arc<Watched<CertificateAndKey>>);
 
 /// A chain of certificates, and the key of the first.
-struct Signed(Arc<CertifiedKey>);
+struct CertificateAndKey(Arc<CertifiedKey>);
 
 impl Certificate {
-    /// Of a file of certificates and that of the key.
+    /// Reads a file of certificates and the file of the key.
     ///
     /// # Errors
     /// One line for the operator.
     pub fn open(files: [PathBuf; 2]) -> Result<Self, String> {
-        let shown = Shown(Arc::new(Watched::open(files.to_vec(), Signed::of)?));
+        let shown = CertificateResolver(Arc::new(Watched::open(files.to_vec(), CertificateAndKey::of)?));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?
@@ -55,7 +55,7 @@ impl Certificate {
         files::watch("the certificate", move || self.shown.0.check(), stop).await;
     }
 
-    /// Shakes hands.
+    /// The handshake.
     ///
     /// # Errors
     /// Why there is no connection.
@@ -63,7 +63,7 @@ impl Certificate {
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        timeout(HANDSHAKE_TIME, TlsAcceptor::from(self.config.clone()).accept(stream)).await?
+        timeout(HANDSHAKE_TIMEOUT, TlsAcceptor::from(self.config.clone()).accept(stream)).await?
     }
 }
 
@@ -72,20 +72,20 @@ pub(super) fn is_http2<S>(stream: &TlsStream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(HTTP2)
 }
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for CertificateResolver {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.now().0.clone())
     }
 }
 
-impl fmt::Debug for Shown {
+impl fmt::Debug for CertificateResolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Shown")
     }
 }
 
-impl Signed {
-    /// Of what stands in the two files.
+impl CertificateAndKey {
+    /// Parses the two files.
     fn of(texts: &[String]) -> Result<Self, String> {
         let [certificates, key] = texts else { return Err("a certificate and its key are two files".to_owned()) };
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates.as_bytes()).collect();
@@ -99,7 +99,7 @@ impl Signed {
     }
 }
 
-impl Describe for Signed {
+impl Describe for CertificateAndKey {
     fn describe(&self) -> String {
         format!("{} certificates", self.0.cert.len())
     }

@@ -1,5 +1,10 @@
 //! A cluster: a link to each of its primaries, and the map of slots to nodes. A call goes to the node that has its slot, and
 //! redirections correct the map.
+//!
+//! The cluster client of the `redis` crate is not used. It counts a redirection as a retry: with `retries(0)` MOVED, ASK and
+//! TRYAGAIN reach the caller, and with more it also repeats a write whose connection broke, which may have been applied. It
+//! hides its one connection per node, so that WAIT cannot follow a change. While it rebuilds its slot map, the calls to all
+//! nodes wait.
 
 mod call;
 mod coverage;

@@ -15,7 +15,7 @@ pub trait Script: Send + Sync {
     /// Redis refuses it at `maxmemory`.
     fn grows(&self) -> bool;
     /// The reply hands nothing to the caller, so that it need not wait until the change is durable.
-    fn hands_out_nothing(&self, reply: &Value) -> bool;
+    fn gives_nothing(&self, reply: &Value) -> bool;
     /// An error message of Redis with the file and line of the source.
     fn explain(&self, message: &str) -> String;
 }

@@ -1,8 +1,8 @@
 //! Finds the primary through sentinels, and holds changes back while it moves and while the old primary still claims to be one.
 //!
-//! `redis::sentinel` is not used: it trusts the first sentinel that answers, although one that has missed the latest election
-//! still names the old primary, and it listens to no failover events. Listening and asking share the connection here, so the
-//! client would replace [`query`] alone and add a second connection to each sentinel.
+//! `redis::sentinel` is not used. It takes the first sentinel in the configured order whose server claims to be primary, so that
+//! one which has missed the latest election leads to the old primary; [`query`] takes the answer with the newest epoch. It
+//! neither hears of a failover nor maps announced addresses, so only the one command of [`query`] could be replaced.
 
 mod query;
 mod replication_gap;

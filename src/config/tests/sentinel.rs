@@ -9,7 +9,10 @@ fn sentinels_are_named_with_the_primary_that_they_know() {
         panic!("sentinels")
     };
     assert_eq!(url.sentinels, [("h".to_owned(), 1), ("::1".to_owned(), 2), ("i".to_owned(), 26_379)]);
-    assert_eq!((url.name.as_str(), url.db, url.is_tls, url.who.as_str()), ("my-primary", 3, true, "u:hunter2@"));
+    assert_eq!(
+        (url.name.as_str(), url.db, url.is_tls, url.credentials.as_str()),
+        ("my-primary", 3, true, "u:hunter2@")
+    );
     assert_eq!(url.to_string(), "rediss+sentinel://h:1,[::1]:2,i:26379/my-primary");
     for wrong in ["h:1", "h:1/", "/name", "h:1,/name", "h:x/name", "h:1/a/b", "h:1/name?db=x", "u:hunter2@h:1"] {
         let message = refusal(&format!("--redis-url redis+sentinel://{wrong}"));

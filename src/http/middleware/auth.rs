@@ -18,7 +18,7 @@ use crate::{
         response::problem::{Aim, Failure, Problem},
     },
     job::{BatchId, JobId, Name, QueueName, limits},
-    shares::By,
+    shares::RequestConnection,
 };
 
 const NOT_VALID: &str = "the key or token is not valid, or not any more";
@@ -58,9 +58,9 @@ pub fn check(door: &Door, who: RequiredRole, request: &mut Request) -> Result<Op
         | RequiredRole::Operator => Some(admit(&door.access, request.headers(), who)?),
     };
     // The connection is asked for here alone, and with one thing more the map of them would grow for each request.
-    let connection = request.extensions_mut().remove::<By>();
+    let connection = request.extensions_mut().remove::<RequestConnection>();
     let caller = pass.as_ref().map(|pass| &pass.caller);
-    if let (Some(By(connection)), Some(caller), true) = (connection, caller, door.access.is_on())
+    if let (Some(RequestConnection(connection)), Some(caller), true) = (connection, caller, door.access.is_on())
         && !connection.charge(&door.access.payer(caller), &|| door.access.has_partitions())
     {
         return Err(Problem::too_many_connections());

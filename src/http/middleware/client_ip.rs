@@ -14,7 +14,7 @@ use axum::{extract::Request, http::HeaderMap};
 use ipnet::IpNet;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
-use crate::shares::By;
+use crate::shares::RequestConnection;
 
 /// Misses a second of one peer, and at once: an office whose laptops all wake at a time misses once each, a guesser of
 /// reservations of 256 bits misses always.
@@ -62,7 +62,8 @@ impl Peers {
 
     /// Who makes a request: the connection's other end, or whom a trusted proxy names.
     pub fn of(&self, request: &Request) -> Peer {
-        let end = request.extensions().get::<By>().map(|By(connection)| connection.peer().ip());
+        let end =
+            request.extensions().get::<RequestConnection>().map(|RequestConnection(connection)| connection.peer().ip());
         end.map_or(Peer::Crowd, |end| Peer::At(network(self.client(end, request.headers()))))
     }
 
@@ -145,11 +146,11 @@ mod tests {
     use axum::body::Body;
 
     use super::*;
-    use crate::shares::Connection;
+    use crate::shares::ClientConnection;
 
     struct At(SocketAddr);
 
-    impl Connection for At {
+    impl ClientConnection for At {
         fn peer(&self) -> SocketAddr {
             self.0
         }
@@ -164,7 +165,7 @@ mod tests {
         let request = forwarded.iter().fold(Request::builder(), |r, value| r.header("x-forwarded-for", *value));
         let mut request = request.body(Body::empty()).expect("a request");
         let end = SocketAddr::new(end.parse().expect("an address"), 1);
-        request.extensions_mut().insert(By(Arc::new(At(end))));
+        request.extensions_mut().insert(RequestConnection(Arc::new(At(end))));
         match peers.of(&request) {
             Peer::At(address) => address.to_string(),
             Peer::Crowd => "crowd".to_owned(),

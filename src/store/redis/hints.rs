@@ -1,5 +1,5 @@
-//! hints: one connection an instance that hears when jobs became ready. State is the truth: whoever hears a hint looks,
-//! and after every subscription everybody looks, for what was said before it was not heard.
+//! Hints: one connection per instance that is told by pub/sub when jobs become ready. A hint is only a reason to read the
+//! queue; after every subscription it is read too, because earlier hints were missed.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,26 +23,25 @@ use crate::{
     store::keys::{HINTS, KeyNames},
 };
 
-/// A connection that says nothing may be dead without a word: it is asked so often.
-const TRY_EVERY: Duration = Duration::from_secs(1);
-/// Between tries to connect.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How often the connection is tested: a dead one looks like one without hints.
+const PING_EVERY: Duration = Duration::from_secs(1);
+/// The pause before the next try to connect.
+const RECONNECT_AFTER: Duration = Duration::from_millis(100);
 
-/// What the listener says.
+/// An event of the listener.
 #[derive(Debug)]
 pub enum Hint {
-    /// Something happened in a queue, and so many jobs became ready.
+    /// Something happened in a queue, and this number of jobs became ready.
     Ready(QueueName, u64),
-    /// From now on hints of the queue are heard; what was said before may have been missed.
+    /// The queue is subscribed to from now on; earlier hints may have been missed.
     Listening(QueueName),
-    /// The connection is gone: nothing is heard until there is another.
+    /// The connection is lost: no hints arrive until there is another.
     Disconnected,
 }
 
-/// The queues whose hints are wanted.
+/// The queues whose hints are wanted, with the number of callers that want them.
 #[derive(Default)]
 pub struct Wanted {
-    /// Each as often as it is wanted.
     queues: Mutex<HashMap<QueueName, usize>>,
     changed: Notify,
 }
@@ -70,7 +69,7 @@ impl Wanted {
     }
 }
 
-/// Whether Redis lets us listen there and leave again; what is wrong beside that, others say.
+/// Whether the user may subscribe and unsubscribe. Other errors count as yes; other checks report them.
 pub(crate) async fn may_listen(server: &Server, channel: &str) -> bool {
     let config = config();
     let tried = async {
@@ -82,15 +81,14 @@ pub(crate) async fn may_listen(server: &Server, channel: &str) -> bool {
     tried.await.map_or_else(|e: RedisError| e.code() != Some("NOPERM"), |()| true)
 }
 
-/// To where a server is now, and the number of that place.
+/// A client for the server's current address, and the address's version.
 async fn client(server: &Server) -> Result<(Client, u64), RedisError> {
     let (info, version) = server.address().await?;
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
     Ok((Client::open(info.set_redis_settings(settings))?, version))
 }
 
-/// Where the hints come from. On a cluster it is all the same which node is listened at: each passes on what was published
-/// at any other, whoever has the slot.
+/// The source of hints. In a cluster any node will do: messages are passed on to all nodes.
 pub(crate) struct Source<'s> {
     pub(crate) links: &'s Links,
     pub(crate) keys: &'s KeyNames,
@@ -98,20 +96,20 @@ pub(crate) struct Source<'s> {
 }
 
 impl Source<'_> {
-    /// Hears the hints of the wanted queues until it is stopped, whatever becomes of its connection.
+    /// Receives the hints of the wanted queues until `stop`, and reconnects as often as necessary.
     pub(crate) async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
         let listening = async {
             loop {
                 for server in self.links.pubsub_nodes() {
-                    let mut heard = false;
-                    if let Err(error) = self.listen_once(&server, wanted, &hints, &mut heard).await {
+                    let mut was_connected = false;
+                    if let Err(error) = self.listen_once(&server, wanted, &hints, &mut was_connected).await {
                         self.log_limiter.log(log_reconnect, "hints", error.to_string());
                     }
-                    if heard {
+                    if was_connected {
                         let _ = hints.send(Hint::Disconnected);
                     }
-                    tokio::time::sleep(PAUSE).await;
-                    if heard {
+                    tokio::time::sleep(RECONNECT_AFTER).await;
+                    if was_connected {
                         break;
                     }
                 }
@@ -120,23 +118,23 @@ impl Source<'_> {
         stop.run_until_cancelled(listening).await;
     }
 
-    /// As long as one connection lives.
+    /// Returns when the connection ends.
     async fn listen_once(
         &self,
         server: &Server,
         wanted: &Wanted,
         hints: &mpsc::UnboundedSender<Hint>,
-        heard: &mut bool,
+        was_connected: &mut bool,
     ) -> Result<(), RedisError> {
         let (sender, mut pushes) = mpsc::unbounded_channel();
         let config = config().set_push_sender(sender);
         let (client, version) = client(server).await?;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-        *heard = true;
-        let mut subscription = Subscription { keys: self.keys, heard: HashMap::new() };
-        let mut tries = tokio::time::interval(TRY_EVERY);
+        *was_connected = true;
+        let mut subscription = Subscription { keys: self.keys, channels: HashMap::new() };
+        let mut tries = tokio::time::interval(PING_EVERY);
         tries.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        wanted.changed.notify_one(); // nothing is subscribed to yet
+        wanted.changed.notify_one(); // the new connection has no subscription yet
         loop {
             tokio::select! {
                 push = pushes.recv() => match push {
@@ -167,16 +165,16 @@ fn log_reconnect(what: &'static str, error: &str, times: u64) {
     tracing::debug!(what, error, times, "the listener connects again");
 }
 
-/// What one connection is subscribed to.
+/// The channels that one connection is subscribed to, and their queues.
 struct Subscription<'k> {
     keys: &'k KeyNames,
-    heard: HashMap<String, QueueName>,
+    channels: HashMap<String, QueueName>,
 }
 
 impl Subscription<'_> {
     fn receive(&self, data: &[Value], hints: &mpsc::UnboundedSender<Hint>) {
         let [Value::BulkString(channel), Value::BulkString(ready)] = data else { return };
-        let queue = std::str::from_utf8(channel).ok().and_then(|channel| self.heard.get(channel));
+        let queue = std::str::from_utf8(channel).ok().and_then(|channel| self.channels.get(channel));
         let ready = std::str::from_utf8(ready).ok().and_then(|ready| ready.parse().ok());
         if let (Some(queue), Some(ready)) = (queue, ready) {
             let _ = hints.send(Hint::Ready(queue.clone(), ready));
@@ -190,19 +188,19 @@ impl Subscription<'_> {
         hints: &mpsc::UnboundedSender<Hint>,
     ) -> Result<(), RedisError> {
         let gone: Vec<String> =
-            self.heard.iter().filter(|(_, queue)| !wanted.contains(queue)).map(|(name, _)| name.clone()).collect();
+            self.channels.iter().filter(|(_, queue)| !wanted.contains(queue)).map(|(name, _)| name.clone()).collect();
         let channel = |queue: QueueName| (self.keys.of(&queue, HINTS), queue);
         let new: Vec<_> =
-            wanted.into_iter().map(channel).filter(|(channel, _)| !self.heard.contains_key(channel)).collect();
+            wanted.into_iter().map(channel).filter(|(channel, _)| !self.channels.contains_key(channel)).collect();
         if !gone.is_empty() {
             connection.unsubscribe(&gone).await?;
-            self.heard.retain(|channel, _| !gone.contains(channel));
+            self.channels.retain(|channel, _| !gone.contains(channel));
         }
         if !new.is_empty() {
             let channels: Vec<_> = new.iter().map(|(channel, _)| channel.as_str()).collect();
             connection.subscribe(&channels).await?;
             for (channel, queue) in new {
-                self.heard.insert(channel, queue.clone());
+                self.channels.insert(channel, queue.clone());
                 let _ = hints.send(Hint::Listening(queue));
             }
         }

@@ -1,4 +1,4 @@
-//! What this instance did, as metrics: scripts say what they counted. Queues are labels; jobs and workers never are.
+//! Metrics of this instance, from the counts in the replies of scripts. Queues are labels; jobs and workers never are.
 
 use std::{
     collections::HashMap,
@@ -15,8 +15,8 @@ use crate::{
     job::{EventKind, QueueName, Tally, Total},
 };
 
-/// Counts what a script did, and answers what it answered. What comes by the thousand comes as it costs Redis least: packed
-/// into one text, or flat, and then begins with what was counted and how often.
+/// Counts what a script did and returns its reply without the counts. Frequent scripts reply in the form that costs Redis
+/// least, packed into one text or as a flat list, which begins with the name and the count.
 fn counted(answer: Value, transitions: impl Fn(&'static str, u64)) -> Value {
     let count = |name: &[u8], n: u64| {
         if let Some(transition) = transition_of(name) {
@@ -56,7 +56,7 @@ fn counted(answer: Value, transitions: impl Fn(&'static str, u64)) -> Value {
     }
 }
 
-/// A number stands before as many parts that are a list.
+/// A number is followed by that many elements, which form a list.
 fn nested(mut parts: impl Iterator<Item = Value>) -> Vec<Value> {
     let mut items = Vec::with_capacity(parts.size_hint().0 / 4 + 2);
     while let Some(part) = parts.next() {
@@ -68,27 +68,27 @@ fn nested(mut parts: impl Iterator<Item = Value>) -> Vec<Value> {
     items
 }
 
-/// What is told by the word of a total or of an event: of what is kept now, nothing.
+/// The transition that a total or an event counts; `None` for a total of jobs that are kept now.
 fn transition_of(word: &[u8]) -> Option<&'static str> {
     let word = str::from_utf8(word).ok()?;
     match EventKind::parse(word) {
         None if word == Total::HandedOut.word() => Some(EventKind::Reserved.word()),
         None if word == Tally::Undelivered.word() => Some(Tally::Undelivered.word()),
-        // The total has told it.
+        // Counted by the total already.
         Some(EventKind::Reserved) => None,
         kind => kind.map(EventKind::word),
     }
 }
 
-/// What is measured of one script.
+/// The histograms of one script.
 #[derive(Clone)]
 pub(crate) struct Figures {
     pub(crate) seconds: Histogram,
-    /// Of those whose calls go together.
+    /// For scripts whose calls are batched.
     pub(crate) group_jobs: Histogram,
 }
 
-/// The figures of all scripts, made when a script first runs: finding them costs more than many a call. And those of queues.
+/// The metrics of scripts, created when a script first runs because a lookup by name costs more than many a call, and of queues.
 #[derive(Default)]
 pub(crate) struct Meter {
     scripts: RwLock<HashMap<&'static str, Figures>>,
@@ -108,19 +108,19 @@ impl Meter {
         figures
     }
 
-    /// Counts what a script did in a queue, and answers what it answered.
+    /// Counts what a script did in a queue, and returns its reply.
     pub(crate) fn counted(&self, queue: &QueueName, answer: Value) -> Value {
         counted(answer, |transition, n| self.transitions(queue, transition, n))
     }
 
-    /// Counts transitions that this instance brought about.
+    /// Counts transitions made by this instance.
     pub(crate) fn transitions(&self, queue: &QueueName, transition: &'static str, n: u64) {
         if n > 0 {
             self.queues.count(queue.as_str(), transition, n);
         }
     }
 
-    /// Counts a call that hit nothing. Anybody may invent a reservation, and with it a queue: its name is no label.
+    /// Counts a call without a valid reservation. A caller can invent a reservation and its queue, so the queue is no label.
     pub(crate) fn lost(&self) {
         self.queues.count_lost(Tally::Lost.word());
     }

@@ -1,4 +1,4 @@
-//! Reading what scripts answer. Whatever does not fit is a [`Fault::Broken`], never a panic.
+//! Reads the replies of scripts. An unexpected reply is a [`Fault::Broken`], never a panic.
 
 use redis::Value;
 
@@ -9,12 +9,12 @@ pub(crate) fn broken(what: &str) -> Fault {
     Fault::Broken(format!("{what} was expected"))
 }
 
-/// The first word of an answer.
+/// The first word of a reply.
 pub(crate) fn word(value: &Value) -> Option<&str> {
     Fields::of(value).ok()?.word().ok()
 }
 
-/// One field of an answer, where it lies.
+/// One field of a reply, borrowed.
 #[derive(Clone, Copy)]
 enum Field<'v> {
     Text(&'v [u8]),
@@ -35,16 +35,16 @@ impl<'v> Field<'v> {
     }
 }
 
-/// The fields of an answer, taken one after the other, none of them copied.
+/// The fields of a reply, read one after the other without copying.
 #[derive(Clone)]
 pub(crate) struct Fields<'v>(Form<'v>);
 
 #[derive(Clone)]
 enum Form<'v> {
     List(std::slice::Iter<'v, Value>),
-    /// The words of one text; `None` behind the last.
+    /// The words of one text; `None` after the last.
     Words(Option<&'v [u8]>),
-    /// Packed into one text: NUL, how many there are in two bytes, the length of each in four, and they.
+    /// Packed into one text: NUL, the count in two bytes, the length of each field in four, then the fields.
     Packed {
         lengths: std::slice::Iter<'v, [u8; 4]>,
         rest: &'v [u8],
@@ -127,12 +127,12 @@ impl<'v> Fields<'v> {
         u64::try_from(self.integer()?).map_err(|_| broken("a count"))
     }
 
-    /// A count, or a negative number for none.
+    /// A count; a negative number means none.
     pub(crate) fn maybe(&mut self) -> Result<Option<u64>, Fault> {
         Ok(u64::try_from(self.integer()?).ok())
     }
 
-    /// A count, or an empty text for none.
+    /// A count; an empty text means none.
     pub(crate) fn maybe_empty(&mut self) -> Result<Option<u64>, Fault> {
         let mut same = self.clone();
         if same.slice().is_ok_and(<[u8]>::is_empty) {
@@ -166,17 +166,17 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// The rest, as lists.
+    /// The remaining fields, as lists.
     pub(crate) fn lists(mut self) -> impl Iterator<Item = Result<Self, Fault>> {
         std::iter::from_fn(move || self.next().map(Self::within))
     }
 
-    /// The rest, each of its own.
+    /// The remaining fields, as values.
     pub(crate) fn values(mut self) -> impl Iterator<Item = Value> {
         std::iter::from_fn(move || self.slice().ok().map(|bytes| Value::BulkString(bytes.to_vec())))
     }
 
-    /// The rest, as pairs of texts.
+    /// The remaining fields, as pairs of texts.
     pub(crate) fn pairs(mut self) -> Result<Vec<(String, String)>, Fault> {
         let mut pairs = Vec::new();
         while !self.is_done() {

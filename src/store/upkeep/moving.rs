@@ -102,7 +102,7 @@ impl Queues {
     ///
     /// # Errors
     /// [`LayoutError::Refused`] when it is too late, or there is none.
-    pub async fn stay(&self, target: Option<&Self>) -> Result<Vec<QueueName>, LayoutError> {
+    pub async fn cancel_move(&self, target: Option<&Self>) -> Result<Vec<QueueName>, LayoutError> {
         let mark = Source::mark(self).await.map_err(untouched)?;
         let mut names = Vec::new();
         match &mark {

@@ -1,5 +1,5 @@
-//! The rights that the user of Redis needs. A missing right would fail in the middle of a script, after its first writes, so
-//! each is tested first, with a command that changes nothing.
+//! What the user of Redis must be allowed to do. A right that is lacking would show in the middle of a script, after its
+//! first writes; so each is tried before anything is done, by a command that does nothing.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use intray_redis::{Fault, Link};
 use super::check::Check;
 use crate::store::{handle::Queues, redis::hints::may_listen};
 
-/// The placeholder of the key or channel in a trial.
+/// Where a command of a trial has the key, or the channel.
 const HERE: &str = "<key>";
-/// A script that does nothing.
+/// A script that reads nothing and writes nothing.
 const IDLE: &str = "#!lua flags=no-writes\nreturn 1";
-/// The name of a script, function or library that does not exist.
+/// A script, a function or a library that nobody has.
 const NOBODYS: &str = "0000000000000000000000000000000000000000";
 
-/// Every command that a script or this program calls, with arguments that change nothing because the key does not exist.
-/// Redis checks rights before arguments, so some of these are invalid. A `|` separates a subcommand.
+/// Every command that a script or this program calls, in order, with arguments that change nothing where there is no such
+/// key. Redis looks at rights before it looks at arguments, so some of these are wrong. A `|` stands before a subcommand.
 const TRIALS: [(&str, &[&str]); 38] = [
     ("EVAL", &[IDLE, "0"]),
     ("EVALSHA", &[NOBODYS, "0"]),
@@ -58,12 +58,12 @@ const TRIALS: [(&str, &[&str]); 38] = [
     ("ZSCORE", &[HERE, ""]),
 ];
 
-/// Additional commands on a cluster.
+/// What is called of a cluster besides. A word for the next command, which is one of these.
 const CLUSTERED: [(&str, &[&str]); 2] = [("ASKING", &[]), ("CLUSTER|SLOTS", &[])];
-/// Commands that are tested on a connection of their own.
+/// What else is called: on a connection of its own, where it can be tried and taken back.
 const LISTENING: [&str; 2] = ["SUBSCRIBE", "UNSUBSCRIBE"];
-/// Without these the service works, with a cost: callers are not woken, connections are not reused, scripts are not functions
-/// of a library, or old libraries stay.
+/// Without these all is done, and some of it late: nobody who waits is woken, the pool trusts no connection twice. Or it
+/// costs more: scripts are no functions of a library, and libraries of older programs stay.
 const COMFORTS: [(&str, &str); 6] = [
     ("FCALL", "Redis has more work"),
     ("FUNCTION|DELETE", "Redis has more work"),
@@ -74,7 +74,7 @@ const COMFORTS: [(&str, &str); 6] = [
 ];
 
 impl Queues {
-    /// Whether the user has all rights at every server; if not, which are missing and how to add them.
+    /// Whether the user of Redis may do all that is needed, at every server; if not, what is lacking and the remedy.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -88,7 +88,7 @@ impl Queues {
                     places.push(link.name().to_owned());
                     lacking.extend(some.into_iter().filter(|name| !lacking.contains(name)).collect::<Vec<_>>());
                 }
-                // Check the other servers all the same.
+                // The others are looked at all the same.
                 Err(fault) => answer = Err(fault),
             }
         }
@@ -132,7 +132,7 @@ impl Queues {
     }
 }
 
-/// The command that creates a user with exactly these rights; replace `PASSWORD`.
+/// The command that makes a user of Redis with exactly the rights that are needed; `PASSWORD` is to be replaced.
 #[must_use]
 pub fn needed_rights(prefix: &str, of_a_cluster: bool) -> String {
     let word = |name: &str| format!(" +{}", name.to_lowercase());
@@ -147,15 +147,15 @@ mod tests {
 
     use super::*;
 
-    /// Words in capitals that are not commands.
+    /// Words in capitals that are no commands.
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
-    /// Only for `intray migrate` and `intray move`; see `docs/scale.md` and `docs/move.md`.
+    /// For `intray migrate` and `intray move` only, which `docs/scale.md` and `docs/move.md` say.
     const MOVING: [&str; 5] = ["HLEN", "HSCAN", "RENAMENX", "TYPE", "ZSCAN"];
-    /// Without these some checks are skipped.
+    /// Whoever may not ask this is told less.
     const OPTIONAL: [&str; 2] = ["CONFIG", "GETRANGE"];
-    /// Only for `--durability`; see `docs/scale.md`. The start tests them if they are needed.
+    /// For `--durability` only, which `docs/scale.md` says too; the start tries them where they are wanted.
     const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];
-    /// For sentinels, which have users of their own.
+    /// For sentinels, whose users are others.
     const ON_SENTINELS: [&str; 1] = ["SENTINEL"];
 
     fn texts(folder: &str, extension: &str) -> Vec<String> {
@@ -173,7 +173,7 @@ mod tests {
         texts
     }
 
-    /// The words in capitals between quotes, after a call of this name.
+    /// The words in capitals that stand between quotes, behind a call of this name if there is one.
     fn capitals(text: &str, quote: char, behind: &str) -> BTreeSet<String> {
         let code: String =
             text.lines().map(|line| line.split("--").next().unwrap_or_default().to_owned() + "\n").collect();
@@ -187,9 +187,10 @@ mod tests {
     fn every_command_is_in_the_rights_trials() {
         let mut called: BTreeSet<_> = texts("lua", ".lua").iter().flat_map(|text| capitals(text, '\'', "")).collect();
         called.extend(texts("migrations", ".lua").iter().flat_map(|text| capitals(text, '\'', "")));
-        called.extend(texts("src/store", ".rs").iter().flat_map(|text| capitals(text, '"', "cmd(")));
-        called.extend(texts("src/store", ".rs").iter().flat_map(|text| capitals(text, '"', "command(")));
-        // The pool sends it to check a connection.
+        for text in ["src/store", "crates/intray-redis/src"].iter().flat_map(|folder| texts(folder, ".rs")) {
+            called.extend(["cmd(", "command("].iter().flat_map(|behind| capitals(&text, '"', behind)));
+        }
+        // When it checks a connection, the pool says so too.
         called.insert("UNWATCH".to_owned());
         let others = [&OPTIONS[..], &MOVING, &OPTIONAL, &KEEPING, &ON_SENTINELS].concat();
         called.retain(|word| !others.contains(&word.as_str()));
@@ -204,6 +205,6 @@ mod tests {
         let page = include_str!("../../../docs/scale.md");
         let line = page.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
         assert_eq!(line, needed_rights("intray", false));
-        assert!(page.contains("`+asking +cluster|slots`"), "what a cluster needs besides");
+        assert!(page.replace("\\|", "|").contains("`+asking +cluster|slots`"), "the rights for a cluster");
     }
 }

@@ -44,7 +44,7 @@ async fn half_a_body(w: &Client, announced: usize, sent: usize, header: &str) ->
     socket
 }
 
-/// The status of what comes, if anything comes soon.
+/// The status of an answer that arrives within 500 ms.
 async fn status(socket: &mut TcpStream) -> Option<u16> {
     let mut received = [0; 12];
     let read = tokio::time::timeout(Duration::from_millis(500), socket.read_exact(&mut received)).await;
@@ -114,7 +114,7 @@ async fn anonymous_bodies_are_limited_to_their_memory_share() {
     })
     .await;
     assert!(taken.len() >= 4, "{} taken", taken.len());
-    // Bodies that grew at once may all have been refused: what they left is filled with smaller ones.
+    // Large bodies that grew together may all be refused, so smaller ones fill the rest.
     let mut smaller = Vec::new();
     eventually("there is no room for a small one", async || {
         for _ in 0..8 {

@@ -154,7 +154,7 @@ async fn jwks_token_lifetime_is_limited_by_jwt_max_age() {
             assert_eq!(is_taken(w, token).await, taken, "{kid} for {ahead} s");
         }
     }
-    // What we sign ourselves, we bound when we sign it.
+    // Tokens of the service are limited when they are signed.
     assert!(is_taken(&hour, signed(SECRET, json!({ "exp": seconds() + 7_200 }))).await);
     assert!(is_taken(&day, issued(Algorithm::EdDSA, "d", json!({ "exp": (seconds() + 60) as f64 + 0.5 }))).await);
 }

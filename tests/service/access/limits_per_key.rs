@@ -74,7 +74,7 @@ async fn connection_limit_reserves_room_for_other_keys() {
         let call = json!({ "queues": [queue], "wait_ms": 20_000 });
         Waiter::send(async move { client.post("/jobs/reserve", call).await })
     };
-    // Tokens that one pattern covers are one caller, however many workers they are for.
+    // Tokens under one pattern count as one caller, for any number of workers.
     let token = |n: usize| signed(SECRET, json!({ "sub": format!("w{n}"), "queues": ["a-1"] }));
     let caller = |n: usize| {
         if n.is_multiple_of(2) { own(&w, "crowd") } else { Client::new(w.base()).with_credential(&token(n)) }

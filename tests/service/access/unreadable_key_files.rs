@@ -104,7 +104,7 @@ async fn start_is_refused_when_a_credential_file_is_a_pipe() {
     }
 }
 
-/// What the private server has acknowledged is in its file: it may be killed.
+/// The private server may be killed, because its file holds everything that it acknowledged.
 #[tokio::test]
 async fn shutdown_kills_a_hung_private_server() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -123,7 +123,7 @@ async fn cancelled_large_batch_hands_out_no_more_jobs() {
     let id = w.create_batch(json!({ "concurrency": 20, "jobs": items(0..3_000) })).await;
     let held = w.reserve_all(json!({ "limit": 100 })).await;
     assert_eq!(held.len(), 20);
-    // Others go on asking and finishing meanwhile.
+    // Other workers reserve and finish jobs meanwhile.
     let mut crowd = JoinSet::new();
     for (n, held) in held.into_iter().enumerate() {
         let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };

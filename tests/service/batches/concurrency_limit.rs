@@ -18,7 +18,7 @@ use crate::world::{
     keyspace::Event,
 };
 
-/// Numbers that nobody can foresee and everybody can repeat.
+/// Pseudorandom numbers with a fixed seed.
 struct Chance(u64);
 
 impl Chance {
@@ -28,7 +28,7 @@ impl Chance {
     }
 }
 
-/// Goes through the transitions as they happened; answers the most that were out at once.
+/// Replays the events of a batch; answers the most jobs that were reserved at once.
 fn most_out_at_once(events: &[Event], batch: &str) -> usize {
     let (mut out, mut most) = (BTreeSet::new(), 0);
     for event in events.iter().filter(|event| event.job[..event.job.len() - 4] == batch[..batch.len() - 4]) {

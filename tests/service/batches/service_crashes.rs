@@ -1,5 +1,4 @@
-//! A service that is killed in the middle of a long work on a batch, or of anything else that has to do with gates: nothing is
-//! left half-done, and nobody is stranded.
+//! A service that is killed during a batch call or under load leaves nothing half-done and strands no job.
 
 use std::time::{Duration, Instant};
 
@@ -180,7 +179,7 @@ async fn due_jobs_of_a_cancelled_batch_end_as_cancelled() {
     w.check().await;
 }
 
-/// Takes and completes, each call as often as it takes, until nobody listens any more.
+/// Reserves and completes jobs until the service is gone.
 async fn work(client: Client, n: usize) {
     let ask = json!({ "worker": format!("w{n}") }).to_string();
     loop {

@@ -1,4 +1,4 @@
-//! What a batch may say, what its jobs may say, and that a call that is sent twice makes one batch.
+//! Fields of a batch and of its jobs, and repeated calls, which make one batch.
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -191,7 +191,7 @@ async fn concurrent_creations_with_one_key_make_one_batch() {
     w.check().await;
 }
 
-/// What a client that is watched says of each call: another one for each try.
+/// A `traceparent` that differs for each try.
 fn trace(n: usize) -> String {
     format!("00-4bf92f3577b34da6a3ce929d0e0e4736-{:016x}-01", n + 1)
 }

@@ -1,4 +1,4 @@
-//! Many at once: each item has an answer of its own, in the order of the list, whatever becomes of the others.
+//! Array calls answer each item on its own, in the order of the list.
 
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ async fn invalid_items_do_not_affect_others_in_the_array() {
     w.check().await;
 }
 
-/// Longer than what is taken at any time: such results and drafts need memory to spare.
+/// Long enough that Redis refuses such results and drafts when its memory is full.
 fn long_text() -> String {
     "long ".repeat(1_000)
 }
@@ -179,7 +179,7 @@ async fn large_result_refused_by_full_redis_fails_alone() {
     w.check().await;
 }
 
-/// Members of a set that stand before all others and are no jobs: 20,000 are what one call looks at.
+/// Adds stray members at the front of a set, more than the 20,000 that one call reads.
 async fn strays_in(w: &World, set: &str, prefix: &str) {
     let mut put = redis::cmd("ZADD");
     put.arg(format!("intray:{{default}}:2:{set}"));

@@ -1,4 +1,4 @@
-//! Who completed a job, since when they had it and how long; and why others gave it back.
+//! A job shows who completed it, how long they held it, and why others returned it.
 
 use serde_json::{Value, json};
 

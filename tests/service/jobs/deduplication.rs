@@ -107,7 +107,7 @@ async fn queue_setting_disables_deduplication() {
     w.check().await;
 }
 
-/// Whichever of the two ends first, and however: the other is what an equal job is told of.
+/// When one of two equal jobs ends, a new duplicate gets the id of the other.
 #[tokio::test]
 async fn requeued_job_shares_its_dedupe_key() {
     let w = World::start().await;

@@ -1,4 +1,4 @@
-//! What is left of a job that has ended, and how it goes.
+//! Fields of ended jobs, and their removal by a purge.
 
 use serde_json::{Value, json};
 

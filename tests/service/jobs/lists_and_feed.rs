@@ -1,4 +1,4 @@
-//! What operators and producers see: queues, lists and their pages, the feed of results, who holds what.
+//! Queues, lists and their pages, the feed of results, and the list of workers.
 
 use serde_json::{Value, json};
 
@@ -104,7 +104,7 @@ async fn completed_feed_continues_after_its_cursor() {
                 None => break,
             }
         }
-        // The last cursor is kept when there is no next one: what it has given is read again, and nothing is missed.
+        // Without a next cursor the last one is used again, which repeats some jobs and misses none.
         read.sort();
         read.dedup();
     }

@@ -1,4 +1,4 @@
-//! What a desk gives a person: what they typed, the right to skip a job, time to come back.
+//! Drafts, skips and the grace period of a lease.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Leaving for a while, and what was typed by then.
+//! Completions after a grace period, and several abandons or drafts in one call.
 
 use serde_json::{Value, json};
 

@@ -70,7 +70,7 @@ async fn short_lease_behind_a_sweep_expires_in_time() {
     let first = reserve(json!({}));
     eventually("the first is on its way", async || w.proxy().is_withholding().then_some(())).await;
     let second = reserve(json!({ "lease_ms": 1_000 }));
-    // What the background task is to see now is that there is nothing to do for a long time.
+    // Lets the background task run now and find nothing due for a long time.
     tokio::time::sleep(Duration::from_millis(600)).await;
     w.proxy().set_fault(Fault::None);
     first.await.expect("the first has a job");

@@ -1,4 +1,4 @@
-//! Whom a skip concerns, and for how long.
+//! Which worker a skip affects, and for how long.
 
 use std::time::Duration;
 

@@ -49,7 +49,7 @@ async fn check_as_if_nothing_had_been(w: &World, ids: &[String]) {
     w.check().await;
 }
 
-/// Peers of whose answers only the head and so many bytes have come.
+/// Peers that have received only the head and some bytes of each answer.
 async fn stuck(secured: &TlsInstance, window: usize) -> Vec<FramePeer> {
     let mut peers = Vec::new();
     for _ in 0..PEERS {

@@ -1,4 +1,4 @@
-//! People: how much one of them holds, how a reloaded page finds its job again, what happens to those who leave.
+//! The limit of reservations for each worker, their resume after a reload, and callers that disconnect.
 
 use std::time::Duration;
 

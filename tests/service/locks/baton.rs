@@ -38,7 +38,7 @@ impl Line {
         }
     }
 
-    /// Everybody is served one by one, in this order, and then there is nothing.
+    /// Serves all jobs one by one in this order, and expects nothing after that.
     async fn serves(&self, order: &[usize]) {
         for &n in order {
             let held = self.w.reserve_all(json!({ "limit": 3 })).await;

@@ -1,5 +1,4 @@
-//! A crowd and a few locks: no two reservations of one lock overlap, and nobody goes away empty-handed while something can
-//! be taken.
+//! Many workers on few locks: no two leases of one lock overlap, and no worker idles while a job is free.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::world::{Client, ReservedJob, World, batch_verbs::assert_locks_unique, keyspace::Event};
 
-/// Two hundred jobs over five locks; answers who needs which.
+/// Enqueues two hundred jobs over five locks; answers the lock of each job.
 async fn two_hundred_jobs(w: &World) -> BTreeMap<String, usize> {
     let job = |n: usize| json!({ "payload": n, "locks": [format!("lock {}", n % 5)] });
     let ids = w.enqueue_many((0..200).map(job)).await;
@@ -38,7 +37,7 @@ fn millis(time: &Value) -> i64 {
     time.as_millisecond()
 }
 
-/// Works until all is done, and writes down by Redis's clock what it was given and when it was sent away.
+/// Works until the queue is empty; logs its reservations and empty answers by Redis's clock.
 async fn consume(client: Client, n: usize) -> Log {
     let mut log = Log::default();
     for turn in 0.. {
@@ -66,7 +65,7 @@ async fn consume(client: Client, n: usize) -> Log {
     log
 }
 
-/// Goes through the transitions as they happened, one after the other.
+/// Replays the events and expects one holder for each lock.
 fn no_overlap(events: &[Event], locks: &BTreeMap<String, usize>) {
     let mut holders: BTreeMap<usize, &str> = BTreeMap::new();
     let mut reserved = 0;
@@ -159,7 +158,7 @@ async fn concurrent_reserves_use_every_free_lock() {
         let blocked = (0..5).any(|lock| left[lock] > 1);
         let expected = if blocked { "blocked" } else { "reserved" };
         assert!(reasons.iter().all(|reason| reason == expected), "{reasons:?}");
-        // So many are done with their jobs, all at once, and others join them by giving theirs back.
+        // Some jobs are completed at once, and others are abandoned.
         let mut ending = JoinSet::new();
         for (n, held) in held.drain(..1 + round % held.len()).enumerate() {
             let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };

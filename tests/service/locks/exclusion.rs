@@ -1,5 +1,4 @@
-//! Locks: two jobs that share one are never out together, everybody else passes, and a lock lives exactly as long as the
-//! reservation that has it.
+//! Jobs that share a lock are never reserved together, and a lock is held exactly as long as its lease.
 
 use serde_json::json;
 

@@ -23,7 +23,7 @@ enum Ending {
     Release,
     Cancel,
     Purge,
-    /// The one who asked was gone before the answer.
+    /// The caller disconnected before the answer.
     Undelivered,
 }
 
@@ -53,7 +53,7 @@ const ORDERS: [[&[&str]; 3]; 6] = [
 ];
 
 impl Ending {
-    /// Those who come back can be taken like the others; the rest are over.
+    /// Whether the job has ended; otherwise it can be reserved again.
     fn is_the_end(self) -> bool {
         use Ending::{Cancel, Complete, CompleteLate, CompleteOverdue, Die, DieByExpiry, Purge};
         matches!(self, Complete | CompleteOverdue | CompleteLate | Die | DieByExpiry | Cancel | Purge)
@@ -156,7 +156,7 @@ async fn assert_no_job_is_stranded(w: &World, ending: Ending, order: [&[&str]; 3
     }
 }
 
-/// How many of the three can be out at once, the first in line before the others.
+/// How many of the three jobs one reserve can hand out.
 fn out_at_first(order: [&[&str]; 3]) -> usize {
     if order[0].len() == 2 { 1 } else { 2 }
 }

@@ -1,4 +1,4 @@
-//! What a lock may be called, how many a job may have, and who is seen to hold them.
+//! Names and number of locks, and the list of their holders.
 
 use serde_json::{Value, json};
 

@@ -31,8 +31,8 @@ fn median(mut times: Vec<Duration>) -> f64 {
     times[times.len() / 2].as_secs_f64()
 }
 
-/// In `crowded` a thousand are blocked, in `clear` nobody is. The calls take turns, so that a busy machine hits both; what
-/// is compared is their medians, and only a difference that stays is one.
+/// In `crowded` a thousand jobs are blocked, in `clear` none. The calls alternate, so that a busy machine affects both. Compares
+/// medians, and fails only on a lasting difference.
 async fn both_are_as_fast(w: &World) {
     let mut ratios = Vec::new();
     for _ in 0..6 {

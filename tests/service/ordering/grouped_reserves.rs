@@ -23,7 +23,7 @@ async fn grouped_reserves_by_id_leave_jobs_for_others() {
     for id in &ids[1..21] {
         call(json!({ "id": id }));
     }
-    // They are to be in line before the others, and all of them before the first is answered.
+    // These calls must be queued before the others, and all before the first is answered.
     tokio::time::sleep(Duration::from_millis(200)).await;
     for _ in 0..20 {
         call(json!({}));

@@ -1,4 +1,4 @@
-//! The order of the line: who comes first, who keeps a place, how clients take turns.
+//! The order of a queue: priority, kept places, and turns of clients.
 
 use serde_json::json;
 
@@ -82,7 +82,7 @@ async fn new_clients_do_not_starve_an_older_client() {
         w.enqueue_with(json!({ "payload": n, "client": format!("new {n}") })).await;
         firsts += usize::from(w.reserve().await.body["client"] == "first");
     }
-    // Each of the others is one of many by then, and so is the first: its share shrinks, but it has one.
+    // The share of the first client shrinks with each new client, but stays above zero.
     assert!(firsts >= 4, "{firsts} of 30");
     w.check().await;
 }

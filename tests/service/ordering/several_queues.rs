@@ -62,7 +62,7 @@ async fn rotate_order_serves_queues_in_turn() {
     let mut given = Vec::new();
     for _ in 0..8 {
         given.push(w.reserve_with(rotating.clone()).await.body["queue"].as_str().expect("a queue").to_owned());
-        // Who takes turns in between with others has other turns.
+        // A rotation over other queues does not change this one.
         w.empty_reason(json!({ "queues": ["elsewhere", "nowhere"], "order": "rotate" })).await;
     }
     assert_eq!(given, queues, "each in its turn");

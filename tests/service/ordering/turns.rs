@@ -37,7 +37,7 @@ async fn reserve_by_id_consumes_no_turns() {
     w.reserve_with(json!({ "id": ids[999] })).await;
     enqueue_for(&w, "b", 1).await;
     assert_next_or_second(&w, "b").await;
-    // The client's own next comes behind what it has, and the pick is not in its way when it comes back.
+    // The client's new job comes after its other jobs, and the released one keeps its place.
     w.release(&ids[999]).await;
     let last = enqueue_for(&w, "a", 1).await;
     let mut handed = Vec::new();
@@ -50,7 +50,7 @@ async fn reserve_by_id_consumes_no_turns() {
 
 #[tokio::test]
 async fn reserve_past_many_skipped_jobs_consumes_no_turns() {
-    // A script looks at two hundred: of those, the next one passes some itself, or none.
+    // A script reads two hundred jobs, so the next script passes some skipped ones itself, or none.
     for many in [250, 200] {
         let w = World::start().await;
         w.update_settings(json!({ "worker_limit": 0 })).await;

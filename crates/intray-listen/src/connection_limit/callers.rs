@@ -1,62 +1,64 @@
-//! Whose a connection is, and how many a caller may have.
+//! The callers of connections, and how many connections a caller may have.
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::{GRACE, Place, Rank, Seat, State};
+use super::{ConnectionHandle, IdleRank, MIN_IDLE_BEFORE_CUT, Permit, State};
 use intray_base::shares;
 
-/// So many quiet ones are looked at for one of a certain caller.
-const LOOKED_AT: usize = 256;
+/// Idle connections that are searched for one of a caller.
+const MAX_SEARCHED: usize = 256;
 
 impl State {
-    /// One connection less of somebody.
-    pub(super) fn forget(&mut self, payer: Option<Arc<str>>) {
-        if let Some(payer) = payer
-            && let Some(own) = self.by_payer.get_mut(&payer)
+    /// Counts one connection less of a caller.
+    pub(super) fn forget(&mut self, caller: Option<Arc<str>>) {
+        if let Some(caller) = caller
+            && let Some(own) = self.by_caller.get_mut(&caller)
         {
             *own -= 1;
-            self.paid -= 1;
+            self.charged -= 1;
             if *own == 0 {
-                self.by_payer.remove(&payer);
+                self.by_caller.remove(&caller);
             }
         }
     }
 
-    /// Sends away one of a caller's own that is quiet, if there is one among those that are quiet the longest.
-    fn make_room_of(&self, payer: &Arc<str>) -> bool {
-        let idle = |(rank, seat): &(&Rank, &Arc<Seat>)| {
-            rank.since.elapsed() >= GRACE && !seat.cut.is_cancelled() && seat.payer().as_ref() == Some(payer)
+    /// Cuts an idle connection of the caller, if there is one among those that are idle the longest.
+    fn make_room_of(&self, caller: &Arc<str>) -> bool {
+        let idle = |(rank, handle): &(&IdleRank, &Arc<ConnectionHandle>)| {
+            rank.since.elapsed() >= MIN_IDLE_BEFORE_CUT
+                && !handle.cut.is_cancelled()
+                && handle.caller().as_ref() == Some(caller)
         };
-        let seat = self.quiet.iter().take(LOOKED_AT).find(idle);
-        seat.inspect(|(_, seat)| seat.cut.cancel()).is_some()
+        let handle = self.quiet.iter().take(MAX_SEARCHED).find(idle);
+        handle.inspect(|(_, handle)| handle.cut.cancel()).is_some()
     }
 }
 
-impl Place {
-    /// From now on it is this caller's. False: they hold many, the rest is kept for others, and none of theirs can go.
-    pub(crate) fn charge(&self, payer: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
-        if self.seat.payer().as_ref() == Some(payer) {
+impl Permit {
+    /// Counts the connection as this caller's. False: the caller holds many, the rest is reserved for others, and none of theirs is idle.
+    pub(crate) fn charge(&self, caller: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
+        if self.handle.caller().as_ref() == Some(caller) {
             return true;
         }
-        let mut state = self.places.state();
-        let own = state.by_payer.get(payer).copied().unwrap_or(0);
-        // One that was another's before is none more.
-        let paid = state.paid - usize::from(self.seat.payer().is_some());
-        let is_open = shares::is_open(paid, own, 1, self.places.most, has_parts);
-        self.seat.is_refused.store(false, Ordering::Relaxed);
-        if !is_open && !state.make_room_of(payer) {
-            self.seat.is_refused.store(true, Ordering::Relaxed);
+        let mut state = self.limit.state();
+        let own = state.by_caller.get(caller).copied().unwrap_or(0);
+        // A connection that changes its caller is not counted twice.
+        let charged = state.charged - usize::from(self.handle.caller().is_some());
+        let is_open = shares::is_open(charged, own, 1, self.limit.most, has_parts);
+        self.handle.is_refused.store(false, Ordering::Relaxed);
+        if !is_open && !state.make_room_of(caller) {
+            self.handle.is_refused.store(true, Ordering::Relaxed);
             return false;
         }
-        *state.by_payer.entry(payer.clone()).or_default() += 1;
-        state.paid += 1;
-        let before = self.seat.payer().replace(payer.clone());
+        *state.by_caller.entry(caller.clone()).or_default() += 1;
+        state.charged += 1;
+        let before = self.handle.caller().replace(caller.clone());
         state.forget(before);
         true
     }
 
-    /// Whether its last call was refused for that.
+    /// Whether its last call was refused for having too many connections.
     pub(crate) fn is_refused(&self) -> bool {
-        self.seat.is_refused.load(Ordering::Relaxed)
+        self.handle.is_refused.load(Ordering::Relaxed)
     }
 }

@@ -1,8 +1,8 @@
 //! A place for one open connection, which is established on demand and replaced when it breaks.
 //!
-//! `redis::aio::ConnectionManager` is not used: it reconnects to the address it was given, and a primary behind sentinels and
-//! a changed login need another; it would report a lost server per connection and not once per server; and its retries delay
-//! the answer beyond the timeouts that callers rely on.
+//! `redis::aio::ConnectionManager` is not used. It reconnects to the address and user that it was created with, which change
+//! after a failover and a new login. It reconnects unnoticed, so that WAIT could be sent on another connection than the change
+//! was, and it cannot be told to drop a connection to a demoted primary.
 
 use std::{
     sync::{PoisonError, RwLock, atomic::Ordering},

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- claim: at the target, a queue's names are kept for one that comes from elsewhere, and this run is the one that brings it.
+-- claim: reserves a queue's keys at the target for this run of the move.
 -- KEYS   mark string, all keys of the queue
 -- ARGV   epoch of the source, run, 'again' = it was claimed before
--- REPLY  'claimed' | 'there': the target has such a queue | 'other': somebody else brings one | 'published'
+-- REPLY  'claimed' | 'there': the target has such a queue | 'other': another move brings one | 'published'
 local mark = redis.call('GET', KEYS[1])
 if mark and mark:match('^%S+') ~= ARGV[1] then return 'other' end
 if not mark and ARGV[3] == 'again' then return 'published' end

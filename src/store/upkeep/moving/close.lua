@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- close: nobody is served from a queue any more. What it keeps goes to other names, and a text is left under each: a script
--- fails at its first read, before it has written anything. Whoever closes it again finds when it was closed first.
+-- close: closes a queue. Its keys are renamed and a text takes the place of each, so that a script fails at its first read,
+-- before it has written anything. A second close finds the time of the first.
 -- KEYS   all keys of a queue, then the names that they get
 -- ARGV   run, the target's place
 -- REPLY  when it was closed, ms

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- mark: the registry becomes a text that says how far a move is. No queue comes into being any more, and whoever asks for
--- one learns where they go. Of what it listed nothing is lost: it stands behind the first line until all have moved.
+-- mark: replaces the registry by a text with the stage of the move. No new queue can be created, and a call for a queue
+-- reports the target. The names in the registry follow the first line until all have moved.
 -- KEYS   registry zset | string
 -- ARGV   'leaving' | 'switching' | 'left', run, epoch of the target, its place
 -- REPLY  {'leaving' | 'switching' | 'left' | 'elsewhere' | 'taken', first line, names and when each was last seen}

@@ -43,9 +43,9 @@ impl Source<'_> {
     /// Notes how far it is, if no other run has taken over. Answers how far it was already, and which queues there are.
     pub(super) async fn set(&self, stage: Stage) -> Result<(Stage, Vec<QueueName>), Halt> {
         let registry = self.queues.parts.runner.keys.registry();
-        let said = self.eval(MARK, &[registry], &[stage.word(), &self.run, &self.target, &self.place]).await?;
-        let mut said = Fields::of(&said).map_err(Halt::Source)?;
-        let mut text = || said.text().map_err(Halt::Source);
+        let reply = self.eval(MARK, &[registry], &[stage.word(), &self.run, &self.target, &self.place]).await?;
+        let mut reply = Fields::of(&reply).map_err(Halt::Source)?;
+        let mut text = || reply.text().map_err(Halt::Source);
         let (answer, first, listed) = (text()?, text()?, text()?);
         let Some(found) = Stage::parse(&answer) else {
             return Err(match (answer.as_str(), MoveMarker::parse(&first)) {
@@ -68,8 +68,8 @@ impl Source<'_> {
         for queue in queues {
             self.eval(REOPEN, &self.both(queue), &[&self.run]).await?;
         }
-        let said = self.eval(OPEN, &[self.queues.parts.runner.keys.registry()], &[&self.run]).await?;
-        if word(&said) == Some("opened") { Ok(()) } else { Err(Halt::Taken) }
+        let reply = self.eval(OPEN, &[self.queues.parts.runner.keys.registry()], &[&self.run]).await?;
+        if word(&reply) == Some("opened") { Ok(()) } else { Err(Halt::Taken) }
     }
 
     fn both(&self, queue: &QueueName) -> Vec<String> {

@@ -18,10 +18,10 @@ const SAME_MS: u64 = 1_000;
 /// What people hold: its deadlines count from when the queue was closed, so it comes last.
 const HELD: &str = "reserved";
 const STREAM: &str = "stream";
-/// Whose scores are times to come.
+/// The sets whose scores are due times.
 const DUE: [&str; 2] = ["delayed", "timers"];
 
-/// What is said to whoever runs it, behind why it does not go on.
+/// The state in which a failed move leaves the queues; it follows the reason in the error.
 const OPEN: &str = "nothing was moved, and the queues are served where they were";
 const CLOSED: &str = "nothing was moved, and nobody is served: run it again, or `intray move --cancel`";
 const TAKEN: &str = "it goes on with the queues";
@@ -34,16 +34,16 @@ impl Moving<'_> {
         {
             // What it reads may be closed by another run.
             let is_closed = Source::mark(self.source.queues).await.is_ok_and(|mark| mark.is_some());
-            return Err(if is_closed { said(&Halt::Taken, TAKEN) } else { said(&halt, OPEN) });
+            return Err(if is_closed { refused(&Halt::Taken, TAKEN) } else { refused(&halt, OPEN) });
         }
         (self.tell)("closing the queues: nobody is served until they are there");
-        let (stage, names) = self.source.set(Stage::Draining).await.map_err(|halt| said(&halt, CLOSED))?;
+        let (stage, names) = self.source.set(Stage::Draining).await.map_err(|halt| refused(&halt, CLOSED))?;
         let tally = match stage {
             Stage::Draining => self.bring(&names).await?,
             // An earlier run came so far.
             Stage::Switching | Stage::Moved => Tally::default(),
         };
-        self.switch(&names).await.map_err(|halt| said(&halt, AGAIN))?;
+        self.switch(&names).await.map_err(|halt| refused(&halt, AGAIN))?;
         Ok(Moved { queues: names, entries: tally.entries, digest: tally.digest, was_done: false })
     }
 
@@ -54,9 +54,9 @@ impl Moving<'_> {
             Err(halt) => halt,
         };
         match (self.source.reopen(names).await, &halt) {
-            (_, Halt::Taken) | (Err(Halt::Taken), _) => Err(said(&Halt::Taken, TAKEN)),
-            (Ok(()), _) => Err(said(&halt, OPEN)),
-            (Err(_), _) => Err(said(&halt, CLOSED)),
+            (_, Halt::Taken) | (Err(Halt::Taken), _) => Err(refused(&Halt::Taken, TAKEN)),
+            (Ok(()), _) => Err(refused(&halt, OPEN)),
+            (Err(_), _) => Err(refused(&halt, CLOSED)),
         }
     }
 
@@ -178,6 +178,6 @@ async fn now(queues: &Queues, queue: &QueueName) -> Result<u64, Fault> {
     Ok(seconds * 1_000 + micros / 1_000)
 }
 
-fn said(halt: &Halt, what_became: &str) -> LayoutError {
-    LayoutError::Refused(format!("{halt}; {what_became}"))
+fn refused(halt: &Halt, outcome: &str) -> LayoutError {
+    LayoutError::Refused(format!("{halt}; {outcome}"))
 }

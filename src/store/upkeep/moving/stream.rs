@@ -1,5 +1,5 @@
-//! The stream of a queue's events: its entries keep their ids, and it goes on from the last that was ever given, so that
-//! whoever was listening goes on where they were.
+//! Copies the stream of a queue's events. Entries keep their ids and the last id is kept, so that readers continue where they
+//! were.
 
 use intray_redis::Fault;
 use redis::Value;

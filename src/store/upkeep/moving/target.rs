@@ -45,8 +45,8 @@ impl Target<'_> {
         let names = &self.queues.parts.runner.keys;
         let all = [vec![keys::claim(names, queue)], keys::own(names, queue)].concat();
         let when = if again { "again" } else { "first" };
-        let said = eval(self.queues, CLAIM, &all, &[&self.origin, &self.run, when]).await.map_err(Halt::Target)?;
-        match word(&said) {
+        let reply = eval(self.queues, CLAIM, &all, &[&self.origin, &self.run, when]).await.map_err(Halt::Target)?;
+        match word(&reply) {
             Some("claimed") => Ok(true),
             Some("published") => Ok(false),
             Some("there") => Err(there(queue)),
@@ -75,8 +75,8 @@ impl Target<'_> {
         for one in &words.0 {
             command.arg(one.len()).arg(one);
         }
-        let said = self.queues.parts.runner.link.plain(&command).await.map_err(Halt::Target)?;
-        if word(&said) == Some("laid") { Ok(()) } else { Err(Halt::Taken) }
+        let reply = self.queues.parts.runner.link.plain(&command).await.map_err(Halt::Target)?;
+        if word(&reply) == Some("laid") { Ok(()) } else { Err(Halt::Taken) }
     }
 
     /// The registry is told before there is a key of it.
@@ -85,8 +85,8 @@ impl Target<'_> {
         registry.tell_anew(std::slice::from_ref(queue)).await.map_err(Halt::Target)?;
         let all = [vec![keys::claim(names, queue)], keys::all_staged(names, queue), keys::own(names, queue)].concat();
         let mark = format!("{} {}", self.origin, self.run);
-        let said = eval(self.queues, PUBLISH, &all, &[&mark]).await.map_err(Halt::Target)?;
-        match word(&said) {
+        let reply = eval(self.queues, PUBLISH, &all, &[&mark]).await.map_err(Halt::Target)?;
+        match word(&reply) {
             Some("published") => Ok(()),
             Some("there") => Err(there(queue)),
             _ => Err(Halt::Taken),
