@@ -29,9 +29,9 @@ test-all: test test-web test-contract test-cluster test-sentinel test-deploy tes
 	INTRAY_SLOT_MOVES=20 cargo test --locked --test service -- --nocapture slot_moved
 	cargo test --locked --features whole-path --test service -- $(moving)
 	cargo test --locked --features scripts-only --test service -- $(moving)
-	cargo test --locked --features whole-path --test model -- the_queue_does large_batches
-	cargo test --locked --features whole-path,scripts-only --test model -- the_queue_does
-	cargo test --locked --features scripts-only --test model -- the_queue_does
+	cargo test --locked --features whole-path --test model -- queue_behaves large_batches
+	cargo test --locked --features whole-path,scripts-only --test model -- queue_behaves
+	cargo test --locked --features scripts-only --test model -- queue_behaves
 
 # The history checker: everything is broken all the time, and what everybody was answered and told must hold together.
 # `make history SECONDS=600 SEED=7 TOPOLOGY=one`, or `cluster`, or `sentinel`; `make history CHECK=FILE` checks once more what a

@@ -1,13 +1,13 @@
 -- record: the two records of a job. `jobs` holds what enqueue said and is written once; `live` holds all that changes.
--- Both begin with the layout's number. The twin of both is src/store/layout/record.rs.
-local LAYOUT = 2
+-- Both begin with the layout's number. Formats come from
+-- src/store/record_fields.rs; src/store/layout/record.rs decodes them.
+local LAYOUT = $LAYOUT
 local record = {
   LAYOUT = LAYOUT,
   -- The states by name, and their words in STATES: crates/intray-job/src/state.rs.
   $STATES,
   -- Flags of a job's record: the parts that it has.
-  EXTERNAL = 1, CLIENT = 2, DIGEST = 4, FINGERPRINT = 8, LEASE = 16, ATTEMPTS = 32, BACKOFF = 64, TRACE = 128, ALIAS = 256,
-  LOCKS = 512, MEMBER = 1024,
+  $RECORD_FLAGS,
   -- Marks of a lease: it runs in a grace, whose end counts as abandoned; it was given twice to the same call; the end of the
   -- grace is a skip by its worker.
   GRACE = 1, REPLAYED = 2, SKIPS = 4,
@@ -31,20 +31,20 @@ end
 -- A header's fields, and itself; `stamp` is when it was enqueued by the queue's own clock, `stop` is where the payload
 -- begins.
 function record.header(raw)
-  local version, stamp, flags, priority, stop = unpack('>BI6I2B', raw)
+  local version, stamp, flags, priority, stop = unpack('$RECORD_FORMAT', raw)
   expect_layout(version)
   local client, digest, fingerprint, lease_ms, max_attempts = ''
   local backoff, backoff_delay, backoff_max, locks
   if band(flags, CLIENT) ~= 0 then client, stop = unpack('>Bc0', raw, stop) end
-  if band(flags, DIGEST) ~= 0 then digest, stop = unpack('>c16', raw, stop) end
-  if band(flags, FINGERPRINT) ~= 0 then fingerprint, stop = unpack('>c8', raw, stop) end
+  if band(flags, DIGEST) ~= 0 then digest, stop = unpack('>c$DIGEST_SIZE', raw, stop) end
+  if band(flags, FINGERPRINT) ~= 0 then fingerprint, stop = unpack('>c$FINGERPRINT_SIZE', raw, stop) end
   if flags >= LEASE then
-    if band(flags, LEASE) ~= 0 then lease_ms, stop = unpack('>I4', raw, stop) end
-    if band(flags, ATTEMPTS) ~= 0 then max_attempts, stop = unpack('>I4', raw, stop) end
+    if band(flags, LEASE) ~= 0 then lease_ms, stop = unpack('>I$LEASE_MS_SIZE', raw, stop) end
+    if band(flags, ATTEMPTS) ~= 0 then max_attempts, stop = unpack('>I$MAX_ATTEMPTS_SIZE', raw, stop) end
     if band(flags, BACKOFF) ~= 0 then
-      backoff, backoff_delay, backoff_max, stop = unpack('>BI4I4', raw, stop)
+      backoff, backoff_delay, backoff_max, stop = unpack('$BACKOFF_FORMAT', raw, stop)
     end
-    if band(flags, TRACE) ~= 0 then stop = stop + 55 end
+    if band(flags, TRACE) ~= 0 then stop = stop + $TRACE_SIZE end
     if band(flags, LOCKS) ~= 0 then locks, stop = record.locks_at(raw, stop) end
   end
   return {
@@ -66,8 +66,8 @@ end
 
 -- The tail of a record without its digest, for a queue that does not deduplicate.
 function record.without_digest(header)
-  local at = 11 + (header.client ~= '' and 1 + #header.client or 0)
-  local rest = header.raw:sub(11, at - 1) .. header.raw:sub(at + 16)
+  local at = $PARTS_AT + (header.client ~= '' and 1 + #header.client or 0)
+  local rest = header.raw:sub($PARTS_AT, at - 1) .. header.raw:sub(at + $DIGEST_SIZE)
   return record.tail(header.flags - DIGEST, header.priority, rest)
 end
 
@@ -95,7 +95,7 @@ end
 -- `arrival` is the stamp of when it got that place. `unserved`: not handed out since then, so it counts among its client's
 -- turns. `lease` is the reservation that is out, '' for none; `history` are those that have ended; `gate` is where a
 -- blocked job is parked.
-local LIVE, UNSERVED = '>BBdI6BI4I4I4I4I4I4I2Bc0I2c0I2c0I2c0I2c0', 128
+local LIVE, UNSERVED = '$LIVE_FORMAT', 128
 
 function record.new(state, score, priority, arrival)
   return {
@@ -125,7 +125,7 @@ function record.pack(r)
 end
 
 -- The live reservation: secret, its digest, nonce of the call, reserved at, length in ms, resumes, marks, worker.
-local IN_LEASE = '>c26c8c16I6I4I4BBc0'
+local IN_LEASE = '$LEASE_FORMAT'
 
 function record.lease(raw)
   local secret, digest, nonce, reserved_at, ms, resumes, marks, worker = unpack(IN_LEASE, raw)
@@ -144,7 +144,7 @@ function record.is_marked(lease, mark)
 end
 
 -- A reservation that has ended: digest, cause, ended at, reserved at, worker, note.
-record.ENDED = '>c8BI6I6Bc0I2c0'
+record.ENDED = '$ENDED_FORMAT'
 local KEPT = 5
 
 -- The last five of them are kept, newest first.

@@ -1,64 +1,62 @@
 -- record_bytes: reads and changes parts of a job's two records as bytes. base/record decodes them whole and explains each part.
--- A job's record: 1 layout · 2-7 stamp · 8-9 flags · 10 priority · then what the flags say, client first.
--- A live record: 1 layout · 2 state · 3-10 score · 11-16 arrival · 17 priority, and its first bit `unserved` · 18-41 six
--- counters · 42-43 late results · 44 length of the lease, and the lease · then history, errors, gate and skips, each behind
--- its length in two bytes.
--- A lease: 1-26 secret · 27-34 its digest · 35-50 nonce · 51-56 since · 57-60 how long · 61-64 resumes · 65 marks · 66
--- length of the worker, and the worker.
+-- Formats and offsets (counted from 1) come from src/store/record_fields.rs.
 local record = require 'base/record'
 local text = require 'base/text'
 local SPAN = $SPAN
 local record_bytes = {
   -- Layout, stamp, the two bytes of the flags, priority.
-  HEAD = '>Bc6BBB',
-  PARTS = 11, -- where the client begins, or what is behind it
+  HEAD = '$HEAD_FORMAT',
+  PARTS = $PARTS_AT, -- where the client, or the first part after it, begins
   -- Layout, state, score, arrival, priority, counters, secret and its digest, nonce, since when; then how long, resumes,
   -- marks; then the worker, and where the rest begins.
-  HELD = '>BBdc6Bc26xc34c16c6I4I4BBc0',
+  HELD = '$HELD_FORMAT',
   -- Of the same, from there on: score, arrival, counters; digest of the secret, nonce, since when, marks, worker, and where
   -- the rest begins.
-  STANDING = '>dc6xc26', STANDING_AT = 3,
-  LEASED = '>c8c16c6xxxxxxxxBBc0', LEASED_AT = 71,
+  STANDING = '$STANDING_FORMAT', STANDING_AT = $SCORE_AT,
+  LEASED = '$LEASED_FORMAT', LEASED_AT = $SECRET_DIGEST_AT,
 }
 local byte, sub, rep, band = string.byte, string.sub, string.rep, bit.band
 local pack, unpack, bytes = struct.pack, struct.unpack, text.bytes
-local LAYOUT, LEASE, UNSERVED = bytes[record.LAYOUT], 45, 128
+local LAYOUT, LEASE, UNSERVED = bytes[record.LAYOUT], $LEASE_AT, 128
 local CLIENT, DIGEST, GATED = record.CLIENT, record.DIGEST, record.LOCKS / 256
-local LEASE_SIZE = 66                          -- of one whose worker has no name
-local ONCE = '\0\0\0\1' .. rep('\0', 22)       -- handed out once, and nothing else has happened
-local EMPTY_TAIL = rep('\0', 8)                   -- no history, no errors, no gate, no skips
-local EXPIRED_ONCE = rep('\0\0\0\1', 2) .. rep('\0', 12) .. '\0\0\0\1\0\0' -- the same, and it has expired
+local LEASE_SIZE = $LEASE_SIZE                 -- of a lease with an unnamed worker
+local CLAIM_SIZE = $TERMS_AT - $LEASE_AT       -- of secret, digest and nonce
+local ENDED_SIZE = $ENDED_SIZE - 1             -- of an entry of the history without its worker
+local ONCE = '\0\0\0\1' .. rep('\0', $LEASE_LENGTH_AT - $EXPIRED_AT) -- handed out once, and nothing else has happened
+local EMPTY_TAIL = rep('\0', 8)                -- no history, no errors, no gate, no skips
+local EXPIRED_ONCE = rep('\0\0\0\1', 2) .. rep('\0', $ATTEMPTS_AT - $FAILED_AT) .. '\0\0\0\1\0\0' -- the same, and it has expired
 local WAITING, RESERVED = LAYOUT .. bytes[record.WAITING], LAYOUT .. bytes[record.RESERVED]
 local COMPLETED = LAYOUT .. bytes[record.COMPLETED] .. pack('>d', -1)
 record_bytes.ONCE, record_bytes.UNSERVED = ONCE, UNSERVED
 
 -- It needs a lock or the gate of its batch.
 function record_bytes.is_gated(raw)
-  return byte(raw, 8) >= GATED
+  return byte(raw, $FLAGS_AT) >= GATED
 end
 
 -- Its payload is inside the record.
 function record_bytes.is_whole(raw)
-  return byte(raw, 9) % 2 < record.EXTERNAL
+  return byte(raw, $FLAGS_AT + 1) % 2 < record.EXTERNAL
 end
 
 -- The client of a job, '' for none, and its dedupe digest, nil for none. `flags`: their second byte, as of the others; `at`:
 -- where what they speak of begins.
 function record_bytes.parts(raw, flags, at)
-  if flags == DIGEST then return '', sub(raw, at, at + 15) end
+  if flags == DIGEST then return '', sub(raw, at, at + $DIGEST_SIZE - 1) end
   local client, digest = '', nil
   if flags % 4 >= CLIENT then
     local from = at + 1
     at = from + byte(raw, at)
     client = sub(raw, from, at - 1)
   end
-  if flags % 8 >= DIGEST then digest = sub(raw, at, at + 15) end
+  if flags % 8 >= DIGEST then digest = sub(raw, at, at + $DIGEST_SIZE - 1) end
   return client, digest
 end
 
 -- The length of the fields between digest and locks, by the low byte of the flags.
 local LENGTHS = {
-  [record.FINGERPRINT] = 8, [record.LEASE] = 4, [record.ATTEMPTS] = 4, [record.BACKOFF] = 9, [record.TRACE] = 55,
+  [record.FINGERPRINT] = $FINGERPRINT_SIZE, [record.LEASE] = $LEASE_MS_SIZE, [record.ATTEMPTS] = $MAX_ATTEMPTS_SIZE,
+  [record.BACKOFF] = $BACKOFF_SIZE, [record.TRACE] = $TRACE_SIZE,
 }
 local sizes = setmetatable({}, {__index = function(self, flags)
   local size = 0
@@ -72,7 +70,7 @@ end})
 -- The locks of a job that has some.
 function record_bytes.locks(raw, flags, at)
   if flags % 4 >= CLIENT then at = at + 1 + byte(raw, at) end
-  if flags % 8 >= DIGEST then at = at + 16 end
+  if flags % 8 >= DIGEST then at = at + $DIGEST_SIZE end
   return (record.locks_at(raw, at + sizes[flags]))
 end
 
@@ -93,7 +91,7 @@ end
 
 -- Its turn still counts for its client.
 function record_bytes.is_unserved(live)
-  return byte(live, 17) >= UNSERVED
+  return byte(live, $PRIORITY_AT) >= UNSERVED
 end
 
 -- The part of a lease between nonce and worker: reserved now, for this long, never resumed, no marks.
@@ -103,29 +101,29 @@ end
 
 -- The live record of a job that is handed out for the first time; `claim` is a secret and its digest.
 function record_bytes.reserve(stamp, priority, score, claim, nonce, terms)
-  return RESERVED .. pack('>d', score) .. stamp .. bytes[priority] .. ONCE .. bytes[50 + #terms] .. claim .. nonce
+  return RESERVED .. pack('>d', score) .. stamp .. bytes[priority] .. ONCE .. bytes[CLAIM_SIZE + #terms] .. claim .. nonce
     .. terms .. EMPTY_TAIL
 end
 
 -- The same for one that was handed out before.
 function record_bytes.reserve_again(live, score, claim, nonce, terms)
-  return RESERVED .. pack('>d', score) .. sub(live, 11, 16) .. bytes[record_bytes.priority(live)]
-    .. pack('>I4', unpack('>I4', live, 18) + 1) .. sub(live, 22, 43) .. bytes[50 + #terms] .. claim .. nonce .. terms
-    .. sub(live, LEASE + byte(live, 44))
+  return RESERVED .. pack('>d', score) .. sub(live, $ARRIVAL_AT, $PRIORITY_AT - 1) .. bytes[record_bytes.priority(live)]
+    .. pack('>I4', unpack('>I4', live, $COUNTERS_AT) + 1) .. sub(live, $EXPIRED_AT, $LEASE_LENGTH_AT - 1) .. bytes[CLAIM_SIZE + #terms] .. claim .. nonce .. terms
+    .. sub(live, LEASE + byte(live, $LEASE_LENGTH_AT))
 end
 
 function record_bytes.priority(live)
-  return byte(live, 17) % UNSERVED
+  return byte(live, $PRIORITY_AT) % UNSERVED
 end
 
 -- Its member in `inbound`.
 function record_bytes.member(live, id)
-  return sub(live, 11, 16) .. id
+  return sub(live, $ARRIVAL_AT, $PRIORITY_AT - 1) .. id
 end
 
 -- It is reserved, so HELD fits.
 function record_bytes.is_held(live)
-  return byte(live, 44) >= LEASE_SIZE
+  return byte(live, $LEASE_LENGTH_AT) >= LEASE_SIZE
 end
 
 -- The live record of a job that its holder completes; the reservation becomes the first entry of its history: `digest` of the
@@ -133,7 +131,7 @@ end
 function record_bytes.complete(live, arrival, score, counters, stop, digest, how, since, worker)
   local head = COMPLETED .. arrival .. bytes[(score - score % SPAN) / SPAN] .. counters
   if #live == stop + 7 then
-    return head .. '\0\0' .. bytes[#worker + 23] .. digest .. how .. since .. worker .. EMPTY_TAIL
+    return head .. '\0\0' .. bytes[#worker + ENDED_SIZE] .. digest .. how .. since .. worker .. EMPTY_TAIL
   end
   local history, errors, gate = unpack('>I2c0I2c0I2c0', live, stop)
   history = record.remember(history, digest .. how .. since .. worker .. '\0\0')
@@ -142,19 +140,21 @@ end
 
 -- The attempts, from the counters.
 function record_bytes.attempts(counters)
-  return (unpack('>I4', counters, 21))
+  return (unpack('>I4', counters, $ATTEMPTS_AT - $COUNTERS_AT + 1))
 end
 
 local function counted_expiry(counters)
   if counters == ONCE then return EXPIRED_ONCE end
-  return sub(counters, 1, 4) .. pack('>I4', unpack('>I4', counters, 5) + 1) .. sub(counters, 9, 20)
+  return sub(counters, 1, $EXPIRED_AT - $COUNTERS_AT)
+    .. pack('>I4', unpack('>I4', counters, $EXPIRED_AT - $COUNTERS_AT + 1) + 1)
+    .. sub(counters, $FAILED_AT - $COUNTERS_AT + 1, $ATTEMPTS_AT - $COUNTERS_AT)
     .. pack('>I4', record_bytes.attempts(counters) + 1) .. sub(counters, -2)
 end
 
 -- The live record of a job whose reservation expired: it waits at its place again. Parameters as above.
 function record_bytes.expire(live, counters, stop, digest, how, since, worker)
-  local head = WAITING .. sub(live, 3, 17) .. counted_expiry(counters) .. '\0'
-  if #live == stop + 7 then return head .. '\0' .. bytes[#worker + 23] .. digest .. how .. since .. worker .. EMPTY_TAIL end
+  local head = WAITING .. sub(live, $SCORE_AT, $PRIORITY_AT) .. counted_expiry(counters) .. '\0'
+  if #live == stop + 7 then return head .. '\0' .. bytes[#worker + ENDED_SIZE] .. digest .. how .. since .. worker .. EMPTY_TAIL end
   local history, at = unpack('>I2c0', live, stop)
   history = record.remember(history, digest .. how .. since .. worker .. '\0\0')
   return head .. pack('>I2', #history) .. history .. sub(live, at)
@@ -162,12 +162,12 @@ end
 
 -- The live record of a job that returns to its place after a delay.
 function record_bytes.come_back(live)
-  return WAITING .. sub(live, 3)
+  return WAITING .. sub(live, $SCORE_AT)
 end
 
 -- The same for a job that gets its place only now.
 function record_bytes.arrive(live, score, arrival)
-  return WAITING .. pack('>dI6', score, arrival) .. bytes[record_bytes.priority(live) + UNSERVED] .. sub(live, 18)
+  return WAITING .. pack('>dI6', score, arrival) .. bytes[record_bytes.priority(live) + UNSERVED] .. sub(live, $COUNTERS_AT)
 end
 
 return record_bytes

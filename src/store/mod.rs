@@ -7,6 +7,7 @@ mod batcher;
 mod handle;
 mod keys;
 mod layout;
+mod record_fields;
 mod redis;
 mod registry;
 mod reservation;

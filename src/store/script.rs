@@ -1,5 +1,5 @@
-//! The Lua files as Redis runs them: functions of one library, or scripts where Redis accepts no library. The header of a file
-//! lists its keys and flags, and its Rust side calls it by name.
+//! The transitions as Redis knows them: functions of one library, and the same files as scripts for a Redis that takes no
+//! library. A file's header says what it needs, and its twin calls it by its name.
 
 mod calls;
 mod source;
@@ -12,13 +12,16 @@ use std::{
 };
 
 use self::source::{LuaSources, LuaText, header};
-use super::keys::{KEYS, REGISTRY};
+use super::{
+    keys::{KEYS, REGISTRY},
+    record_fields,
+};
 use crate::{
     job::{Code, State, StoredEnding, Total, limits, settings::DEFAULT},
     sha256::Sha256,
 };
 
-/// Defaults and limits that scripts use by name.
+/// Defaults of the settings and limits that scripts know by name.
 const CONSTANTS: [(&str, u64); 16] = [
     ("SPAN", 1 << limits::SPAN_BITS),
     ("ID_LEN", Code::LEN as u64),
@@ -38,7 +41,7 @@ const CONSTANTS: [(&str, u64); 16] = [
     ("HISTORY_PLACES", limits::HISTORY_PLACES),
 ];
 
-/// These constants, the lists whose numbers are in records (`NAME = 1, …, LIST = {'word', …}`), and the names of the totals.
+/// These, the fields of records, the lists that records hold by number, `NAME = 1, …, LIST = {'word', …}`, and the names of the totals.
 fn constants() -> Vec<(&'static str, String)> {
     let states = State::ALL.map(|state| (state.word().to_uppercase(), state.word()));
     let endings = StoredEnding::ALL.map(|how| (how.word().to_owned(), how.ending().word()));
@@ -46,7 +49,7 @@ fn constants() -> Vec<(&'static str, String)> {
     let lists = [("STATES", states.to_vec()), ("ENDINGS", endings.to_vec())];
     let lists = lists.map(|(name, words)| (name, numbered(name, &words)));
     let totals = quoted(&Total::ALL.map(Total::word));
-    numbers.into_iter().chain(lists).chain([("TOTALS", totals)]).collect()
+    numbers.into_iter().chain(lists).chain([("TOTALS", totals)]).chain(record_fields::constants()).collect()
 }
 
 fn numbered(list: &str, words: &[(String, &str)]) -> String {
@@ -60,23 +63,23 @@ fn quoted(words: &[&str]) -> String {
     format!("{{{}}}", quoted.join(", "))
 }
 
-/// The function library: all scripts in one text.
+/// Functions that Redis keeps: all transitions in one text.
 pub(crate) struct Library {
-    /// Contains a digest of the text, so that several versions can run side by side.
+    /// Another text has another name, so that programs of several versions get on beside each other.
     pub(crate) name: String,
     pub(crate) text: LuaText,
 }
 
-/// One script, called as a function of the library or by its digest.
+/// One transition, ready to be called as a function of the library or by its digest.
 pub(crate) struct Script {
     path: &'static str,
     pub(crate) name: &'static str,
-    /// The variant for large calls.
+    /// For what needs memory to spare.
     is_large: bool,
     /// In the order of KEYS.
     pub(crate) keys: Vec<&'static str>,
     pub(crate) function: String,
-    /// It is not read-only.
+    /// Not one that only looks.
     pub(crate) writes: bool,
     /// Redis refuses it at `maxmemory`.
     pub(crate) grows: bool,
@@ -86,7 +89,7 @@ pub(crate) struct Script {
     standalone: OnceLock<Standalone>,
 }
 
-/// A script with all modules that it requires.
+/// A script with all that it requires.
 pub(crate) struct Standalone {
     pub(crate) text: LuaText,
     pub(crate) sha: String,
@@ -109,7 +112,7 @@ impl Scripts {
         Self { library, all }
     }
 
-    /// The script of this name; `is_large` selects the variant for large calls.
+    /// The file that is called so; where it is for what is small, `is_large` asks for the one of the rest.
     pub(crate) fn named(&self, name: &str, is_large: bool) -> &Script {
         let found = self.all.binary_search_by(|script| (script.name, script.is_large).cmp(&(name, is_large)));
         found.map_or_else(|_| panic!("no file in lua/ is {name}, large: {is_large}"), |at| &self.all[at])
@@ -122,7 +125,7 @@ impl Scripts {
 }
 
 impl Library {
-    /// Whether this is the name of a library of ours.
+    /// Whether a program of ours may have given a library this name.
     pub(crate) fn is_name(name: &str) -> bool {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         name.strip_prefix("intray_").is_some_and(|hash| hash.len() == 16 && hash.bytes().all(is_digit))
@@ -145,7 +148,7 @@ impl Library {
 impl Script {
     fn new(path: &str, is_large: bool, library: &Arc<Library>, sources: &Arc<LuaSources>) -> Self {
         let flag = flag(sources.get(path), is_large);
-        // Leaked, because metrics keep the name as long as the program runs.
+        // The figures of a script keep its name as long as the program runs.
         let path: &'static str = path.to_owned().leak();
         Self {
             path,
@@ -162,7 +165,7 @@ impl Script {
         }
     }
 
-    /// The script for a Redis that accepts no library, made on first use.
+    /// For a Redis that takes no library; made when it is asked for.
     pub(crate) fn standalone(&self) -> &Standalone {
         self.standalone.get_or_init(|| {
             let (path, mut text) = (self.path, LuaText::default());
@@ -176,14 +179,14 @@ impl Script {
     }
 }
 
-/// The module that begins each call.
+/// What each call begins with.
 const OPEN: &str = "base/call";
 const NO_WRITES: &str = "no-writes";
 const ALLOW_OOM: &str = "allow-oom";
-/// After `allow-oom`: the variant for large calls does not have that flag.
+/// Behind the other: what is large is refused at `maxmemory`, by a call of its own.
 const IF_SMALL: &str = "if-small";
 
-/// All callable scripts: each entry point, and its variant for large calls if it has one.
+/// What can be called: each entry, and once more for what is large where that makes a difference.
 fn calls(sources: &LuaSources) -> impl Iterator<Item = (&str, bool)> {
     sources.entries().flat_map(|path| {
         let has_large = header(sources.get(path), "FLAGS").contains(&IF_SMALL);
@@ -199,7 +202,8 @@ fn function(library: &str, path: &str, is_large: bool) -> String {
     format!("{library}_{}{}", name_of(path), if is_large { "_large" } else { "" })
 }
 
-/// The text of the library. While it loads only `register_function` is allowed, so the first call creates the modules.
+/// The functions of all entries. At load nothing can be called but `register_function`: so the modules are made by the first
+/// call, and stay.
 fn library(sources: &LuaSources, name: &str) -> LuaText {
     let mut text = LuaText::default();
     text.line(&format!("#!lua name={name}"));
@@ -224,7 +228,7 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
     text
 }
 
-/// Tries the paths in order; the state of the call is opened before the last one, the full path.
+/// Each way is tried in its turn; the whole path, which is the last, finds the state of its call opened.
 fn answer(sources: &LuaSources, path: &str) -> String {
     let plain = sources
         .paths(path)
@@ -234,13 +238,13 @@ fn answer(sources: &LuaSources, path: &str) -> String {
     format!("return {plain}m['{path}'](call.open(q), args)")
 }
 
-/// A table of the keys by name.
+/// A table of an entry's keys by name.
 fn named(keys: &[&str], given: &str) -> String {
     let named: Vec<_> = keys.iter().enumerate().map(|(i, key)| format!("{key} = {given}[{}]", i + 1)).collect();
     format!("{{{}}}", named.join(", "))
 }
 
-/// The keys of a file, in the order of the table.
+/// Each of a file's keys, in the order of the table.
 fn keys(source: &str) -> Vec<&'static str> {
     let named = header(source, "KEYS");
     KEYS.iter().map(|(key, _)| *key).chain([REGISTRY]).filter(|key| named.contains(key)).collect()

@@ -31,18 +31,19 @@ const GRANTED: &[(&str, &[&str])] = &[
 /// The same for the folders of `store`. Uses inside a folder are listed below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("upkeep", &["handle", "keys", "redis", "retention", "script", "transitions"]),
-    ("transitions", &["handle", "layout", "redis", "reservation", "runner", "transition"]),
+    ("transitions", &["handle", "layout", "record_fields", "redis", "reservation", "runner", "transition"]),
     ("views", &["handle", "layout", "redis"]),
     ("several", &["handle", "redis"]),
     ("handle", &["batcher", "keys", "redis", "registry", "runner", "script", "transition"]),
     ("batcher", &["redis", "registry", "runner", "script", "transition"]),
     ("registry", &["redis", "runner"]),
     ("reservation", &["redis", "transition"]),
-    ("layout", &["redis"]),
+    ("layout", &["record_fields", "redis"]),
     ("transition", &["redis", "runner"]),
     ("runner", &["keys", "redis", "retention", "script"]),
     ("redis", &["keys"]),
-    ("script", &["keys"]),
+    ("script", &["keys", "record_fields"]),
+    ("record_fields", &[]),
     ("retention", &[]),
     ("keys", &[]),
 ];

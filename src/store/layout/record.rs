@@ -2,32 +2,17 @@
 
 use intray_redis::Fault;
 
-use crate::store::redis::read::broken;
+use crate::store::{record_fields as fields, redis::read::broken};
 use crate::{
     job::{Backoff, Code, LockName, Millis, Name, Priority, State, StoredEnding, limits},
     payload::Json,
 };
 
-/// Flags of the optional parts of a header.
-pub(crate) mod flags {
-    /// The payload has a field of its own.
-    pub(crate) const EXTERNAL: u16 = 1;
-    pub(crate) const CLIENT: u16 = 2;
-    pub(crate) const DIGEST: u16 = 4;
-    pub(crate) const FINGERPRINT: u16 = 8;
-    pub(crate) const LEASE: u16 = 16;
-    pub(crate) const ATTEMPTS: u16 = 32;
-    pub(crate) const BACKOFF: u16 = 64;
-    pub(crate) const TRACE: u16 = 128;
-    pub(crate) const LOCKS: u16 = 512;
-    pub(crate) const MEMBER: u16 = 1024;
-}
+pub(crate) use crate::store::record_fields::flags;
 
-/// The layout number of both records, in their first byte.
-const LAYOUT: u64 = 2;
-/// Stamps per millisecond of the queue's own clock.
+/// The queue's own clock has so many stamps to a ms.
 const STAMPS_PER_MS: u64 = 64;
-/// Flag beside the priority: the job was not handed out since it got its place.
+/// Beside the priority: nobody has had the job since it got its place.
 const UNSERVED: u64 = 128;
 
 /// The priority of a job: that of its place in line, which its score holds above the turn, or else the one recorded.
@@ -36,15 +21,14 @@ pub(crate) fn priority(score: Option<u64>, recorded: u64) -> Result<Priority, Fa
     Priority::new(priority).map_err(|_| broken("a priority"))
 }
 
-/// The time of a stamp.
+/// When a stamp of the queue's own clock was given.
 pub(crate) fn at_stamp(stamp: u64) -> Millis {
     Millis(stamp / STAMPS_PER_MS)
 }
 
-/// Length of a `traceparent`, by W3C Trace Context.
-pub(crate) const TRACE_LEN: usize = 55;
+pub(crate) const TRACE_LEN: usize = fields::TRACE.width;
 
-/// The record of an enqueued job, which does not change.
+/// What the enqueue said.
 pub(crate) struct Header {
     pub(crate) enqueued_at: Millis,
     pub(crate) priority: u8,
@@ -54,9 +38,9 @@ pub(crate) struct Header {
     pub(crate) backoff: Option<Backoff>,
     pub(crate) traceparent: Option<String>,
     pub(crate) locks: Vec<LockName>,
-    /// The job is in a batch, whose id follows from the job's.
+    /// Of a batch, which its id tells.
     pub(crate) is_member: bool,
-    /// `None` if it has a field of its own, or was removed with a cancelled job.
+    /// `None` when it lives apart, or is gone because the job was cancelled.
     pub(crate) payload: Option<Json>,
 }
 
@@ -64,19 +48,20 @@ impl Header {
     pub(crate) fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
         bytes.layout()?;
-        let enqueued_at = at_stamp(bytes.uint(6)?);
-        let has = bytes.uint(2)? as u16;
-        let priority = bytes.uint(1)? as u8;
+        let enqueued_at = at_stamp(bytes.uint(fields::STAMP.width)?);
+        let has = bytes.uint(fields::FLAGS.width)? as u16;
+        let priority = bytes.uint(fields::PRIORITY.width)? as u8;
         let when = |flag: u16| has & flag != 0;
         let client = if when(flags::CLIENT) { bytes.name()? } else { None };
         if when(flags::DIGEST) {
-            bytes.take(16)?;
+            bytes.take(fields::DIGEST.width)?;
         }
         if when(flags::FINGERPRINT) {
-            bytes.take(8)?;
+            bytes.take(fields::FINGERPRINT.width)?;
         }
-        let lease_ms = if when(flags::LEASE) { Some(bytes.uint(4)? as u32) } else { None };
-        let max_attempts = if when(flags::ATTEMPTS) { Some(bytes.uint(4)? as u32) } else { None };
+        let lease_ms = if when(flags::LEASE) { Some(bytes.uint(fields::LEASE_MS.width)? as u32) } else { None };
+        let max_attempts =
+            if when(flags::ATTEMPTS) { Some(bytes.uint(fields::MAX_ATTEMPTS.width)? as u32) } else { None };
         let backoff = if when(flags::BACKOFF) { Some(bytes.backoff()?) } else { None };
         let traceparent = if when(flags::TRACE) { Some(bytes.text(TRACE_LEN)?) } else { None };
         let locks = if when(flags::LOCKS) { bytes.locks()? } else { Vec::new() };
@@ -97,7 +82,7 @@ impl Header {
     }
 }
 
-/// A live reservation.
+/// A reservation that is out.
 pub(crate) struct Lease {
     pub(crate) secret: Code,
     pub(crate) reserved_at: Millis,
@@ -105,30 +90,30 @@ pub(crate) struct Lease {
     pub(crate) worker: Option<Name>,
 }
 
-/// The record of a job that changes.
+/// All of a job that changes.
 pub(crate) struct LiveRecord {
     pub(crate) state: State,
     pub(crate) score: Option<u64>,
-    /// When the job first entered the line.
+    /// When it first came into line.
     pub(crate) arrived_at: Millis,
     pub(crate) priority: u8,
     /// handed out, expired, failed, abandoned, released
     pub(crate) counters: [u32; 5],
     pub(crate) attempts: u32,
     pub(crate) lease: Option<Lease>,
-    /// Newest first.
+    /// The newest first.
     pub(crate) ended: Vec<Ended>,
     pub(crate) errors: Vec<(Millis, Option<Name>, String)>,
 }
 
-/// An ended reservation.
+/// A reservation that is over.
 pub(crate) struct Ended {
-    /// `None`: an ending of a newer version.
+    /// `None`: a newer program knows.
     how: Option<StoredEnding>,
     pub(crate) at: Millis,
     pub(crate) reserved_at: Millis,
     pub(crate) worker: Option<Name>,
-    /// The reason of an abandon or fail.
+    /// Why it was given back.
     pub(crate) note: String,
 }
 
@@ -136,20 +121,20 @@ impl LiveRecord {
     pub(crate) fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
         bytes.layout()?;
-        let state = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| State::ALL.get(n).copied());
+        let state = (bytes.uint(fields::STATE.width)? as usize).checked_sub(1).and_then(|n| State::ALL.get(n).copied());
         let state = state.ok_or_else(|| broken("a state"))?;
-        let score = f64::from_bits(bytes.uint(8)?);
-        let arrived_at = at_stamp(bytes.uint(6)?);
-        let priority = (bytes.uint(1)? % UNSERVED) as u8;
+        let score = f64::from_bits(bytes.uint(fields::SCORE.width)?);
+        let arrived_at = at_stamp(bytes.uint(fields::ARRIVAL.width)?);
+        let priority = (bytes.uint(fields::PRIORITY.width)? % UNSERVED) as u8;
         let mut counters = [0; 5];
         for counter in &mut counters {
-            *counter = bytes.uint(4)? as u32;
+            *counter = bytes.uint(fields::COUNTER)? as u32;
         }
-        let attempts = bytes.uint(4)? as u32;
-        let _late = bytes.uint(2)?;
-        let lease = bytes.blob(1)?;
+        let attempts = bytes.uint(fields::COUNTER)? as u32;
+        let _late = bytes.uint(fields::LATE.width)?;
+        let lease = bytes.blob(fields::LEASE.width)?;
         let lease = if lease.is_empty() { None } else { Some(Lease::parse(lease)?) };
-        let mut ended_bytes = Bytes(bytes.blob(2)?);
+        let mut ended_bytes = Bytes(bytes.blob(fields::HISTORY.width)?);
         let mut ended = Vec::new();
         while !ended_bytes.0.is_empty() {
             ended.push(Ended::parse(&mut ended_bytes)?);
@@ -178,9 +163,11 @@ impl LiveRecord {
 
 impl Ended {
     fn parse(bytes: &mut Bytes) -> Result<Self, Fault> {
-        bytes.take(8)?; // the digest of the secret
-        let how = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| StoredEnding::ALL.get(n).copied());
-        let (at, reserved_at) = (Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
+        bytes.take(fields::SECRET_DIGEST.width)?;
+        let how =
+            (bytes.uint(fields::CAUSE.width)? as usize).checked_sub(1).and_then(|n| StoredEnding::ALL.get(n).copied());
+        let (at, reserved_at) =
+            (Millis(bytes.uint(fields::ENDED_AT.width)?), Millis(bytes.uint(fields::RESERVED_AT.width)?));
         let worker = bytes.name()?;
         let length = bytes.uint(2)? as usize;
         Ok(Self { how, at, reserved_at, worker, note: bytes.text(length)? })
@@ -203,17 +190,17 @@ impl Lease {
     fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
         let secret = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a secret"))?;
-        bytes.take(8)?;
-        bytes.take(16)?; // the nonce
-        let reserved_at = Millis(bytes.uint(6)?);
-        let _lease = bytes.uint(4)?;
-        let resumes = bytes.uint(4)? as u32;
-        let _marks = bytes.uint(1)?;
+        bytes.take(fields::SECRET_DIGEST.width)?;
+        bytes.take(fields::NONCE.width)?;
+        let reserved_at = Millis(bytes.uint(fields::RESERVED_AT.width)?);
+        let _lease = bytes.uint(fields::LEASE_MS.width)?;
+        let resumes = bytes.uint(fields::RESUMES.width)? as u32;
+        let _marks = bytes.uint(fields::MARKS.width)?;
         Ok(Self { secret, reserved_at, resumes, worker: bytes.name()? })
     }
 }
 
-/// A late result: time, worker, result.
+/// A result that came too late: when, from whom, what.
 pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Json>), Fault> {
     let mut bytes = Bytes(raw);
     bytes.take(8)?;
@@ -223,7 +210,7 @@ pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Js
     Ok((at, worker, result))
 }
 
-/// The count, then each lock with its length.
+/// How many, then each with its length.
 pub(crate) fn pack_locks(locks: &[LockName], into: &mut Vec<u8>) {
     into.push(locks.len() as u8);
     for lock in locks {
@@ -252,7 +239,7 @@ pub(crate) fn backoff_of((kind, delay_ms, max_ms): (u8, u32, u32)) -> Backoff {
     }
 }
 
-/// Reads a record from its start.
+/// A record, read from its start.
 pub(crate) struct Bytes<'b>(pub(crate) &'b [u8]);
 
 impl<'b> Bytes<'b> {
@@ -263,7 +250,11 @@ impl<'b> Bytes<'b> {
     }
 
     fn layout(&mut self) -> Result<(), Fault> {
-        if self.uint(1)? == LAYOUT { Ok(()) } else { Err(broken("a record of this layout")) }
+        if self.uint(fields::LAYOUT_FIELD.width)? == fields::LAYOUT {
+            Ok(())
+        } else {
+            Err(broken("a record of this layout"))
+        }
     }
 
     pub(crate) fn uint(&mut self, width: usize) -> Result<u64, Fault> {
@@ -295,6 +286,7 @@ impl<'b> Bytes<'b> {
     }
 
     fn backoff(&mut self) -> Result<Backoff, Fault> {
-        Ok(backoff_of((self.uint(1)? as u8, self.uint(4)? as u32, self.uint(4)? as u32)))
+        let [kind, delay, most] = fields::BACKOFF.map(|field| field.width);
+        Ok(backoff_of((self.uint(kind)? as u8, self.uint(delay)? as u32, self.uint(most)? as u32)))
     }
 }

@@ -1,0 +1,270 @@
+//! The one table of the fields of a job's records, in their order. The formats and offsets of the scripts are made from it, and the
+//! readers in `layout` take their widths from it.
+
+use crate::job::Code;
+
+/// Flags of a job's record: the optional parts that it has, in this order, and what it is.
+pub(crate) mod flags {
+    /// Its payload has a field of its own.
+    pub(crate) const EXTERNAL: u16 = 1;
+    pub(crate) const CLIENT: u16 = 2;
+    pub(crate) const DIGEST: u16 = 4;
+    pub(crate) const FINGERPRINT: u16 = 8;
+    pub(crate) const LEASE: u16 = 16;
+    pub(crate) const ATTEMPTS: u16 = 32;
+    pub(crate) const BACKOFF: u16 = 64;
+    pub(crate) const TRACE: u16 = 128;
+    /// It remembers an enqueue that met an equal job.
+    pub(crate) const ALIAS: u16 = 256;
+    pub(crate) const LOCKS: u16 = 512;
+    pub(crate) const MEMBER: u16 = 1024;
+
+    pub(super) const ALL: [(&str, u16); 11] = [
+        ("EXTERNAL", EXTERNAL),
+        ("CLIENT", CLIENT),
+        ("DIGEST", DIGEST),
+        ("FINGERPRINT", FINGERPRINT),
+        ("LEASE", LEASE),
+        ("ATTEMPTS", ATTEMPTS),
+        ("BACKOFF", BACKOFF),
+        ("TRACE", TRACE),
+        ("ALIAS", ALIAS),
+        ("LOCKS", LOCKS),
+        ("MEMBER", MEMBER),
+    ];
+}
+
+/// The layout of both records, which their first byte holds. All fields are there since layout 2, the only one that is read.
+pub(crate) const LAYOUT: u64 = 2;
+
+/// Big-endian. `width` in bytes; of a text, of the length before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Field {
+    name: &'static str,
+    pub(crate) width: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Uint,
+    Float,
+    Bytes,
+    Text,
+}
+
+const fn uint(name: &'static str, width: usize) -> Field {
+    Field { name, width, kind: Kind::Uint }
+}
+
+const fn bytes(name: &'static str, width: usize) -> Field {
+    Field { name, width, kind: Kind::Bytes }
+}
+
+const fn text(name: &'static str, width: usize) -> Field {
+    Field { name, width, kind: Kind::Text }
+}
+
+pub(crate) const LAYOUT_FIELD: Field = uint("layout", 1);
+pub(crate) const STAMP: Field = uint("stamp", 6);
+pub(crate) const FLAGS: Field = uint("flags", 2);
+pub(crate) const PRIORITY: Field = uint("priority", 1);
+/// A job's record; then come the parts that its flags name.
+const RECORD: [Field; 4] = [LAYOUT_FIELD, STAMP, FLAGS, PRIORITY];
+
+pub(crate) const DIGEST: Field = bytes("digest", 16);
+pub(crate) const FINGERPRINT: Field = bytes("fingerprint", 8);
+pub(crate) const LEASE_MS: Field = uint("lease_ms", 4);
+pub(crate) const MAX_ATTEMPTS: Field = uint("max_attempts", 4);
+pub(crate) const BACKOFF: [Field; 3] = [uint("kind", 1), uint("delay_ms", 4), uint("max_ms", 4)];
+/// A `traceparent`, by W3C Trace Context.
+pub(crate) const TRACE: Field = bytes("traceparent", 55);
+
+pub(crate) const STATE: Field = uint("state", 1);
+pub(crate) const SCORE: Field = Field { name: "score", width: 8, kind: Kind::Float };
+pub(crate) const ARRIVAL: Field = uint("arrival", 6);
+pub(crate) const COUNTER: usize = 4;
+pub(crate) const LATE: Field = uint("late", 2);
+/// The length of the lease, and the lease, if the job is reserved.
+pub(crate) const LEASE: Field = text("lease", 1);
+pub(crate) const HISTORY: Field = text("history", 2);
+pub(crate) const ERRORS: Field = text("errors", 2);
+/// A job's live record. The highest bit of the priority is `unserved`.
+const LIVE: [Field; 17] = [
+    LAYOUT_FIELD,
+    STATE,
+    SCORE,
+    ARRIVAL,
+    PRIORITY,
+    uint("handed_out", COUNTER),
+    uint("expired", COUNTER),
+    uint("failed", COUNTER),
+    uint("abandoned", COUNTER),
+    uint("released", COUNTER),
+    uint("attempts", COUNTER),
+    LATE,
+    LEASE,
+    HISTORY,
+    ERRORS,
+    text("gate", 2),
+    text("skips", 2),
+];
+
+pub(crate) const SECRET_DIGEST: Field = bytes("digest", 8);
+pub(crate) const NONCE: Field = bytes("nonce", 16);
+pub(crate) const RESERVED_AT: Field = uint("reserved_at", 6);
+pub(crate) const RESUMES: Field = uint("resumes", 4);
+pub(crate) const MARKS: Field = uint("marks", 1);
+const WORKER: Field = text("worker", 1);
+/// The live reservation.
+const IN_LEASE: [Field; 8] =
+    [bytes("secret", Code::LEN), SECRET_DIGEST, NONCE, RESERVED_AT, uint("ms", 4), RESUMES, MARKS, WORKER];
+
+pub(crate) const CAUSE: Field = uint("cause", 1);
+pub(crate) const ENDED_AT: Field = uint("ended_at", 6);
+/// A reservation that has ended; several are in `history`.
+const ENDED: [Field; 6] = [SECRET_DIGEST, CAUSE, ENDED_AT, RESERVED_AT, WORKER, text("note", 2)];
+
+/// What a format of a script does with some fields.
+enum Part {
+    /// Each as its value.
+    Values(&'static str, &'static str),
+    /// All of them as one string of bytes.
+    Raw(&'static str, &'static str),
+    /// Byte by byte.
+    EachByte(&'static str),
+    Skip(&'static str, &'static str),
+}
+use Part::{EachByte, Raw, Skip, Values};
+
+const HEAD_PARTS: [Part; 4] =
+    [Values("layout", "layout"), Raw("stamp", "stamp"), EachByte("flags"), Values("priority", "priority")];
+const HELD_PARTS: [Part; 9] = [
+    Values("layout", "score"),
+    Raw("arrival", "arrival"),
+    Values("priority", "priority"),
+    Raw("handed_out", "late"),
+    Skip("length", "length"),
+    Raw("secret", "digest"),
+    Raw("nonce", "nonce"),
+    Raw("reserved_at", "reserved_at"),
+    Values("ms", "worker"),
+];
+const STANDING_PARTS: [Part; 4] =
+    [Values("score", "score"), Raw("arrival", "arrival"), Skip("priority", "priority"), Raw("handed_out", "late")];
+const LEASED_PARTS: [Part; 5] = [
+    Raw("digest", "digest"),
+    Raw("nonce", "nonce"),
+    Raw("reserved_at", "reserved_at"),
+    Skip("ms", "resumes"),
+    Values("marks", "worker"),
+];
+
+/// The names by which scripts know this table.
+pub(crate) fn constants() -> Vec<(&'static str, String)> {
+    let flags: Vec<_> = flags::ALL.iter().map(|(name, bit)| format!("{name} = {bit}")).collect();
+    let held = held();
+    let size = |fields: &[Field]| fields.iter().map(|field| field.width).sum::<usize>();
+    let at = |name: &str| offset(&held, name);
+    let numbers = [
+        ("LAYOUT", LAYOUT as usize),
+        ("FLAGS_AT", offset(&RECORD, "flags")),
+        ("PARTS_AT", size(&RECORD) + 1),
+        ("DIGEST_SIZE", DIGEST.width),
+        ("FINGERPRINT_SIZE", FINGERPRINT.width),
+        ("LEASE_MS_SIZE", LEASE_MS.width),
+        ("MAX_ATTEMPTS_SIZE", MAX_ATTEMPTS.width),
+        ("BACKOFF_SIZE", size(&BACKOFF)),
+        ("TRACE_SIZE", TRACE.width),
+        ("SCORE_AT", at("score")),
+        ("ARRIVAL_AT", at("arrival")),
+        ("PRIORITY_AT", at("priority")),
+        ("COUNTERS_AT", at("handed_out")),
+        ("EXPIRED_AT", at("expired")),
+        ("FAILED_AT", at("failed")),
+        ("ATTEMPTS_AT", at("attempts")),
+        ("LATE_AT", at("late")),
+        ("LEASE_LENGTH_AT", at("length")),
+        ("LEASE_AT", at("secret")),
+        ("SECRET_DIGEST_AT", at("digest")),
+        ("TERMS_AT", at("reserved_at")),
+        ("LEASE_SIZE", size(&IN_LEASE)),
+        ("ENDED_SIZE", size(&ENDED)),
+    ];
+    let formats = [
+        ("RECORD_FORMAT", format_of(&RECORD)),
+        ("LIVE_FORMAT", format_of(&LIVE)),
+        ("LEASE_FORMAT", format_of(&IN_LEASE)),
+        ("ENDED_FORMAT", format_of(&ENDED)),
+        ("BACKOFF_FORMAT", format_of(&BACKOFF)),
+        ("HEAD_FORMAT", view(&RECORD, &HEAD_PARTS)),
+        ("HELD_FORMAT", view(&held, &HELD_PARTS)),
+        ("STANDING_FORMAT", view(&held, &STANDING_PARTS)),
+        ("LEASED_FORMAT", view(&held, &LEASED_PARTS)),
+    ];
+    let numbers = numbers.map(|(name, number)| (name, number.to_string()));
+    numbers.into_iter().chain(formats).chain([("RECORD_FLAGS", flags.join(", "))]).collect()
+}
+
+/// The live record of a reserved job, as far as its lease.
+fn held() -> Vec<Field> {
+    let before = LIVE.iter().copied().take_while(|field| field.name != LEASE.name);
+    before.chain([uint("length", LEASE.width)]).chain(IN_LEASE).collect()
+}
+
+/// Where a field begins, counted from 1.
+fn offset(fields: &[Field], name: &str) -> usize {
+    let before = fields.iter().take_while(|field| field.name != name);
+    before.map(|field| field.width).sum::<usize>() + 1
+}
+
+fn format_of(fields: &[Field]) -> String {
+    format!(">{}", fields.iter().map(Field::format).collect::<String>())
+}
+
+fn view(fields: &[Field], parts: &[Part]) -> String {
+    let place = |name: &str| fields.iter().position(|field| field.name == name).expect("a field");
+    let among = |first, last| &fields[place(first)..=place(last)];
+    let size = |fields: &[Field]| fields.iter().map(|field| field.width).sum();
+    let parts = parts.iter().map(|part| match part {
+        Values(first, last) => among(first, last).iter().map(Field::format).collect(),
+        Raw(first, last) => format!("c{}", size(among(first, last))),
+        EachByte(name) => "B".repeat(size(among(name, name))),
+        Skip(first, last) => "x".repeat(size(among(first, last))),
+    });
+    format!(">{}", parts.collect::<String>())
+}
+
+impl Field {
+    /// As `struct` of Redis names it.
+    fn format(&self) -> String {
+        let number = if self.width == 1 { "B".to_owned() } else { format!("I{}", self.width) };
+        match self.kind {
+            Kind::Uint => number,
+            Kind::Float => "d".to_owned(),
+            Kind::Bytes => format!("c{}", self.width),
+            Kind::Text => number + "c0",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records of layout 2 are in people's servers: a change here is a new layout, with a step in `migrations/`.
+    #[test]
+    fn formats_of_layout_2_stay() {
+        let constants = constants();
+        let format = |name| constants.iter().find(|(own, _)| *own == name).expect(name).1.as_str();
+        assert_eq!(format("RECORD_FORMAT"), ">BI6I2B");
+        assert_eq!(format("LIVE_FORMAT"), ">BBdI6BI4I4I4I4I4I4I2Bc0I2c0I2c0I2c0I2c0");
+        assert_eq!(format("LEASE_FORMAT"), ">c26c8c16I6I4I4BBc0");
+        assert_eq!(format("ENDED_FORMAT"), ">c8BI6I6Bc0I2c0");
+        assert_eq!(format("HEAD_FORMAT"), ">Bc6BBB");
+        assert_eq!(format("HELD_FORMAT"), ">BBdc6Bc26xc34c16c6I4I4BBc0");
+        assert_eq!(format("STANDING_FORMAT"), ">dc6xc26");
+        assert_eq!(format("LEASED_FORMAT"), ">c8c16c6xxxxxxxxBBc0");
+        assert_eq!((format("LEASE_AT"), format("SECRET_DIGEST_AT"), format("LEASE_SIZE")), ("45", "71", "66"));
+    }
+}
