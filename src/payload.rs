@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_and_the_order_of_keys_do_not_matter() {
+    fn canonical_ignores_white_space_and_key_order() {
         assert_eq!(
             canonical(r#" { "b" : [ 1 , { } , [ ] ] , "a" : "x \" , } y" } "#),
             r#"{"a":"x \" , } y","b":[1,{},[]]}"#
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_strings_stay_as_written() {
+    fn canonical_keeps_numbers_and_strings() {
         for text in [
             "9007199254740993",
             "1e400",

@@ -70,7 +70,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(waiting.clone().run());
     parts.spawn(access.clone().run(closing.clone()));
     let policy = policy(&options);
-    let peers = http::Peers::new(options.trusted_proxy.iter().map(|range| range.0).collect());
+    let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), waiting, access, policy, peers, metrics, leaving.clone());
     let connections = intray_listen::fit_open_files(options.max_connections);
     if let Some(certificate) = certificate.clone() {

@@ -1,4 +1,4 @@
-//! One file a resource: each handler reads its request, calls the store and answers.
+//! One file per resource: a handler reads its request, calls the store and answers.
 
 pub mod batches;
 pub mod bulk;

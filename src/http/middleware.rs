@@ -1,4 +1,4 @@
-//! What every request passes before its handler, and the rules that handlers ask while they run.
+//! What every request passes before its handler, and the access rules that handlers apply to a body.
 
 pub mod audit;
 pub mod auth;

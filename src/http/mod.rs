@@ -1,4 +1,5 @@
-//! HTTP and nothing else: requests become calls of the store, outcomes become answers, and every refusal a problem.
+//! The HTTP interface: requests become calls of the store, outcomes become answers, and every refusal is a problem (RFC
+//! 9457).
 
 mod handlers;
 mod middleware;
@@ -19,7 +20,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use self::middleware::{
-    client_ip::Peers,
+    client_ip::Clients,
     policy::{Origins, Policy},
 };
 use self::{
@@ -28,16 +29,16 @@ use self::{
         settle::settle, tokens, workers as people,
     },
     middleware::{
-        auth::Door,
-        body_budget::Bodies,
-        stack::{Front, anyone, holdings, operators, producers, readers, somebody, viewers, workers},
+        auth::AuthContext,
+        body_budget::MemoryPool,
+        stack::{AppStack, authenticated, holdings, operators, producers, public, readers, viewers, workers},
     },
     request::rules::PayloadLimit,
-    response::problem::{Failure, Problem},
+    response::problem::{Problem, ProblemType},
     site::{
         assets::{self, Demo},
         health::{self, Readiness},
-        metrics::{self, Figures},
+        metrics::{self, MetricsPage},
         packages,
     },
     state::{App, Parts},
@@ -49,21 +50,21 @@ use crate::{
 };
 
 /// The routes, each with the role that it is for.
-type Routes = Router<Front<App>>;
+type Routes = Router<AppStack<App>>;
 
-/// The service as HTTP has it. `leaving` takes the readiness away.
+/// All routes of the service. Cancelling `leaving` makes `/readyz` fail.
 pub fn router(
     queues: Queues,
     waiting: Waiting,
     access: Access,
     policy: Policy,
-    peers: Peers,
+    clients: Clients,
     metrics: PrometheusHandle,
     leaving: CancellationToken,
 ) -> Router {
     let app = Parts {
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: Figures::new(queues.clone(), waiting.clone(), metrics),
+        figures: MetricsPage::new(queues.clone(), waiting.clone(), metrics),
         max_payload: PayloadLimit(policy.max_payload),
         demo: Demo(policy.demo),
         access: access.clone(),
@@ -73,16 +74,18 @@ pub fn router(
     };
     let app = App(app.into());
     let pages = if policy.demo { pages().merge(folder("/demo")) } else { pages() };
-    let routes =
-        for_producers().merge(for_workers()).merge(for_operators()).merge(pages).route("/me", get(somebody(me::me)));
-    let bodies = Bodies::new(access.clone());
-    whole(routes).with_state(Front::new(app, Door { access, peers, bodies }, policy))
+    let routes = for_producers()
+        .merge(for_workers())
+        .merge(for_operators())
+        .merge(pages)
+        .route("/me", get(authenticated(me::me)));
+    let memory = MemoryPool::new(access.clone());
+    whole(routes).with_state(AppStack::new(app, AuthContext { access, clients, memory }, policy))
 }
 
-/// What a path that is no route is told, and a method that a route does not have: the one is nobody's secret, the other an
-/// operator's to learn.
+/// Fallbacks: unknown paths are public, and the methods of a route are for operators to learn.
 fn whole(routes: Routes) -> Routes {
-    routes.fallback(anyone(no_such_route)).method_not_allowed_fallback(operators(no_such_method))
+    routes.fallback(public(no_such_route)).method_not_allowed_fallback(operators(no_such_method))
 }
 
 fn for_producers() -> Routes {
@@ -96,7 +99,7 @@ fn for_producers() -> Routes {
         .route("/batches/{id}/jobs", post(producers(batches::append)))
         .route("/batches/{id}/seal", post(producers(batches::seal)))
         .route("/batches/{id}/results", get(readers(batches::results)))
-        // The feed of results; the other lists are not for producers, which the handler sees to.
+        // Producers may read the feed of results only; the handler checks that.
         .route("/queues/{queue}/jobs", get(readers(job_lists::jobs)))
         .route("/tokens", post(producers(tokens::mint)))
 }
@@ -105,11 +108,11 @@ fn for_workers() -> Routes {
     Router::new()
         .route("/jobs/reserve", post(workers(reserve::reserve)))
         .route("/workers/{worker}/reservations", get(holdings(reserve::reservations)))
-        // The reservation is the credential, and a beacon can send no other.
-        .route("/jobs/extend", post(anyone(settle::<Extend>)))
-        .route("/jobs/complete", post(anyone(settle::<Complete>)))
-        .route("/jobs/abandon", post(anyone(settle::<Abandon>)))
-        .route("/jobs/fail", post(anyone(settle::<Fail>)))
+        // The reservation is the credential, because a beacon cannot send another.
+        .route("/jobs/extend", post(public(settle::<Extend>)))
+        .route("/jobs/complete", post(public(settle::<Complete>)))
+        .route("/jobs/abandon", post(public(settle::<Abandon>)))
+        .route("/jobs/fail", post(public(settle::<Fail>)))
 }
 
 fn for_operators() -> Routes {
@@ -126,37 +129,37 @@ fn for_operators() -> Routes {
         .route("/queues/{queue}/events", get(viewers(recent_events::recent)))
         .route("/queues/{queue}/history", get(viewers(history::history)))
         .route("/queues/{queue}/locks", get(viewers(queues::locks)))
-        .route("/workers", get(viewers(people::people)))
+        .route("/workers", get(viewers(people::workers)))
         .route("/events", get(viewers(events::events)))
         .route("/redis", get(viewers(memory::redis)))
         .route("/metrics", get(viewers(metrics::metrics)))
 }
 
-/// The pages are no secret; what they show is asked for with a key.
+/// Pages are public; their data needs a key.
 fn pages() -> Routes {
     Router::new()
-        .route("/livez", get(anyone(health::livez)))
-        .route("/readyz", get(anyone(health::readyz)))
-        .route("/openapi.yaml", get(anyone(health::openapi)))
-        .route("/client.js", get(anyone(assets::module)))
-        .route("/client.d.ts", get(anyone(assets::module)))
-        .route("/client.tgz", get(anyone(packages::npm)))
-        .route("/python/", get(anyone(packages::python)))
-        .route("/python/{wheel}", get(anyone(packages::wheel)))
-        .route("/", get(anyone(assets::home)))
+        .route("/livez", get(public(health::livez)))
+        .route("/readyz", get(public(health::readyz)))
+        .route("/openapi.yaml", get(public(health::openapi)))
+        .route("/client.js", get(public(assets::module)))
+        .route("/client.d.ts", get(public(assets::module)))
+        .route("/client.tgz", get(public(packages::npm)))
+        .route("/python/", get(public(packages::python)))
+        .route("/python/{wheel}", get(public(packages::wheel)))
+        .route("/", get(public(assets::home)))
         .merge(without_slash("/python"))
         .merge(folder("/docs"))
         .merge(folder("/console"))
 }
 
-/// Pages of a folder in `web/`.
+/// The pages in a folder of `web/`.
 fn folder(path: &str) -> Routes {
-    let page = || get(anyone(assets::page));
+    let page = || get(public(assets::page));
     without_slash(path).route(&format!("{path}/"), page()).route(&format!("{path}/{{*file}}"), page())
 }
 
 fn without_slash(path: &str) -> Routes {
-    Router::new().route(path, get(anyone(assets::into_folder)))
+    Router::new().route(path, get(public(assets::into_folder)))
 }
 
 async fn no_such_route(uri: Uri) -> Problem {
@@ -164,5 +167,5 @@ async fn no_such_route(uri: Uri) -> Problem {
 }
 
 async fn no_such_method(method: Method) -> Problem {
-    Problem::new(Failure::MethodNotAllowed, format!("{method} is not a method of this route"))
+    Problem::new(ProblemType::MethodNotAllowed, format!("{method} is not a method of this route"))
 }

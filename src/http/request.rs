@@ -1,4 +1,4 @@
-//! Reads requests: bodies, queries, paths and headers. Every mistake in a request is collected before it is refused.
+//! Reads requests: bodies, queries, paths and headers. All errors of a request are reported together.
 
 pub mod body;
 pub mod extract;

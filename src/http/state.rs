@@ -1,4 +1,4 @@
-//! What handlers take, each the parts that it uses.
+//! The shared state; each handler extracts the parts that it uses.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
     access::Access,
     http::{
         request::rules::PayloadLimit,
-        site::{assets::Demo, health::Readiness, metrics::Figures},
+        site::{assets::Demo, health::Readiness, metrics::MetricsPage},
     },
     store::Queues,
     waiting::Waiting,
@@ -29,7 +29,7 @@ macro_rules! parts {
     };
 }
 
-/// One handle on all, for each request clones it: of the parts those that its handler takes.
+/// One handle, because every request clones it; handlers clone the parts that they extract.
 #[derive(Clone)]
 pub struct App(pub Arc<Parts>);
 
@@ -40,7 +40,7 @@ parts! {
     max_payload: PayloadLimit,
     demo: Demo,
     readiness: Readiness,
-    figures: Figures,
-    // Cancelled when this instance is to end.
+    figures: MetricsPage,
+    // Cancelled when the service shuts down.
     leaving: CancellationToken,
 }

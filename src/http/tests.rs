@@ -1,4 +1,4 @@
-//! What lies around the routes, seen from outside, without a store behind them.
+//! The middleware around the routes, without a store.
 
 use std::time::Duration;
 
@@ -25,14 +25,14 @@ async fn panics() -> Response {
     panic!("on purpose");
 }
 
-/// A service with no store behind it: nobody here asks for one.
+/// A service without a store.
 fn service(routes: Routes, cors: Origins) -> Router {
     let queues = Queues::new("redis://localhost", "t:").expect("a URL");
     let leaving = CancellationToken::new();
     let app = Parts {
         waiting: Waiting::new(queues.clone(), leaving.clone()),
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: Figures::new(
+        figures: MetricsPage::new(
             queues.clone(),
             Waiting::new(queues.clone(), leaving.clone()),
             PrometheusBuilder::new().build_recorder().handle(),
@@ -43,12 +43,16 @@ fn service(routes: Routes, cors: Origins) -> Router {
         queues,
         leaving,
     };
-    let door = Door { access: Access::off(), peers: Peers::new(Vec::new()), bodies: Bodies::new(Access::off()) };
+    let auth_context = AuthContext {
+        access: Access::off(),
+        clients: Clients::new(Vec::new()),
+        memory: MemoryPool::new(Access::off()),
+    };
     let policy = Policy { allowed_hosts: vec![], cors, cors_headers: vec![], max_payload: 1, demo: false };
-    routes.with_state(Front::new(App(app.into()), door, policy))
+    routes.with_state(AppStack::new(App(app.into()), auth_context, policy))
 }
 
-/// Asks a service whose pages at `https://spa.example` may call, and which has two routes.
+/// Calls a service with two routes that pages at `https://spa.example` may call.
 async fn ask(method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
     let fine = async || "fine";
     let routes = Router::new()
@@ -68,7 +72,7 @@ async fn ask(method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
 }
 
 #[tokio::test]
-async fn every_refusal_is_a_problem_with_a_request_id_that_pages_may_read() {
+async fn refusals_are_problems_with_readable_request_ids() {
     for (method, path, headers, status, slug) in [
         ("GET", "/nowhere", vec![], 404, "not-found"),
         ("DELETE", "/fine", vec![], 405, "method-not-allowed"),
@@ -89,7 +93,7 @@ async fn every_refusal_is_a_problem_with_a_request_id_that_pages_may_read() {
 }
 
 #[tokio::test]
-async fn a_route_names_the_methods_that_it_has() {
+async fn allow_header_lists_the_methods_of_a_route() {
     assert_eq!(ask("PUT", "/fine", &[]).await.headers["allow"], "POST,GET,HEAD");
 }
 
@@ -103,7 +107,7 @@ async fn write_from_a_foreign_origin_is_refused() {
 }
 
 #[tokio::test]
-async fn a_preflight_is_answered_for_two_hours() {
+async fn preflight_is_cached_for_two_hours() {
     let asked = [("origin", "https://spa.example"), ("access-control-request-method", "PATCH")];
     let answer = ask("OPTIONS", "/fine", &asked).await;
     assert_eq!(answer.status, StatusCode::OK);
@@ -115,7 +119,7 @@ async fn a_preflight_is_answered_for_two_hours() {
 }
 
 #[tokio::test]
-async fn a_request_keeps_its_id_if_it_is_fit_to_be_repeated() {
+async fn valid_request_id_is_kept() {
     let kept = "x".repeat(128);
     assert_eq!(ask("GET", "/fine", &[("x-request-id", &kept)]).await.headers["x-request-id"], kept);
     for odd in ["", "é", &"x".repeat(129)] {
@@ -123,9 +127,9 @@ async fn a_request_keeps_its_id_if_it_is_fit_to_be_repeated() {
     }
 }
 
-/// Whatever serves an answer asks for more of it when its reader has room: nobody has waited for the body meanwhile.
+/// The server polls an answer when its reader has room; the body's timeout does not run meanwhile.
 #[tokio::test]
-async fn lines_have_time_anew_after_a_slow_reader() {
+async fn slow_reader_does_not_time_out_the_body() {
     let (lines, body) = tokio::sync::mpsc::unbounded_channel::<Result<&str, std::io::Error>>();
     let body = futures_util::stream::unfold(body, async |mut body| body.recv().await.map(|line| (line, body)));
     let service = service(whole(Router::new().route("/jobs", post(producers(jobs::enqueue)))), Origins::Listed(vec![]));
@@ -135,15 +139,15 @@ async fn lines_have_time_anew_after_a_slow_reader() {
         .body(Body::from_stream(body))
         .expect("a request");
     lines.send(Ok("no JSON\n")).expect("it is read");
-    let mut said = service.oneshot(request).await.expect("infallible").into_body();
-    let first = said.frame().await.expect("a line").expect("a line");
+    let mut answer = service.oneshot(request).await.expect("infallible").into_body();
+    let first = answer.frame().await.expect("a line").expect("a line");
     assert!(first.into_data().expect("data").starts_with(b"{\"line\":1,"));
     tokio::time::sleep(Duration::from_millis(500)).await;
     let soon = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         lines.send(Ok("nor this\n")).expect("it is still read");
     };
-    let (second, ()) = tokio::join!(said.frame(), soon);
+    let (second, ()) = tokio::join!(answer.frame(), soon);
     let second = second.expect("a line").expect("a line").into_data().expect("data");
     assert!(second.starts_with(b"{\"line\":2,"), "{second:?}");
 }

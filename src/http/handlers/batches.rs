@@ -1,4 +1,4 @@
-//! For the service that splits one request into many jobs, and wants their results together.
+//! Batches: jobs that are enqueued together and whose results are read together.
 
 use axum::{
     extract::State,
@@ -9,26 +9,26 @@ use crate::{
     access::{Caller, Pass},
     http::{
         handlers::{
-            queues::known,
-            task::{Bringing, Repeat, read_task},
+            queues::require_queue,
+            task::{IdempotentCall, JsonCall, read_task},
         },
         middleware::{
-            audit::{Act, Done, key_of},
+            audit::{AuditEntry, Audited, key_of},
             auth,
         },
         request::{
             extract::JsonBody,
-            fields::Fields,
+            fields::JsonFields,
             headers::Traceparent,
             path::InPath,
             query::{NoQuery, Query, read_page, read_wait},
-            reader::{self, Reader},
+            reader::{self, ReadCall},
             rules::{self, PayloadLimit, check_size},
         },
         response::{
             counted,
-            json::{Json, created},
-            problem::{Failure, Problem},
+            json::{JsonResponse, created},
+            problem::{Problem, ProblemType},
             shapes,
         },
     },
@@ -37,20 +37,22 @@ use crate::{
     waiting::{WaitedRead, Waiting},
 };
 
-/// Results on a page that does not say how many.
-const RESULTS: u32 = 100;
+/// Results on a page without a `limit`.
+const DEFAULT_RESULTS: u32 = 100;
 
 /// `POST /batches`
 pub async fn create(
     State(queues): State<Queues>,
     State(PayloadLimit(max_payload)): State<PayloadLimit>,
-    call: Bringing,
+    call: JsonCall,
 ) -> Result<Response, Problem> {
     let new = read_batch(call.body.fields()?, call.repeat.as_ref(), call.traceparent.as_ref())?;
     auth::queue(&call.caller, &new.id.queue)?;
     check_sizes(&new.jobs, max_payload)?;
     match queues.create_batch(new).await? {
-        BatchCreation::Created(batch) => Ok(created(&["batches/", &batch.id.to_string()], shapes::Batch::new(&batch))),
+        BatchCreation::Created(batch) => {
+            Ok(created(&["batches/", &batch.id.to_string()], shapes::BatchBody::new(&batch)))
+        }
         BatchCreation::KeyReused => Err(Problem::key_reused()),
         BatchCreation::QueueFull => Err(Problem::queue_full()),
         BatchCreation::TooManyQueues => Err(Problem::too_many_queues()),
@@ -61,18 +63,18 @@ pub async fn create(
 pub async fn list(
     State(queues): State<Queues>,
     caller: Caller,
-    reader: Reader,
+    reader: ReadCall,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let queue = query.take("queue", QueueName::parse).unwrap_or_default();
     let (after, limit) = read_page(&mut query, Cursor::of_batches);
     query.finish(Some(()))?;
     auth::queue(&caller, &queue)?;
-    let turn = reader.look().await?;
-    known(&queues, &queue).await?;
-    let page = queues.batches(&queue, after, limit).await.map_err(Problem::of_a_look)?;
-    let batches = page.batches.iter().map(shapes::Batch::new).collect();
-    Ok(counted::answer(turn, &shapes::BatchPage { batches, next: page.next.map(shapes::Text) }))
+    let turn = reader.read_permit().await?;
+    require_queue(&queues, &queue).await?;
+    let page = queues.batches(&queue, after, limit).await.map_err(Problem::from_read)?;
+    let batches = page.batches.iter().map(shapes::BatchBody::new).collect();
+    Ok(counted::answer(turn, &shapes::BatchPageBody { batches, next: page.next.map(shapes::Displayed) }))
 }
 
 /// `GET /batches/{id}`
@@ -85,10 +87,10 @@ pub async fn inspect(
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
     let seen = waiting.batch(&id, wait, &pass.caller.credential_owned()).await;
-    auth::still(&pass, wait)?;
-    let WaitedRead { what, turn } = seen.map_err(reader::refused)?;
+    auth::revalidate(&pass, wait)?;
+    let WaitedRead { what, turn } = seen.map_err(reader::read_problem)?;
     let batch = (*what).as_ref().ok_or_else(Problem::unknown_batch)?;
-    Ok(counted::answer(turn, &shapes::Batch::new(batch)))
+    Ok(counted::answer(turn, &shapes::BatchBody::new(batch)))
 }
 
 /// `DELETE /batches/{id}`
@@ -100,8 +102,8 @@ pub async fn cancel(
 ) -> Result<Response, Problem> {
     match queues.cancel_batch(&id).await? {
         BatchCancellation::Cancelled(batch) => {
-            let act = Act::on_batch("cancel", id, key_of(&caller));
-            Ok(Done(act, shapes::Batch::new(&batch)).into_response())
+            let act = AuditEntry::on_batch("cancel", id, key_of(&caller));
+            Ok(Audited(act, shapes::BatchBody::new(&batch)).into_response())
         }
         BatchCancellation::UnknownBatch => Err(Problem::unknown_batch()),
         BatchCancellation::Over(state) => Err(Problem::wrong_batch_state(state)),
@@ -127,7 +129,7 @@ pub async fn append(
         Appended::QueueFull => Err(Problem::queue_full()),
         Appended::TooLong => {
             let detail = format!("a batch has at most {} jobs in all", limits::BATCH_TOTAL);
-            Err(Problem::new(Failure::TooManyItems, detail))
+            Err(Problem::new(ProblemType::TooManyItems, detail))
         }
     }
 }
@@ -148,30 +150,34 @@ pub async fn seal(
 pub async fn results(
     State(queues): State<Queues>,
     InPath(id): InPath<BatchId>,
-    reader: Reader,
+    reader: ReadCall,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let after = query.take("after", rules::whole_text(0..=limits::BATCH_TOTAL));
-    let limit = query.take("limit", rules::whole_text(1..=limits::RESULTS)).unwrap_or(RESULTS);
+    let limit = query.take("limit", rules::whole_text(1..=limits::RESULTS)).unwrap_or(DEFAULT_RESULTS);
     query.finish(Some(()))?;
     let from = after.map_or(0, |index| index + 1);
-    let turn = reader.page().await?;
-    let page = queues.results(&id, from, limit).await.map_err(Problem::of_a_look)?;
-    Ok(counted::answer(turn, &shapes::ResultPage::new(&page.ok_or_else(Problem::unknown_batch)?)))
+    let turn = reader.page_permit().await?;
+    let page = queues.results(&id, from, limit).await.map_err(Problem::from_read)?;
+    Ok(counted::answer(turn, &shapes::ResultPageBody::new(&page.ok_or_else(Problem::unknown_batch)?)))
 }
 
 fn answer(batch: &store::Batch) -> Response {
-    Json(shapes::Batch::new(batch)).into_response()
+    JsonResponse(shapes::BatchBody::new(batch)).into_response()
 }
 
-fn read_batch(mut fields: Fields<'_>, repeat: Option<&Repeat>, trace: Option<&String>) -> Result<NewBatch, Problem> {
+fn read_batch(
+    mut fields: JsonFields<'_>,
+    repeat: Option<&IdempotentCall>,
+    trace: Option<&String>,
+) -> Result<NewBatch, Problem> {
     let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
     let concurrency = fields.take("concurrency", rules::whole(1..=limits::COUNT));
     let priority = fields.take("priority", rules::priority).unwrap_or_default();
     let client = fields.take("client", rules::parsed(Name::parse));
     let sealed = fields.take("sealed", rules::flag).unwrap_or(true);
     if sealed && !fields.has("jobs") {
-        fields.blame::<()>("jobs", "is required unless sealed is false");
+        fields.reject::<()>("jobs", "is required unless sealed is false");
     }
     let jobs = fields.objects("jobs", 0..=limits::BATCH_JOBS, |item| read_member(item, trace))?.unwrap_or_default();
     fields.finish(Some(()))?;
@@ -183,16 +189,16 @@ fn read_batch(mut fields: Fields<'_>, repeat: Option<&Repeat>, trace: Option<&St
     Ok(NewBatch { id, concurrency, priority, client, sealed, jobs, fingerprint })
 }
 
-fn read_append(mut fields: Fields<'_>, trace: Option<&String>) -> Result<(Vec<NewMember>, Option<u32>), Problem> {
+fn read_append(mut fields: JsonFields<'_>, trace: Option<&String>) -> Result<(Vec<NewMember>, Option<u32>), Problem> {
     let offset = fields.take("offset", rules::whole(0..=limits::BATCH_TOTAL));
     if !fields.has("jobs") {
-        fields.blame::<()>("jobs", "is required");
+        fields.reject::<()>("jobs", "is required");
     }
     let jobs = fields.objects("jobs", 1..=limits::APPEND_JOBS, |item| read_member(item, trace))?;
     Ok((fields.finish(jobs)?, offset))
 }
 
-fn read_member(item: &mut Fields<'_>, trace: Option<&String>) -> Option<NewMember> {
+fn read_member(item: &mut JsonFields<'_>, trace: Option<&String>) -> Option<NewMember> {
     let priority = item.take("priority", rules::priority);
     Some(NewMember { task: read_task(item, trace.cloned())?, priority })
 }

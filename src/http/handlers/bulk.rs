@@ -1,4 +1,4 @@
-//! What an operator does to many jobs at once, as far as they are meant, a bounded part a call.
+//! Actions of operators on many jobs; each call changes a bounded part of the selection.
 
 use axum::extract::State;
 
@@ -6,16 +6,16 @@ use crate::{
     access::Caller,
     http::{
         handlers::{
-            queues::{known, states},
-            selection::meant,
+            queues::{require_queue, states},
+            selection::read_selection,
         },
         middleware::{
-            audit::{Act, Done, key_of},
+            audit::{AuditEntry, Audited, key_of},
             auth,
         },
         request::{
             extract::JsonBody,
-            fields::Fields,
+            fields::JsonFields,
             path::InPath,
             query::{NoQuery, Query},
             rules,
@@ -32,7 +32,7 @@ pub async fn requeue(
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Done<shapes::Requeued>, Problem> {
+) -> Result<Audited<shapes::RequeuedBody>, Problem> {
     let (target, by) = (read_ended(body.fields()?)?, key_of(&caller));
     let (queue, job) = match &target {
         Requeue::Job(id) => (id.queue.clone(), Some(id.clone())),
@@ -44,8 +44,8 @@ pub async fn requeue(
     }
     match queues.requeue(target, by.as_ref()).await? {
         Requeued::Count { requeued, next } => {
-            let (more, act) = (next.is_some(), Act::on("requeue", queue, job, requeued, by));
-            Ok(Done(act, shapes::Requeued { requeued, more, next: next.map(shapes::Text) }))
+            let (more, act) = (next.is_some(), AuditEntry::on("requeue", queue, job, requeued, by));
+            Ok(Audited(act, shapes::RequeuedBody { requeued, more, next: next.map(shapes::Displayed) }))
         }
         Requeued::UnknownJob => Err(Problem::unknown_job()),
         Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
@@ -58,14 +58,17 @@ pub async fn reprioritize(
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Done<shapes::ReprioritizedAll>, Problem> {
+) -> Result<Audited<shapes::ReprioritizedAllBody>, Problem> {
     let what = read_unended(body.fields()?)?;
     auth::queue(&caller, &what.queue)?;
-    known(&queues, &what.queue).await?;
+    require_queue(&queues, &what.queue).await?;
     let (queue, by) = (what.queue.clone(), key_of(&caller));
     let ReprioritizedAll { changed, next } = queues.reprioritize_all(what, by.as_ref()).await?;
-    let (more, next) = (next.is_some(), next.map(shapes::Text));
-    Ok(Done(Act::on_queue("reprioritize", queue, changed, by), shapes::ReprioritizedAll { changed, more, next }))
+    let (more, next) = (next.is_some(), next.map(shapes::Displayed));
+    Ok(Audited(
+        AuditEntry::on_queue("reprioritize", queue, changed, by),
+        shapes::ReprioritizedAllBody { changed, more, next },
+    ))
 }
 
 /// `DELETE /queues/{queue}`
@@ -74,45 +77,45 @@ pub async fn purge(
     InPath(queue): InPath<QueueName>,
     caller: Caller,
     mut query: Query,
-) -> Result<Done<shapes::Purged>, Problem> {
+) -> Result<Audited<shapes::PurgedBody>, Problem> {
     let (state, force) = read_purge(&mut query);
-    let meant = meant(&mut query, &queue);
+    let selection = read_selection(&mut query, &queue);
     let after = query.take("after", Progress::of_state);
     let state = query.finish(state)?;
-    known(&queues, &queue).await?;
+    require_queue(&queues, &queue).await?;
     let by = key_of(&caller);
-    let purge = Purge { queue: queue.clone(), state, force, selection: meant, after, by: by.clone() };
+    let purge = Purge { queue: queue.clone(), state, force, selection, after, by: by.clone() };
     let Purged { removed, next } = queues.purge(purge).await?;
-    let (more, next) = (next.is_some(), next.map(shapes::Text));
-    Ok(Done(Act::on_queue("purge", queue, removed, by), shapes::Purged { removed, more, next }))
+    let (more, next) = (next.is_some(), next.map(shapes::Displayed));
+    Ok(Audited(AuditEntry::on_queue("purge", queue, removed, by), shapes::PurgedBody { removed, more, next }))
 }
 
-fn read_ended(mut fields: Fields<'_>) -> Result<Requeue, Problem> {
+fn read_ended(mut fields: JsonFields<'_>) -> Result<Requeue, Problem> {
     if fields.has("id") {
         let id = fields.take("id", rules::parsed(JobId::parse));
         return fields.finish(id.map(Requeue::Job));
     }
     if !fields.has("queue") {
-        let target = fields.blame("id", "is required, or queue");
+        let target = fields.reject("id", "is required, or queue");
         return fields.finish(target);
     }
     let queue = fields.take("queue", rules::parsed(QueueName::parse));
-    let meant = queue.as_ref().map(|queue| meant(&mut fields, queue));
+    let selection = queue.as_ref().map(|queue| read_selection(&mut fields, queue));
     let after = fields.take("after", rules::parsed(Progress::of_requeue));
-    fields.finish(queue.zip(meant).map(|(queue, meant)| Requeue::Queue(queue, meant, after)))
+    fields.finish(queue.zip(selection).map(|(queue, selection)| Requeue::Queue(queue, selection, after)))
 }
 
-fn read_unended(mut fields: Fields<'_>) -> Result<ReprioritizeAll, Problem> {
-    let queue = fields.need("queue", rules::parsed(QueueName::parse));
-    let priority = fields.need("priority", rules::priority);
+fn read_unended(mut fields: JsonFields<'_>) -> Result<ReprioritizeAll, Problem> {
+    let queue = fields.require("queue", rules::parsed(QueueName::parse));
+    let priority = fields.require("priority", rules::priority);
     let state = fields.take("state", rules::parsed(unended)).unwrap_or(JobState::Waiting);
-    let meant = queue.as_ref().map(|queue| meant(&mut fields, queue)).unwrap_or_default();
+    let selection = queue.as_ref().map(|queue| read_selection(&mut fields, queue)).unwrap_or_default();
     let after = fields.take("after", rules::parsed(Progress::of_state));
     let what = queue.zip(priority);
-    fields.finish(what.map(|(queue, priority)| ReprioritizeAll { queue, state, priority, selection: meant, after }))
+    fields.finish(what.map(|(queue, priority)| ReprioritizeAll { queue, state, priority, selection, after }))
 }
 
-/// Those of which a priority says something.
+/// The states in which a priority matters.
 fn unended(word: &str) -> Result<JobState, Invalid> {
     let state = JobState::parse(word).filter(|state| match state {
         JobState::Waiting | JobState::Blocked | JobState::Delayed | JobState::Reserved => true,
@@ -121,15 +124,15 @@ fn unended(word: &str) -> Result<JobState, Invalid> {
     state.ok_or(Invalid("must be waiting, blocked, delayed or reserved"))
 }
 
-/// `Some(None)` is all states.
+/// `Some(None)` stands for all states.
 fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
-    let state = query.need("state", |word| match word {
+    let state = query.require("state", |word| match word {
         "all" => Ok(None),
         word => JobState::parse(word).map(Some).ok_or_else(|| format!("must be all, {}", states())),
     });
     let force = query.take("force", rules::flag_text).unwrap_or(false);
     if state == Some(Some(JobState::Reserved)) && !force {
-        query.blame("force", "must be true to take jobs from their holders");
+        query.reject("force", "must be true to take jobs from their holders");
     }
     (state, force)
 }

@@ -1,4 +1,4 @@
-//! What happens in some queues, as server-sent events (WHATWG HTML, section 9.2).
+//! Events of queues as server-sent events (WHATWG HTML, section 9.2).
 
 use std::{convert::Infallible, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{
             headers::LastEventId,
             path::InPath,
             query::{Query, read_queues},
-            reader::Reader,
+            reader::ReadCall,
         },
         response::{counted, problem::Problem, shapes},
     },
@@ -31,13 +31,13 @@ use crate::{
     waiting::{Feed, Update, Waiting},
 };
 
-/// Something is said so often, whatever happens, so that a dead connection is noticed.
-const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How often a reader's key or token is asked for again.
+/// A heartbeat is sent this often, so that a dead connection is noticed.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
+/// How often the reader's credential is checked again.
 const DOUBT: Duration = Duration::from_secs(1);
 
-/// Messages that go out in one piece; before the next the connection sends them, and others have their turn.
-const BREATH: usize = 16;
+/// Messages that are sent together; then the connection flushes them, and other tasks run.
+const MESSAGES_PER_YIELD: usize = 16;
 
 /// `GET /events`
 pub async fn events(
@@ -48,13 +48,13 @@ pub async fn events(
     mut query: Query,
 ) -> Result<Response, Problem> {
     let queues = read_queues(&mut query, &pass.caller);
-    let filter = Filter::read(&mut query);
+    let filter = EventFilter::read(&mut query);
     let filter = query.finish(Some(filter))?;
     queues.iter().try_for_each(|queue| auth::queue(&pass.caller, queue))?;
     let position_in =
         |queue: &QueueName| positions.iter().find(|(known, _)| known == queue).map(|(_, position)| *position);
     let from = queues.into_iter().map(|queue| (position_in(&queue), queue)).collect();
-    let feed = waiting.feed(from, pass.caller.credential_owned()).await.map_err(Problem::of_a_look)?;
+    let feed = waiting.feed(from, pass.caller.credential_owned()).await.map_err(Problem::from_read)?;
     Ok(EventStream::new(feed, filter, pass, leaving).into_response())
 }
 
@@ -62,34 +62,34 @@ pub async fn events(
 pub async fn of_job(
     State(queues): State<Queues>,
     InPath(id): InPath<JobId>,
-    reader: Reader,
+    reader: ReadCall,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let position = |text: &str| Position::parse(text).ok_or(Invalid("must be the `next` of a page"));
     let after = query.take("after", position);
     query.finish(Some(()))?;
-    let turn = reader.page().await?;
-    let story = queues.job_history(&id, after).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
-    let events = story.events.iter().map(shapes::Event::new).collect();
-    let story = shapes::Story { events, next: story.next.map(shapes::Text), whole: story.complete };
+    let turn = reader.page_permit().await?;
+    let story = queues.job_history(&id, after).await.map_err(Problem::from_read)?.ok_or_else(Problem::unknown_job)?;
+    let events = story.events.iter().map(shapes::EventBody::new).collect();
+    let story = shapes::JobHistoryBody { events, next: story.next.map(shapes::Displayed), whole: story.complete };
     Ok(counted::answer(turn, &story))
 }
 
-/// Which events are wanted.
-struct Filter {
+/// Which events the reader wants.
+struct EventFilter {
     kinds: Vec<EventKind>,
     batch: Option<BatchId>,
     client: Option<Name>,
     worker: Option<Name>,
 }
 
-impl Filter {
+impl EventFilter {
     fn read(query: &mut Query) -> Self {
         let mut kinds = Vec::new();
         for kind in query.list("type", EventKind::ALL.len()) {
             match EventKind::parse(&kind) {
                 Some(kind) => kinds.push(kind),
-                None => query.blame("type", Invalid("must be a type of event")),
+                None => query.reject("type", Invalid("must be a type of event")),
             }
         }
         Self {
@@ -100,7 +100,7 @@ impl Filter {
         }
     }
 
-    fn wants(&self, event: &Event) -> bool {
+    fn matches(&self, event: &Event) -> bool {
         let of_batch = |batch: &BatchId| match &event.subject {
             Subject::Member(job) => job.batch() == *batch,
             Subject::Batch(own) => own == batch,
@@ -113,50 +113,50 @@ impl Filter {
     }
 }
 
-/// One connection. It is asked for more only when the last has gone out: nothing piles up here.
+/// One connection. It is polled only when the last message was sent, so nothing is buffered here.
 struct EventStream {
     feed: Feed,
-    filter: Filter,
+    filter: EventFilter,
     heartbeat: Interval,
     pass: Pass,
-    doubt: Interval,
+    recheck: Interval,
     leaving: CancellationToken,
     is_over: bool,
 }
 
 impl EventStream {
-    fn new(feed: Feed, filter: Filter, pass: Pass, leaving: CancellationToken) -> Self {
+    fn new(feed: Feed, filter: EventFilter, pass: Pass, leaving: CancellationToken) -> Self {
         let every = |period| {
             let mut interval = tokio::time::interval_at(Instant::now(), period);
             interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
             interval
         };
-        // The first heartbeat is said at once: it has an id to come back with.
-        let (heartbeat, doubt) = (every(HEARTBEAT), every(DOUBT));
-        Self { feed, filter, heartbeat, pass, doubt, leaving, is_over: false }
+        // The first heartbeat is sent at once, because its id lets the reader resume.
+        let (heartbeat, doubt) = (every(HEARTBEAT_INTERVAL), every(DOUBT));
+        Self { feed, filter, heartbeat, pass, recheck: doubt, leaving, is_over: false }
     }
 
     async fn next(&mut self) -> Option<Message> {
         while !self.is_over {
             tokio::select! {
-                // Events that wait for a reader who stood still are not told before the key is looked at.
+                // The credential is checked before events that waited for a slow reader are sent.
                 biased;
                 () = self.leaving.cancelled() => {
                     self.is_over = true;
                     return Some(Message::default().retry(Duration::from_millis(between(500, 2_000))));
                 }
-                // Whose key was taken away, or whose token is over, learns no more, and why when they come back.
-                _ = self.doubt.tick() => self.is_over = !self.pass.is_valid(),
-                _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::Nothing {})),
-                told = self.feed.next() => match told {
-                    Ok(Update::Event(event)) if self.filter.wants(&event) => {
-                        return Some(self.message(event.kind.word(), &shapes::Event::new(&event)));
+                // A reader whose credential has ended gets no more events, and learns why on the next call.
+                _ = self.recheck.tick() => self.is_over = !self.pass.is_valid(),
+                _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::EmptyBody {})),
+                update = self.feed.next() => match update {
+                    Ok(Update::Event(event)) if self.filter.matches(&event) => {
+                        return Some(self.message(event.kind.word(), &shapes::EventBody::new(&event)));
                     }
                     Ok(Update::Event(_)) => {}
                     Ok(Update::Gap(queue)) => return Some(self.about("gap", queue)),
                     Ok(Update::Away(queue)) => return Some(self.about("unavailable", queue)),
                     Ok(Update::Back(_)) => {}
-                    // Who is cut comes back with the last id, and misses nothing that is kept.
+                    // A reader that was cut resumes with its last id, and misses nothing that is kept.
                     Err(_) => self.is_over = true,
                 },
             }
@@ -165,7 +165,7 @@ impl EventStream {
     }
 
     fn about(&self, kind: &str, queue: QueueName) -> Message {
-        self.message(kind, &shapes::OfQueue { queue: shapes::Text(queue) })
+        self.message(kind, &shapes::QueueNameBody { queue: shapes::Displayed(queue) })
     }
 
     fn message(&self, kind: &str, data: &impl serde::Serialize) -> Message {
@@ -178,12 +178,12 @@ impl EventStream {
 
 impl IntoResponse for EventStream {
     fn into_response(self) -> Response {
-        let messages = stream::unfold((self, 0_usize), |(mut reader, said)| async move {
-            if said == BREATH {
+        let messages = stream::unfold((self, 0_usize), |(mut reader, sent)| async move {
+            if sent == MESSAGES_PER_YIELD {
                 tokio::task::yield_now().await;
             }
             let message = reader.next().await?;
-            Some((Ok::<_, Infallible>(message), (reader, said % BREATH + 1)))
+            Some((Ok::<_, Infallible>(message), (reader, sent % MESSAGES_PER_YIELD + 1)))
         });
         ([(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))], Sse::new(messages))
             .into_response()

@@ -1,8 +1,8 @@
-//! All jobs of a list, page by page, as the reader takes them: nothing is kept but the page that is on its way.
+//! All jobs of a list, page by page as the reader takes them; only one page is in memory.
 
-mod form;
-mod quiet;
-mod table;
+mod csv;
+mod format;
+mod heartbeat;
 
 use std::{
     io,
@@ -19,10 +19,10 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 
-pub use self::{form::Kind, quiet::Quiet, table::Columns};
+pub use self::{csv::Columns, format::ListFormat, heartbeat::Heartbeat};
 use crate::{
     http::{
-        middleware::revalidate::Lasting,
+        middleware::revalidate::LongCall,
         request::{lines::NDJSON, reader},
         response::{counted, problem::Problem, shapes},
     },
@@ -31,75 +31,75 @@ use crate::{
     waiting::{ListWatcher, WaitedRead, Waiting},
 };
 
-/// A blank line is said so often while there is nothing to say, so that nobody takes the connection for dead.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+/// A blank line is sent this often without other output, so that the connection is not taken for dead.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// How jobs are written.
-pub enum Form {
+/// The format of the answer.
+pub enum ExportFormat {
     Lines,
     Table(Columns),
 }
 
-/// One reader.
-pub struct Walk {
+/// One export.
+pub struct Export {
     pub waiting: Waiting,
     pub list: ListWatcher,
     pub queue: QueueName,
     pub who: Arc<str>,
-    /// Behind what the reader has.
+    /// Starts behind the jobs that were sent.
     pub filter: JobFilter,
-    pub form: Form,
-    /// At the end it waits for more.
+    pub form: ExportFormat,
+    /// Waits for more jobs at the end of the list.
     pub follows: bool,
-    pub lasting: Lasting,
-    pub quiet: Quiet,
-    /// Of what was said last, what has not gone out yet.
+    pub long_call: LongCall,
+    pub quiet: Heartbeat,
+    /// The part of the last page that is not sent yet.
     pub rest: Bytes,
 }
 
-/// A job on a line, and where a list goes on behind it.
+/// A job and the cursor behind it.
 #[derive(Serialize)]
-struct Line<'a> {
+struct ExportLine<'a> {
     #[serde(flatten)]
-    job: shapes::Job<'a>,
-    next: Option<shapes::Text<&'a Cursor>>,
+    job: shapes::JobBody<'a>,
+    next: Option<shapes::Displayed<&'a Cursor>>,
 }
 
-/// A line before the jobs of a page, when others that ended before them are gone.
+/// A line before a page: how many ended jobs before it were removed.
 #[derive(Serialize)]
-struct Gap {
-    forgotten: shapes::Forgotten,
+struct ForgottenLine {
+    forgotten: shapes::ForgottenBody,
 }
 
-/// The last line, when it is not all.
+/// The last line of an incomplete answer.
 #[derive(Serialize)]
-struct Cut<'a> {
+struct Truncated<'a> {
     error: &'a Problem,
-    next: Option<shapes::Text<&'a Cursor>>,
+    next: Option<shapes::Displayed<&'a Cursor>>,
 }
 
-/// What is to be said next.
-enum Next {
+/// The next step of an export.
+enum NextStep {
     Page(WaitedRead<JobPage>),
     Look,
     Nothing,
 }
 
-impl Walk {
-    /// The answer begins with its first page, so that what cannot be read at all is a refusal.
+impl Export {
+    /// The answer starts with its first page, so that a failed first read is a refusal.
     ///
     /// # Errors
-    /// A problem with the first page.
+    /// A problem, when the first page cannot be read.
     pub async fn answer(self) -> Result<Response, Problem> {
         let first = self.waiting.jobs(&self.queue, self.filter.clone(), Duration::ZERO, &self.who).await;
-        let first = first.map_err(reader::refused)?;
+        let first = first.map_err(reader::read_problem)?;
         let (kind, head) = match &self.form {
-            Form::Lines => (NDJSON, None),
-            Form::Table(columns) => ("text/csv; charset=utf-8", Some(Ok(columns.head()))),
+            ExportFormat::Lines => (NDJSON, None),
+            ExportFormat::Table(columns) => ("text/csv; charset=utf-8", Some(Ok(columns.head()))),
         };
-        let pages = stream::unfold((self, Next::Page(first)), |(mut walk, next)| async move {
-            let (said, next) = walk.step(next).await?;
-            Some((said, (walk, next)))
+        let pages = stream::unfold((self, NextStep::Page(first)), |(mut export, next)| async move {
+            let (chunk, next) = export.step(next).await?;
+            Some((chunk, (export, next)))
         });
         let all = stream::iter(head).chain(pages);
         let headers = [
@@ -110,70 +110,71 @@ impl Walk {
         Ok((headers, Body::from_stream(all)).into_response())
     }
 
-    async fn step(&mut self, next: Next) -> Option<(io::Result<Bytes>, Next)> {
+    async fn step(&mut self, next: NextStep) -> Option<(io::Result<Bytes>, NextStep)> {
         if !self.rest.is_empty() {
-            return Some((Ok(counted::piece(&mut self.rest)), next));
+            return Some((Ok(counted::next_chunk(&mut self.rest)), next));
         }
         match next {
-            Next::Nothing => None,
-            Next::Page(page) => Some(self.say(page)),
-            Next::Look => match self.look().await {
-                Ok(None) => Some((Ok(Bytes::from_static(b"\n")), Next::Look)),
-                Ok(Some(page)) => Some(self.say(page)),
-                Err(problem) => Some((self.cut(&problem), Next::Nothing)),
+            NextStep::Nothing => None,
+            NextStep::Page(page) => Some(self.write_page(page)),
+            NextStep::Look => match self.look().await {
+                Ok(None) => Some((Ok(Bytes::from_static(b"\n")), NextStep::Look)),
+                Ok(Some(page)) => Some(self.write_page(page)),
+                Err(problem) => Some((self.truncated(&problem), NextStep::Nothing)),
             },
         }
     }
 
-    /// The next page, while the reader may have it.
+    /// The next page, while the credential is valid.
     async fn look(&mut self) -> Result<Option<WaitedRead<JobPage>>, Problem> {
-        let wait = if self.follows { HEARTBEAT } else { Duration::ZERO };
-        let turn = self.lasting.turn();
+        let wait = if self.follows { HEARTBEAT_INTERVAL } else { Duration::ZERO };
+        let turn = self.long_call.rate_permit();
         let looking = async {
             turn.await;
             self.list.next(&self.filter, wait).await
         };
         let page = tokio::select! {
-            // No page is read for a reader who stood still before the key is looked at.
+            // The credential is checked before a page is read for a slow reader.
             biased;
-            problem = self.lasting.is_over() => return Err(problem),
+            problem = self.long_call.ended() => return Err(problem),
             page = looking => page,
         };
-        page.map_err(reader::refused)
+        page.map_err(reader::read_problem)
     }
 
-    fn say(&mut self, WaitedRead { what: page, turn }: WaitedRead<JobPage>) -> (io::Result<Bytes>, Next) {
+    fn write_page(&mut self, WaitedRead { what: page, turn }: WaitedRead<JobPage>) -> (io::Result<Bytes>, NextStep) {
         let mut text = self.gap(&page);
         for (job, place) in page.jobs.iter().zip(&page.places) {
             let written = match &self.form {
-                Form::Lines => {
-                    let line = Line { job: shapes::Job::new(job), next: place.as_ref().map(shapes::Text) };
+                ExportFormat::Lines => {
+                    let line =
+                        ExportLine { job: shapes::JobBody::new(job), next: place.as_ref().map(shapes::Displayed) };
                     let begin = text.len();
                     serde_json::to_writer(&mut text, &line).map(|()| end_line(&mut text, begin))
                 }
-                Form::Table(columns) => columns.row(&shapes::Job::new(job), &mut text),
+                ExportFormat::Table(columns) => columns.row(&shapes::JobBody::new(job), &mut text),
             };
             if let Err(error) = written {
                 tracing::error!(%error, "a job cannot be written");
-                return (self.cut(&Problem::internal()), Next::Nothing);
+                return (self.truncated(&Problem::internal()), NextStep::Nothing);
             }
         }
         let last = page.places.last().cloned().flatten();
-        let next = if page.next.is_some() || self.follows { Next::Look } else { Next::Nothing };
+        let next = if page.next.is_some() || self.follows { NextStep::Look } else { NextStep::Nothing };
         if let Some(after) = page.resume.clone().or(page.next.clone()).or(last) {
             self.filter.after = Some(after);
         }
-        if matches!(self.form, Form::Lines) {
-            self.quiet.is_broken_by(&mut text, Instant::now());
+        if matches!(self.form, ExportFormat::Lines) {
+            self.quiet.fill(&mut text, Instant::now());
         }
         text.shrink_to_fit();
         self.rest = counted::counted(turn, text);
-        (Ok(counted::piece(&mut self.rest)), next)
+        (Ok(counted::next_chunk(&mut self.rest)), next)
     }
 
     fn gap(&self, page: &JobPage) -> Vec<u8> {
-        let gap = Gap { forgotten: shapes::Forgotten::new(page.forgotten) };
-        if matches!(self.form, Form::Table(_)) || gap.forgotten.is_none() {
+        let gap = ForgottenLine { forgotten: shapes::ForgottenBody::new(page.forgotten) };
+        if matches!(self.form, ExportFormat::Table(_)) || gap.forgotten.is_none() {
             return Vec::new();
         }
         let mut line = serde_json::to_vec(&gap).unwrap_or_default();
@@ -181,22 +182,21 @@ impl Walk {
         line
     }
 
-    /// An end that nobody takes for the end of the list: lines say why, and of a table, which has no room for it, the
-    /// connection is cut.
-    fn cut(&self, problem: &Problem) -> io::Result<Bytes> {
-        let cut = Cut { error: problem, next: self.filter.after.as_ref().map(shapes::Text) };
+    /// Marks an incomplete answer: lines end with the reason; a table has no room for it, so its connection is cut.
+    fn truncated(&self, problem: &Problem) -> io::Result<Bytes> {
+        let cut = Truncated { error: problem, next: self.filter.after.as_ref().map(shapes::Displayed) };
         match &self.form {
-            Form::Lines => serde_json::to_vec(&cut).map_err(io::Error::other).map(|mut text| {
+            ExportFormat::Lines => serde_json::to_vec(&cut).map_err(io::Error::other).map(|mut text| {
                 text.push(b'\n');
                 text.into()
             }),
-            Form::Table(_) => Err(io::Error::other("not all of it")),
+            ExportFormat::Table(_) => Err(io::Error::other("not all of it")),
         }
     }
 }
 
-/// White space of what people sent may hold line breaks, and in a line it must not: within JSON they stand between its tokens
-/// only, so that a blank will do.
+/// Replaces line breaks by blanks. They can occur only between the tokens of a payload, because JSON escapes them in
+/// strings.
 fn end_line(text: &mut Vec<u8>, begin: usize) {
     text[begin..].iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
     text.push(b'\n');

@@ -1,8 +1,7 @@
-//! Jobs that come as lines, as many as there are: they go into their queues while they are read, in their order, and no
-//! more of them is in hand than what is on its way.
+//! Any number of jobs as lines: they are enqueued in order while they are read, and only pending lines are in memory.
 
-mod away;
-mod told;
+mod outage;
+mod summary;
 
 use std::pin::Pin;
 
@@ -11,22 +10,22 @@ use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, future::ready, stream::FuturesOrdered};
 
 use self::{
-    away::Away,
-    told::{Tally, Told},
+    outage::Outages,
+    summary::{LineCounts, Summary},
 };
 use crate::{
     http::{
         handlers::{
-            new_job::{Call, enqueued},
-            task::Lined,
+            new_job::{EnqueueContext, enqueued},
+            task::NdjsonCall,
         },
-        middleware::revalidate::Lasting,
+        middleware::revalidate::LongCall,
         request::{
-            lines::{Line, Lines},
+            lines::{BodyLine, BodyLines},
             rules,
         },
         response::{
-            problem::{Failure, Problem},
+            problem::{Problem, ProblemType},
             shapes,
         },
     },
@@ -34,37 +33,37 @@ use crate::{
     store::{Applied, NewJob, Queues},
 };
 
-/// Lines on their way, and bytes of them, before more are read.
-const MOST_LINES: usize = 512;
-const MOST_BYTES: usize = 1 << 20;
-/// What a line may say beside the payload.
-const ENVELOPE: usize = 16 << 10;
+/// Pending lines, and bytes of them, before reading pauses.
+const MAX_PENDING_LINES: usize = 512;
+const MAX_PENDING_BYTES: usize = 1 << 20;
+/// Bytes that a line may have beside the payload.
+const MAX_ENVELOPE_BYTES: usize = 16 << 10;
 
-type Outcome = Result<shapes::Enqueued, Problem>;
-type OnItsWay = Pin<Box<dyn Future<Output = (usize, Answer)> + Send>>;
+type LineOutcome = Result<shapes::EnqueuedBody, Problem>;
+type PendingLine = Pin<Box<dyn Future<Output = (usize, LineAnswer)> + Send>>;
 
-/// What becomes of a line, by its number.
-struct Answer {
+/// The answer to a line.
+struct LineAnswer {
     line: u64,
-    outcome: Outcome,
-    trouble: Option<Trouble>,
+    outcome: LineOutcome,
+    trouble: Option<LineFault>,
 }
 
-/// Not the line is wrong: a server is away, full or broken.
-struct Trouble {
+/// A fault of a server, not of the line.
+struct LineFault {
     queue: QueueName,
-    /// What is said of lines of the queue that are not tried; none if trying would help as little later.
+    /// The answer for further lines of the queue, which are not tried; `None` if a retry would not help either.
     untried: Option<Problem>,
     /// No queue can be served.
     is_of_all: bool,
 }
 
-/// `POST /jobs` of lines
+/// `POST /jobs` with NDJSON.
 ///
 /// # Errors
-/// A problem with what stands before them.
-pub async fn take(queues: Queues, max_payload: usize, lined: Lined) -> Result<Response, Problem> {
-    let Lined { pass, leaving, repeat, traceparent, mut query, purse, body } = lined;
+/// A problem, when the query is wrong.
+pub async fn take(queues: Queues, max_payload: usize, lined: NdjsonCall) -> Result<Response, Problem> {
+    let NdjsonCall { pass, leaving, repeat, traceparent, mut query, budget, body } = lined;
     let all = query.take("answers", |word| match word {
         "errors" => Ok(false),
         "all" => Ok(true),
@@ -72,66 +71,67 @@ pub async fn take(queues: Queues, max_payload: usize, lined: Lined) -> Result<Re
     });
     let first = query.take("first_line", rules::whole_text(1..=limits::COUNT)).unwrap_or(1);
     let all = query.finish(Some(all.unwrap_or(false)))?;
-    let call = Call { caller: pass.caller.clone(), repeat, traceparent, max_payload, index: 0, derived: Vec::new() };
-    let intake = Intake {
+    let call =
+        EnqueueContext { caller: pass.caller.clone(), repeat, traceparent, max_payload, index: 0, derived: Vec::new() };
+    let intake = Import {
         queues,
         call,
-        lines: Lines::new(body, &purse, max_payload + ENVELOPE),
+        lines: BodyLines::new(body, &budget, max_payload + MAX_ENVELOPE_BYTES),
         before: u64::from(first) - 1,
-        on_their_way: FuturesOrdered::new(),
-        in_hand: 0,
+        pending: FuturesOrdered::new(),
+        pending_bytes: 0,
         paid: limits::ENQUEUE_ITEMS as u64,
-        lasting: Lasting::new(pass, leaving),
-        is_read: false,
-        away: Away::default(),
-        tally: Tally::default(),
+        long_call: LongCall::new(pass, leaving),
+        input_ended: false,
+        away: Outages::default(),
+        tally: LineCounts::default(),
     };
-    if all { Ok(told::each(intake).await) } else { Ok(told::errors(intake).await) }
+    if all { Ok(summary::stream_all(intake).await) } else { Ok(summary::stream_errors(intake).await) }
 }
 
-/// A body on its way into queues.
-struct Intake {
+/// One call while its lines are read and enqueued.
+struct Import {
     queues: Queues,
-    call: Call,
-    lines: Lines,
-    /// Lines before the first one of the body.
+    call: EnqueueContext,
+    lines: BodyLines,
+    /// Line numbers before the first line of this body.
     before: u64,
-    on_their_way: FuturesOrdered<OnItsWay>,
-    /// Bytes of those.
-    in_hand: usize,
-    /// So many lines, or bytes that cost as much, the call is good for; more are as good as another call.
+    pending: FuturesOrdered<PendingLine>,
+    /// Bytes of pending lines.
+    pending_bytes: usize,
+    /// Lines that the call has paid for by the rate limit; bytes count as lines too.
     paid: u64,
-    lasting: Lasting,
-    /// Nothing more is read, because nothing more comes or something is wrong.
-    is_read: bool,
-    /// Queues whose server was away a moment ago.
-    away: Away,
-    tally: Tally,
+    long_call: LongCall,
+    /// The body has ended, or reading has stopped.
+    input_ended: bool,
+    /// Queues whose server failed a moment ago.
+    away: Outages,
+    tally: LineCounts,
 }
 
-impl Intake {
-    /// The next answers, in the order of the lines; none at the end. The caller may have been kept waiting by the reader of
-    /// those before.
-    async fn step(&mut self) -> Option<Vec<Answer>> {
-        self.lines.is_kept_waiting();
+impl Import {
+    /// The next answers in the order of the lines; `None` at the end.
+    async fn step(&mut self) -> Option<Vec<LineAnswer>> {
+        self.lines.reset_deadline();
         loop {
-            let wants_more = !self.is_read && self.on_their_way.len() < MOST_LINES && self.in_hand < MOST_BYTES;
-            if self.on_their_way.is_empty() && !wants_more {
+            let wants_more =
+                !self.input_ended && self.pending.len() < MAX_PENDING_LINES && self.pending_bytes < MAX_PENDING_BYTES;
+            if self.pending.is_empty() && !wants_more {
                 return None;
             }
             let owes = self.lines.cost() >= self.paid;
-            let turn = self.lasting.turn();
+            let turn = self.long_call.rate_permit();
             tokio::select! {
-                // No line of a sender who stood still is sent before the key is looked at.
+                // The credential is checked before the lines of a slow sender are enqueued.
                 biased;
-                problem = self.lasting.is_over(), if !self.is_read => self.stop(problem),
-                Some(done) = self.on_their_way.next() => return Some(self.answers(done)),
+                problem = self.long_call.ended(), if !self.input_ended => self.stop(problem),
+                Some(done) = self.pending.next() => return Some(self.answers(done)),
                 () = turn, if wants_more && owes => {
                     self.paid += limits::ENQUEUE_ITEMS as u64;
-                    self.lines.is_kept_waiting();
+                    self.lines.reset_deadline();
                 }
-                lines = self.lines.next(self.in_hand), if wants_more && !owes => match lines {
-                    Ok(lines) if lines.is_empty() => self.is_read = self.lines.is_over(),
+                lines = self.lines.next(self.pending_bytes), if wants_more && !owes => match lines {
+                    Ok(lines) if lines.is_empty() => self.input_ended = self.lines.is_finished(),
                     Ok(lines) => lines.into_iter().for_each(|(number, line)| self.send(self.before + number, line)),
                     Err(problem) => self.stop(problem),
                 },
@@ -139,79 +139,79 @@ impl Intake {
         }
     }
 
-    /// Whoever comes with the first that is done.
-    fn answers(&mut self, first: (usize, Answer)) -> Vec<Answer> {
+    /// The first answer, and all that are ready behind it.
+    fn answers(&mut self, first: (usize, LineAnswer)) -> Vec<LineAnswer> {
         let mut answers = Vec::new();
         let mut next = Some(first);
         while let Some((bytes, answer)) = next {
-            self.in_hand -= bytes;
+            self.pending_bytes -= bytes;
             self.tally.count(&answer);
             match (&answer.outcome, &answer.trouble) {
-                (Err(problem), Some(Trouble { is_of_all: true, .. })) => self.stop(problem.clone()),
-                (_, Some(trouble)) => self.away.note(trouble),
+                (Err(problem), Some(LineFault { is_of_all: true, .. })) => self.stop(problem.clone()),
+                (_, Some(trouble)) => self.away.record(trouble),
                 (_, None) => {}
             }
             answers.push(answer);
-            next = self.on_their_way.next().now_or_never().flatten();
+            next = self.pending.next().now_or_never().flatten();
         }
-        self.lines.is_kept_waiting();
+        self.lines.reset_deadline();
         answers
     }
 
-    fn send(&mut self, number: u64, line: Line) {
+    fn send(&mut self, number: u64, line: BodyLine) {
         let (bytes, job) = match line {
-            Line::Text(text) => (text.len(), self.read(number, &text)),
-            Line::TooLong => {
-                let most = self.call.max_payload + ENVELOPE;
-                (0, Err(Problem::new(Failure::TooLarge, format!("a line has at most {most} bytes here"))))
+            BodyLine::Text(text) => (text.len(), self.read(number, &text)),
+            BodyLine::TooLong => {
+                let most = self.call.max_payload + MAX_ENVELOPE_BYTES;
+                (0, Err(Problem::new(ProblemType::TooLarge, format!("a line has at most {most} bytes here"))))
             }
         };
-        self.in_hand += bytes;
-        let refused = |problem, trouble| Answer { line: number, outcome: Err(problem), trouble };
-        let sent: OnItsWay = match job {
+        self.pending_bytes += bytes;
+        let refused = |problem, trouble| LineAnswer { line: number, outcome: Err(problem), trouble };
+        let sent: PendingLine = match job {
             Err(problem) => Box::pin(ready((bytes, refused(problem, None)))),
             Ok(job) => match self.away.of(&job.id.queue) {
                 Some((problem, trouble)) => Box::pin(ready((bytes, refused(problem, Some(trouble))))),
-                None => Box::pin(put(self.queues.clone(), number, job).map(move |answer| (bytes, answer))),
+                None => Box::pin(enqueue_line(self.queues.clone(), number, job).map(move |answer| (bytes, answer))),
             },
         };
-        self.on_their_way.push_back(sent);
+        self.pending.push_back(sent);
     }
 
-    /// A line is told from others in its place as a body is.
+    /// Parses a line. Its fingerprint tells a repeated line from another one in the same place.
     fn read(&mut self, number: u64, text: &Bytes) -> Result<NewJob, Problem> {
         let text = std::str::from_utf8(text)
-            .map_err(|error| Problem::new(Failure::NotJson, format!("not UTF-8: {error}")))?
+            .map_err(|error| Problem::new(ProblemType::NotJson, format!("not UTF-8: {error}")))?
             .trim_ascii();
         if let Some(repeat) = &mut self.call.repeat {
-            repeat.is_of(text.as_bytes());
+            repeat.set_body(text.as_bytes());
         }
         self.call.index = usize::try_from(number - 1).unwrap_or(usize::MAX);
         let job = self.call.job(text);
-        // Nobody asks for them here, and there is no end of them.
+        // Unused here, and without it the list would grow with the body.
         self.call.derived.clear();
         job.map(|((), job)| job)
     }
 
-    /// What is on its way arrives; nothing more is sent.
+    /// Stops reading; pending lines are still enqueued.
     fn stop(&mut self, problem: Problem) {
-        self.is_read = true;
+        self.input_ended = true;
         self.tally.stopped.get_or_insert(problem);
     }
 
-    fn told(&self) -> Told<'_> {
-        self.tally.told(self.lines.read)
+    fn summary(&self) -> Summary<'_> {
+        self.tally.summary(self.lines.read)
     }
 }
 
-async fn put(queues: Queues, line: u64, job: NewJob) -> Answer {
+async fn enqueue_line(queues: Queues, line: u64, job: NewJob) -> LineAnswer {
     let queue = job.id.queue.clone();
     match queues.enqueue(job).await {
-        Ok(outcome) => Answer { line, outcome: enqueued(outcome), trouble: None },
+        Ok(outcome) => LineAnswer { line, outcome: enqueued(outcome), trouble: None },
         Err(fault) => {
             let is_of_all = queues.is_of_all(&fault).await;
             let untried = fault.is_passing().then(|| fault.clone().with(Applied::No).into());
-            Answer { line, outcome: Err(fault.into()), trouble: Some(Trouble { queue, untried, is_of_all }) }
+            LineAnswer { line, outcome: Err(fault.into()), trouble: Some(LineFault { queue, untried, is_of_all }) }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A queue's jobs of one state: a page of them, or all as lines or as a table.
+//! The jobs of a queue in one state: one page, or all of them as lines or CSV.
 
 use std::time::Instant;
 
@@ -10,14 +10,14 @@ use crate::{
     access::{Pass, Role},
     http::{
         handlers::{
-            export::{Columns, Form, Kind, Quiet, Walk},
-            queues::{known, states},
-            selection::meant,
+            export::{Columns, Export, ExportFormat, Heartbeat, ListFormat},
+            queues::{require_queue, states},
+            selection::read_selection,
         },
-        middleware::{auth, revalidate::Lasting},
+        middleware::{auth, revalidate::LongCall},
         request::{
             path::InPath,
-            query::{MOST_ON_A_PAGE, Query, read_page, read_wait},
+            query::{MAX_PAGE_SIZE, Query, read_page, read_wait},
             reader, rules,
         },
         response::{counted, problem::Problem, shapes},
@@ -37,29 +37,40 @@ pub async fn jobs(
     headers: HeaderMap,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let (kind, who) = (Kind::wanted(&headers), pass.caller.credential_owned());
-    if kind != Kind::Page {
+    let (kind, who) = (ListFormat::accepted(&headers), pass.caller.credential_owned());
+    if kind != ListFormat::Page {
         let (form, filter, follows) = read_walk(kind, query, &queue)?;
         may_see(&pass, filter.state)?;
-        known(&queues, &queue).await?;
-        let lasting = Lasting::new(pass, leaving);
-        let quiet = Quiet::since(Instant::now());
+        require_queue(&queues, &queue).await?;
+        let lasting = LongCall::new(pass, leaving);
+        let quiet = Heartbeat::since(Instant::now());
         let (who, list) = (who.clone(), waiting.list(queue.clone(), who));
-        return Walk { waiting, list, queue, who, filter, form, follows, lasting, quiet, rest: Bytes::new() }
-            .answer()
-            .await;
+        return Export {
+            waiting,
+            list,
+            queue,
+            who,
+            filter,
+            form,
+            follows,
+            long_call: lasting,
+            quiet,
+            rest: Bytes::new(),
+        }
+        .answer()
+        .await;
     }
     let asked = (read_filter(&mut query, &queue), read_wait(&mut query));
     let (filter, wait) = query.finish(Some(asked))?;
     may_see(&pass, filter.state)?;
-    known(&queues, &queue).await?;
+    require_queue(&queues, &queue).await?;
     let seen = waiting.jobs(&queue, filter, wait, &who).await;
-    auth::still(&pass, wait)?;
-    let WaitedRead { what: page, turn } = seen.map_err(reader::refused)?;
-    let jobs = page.jobs.iter().map(shapes::Job::new).collect();
-    let (next, resume) = (page.next.clone().map(shapes::Text), page.resume.clone().map(shapes::Text));
-    let forgotten = shapes::Forgotten::new(page.forgotten);
-    Ok(counted::answer(turn, &shapes::JobPage { jobs, next, resume, looked: page.looked, forgotten }))
+    auth::revalidate(&pass, wait)?;
+    let WaitedRead { what: page, turn } = seen.map_err(reader::read_problem)?;
+    let jobs = page.jobs.iter().map(shapes::JobBody::new).collect();
+    let (next, resume) = (page.next.clone().map(shapes::Displayed), page.resume.clone().map(shapes::Displayed));
+    let forgotten = shapes::ForgottenBody::new(page.forgotten);
+    Ok(counted::answer(turn, &shapes::JobPageBody { jobs, next, resume, looked: page.looked, forgotten }))
 }
 
 fn may_see(pass: &Pass, state: JobState) -> Result<(), Problem> {
@@ -73,11 +84,11 @@ fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
     let word = |word: &str| JobState::parse(word).ok_or_else(|| format!("must be {}", states()));
     let (after, limit) = read_page(query, Cursor::of_jobs);
     let worker = query.take("worker", Name::of_worker);
-    // Nobody has what waits.
+    // A waiting job has no worker.
     let usual = if worker.is_some() { JobState::Reserved } else { JobState::Waiting };
     JobFilter {
         state: query.take("state", word).unwrap_or(usual),
-        selection: meant(query, queue),
+        selection: read_selection(query, queue),
         worker,
         search: query.take("search", rules::search),
         after,
@@ -85,14 +96,18 @@ fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
     }
 }
 
-/// What is asked of a list that is read to its end, or beyond.
-fn read_walk(kind: Kind, mut query: Query, queue: &QueueName) -> Result<(Form, JobFilter, bool), Problem> {
+/// The parameters of an export.
+fn read_walk(
+    kind: ListFormat,
+    mut query: Query,
+    queue: &QueueName,
+) -> Result<(ExportFormat, JobFilter, bool), Problem> {
     for of_a_page in ["limit", "wait_ms"] {
         if !query.all(of_a_page).is_empty() {
-            query.blame(of_a_page, "is for a page");
+            query.reject(of_a_page, "is for a page");
         }
     }
-    let filter = JobFilter { limit: MOST_ON_A_PAGE, ..read_filter(&mut query, queue) };
+    let filter = JobFilter { limit: MAX_PAGE_SIZE, ..read_filter(&mut query, queue) };
     let follows = query.take("follow", |word| match word {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
@@ -100,11 +115,11 @@ fn read_walk(kind: Kind, mut query: Query, queue: &QueueName) -> Result<(Form, J
     });
     let follows = follows.unwrap_or(false);
     let form = match kind {
-        Kind::Table => Form::Table(Columns::read(&mut query)),
-        Kind::Page | Kind::Lines => Form::Lines,
+        ListFormat::Table => ExportFormat::Table(Columns::read(&mut query)),
+        ListFormat::Page | ListFormat::Lines => ExportFormat::Lines,
     };
-    if follows && (filter.state != JobState::Completed || kind == Kind::Table) {
-        query.blame("follow", "is for the lines of state=completed");
+    if follows && (filter.state != JobState::Completed || kind == ListFormat::Table) {
+        query.reject("follow", "is for the lines of state=completed");
     }
     query.finish(Some((form, filter, follows)))
 }

@@ -1,4 +1,4 @@
-//! Who it is that calls. A page asks this before it shows what somebody may do.
+//! The caller's own role and limits. A page reads this before it offers actions.
 
 use axum::response::{IntoResponse, Response};
 
@@ -6,11 +6,11 @@ use crate::{
     access::Caller,
     http::{
         request::query::NoQuery,
-        response::{json::Json, shapes},
+        response::{json::JsonResponse, shapes},
     },
 };
 
 /// `GET /me`
 pub async fn me(caller: Caller, _: NoQuery) -> Response {
-    Json(shapes::Me::new(&caller)).into_response()
+    JsonResponse(shapes::MeBody::new(&caller)).into_response()
 }

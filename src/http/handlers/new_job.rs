@@ -1,12 +1,12 @@
-//! What a producer says of a job, alone, in a list or on a line.
+//! Reads a new job, alone, in an array or on a line.
 
 use crate::{
     access::Caller,
     http::{
-        handlers::task::{Repeat, read_task},
+        handlers::task::{IdempotentCall, read_task},
         middleware::auth,
         request::{
-            fields::Fields,
+            fields::JsonFields,
             rules::{self, check_size},
         },
         response::{problem::Problem, shapes},
@@ -15,25 +15,25 @@ use crate::{
     store::{self, Dedupe, Enqueued, NewJob},
 };
 
-/// What the jobs of one call have in common.
-pub struct Call {
+/// What the jobs of one call share.
+pub struct EnqueueContext {
     pub caller: Caller,
-    pub repeat: Option<Repeat>,
+    pub repeat: Option<IdempotentCall>,
     pub traceparent: Option<String>,
     pub max_payload: usize,
-    /// Of the next item: a repeated call must find each of its jobs again.
+    /// The index of the next item, from which a repeated call derives the same ids.
     pub index: usize,
-    /// The ids that the idempotency key gives, to bad items too.
+    /// Ids derived from the idempotency key, for invalid items too.
     pub derived: Vec<JobId>,
 }
 
-impl Call {
+impl EnqueueContext {
     /// # Errors
-    /// A problem with the item.
+    /// A problem, when the item is invalid.
     pub fn job(&mut self, item: &str) -> Result<((), NewJob), Problem> {
         let index = self.index;
         self.index += 1;
-        let mut fields = Fields::of(item)?;
+        let mut fields = JsonFields::of(item)?;
         let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
         let id = match &self.repeat {
             Some(repeat) => {
@@ -55,8 +55,8 @@ impl Call {
     }
 }
 
-/// A key says which jobs are the same; without one, `dedupe` says whether the payload does.
-fn dedupe(fields: &mut Fields<'_>) -> Dedupe {
+/// `dedupe_key` names duplicates; without it, `dedupe` says whether equal payloads are duplicates.
+fn dedupe(fields: &mut JsonFields<'_>) -> Dedupe {
     let by_payload = fields.take("dedupe", rules::flag);
     match (fields.take("dedupe_key", rules::parsed(rules::key)), by_payload) {
         (Some(key), _) => Dedupe::Key(key),
@@ -67,11 +67,11 @@ fn dedupe(fields: &mut Fields<'_>) -> Dedupe {
 }
 
 /// # Errors
-/// The problem that a refusal is.
-pub fn enqueued(outcome: Enqueued) -> Result<shapes::Enqueued, Problem> {
+/// A problem, when the job was refused.
+pub fn enqueued(outcome: Enqueued) -> Result<shapes::EnqueuedBody, Problem> {
     match outcome {
-        Enqueued::Stored { id, state } => Ok(shapes::Enqueued::new(id, state, false)),
-        Enqueued::Twin { id, state } => Ok(shapes::Enqueued::new(id, state, true)),
+        Enqueued::Stored { id, state } => Ok(shapes::EnqueuedBody::new(id, state, false)),
+        Enqueued::Twin { id, state } => Ok(shapes::EnqueuedBody::new(id, state, true)),
         Enqueued::KeyReused => Err(Problem::key_reused()),
         Enqueued::QueueFull => Err(Problem::queue_full()),
         Enqueued::TooManyQueues => Err(Problem::too_many_queues()),

@@ -1,4 +1,4 @@
-//! What an operator does to a queue, and to what somebody holds.
+//! Actions of operators on a queue: release, configure, sweep.
 
 use axum::{
     extract::State,
@@ -11,17 +11,17 @@ use crate::{
     http::{
         handlers::queues,
         middleware::{
-            audit::{Act, Done, key_of},
+            audit::{AuditEntry, Audited, key_of},
             auth,
         },
         request::{
             extract::JsonBody,
-            fields::Fields,
+            fields::JsonFields,
             path::{InPath, NewQueue},
             query::NoQuery,
             rules,
         },
-        response::{field_error::Rule, json::Json, problem::Problem, shapes},
+        response::{field_error::Rule, json::JsonResponse, problem::Problem, shapes},
     },
     job::{JobId, Name, QueueName, limits},
     store::{Queues, Release, Released, SettingsPatch, Swept},
@@ -33,7 +33,7 @@ pub async fn release(
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Done<shapes::Released>, Problem> {
+) -> Result<Audited<shapes::ReleasedBody>, Problem> {
     let (target, by) = (read_holder(body.fields()?)?, key_of(&caller));
     match &target {
         Release::Job(id) => auth::job(&caller, id)?,
@@ -42,10 +42,10 @@ pub async fn release(
     let done = queues.release(&target, by.as_ref()).await?;
     let Released { released, more } = done.ok_or_else(Problem::unknown_job)?;
     let act = match target {
-        Release::Job(id) => Act::on_job("release", id, released, by),
-        Release::Worker(queue, worker) => Act::on_worker("release", queue, worker, released, by),
+        Release::Job(id) => AuditEntry::on_job("release", id, released, by),
+        Release::Worker(queue, worker) => AuditEntry::on_worker("release", queue, worker, released, by),
     };
-    Ok(Done(act, shapes::Released { released, more }))
+    Ok(Audited(act, shapes::ReleasedBody { released, more }))
 }
 
 /// `PATCH /queues/{queue}`
@@ -58,7 +58,7 @@ pub async fn configure(
 ) -> Result<Response, Problem> {
     let (patch, by) = (read_settings(body.fields()?)?, key_of(&caller));
     let info = queues.set(&name, patch, by.as_ref()).await?.ok_or_else(Problem::too_many_queues)?;
-    Ok(Done(Act::on_queue("configure", name, 1, by), shapes::Queue::new(&info)).into_response())
+    Ok(Audited(AuditEntry::on_queue("configure", name, 1, by), shapes::QueueBody::new(&info)).into_response())
 }
 
 /// `POST /queues/{queue}/sweep`
@@ -67,29 +67,29 @@ pub async fn sweep(
     InPath(queue): InPath<QueueName>,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Json<shapes::Swept>, Problem> {
+) -> Result<JsonResponse<shapes::SweptBody>, Problem> {
     body.fields_if_any()?.finish(Some(()))?;
-    queues::known(&queues, &queue).await?;
+    queues::require_queue(&queues, &queue).await?;
     let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
     queues.record(&queue).await?;
-    Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
+    Ok(JsonResponse(shapes::SweptBody { expired, due, dead, forgotten, more }))
 }
 
-fn read_holder(mut fields: Fields<'_>) -> Result<Release, Problem> {
+fn read_holder(mut fields: JsonFields<'_>) -> Result<Release, Problem> {
     if fields.has("id") {
         let id = fields.take("id", rules::parsed(JobId::parse));
         return fields.finish(id.map(Release::Job));
     }
     if !fields.has("queue") && !fields.has("worker") {
-        let target = fields.blame("id", "is required, or queue and worker");
+        let target = fields.reject("id", "is required, or queue and worker");
         return fields.finish(target);
     }
-    let queue = fields.need("queue", rules::parsed(QueueName::parse));
-    let worker = fields.need("worker", rules::parsed(Name::of_worker));
+    let queue = fields.require("queue", rules::parsed(QueueName::parse));
+    let worker = fields.require("worker", rules::parsed(Name::of_worker));
     fields.finish(queue.zip(worker).map(|(queue, worker)| Release::Worker(queue, worker)))
 }
 
-fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
+fn read_settings(mut fields: JsonFields<'_>) -> Result<SettingsPatch, Problem> {
     let counted = 0..=limits::COUNT;
     let patch = SettingsPatch {
         paused: set(&mut fields, "paused", rules::flag),
@@ -111,7 +111,11 @@ fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
     fields.finish(Some(patch))
 }
 
-/// Absent leaves a setting, `null` takes it back to the default.
-fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Result<T, Rule>) -> Option<Option<T>> {
+/// A missing field keeps the setting; `null` resets it to the default.
+fn set<T>(
+    fields: &mut JsonFields<'_>,
+    key: &str,
+    rule: impl FnOnce(&RawValue) -> Result<T, Rule>,
+) -> Option<Option<T>> {
     if fields.null(key) { Some(None) } else { fields.take(key, rule).map(Some) }
 }

@@ -1,14 +1,14 @@
-//! What happened last in a queue.
+//! The latest events of a queue.
 
 use axum::{extract::State, response::Response};
 
 use crate::{
     http::{
-        handlers::queues::known,
+        handlers::queues::require_queue,
         request::{
             path::InPath,
             query::{Query, read_limit},
-            reader::Reader,
+            reader::ReadCall,
         },
         response::{counted, problem::Problem, shapes},
     },
@@ -20,14 +20,14 @@ use crate::{
 pub async fn recent(
     State(queues): State<Queues>,
     InPath(queue): InPath<QueueName>,
-    reader: Reader,
+    reader: ReadCall,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let position = |text: &str| Position::parse(text).ok_or(Invalid("must be the `next` of a page"));
     let (after, limit) = (query.take("after", position), read_limit(&mut query));
     query.finish(Some(()))?;
-    let turn = reader.page().await?;
-    known(&queues, &queue).await?;
-    let recent = queues.recent(&queue, after, limit as usize).await.map_err(Problem::of_a_look)?;
-    Ok(counted::answer(turn, &shapes::Recent::new(&recent)))
+    let turn = reader.page_permit().await?;
+    require_queue(&queues, &queue).await?;
+    let recent = queues.recent(&queue, after, limit as usize).await.map_err(Problem::from_read)?;
+    Ok(counted::answer(turn, &shapes::RecentEventsBody::new(&recent)))
 }

@@ -1,4 +1,4 @@
-//! For the page or program that does the work.
+//! Reserves jobs, and lists the reservations of a worker.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::{
         middleware::auth,
         request::{
             extract::JsonBody,
-            fields::Fields,
+            fields::JsonFields,
             headers::IdempotencyKey,
             path::InPath,
-            query::{NoQuery, Query, read_queues, usual_queues},
-            reader::Reader,
+            query::{NoQuery, Query, default_queues, read_queues},
+            reader::ReadCall,
             rules,
         },
         response::{
             counted,
-            json::{self, Json},
-            problem::{Failure, Problem},
+            json::{self, JsonResponse},
+            problem::{Problem, ProblemType},
             shapes,
-            undo_body::Delivery,
+            undo_body::UndoOnDrop,
         },
     },
     job::{Invalid, JobId, Name, QueueName, limits},
@@ -45,32 +45,32 @@ pub async fn reserve(
     if rotates {
         call.queues = waiting.rotated(call.queues);
     }
-    // It is part of the connection's read buffer, 8 KiB, of which those who wait shall not keep two.
+    // The body is a part of the connection's 8 KiB read buffer; a call that waits must not keep a second one.
     drop(body);
     let outcome = waiting.reserve(call, wait, || pass.is_valid()).await;
-    // Dropped, it gives back what it has newly reserved.
-    auth::still(&pass, wait)?;
+    // On an error the outcome is dropped, which takes new reservations back.
+    auth::revalidate(&pass, wait)?;
     match outcome? {
         ReserveOutcome::Jobs { jobs, remaining, now, undo, unavailable } => {
-            let jobs = jobs.iter().map(|job| shapes::Handout::new(job, now)).collect();
-            let text = json::text(&shapes::Handouts {
+            let jobs = jobs.iter().map(|job| shapes::HandoutBody::new(job, now)).collect();
+            let text = json::text(&shapes::HandoutsBody {
                 jobs,
                 remaining,
                 server_time: now.into(),
-                unavailable: shapes::named(&unavailable),
+                unavailable: shapes::queue_names(&unavailable),
             })?;
-            Ok(Delivery::new(text, undo).into_response())
+            Ok(UndoOnDrop::new(text, undo).into_response())
         }
         ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now, unavailable, .. } => {
-            let (reason, server_time, unavailable) = (reason.word(), now.into(), shapes::named(&unavailable));
+            let (reason, server_time, unavailable) = (reason.word(), now.into(), shapes::queue_names(&unavailable));
             let nothing =
-                shapes::NothingToReserve { jobs: [], remaining, server_time, reason, retry_after_ms, unavailable };
-            Ok(Json(nothing).into_response())
+                shapes::EmptyReserveBody { jobs: [], remaining, server_time, reason, retry_after_ms, unavailable };
+            Ok(JsonResponse(nothing).into_response())
         }
         ReserveOutcome::UnknownJob => Err(Problem::unknown_job()),
         ReserveOutcome::NotWaiting(state) => Err(Problem::wrong_state(state)),
         ReserveOutcome::QueuePaused => Err(Problem::queue_paused()),
-        ReserveOutcome::WorkerLimit => Err(Problem::new(Failure::WorkerLimit, "settle a job of this queue first")),
+        ReserveOutcome::WorkerLimit => Err(Problem::new(ProblemType::WorkerLimit, "settle a job of this queue first")),
     }
 }
 
@@ -79,39 +79,39 @@ pub async fn reservations(
     State(queues): State<Queues>,
     caller: Caller,
     InPath(worker): InPath<Name>,
-    reader: Reader,
+    reader: ReadCall,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let names = read_queues(&mut query, &caller);
     let names = query.finish(Some(names))?;
     auth::worker(&caller, Some(&worker))?;
     names.iter().try_for_each(|queue| auth::queue(&caller, queue))?;
-    let turn = reader.look().await?;
-    let (held, now, unavailable) = queues.reservations(&names, &worker).await.map_err(Problem::of_a_look)?;
+    let turn = reader.read_permit().await?;
+    let (held, now, unavailable) = queues.reservations(&names, &worker).await.map_err(Problem::from_read)?;
     let is_own = caller.worker.as_ref() == Some(&worker);
-    let reservations = held.iter().map(|held| shapes::Reservation::new(held, now, is_own)).collect();
-    let unavailable = shapes::named(&unavailable);
-    Ok(counted::answer(turn, &shapes::Reservations { reservations, server_time: now.into(), unavailable }))
+    let reservations = held.iter().map(|held| shapes::ReservationBody::new(held, now, is_own)).collect();
+    let unavailable = shapes::queue_names(&unavailable);
+    Ok(counted::answer(turn, &shapes::ReservationsBody { reservations, server_time: now.into(), unavailable }))
 }
 
 fn read_reserve(
-    mut fields: Fields<'_>,
+    mut fields: JsonFields<'_>,
     key: Option<String>,
     caller: &Caller,
 ) -> Result<(Reserve, Duration, bool), Problem> {
     let worker = fields.take("worker", rules::parsed(Name::of_worker));
     if fields.has("id") && fields.has("queues") {
-        fields.blame::<()>("queues", "does not go together with id");
+        fields.reject::<()>("queues", "does not go together with id");
     }
     if fields.has("id") && fields.has("order") {
-        fields.blame::<()>("order", "does not go together with id");
+        fields.reject::<()>("order", "does not go together with id");
     }
     let id = fields.take("id", rules::parsed(JobId::parse));
     let rotates = fields.take("order", rules::parsed(read_order)).unwrap_or(false);
     let named = fields.list("queues", 1..=limits::RESERVE_QUEUES, rules::parsed(QueueName::parse));
     let limit = fields.take("limit", rules::whole(1..=limits::RESERVE_JOBS)).unwrap_or(1);
     if id.is_some() && limit > 1 {
-        fields.blame::<()>("limit", "is 1 together with id");
+        fields.reject::<()>("limit", "is 1 together with id");
     }
     let wait_ms = fields.take("wait_ms", rules::whole(0..=limits::WAIT_MS)).unwrap_or(0);
     let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
@@ -120,7 +120,7 @@ fn read_reserve(
     let worker = worker.or_else(|| caller.worker.clone());
     let queues = match &id {
         Some(JobId { queue, .. }) => vec![queue.clone()],
-        None => named.unwrap_or_else(|| usual_queues(caller)),
+        None => named.unwrap_or_else(|| default_queues(caller)),
     };
     match &id {
         Some(id) => auth::job(caller, id)?,
@@ -134,7 +134,7 @@ fn read_reserve(
     Ok((Reserve { queues, worker, limit, lease_ms, nonce, id }, Duration::from_millis(wait_ms.into()), rotates))
 }
 
-/// Whether another queue is the first each time.
+/// Whether the queues are rotated before each call.
 fn read_order(word: &str) -> Result<bool, Invalid> {
     match word {
         "listed" => Ok(false),

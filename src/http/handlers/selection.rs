@@ -1,30 +1,30 @@
-//! Which jobs an operator means: the same words wherever some of a state are shown or changed, in a query or in a body.
+//! Selects jobs of a state: the same fields in a query and in a body.
 
 use crate::{
-    http::request::{fields::Fields, query::Query, rules, time},
+    http::request::{fields::JsonFields, query::Query, rules, time},
     job::{BatchId, Invalid, Name, QueueName},
     store::JobSelection,
 };
 
-/// Where such words stand.
-pub trait Words {
-    /// The value of one, if it is there and keeps the rule.
+/// A query or a body.
+pub trait SelectionSource {
+    /// The value of a field if it is present and valid.
     fn word<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, Invalid>) -> Option<T>;
 }
 
-impl Words for Query {
+impl SelectionSource for Query {
     fn word<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, Invalid>) -> Option<T> {
         self.take(name, parse)
     }
 }
 
-impl Words for Fields<'_> {
+impl SelectionSource for JsonFields<'_> {
     fn word<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, Invalid>) -> Option<T> {
         self.take(name, rules::parsed(parse))
     }
 }
 
-pub fn meant(words: &mut impl Words, queue: &QueueName) -> JobSelection {
+pub fn read_selection(words: &mut impl SelectionSource, queue: &QueueName) -> JobSelection {
     JobSelection {
         client: words.word("client", Name::parse),
         batch: words.word("batch", |id| batch_of(queue, id)),

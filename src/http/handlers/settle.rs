@@ -1,4 +1,4 @@
-//! What somebody who has a job in hand says of it: calls that are read, done and answered alike.
+//! The calls that name a reservation: extend, complete, abandon, fail. They are read and answered alike.
 
 use std::future::Future;
 
@@ -12,12 +12,12 @@ use crate::{
     http::{
         request::{
             extract::BeaconBody,
-            fields::Fields,
+            fields::JsonFields,
             items::Items,
             query::NoQuery,
             rules::{self, PayloadLimit, check_size},
         },
-        response::{field_error::Place, problem::Problem, shapes},
+        response::{field_error::FieldError, problem::Problem, shapes},
     },
     job::{JobId, Reservation, State as JobState, limits},
     payload::Json,
@@ -33,8 +33,8 @@ pub async fn settle<C: Settle>(
 ) -> Result<Response, Problem> {
     let items = Items::of(body.text()?, limits::SETTLE_ITEMS)?;
     let read = |item| {
-        let mut fields = Fields::of(item)?;
-        let reservation = fields.need("reservation", rules::parsed(Reservation::parse));
+        let mut fields = JsonFields::of(item)?;
+        let reservation = fields.require("reservation", rules::parsed(Reservation::parse));
         let call = C::read(&mut fields, reservation);
         let call = fields.finish(call)?;
         if let (field, Some(json)) = call.carried() {
@@ -45,31 +45,31 @@ pub async fn settle<C: Settle>(
     Ok(items.each(read, |call: C| call.settle(&queues), C::answer).await.into_response())
 }
 
-/// One of these calls.
+/// One of the calls that name a reservation.
 pub trait Settle: Sized + Send + 'static {
     type Outcome: Send;
     type Answer: Serialize + Send;
 
-    /// Takes all fields besides the reservation, whether or not that is a good one.
-    fn read(fields: &mut Fields<'_>, reservation: Option<Reservation>) -> Option<Self>;
+    /// Reads all fields besides the reservation, even if that is invalid.
+    fn read(fields: &mut JsonFields<'_>, reservation: Option<Reservation>) -> Option<Self>;
 
     fn reservation(&self) -> &Reservation;
 
-    /// What it brings along, and in which field.
+    /// The JSON that the call stores, and its field.
     fn carried(&self) -> (&'static str, Option<&Json>);
 
     fn settle(self, queues: &Queues) -> impl Future<Output = Result<Self::Outcome, Fault>> + Send;
 
     /// # Errors
-    /// A problem, when the reservation has ended before.
+    /// A problem, when the reservation has ended.
     fn answer(job: JobId, outcome: Self::Outcome) -> Result<Self::Answer, Problem>;
 }
 
 impl Settle for Extend {
     type Outcome = Extension;
-    type Answer = shapes::Extended;
+    type Answer = shapes::ExtendedBody;
 
-    fn read(fields: &mut Fields<'_>, reservation: Option<Reservation>) -> Option<Self> {
+    fn read(fields: &mut JsonFields<'_>, reservation: Option<Reservation>) -> Option<Self> {
         let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
         let draft = fields.take("draft", rules::json);
         Some(Self { reservation: reservation?, lease_ms, draft })
@@ -91,7 +91,12 @@ impl Settle for Extend {
         match outcome {
             Extension::Extended { deadline, now } => {
                 let (expires_in_ms, server_time) = (deadline.since(now), now.into());
-                Ok(shapes::Extended { id: shapes::Text(job), state: JobState::Reserved, expires_in_ms, server_time })
+                Ok(shapes::ExtendedBody {
+                    id: shapes::Displayed(job),
+                    state: JobState::Reserved,
+                    expires_in_ms,
+                    server_time,
+                })
             }
             Extension::Lost(lost) => Err(lost.into()),
         }
@@ -100,9 +105,9 @@ impl Settle for Extend {
 
 impl Settle for Complete {
     type Outcome = Completion;
-    type Answer = shapes::Completed;
+    type Answer = shapes::CompletedBody;
 
-    fn read(fields: &mut Fields<'_>, reservation: Option<Reservation>) -> Option<Self> {
+    fn read(fields: &mut JsonFields<'_>, reservation: Option<Reservation>) -> Option<Self> {
         let result = fields.take("result", rules::json);
         Some(Self { reservation: reservation?, result })
     }
@@ -122,7 +127,7 @@ impl Settle for Complete {
     fn answer(job: JobId, outcome: Completion) -> Result<Self::Answer, Problem> {
         match outcome {
             Completion::Done { late, duplicate } => {
-                Ok(shapes::Completed { id: shapes::Text(job), state: JobState::Completed, duplicate, late })
+                Ok(shapes::CompletedBody { id: shapes::Displayed(job), state: JobState::Completed, duplicate, late })
             }
             Completion::Lost(lost) => Err(lost.into()),
         }
@@ -131,12 +136,12 @@ impl Settle for Complete {
 
 impl Settle for Abandon {
     type Outcome = Return;
-    type Answer = shapes::Returned;
+    type Answer = shapes::ReturnedBody;
 
-    fn read(fields: &mut Fields<'_>, reservation: Option<Reservation>) -> Option<Self> {
-        let reason = fields.take("reason", rules::words(limits::REASON));
+    fn read(fields: &mut JsonFields<'_>, reservation: Option<Reservation>) -> Option<Self> {
+        let reason = fields.take("reason", rules::text_up_to(limits::REASON));
         if fields.has("delay_ms") && fields.has("grace_ms") {
-            fields.blame::<()>("grace_ms", "does not go together with delay_ms");
+            fields.reject::<()>("grace_ms", "does not go together with delay_ms");
         }
         let delay_ms = fields.take("delay_ms", rules::whole(0..=limits::DELAY_MS));
         let skip = fields.take("skip", rules::flag).unwrap_or(false);
@@ -165,10 +170,10 @@ impl Settle for Abandon {
 
 impl Settle for Fail {
     type Outcome = Return;
-    type Answer = shapes::Returned;
+    type Answer = shapes::ReturnedBody;
 
-    fn read(fields: &mut Fields<'_>, reservation: Option<Reservation>) -> Option<Self> {
-        let error = fields.take("error", rules::words(limits::ERROR));
+    fn read(fields: &mut JsonFields<'_>, reservation: Option<Reservation>) -> Option<Self> {
+        let error = fields.take("error", rules::text_up_to(limits::ERROR));
         Some(Self { reservation: reservation?, error })
     }
 
@@ -189,11 +194,15 @@ impl Settle for Fail {
     }
 }
 
-fn returned(job: JobId, outcome: Return) -> Result<shapes::Returned, Problem> {
-    match outcome {
-        Return::Returned { state, duplicate } => Ok(shapes::Returned { id: shapes::Text(job), state, duplicate }),
-        Return::Stays => Ok(shapes::Returned { id: shapes::Text(job), state: JobState::Reserved, duplicate: false }),
-        Return::UnnamedSkip => Err(Problem::invalid(vec![Place::pointer("/skip", "needs a named worker")]).of_a_hit()),
-        Return::Lost(lost) => Err(lost.into()),
-    }
+fn returned(id: JobId, outcome: Return) -> Result<shapes::ReturnedBody, Problem> {
+    let (state, duplicate) = match outcome {
+        Return::Returned { state, duplicate } => (state, duplicate),
+        Return::Stays => (JobState::Reserved, false),
+        Return::UnnamedSkip => {
+            let error = FieldError::pointer("/skip", "needs a named worker");
+            return Err(Problem::invalid(vec![error]).with_valid_reservation());
+        }
+        Return::Lost(lost) => return Err(lost.into()),
+    };
+    Ok(shapes::ReturnedBody { id: shapes::Displayed(id), state, duplicate })
 }

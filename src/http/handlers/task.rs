@@ -1,4 +1,4 @@
-//! What jobs say of themselves, alone or in a batch, and what tells the call that brings them from others.
+//! The body of an enqueue call, and what makes the call idempotent.
 
 use axum::{
     body::Body,
@@ -9,11 +9,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     access::{Caller, Pass},
     http::{
-        middleware::body_budget::Purse,
+        middleware::body_budget::BodyBudget,
         request::{
             body::{is_of, is_plain},
-            extract::{JsonBody, purse},
-            fields::Fields,
+            extract::{JsonBody, body_budget},
+            fields::JsonFields,
             headers::{IdempotencyKey, Traceparent},
             lines::NDJSON,
             query::{NoQuery, Query},
@@ -28,44 +28,44 @@ use crate::{
     store::{self, Delay, Task},
 };
 
-/// A call that brings new jobs, in one of two forms.
+/// A call that enqueues jobs.
 #[expect(clippy::large_enum_variant, reason = "nearly every call is whole, and shall not pay for a box")]
-pub enum Brought {
-    Whole(Bringing),
-    Lines(Box<Lined>),
+pub enum EnqueueBody {
+    Json(JsonCall),
+    Lines(Box<NdjsonCall>),
 }
 
-/// One job, or a list, or what holds one.
-pub struct Bringing {
+/// A JSON body with one job, an array, or a batch.
+pub struct JsonCall {
     pub caller: Caller,
-    /// `None`: it is not said to be safe to repeat.
-    pub repeat: Option<Repeat>,
+    /// `None` without an `Idempotency-Key`.
+    pub repeat: Option<IdempotentCall>,
     pub traceparent: Option<String>,
     pub body: JsonBody,
 }
 
-/// A job a line, as many as there are, which are read while they are put into their queues.
-pub struct Lined {
+/// One job per line, enqueued while the body is read.
+pub struct NdjsonCall {
     pub pass: Pass,
-    /// Asked for by these alone: to have one takes a lock.
+    /// Only this form needs it, because cloning it takes a lock.
     pub leaving: CancellationToken,
     /// `None`: it is not said to be safe to repeat.
-    pub repeat: Option<Repeat>,
+    pub repeat: Option<IdempotentCall>,
     pub traceparent: Option<String>,
     pub query: Query,
-    pub purse: Purse,
+    pub budget: BodyBudget,
     pub body: Body,
 }
 
-/// An idempotency key, and what tells its call from another under the same key.
-pub struct Repeat {
-    /// Whose key it is: another caller's is another.
+/// An idempotency key, and the fingerprint that tells its call from another under the same key.
+pub struct IdempotentCall {
+    /// The credential: keys of different callers are unrelated.
     credential: String,
     key: String,
     pub fingerprint: [u8; 8],
 }
 
-impl<S: Sync> FromRequest<S> for Bringing {
+impl<S: Sync> FromRequest<S> for JsonCall {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
@@ -75,12 +75,12 @@ impl<S: Sync> FromRequest<S> for Bringing {
         let IdempotencyKey(key) = IdempotencyKey::from_request_parts(&mut parts, state).await?;
         let Ok(Traceparent(traceparent)) = Traceparent::from_request_parts(&mut parts, state).await;
         let body = JsonBody::from_request(Request::from_parts(parts, body), state).await?;
-        let repeat = key.map(|key| Repeat::new(key, &body.0, &caller));
+        let repeat = key.map(|key| IdempotentCall::new(key, &body.0, &caller));
         Ok(Self { caller, repeat, traceparent, body })
     }
 }
 
-impl<S: Sync> FromRequest<S> for Brought
+impl<S: Sync> FromRequest<S> for EnqueueBody
 where
     CancellationToken: FromRef<S>,
 {
@@ -88,14 +88,14 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         if is_of(request.headers(), NDJSON) {
-            // In a box: what is rare shall not make each call as large.
-            return Box::pin(Lined::from_request(request, state)).await.map(|lined| Self::Lines(lined.into()));
+            // Boxed, so that the usual call stays small.
+            return Box::pin(NdjsonCall::from_request(request, state)).await.map(|lined| Self::Lines(lined.into()));
         }
-        Bringing::from_request(request, state).await.map(Self::Whole)
+        JsonCall::from_request(request, state).await.map(Self::Json)
     }
 }
 
-impl<S: Sync> FromRequest<S> for Lined
+impl<S: Sync> FromRequest<S> for NdjsonCall
 where
     CancellationToken: FromRef<S>,
 {
@@ -103,52 +103,52 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         if !is_plain(request.headers()) {
-            return Err(Problem::packed());
+            return Err(Problem::content_encoding());
         }
-        let purse = purse(&request)?;
+        let budget = body_budget(&request)?;
         let (mut parts, body) = request.into_parts();
         let pass = Pass::from_request_parts(&mut parts, state).await?;
         let query = Query::from_request_parts(&mut parts, state).await?;
         let IdempotencyKey(key) = IdempotencyKey::from_request_parts(&mut parts, state).await?;
         let Ok(Traceparent(traceparent)) = Traceparent::from_request_parts(&mut parts, state).await;
-        let repeat = key.map(|key| Repeat::new(key, b"", &pass.caller));
+        let repeat = key.map(|key| IdempotentCall::new(key, b"", &pass.caller));
         let leaving = CancellationToken::from_ref(state);
-        Ok(Self { pass, leaving, repeat, traceparent, query, purse, body })
+        Ok(Self { pass, leaving, repeat, traceparent, query, budget, body })
     }
 }
 
-impl Repeat {
+impl IdempotentCall {
     fn new(key: String, body: &[u8], caller: &Caller) -> Self {
         let credential = caller.credential().to_owned();
         Self { credential, key, fingerprint: fingerprint(body) }
     }
 
-    /// From now on it is told by this from others under the same key.
-    pub fn is_of(&mut self, body: &[u8]) {
+    /// Sets the fingerprint to that of a line.
+    pub fn set_body(&mut self, body: &[u8]) {
         self.fingerprint = fingerprint(body);
     }
 
-    /// The id of a job of the call.
+    /// The id of the job at an index.
     pub fn job(&self, queue: QueueName, index: usize) -> JobId {
         let (name, index) = (queue.to_string(), index.to_string());
         store::derived_id(queue, &[&self.credential, "POST /jobs", &name, &self.key, &index].map(str::as_bytes))
     }
 
-    /// The id of the batch that the call makes.
+    /// The id of the batch.
     pub fn batch(&self, queue: QueueName) -> BatchId {
         let name = queue.to_string();
         store::derived_batch(queue, &[&self.credential, "POST /batches", &name, &self.key].map(str::as_bytes))
     }
 }
 
-/// Of what the body means: another library spells the same request in another way.
+/// A fingerprint of the body's meaning: libraries serialize equal requests differently.
 fn fingerprint(body: &[u8]) -> [u8; 8] {
     let digest = Sha256::digest(meaning(body));
     std::array::from_fn(|i| digest[i])
 }
 
-pub fn read_task(fields: &mut Fields<'_>, traceparent: Option<String>) -> Option<Task> {
-    let payload = fields.need("payload", rules::json);
+pub fn read_task(fields: &mut JsonFields<'_>, traceparent: Option<String>) -> Option<Task> {
+    let payload = fields.require("payload", rules::json);
     let delay = delay(fields);
     let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
     let max_attempts = fields.take("max_attempts", rules::whole(0..=limits::COUNT));
@@ -157,9 +157,9 @@ pub fn read_task(fields: &mut Fields<'_>, traceparent: Option<String>) -> Option
     Some(Task { payload: payload?, delay, lease_ms, max_attempts, backoff, locks, traceparent })
 }
 
-fn delay(fields: &mut Fields<'_>) -> Option<Delay> {
+fn delay(fields: &mut JsonFields<'_>) -> Option<Delay> {
     let both = fields.has("delay_ms") && fields.has("run_at");
     let delay = fields.take("delay_ms", rules::whole(0..=limits::DELAY_MS)).map(Delay::For);
     let until = fields.take("run_at", time).map(Delay::Until);
-    if both { fields.blame("run_at", "does not go together with delay_ms") } else { delay.or(until) }
+    if both { fields.reject("run_at", "does not go together with delay_ms") } else { delay.or(until) }
 }

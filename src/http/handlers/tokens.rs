@@ -1,4 +1,4 @@
-//! For the service that knows its people: a token lets a page work for one of them.
+//! Mints tokens, each for one worker.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use axum::extract::State;
 use crate::{
     access::{Access, Caller, Pattern},
     http::{
-        request::{extract::JsonBody, fields::Fields, query::NoQuery, rules},
+        request::{extract::JsonBody, fields::JsonFields, query::NoQuery, rules},
         response::{
-            json::Json,
-            problem::{Failure, Problem},
+            json::JsonResponse,
+            problem::{Problem, ProblemType},
             shapes,
         },
     },
@@ -23,22 +23,22 @@ pub async fn mint(
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Json<shapes::Token>, Problem> {
+) -> Result<JsonResponse<shapes::TokenBody>, Problem> {
     let (worker, queues, ttl) = read(body.fields()?)?;
     if let Some(beyond) = queues.iter().find(|queue| !caller.covers(queue)) {
         return Err(Problem::forbidden(format!("this is not for the queue {}", beyond.as_str())));
     }
-    let unsigned = || Problem::new(Failure::NotFound, "this service has no --token-secret to sign tokens with");
+    let unsigned = || Problem::new(ProblemType::NotFound, "this service has no --token-secret to sign tokens with");
     let signer = access.signer().ok_or_else(unsigned)?;
     let token = signer.sign(&worker, &queues, ttl, caller.until).ok_or_else(Problem::internal)?;
-    let answer = shapes::Token { token: token.token, expires_at: token.expires_at.into() };
-    Ok(Json(answer))
+    let answer = shapes::TokenBody { token: token.token, expires_at: token.expires_at.into() };
+    Ok(JsonResponse(answer))
 }
 
-fn read(mut fields: Fields<'_>) -> Result<(Name, Vec<Pattern>, Duration), Problem> {
-    let worker = fields.need("worker", rules::parsed(Name::of_worker));
+fn read(mut fields: JsonFields<'_>) -> Result<(Name, Vec<Pattern>, Duration), Problem> {
+    let worker = fields.require("worker", rules::parsed(Name::of_worker));
     if !fields.has("queues") {
-        fields.blame::<()>("queues", "is required");
+        fields.reject::<()>("queues", "is required");
     }
     let queues = fields.list("queues", 1..=limits::TOKEN_QUEUES, rules::parsed(Pattern::parse));
     let ttl = fields.take("ttl_ms", rules::whole(limits::TOKEN_MS)).unwrap_or(limits::TOKEN_DEFAULT_MS);

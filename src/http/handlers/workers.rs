@@ -1,4 +1,4 @@
-//! Who is at work, and who waits for some.
+//! Reserved jobs by worker, and workers that wait for jobs.
 
 use axum::{extract::State, response::Response};
 
@@ -7,7 +7,7 @@ use crate::{
     http::{
         request::{
             query::{Query, read_limit},
-            reader::Reader,
+            reader::ReadCall,
         },
         response::{counted, problem::Problem, shapes},
     },
@@ -17,18 +17,18 @@ use crate::{
 };
 
 /// `GET /workers`
-pub async fn people(
+pub async fn workers(
     State(queues): State<Queues>,
     State(waiting): State<Waiting>,
     caller: Caller,
-    reader: Reader,
+    reader: ReadCall,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let (after, limit) = (query.take("after", HeldUntil::parse), read_limit(&mut query));
     query.finish(Some(()))?;
     let sees = |queue: &QueueName| caller.may_see(queue);
-    let turn = reader.page().await?;
-    let page = queues.deadlines(after.as_ref(), limit, sees).await.map_err(Problem::of_a_look)?;
+    let turn = reader.page_permit().await?;
+    let page = queues.deadlines(after.as_ref(), limit, sees).await.map_err(Problem::from_read)?;
     let (waiters, waiting_total) = waiting.waiters(limits::WAITERS, sees);
-    Ok(counted::answer(turn, &shapes::People::new(&page, &waiters, waiting_total)))
+    Ok(counted::answer(turn, &shapes::WorkersBody::new(&page, &waiters, waiting_total)))
 }

@@ -1,22 +1,22 @@
-//! What somebody does to the jobs of others: it goes with the answer to where the request's id is, and is a line in the log.
+//! The audit log: an entry travels with the answer to the middleware that knows the request id, and is logged there.
 
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::{
     access::Caller,
-    http::response::json::Json,
+    http::response::json::JsonResponse,
     job::{BatchId, JobId, Name, QueueName},
 };
 
-/// Whose key a caller has. Nobody has one where nobody needs one.
+/// The name of the caller's key, if the caller has one.
 pub fn key_of(caller: &Caller) -> Option<Name> {
     Name::parse(caller.key_name()?).ok()
 }
 
-/// What was done to what, and by whose key.
+/// What was changed, and under which key.
 #[derive(Clone)]
-pub struct Act {
+pub struct AuditEntry {
     action: &'static str,
     queue: QueueName,
     job: Option<JobId>,
@@ -26,8 +26,8 @@ pub struct Act {
     by: Option<Name>,
 }
 
-impl Act {
-    /// On one job of a queue, or on some that were not named.
+impl AuditEntry {
+    /// An action on one job of a queue, or on jobs that were not named.
     pub fn on(action: &'static str, queue: QueueName, job: Option<JobId>, count: u64, by: Option<Name>) -> Self {
         Self { action, queue, job, batch: None, worker: None, count, by }
     }
@@ -57,13 +57,13 @@ impl Act {
     }
 }
 
-/// What is answered, and what was done.
-pub struct Done<T>(pub Act, pub T);
+/// An answer with its audit entry.
+pub struct Audited<T>(pub AuditEntry, pub T);
 
-impl<T: Serialize> IntoResponse for Done<T> {
+impl<T: Serialize> IntoResponse for Audited<T> {
     fn into_response(self) -> Response {
         let Self(act, answer) = self;
-        let mut response = Json(answer).into_response();
+        let mut response = JsonResponse(answer).into_response();
         response.extensions_mut().insert(act);
         response
     }

@@ -1,4 +1,4 @@
-//! Who is let in, and what handlers ask when the queue is in the body.
+//! Authentication and roles, and the access rules for queues that are named in a body.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use crate::{
     access::{Access, AccessDenied, Caller, InvalidCredential, Pass, RequiredRole},
     http::{
         middleware::{
-            body_budget::{Bodies, Purse},
-            client_ip::{Peer, Peers},
+            body_budget::{BodyBudget, MemoryPool},
+            client_ip::{ClientIp, Clients},
         },
-        response::problem::{Aim, Failure, Problem},
+        response::problem::{Attempts, Problem, ProblemType},
     },
     job::{BatchId, JobId, Name, QueueName, limits},
     shares::RequestConnection,
@@ -24,29 +24,30 @@ use crate::{
 const NOT_VALID: &str = "the key or token is not valid, or not any more";
 const ENDED: &str = "the key is past its end";
 
-/// What is gone by.
-pub struct Door {
+/// Everything an authorization decision depends on.
+pub struct AuthContext {
     pub access: Access,
-    pub peers: Peers,
-    pub bodies: Bodies,
+    pub clients: Clients,
+    pub memory: MemoryPool,
 }
 
-/// What a request was let in with.
+/// The result of an authorization, which the handler's extractors read.
 #[derive(Clone)]
-pub struct Admission {
-    /// `None` where no credential is asked for.
+pub struct AuthOutcome {
+    /// `None` on public routes.
     pub pass: Option<Pass>,
-    pub purse: Purse,
+    pub budget: BodyBudget,
 }
 
-/// Lets a request in, or says why not. For a call that needs no credential, by somebody who has shown none, it answers by
-/// whom: that one is to be judged by what comes of it.
+/// Authorizes a request. For a public route that was called without a valid credential it returns the client's address,
+/// whose failed attempts are limited.
 ///
 /// # Errors
-/// A problem, when the caller may not do this.
-pub fn check(door: &Door, who: RequiredRole, request: &mut Request) -> Result<Option<Peer>, Problem> {
-    let known = if who == RequiredRole::Public { known(&door.access, request.headers()) } else { Some(None) };
-    let stranger = known.is_none().then(|| door.peers.of(request));
+/// A problem, when the caller may not call this route.
+pub fn check(context: &AuthContext, who: RequiredRole, request: &mut Request) -> Result<Option<ClientIp>, Problem> {
+    let identify_optional =
+        if who == RequiredRole::Public { known(&context.access, request.headers()) } else { Some(None) };
+    let client = identify_optional.is_none().then(|| context.clients.of(request));
     let pass = match who {
         RequiredRole::Public => None,
         RequiredRole::Authenticated
@@ -55,37 +56,43 @@ pub fn check(door: &Door, who: RequiredRole, request: &mut Request) -> Result<Op
         | RequiredRole::Producer
         | RequiredRole::ProducerOrViewer
         | RequiredRole::Viewer
-        | RequiredRole::Operator => Some(admit(&door.access, request.headers(), who)?),
+        | RequiredRole::Operator => Some(authorize(&context.access, request.headers(), who)?),
     };
-    // The connection is asked for here alone, and with one thing more the map of them would grow for each request.
+    // Removed, because only this function needs it: one more entry would make the request's map grow.
     let connection = request.extensions_mut().remove::<RequestConnection>();
     let caller = pass.as_ref().map(|pass| &pass.caller);
-    if let (Some(RequestConnection(connection)), Some(caller), true) = (connection, caller, door.access.is_on())
-        && !connection.charge(&door.access.payer(caller), &|| door.access.has_partitions())
+    if let (Some(RequestConnection(connection)), Some(caller), true) = (connection, caller, context.access.is_on())
+        && !connection.charge(&context.access.payer(caller), &|| context.access.has_partitions())
     {
         return Err(Problem::too_many_connections());
     }
-    let purse = match stranger {
-        Some(peer) => Purse::of_stranger(&door.bodies, peer, &door.peers),
-        None => Purse::of_known(&door.bodies, caller.cloned().or(known.flatten()).filter(|_| door.access.is_on())),
+    let budget = match client {
+        Some(client) => BodyBudget::anonymous(&context.memory, client, &context.clients),
+        None => BodyBudget::authenticated(
+            &context.memory,
+            caller.cloned().or(identify_optional.flatten()).filter(|_| context.access.is_on()),
+        ),
     };
-    request.extensions_mut().insert(Admission { pass, purse });
-    Ok(stranger)
+    request.extensions_mut().insert(AuthOutcome { pass, budget });
+    Ok(client)
 }
 
-/// Who hits nothing again and again is told so, in place of an answer.
+/// Replaces the answer when a client has made too many failed attempts.
 ///
 /// # Errors
-/// The problem that it is.
-pub fn judge(door: &Door, peer: Peer, response: Response) -> Result<Response, Problem> {
-    let Some(Aim { missed: missed @ 1.., hit }) = response.extensions().get().copied() else { return Ok(response) };
-    match door.peers.missed(peer, missed, Instant::now()) {
-        Some(retry_after_ms) if !hit => Err(Problem::too_many_misses(retry_after_ms)),
+/// `429` with the time after which the client may try again.
+pub fn throttle_failures(context: &AuthContext, client: ClientIp, response: Response) -> Result<Response, Problem> {
+    let Some(Attempts { missed: missed @ 1.., any_valid: hit }) = response.extensions().get().copied() else {
+        return Ok(response);
+    };
+    match context.clients.record_failure(client, missed, Instant::now()) {
+        Some(retry_after_ms) if !hit => Err(Problem::too_many_failures(retry_after_ms)),
         _ => Ok(response),
     }
 }
 
-/// Whose credential was shown, if it is one. Without access control there are none, and all are known.
+/// The caller of a public route: the outer `None` is a client without a valid credential, the inner one a service
+/// without access control.
 fn known(access: &Access, headers: &HeaderMap) -> Option<Option<Caller>> {
     if !access.is_on() {
         return Some(None);
@@ -93,8 +100,8 @@ fn known(access: &Access, headers: &HeaderMap) -> Option<Option<Caller>> {
     bearer(headers).ok().and_then(|credential| access.identify(credential)).map(Some)
 }
 
-/// A refusal is counted by a word, never with what was sent.
-fn admit(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<Pass, Problem> {
+/// Counts refusals by reason; the credential itself is never recorded.
+fn authorize(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<Pass, Problem> {
     identify(access, headers, who).map_err(|(why, problem)| {
         metrics::counter!("intray_auth_failures_total", "reason" => why).increment(1);
         problem
@@ -117,7 +124,7 @@ fn identify(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<P
     Err(("forbidden", Problem::forbidden(format!("this is not for a {role}"))))
 }
 
-/// RFC 6750, section 2.1: the only place where a credential may stand. One in an address would get into logs.
+/// Reads the bearer token from `Authorization` only (RFC 6750, section 2.1): one in a URL would end up in logs.
 fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let missing = || unauthorized("send a key or a token as Authorization: Bearer");
@@ -130,38 +137,39 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     if scheme.eq_ignore_ascii_case("bearer") && !credential.is_empty() { Ok(credential) } else { Err(missing()) }
 }
 
-/// For whoever has waited: what came meanwhile is for those only whose key or token still counts.
+/// Checks the credential again after a wait, so that nothing is handed to a caller whose credential has expired
+/// meanwhile.
 ///
 /// # Errors
-/// A problem, when it does not.
-pub fn still(pass: &Pass, waited: Duration) -> Result<(), Problem> {
+/// A problem, when the credential is no longer valid.
+pub fn revalidate(pass: &Pass, waited: Duration) -> Result<(), Problem> {
     if waited.is_zero() || pass.is_valid() { Ok(()) } else { Err(unauthorized(NOT_VALID)) }
 }
 
 fn unauthorized(detail: &'static str) -> Problem {
-    Problem::new(Failure::Unauthorized, detail)
+    Problem::new(ProblemType::Unauthorized, detail)
 }
 
 /// # Errors
-/// A problem, when the queue is not the caller's business. It does not tell whether there is one.
+/// A problem, when the caller may not see the queue, whether or not it exists.
 pub fn queue(caller: &Caller, queue: &QueueName) -> Result<(), Problem> {
     if caller.may_see(queue) { Ok(()) } else { Err(Problem::forbidden(format!("this is not for the queue {queue}"))) }
 }
 
 /// # Errors
-/// The problem that a job is which does not exist, when it is not the caller's business.
+/// The same problem as for a job that does not exist, when the caller may not see its queue.
 pub fn job(caller: &Caller, id: &JobId) -> Result<(), Problem> {
     if caller.may_see(&id.queue) { Ok(()) } else { Err(Problem::unknown_job()) }
 }
 
 /// # Errors
-/// The problem that a batch is which does not exist, when it is not the caller's business.
+/// The same problem as for a batch that does not exist, when the caller may not see its queue.
 pub fn batch(caller: &Caller, id: &BatchId) -> Result<(), Problem> {
     if caller.may_see(&id.queue) { Ok(()) } else { Err(Problem::unknown_batch()) }
 }
 
 /// # Errors
-/// A problem, when the caller is some other worker than the named one.
+/// A problem, when the caller's token is for another worker.
 pub fn worker(caller: &Caller, named: Option<&Name>) -> Result<(), Problem> {
     match (&caller.worker, named) {
         (Some(own), Some(named)) if own != named => Err(Problem::forbidden("the token is another worker's")),
@@ -169,13 +177,13 @@ pub fn worker(caller: &Caller, named: Option<&Name>) -> Result<(), Problem> {
     }
 }
 
-/// [`check`] has put it there.
+/// [`check`] inserts it.
 impl<S: Sync> FromRequestParts<S> for Pass {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        parts.extensions.get::<Admission>().and_then(|admission| admission.pass.clone()).ok_or_else(|| {
-            tracing::error!("a route for nobody in particular asks who calls");
+        parts.extensions.get::<AuthOutcome>().and_then(|admission| admission.pass.clone()).ok_or_else(|| {
+            tracing::error!("a public route extracts the caller: give the route a role");
             Problem::internal()
         })
     }
@@ -194,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_credential_is_one_bearer() {
+    fn credential_is_a_single_bearer_token() {
         let found = |values: &[&str]| {
             let mut headers = HeaderMap::new();
             for value in values {

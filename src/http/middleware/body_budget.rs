@@ -1,5 +1,5 @@
-//! What bodies may take of the memory while they are in hand, in all and of whom. They count as they arrive: to announce
-//! much costs nobody anything.
+//! Limits the memory held by request bodies: in total, and per client for callers without a credential. Bytes count as
+//! they arrive, so that a large `Content-Length` alone reserves nothing.
 
 use std::{
     collections::HashMap,
@@ -13,110 +13,110 @@ use tokio::sync::OwnedMutexGuard;
 use crate::{
     access::{Access, Caller},
     http::{
-        middleware::client_ip::{Peer, Peers},
+        middleware::client_ip::{ClientIp, Clients},
         response::problem::Problem,
     },
     job::limits,
     shares,
 };
 
-/// What is spent now, by whom.
+/// Bytes that are reserved now.
 #[derive(Default)]
-struct Spent {
+struct PoolUsage {
     known: usize,
-    /// What those have in hand who have shown a credential.
+    /// By account, for callers with a credential.
     by_payer: HashMap<Arc<str>, usize>,
     strangers: usize,
-    /// Those who have some in hand.
-    by_peer: HashMap<Peer, usize>,
+    /// By address, for callers without one.
+    by_peer: HashMap<ClientIp, usize>,
 }
 
-/// All that there is to spend; a cheap handle.
+/// The memory for bodies; a cheap handle.
 #[derive(Clone)]
-pub struct Bodies {
-    spent: Arc<Mutex<Spent>>,
+pub struct MemoryPool {
+    spent: Arc<Mutex<PoolUsage>>,
     access: Access,
 }
 
-/// Whose memory a body takes.
+/// Which limits a body falls under.
 #[derive(Clone)]
-enum Payer {
-    /// Somebody with a credential, or where none is needed: they have a share of their own.
-    Known(Option<Caller>),
-    Stranger(Peer, Peers),
+enum BodyClass {
+    /// A valid credential, or no access control: the limit of its account.
+    Authenticated(Option<Caller>),
+    Anonymous(ClientIp, Clients),
 }
 
-/// What a call may spend. The layer of access gives each call one.
+/// The budget of one request, which authorization creates.
 #[derive(Clone)]
-pub struct Purse {
-    bodies: Bodies,
-    payer: Payer,
+pub struct BodyBudget {
+    bodies: MemoryPool,
+    payer: BodyClass,
 }
 
-/// What a body has spent, until it is gone.
-pub struct Share {
-    purse: Purse,
-    /// As whose it counts, once it does.
+/// Bytes reserved for one body, until this is dropped.
+pub struct ReservedBytes {
+    budget: BodyBudget,
+    /// The account, once bytes are reserved.
     payer: Option<Arc<str>>,
     bytes: usize,
 }
 
-impl Bodies {
+impl MemoryPool {
     pub fn new(access: Access) -> Self {
         Self { spent: Arc::default(), access }
     }
 
-    fn spent(&self) -> MutexGuard<'_, Spent> {
+    fn spent(&self) -> MutexGuard<'_, PoolUsage> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Purse {
-    /// `caller` is none where there is no access control.
-    pub fn of_known(bodies: &Bodies, caller: Option<Caller>) -> Self {
-        Self { bodies: bodies.clone(), payer: Payer::Known(caller) }
+impl BodyBudget {
+    /// `caller` is `None` without access control.
+    pub fn authenticated(bodies: &MemoryPool, caller: Option<Caller>) -> Self {
+        Self { bodies: bodies.clone(), payer: BodyClass::Authenticated(caller) }
     }
 
-    pub fn of_stranger(bodies: &Bodies, peer: Peer, peers: &Peers) -> Self {
-        Self { bodies: bodies.clone(), payer: Payer::Stranger(peer, peers.clone()) }
+    pub fn anonymous(bodies: &MemoryPool, peer: ClientIp, peers: &Clients) -> Self {
+        Self { bodies: bodies.clone(), payer: BodyClass::Anonymous(peer, peers.clone()) }
     }
 
-    /// Bytes of the largest body.
-    pub fn most(&self) -> usize {
+    /// The largest body, in bytes.
+    pub fn max_bytes(&self) -> usize {
         match self.payer {
-            Payer::Known(_) => limits::BODY,
-            Payer::Stranger(..) => limits::STRANGERS_BODY,
+            BodyClass::Authenticated(_) => limits::BODY,
+            BodyClass::Anonymous(..) => limits::STRANGERS_BODY,
         }
     }
 
-    pub fn open(&self) -> Share {
-        Share { purse: self.clone(), payer: None, bytes: 0 }
+    pub fn reserve(&self) -> ReservedBytes {
+        ReservedBytes { budget: self.clone(), payer: None, bytes: 0 }
     }
 
-    /// For strangers who have missed too often: until those before them are done.
-    pub async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+    /// Waits until earlier calls of a client with too many failed attempts are done.
+    pub async fn failure_permit(&self) -> Option<OwnedMutexGuard<()>> {
         match &self.payer {
-            Payer::Known(_) => None,
-            Payer::Stranger(peer, peers) => peers.turn(*peer, Instant::now()).await,
+            BodyClass::Authenticated(_) => None,
+            BodyClass::Anonymous(peer, peers) => peers.turn(*peer, Instant::now()).await,
         }
     }
 }
 
-impl Share {
-    /// The body is now so large. What lies in the connection's buffer anyway costs nothing, so that who says little is heard
-    /// whatever others do.
+impl ReservedBytes {
+    /// Reserves memory for a body of `size` bytes. A small one is free, because the connection's buffer holds it
+    /// anyway: small calls pass however much others have reserved.
     ///
     /// # Errors
-    /// A problem, when there is no room for it now.
+    /// A problem, when a limit is reached.
     pub fn grow(&mut self, size: usize) -> Result<(), Problem> {
         let size = if size <= limits::SMALL_BODY { 0 } else { size };
         let more = size.saturating_sub(self.bytes);
         if more == 0 {
             return Ok(());
         }
-        let bodies = &self.purse.bodies;
-        match &self.purse.payer {
-            Payer::Known(caller) => {
+        let bodies = &self.budget.bodies;
+        match &self.budget.payer {
+            BodyClass::Authenticated(caller) => {
                 let payer = self.payer.get_or_insert_with(|| match caller {
                     Some(caller) => bodies.access.payer(caller),
                     None => "".into(),
@@ -125,16 +125,16 @@ impl Share {
                 let own = spent.by_payer.get(payer).copied().unwrap_or(0);
                 let most = limits::BODIES_OF_CALLERS;
                 if !shares::is_open(spent.known, own, more, most, || bodies.access.has_partitions()) {
-                    return Err(Problem::too_much_in_hand());
+                    return Err(Problem::body_budget_exhausted());
                 }
                 spent.known += more;
                 *spent.by_payer.entry(payer.clone()).or_default() += more;
             }
-            Payer::Stranger(peer, _) => {
+            BodyClass::Anonymous(peer, _) => {
                 let mut spent = bodies.spent();
                 let own = spent.by_peer.get(peer).copied().unwrap_or(0);
                 if own + more > limits::BODIES_OF_PEER || spent.strangers + more > limits::BODIES_OF_STRANGERS {
-                    return Err(Problem::too_much_in_hand());
+                    return Err(Problem::body_budget_exhausted());
                 }
                 spent.strangers += more;
                 spent.by_peer.insert(*peer, own + more);
@@ -145,20 +145,20 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for ReservedBytes {
     fn drop(&mut self) {
         if self.bytes == 0 {
             return;
         }
-        let mut spent = self.purse.bodies.spent();
-        match &self.purse.payer {
-            Payer::Known(_) => {
+        let mut spent = self.budget.bodies.spent();
+        match &self.budget.payer {
+            BodyClass::Authenticated(_) => {
                 spent.known -= self.bytes;
                 if let Some(payer) = &self.payer {
                     give_back(&mut spent.by_payer, payer, self.bytes);
                 }
             }
-            Payer::Stranger(peer, _) => {
+            BodyClass::Anonymous(peer, _) => {
                 spent.strangers -= self.bytes;
                 give_back(&mut spent.by_peer, peer, self.bytes);
             }
@@ -166,7 +166,7 @@ impl Drop for Share {
     }
 }
 
-/// Who has nothing in hand any more is not remembered.
+/// Removes entries that reach zero.
 fn give_back<K: Hash + Eq>(each: &mut HashMap<K, usize>, of: &K, bytes: usize) {
     if let Some(own) = each.get_mut(of) {
         *own -= bytes;
@@ -181,22 +181,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_hand_is_bounded_in_all_and_of_each_peer_and_is_given_back() {
-        let (bodies, peers) = (Bodies::new(Access::off()), Peers::new(Vec::new()));
-        let known = Purse::of_known(&bodies, None);
-        let peer = |n: u8| Purse::of_stranger(&bodies, Peer::At([10, 0, 0, n].into()), &peers);
-        let mut full: Vec<_> = (0..16).map(|n| peer(n).open()).collect();
+    fn body_memory_is_limited_in_total_and_per_client() {
+        let (bodies, peers) = (MemoryPool::new(Access::off()), Clients::new(Vec::new()));
+        let known = BodyBudget::authenticated(&bodies, None);
+        let peer = |n: u8| BodyBudget::anonymous(&bodies, ClientIp::At([10, 0, 0, n].into()), &peers);
+        let mut full: Vec<_> = (0..16).map(|n| peer(n).reserve()).collect();
         for share in &mut full {
             share.grow(limits::BODIES_OF_PEER).expect("its own share");
         }
-        assert!(peer(0).open().grow(limits::SMALL_BODY + 1).is_err(), "a peer has a sixteenth");
-        assert!(peer(99).open().grow(limits::SMALL_BODY + 1).is_err(), "and all of them the whole");
-        peer(0).open().grow(limits::SMALL_BODY).expect("who says little is heard");
-        let mut large = known.open();
+        assert!(peer(0).reserve().grow(limits::SMALL_BODY + 1).is_err(), "a peer has a sixteenth");
+        assert!(peer(99).reserve().grow(limits::SMALL_BODY + 1).is_err(), "and all of them the whole");
+        peer(0).reserve().grow(limits::SMALL_BODY).expect("who says little is heard");
+        let mut large = known.reserve();
         large.grow(limits::BODIES_OF_CALLERS).expect("callers with a credential have their own");
-        assert!(known.open().grow(limits::BODY).is_err());
+        assert!(known.reserve().grow(limits::BODY).is_err());
         full.pop();
-        peer(99).open().grow(limits::BODIES_OF_PEER).expect("what is given back is there for others");
+        peer(99).reserve().grow(limits::BODIES_OF_PEER).expect("what is given back is there for others");
         drop((full, large));
         let spent = bodies.spent();
         assert_eq!((spent.known, spent.strangers, spent.by_peer.len() + spent.by_payer.len()), (0, 0, 0));

@@ -1,5 +1,5 @@
-//! Those who call without a credential are told apart by their address, and limited by what they miss: calls that are
-//! malformed or name a reservation that nobody has. Who hits one is never counted, however many share the address.
+//! Clients without a credential are told apart by address, and limited by their failed attempts: calls that are
+//! malformed or name an unknown reservation. A valid reservation never counts, however many clients share the address.
 
 mod forwarded;
 
@@ -16,59 +16,59 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 use crate::shares::RequestConnection;
 
-/// Misses a second of one peer, and at once: an office whose laptops all wake at a time misses once each, a guesser of
-/// reservations of 256 bits misses always.
-const MISSES_A_SECOND: f64 = 100.0;
-const MISSES_AT_ONCE: f64 = 200.0;
-/// No more than this is remembered of who misses on and on: a second's worth, and they are heard again.
-const MISSES_KEPT: f64 = MISSES_AT_ONCE + MISSES_A_SECOND;
-/// Beyond so many peers those without misses go, and who comes new shares one place with the others.
-const MOST_PEERS: usize = 10_000;
+/// Failed attempts of one client: a second, and at once. An office whose laptops wake together fails once each; a
+/// client that guesses reservations of 256 bits fails always.
+const FAILURES_PER_SECOND: f64 = 100.0;
+const FAILURE_BURST: f64 = 200.0;
+/// Failures beyond this level are not counted, so that a client may call again after a second.
+const MAX_FAILURE_LEVEL: f64 = FAILURE_BURST + FAILURES_PER_SECOND;
+/// Above this many, clients without recent failures are dropped, and new ones share [`ClientIp::Overflow`].
+const MAX_CLIENTS: usize = 10_000;
 
-/// Characters of a header that a line in the log repeats.
-const SAID: usize = 64;
+/// Characters of a header that a log line repeats.
+const MAX_LOGGED_CHARS: usize = 64;
 
-/// Who calls, as far as an address can tell: of IPv6 the network, which is what a person has.
+/// A client's address; for IPv6 its /64 network, which one subscriber has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Peer {
+pub enum ClientIp {
     At(IpAddr),
-    /// All for whom there is no place of their own.
-    Crowd,
+    /// All clients beyond the table's capacity.
+    Overflow,
 }
 
 /// A cheap handle.
 #[derive(Clone)]
-pub struct Peers(Arc<Inner>);
+pub struct Clients(Arc<Inner>);
 
 struct Inner {
-    /// Proxies whose word about their clients is taken.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     trusted: Vec<IpNet>,
-    known: Mutex<HashMap<Peer, Misses>>,
-    /// A header that is not understood is said at the first call that has one.
-    odd: Once,
+    known: Mutex<HashMap<ClientIp, FailedAttempts>>,
+    /// The first unreadable header is logged.
+    warned: Once,
 }
 
-struct Misses {
+struct FailedAttempts {
     level: f64,
     at: Instant,
-    /// Who has missed too much goes one call at a time.
+    /// Serializes the calls of a client with too many failures.
     turn: Arc<Turn<()>>,
 }
 
-impl Peers {
+impl Clients {
     pub fn new(trusted: Vec<IpNet>) -> Self {
-        Self(Arc::new(Inner { trusted, known: Mutex::default(), odd: Once::new() }))
+        Self(Arc::new(Inner { trusted, known: Mutex::default(), warned: Once::new() }))
     }
 
-    /// Who makes a request: the connection's other end, or whom a trusted proxy names.
-    pub fn of(&self, request: &Request) -> Peer {
+    /// The client of a request: the connection's other end, or the address that a trusted proxy names.
+    pub fn of(&self, request: &Request) -> ClientIp {
         let end =
             request.extensions().get::<RequestConnection>().map(|RequestConnection(connection)| connection.peer().ip());
-        end.map_or(Peer::Crowd, |end| Peer::At(network(self.client(end, request.headers()))))
+        end.map_or(ClientIp::Overflow, |end| ClientIp::At(network(self.behind_proxies(end, request.headers()))))
     }
 
-    /// The rightmost address that is no trusted proxy's. What stands left of it anybody may have written.
-    fn client(&self, end: IpAddr, headers: &HeaderMap) -> IpAddr {
+    /// The rightmost address that is not a trusted proxy's; a client can forge those to its left.
+    fn behind_proxies(&self, end: IpAddr, headers: &HeaderMap) -> IpAddr {
         let is_trusted = |address: IpAddr| self.0.trusted.iter().any(|net| net.contains(&address));
         let mut client = end.to_canonical();
         if !is_trusted(client) {
@@ -78,7 +78,7 @@ impl Peers {
             match before {
                 Ok(before) => client = before.to_canonical(),
                 Err(text) => {
-                    self.0.odd.call_once(|| warn_of(&text, client));
+                    self.0.warned.call_once(|| warn_unreadable(&text, client));
                     return client;
                 }
             }
@@ -89,47 +89,48 @@ impl Peers {
         client
     }
 
-    /// Notes misses; in how many ms the peer may miss again, if it has missed too often.
-    pub fn missed(&self, peer: Peer, misses: u32, now: Instant) -> Option<u32> {
+    /// Records failed attempts. Returns after how many ms the client may try again, if there are too many.
+    pub fn record_failure(&self, peer: ClientIp, misses: u32, now: Instant) -> Option<u32> {
         let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_PEERS && !known.contains_key(&peer) {
+        if known.len() >= MAX_CLIENTS && !known.contains_key(&peer) {
             known.retain(|_, misses| misses.level_at(now) > 0.0);
         }
-        let full = known.len() >= MOST_PEERS && !known.contains_key(&peer);
-        let place = known.entry(if full { Peer::Crowd } else { peer });
-        let missed = place.or_insert_with(|| Misses { level: 0.0, at: now, turn: Arc::default() });
-        missed.level = (missed.level_at(now) + f64::from(misses)).min(MISSES_KEPT);
+        let full = known.len() >= MAX_CLIENTS && !known.contains_key(&peer);
+        let place = known.entry(if full { ClientIp::Overflow } else { peer });
+        let missed = place.or_insert_with(|| FailedAttempts { level: 0.0, at: now, turn: Arc::default() });
+        missed.level = (missed.level_at(now) + f64::from(misses)).min(MAX_FAILURE_LEVEL);
         missed.at = now;
-        let beyond = missed.level - MISSES_AT_ONCE;
-        (beyond > 0.0).then(|| (beyond / MISSES_A_SECOND * 1e3).ceil() as u32)
+        let beyond = missed.level - FAILURE_BURST;
+        (beyond > 0.0).then(|| (beyond / FAILURES_PER_SECOND * 1e3).ceil() as u32)
     }
 
-    /// Waits for those before it, if the peer has missed too often: guesses go one at a time.
-    pub async fn turn(&self, peer: Peer, now: Instant) -> Option<OwnedMutexGuard<()>> {
+    /// Waits for earlier calls of a client with too many failures, so that guesses run one at a time.
+    pub async fn turn(&self, peer: ClientIp, now: Instant) -> Option<OwnedMutexGuard<()>> {
         let turn = {
             let known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-            let missed = known.get(&peer).or_else(|| known.get(&Peer::Crowd).filter(|_| known.len() >= MOST_PEERS))?;
-            (missed.level_at(now) > MISSES_AT_ONCE).then(|| missed.turn.clone())?
+            let missed =
+                known.get(&peer).or_else(|| known.get(&ClientIp::Overflow).filter(|_| known.len() >= MAX_CLIENTS))?;
+            (missed.level_at(now) > FAILURE_BURST).then(|| missed.turn.clone())?
         };
         Some(turn.lock_owned().await)
     }
 }
 
-fn warn_of(text: &str, proxy: IpAddr) {
-    let text: String = text.chars().take(SAID).collect();
+fn warn_unreadable(text: &str, proxy: IpAddr) {
+    let text: String = text.chars().take(MAX_LOGGED_CHARS).collect();
     tracing::warn!(
         "X-Forwarded-For of the trusted proxy {proxy} has {text:?}, which is no address: its caller counts as the proxy, and \
          so does each whose address is not understood; further ones are not logged"
     );
 }
 
-impl Misses {
+impl FailedAttempts {
     fn level_at(&self, now: Instant) -> f64 {
-        (self.level - now.saturating_duration_since(self.at).as_secs_f64() * MISSES_A_SECOND).max(0.0)
+        (self.level - now.saturating_duration_since(self.at).as_secs_f64() * FAILURES_PER_SECOND).max(0.0)
     }
 }
 
-/// The first 64 bits of an IPv6 address: the rest is its owner's to change.
+/// The first 64 bits of an IPv6 address: its owner chooses the rest.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -148,9 +149,9 @@ mod tests {
     use super::*;
     use crate::shares::ClientConnection;
 
-    struct At(SocketAddr);
+    struct Address(SocketAddr);
 
-    impl ClientConnection for At {
+    impl ClientConnection for Address {
         fn peer(&self) -> SocketAddr {
             self.0
         }
@@ -161,19 +162,19 @@ mod tests {
     }
 
     fn peer(trusted: &[&str], end: &str, forwarded: &[&str]) -> String {
-        let peers = Peers::new(trusted.iter().map(|net| net.parse().expect("a network")).collect());
+        let peers = Clients::new(trusted.iter().map(|net| net.parse().expect("a network")).collect());
         let request = forwarded.iter().fold(Request::builder(), |r, value| r.header("x-forwarded-for", *value));
         let mut request = request.body(Body::empty()).expect("a request");
         let end = SocketAddr::new(end.parse().expect("an address"), 1);
-        request.extensions_mut().insert(RequestConnection(Arc::new(At(end))));
+        request.extensions_mut().insert(RequestConnection(Arc::new(Address(end))));
         match peers.of(&request) {
-            Peer::At(address) => address.to_string(),
-            Peer::Crowd => "crowd".to_owned(),
+            ClientIp::At(address) => address.to_string(),
+            ClientIp::Overflow => "crowd".to_owned(),
         }
     }
 
     #[test]
-    fn only_a_trusted_proxy_is_believed_about_its_client() {
+    fn forwarded_for_is_read_from_trusted_proxies_only() {
         assert_eq!(peer(&[], "10.0.0.1", &["1.2.3.4"]), "10.0.0.1");
         assert_eq!(peer(&["10.0.0.0/8"], "11.0.0.1", &["1.2.3.4"]), "11.0.0.1");
         assert_eq!(peer(&["10.0.0.0/8"], "10.0.0.1", &["1.2.3.4"]), "1.2.3.4");
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn forwarded_addresses_are_understood_in_each_form() {
+    fn forwarded_addresses_are_parsed_in_each_form() {
         let named = |text: &str| peer(&["10.0.0.0/8"], "10.0.0.1", &[text]);
         for form in
             ["8.8.8.8", "8.8.8.8:4711", "\"8.8.8.8\"", "\"8.8.8.8:80\"", " 8.8.8.8 ", "6.6.6.6,\t8.8.8.8:1", "8.8.8.8,"]
@@ -237,24 +238,28 @@ mod tests {
     }
 
     #[test]
-    fn who_misses_too_often_is_told_when_to_come_back_and_hinders_nobody_else() {
-        let (peers, now) = (Peers::new(Vec::new()), Instant::now());
-        let [ann, bob] = [1, 2].map(|n| Peer::At(IpAddr::from([10, 0, 0, n])));
-        assert_eq!(peers.missed(ann, 200, now), None);
-        assert_eq!(peers.missed(ann, 10, now), Some(100));
-        assert_eq!(peers.missed(bob, 1, now), None);
-        assert_eq!(peers.missed(ann, 1_000_000, now), Some(1_000), "whatever was missed, a second makes it good");
-        assert_eq!(peers.missed(ann, 1, now + Duration::from_secs(2)), None);
+    fn failing_client_is_limited_and_others_are_not() {
+        let (peers, now) = (Clients::new(Vec::new()), Instant::now());
+        let [ann, bob] = [1, 2].map(|n| ClientIp::At(IpAddr::from([10, 0, 0, n])));
+        assert_eq!(peers.record_failure(ann, 200, now), None);
+        assert_eq!(peers.record_failure(ann, 10, now), Some(100));
+        assert_eq!(peers.record_failure(bob, 1, now), None);
+        assert_eq!(
+            peers.record_failure(ann, 1_000_000, now),
+            Some(1_000),
+            "whatever was missed, a second makes it good"
+        );
+        assert_eq!(peers.record_failure(ann, 1, now + Duration::from_secs(2)), None);
     }
 
     #[test]
-    fn a_world_of_peers_has_a_bounded_place() {
-        let (peers, now) = (Peers::new(Vec::new()), Instant::now());
-        for n in 0..MOST_PEERS as u32 + 500 {
-            peers.missed(Peer::At(IpAddr::from(n.to_be_bytes())), 1, now);
+    fn client_table_has_a_bounded_size() {
+        let (peers, now) = (Clients::new(Vec::new()), Instant::now());
+        for n in 0..MAX_CLIENTS as u32 + 500 {
+            peers.record_failure(ClientIp::At(IpAddr::from(n.to_be_bytes())), 1, now);
         }
-        assert!(peers.0.known.lock().expect("nobody panics").len() <= MOST_PEERS + 1);
-        peers.missed(Peer::At(IpAddr::from([1, 1, 1, 1])), 1, now + Duration::from_secs(10));
-        assert_eq!(peers.0.known.lock().expect("nobody panics").len(), 1);
+        assert!(peers.0.known.lock().expect("no panic").len() <= MAX_CLIENTS + 1);
+        peers.record_failure(ClientIp::At(IpAddr::from([1, 1, 1, 1])), 1, now + Duration::from_secs(10));
+        assert_eq!(peers.0.known.lock().expect("no panic").len(), 1);
     }
 }

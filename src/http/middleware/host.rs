@@ -1,5 +1,5 @@
-//! By which names the service is asked. A page's owner can point a name of his at this machine: then the page is the
-//! service's own, but for `Host`. Whoever needs a key has none there, so this matters where nobody needs one.
+//! Checks `Host` against DNS rebinding: a page's owner can point a name at this machine, and the page then counts as
+//! the service's own origin. This matters without access control, where no key stops such a page.
 
 use std::net::IpAddr;
 
@@ -7,26 +7,26 @@ use axum::{extract::Request, http::header};
 
 use crate::http::{
     names::single_value,
-    response::problem::{Failure, Problem},
+    response::problem::{Problem, ProblemType},
 };
 
-/// Among the allowed hosts: any will do.
+/// The entry that allows any host.
 const ANY: &str = "*";
 
-/// Comes by a name that is not ours, and may learn no more than whether we are well.
+/// Marks a request for an unknown host, which may learn only whether the service is up.
 #[derive(Clone, Copy)]
-pub struct Stranger;
+pub struct UnknownHost;
 
-/// `open`: nobody needs a credential.
+/// `open`: no credential is needed.
 ///
 /// # Errors
-/// A problem, when the service does not answer to the name that the request is for.
+/// A problem, when the request names a host that is not allowed.
 pub fn check(allowed: &[String], open: bool, request: &Request) -> Result<(), Problem> {
     let any = if allowed.is_empty() { !open } else { allowed.iter().any(|host| host == ANY) };
     let host = of(request);
     let known = |host: &str| {
         let name = without_port(host);
-        // To read a name as an address costs more than to compare it.
+        // Comparing names is cheaper than parsing an address.
         allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) || is_loopback(name)
     };
     if any || host.is_some_and(known) {
@@ -34,15 +34,16 @@ pub fn check(allowed: &[String], open: bool, request: &Request) -> Result<(), Pr
     }
     let host = host.unwrap_or("a request without one host");
     let detail = format!("this service does not answer to {host}: name it by --allowed-host (INTRAY_ALLOWED_HOST)");
-    Err(Problem::new(Failure::HostNotAllowed, detail))
+    Err(Problem::new(ProblemType::HostNotAllowed, detail))
 }
 
-/// What probes ask, who know an address and no name.
+/// Probes know an address and no name.
 pub fn is_for_any(path: &str) -> bool {
     matches!(path, "/livez" | "/readyz")
 }
 
-/// Whom a request is for, maybe with a port. A target that says so itself wins over `Host` (RFC 9112, 3.2.2).
+/// The host that a request names, maybe with a port. An absolute target takes precedence over `Host` (RFC 9112, section
+/// 3.2.2).
 pub fn of(request: &Request) -> Option<&str> {
     let by_target = request.uri().authority().map(|authority| authority.as_str());
     let behind_the_user = |target: &'_ str| target.rfind('@').map_or(0, |at| at + 1);
@@ -61,7 +62,7 @@ fn without_port(host: &str) -> &str {
 }
 
 fn is_loopback(name: &str) -> bool {
-    // As nearly everybody writes it.
+    // The usual names first.
     if matches!(name, "127.0.0.1" | "localhost") {
         return true;
     }
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn without_keys_only_names_that_nobody_else_can_have_are_answered_to() {
+    fn without_keys_only_known_hosts_are_accepted() {
         for own in [
             "127.0.0.1:7070",
             "localhost",
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_names_its_host_is_for_that_one() {
+    fn host_of_an_absolute_target_takes_precedence() {
         for (target, own) in [
             ("http://localhost:7070/", true),
             ("http://u:p@localhost/", true),

@@ -1,4 +1,4 @@
-//! What can be seen of a request from outside: an id, a figure, a line in the log. Never a query, a payload or a key.
+//! Request ids, metrics and the request log; never a query, a payload or a key.
 
 use std::{
     sync::{PoisonError, RwLock},
@@ -14,31 +14,31 @@ use foldhash::HashMap;
 use metrics::Histogram;
 
 use crate::{
-    http::{middleware::audit::Act, names::REQUEST_ID},
+    http::{middleware::audit::AuditEntry, names::REQUEST_ID},
     job::ids::random_code,
 };
 
-/// Every answer but those that say something else: pages, files and streams of events.
-const NOT_KEPT: HeaderValue = HeaderValue::from_static("no-store");
-/// Longer ones are not echoed into logs and answers.
-const REQUEST_ID_BYTES: usize = 128;
+/// For each answer without a `Cache-Control` of its own.
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// Longer ones are replaced, not echoed into logs and answers.
+const MAX_REQUEST_ID_BYTES: usize = 128;
 
-/// What is seen of a request before it is answered.
-pub struct Sight {
+/// What is recorded of a request before it is answered.
+pub struct RequestInfo {
     start: Instant,
     method: &'static str,
     route: Option<MatchedPath>,
     id: Option<HeaderValue>,
 }
 
-impl Sight {
-    /// Keeps the caller's request id if it is fit to be repeated, or gives one.
+impl RequestInfo {
+    /// Keeps the caller's request id if it is printable and short, or generates one.
     pub fn of(request: &Request) -> Self {
-        let fit = |id: &&HeaderValue| (1..=REQUEST_ID_BYTES).contains(&id.len()) && id.to_str().is_ok();
+        let fit = |id: &&HeaderValue| (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()) && id.to_str().is_ok();
         let own = request.headers().get(REQUEST_ID).filter(fit).cloned();
         Self {
             start: Instant::now(),
-            method: word(request.method()),
+            method: method_label(request.method()),
             route: request.extensions().get::<MatchedPath>().cloned(),
             id: own.or_else(|| HeaderValue::from_bytes(random_code().as_bytes()).ok()),
         }
@@ -49,37 +49,37 @@ impl Sight {
     }
 }
 
-/// The histograms of each route, kept by method and status: to look one up by its labels costs more than the rest of this.
+/// The histograms of each route by method and status: looking one up by its labels costs more than the rest of this.
 #[derive(Default)]
-pub struct Figures(RwLock<HashMap<String, Vec<Kept>>>);
+pub struct RouteMetrics(RwLock<HashMap<String, Vec<RouteHistogram>>>);
 
-struct Kept {
+struct RouteHistogram {
     method: &'static str,
     status: StatusCode,
     took: Histogram,
 }
 
-impl Figures {
-    /// Measures a request that is answered, logs it, and gives the answer its id.
-    pub fn note(&self, sight: Sight, response: &mut Response) {
+impl RouteMetrics {
+    /// Measures and logs an answered request, and adds the request id to the answer.
+    pub fn record(&self, sight: RequestInfo, response: &mut Response) {
         let (route, method, status, took) = (sight.route(), sight.method, response.status(), sight.start.elapsed());
         self.histogram(route, method, status).record(took.as_secs_f64());
         let request_id = sight.id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
         let ms = took.as_secs_f64() * 1e3;
-        if let Some(act) = response.extensions().get::<Act>() {
+        if let Some(act) = response.extensions().get::<AuditEntry>() {
             act.log(request_id);
         }
         tracing::debug!(method, route, status = status.as_u16(), ms, request_id, "request");
         let headers = response.headers_mut();
-        // RFC 9111, section 4.2.2: an answer that says nothing of caches may be kept, and given to others.
-        headers.entry(header::CACHE_CONTROL).or_insert(NOT_KEPT);
+        // A cache may keep an answer that does not mention caching, and give it to others (RFC 9111, section 4.2.2).
+        headers.entry(header::CACHE_CONTROL).or_insert(NO_STORE);
         if let Some(id) = sight.id {
             headers.insert(REQUEST_ID, id);
         }
     }
 
     fn histogram(&self, route: &str, method: &'static str, status: StatusCode) -> Histogram {
-        let is_it = |kept: &&Kept| kept.status == status && kept.method == method;
+        let is_it = |kept: &&RouteHistogram| kept.status == status && kept.method == method;
         let routes = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = routes.get(route).and_then(|route| route.iter().find(is_it)) {
             return kept.took.clone();
@@ -90,14 +90,14 @@ impl Figures {
             "method" => method, "route" => route.to_owned(), "status" => status.as_str().to_owned(),
         );
         let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let kept = Kept { method, status, took: took.clone() };
+        let kept = RouteHistogram { method, status, took: took.clone() };
         routes.entry(route.to_owned()).or_default().push(kept);
         took
     }
 }
 
-/// Anybody can invent methods; they must not make figures of their own.
-fn word(method: &Method) -> &'static str {
+/// Unknown methods share one label, because callers can invent any number.
+fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::HEAD => "HEAD",

@@ -1,5 +1,5 @@
-//! Who may talk to the service through a browser. A page can make its visitor's browser send requests anywhere; these checks
-//! come before anything runs.
+//! Which pages may call the service from a browser. Any page can make a browser send requests anywhere, so these checks
+//! come before everything else.
 
 use axum::{
     extract::Request,
@@ -11,20 +11,20 @@ use crate::{
     access::RequiredRole,
     http::{
         middleware::{
-            host::{self, Stranger},
+            host::{self, UnknownHost},
             policy::{Origins, Policy},
         },
         names::{IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, single_value},
-        response::problem::{Failure, Problem},
+        response::problem::{Problem, ProblemType},
     },
 };
 
-/// How a browser says from where a page asks: `cross-site`, `same-site`, `same-origin`, `none`.
+/// Where a browser says that a request comes from: `cross-site`, `same-site`, `same-origin` or `none`.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What a page of ours sends, and what a tracing library adds by itself (W3C Trace Context and Baggage): a browser that may not
-/// send one of them does not send the call.
-const SENT: [HeaderName; 8] = [
+/// Headers that the browser module sends, and those that a tracing library adds by itself (W3C Trace Context and
+/// Baggage): a browser does not send a call with any other.
+const ALLOWED_HEADERS: [HeaderName; 8] = [
     header::CONTENT_TYPE,
     header::AUTHORIZATION,
     IDEMPOTENCY_KEY,
@@ -35,10 +35,10 @@ const SENT: [HeaderName; 8] = [
     REQUEST_ID,
 ];
 
-/// Two hours: longer than any browser keeps a preflight.
-const PREFLIGHT: std::time::Duration = std::time::Duration::from_secs(7_200);
+/// Two hours, more than any browser caches a preflight.
+const PREFLIGHT_MAX_AGE: std::time::Duration = std::time::Duration::from_secs(7_200);
 
-/// Lets listed pages read answers; `None` when there are none. Never with credentials.
+/// Lets pages of the listed origins read answers, never with cookies. `None` when none are listed.
 pub fn cors(origins: &Origins, headers: &[String]) -> Option<CorsLayer> {
     let allowed = match origins {
         Origins::Any => AllowOrigin::any(),
@@ -49,13 +49,13 @@ pub fn cors(origins: &Origins, headers: &[String]) -> Option<CorsLayer> {
     let cors = CorsLayer::new()
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
-        .allow_headers(SENT.into_iter().chain(named).collect::<Vec<_>>())
+        .allow_headers(ALLOWED_HEADERS.into_iter().chain(named).collect::<Vec<_>>())
         .expose_headers([header::RETRY_AFTER, header::LOCATION, REQUEST_ID])
-        .max_age(PREFLIGHT);
+        .max_age(PREFLIGHT_MAX_AGE);
     Some(cors)
 }
 
-/// Refuses foreign hosts and origins. `open`: nobody needs a credential.
+/// Refuses hosts and origins that are not allowed. `open`: no credential is needed.
 ///
 /// # Errors
 /// A problem.
@@ -64,13 +64,13 @@ pub fn check(policy: &Policy, open: bool, who: RequiredRole, request: &mut Reque
         if !host::is_for_any(request.uri().path()) {
             return Err(problem);
         }
-        request.extensions_mut().insert(Stranger);
+        request.extensions_mut().insert(UnknownHost);
     }
     check_change(policy, request)?;
     check_reading(policy, open, who, request)
 }
 
-/// A browser names the page's origin with every request that may change something.
+/// Browsers send `Origin` with every request that may change something.
 fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
@@ -78,14 +78,14 @@ fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
         return Ok(());
     }
     let origin = single_value(headers, &header::ORIGIN).unwrap_or("more than one origin");
-    if policy.cors.allow(origin) || host::of(request).is_some_and(|host| is_own(origin, host)) {
+    if policy.cors.allow(origin) || host::of(request).is_some_and(|host| is_same_host(origin, host)) {
         return Ok(());
     }
-    Err(Problem::new(Failure::OriginNotAllowed, format!("pages of {origin} may not call this service")))
+    Err(Problem::new(ProblemType::OriginNotAllowed, format!("pages of {origin} may not call this service")))
 }
 
-/// Where nobody needs a credential, a picture or a frame of any page could have the service work. Browsers say when that
-/// page is of another site; a link from there may still open what is no secret.
+/// Without access control, an image or a frame of any page could start work here. Browsers mark requests from other
+/// sites; a link from there may still open public pages.
 fn check_reading(policy: &Policy, open: bool, who: RequiredRole, request: &Request) -> Result<(), Problem> {
     let (headers, method) = (request.headers(), request.method());
     let reads = matches!(*method, Method::GET | Method::HEAD);
@@ -93,15 +93,15 @@ fn check_reading(policy: &Policy, open: bool, who: RequiredRole, request: &Reque
     if !(open && reads && foreign) {
         return Ok(());
     }
-    // A browser names no origin for a picture: whose it is, nobody knows.
+    // An image request has no `Origin` to compare.
     if who == RequiredRole::Public || policy.cors.allow(single_value(headers, &header::ORIGIN).unwrap_or_default()) {
         return Ok(());
     }
-    Err(Problem::new(Failure::OriginNotAllowed, "pages of this site may not read from this service"))
+    Err(Problem::new(ProblemType::OriginNotAllowed, "pages of this site may not read from this service"))
 }
 
-/// Behind a proxy the service does not know its own scheme, so the host alone decides. Both leave out the usual port.
-fn is_own(origin: &str, host: &str) -> bool {
+/// The service does not know its own scheme behind a proxy, so the host alone decides. Both leave out the default port.
+fn is_same_host(origin: &str, host: &str) -> bool {
     let usual = |scheme: &str| if scheme == "https" { ":443" } else { ":80" };
     origin.split_once("://").is_some_and(|(scheme, place)| {
         let host = host.strip_suffix(usual(scheme)).unwrap_or(host);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_of_ours_change_anything() {
+    fn changes_are_accepted_from_allowed_origins_only() {
         let origin = |method: &str, origin: &str| {
             let request = request(method, &[("host", "desk.example:7070"), ("origin", origin)]);
             check_change(&policy(&["https://spa.example"]), &request).is_ok()
@@ -151,10 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_port_goes_without_saying() {
-        assert!(is_own("https://desk.example", "desk.example:443"));
-        assert!(is_own("http://desk.example", "desk.example"));
-        assert!(!is_own("https://desk.example", "desk.example:80"));
-        assert!(!is_own("http://", ":80"));
+    fn default_port_may_be_left_out() {
+        assert!(is_same_host("https://desk.example", "desk.example:443"));
+        assert!(is_same_host("http://desk.example", "desk.example"));
+        assert!(!is_same_host("https://desk.example", "desk.example:80"));
+        assert!(!is_same_host("http://", ":80"));
     }
 }

@@ -3,23 +3,23 @@
 /// What an operator decides about requests.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// Names besides the loopback ones, without ports; `*` for any. Without access control, or where some are given, a
-    /// `Host` must be one of these.
+    /// Host names besides the loopback ones, without ports; `*` allows any. `Host` is checked without access control,
+    /// or when some are listed.
     pub allowed_hosts: Vec<String>,
     pub cors: Origins,
-    /// Headers that pages of these may send, besides those that calls have; in lower case.
+    /// More headers that pages of these origins may send, in lower case.
     pub cors_headers: Vec<String>,
-    /// Bytes in a payload or a result.
+    /// Largest payload or result, in bytes.
     pub max_payload: usize,
     pub demo: bool,
 }
 
-/// Whose pages may call, besides the service's own.
+/// Origins whose pages may call, besides the service's own.
 #[derive(Debug, Clone)]
 pub enum Origins {
-    /// Everybody's.
+    /// All origins.
     Any,
-    /// As browsers write them: `scheme://host[:port]` in lower case, without the scheme's usual port.
+    /// `scheme://host[:port]` as browsers write it: lower case, without the default port.
     Listed(Vec<String>),
 }
 

@@ -1,4 +1,4 @@
-//! A call that goes on for long: what let it in must hold all the time.
+//! Calls that last: their credential is checked again while they run.
 
 use std::time::Duration;
 
@@ -10,36 +10,36 @@ use crate::{
     http::{middleware::auth, response::problem::Problem},
 };
 
-/// How often a key or token is asked for again.
-const DOUBT: Duration = Duration::from_secs(1);
+/// How often the credential of a call that lasts is checked again.
+const RECHECK_CREDENTIAL_EVERY: Duration = Duration::from_secs(1);
 
-pub struct Lasting {
+pub struct LongCall {
     pass: Pass,
     doubt: Interval,
     leaving: CancellationToken,
 }
 
-impl Lasting {
+impl LongCall {
     pub fn new(pass: Pass, leaving: CancellationToken) -> Self {
-        let mut doubt = interval(DOUBT);
-        doubt.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { pass, doubt, leaving }
+        let mut recheck = interval(RECHECK_CREDENTIAL_EVERY);
+        recheck.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { pass, doubt: recheck, leaving }
     }
 
-    /// Waits until it is over: the credential is none any more, or the service ends.
-    pub async fn is_over(&mut self) -> Problem {
+    /// Waits until the call must end, because its credential is no longer valid or the service shuts down.
+    pub async fn ended(&mut self) -> Problem {
         loop {
             tokio::select! {
-                () = self.leaving.cancelled() => return Problem::leaving(),
-                _ = self.doubt.tick() => if let Err(problem) = auth::still(&self.pass, DOUBT) {
+                () = self.leaving.cancelled() => return Problem::shutting_down(),
+                _ = self.doubt.tick() => if let Err(problem) = auth::revalidate(&self.pass, RECHECK_CREDENTIAL_EVERY) {
                     return problem;
                 },
             }
         }
     }
 
-    /// A part of it is as good as a call: waits until one more may be made.
-    pub fn turn(&self) -> impl Future<Output = ()> + Send + use<> {
+    /// Waits until the caller's rate limit allows one more part of the call.
+    pub fn rate_permit(&self) -> impl Future<Output = ()> + Send + use<> {
         let pass = self.pass.clone();
         async move {
             while let Err(pause) = pass.take_rate_permit() {

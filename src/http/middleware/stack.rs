@@ -1,6 +1,5 @@
-//! What every request passes on its way to its handler, and its answer on the way back, from top to bottom. It lies around
-//! each handler and not around the router, because whom a route is for stands beside its handler, and because each layer
-//! around a router costs every request a box for itself and one for what it waits for.
+//! The middleware stack, outermost first. It wraps each handler and not the router, because the role of a route stands
+//! beside its handler, and because each layer around a router allocates a service and a future for every request.
 
 use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc};
 
@@ -17,9 +16,9 @@ use crate::{
     access::RequiredRole,
     http::{
         middleware::{
-            auth::{self, Door},
-            client_ip::Peer,
-            observe::{Figures, Sight},
+            auth::{self, AuthContext},
+            client_ip::ClientIp,
+            observe::{RequestInfo, RouteMetrics},
             origin,
             policy::Policy,
         },
@@ -27,112 +26,119 @@ use crate::{
     },
 };
 
-/// What the routes are given: a handler that does not say whom it is for does not fit, and nor does one that is not watched.
+/// The state of the routes. Only [`RoleGuarded`] handlers accept it, so a handler without a role, or without this
+/// stack, does not compile.
 #[derive(Clone)]
-pub struct Front<S>(Arc<Parts<S>>);
+pub struct AppStack<S>(Arc<StackParts<S>>);
 
-struct Parts<S> {
+struct StackParts<S> {
     state: S,
-    door: Door,
+    auth_context: AuthContext,
     policy: Policy,
     cors: Option<CorsLayer>,
-    figures: Figures,
+    metrics: RouteMetrics,
 }
 
-/// A handler, and whom it is for.
+/// A handler with the role that it requires.
 #[derive(Clone)]
-pub struct For<H> {
-    who: RequiredRole,
+pub struct RoleGuarded<H> {
+    role: RequiredRole,
     handler: H,
 }
 
-/// No credential is asked for.
-pub fn anyone<H>(handler: H) -> For<H> {
-    For { who: RequiredRole::Public, handler }
+/// No credential is needed.
+pub fn public<H>(handler: H) -> RoleGuarded<H> {
+    RoleGuarded { role: RequiredRole::Public, handler }
 }
 
-/// Any credential will do.
-pub fn somebody<H>(handler: H) -> For<H> {
-    For { who: RequiredRole::Authenticated, handler }
+/// Any valid credential.
+pub fn authenticated<H>(handler: H) -> RoleGuarded<H> {
+    RoleGuarded { role: RequiredRole::Authenticated, handler }
 }
 
-pub fn workers<H>(handler: H) -> For<H> {
-    For { who: RequiredRole::Worker, handler }
+pub fn workers<H>(handler: H) -> RoleGuarded<H> {
+    RoleGuarded { role: RequiredRole::Worker, handler }
 }
 
-/// Workers and viewers, who see what is held.
-pub fn holdings<H>(handler: H) -> For<H> {
-    For { who: RequiredRole::WorkerOrViewer, handler }
+/// Workers and viewers.
+pub fn holdings<H>(handler: H) -> RoleGuarded<H> {
+    RoleGuarded { role: RequiredRole::WorkerOrViewer, handler }
 }
 
-pub fn producers<H>(handler: H) -> For<H> {
-    For { who: RequiredRole::Producer, handler }
+pub fn producers<H>(handler: H) -> RoleGuarded<H> {
+    RoleGuarded { role: RequiredRole::Producer, handler }
 }
 
 /// Producers and viewers.
-pub fn readers<H>(handler: H) -> For<H> {
-    For { who: RequiredRole::ProducerOrViewer, handler }
+pub fn readers<H>(handler: H) -> RoleGuarded<H> {
+    RoleGuarded { role: RequiredRole::ProducerOrViewer, handler }
 }
 
-pub fn viewers<H>(handler: H) -> For<H> {
-    For { who: RequiredRole::Viewer, handler }
+pub fn viewers<H>(handler: H) -> RoleGuarded<H> {
+    RoleGuarded { role: RequiredRole::Viewer, handler }
 }
 
-pub fn operators<H>(handler: H) -> For<H> {
-    For { who: RequiredRole::Operator, handler }
+pub fn operators<H>(handler: H) -> RoleGuarded<H> {
+    RoleGuarded { role: RequiredRole::Operator, handler }
 }
 
-impl<T: 'static, S: Clone + Send + Sync + 'static, H: Handler<T, S>> Handler<(For<()>, T), Front<S>> for For<H> {
+impl<T: 'static, S: Clone + Send + Sync + 'static, H: Handler<T, S>> Handler<(RoleGuarded<()>, T), AppStack<S>>
+    for RoleGuarded<H>
+{
     type Future = BoxFuture<'static, Response>;
 
-    fn call(self, request: Request, front: Front<S>) -> Self::Future {
-        let sight = Sight::of(&request);
-        match &front.0.cors {
-            None => Box::pin(seen(front.clone(), sight, front.guarded(self, request))),
-            Some(cors) => Box::pin(seen(front.clone(), sight, front.for_pages(cors, self, request))),
+    fn call(self, request: Request, stack: AppStack<S>) -> Self::Future {
+        let info = RequestInfo::of(&request);
+        match &stack.0.cors {
+            None => Box::pin(observe(stack.clone(), info, stack.catch_panic(self, request))),
+            Some(cors) => Box::pin(observe(stack.clone(), info, stack.with_cors(cors, self, request))),
         }
     }
 }
 
-/// A refusal further in has an id, is counted, and a page may read it.
-async fn seen<S>(front: Front<S>, sight: Sight, answering: impl Future<Output = Response>) -> Response {
-    let mut response = answering.await;
-    front.0.figures.note(sight, &mut response);
+/// Measures and labels every answer, refusals of the inner layers too.
+async fn observe<S>(
+    stack: AppStack<S>,
+    info: RequestInfo,
+    response_future: impl Future<Output = Response>,
+) -> Response {
+    let mut response = response_future.await;
+    stack.0.metrics.record(info, &mut response);
     response
 }
 
-impl<S: Clone + Send + Sync + 'static> Front<S> {
-    pub fn new(state: S, door: Door, policy: Policy) -> Self {
-        let (cors, figures) = (origin::cors(&policy.cors, &policy.cors_headers), Figures::default());
-        Self(Arc::new(Parts { state, door, policy, cors, figures }))
+impl<S: Clone + Send + Sync + 'static> AppStack<S> {
+    pub fn new(state: S, auth_context: AuthContext, policy: Policy) -> Self {
+        let (cors, metrics) = (origin::cors(&policy.cors, &policy.cors_headers), RouteMetrics::default());
+        Self(Arc::new(StackParts { state, auth_context, policy, cors, metrics }))
     }
 
-    /// Tells browsers which pages may read the answer. A preflight ends here.
-    fn for_pages<T: 'static, H: Handler<T, S>>(
+    /// Adds CORS headers. A preflight ends here.
+    fn with_cors<T: 'static, H: Handler<T, S>>(
         &self,
         cors: &CorsLayer,
-        to: For<H>,
+        to: RoleGuarded<H>,
         request: Request,
     ) -> impl Future<Output = Response> + Send + use<T, S, H> {
-        let front = self.clone();
-        let call = move |request| front.guarded(to.clone(), request).map(Ok::<_, Infallible>);
-        let answering = cors.layer(service_fn(call)).oneshot(request);
-        answering.map(|Ok(response)| response)
+        let stack = self.clone();
+        let call = move |request| stack.catch_panic(to.clone(), request).map(Ok::<_, Infallible>);
+        let response_future = cors.layer(service_fn(call)).oneshot(request);
+        response_future.map(|Ok(response)| response)
     }
 
-    /// Whatever breaks further in is an answer, and breaks nothing else. What can be seen to at once is, so that the request
-    /// is no part of what is waited for, and copied with it.
-    fn guarded<T: 'static, H: Handler<T, S>>(
+    /// Turns a panic of the inner layers into a `500`. Authorization runs before the future, so that the future does
+    /// not hold the request.
+    fn catch_panic<T: 'static, H: Handler<T, S>>(
         &self,
-        to: For<H>,
+        to: RoleGuarded<H>,
         request: Request,
     ) -> impl Future<Output = Response> + Send + use<T, S, H> {
-        let admitted = std::panic::catch_unwind(AssertUnwindSafe(|| self.admitted(to, request)));
-        let front = self.clone();
+        let authorized = std::panic::catch_unwind(AssertUnwindSafe(|| self.authorize(to, request)));
+        let stack = self.clone();
         async move {
-            let answer = match admitted {
-                Ok(Ok((stranger, handling))) => {
-                    AssertUnwindSafe(handling.map(|response| front.judged(stranger, response))).catch_unwind().await
+            let answer = match authorized {
+                Ok(Ok((client, handling))) => {
+                    AssertUnwindSafe(handling.map(|response| stack.throttle(client, response))).catch_unwind().await
                 }
                 Ok(Err(problem)) => Ok(Err(problem)),
                 Err(panicked) => Err(panicked),
@@ -147,21 +153,21 @@ impl<S: Clone + Send + Sync + 'static> Front<S> {
         }
     }
 
-    /// Only who is asked by a right name, from a right page and with a right credential gets to the handler.
-    fn admitted<T: 'static, H: Handler<T, S>>(
+    /// Checks host, origin and credential, and then calls the handler.
+    fn authorize<T: 'static, H: Handler<T, S>>(
         &self,
-        For { who, handler }: For<H>,
+        RoleGuarded { role: who, handler }: RoleGuarded<H>,
         mut request: Request,
-    ) -> Result<(Option<Peer>, H::Future), Problem> {
-        let Parts { state, door, policy, .. } = &*self.0;
-        origin::check(policy, !door.access.is_on(), who, &mut request)?;
-        let stranger = auth::check(door, who, &mut request)?;
-        Ok((stranger, handler.call(request, state.clone())))
+    ) -> Result<(Option<ClientIp>, H::Future), Problem> {
+        let StackParts { state, auth_context, policy, .. } = &*self.0;
+        origin::check(policy, !auth_context.access.is_on(), who, &mut request)?;
+        let client = auth::check(auth_context, who, &mut request)?;
+        Ok((client, handler.call(request, state.clone())))
     }
 
-    fn judged(&self, stranger: Option<Peer>, response: Response) -> Result<Response, Problem> {
-        match stranger {
-            Some(peer) => auth::judge(&self.0.door, peer, response),
+    fn throttle(&self, client: Option<ClientIp>, response: Response) -> Result<Response, Problem> {
+        match client {
+            Some(client) => auth::throttle_failures(&self.0.auth_context, client, response),
             None => Ok(response),
         }
     }

@@ -1,4 +1,4 @@
-//! How a body is read: with a deadline, and no more of it than its caller may have in hand.
+//! Reads a body within its timeout and memory budget.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -13,70 +13,75 @@ use http_body_util::BodyExt;
 
 use crate::{
     http::{
-        middleware::body_budget::{Purse, Share},
+        middleware::body_budget::{BodyBudget, ReservedBytes},
         response::{
             json::JSON,
-            problem::{Failure, Problem},
+            problem::{Problem, ProblemType},
         },
     },
     text::MARK,
 };
 
-/// For the whole body, however it trickles in.
-const BODY_TIME: Duration = Duration::from_secs(30);
+/// For the whole body, however slowly it arrives.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What reads the body of a request that has the right head, of which nothing is kept meanwhile.
+/// Checks the headers at once and returns a future that reads the body, so that the future holds nothing else of the
+/// request.
 ///
 /// # Errors
 /// A problem.
 pub fn read(
     request: Request,
-    purse: &Purse,
+    budget: &BodyBudget,
     rule: &'static str,
     takes: fn(&str) -> bool,
-) -> Result<impl Future<Output = Result<(Bytes, Share), Problem>> + Send + use<>, Problem> {
+) -> Result<impl Future<Output = Result<(Bytes, ReservedBytes), Problem>> + Send + use<>, Problem> {
     if !request.body().is_end_stream() && !is_plain(request.headers()) {
-        return Err(Problem::packed());
+        return Err(Problem::content_encoding());
     }
     let known = essence(request.headers()).is_some_and(|essence| takes(&essence));
     let body = request.into_body();
     if !known && !body.is_end_stream() {
-        return Err(Problem::new(Failure::UnsupportedMediaType, rule));
+        return Err(Problem::new(ProblemType::UnsupportedMediaType, rule));
     }
-    let (most, share) = (purse.most(), purse.open());
+    let (most, reserved) = (budget.max_bytes(), budget.reserve());
     if body.size_hint().lower() > most as u64 {
         return Err(too_large(most));
     }
     Ok(async move {
-        let late = |_| Err(Problem::new(Failure::RequestTimeout, "the body did not arrive in time"));
-        tokio::time::timeout(BODY_TIME, gather(body, most, share)).await.unwrap_or_else(late)
+        let late = |_| Err(Problem::new(ProblemType::RequestTimeout, "the body did not arrive in time"));
+        tokio::time::timeout(BODY_TIMEOUT, read_limited(body, most, reserved)).await.unwrap_or_else(late)
     })
 }
 
-/// Takes what has arrived, and no more than its caller may have in hand. A body that came in one piece is not copied.
-async fn gather(mut body: Body, most: usize, mut share: Share) -> Result<(Bytes, Share), Problem> {
-    let mut pieces = Pieces::default();
+/// Reads up to the limit. A body that arrives in one chunk is not copied.
+async fn read_limited(
+    mut body: Body,
+    most: usize,
+    mut reserved: ReservedBytes,
+) -> Result<(Bytes, ReservedBytes), Problem> {
+    let mut pieces = BodyChunks::default();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Problem::new(Failure::NotJson, "the body broke off"))?;
+        let frame = frame.map_err(|_| Problem::new(ProblemType::NotJson, "the body broke off"))?;
         let Ok(piece) = frame.into_data() else { continue };
         let size = pieces.len() + piece.len();
         if size > most {
             return Err(too_large(most));
         }
-        share.grow(size)?;
+        reserved.grow(size)?;
         pieces.add(piece);
     }
-    Ok((pieces.whole(), share))
+    Ok((pieces.into_bytes(), reserved))
 }
 
-/// What has arrived of a body.
+/// The chunks of a body.
 #[derive(Default)]
-struct Pieces {
+struct BodyChunks {
     first: Bytes,
     all: BytesMut,
 }
 
-impl Pieces {
+impl BodyChunks {
     fn len(&self) -> usize {
         self.first.len() + self.all.len()
     }
@@ -86,13 +91,13 @@ impl Pieces {
             self.first = piece;
             return;
         }
-        // The pieces are parts of the connection's buffer, and would keep much more of it than they are.
+        // Chunks are slices of the connection's buffer and would keep all of it in memory.
         self.all.extend_from_slice(&std::mem::take(&mut self.first));
         self.all.extend_from_slice(&piece);
     }
 
-    /// Without the mark that may stand before the text.
-    fn whole(self) -> Bytes {
+    /// Without a byte order mark.
+    fn into_bytes(self) -> Bytes {
         let mut whole = if self.all.is_empty() { self.first } else { self.all.freeze() };
         if whole.starts_with(MARK) {
             whole.advance(MARK.len());
@@ -102,23 +107,23 @@ impl Pieces {
 }
 
 fn too_large(most: usize) -> Problem {
-    Problem::new(Failure::TooLarge, format!("a body has at most {most} bytes here"))
+    Problem::new(ProblemType::TooLarge, format!("a body has at most {most} bytes here"))
 }
 
-/// Whether a body is as it is, and not packed in some way that would have to be undone first.
+/// Whether a body has no content coding that would have to be decoded.
 pub fn is_plain(headers: &HeaderMap) -> bool {
     let mut codings =
         headers.get_all(header::CONTENT_ENCODING).iter().flat_map(|value| value.as_bytes().split(|b| *b == b','));
     codings.all(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
-/// `type/subtype` without parameters: a charset says nothing that JSON leaves open.
+/// The media type without parameters: JSON is UTF-8 whatever the charset says.
 fn essence(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
-    // Of two, whoever is in front of this may have gone by the other one.
+    // With two values a proxy may have acted on the other one.
     let value = values.next().filter(|_| values.next().is_none())?;
     if *value == JSON {
-        // What nearly everybody says is not looked at letter by letter.
+        // The usual value is not parsed.
         return Some("application/json".into());
     }
     let essence = value.to_str().ok()?.split(';').next()?.trim();
@@ -126,7 +131,7 @@ fn essence(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     Some(if is_lower { essence.into() } else { essence.to_ascii_lowercase().into() })
 }
 
-/// Whether a body says that it is of a type which is not JSON; most say at once that they are.
+/// Whether a body has another media type than JSON; the usual value is compared first.
 pub fn is_of(headers: &HeaderMap, kind: &str) -> bool {
     headers.get(header::CONTENT_TYPE).is_some_and(|value| *value != JSON)
         && essence(headers).is_some_and(|essence| essence == kind)

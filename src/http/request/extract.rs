@@ -1,4 +1,4 @@
-//! Bodies. They are read with a limit and a deadline, and every refusal is a problem.
+//! Body extractors; every refusal is a problem.
 
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
@@ -7,48 +7,48 @@ use tokio::sync::OwnedMutexGuard;
 use crate::{
     http::{
         middleware::{
-            auth::Admission,
-            body_budget::{Purse, Share},
+            auth::AuthOutcome,
+            body_budget::{BodyBudget, ReservedBytes},
         },
         request::{
             body::{is_json, read},
-            fields::Fields,
+            fields::JsonFields,
         },
-        response::problem::{Failure, Problem},
+        response::problem::{Problem, ProblemType},
     },
     text::{UTF16_RULE, is_utf16},
 };
 
-/// A body that says it is JSON.
-pub struct JsonBody(pub Bytes, #[expect(dead_code, reason = "given back when it is dropped")] Share);
+/// A JSON body.
+pub struct JsonBody(pub Bytes, #[expect(dead_code, reason = "given back when it is dropped")] ReservedBytes);
 
-/// JSON that may call itself plain text: `navigator.sendBeacon` can say nothing else without a preflight. With it comes the
-/// turn of somebody who has to wait for one.
+/// A JSON body that may be labelled `text/plain`, because `navigator.sendBeacon` can send no other type without a
+/// preflight. It holds the permit of a client that has to wait for one.
 pub struct BeaconBody(
     pub Bytes,
-    #[expect(dead_code, reason = "given back when it is dropped")] Share,
+    #[expect(dead_code, reason = "given back when it is dropped")] ReservedBytes,
     #[expect(dead_code, reason = "over when it is dropped")] Option<OwnedMutexGuard<()>>,
 );
 
 impl JsonBody {
     /// # Errors
-    /// A problem, when it is not text.
+    /// A problem, when the body is not UTF-8 text.
     pub fn text(&self) -> Result<&str, Problem> {
         text(&self.0)
     }
 
     /// # Errors
     /// A problem, when it is not an object.
-    pub fn fields(&self) -> Result<Fields<'_>, Problem> {
-        Fields::of(self.text()?)
+    pub fn fields(&self) -> Result<JsonFields<'_>, Problem> {
+        JsonFields::of(self.text()?)
     }
 
-    /// The same of `{}`, when there is no body.
+    /// The same, where an empty body stands for `{}`.
     ///
     /// # Errors
     /// A problem, when it is not an object.
-    pub fn fields_if_any(&self) -> Result<Fields<'_>, Problem> {
-        if self.0.is_empty() { Fields::of("{}") } else { self.fields() }
+    pub fn fields_if_any(&self) -> Result<JsonFields<'_>, Problem> {
+        if self.0.is_empty() { JsonFields::of("{}") } else { self.fields() }
     }
 }
 
@@ -62,12 +62,12 @@ impl BeaconBody {
 
 fn text(body: &[u8]) -> Result<&str, Problem> {
     if body.is_empty() {
-        return Err(Problem::new(Failure::NotJson, "the body is empty"));
+        return Err(Problem::new(ProblemType::NotJson, "the body is empty"));
     }
     if is_utf16(body) {
-        return Err(Problem::new(Failure::NotJson, UTF16_RULE));
+        return Err(Problem::new(ProblemType::NotJson, UTF16_RULE));
     }
-    std::str::from_utf8(body).map_err(|error| Problem::new(Failure::NotJson, format!("not UTF-8: {error}")))
+    std::str::from_utf8(body).map_err(|error| Problem::new(ProblemType::NotJson, format!("not UTF-8: {error}")))
 }
 
 impl<S: Sync> FromRequest<S> for JsonBody {
@@ -75,10 +75,10 @@ impl<S: Sync> FromRequest<S> for JsonBody {
 
     fn from_request(request: Request, _: &S) -> impl Future<Output = Result<Self, Problem>> + Send {
         let rule = "send the body as application/json";
-        let reading = purse(&request).and_then(|purse| read(request, &purse, rule, is_json));
+        let reading = body_budget(&request).and_then(|budget| read(request, &budget, rule, is_json));
         async move {
-            let (body, share) = reading?.await?;
-            Ok(Self(body, share))
+            let (body, reserved) = reading?.await?;
+            Ok(Self(body, reserved))
         }
     }
 }
@@ -89,22 +89,22 @@ impl<S: Sync> FromRequest<S> for BeaconBody {
     fn from_request(request: Request, _: &S) -> impl Future<Output = Result<Self, Problem>> + Send {
         let rule = "send the body as application/json or text/plain";
         let takes = |essence: &str| is_json(essence) || essence == "text/plain";
-        let reading = purse(&request).and_then(|purse| Ok((read(request, &purse, rule, takes)?, purse)));
+        let reading = body_budget(&request).and_then(|budget| Ok((read(request, &budget, rule, takes)?, budget)));
         async move {
-            let (reading, purse) = reading?;
-            let (body, share) = reading.await?;
-            Ok(Self(body, share, purse.turn().await))
+            let (reading, budget) = reading?;
+            let (body, reserved) = reading.await?;
+            Ok(Self(body, reserved, budget.failure_permit().await))
         }
     }
 }
 
-/// Who lets requests in has put it there.
+/// The budget that authorization inserted.
 ///
 /// # Errors
-/// A problem of ours, when nobody has.
-pub fn purse(request: &Request) -> Result<Purse, Problem> {
-    request.extensions().get::<Admission>().map(|admission| admission.purse.clone()).ok_or_else(|| {
-        tracing::error!("nobody pays for a body");
+/// `500`, when a route has no authorization.
+pub fn body_budget(request: &Request) -> Result<BodyBudget, Problem> {
+    request.extensions().get::<AuthOutcome>().map(|admission| admission.budget.clone()).ok_or_else(|| {
+        tracing::error!("no body budget in the request extensions: the middleware is missing");
         Problem::internal()
     })
 }
@@ -116,13 +116,14 @@ mod tests {
     use axum::{body::Body, http::header};
 
     use super::*;
-    use crate::{access::Access, http::middleware::body_budget::Bodies, job::limits};
+    use crate::{access::Access, http::middleware::body_budget::MemoryPool, job::limits};
 
     fn paid(request: Request) -> Request {
         let mut request = request;
-        request
-            .extensions_mut()
-            .insert(Admission { pass: None, purse: Purse::of_known(&Bodies::new(Access::off()), None) });
+        request.extensions_mut().insert(AuthOutcome {
+            pass: None,
+            budget: BodyBudget::authenticated(&MemoryPool::new(Access::off()), None),
+        });
         request
     }
 
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn json_by_any_of_its_names_is_taken() {
+    async fn json_media_types_are_accepted() {
         for name in
             ["application/json", "Application/JSON; charset=utf-8", "application/cloudevents+json", "a/b+json;x=y"]
         {
@@ -151,14 +152,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_beacon_is_plain_text() {
+    async fn beacon_accepts_text_plain() {
         let request =
             || Request::builder().header(header::CONTENT_TYPE, "text/plain;charset=UTF-8").body(Body::from("1"));
         assert!(BeaconBody::from_request(paid(request().expect("a request")), &()).await.is_ok());
     }
 
     #[tokio::test]
-    async fn a_body_too_large_is_refused_announced_or_not() {
+    async fn oversized_body_is_refused_with_and_without_a_length() {
         let large = vec![b' '; limits::BODY + 1];
         let chunks: Vec<_> = large.chunks(1 << 20).map(|chunk| Ok::<_, Infallible>(chunk.to_vec())).collect();
         let stream = futures_util::stream::iter(chunks);
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn only_text_is_json() {
+    fn body_that_is_not_text_is_not_json() {
         for wrong in [&b""[..], b"\xff"] {
             assert_eq!(type_of(&text(wrong).expect_err("not text")), "/problems/not-json");
         }

@@ -1,5 +1,4 @@
-//! A reader of JSON objects that is not satisfied with the first mistake: fields are taken one by one, each by its rule,
-//! and what is wrong is collected with its place. What is left over at the end is wrong too.
+//! Reads a JSON object field by field and collects every error with its place. Unknown fields are errors too.
 
 use std::{borrow::Cow, ops::RangeInclusive};
 
@@ -8,59 +7,59 @@ use serde_json::value::RawValue;
 use crate::http::{
     request::json,
     response::{
-        field_error::{MOST_MISTAKES, Place, Rule},
+        field_error::{FieldError, MAX_ERRORS, Rule},
         problem::Problem,
     },
 };
 
-pub struct Fields<'b> {
-    /// The JSON pointer of the object itself.
+pub struct JsonFields<'b> {
+    /// The JSON pointer of this object.
     at: String,
     members: Vec<(Cow<'b, str>, &'b RawValue)>,
-    errors: Vec<Place>,
+    errors: Vec<FieldError>,
 }
 
-impl<'b> Fields<'b> {
+impl<'b> JsonFields<'b> {
     /// # Errors
     /// A problem, when it is not JSON, or not an object.
     pub fn of(text: &'b str) -> Result<Self, Problem> {
         match Self::at(String::new(), text) {
             Ok(fields) => Ok(fields),
-            // What is no JSON at all has the first word. Only here is a text read twice.
+            // Invalid JSON is reported first. Only this path reads the text twice.
             Err(place) => Err(json::check(text).err().unwrap_or_else(|| Problem::invalid(vec![place]))),
         }
     }
 
-    fn at(at: String, text: &'b str) -> Result<Self, Place> {
+    fn at(at: String, text: &'b str) -> Result<Self, FieldError> {
         if !json::is(text, b'{') {
-            return Err(Place::pointer(at, "must be an object"));
+            return Err(FieldError::pointer(at, "must be an object"));
         }
         match json::members(text) {
             Some(members) => Ok(Self { at, members, errors: Vec::new() }),
-            None => Err(Place::pointer(at, "must have at most 32 fields, named in Unicode text")),
+            None => Err(FieldError::pointer(at, "must have at most 32 fields, named in Unicode text")),
         }
     }
 
-    /// The field's value if it is there and keeps the rule.
+    /// The field's value, if it is present and valid.
     pub fn take<T>(&mut self, key: &str, rule: impl FnOnce(&'b RawValue) -> Result<T, Rule>) -> Option<T> {
-        let value = self.pull(key)?;
+        let value = self.take_raw(key)?;
         match rule(value) {
             Ok(value) => Some(value),
-            Err(broken) => self.blame(key, broken),
+            Err(broken) => self.reject(key, broken),
         }
     }
 
-    /// Like [`take`](Self::take), for a field that must be there.
-    pub fn need<T>(&mut self, key: &str, rule: impl FnOnce(&'b RawValue) -> Result<T, Rule>) -> Option<T> {
+    /// Like [`take`](Self::take), for a required field.
+    pub fn require<T>(&mut self, key: &str, rule: impl FnOnce(&'b RawValue) -> Result<T, Rule>) -> Option<T> {
         if !self.has(key) {
-            return self.blame(key, "is required");
+            return self.reject(key, "is required");
         }
         self.take(key, rule)
     }
 
-    /// An object within this one, read by the same means.
+    /// An object in a field, read alike.
     pub fn object<T>(&mut self, key: &str, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        let value = self.pull(key)?;
+        let value = self.take_raw(key)?;
         self.inner(self.pointer(key), value, read)
     }
 
@@ -78,7 +77,7 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// A list of so many values, each by the rule and none twice.
+    /// An array of distinct values.
     pub fn list<T: PartialEq>(
         &mut self,
         key: &str,
@@ -99,15 +98,15 @@ impl<'b> Fields<'b> {
                 }
                 Err(broken) => broken,
             };
-            self.blame::<()>(&format!("{key}/{i}"), broken);
+            self.reject::<()>(&format!("{key}/{i}"), broken);
         }
         Some(list)
     }
 
-    /// A list of so many objects, each read like this one. Who makes mistakes by the thousand is told of the first.
+    /// An array of objects. Reading stops when enough errors are found.
     ///
     /// # Errors
-    /// A problem, when there are too many.
+    /// A problem, when the array has too many items.
     pub fn objects<T>(
         &mut self,
         key: &str,
@@ -125,35 +124,35 @@ impl<'b> Fields<'b> {
         let mut list = Vec::with_capacity(elements.len());
         for (i, element) in elements.into_iter().enumerate() {
             list.extend(self.inner(format!("{}/{i}", self.pointer(key)), element, &mut read));
-            if self.errors.len() >= MOST_MISTAKES {
+            if self.errors.len() >= MAX_ERRORS {
                 break;
             }
         }
         Ok(Some(list))
     }
 
-    /// Takes a field that is `null`; leaves it when it is anything else.
+    /// Takes a field if it is `null`, and leaves it otherwise.
     pub fn null(&mut self, key: &str) -> bool {
         let mut same = self.members.iter().filter(|(name, _)| name == key);
         let null = same.next().is_some_and(|(_, value)| value.get() == "null") && same.next().is_none();
-        null && self.pull(key).is_some()
+        null && self.take_raw(key).is_some()
     }
 
     pub fn has(&self, key: &str) -> bool {
         self.members.iter().any(|(name, _)| name == key)
     }
 
-    /// Notes that a field breaks a rule which takes more than its own value to see.
-    pub fn blame<T>(&mut self, key: &str, rule: impl Into<Rule>) -> Option<T> {
+    /// Adds an error that depends on more than the field's own value.
+    pub fn reject<T>(&mut self, key: &str, rule: impl Into<Rule>) -> Option<T> {
         let pointer = format!("{}/{key}", self.at);
-        self.errors.push(Place::pointer(pointer, rule));
+        self.errors.push(FieldError::pointer(pointer, rule));
         None
     }
 
-    /// What was read, if nothing was wrong and nothing is left over.
+    /// The value, if there were no errors and no fields are left.
     ///
     /// # Errors
-    /// A problem with every place.
+    /// A problem that lists all errors.
     pub fn finish<T>(self, value: Option<T>) -> Result<T, Problem> {
         let errors = self.close();
         match value {
@@ -162,20 +161,20 @@ impl<'b> Fields<'b> {
         }
     }
 
-    fn close(mut self) -> Vec<Place> {
+    fn close(mut self) -> Vec<FieldError> {
         for (name, _) in std::mem::take(&mut self.members) {
             let pointer = self.pointer(&name);
-            self.errors.push(Place::pointer(pointer, "is not a field of this request"));
+            self.errors.push(FieldError::pointer(pointer, "is not a field of this request"));
         }
         self.errors
     }
 
-    fn pull(&mut self, key: &str) -> Option<&'b RawValue> {
+    fn take_raw(&mut self, key: &str) -> Option<&'b RawValue> {
         let first = self.members.iter().position(|(name, _)| name == key)?;
         let (_, value) = self.members.remove(first);
         if self.has(key) {
             self.members.retain(|(name, _)| name != key);
-            return self.blame(key, "is given twice");
+            return self.reject(key, "is given twice");
         }
         Some(value)
     }
@@ -187,7 +186,7 @@ impl<'b> Fields<'b> {
 
 #[cfg(test)]
 mod tests {
-    use super::{json::MOST_FIELDS, *};
+    use super::{json::MAX_FIELDS, *};
     use crate::http::request::rules;
 
     fn errors(problem: Problem) -> String {
@@ -198,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_named_at_once() {
-        let mut fields = Fields::of(r#"{"a":"x","a":1,"b":-1,"c/~":0,"d":{"e":[],"f":2}}"#).expect("an object");
+    fn all_errors_are_reported_together() {
+        let mut fields = JsonFields::of(r#"{"a":"x","a":1,"b":-1,"c/~":0,"d":{"e":[],"f":2}}"#).expect("an object");
         let a = fields.take("a", rules::whole(0..=9));
         let b = fields.take("b", rules::whole(0..=9));
-        let d = fields.object("d", |inner| inner.need("g", rules::flag));
-        let h = fields.need("h", rules::flag);
+        let d = fields.object("d", |inner| inner.require("g", rules::flag));
+        let h = fields.require("h", rules::flag);
         assert_eq!((a, b, d, h), (None, None, None, None));
         assert_eq!(
             errors(fields.finish(Some(())).expect_err("mistakes")),
@@ -214,24 +213,24 @@ mod tests {
     }
 
     #[test]
-    fn escaped_names_are_the_same_names() {
-        let mut fields = Fields::of(r#"{ "\u0061" : [ 1 , 1.0 ] }"#).expect("an object");
+    fn escaped_field_names_match() {
+        let mut fields = JsonFields::of(r#"{ "\u0061" : [ 1 , 1.0 ] }"#).expect("an object");
         assert_eq!(fields.take("a", |raw| Ok(raw.get())), Some("[ 1 , 1.0 ]"));
         assert!(fields.finish(Some(())).is_ok());
     }
 
     #[test]
-    fn only_objects_of_a_size_that_makes_sense_are_read() {
-        let wide = format!("{{{}}}", vec![r#""a":1"#; MOST_FIELDS + 1].join(","));
+    fn non_objects_and_wide_objects_are_refused() {
+        let wide = format!("{{{}}}", vec![r#""a":1"#; MAX_FIELDS + 1].join(","));
         for text in ["null", "3", "[]", r#""{}""#, r#"{"\ud800":1}"#, &wide] {
-            assert!(Fields::of(text).is_err(), "{text}");
+            assert!(JsonFields::of(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn lists_say_which_element_is_wrong() {
+    fn list_errors_name_the_element() {
         let list = |text: &'static str| {
-            let mut fields = Fields::of(text).expect("an object");
+            let mut fields = JsonFields::of(text).expect("an object");
             let list = fields.list("q", 1..=2, rules::whole(0..=9));
             fields.finish(list).map_err(errors)
         };
@@ -244,10 +243,10 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_list_of_objects_have_their_places_and_the_first_are_enough() {
+    fn object_list_errors_have_places_and_a_limit() {
         let read = |text: &str| {
-            let mut fields = Fields::of(text).expect("an object");
-            let list = fields.objects("q", 1..=30, |item| item.need("n", rules::whole(0..=9)))?;
+            let mut fields = JsonFields::of(text).expect("an object");
+            let list = fields.objects("q", 1..=30, |item| item.require("n", rules::whole(0..=9)))?;
             fields.finish(list)
         };
         assert_eq!(read(r#"{"q":[{"n":3},{"n":3}]}"#).expect("right"), [3, 3]);
@@ -259,13 +258,13 @@ mod tests {
         assert_eq!(errors(read(r#"{"q":[]}"#).expect_err("none")), "/q must have at least 1");
         assert_eq!(errors(read(r#"{"q":{}}"#).expect_err("no array")), "/q must be an array");
         let many = |n: usize| format!(r#"{{"q":[{}]}}"#, vec!["{}"; n].join(","));
-        assert_eq!(errors(read(&many(30)).expect_err("mistakes")).split(", ").count(), MOST_MISTAKES);
+        assert_eq!(errors(read(&many(30)).expect_err("mistakes")).split(", ").count(), MAX_ERRORS);
         assert_eq!(serde_json::to_value(read(&many(31)).expect_err("too many")).expect("JSON")["status"], 413);
     }
 
     #[test]
-    fn null_is_taken_only_when_it_is_there_once() {
-        let mut fields = Fields::of(r#"{"a":null,"b":0,"c":null,"c":null}"#).expect("an object");
+    fn null_is_taken_only_when_unique() {
+        let mut fields = JsonFields::of(r#"{"a":null,"b":0,"c":null,"c":null}"#).expect("an object");
         assert!(fields.null("a") && !fields.has("a"));
         assert!(!fields.null("b") && fields.has("b"));
         assert!(!fields.null("c") && fields.has("c"));

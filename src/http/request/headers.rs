@@ -1,4 +1,4 @@
-//! The headers that a call may carry for its jobs, or to go on where it was.
+//! Request headers with a meaning for jobs or event streams.
 
 use axum::{
     extract::FromRequestParts,
@@ -9,25 +9,25 @@ use crate::{
     http::{
         names::{IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT},
         request::rules,
-        response::{field_error::Place, problem::Problem},
+        response::{field_error::FieldError, problem::Problem},
     },
     job::QueueName,
     store::Position,
 };
 
-/// Makes a call safe to repeat: the text of the `Idempotency-Key`, which is a quoted string or bare.
+/// The `Idempotency-Key`, as a quoted string or bare.
 pub struct IdempotencyKey(pub Option<String>);
 
-/// Where a reader of events was before it was cut: the last `id:` that it saw.
+/// The last `id:` that an event reader saw, from which it resumes.
 pub struct LastEventId(pub Vec<(QueueName, Position)>);
 
-/// The producer's W3C trace context. One that is malformed is as good as none: that is the standard's own rule.
+/// The producer's W3C trace context. The standard says to ignore a malformed one.
 pub struct Traceparent(pub Option<String>);
 
 impl IdempotencyKey {
-    /// A problem with the header, by its usual name.
+    /// A problem with the `Idempotency-Key`.
     pub fn problem(rule: &'static str) -> Problem {
-        Problem::invalid(vec![Place::header("Idempotency-Key", rule)])
+        Problem::invalid(vec![FieldError::header("Idempotency-Key", rule)])
     }
 }
 
@@ -35,14 +35,14 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        match lone(&parts.headers, &IDEMPOTENCY_KEY) {
-            Lone::Absent => Ok(Self(None)),
-            Lone::Is(text) => match unquoted(text).map(|key| rules::key(&key)) {
+        match single_header(&parts.headers, &IDEMPOTENCY_KEY) {
+            SingleHeader::Absent => Ok(Self(None)),
+            SingleHeader::Text(text) => match unquoted(text).map(|key| rules::key(&key)) {
                 Some(Ok(key)) => Ok(Self(Some(key))),
                 Some(Err(rule)) => Err(Self::problem(rule.0)),
                 None => Err(Self::problem("must be a string in double quotes, or without any")),
             },
-            Lone::Not => Err(Self::problem("must be given once, in UTF-8")),
+            SingleHeader::Invalid => Err(Self::problem("must be given once, in UTF-8")),
         }
     }
 }
@@ -51,13 +51,13 @@ impl<S: Sync> FromRequestParts<S> for LastEventId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let places = match lone(&parts.headers, &LAST_EVENT_ID) {
-            Lone::Absent | Lone::Is("") => Some(Vec::new()),
-            Lone::Is(text) => parse_positions(text),
-            Lone::Not => None,
+        let places = match single_header(&parts.headers, &LAST_EVENT_ID) {
+            SingleHeader::Absent | SingleHeader::Text("") => Some(Vec::new()),
+            SingleHeader::Text(text) => parse_positions(text),
+            SingleHeader::Invalid => None,
         };
         let rule = "must be the id of an event";
-        places.map(Self).ok_or_else(|| Problem::invalid(vec![Place::header("Last-Event-ID", rule)]))
+        places.map(Self).ok_or_else(|| Problem::invalid(vec![FieldError::header("Last-Event-ID", rule)]))
     }
 }
 
@@ -65,14 +65,14 @@ impl<S: Sync> FromRequestParts<S> for Traceparent {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        match lone(&parts.headers, &TRACEPARENT) {
-            Lone::Is(text) if is_trace(text) => Ok(Self(Some(text.to_owned()))),
+        match single_header(&parts.headers, &TRACEPARENT) {
+            SingleHeader::Text(text) if is_trace(text) => Ok(Self(Some(text.to_owned()))),
             _ => Ok(Self(None)),
         }
     }
 }
 
-/// `queue@position`, joined by commas, as `id:` said it.
+/// `queue@position`, joined by commas, as in `id:`.
 fn parse_positions(text: &str) -> Option<Vec<(QueueName, Position)>> {
     let position = |part: &str| {
         let (queue, position) = part.split_once('@')?;
@@ -81,22 +81,22 @@ fn parse_positions(text: &str) -> Option<Vec<(QueueName, Position)>> {
     text.split(',').map(position).collect()
 }
 
-enum Lone<'h> {
+enum SingleHeader<'h> {
     Absent,
-    Is(&'h str),
-    Not,
+    Text(&'h str),
+    Invalid,
 }
 
-fn lone<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Lone<'h> {
+fn single_header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> SingleHeader<'h> {
     let mut values = headers.get_all(name).iter();
     match (values.next().map(|value| std::str::from_utf8(value.as_bytes())), values.next()) {
-        (None, _) => Lone::Absent,
-        (Some(Ok(text)), None) => Lone::Is(text),
-        _ => Lone::Not,
+        (None, _) => SingleHeader::Absent,
+        (Some(Ok(text)), None) => SingleHeader::Text(text),
+        _ => SingleHeader::Invalid,
     }
 }
 
-/// RFC 8941's string: in double quotes, with `\"` and `\\` inside. A text without any quotes is itself.
+/// A string of RFC 8941: in double quotes, with `\"` and `\\` escaped. Text without quotes is taken as it is.
 fn unquoted(text: &str) -> Option<String> {
     let Some(rest) = text.strip_prefix('"') else { return (!text.contains('"')).then(|| text.to_owned()) };
     let (mut plain, mut chars) = (String::new(), rest.strip_suffix('"')?.chars());
@@ -110,7 +110,7 @@ fn unquoted(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// `version-trace-parent-flags` in lower-case hex, where version, trace and parent each have a value that means "invalid".
+/// `version-trace-parent-flags` in lower-case hex; version, trace and parent have a value each that is invalid.
 fn is_trace(text: &str) -> bool {
     let parts: Vec<_> = text.split('-').collect();
     let hex = |part: &str| part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_the_same_with_and_without_quotes() {
+    fn idempotency_key_quotes_are_optional() {
         for (text, plain) in [
             ("a", Some("a")),
             (r#""a""#, Some("a")),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_sound_trace_is_carried() {
+    fn malformed_traceparent_is_ignored() {
         let right = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         assert!(is_trace(right));
         let zeros = format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32));

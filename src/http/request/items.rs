@@ -1,4 +1,4 @@
-//! One or many: a call takes an object or an array of them, and each item is read, done and answered by itself.
+//! Calls that take one object or an array; each item is read, executed and answered by itself.
 
 use axum::response::{IntoResponse, Response};
 use futures_util::future::join_all;
@@ -9,60 +9,60 @@ use crate::{
     http::{
         request::json,
         response::{
-            field_error::Place,
-            json::Json,
-            problem::{Aim, Problem},
+            field_error::FieldError,
+            json::JsonResponse,
+            problem::{Attempts, Problem},
         },
     },
     store::Fault,
 };
 
-/// What a call brings.
+/// The items of a body.
 pub enum Items<'b> {
     One(&'b str),
     Many(Vec<&'b str>),
 }
 
-/// What was read of each item; the good ones are what a call is made of.
+/// The items after parsing: a note or a problem for each, and the calls of the valid ones.
 pub enum ReadItems<N, C> {
     One(Result<(N, C), Problem>),
     Many(Vec<Result<N, Problem>>, Vec<C>),
 }
 
-/// The answers, each at the place of its item.
-pub enum Answers<T> {
+/// The answers, in the order of the items.
+pub enum ItemAnswers<T> {
     One(Result<T, Problem>),
     Many(Vec<Result<T, Problem>>),
 }
 
 impl<'b> Items<'b> {
-    /// What is no array is one item, whatever it is: who reads it says so.
+    /// Anything but an array is one item, which its parser judges.
     ///
     /// # Errors
-    /// A problem, when an array has none or too many.
+    /// A problem, when an array is empty or too long.
     pub fn of(body: &'b str, most: usize) -> Result<Self, Problem> {
         match json::elements(body, most) {
             None => Ok(Self::One(body)),
             Some(Some(list)) if list.is_empty() => {
-                Err(Problem::invalid(vec![Place::pointer("", "must be an object, or an array with at least one")]))
+                Err(Problem::invalid(vec![FieldError::pointer("", "must be an object, or an array with at least one")]))
             }
             Some(Some(list)) => Ok(Self::Many(list.into_iter().map(RawValue::get).collect())),
             Some(None) => Err(Problem::too_many_items(most)),
         }
     }
 
-    /// Reads each item, makes a call of each good one, in order, and answers every item. What `read` returns beside a call is
-    /// handed to `answer` with its outcome.
+    /// Parses, executes and answers each item in order. The note that `read` returns beside a call is passed to
+    /// `answer` with its outcome.
     pub async fn each<N, C, O, T, F: Future<Output = Result<O, Fault>>>(
         self,
         read: impl FnMut(&'b str) -> Result<(N, C), Problem>,
         call: impl Fn(C) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
-    ) -> Answers<T> {
+    ) -> ItemAnswers<T> {
         self.read(read).each(call, answer).await
     }
 
-    /// Reads each item, for a call that is made later.
+    /// Parses each item, for calls that are made later.
     pub fn read<N, C>(self, mut read: impl FnMut(&'b str) -> Result<(N, C), Problem>) -> ReadItems<N, C> {
         let list = match self {
             Self::One(item) => return ReadItems::One(read(item)),
@@ -84,18 +84,18 @@ impl<N, C> ReadItems<N, C> {
         matches!(self, Self::Many(..))
     }
 
-    /// Makes a call of each good one, in order, and answers every item.
+    /// Executes the valid items in order, and answers every item.
     pub async fn each<O, T, F: Future<Output = Result<O, Fault>>>(
         self,
         call: impl Fn(C) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
-    ) -> Answers<T> {
+    ) -> ItemAnswers<T> {
         let (notes, calls) = match self {
             Self::One(Ok((note, item))) => {
                 let outcome = call(item).await;
-                return Answers::One(outcome.map_err(Problem::from).and_then(|outcome| answer(note, outcome)));
+                return ItemAnswers::One(outcome.map_err(Problem::from).and_then(|outcome| answer(note, outcome)));
             }
-            Self::One(Err(problem)) => return Answers::One(Err(problem)),
+            Self::One(Err(problem)) => return ItemAnswers::One(Err(problem)),
             Self::Many(notes, calls) => (notes, calls),
         };
         let mut outcomes = join_all(calls.into_iter().map(call)).await.into_iter();
@@ -103,35 +103,36 @@ impl<N, C> ReadItems<N, C> {
             let note = note?;
             answer(note, outcomes.next().ok_or_else(Problem::internal)??)
         });
-        Answers::Many(answers.collect())
+        ItemAnswers::Many(answers.collect())
     }
 }
 
 #[derive(Serialize)]
-struct List<T> {
-    jobs: Vec<Entry<T>>,
+struct ItemList<T> {
+    jobs: Vec<ItemAnswer<T>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Entry<T> {
+enum ItemAnswer<T> {
     Answer(T),
     Refusal { error: Problem },
 }
 
-/// `200`, also when every item of an array was refused.
-impl<T: Serialize> IntoResponse for Answers<T> {
+/// `200`, even when every item was refused.
+impl<T: Serialize> IntoResponse for ItemAnswers<T> {
     fn into_response(self) -> Response {
         match self {
-            Self::One(Ok(answer)) => Json(answer).into_response(),
+            Self::One(Ok(answer)) => JsonResponse(answer).into_response(),
             Self::One(Err(problem)) => problem.into_response(),
             Self::Many(answers) => {
-                let aim = Aim::of(&answers);
+                let aim = Attempts::of(&answers);
                 let entry = |answer| match answer {
-                    Ok(answer) => Entry::Answer(answer),
-                    Err(error) => Entry::Refusal { error },
+                    Ok(answer) => ItemAnswer::Answer(answer),
+                    Err(error) => ItemAnswer::Refusal { error },
                 };
-                let mut response = Json(List { jobs: answers.into_iter().map(entry).collect() }).into_response();
+                let mut response =
+                    JsonResponse(ItemList { jobs: answers.into_iter().map(entry).collect() }).into_response();
                 response.extensions_mut().insert(aim);
                 response
             }
@@ -142,13 +143,13 @@ impl<T: Serialize> IntoResponse for Answers<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::request::{fields::Fields, rules};
+    use crate::http::request::{fields::JsonFields, rules};
 
-    /// Doubles even numbers; the machine breaks at 13.
+    /// Doubles numbers; the store fails at 13.
     async fn double(body: &str) -> Result<String, Problem> {
         let read = |item| {
-            let mut fields = Fields::of(item)?;
-            let n = fields.need("n", rules::whole(0..=99));
+            let mut fields = JsonFields::of(item)?;
+            let n = fields.require("n", rules::whole(0..=99));
             fields.finish(n).map(|n| (n, n))
         };
         let call = async |n: u32| if n == 13 { Err(Fault::Full) } else { Ok(n * 2) };
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_item_has_its_own_answer() {
+    async fn items_are_answered_separately() {
         assert_eq!(double(r#"{"n":1}"#).await.expect("read"), "[1,2]");
         let many = double(r#"[{"n":1},3,{"n":13},{"n":4}]"#).await.expect("read");
         let many: serde_json::Value = serde_json::from_str(&many).expect("JSON");
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn none_and_too_many_are_refused_whole() {
+    async fn empty_and_oversized_arrays_are_refused() {
         assert!(double("[]").await.is_err());
         assert!(double("[1,2,3,4]").await.is_ok());
         assert!(double("[1,2,3,4,5]").await.is_err());

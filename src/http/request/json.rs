@@ -1,4 +1,4 @@
-//! JSON as it was sent: read once, borrowed from the body, and text until somebody takes it.
+//! JSON borrowed from the body; values stay raw text until they are parsed.
 
 use std::{borrow::Cow, fmt};
 
@@ -8,26 +8,27 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::http::response::problem::{Failure, Problem};
+use crate::http::response::problem::{Problem, ProblemType};
 
-/// More than any request has; a bound on how much an answer can complain.
-pub const MOST_FIELDS: usize = 32;
+/// More than any request has; limits the errors in an answer too.
+pub const MAX_FIELDS: usize = 32;
 
-/// Looks at all of a text, for what somebody else could not make sense of.
+/// Validates a whole text, to report its first syntax error.
 ///
 /// # Errors
-/// A problem, when it is not JSON.
+/// A problem, when the text is not JSON.
 pub fn check(text: &str) -> Result<(), Problem> {
-    let not_json = |error: serde_json::Error| Problem::new(Failure::NotJson, error.to_string());
+    let not_json = |error: serde_json::Error| Problem::new(ProblemType::NotJson, error.to_string());
     serde_json::from_str::<&RawValue>(text).map(drop).map_err(not_json)
 }
 
-/// The members of an object in their order, named in Unicode text: `None` when it is none, or has too many.
+/// The members of an object in order; `None` when the text is not an object, has too many members, or has a name that
+/// is not Unicode.
 pub fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
     serde_json::from_str(text).ok().map(|Members(members)| members)
 }
 
-/// The elements of an array: `None` when it is not one, `Some(None)` when there are more than `most`.
+/// The elements of an array; `None` when it is not one, `Some(None)` when it has more than `most`.
 pub fn elements(text: &str, most: usize) -> Option<Option<Vec<&RawValue>>> {
     if !is(text, b'[') {
         return None;
@@ -37,24 +38,24 @@ pub fn elements(text: &str, most: usize) -> Option<Option<Vec<&RawValue>>> {
     reader.end().ok().map(|()| elements)
 }
 
-/// The last member of that name, among any others: those whose names are no Unicode text too. `None` when there is none.
+/// The last member of that name, also in an object with names that are not Unicode; `None` when there is none.
 pub fn member<'t>(text: &'t str, name: &str) -> Option<&'t RawValue> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    reader.deserialize_map(Member(name)).ok()?
+    reader.deserialize_map(MemberByName(name)).ok()?
 }
 
-/// Unicode text. `None` when it is something else.
+/// A string as Unicode text; `None` when it is something else.
 pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str(raw.get()).ok().map(|Text(text)| text)
+    serde_json::from_str(raw.get()).ok().map(|UnicodeText(text)| text)
 }
 
-/// Whether a text begins like an object or an array.
+/// Whether a text starts with the bracket.
 pub fn is(text: &str, bracket: u8) -> bool {
     text.as_bytes().trim_ascii_start().first() == Some(&bracket)
 }
 
 #[derive(Deserialize)]
-struct Text<'b>(#[serde(borrow)] Cow<'b, str>);
+struct UnicodeText<'b>(#[serde(borrow)] Cow<'b, str>);
 
 struct Members<'b>(Vec<(Cow<'b, str>, &'b RawValue)>);
 
@@ -64,7 +65,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// Keys are decoded, values stay text.
+/// Names are decoded; values stay raw.
 struct MembersVisitor;
 
 impl<'de> Visitor<'de> for MembersVisitor {
@@ -76,8 +77,8 @@ impl<'de> Visitor<'de> for MembersVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::with_capacity(8);
-        while let Some((Text(name), value)) = map.next_entry()? {
-            if members.len() == MOST_FIELDS {
+        while let Some((UnicodeText(name), value)) = map.next_entry()? {
+            if members.len() == MAX_FIELDS {
                 return Err(A::Error::custom("too many fields"));
             }
             members.push((name, value));
@@ -86,13 +87,13 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 }
 
-/// Keys stay as they were sent until they are held against the name.
-struct Member<'n>(&'n str);
+/// Names stay raw until they are compared.
+struct MemberByName<'n>(&'n str);
 
 #[derive(Deserialize)]
-struct Key<'b>(#[serde(borrow)] &'b RawValue);
+struct RawKey<'b>(#[serde(borrow)] &'b RawValue);
 
-impl<'de> Visitor<'de> for Member<'_> {
+impl<'de> Visitor<'de> for MemberByName<'_> {
     type Value = Option<&'de RawValue>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,7 +102,7 @@ impl<'de> Visitor<'de> for Member<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        while let Some((Key(key), value)) = map.next_entry()? {
+        while let Some((RawKey(key), value)) = map.next_entry()? {
             if text(key).is_some_and(|key| key == self.0) {
                 found = Some(value);
             }
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_json_is_said_so() {
+    fn invalid_json_is_reported() {
         for wrong in ["", "{", "nul", r#"{"a":1}x"#, "\u{feff}1", "01", "'a'", "\"\x01\"", r#""\x""#] {
             let problem = serde_json::to_value(check(wrong).expect_err("not JSON")).expect("JSON");
             assert_eq!(problem["type"], "/problems/not-json", "{wrong}");
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_texts_are_copied_only_when_they_are_escaped() {
+    fn strings_are_copied_only_when_escaped() {
         let members = members(r#" { "a" : "b" , "\u0061" : "\u0062" } "#).expect("an object");
         let is_borrowed = |text: &Cow<'_, str>| matches!(text, Cow::Borrowed(_));
         let texts: Vec<_> =
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_is_read_to_its_end() {
+    fn array_is_parsed_to_its_end() {
         assert_eq!(elements(" [1, 2] ", 2).expect("an array").expect("two").len(), 2);
         assert!(elements("[1,2,3]", 2).expect("an array").is_none());
         for wrong in ["[1,2,3", "[1,2,3]]", "[1,2]x", "{}", "1", ""] {

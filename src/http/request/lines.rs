@@ -1,4 +1,4 @@
-//! A body that is cut into its lines while it comes, and of which no more is in hand than what is being worked on.
+//! Splits a body into lines while it arrives, and keeps no more of it than is being worked on.
 
 use std::time::Duration;
 
@@ -10,141 +10,141 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     http::{
-        middleware::body_budget::{Purse, Share},
-        response::problem::{Failure, Problem},
+        middleware::body_budget::{BodyBudget, ReservedBytes},
+        response::problem::{Problem, ProblemType},
     },
     text::{MARK, UTF16_RULE, is_utf16},
 };
 
 pub const NDJSON: &str = "application/x-ndjson";
-/// For the next piece of a body, however many there are.
-const PIECE_TIME: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 30_000 });
-/// What is handed on at a time, if so much is there.
-const MOST_LINES: usize = 256;
-const MOST_BYTES: usize = 256 << 10;
-/// So many bytes cost as much as a line does, beside the lines that they are.
-const BYTES_PER_COST: u64 = 64 << 10;
+/// For the next chunk, however many there are.
+const CHUNK_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 30_000 });
+/// The largest part that is returned at a time.
+const MAX_LINES_PER_READ: usize = 256;
+const MAX_BYTES_PER_READ: usize = 256 << 10;
+/// Bytes that cost as much as one more line.
+const BYTES_PER_LINE_COST: u64 = 64 << 10;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum BodyLine {
     Text(Bytes),
     TooLong,
 }
 
-pub struct Lines {
+pub struct BodyLines {
     body: Body,
-    share: Share,
-    /// What has come and is not handed on yet; so much of it has no end of a line.
+    reserved: ReservedBytes,
+    /// Received bytes that are not returned yet, of which `searched` contain no line end.
     rest: BytesMut,
-    looked_at: usize,
-    /// Bytes of the longest line.
+    searched: usize,
+    /// The longest line, in bytes.
     most: usize,
-    /// Of the line that was read last, blank ones included.
+    /// The number of the last line, blank ones included.
     pub read: u64,
-    /// Bytes of the lines that were read, and of what was given up.
+    /// Bytes of all lines so far, skipped ones included.
     bytes: u64,
-    /// The rest of a line that was too long is on its way.
+    /// The rest of a line over the limit is being skipped.
     is_skipping: bool,
-    is_whole: bool,
-    patience: Instant,
+    at_end: bool,
+    deadline: Instant,
 }
 
-impl Lines {
-    pub fn new(body: Body, purse: &Purse, most: usize) -> Self {
+impl BodyLines {
+    pub fn new(body: Body, budget: &BodyBudget, most: usize) -> Self {
         Self {
             body,
-            share: purse.open(),
+            reserved: budget.reserve(),
             rest: BytesMut::new(),
-            looked_at: 0,
+            searched: 0,
             most,
             read: 0,
             bytes: 0,
             is_skipping: false,
-            is_whole: false,
-            patience: Instant::now() + PIECE_TIME,
+            at_end: false,
+            deadline: Instant::now() + CHUNK_TIMEOUT,
         }
     }
 
-    /// The next lines, each with its number, as soon as there are some; none when only what costs and is no job was read, or
-    /// when it is over. `in_hand` bytes of those before are not done yet. It may be dropped while it waits, and nothing is lost.
+    /// The next lines with their numbers; none when only blank or skipped input was read, or at the end. `in_hand`
+    /// bytes of earlier lines are still in use. Cancel-safe.
     ///
     /// # Errors
-    /// The problem that ends a body before its time.
-    pub async fn next(&mut self, in_hand: usize) -> Result<Vec<(u64, Line)>, Problem> {
+    /// A problem, when the body breaks off, is too slow or needs too much memory.
+    pub async fn next(&mut self, in_hand: usize) -> Result<Vec<(u64, BodyLine)>, Problem> {
         loop {
-            // What is there already comes along: many short pieces are one round.
-            while self.rest.len() < MOST_BYTES && !self.is_whole {
+            // Takes all chunks that have arrived, so that many small ones are one round.
+            while self.rest.len() < MAX_BYTES_PER_READ && !self.at_end {
                 let Some(frame) = self.body.frame().now_or_never() else { break };
-                self.hear(frame, in_hand)?;
+                self.add_frame(frame, in_hand)?;
             }
             let before = self.cost();
-            let lines = self.cut();
-            if self.cost() > before || self.is_over() {
+            let lines = self.take_lines();
+            if self.cost() > before || self.is_finished() {
                 return Ok(lines);
             }
-            if !self.is_whole {
-                let late = |_| Problem::new(Failure::RequestTimeout, "nothing more of the body came in time");
-                let frame = timeout_at(self.patience, self.body.frame()).await.map_err(late)?;
-                self.hear(frame, in_hand)?;
+            if !self.at_end {
+                let late = |_| Problem::new(ProblemType::RequestTimeout, "nothing more of the body came in time");
+                let frame = timeout_at(self.deadline, self.body.frame()).await.map_err(late)?;
+                self.add_frame(frame, in_hand)?;
             }
         }
     }
 
-    /// What was read so far, in lines: blank ones cost too, and so do bytes, also those of a line that is too long.
+    /// The cost so far in lines: blank and skipped ones count, and so do bytes.
     pub fn cost(&self) -> u64 {
-        self.read + self.bytes / BYTES_PER_COST
+        self.read + self.bytes / BYTES_PER_LINE_COST
     }
 
-    /// Nothing more comes.
-    pub fn is_over(&self) -> bool {
-        self.is_whole && self.rest.is_empty()
+    /// Whether the body has ended.
+    pub fn is_finished(&self) -> bool {
+        self.at_end && self.rest.is_empty()
     }
 
-    /// Whoever was kept waiting is given time anew.
-    pub fn is_kept_waiting(&mut self) {
-        self.patience = Instant::now() + PIECE_TIME;
+    /// Restarts the timeout, because the sender had to wait.
+    pub fn reset_deadline(&mut self) {
+        self.deadline = Instant::now() + CHUNK_TIMEOUT;
     }
 
-    fn hear(
+    fn add_frame(
         &mut self,
         frame: Option<Result<http_body::Frame<Bytes>, axum::Error>>,
         in_hand: usize,
     ) -> Result<(), Problem> {
-        self.is_kept_waiting();
+        self.reset_deadline();
         let Some(frame) = frame else {
-            self.is_whole = true;
+            self.at_end = true;
             return Ok(());
         };
-        let frame = frame.map_err(|_| Problem::new(Failure::NotJson, "the body broke off"))?;
+        let frame = frame.map_err(|_| Problem::new(ProblemType::NotJson, "the body broke off"))?;
         let Ok(piece) = frame.into_data() else { return Ok(()) };
-        self.share.grow(in_hand + self.rest.len() + piece.len())?;
+        self.reserved.grow(in_hand + self.rest.len() + piece.len())?;
         self.rest.extend_from_slice(&piece);
         if self.read == 0 && is_utf16(&self.rest) {
-            return Err(Problem::new(Failure::NotJson, UTF16_RULE));
+            return Err(Problem::new(ProblemType::NotJson, UTF16_RULE));
         }
         Ok(())
     }
 
-    /// The whole lines that are there, up to as many as go together; at the end of the body what is left is one too.
-    fn cut(&mut self) -> Vec<(u64, Line)> {
+    /// Splits off complete lines up to the limits; at the end of the body the rest is a line too.
+    fn take_lines(&mut self) -> Vec<(u64, BodyLine)> {
         let (mut lines, mut bytes) = (Vec::new(), 0);
-        let last = self.read + MOST_LINES as u64;
-        while self.read < last && bytes < MOST_BYTES {
-            let end = self.rest[self.looked_at..].iter().position(|byte| *byte == b'\n');
+        let last = self.read + MAX_LINES_PER_READ as u64;
+        while self.read < last && bytes < MAX_BYTES_PER_READ {
+            let end = self.rest[self.searched..].iter().position(|byte| *byte == b'\n');
             let line = match end {
                 Some(end) => {
-                    let line = self.rest.split_to(self.looked_at + end).freeze();
+                    let line = self.rest.split_to(self.searched + end).freeze();
                     self.rest.advance(1);
                     line
                 }
-                None if self.is_whole && !self.rest.is_empty() => self.rest.split().freeze(),
+                None if self.at_end && !self.rest.is_empty() => self.rest.split().freeze(),
                 None => {
-                    self.looked_at = self.rest.len();
-                    lines.extend(self.give_up());
+                    self.searched = self.rest.len();
+                    lines.extend(self.skip_long_line());
                     break;
                 }
             };
-            self.looked_at = 0;
+            self.searched = 0;
             bytes += line.len();
             self.bytes += line.len() as u64;
             lines.extend(self.numbered(line));
@@ -152,23 +152,23 @@ impl Lines {
         lines
     }
 
-    /// A line that is too long already, of which nothing is kept.
-    fn give_up(&mut self) -> Option<(u64, Line)> {
+    /// Drops a line over the limit.
+    fn skip_long_line(&mut self) -> Option<(u64, BodyLine)> {
         if self.rest.len() <= self.most && !self.is_skipping {
             return None;
         }
         self.bytes += self.rest.len() as u64;
         self.rest = BytesMut::new();
-        self.looked_at = 0;
+        self.searched = 0;
         if std::mem::replace(&mut self.is_skipping, true) {
             return None;
         }
         self.read += 1;
-        Some((self.read, Line::TooLong))
+        Some((self.read, BodyLine::TooLong))
     }
 
-    /// None of a blank line, which counts all the same, and of the end of one that was given up.
-    fn numbered(&mut self, line: Bytes) -> Option<(u64, Line)> {
+    /// `None` for a blank line, which still counts, and for the end of a skipped one.
+    fn numbered(&mut self, line: Bytes) -> Option<(u64, BodyLine)> {
         if std::mem::take(&mut self.is_skipping) {
             return None;
         }
@@ -178,10 +178,10 @@ impl Lines {
             line.advance(MARK.len());
         }
         if line.len() > self.most {
-            return Some((self.read, Line::TooLong));
+            return Some((self.read, BodyLine::TooLong));
         }
         let is_blank = line.trim_ascii().is_empty();
-        (!is_blank).then(|| (self.read, Line::Text(line)))
+        (!is_blank).then(|| (self.read, BodyLine::Text(line)))
     }
 }
 
@@ -192,22 +192,22 @@ mod tests {
     use futures_util::stream;
 
     use super::*;
-    use crate::{access::Access, http::middleware::body_budget::Bodies};
+    use crate::{access::Access, http::middleware::body_budget::MemoryPool};
 
-    /// What is read of a body that comes in such pieces; a line has at most eight bytes.
+    /// Reads a body that arrives in these chunks, with lines of at most eight bytes.
     async fn read(pieces: &[&str]) -> (Vec<(u64, Option<String>)>, u64) {
         let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, Infallible>(piece.to_string())).collect();
-        let purse = Purse::of_known(&Bodies::new(Access::off()), None);
-        let mut lines = Lines::new(Body::from_stream(stream::iter(pieces)), &purse, 8);
+        let budget = BodyBudget::authenticated(&MemoryPool::new(Access::off()), None);
+        let mut lines = BodyLines::new(Body::from_stream(stream::iter(pieces)), &budget, 8);
         let mut all = Vec::new();
         loop {
             let some = lines.next(0).await.expect("it comes to its end");
-            if some.is_empty() && lines.is_over() {
+            if some.is_empty() && lines.is_finished() {
                 return (all, lines.read);
             }
             all.extend(some.into_iter().map(|(number, line)| match line {
-                Line::Text(text) => (number, Some(String::from_utf8(text.to_vec()).expect("text"))),
-                Line::TooLong => (number, None),
+                BodyLine::Text(text) => (number, Some(String::from_utf8(text.to_vec()).expect("text"))),
+                BodyLine::TooLong => (number, None),
             }));
         }
     }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_the_same_however_the_body_comes() {
+    async fn lines_do_not_depend_on_chunks() {
         let whole = "\u{feff}1\n\n  \r\n{\"a\":2}\r\n123456789\n12345678\nno end";
         let expected = vec![text(1, "1"), text(4, "{\"a\":2}\r"), (5, None), text(6, "12345678"), text(7, "no end")];
         assert_eq!(read(&[whole]).await, (expected.clone(), 7));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_that_never_ends_is_one_line_and_is_not_kept() {
+    async fn endless_line_is_reported_once_and_not_kept() {
         let long = "x".repeat(100);
         let pieces: Vec<&str> = std::iter::repeat_n(long.as_str(), 1_000).chain(["\n2\n"]).collect();
         assert_eq!(read(&pieces).await, (vec![(1, None), text(2, "2")], 2));
@@ -235,28 +235,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_nothing_there_are_no_lines() {
+    async fn empty_body_has_no_lines() {
         assert_eq!(read(&[]).await, (vec![], 0));
         assert_eq!(read(&["\n\n"]).await, (vec![], 2));
     }
 
-    /// What is read of the pieces costs in all, and at most at once.
+    /// The total cost of the chunks, and the largest step.
     async fn cost(pieces: Vec<String>) -> (u64, u64) {
-        let purse = Purse::of_known(&Bodies::new(Access::off()), None);
+        let budget = BodyBudget::authenticated(&MemoryPool::new(Access::off()), None);
         let pieces = pieces.into_iter().map(Ok::<_, Infallible>);
-        let mut lines = Lines::new(Body::from_stream(stream::iter(pieces)), &purse, 8);
-        let (mut before, mut most) = (0, 0);
-        while !lines.is_over() {
+        let mut lines = BodyLines::new(Body::from_stream(stream::iter(pieces)), &budget, 8);
+        let (mut before, mut max_line) = (0, 0);
+        while !lines.is_finished() {
             lines.next(0).await.expect("it comes to its end");
-            most = most.max(lines.cost() - before);
+            max_line = max_line.max(lines.cost() - before);
             before = lines.cost();
         }
-        (before, most)
+        (before, max_line)
     }
 
     #[tokio::test]
-    async fn blank_lines_and_the_rest_of_a_long_one_cost() {
-        let at_once = (MOST_LINES + 2 * MOST_BYTES / BYTES_PER_COST as usize) as u64;
+    async fn blank_and_skipped_lines_have_a_cost() {
+        let at_once = (MAX_LINES_PER_READ + 2 * MAX_BYTES_PER_READ / BYTES_PER_LINE_COST as usize) as u64;
         for (piece, pieces, expected) in [
             ("\n".repeat(20_000), 5, 100_000),
             (" \r\n".repeat(1_000), 5, 5_000),
@@ -271,10 +271,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_breaks_off_has_no_last_line() {
+    async fn aborted_body_has_no_last_line() {
         let pieces = [Ok("1\n2"), Err(std::io::Error::other("cut"))];
-        let purse = Purse::of_known(&Bodies::new(Access::off()), None);
-        let mut lines = Lines::new(Body::from_stream(stream::iter(pieces)), &purse, 8);
+        let budget = BodyBudget::authenticated(&MemoryPool::new(Access::off()), None);
+        let mut lines = BodyLines::new(Body::from_stream(stream::iter(pieces)), &budget, 8);
         let (mut whole, mut problem) = (Vec::new(), None);
         while problem.is_none() {
             match lines.next(0).await {
@@ -282,6 +282,6 @@ mod tests {
                 Err(why) => problem = Some(why),
             }
         }
-        assert!(whole.iter().all(|(_, line)| *line == Line::Text(Bytes::from_static(b"1"))), "{whole:?}");
+        assert!(whole.iter().all(|(_, line)| *line == BodyLine::Text(Bytes::from_static(b"1"))), "{whole:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The query of an address, read like a body: parameters are taken one by one, and every mistake is collected.
+//! Reads query parameters one by one and collects every error.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
     http::{
         request::rules,
         response::{
-            field_error::{MOST_MISTAKES, Place, Rule},
+            field_error::{FieldError, MAX_ERRORS, Rule},
             problem::Problem,
         },
     },
@@ -21,22 +21,22 @@ use crate::{
     store::Cursor,
 };
 
-/// The rule that a percent-encoded text breaks whose bytes are none.
+/// The rule for percent-encoded bytes that are not UTF-8.
 pub const NOT_UTF8: &str = "must be UTF-8";
-/// Entries on a page that does not say how many.
-const PAGE: u32 = 50;
-pub const MOST_ON_A_PAGE: u32 = 100;
+/// Entries on a page without a `limit`.
+const DEFAULT_PAGE_SIZE: u32 = 50;
+pub const MAX_PAGE_SIZE: u32 = 100;
 
 pub struct Query {
     pairs: Vec<(String, String)>,
-    errors: Vec<Place>,
+    errors: Vec<FieldError>,
 }
 
-/// For a route that has no parameters.
+/// For routes without parameters.
 pub struct NoQuery;
 
 impl Query {
-    /// The parameter's value if it is there and keeps the rule.
+    /// The parameter's value, if it is present and valid.
     pub fn take<T, R: Into<Rule>>(&mut self, name: &str, rule: impl FnOnce(&str) -> Result<T, R>) -> Option<T> {
         let found = self.all(name);
         let value = match found.as_slice() {
@@ -44,47 +44,47 @@ impl Query {
             [value] => rule(value).map_err(Into::into),
             _ => Err("is given twice".into()),
         };
-        value.map_err(|broken| self.blame(name, broken)).ok()
+        value.map_err(|broken| self.reject(name, broken)).ok()
     }
 
-    /// Like [`take`](Self::take), for a parameter that must be there.
-    pub fn need<T, R: Into<Rule>>(&mut self, name: &str, rule: impl FnOnce(&str) -> Result<T, R>) -> Option<T> {
+    /// Like [`take`](Self::take), for a required parameter.
+    pub fn require<T, R: Into<Rule>>(&mut self, name: &str, rule: impl FnOnce(&str) -> Result<T, R>) -> Option<T> {
         if !self.pairs.iter().any(|(given, _)| given == name) {
-            self.blame(name, "is required");
+            self.reject(name, "is required");
         }
         self.take(name, rule)
     }
 
-    /// Every value of a parameter that may be repeated.
+    /// All values of a parameter that may be repeated.
     pub fn all(&mut self, name: &str) -> Vec<String> {
         self.pairs.extract_if(.., |(given, _)| given == name).map(|(_, value)| value).collect()
     }
 
-    /// What a parameter lists, by commas or by being repeated. Nobody looks behind the first that is too many.
+    /// The values of a parameter, separated by commas or repeated. Values beyond the limit are not read.
     pub fn list(&mut self, name: &str, most: usize) -> Vec<String> {
         let values = self.all(name);
         let mut listed = values.iter().flat_map(|value| value.split(','));
         let list = listed.by_ref().take(most).map(str::to_owned).collect();
         if listed.next().is_some() {
-            self.blame(name, format!("must name at most {most}"));
+            self.reject(name, format!("must name at most {most}"));
         }
         list
     }
 
-    /// Notes that a parameter breaks a rule which takes more than its own value to see.
-    pub fn blame(&mut self, name: &str, rule: impl Into<Rule>) {
-        if self.errors.len() < MOST_MISTAKES {
-            self.errors.push(Place::parameter(name, rule));
+    /// Adds an error that depends on more than the parameter's own value.
+    pub fn reject(&mut self, name: &str, rule: impl Into<Rule>) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(FieldError::parameter(name, rule));
         }
     }
 
-    /// What was read, if nothing was wrong and nothing is left over.
+    /// The value, if there were no errors and no parameters are left.
     ///
     /// # Errors
-    /// A problem with every place.
+    /// A problem that lists all errors.
     pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Problem> {
-        for (name, _) in std::mem::take(&mut self.pairs).into_iter().take(MOST_MISTAKES) {
-            self.blame(&name, "is not a parameter of this route");
+        for (name, _) in std::mem::take(&mut self.pairs).into_iter().take(MAX_ERRORS) {
+            self.reject(&name, "is not a parameter of this route");
         }
         match value {
             Some(value) if self.errors.is_empty() => Ok(value),
@@ -93,36 +93,36 @@ impl Query {
     }
 }
 
-/// Where a page of a list begins, and what it holds at most.
+/// The start and size of a page.
 pub fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {
     (query.take("after", cursor), read_limit(query))
 }
 
 pub fn read_limit(query: &mut Query) -> u32 {
-    query.take("limit", rules::whole_text(1..=MOST_ON_A_PAGE)).unwrap_or(PAGE)
+    query.take("limit", rules::whole_text(1..=MAX_PAGE_SIZE)).unwrap_or(DEFAULT_PAGE_SIZE)
 }
 
-/// How long the answer may wait for news.
+/// How long the call may wait for a change.
 pub fn read_wait(query: &mut Query) -> Duration {
     let ms = query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
     Duration::from_millis(ms.unwrap_or(0).into())
 }
 
-/// The queues that a call names by `queue`, or its caller's usual ones.
+/// The queues named by `queue`, or the caller's default ones.
 pub fn read_queues(query: &mut Query, caller: &Caller) -> Vec<QueueName> {
     let mut names = Vec::new();
     for text in query.list("queue", limits::RESERVE_QUEUES) {
         match QueueName::parse(&text) {
-            Ok(name) if names.contains(&name) => query.blame("queue", "names a queue twice"),
+            Ok(name) if names.contains(&name) => query.reject("queue", "names a queue twice"),
             Ok(name) => names.push(name),
-            Err(rule) => query.blame("queue", rule),
+            Err(rule) => query.reject("queue", rule),
         }
     }
-    if names.is_empty() { usual_queues(caller) } else { names }
+    if names.is_empty() { default_queues(caller) } else { names }
 }
 
-/// Of a call that does not name any.
-pub fn usual_queues(caller: &Caller) -> Vec<QueueName> {
+/// For calls that name no queue.
+pub fn default_queues(caller: &Caller) -> Vec<QueueName> {
     caller.named_queues().unwrap_or_else(|| vec![QueueName::default()])
 }
 
@@ -131,13 +131,13 @@ impl<S: Sync> FromRequestParts<S> for Query {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         if let Some(text) = parts.uri.query()
-            && let Some(problem) = not_text(text)
+            && let Some(problem) = undecodable(text)
         {
             return Err(problem);
         }
         match Pairs::try_from_uri(&parts.uri) {
             Ok(Pairs(pairs)) => Ok(Self { pairs, errors: Vec::new() }),
-            Err(_) => Err(Problem::invalid(vec![Place::parameter("", "must be name=value pairs joined by &")])),
+            Err(_) => Err(Problem::invalid(vec![FieldError::parameter("", "must be name=value pairs joined by &")])),
         }
     }
 }
@@ -153,8 +153,8 @@ impl<S: Sync> FromRequestParts<S> for NoQuery {
     }
 }
 
-/// What cannot be decoded would be read as other text than was sent.
-fn not_text(query: &str) -> Option<Problem> {
+/// A problem for bytes that are not UTF-8, which would otherwise be read as other text.
+fn undecodable(query: &str) -> Option<Problem> {
     if !query.contains('%') {
         return None;
     }
@@ -167,7 +167,7 @@ fn not_text(query: &str) -> Option<Problem> {
             (Err(unnamed), _) => Some(unnamed),
         }
     })?;
-    Some(Problem::invalid(vec![Place::parameter(&wrong, NOT_UTF8)]))
+    Some(Problem::invalid(vec![FieldError::parameter(&wrong, NOT_UTF8)]))
 }
 
 #[cfg(test)]
@@ -184,12 +184,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_mistake_is_named_at_once() {
+    async fn all_errors_are_reported_together() {
         let mut query = query("limit=0&force=true&a=1&a=2&x&%79=%20").await;
         assert_eq!(query.take("limit", rules::whole_text(1..=100)), None);
         assert_eq!(query.take("force", rules::flag_text), Some(true));
         assert_eq!(query.take("a", rules::whole_text(1..=100)), None);
-        assert_eq!(query.need("state", rules::flag_text), None);
+        assert_eq!(query.require("state", rules::flag_text), None);
         let problem = serde_json::to_value(query.finish(Some(())).expect_err("mistakes")).expect("JSON");
         let names: Vec<_> =
             problem["errors"].as_array().expect("errors").iter().map(|e| e["parameter"].as_str()).collect();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_repeated_parameter_keeps_its_order() {
+    async fn repeated_parameter_keeps_its_order() {
         let mut query = query("queue=b&queue=a").await;
         assert_eq!(query.all("queue"), ["b", "a"]);
         assert!(query.finish(Some(())).is_ok());

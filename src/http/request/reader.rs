@@ -1,4 +1,4 @@
-//! What a read takes: a turn to read in.
+//! Read permits: reads are limited by caller and in total.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::{
     waiting::{ReadPermit, ReadRefused, Waiting},
 };
 
-/// Who reads.
-pub struct Reader {
+/// A call that reads from the store.
+pub struct ReadCall {
     pub who: Arc<str>,
     waiting: Waiting,
 }
 
-impl<S: Sync> FromRequestParts<S> for Reader
+impl<S: Sync> FromRequestParts<S> for ReadCall
 where
     Waiting: FromRef<S>,
 {
@@ -31,28 +31,28 @@ where
     }
 }
 
-impl Reader {
-    /// A turn for a large read.
+impl ReadCall {
+    /// A permit for a large read.
     ///
     /// # Errors
-    /// The problem that there is none soon.
-    pub async fn page(&self) -> Result<ReadPermit, Problem> {
-        self.waiting.page_permit(&self.who).await.map_err(refused)
+    /// A problem, when no permit is free in time.
+    pub async fn page_permit(&self) -> Result<ReadPermit, Problem> {
+        self.waiting.page_permit(&self.who).await.map_err(read_problem)
     }
 
-    /// A turn for a small read.
+    /// A permit for a small read.
     ///
     /// # Errors
     /// The problem that there is none soon.
-    pub async fn look(&self) -> Result<ReadPermit, Problem> {
-        self.waiting.read_permit(&self.who).await.map_err(refused)
+    pub async fn read_permit(&self) -> Result<ReadPermit, Problem> {
+        self.waiting.read_permit(&self.who).await.map_err(read_problem)
     }
 }
 
-/// Why a read came to nothing.
-pub fn refused(why: ReadRefused) -> Problem {
+/// The problem for a read that failed.
+pub fn read_problem(why: ReadRefused) -> Problem {
     match why {
         ReadRefused::Busy => Problem::too_many_reads(),
-        ReadRefused::Fault(fault) => Problem::of_a_look(fault),
+        ReadRefused::Fault(fault) => Problem::from_read(fault),
     }
 }

@@ -1,4 +1,4 @@
-//! What single values must be. A rule turns a JSON text into a value of the domain, or says in words what it wanted.
+//! Rules for single values: each turns raw JSON into a value of the domain, or says what the value must be.
 
 use std::{borrow::Cow, ops::RangeInclusive};
 
@@ -6,30 +6,30 @@ use serde_json::value::RawValue;
 
 use crate::{
     http::{
-        request::{fields::Fields, json::text as json_text},
+        request::{fields::JsonFields, json::text as json_text},
         response::{
             field_error::Rule,
-            problem::{Failure, Problem},
+            problem::{Problem, ProblemType},
         },
     },
     job::{Backoff, Invalid, Priority, limits},
     payload::Json,
 };
 
-/// Text that a parser of the domain takes.
+/// Text for a parser of the domain.
 pub fn parsed<T>(parse: impl Fn(&str) -> Result<T, Invalid>) -> impl Fn(&RawValue) -> Result<T, Rule> {
     move |raw| Ok(parse(&text(raw)?)?)
 }
 
-/// Text of at most so many bytes.
-pub fn words(most: usize) -> impl Fn(&RawValue) -> Result<String, Rule> {
+/// Text of at most `most` bytes.
+pub fn text_up_to(most: usize) -> impl Fn(&RawValue) -> Result<String, Rule> {
     move |raw| match text(raw) {
         Ok(text) if text.len() <= most => Ok(text.into_owned()),
         _ => Err(format!("must be text of at most {most} bytes").into()),
     }
 }
 
-/// A key for deduplication or for repeating a call.
+/// A deduplication or idempotency key.
 ///
 /// # Errors
 /// The rule.
@@ -41,7 +41,7 @@ pub fn key(text: &str) -> Result<String, Invalid> {
     Err(Invalid("must be 1 to 256 bytes of text without control characters"))
 }
 
-/// What an error of a job contains.
+/// A part of a job's error, to search for.
 ///
 /// # Errors
 /// The rule.
@@ -52,7 +52,7 @@ pub fn error_part(text: &str) -> Result<String, Invalid> {
     Err(Invalid("must be 1 to 256 bytes of text"))
 }
 
-/// What a payload or an error of a job contains.
+/// A part of a payload or an error, to search for.
 ///
 /// # Errors
 /// The rule.
@@ -67,25 +67,25 @@ pub fn text(raw: &RawValue) -> Result<Cow<'_, str>, Rule> {
     json_text(raw).ok_or_else(|| "must be text".into())
 }
 
-/// A number without a fraction. `1.0` and `1e3` are whole numbers too, as JSON Schema has it.
+/// A whole number. `1.0` and `1e3` are whole too, as in JSON Schema.
 pub fn whole(range: RangeInclusive<u32>) -> impl Fn(&RawValue) -> Result<u32, Rule> {
     move |raw| whole_text(range.clone())(raw.get())
 }
 
-/// The same for a query, which is all text.
+/// The same for a query parameter.
 pub fn whole_text(range: RangeInclusive<u32>) -> impl Fn(&str) -> Result<u32, Rule> {
-    move |text| match exact(text) {
+    move |text| match whole_number(text) {
         Some(number) if range.contains(&number) => Ok(number),
         _ => Err(format!("must be a whole number from {} to {}", range.start(), range.end()).into()),
     }
 }
 
-fn exact(text: &str) -> Option<u32> {
+fn whole_number(text: &str) -> Option<u32> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     if plain {
         return text.parse().ok();
     }
-    // Only what JSON takes for a number, to the letter: `inf`, `+1` and ` 1` are none.
+    // Only JSON's own numbers: not `inf`, `+1` or ` 1`.
     let number: &RawValue = serde_json::from_str(text).ok().filter(|raw: &&RawValue| raw.get() == text)?;
     let number: f64 = number.get().parse().ok()?;
     let whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
@@ -93,7 +93,7 @@ fn exact(text: &str) -> Option<u32> {
 }
 
 pub fn priority(raw: &RawValue) -> Result<Priority, Rule> {
-    let number = exact(raw.get()).ok_or(Priority::RULE)?;
+    let number = whole_number(raw.get()).ok_or(Priority::RULE)?;
     Ok(Priority::new(number.into())?)
 }
 
@@ -101,7 +101,7 @@ pub fn flag(raw: &RawValue) -> Result<bool, Rule> {
     flag_text(raw.get())
 }
 
-/// The same for a query.
+/// The same for a query parameter.
 pub fn flag_text(text: &str) -> Result<bool, Rule> {
     match text {
         "true" => Ok(true),
@@ -115,32 +115,32 @@ pub fn json(raw: &RawValue) -> Result<Json, Rule> {
     Ok(Json::check(raw.to_owned())?)
 }
 
-/// The object that says how long a job rests after a fail.
-pub fn backoff(fields: &mut Fields<'_>) -> Option<Backoff> {
-    let exponential = fields.need("type", |raw| match &*text(raw)? {
+/// The `backoff` object.
+pub fn backoff(fields: &mut JsonFields<'_>) -> Option<Backoff> {
+    let exponential = fields.require("type", |raw| match &*text(raw)? {
         "fixed" => Ok(false),
         "exponential" => Ok(true),
         _ => Err("must be fixed or exponential".into()),
     });
-    let delay = fields.need("delay_ms", whole(0..=limits::DELAY_MS));
+    let delay = fields.require("delay_ms", whole(0..=limits::DELAY_MS));
     let max = if fields.null("max_ms") { None } else { fields.take("max_ms", whole(0..=limits::DELAY_MS)) };
     match (exponential?, delay?, max) {
         (false, delay_ms, None) => Some(Backoff::Fixed { delay_ms }),
-        (false, _, Some(_)) => fields.blame("max_ms", "is for exponential only"),
+        (false, _, Some(_)) => fields.reject("max_ms", "is for exponential only"),
         (true, delay_ms, max) => Some(Backoff::Exponential { delay_ms, max_ms: max.unwrap_or(limits::DELAY_MS) }),
     }
 }
 
-/// Bytes in a payload, a result or a draft.
+/// Largest payload, result or draft, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct PayloadLimit(pub usize);
 
-/// A payload or a result is as large as the operator allows.
+/// Refuses JSON over the operator's limit.
 pub fn check_size(field: &str, json: &Json, most: usize) -> Result<(), Problem> {
     if json.len() <= most {
         return Ok(());
     }
-    Err(Problem::new(Failure::TooLarge, format!("{field}: has at most {most} bytes")))
+    Err(Problem::new(ProblemType::TooLarge, format!("{field}: has at most {most} bytes")))
 }
 
 #[cfg(test)]
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_whole_however_they_are_written() {
+    fn whole_numbers_are_accepted_in_each_notation() {
         for (text, number) in [("0", 0), ("7", 7), ("7.0", 7), ("7e2", 700), ("1000", 1000), ("-0", 0)] {
             assert_eq!(whole(0..=1_000)(raw(text)).ok(), Some(number), "{text}");
         }
@@ -166,16 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn names_say_their_own_rule() {
+    fn parsed_text_reports_its_rule() {
         assert_eq!(parsed(QueueName::parse)(raw(r#""a b""#)), Err(QueueName::RULE.into()));
         assert_eq!(parsed(QueueName::parse)(raw("3")), Err("must be text".into()));
         assert!(parsed(QueueName::parse)(raw(r#""\ud800""#)).is_err());
     }
 
     #[test]
-    fn a_backoff_is_one_of_two() {
+    fn backoff_is_fixed_or_exponential() {
         let read = |text: &'static str| {
-            let mut fields = Fields::of(text).expect("an object");
+            let mut fields = JsonFields::of(text).expect("an object");
             let value = backoff(&mut fields);
             fields.finish(value).ok()
         };

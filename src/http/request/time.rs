@@ -1,4 +1,4 @@
-//! A time as RFC 3339 writes it, and no other: what a checker of the contract lets through is taken, and the rest is not.
+//! Times by RFC 3339, exactly as a validator of the contract accepts them.
 
 use jiff::{
     civil::DateTime,
@@ -12,20 +12,20 @@ use crate::{
 };
 
 const RULE: &str = "must be a time by RFC 3339, like 2026-11-21T09:15:29.123Z";
-/// As far as times can be computed with.
+/// The latest time that can be computed with.
 const TOO_FAR: &str = "must not be after 9999-12-30T22:00:00Z";
 
-/// What lies before 1970 is as good as 1970. It is compared with Redis's clock and with no other.
+/// Times before 1970 count as 1970. They are compared with Redis's clock only.
 pub fn time(raw: &RawValue) -> Result<Millis, Rule> {
     let text = rules::text(raw).map_err(|_| RULE)?;
     Ok(of_text(&text)?)
 }
 
-/// The same for a query, which is all text.
+/// The same for a query parameter.
 pub fn of_text(text: &str) -> Result<Millis, Invalid> {
     let (local, offset) = parts(text).ok_or(Invalid(RULE))?;
     let time = TimeZone::fixed(offset).to_timestamp(local).map_err(|_| Invalid(TOO_FAR))?;
-    // The last second of a day of UTC may be one that was put in; no other is called 60.
+    // `:60` is valid only as a leap second at the end of a UTC day.
     if text.get(17..19) == Some("60") && time.as_second().rem_euclid(86_400) != 86_399 {
         return Err(Invalid(RULE));
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_year_that_is_too_far_is_told_from_no_time() {
+    fn out_of_range_year_has_its_own_error() {
         for far in ["9999-12-31T23:59:59Z", "9999-12-30T23:00:00Z", "9999-12-30T22:30:00-12:00"] {
             assert_eq!(time(raw(&format!("{far:?}"))), Err(TOO_FAR.into()), "{far}");
         }

@@ -1,4 +1,4 @@
-//! Answers that hold their turn to read, and count against its memory, until they have gone out.
+//! Answers that hold their read permit, and count against its memory, until they are sent.
 
 use std::{
     convert::Infallible,
@@ -21,10 +21,10 @@ use crate::{
     waiting::ReadPermit,
 };
 
-/// Bytes of an answer that are handed to the connection at a time: it copies what it is given.
-const PIECE: usize = 16 << 10;
+/// Bytes that are handed to the connection at a time, because it copies them.
+const CHUNK_BYTES: usize = 16 << 10;
 
-/// What was read, as JSON. With it ends the turn.
+/// Answers with JSON, and holds the permit until it is sent.
 pub fn answer(turn: ReadPermit, answer: &impl Serialize) -> Response {
     match text(answer) {
         Ok(text) => ([(header::CONTENT_TYPE, JSON)], body(turn, text)).into_response(),
@@ -32,12 +32,12 @@ pub fn answer(turn: ReadPermit, answer: &impl Serialize) -> Response {
     }
 }
 
-/// A text that was read, on its way out. With it ends the turn.
+/// A body that holds the permit until it is sent.
 pub fn body(turn: ReadPermit, text: Bytes) -> Body {
-    if text.len() <= limits::SMALL_ANSWER { Body::from(text) } else { Body::new(Pieces(counted(turn, text))) }
+    if text.len() <= limits::SMALL_ANSWER { Body::from(text) } else { Body::new(ChunkedBody(counted(turn, text))) }
 }
 
-/// The same bytes, which count as long as any part of them is in memory.
+/// The same bytes, counted as long as any part of them is in memory.
 pub fn counted(turn: ReadPermit, text: impl AsRef<[u8]> + Send + 'static) -> Bytes {
     struct Counted<T>(T, #[expect(dead_code, reason = "given back when it is dropped")] ReadPermit);
     impl<T: AsRef<[u8]>> AsRef<[u8]> for Counted<T> {
@@ -49,15 +49,15 @@ pub fn counted(turn: ReadPermit, text: impl AsRef<[u8]> + Send + 'static) -> Byt
     Bytes::from_owner(Counted(text, turn))
 }
 
-/// Takes the next piece off a text.
-pub fn piece(rest: &mut Bytes) -> Bytes {
-    rest.split_to(rest.len().min(PIECE))
+/// Splits off the next chunk.
+pub fn next_chunk(rest: &mut Bytes) -> Bytes {
+    rest.split_to(rest.len().min(CHUNK_BYTES))
 }
 
-/// A large answer on its way out.
-struct Pieces(Bytes);
+/// A large answer, sent in chunks.
+struct ChunkedBody(Bytes);
 
-impl http_body::Body for Pieces {
+impl http_body::Body for ChunkedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -65,7 +65,7 @@ impl http_body::Body for Pieces {
         if self.0.is_empty() {
             return Poll::Ready(None);
         }
-        Poll::Ready(Some(Ok(Frame::data(piece(&mut self.0)))))
+        Poll::Ready(Some(Ok(Frame::data(next_chunk(&mut self.0)))))
     }
 
     fn is_end_stream(&self) -> bool {

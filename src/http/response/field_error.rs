@@ -1,25 +1,25 @@
-//! Where a request breaks a rule.
+//! Where and how a request breaks a rule.
 
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// After so many, a request's other mistakes are not told: an answer is not to be larger than what it answers.
-pub const MOST_MISTAKES: usize = 20;
+/// At most this many errors are listed in one answer, so that it stays smaller than the request.
+pub const MAX_ERRORS: usize = 20;
 
-/// What a value must be, in words that fit behind its name.
+/// What a value must be, phrased to follow its name.
 pub type Rule = Cow<'static, str>;
 
-/// A place in the request, and the rule that it breaks.
+/// A part of the request, and the rule that it breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FieldError {
     kind: &'static str,
     name: String,
     rule: Rule,
 }
 
-impl Place {
-    /// A JSON pointer into the body, or into the item of an array.
+impl FieldError {
+    /// A JSON pointer (RFC 6901) into the body, or into one item of an array.
     pub fn pointer(pointer: impl Into<String>, rule: impl Into<Rule>) -> Self {
         Self { kind: "pointer", name: pointer.into(), rule: rule.into() }
     }
@@ -32,8 +32,8 @@ impl Place {
         Self { kind: "header", name: name.to_owned(), rule: rule.into() }
     }
 
-    /// For people.
-    pub fn in_words(&self) -> String {
+    /// For the `detail` of a problem.
+    pub fn to_text(&self) -> String {
         match self.name.trim_start_matches('/') {
             "" => format!("the {} {}", if self.kind == "pointer" { "body" } else { self.kind }, self.rule),
             name => format!("{name}: {}", self.rule),
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-impl Serialize for Place {
+impl Serialize for FieldError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(2))?;
         map.serialize_entry(self.kind, &self.name)?;

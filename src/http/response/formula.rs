@@ -1,14 +1,15 @@
-//! What a spreadsheet would take for a formula. The console writes tables too, and is given this rule as a pattern.
+//! Detects text that a spreadsheet would run as a formula. The console writes tables too and uses the same rule as a
+//! pattern.
 
 use std::{fmt::Write, ops::RangeInclusive};
 
-/// What begins a formula; the full-width and small forms too, which some take for the others.
+/// Characters that start a formula, with the full-width and small forms that some programs treat alike.
 const STARTS: [char; 12] = [
     '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}', '\u{fe66}', '\u{fe62}', '\u{fe63}', '\u{fe6b}',
 ];
-/// A text that begins with one of these may lose it on the way (OWASP ASVS 1.2.10 names tab and NUL).
+/// Leading control characters may get lost (OWASP ASVS 1.2.10 names tab and NUL).
 const CONTROLS: RangeInclusive<char> = '\0'..='\u{1f}';
-/// What is not seen, and may be passed over before a formula: blanks of every width, marks of order and direction, fillers.
+/// Invisible characters that a program may skip before a formula: blanks of every width, direction marks, fillers.
 const UNSEEN: [RangeInclusive<char>; 17] = [
     '\0'..=' ',
     '\u{7f}'..='\u{a0}',
@@ -29,13 +30,13 @@ const UNSEEN: [RangeInclusive<char>; 17] = [
     '\u{ffa0}'..='\u{ffa0}',
 ];
 
-/// Whether a text begins one. A number is none, whatever it begins with.
+/// Whether a text starts a formula.
 pub fn begins(text: &str) -> bool {
     let is_unseen = |char: char| UNSEEN.iter().any(|range| range.contains(&char));
     text.starts_with(|char| CONTROLS.contains(&char)) || text.trim_start_matches(is_unseen).starts_with(STARTS)
 }
 
-/// The same as a regular expression of JavaScript.
+/// The same rule as a JavaScript regular expression.
 pub fn pattern() -> String {
     let class = |ranges: &mut dyn Iterator<Item = RangeInclusive<char>>| {
         ranges.fold(String::new(), |mut class, range| {
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formulas_are_known_behind_what_is_not_seen() {
+    fn formulas_are_detected_behind_invisible_characters() {
         let unseen = [
             "",
             " ",
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pattern_names_every_range() {
+    fn pattern_contains_every_range() {
         let pattern = pattern();
         assert!(pattern.starts_with("/^(?:[\\u0000-\\u001f]|[\\u0000-\\u0020\\u007f-\\u00a0"), "{pattern}");
         assert!(pattern.contains("\\u003d-\\u003d") && pattern.ends_with("\\ufe6b-\\ufe6b])/"), "{pattern}");

@@ -1,4 +1,4 @@
-//! What was made of a call, as JSON.
+//! Answers in JSON.
 
 use std::{cell::RefCell, mem};
 
@@ -13,17 +13,18 @@ use serde::Serialize;
 use crate::http::response::problem::Problem;
 
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// Bytes that most answers fit into.
+/// Most answers fit into this many bytes.
 const USUAL: usize = 4 << 10;
 
 thread_local! {
-    /// Where answers are written. One of the usual size leaves as a copy: it takes as much memory as it is long, at once.
+    /// The buffer that answers are written to. A small answer leaves as a copy, which takes no more memory than its
+    /// length.
     static DRAFT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-pub struct Json<T>(pub T);
+pub struct JsonResponse<T>(pub T);
 
-impl<T: Serialize> IntoResponse for Json<T> {
+impl<T: Serialize> IntoResponse for JsonResponse<T> {
     fn into_response(self) -> Response {
         match text(&self.0) {
             Ok(text) => ([(header::CONTENT_TYPE, JSON)], Body::from(text)).into_response(),
@@ -33,7 +34,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
 }
 
 /// # Errors
-/// The problem that something of ours cannot be written as JSON.
+/// Logs the error and returns `500`, because an answer cannot be serialized.
 pub fn text(answer: &impl Serialize) -> Result<Bytes, Problem> {
     DRAFT.with_borrow_mut(|draft| {
         draft.clear();
@@ -48,11 +49,11 @@ pub fn text(answer: &impl Serialize) -> Result<Bytes, Problem> {
     })
 }
 
-/// What came into being, and where it can be looked at: relative to the address that was called, which a proxy may serve below
-/// a path (RFC 9110, section 10.2.2).
+/// `201` with a `Location` relative to the request's address, because a proxy may serve it below a path (RFC 9110,
+/// section 10.2.2).
 pub fn created(place: &[&str], answer: impl Serialize) -> Response {
     match HeaderValue::try_from(place.concat()) {
-        Ok(place) => (StatusCode::CREATED, [(header::LOCATION, place)], Json(answer)).into_response(),
+        Ok(place) => (StatusCode::CREATED, [(header::LOCATION, place)], JsonResponse(answer)).into_response(),
         Err(_) => Problem::internal().into_response(),
     }
 }

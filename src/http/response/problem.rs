@@ -1,170 +1,183 @@
-//! Every refusal of the service is a problem by RFC 9457, made here of one table of failures.
+//! Every refusal is a problem (RFC 9457), made from one table of types.
 
-mod aim;
 mod answer;
+mod attempts;
 mod failure;
 #[cfg(test)]
 mod tests;
 
 use axum::http::Uri;
 
-pub use self::{aim::Aim, failure::Failure};
+pub use self::{attempts::Attempts, failure::ProblemType};
 use crate::{
-    http::response::field_error::{Place, Rule},
+    http::response::field_error::{FieldError, Rule},
     job::{BatchState, Ending, State},
     store::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE, is_moved},
 };
 
-/// When a caller may hope that what was full or away is not any more.
+/// When to retry after a full queue, a busy service or an unavailable Redis.
 const RETRY_AFTER_MS: u32 = 1_000;
-/// Queues that nobody uses go, but not soon.
+/// When to retry after too many queues; unused queues are removed, but not soon.
 const QUEUES_AGAIN_MS: u32 = 60_000;
 
 #[derive(Debug, Clone)]
 pub struct Problem {
-    failure: Failure,
+    failure: ProblemType,
     detail: Rule,
-    errors: Vec<Place>,
+    errors: Vec<FieldError>,
     reason: Option<Ending>,
     job_state: Option<State>,
     batch_state: Option<BatchState>,
     total: Option<u32>,
     applied: Option<Applied>,
     retry_after_ms: Option<u32>,
-    /// Of a call that named a reservation which is there.
-    is_hit: bool,
-    /// The body came in a coding that is not read.
+    /// The call named a valid reservation.
+    has_valid_reservation: bool,
+    /// The body's `Content-Encoding` is not supported.
     packed: bool,
 }
 
 impl Problem {
-    pub fn new(failure: Failure, detail: impl Into<Rule>) -> Self {
+    pub fn new(failure: ProblemType, detail: impl Into<Rule>) -> Self {
         let detail = detail.into();
         let (errors, reason, job_state, batch_state, total, applied, retry_after_ms) = Default::default();
         let (is_hit, packed) = (false, false);
-        Self { failure, detail, errors, reason, job_state, batch_state, total, applied, retry_after_ms, is_hit, packed }
+        Self {
+            failure,
+            detail,
+            errors,
+            reason,
+            job_state,
+            batch_state,
+            total,
+            applied,
+            retry_after_ms,
+            has_valid_reservation: is_hit,
+            packed,
+        }
     }
 
-    /// Values that break rules, each at its place.
-    pub fn invalid(errors: Vec<Place>) -> Self {
+    /// Values that break rules, each with its place.
+    pub fn invalid(errors: Vec<FieldError>) -> Self {
         let detail = match errors.as_slice() {
             [] => "a value breaks a rule".to_owned(),
-            [only] => only.in_words(),
-            [first, rest @ ..] => format!("{} (and {} more)", first.in_words(), rest.len()),
+            [only] => only.to_text(),
+            [first, rest @ ..] => format!("{} (and {} more)", first.to_text(), rest.len()),
         };
-        Self { errors, ..Self::new(Failure::InvalidRequest, detail) }
+        Self { errors, ..Self::new(ProblemType::InvalidRequest, detail) }
     }
 
     pub fn no_such_route(uri: &Uri) -> Self {
-        Self::new(Failure::NotFound, format!("{} is not a route of this service", uri.path()))
+        Self::new(ProblemType::NotFound, format!("{} is not a route of this service", uri.path()))
     }
 
     pub fn unknown_job() -> Self {
-        Self::new(Failure::UnknownJob, "no job has this id, or it is forgotten")
+        Self::new(ProblemType::UnknownJob, "no job has this id, or it is forgotten")
     }
 
     pub fn unknown_queue() -> Self {
-        Self::new(Failure::UnknownQueue, "nothing was ever put into this queue, or it is forgotten")
+        Self::new(ProblemType::UnknownQueue, "nothing was ever put into this queue, or it is forgotten")
     }
 
     pub fn unknown_batch() -> Self {
-        Self::new(Failure::UnknownBatch, "no batch has this id, or it is forgotten")
+        Self::new(ProblemType::UnknownBatch, "no batch has this id, or it is forgotten")
     }
 
-    /// RFC 7694: what would have been taken stands in `Accept-Encoding`, and only then.
-    pub fn packed() -> Self {
-        let refused = Self::new(Failure::UnsupportedMediaType, "send the body as it is, without a Content-Encoding");
+    /// `Accept-Encoding` in the answer names what is supported (RFC 7694).
+    pub fn content_encoding() -> Self {
+        let refused =
+            Self::new(ProblemType::UnsupportedMediaType, "send the body as it is, without a Content-Encoding");
         Self { packed: true, ..refused }
     }
 
     pub fn too_many_items(most: usize) -> Self {
-        Self::new(Failure::TooManyItems, format!("an array has at most {most} items here"))
+        Self::new(ProblemType::TooManyItems, format!("an array has at most {most} items here"))
     }
 
     pub fn key_reused() -> Self {
-        Self::new(Failure::IdempotencyKeyReused, "another body came with this Idempotency-Key")
+        Self::new(ProblemType::IdempotencyKeyReused, "another body came with this Idempotency-Key")
     }
 
     pub fn wrong_state(state: State) -> Self {
         let detail = format!("the job is {}", state.word());
-        Self { job_state: Some(state), ..Self::new(Failure::WrongState, detail) }
+        Self { job_state: Some(state), ..Self::new(ProblemType::WrongState, detail) }
     }
 
     pub fn wrong_batch_state(state: BatchState) -> Self {
         let detail = format!("the batch is {}", state.word());
-        Self { batch_state: Some(state), ..Self::new(Failure::WrongState, detail) }
+        Self { batch_state: Some(state), ..Self::new(ProblemType::WrongState, detail) }
     }
 
-    /// The jobs of an append do not go where its offset says.
+    /// The offset of an append is not where the batch ends, nor a repetition.
     pub fn offset_mismatch(total: u32) -> Self {
         let detail =
             format!("the batch has {total} jobs, and these do not follow or repeat what it has from the offset on");
-        Self { total: Some(total), ..Self::new(Failure::OffsetMismatch, detail) }
+        Self { total: Some(total), ..Self::new(ProblemType::OffsetMismatch, detail) }
     }
 
-    /// The job itself would be there for the taking.
+    /// The job is waiting, but its queue is paused.
     pub fn queue_paused() -> Self {
-        Self { job_state: Some(State::Waiting), ..Self::new(Failure::WrongState, "the queue is paused") }
+        Self { job_state: Some(State::Waiting), ..Self::new(ProblemType::WrongState, "the queue is paused") }
     }
 
     pub fn queue_full() -> Self {
-        let full = Self::new(Failure::QueueFull, "the queue holds as many jobs as max_jobs allows");
+        let full = Self::new(ProblemType::QueueFull, "the queue holds as many jobs as max_jobs allows");
         Self { retry_after_ms: Some(RETRY_AFTER_MS), ..full }
     }
 
     pub fn too_many_queues() -> Self {
         let full = Self::new(
-            Failure::TooManyQueues,
+            ProblemType::TooManyQueues,
             "the queue would be new, and there are as many as --max-queues allows, in all or for its key",
         );
         Self { retry_after_ms: Some(QUEUES_AGAIN_MS), ..full }
     }
 
     pub fn forbidden(detail: impl Into<Rule>) -> Self {
-        Self::new(Failure::Forbidden, detail)
+        Self::new(ProblemType::Forbidden, detail)
     }
 
     pub fn rate_limited(retry_after_ms: u32) -> Self {
-        let limited = Self::new(Failure::RateLimited, "this key or token calls more often than it may");
+        let limited = Self::new(ProblemType::RateLimited, "this key or token calls more often than it may");
         Self { retry_after_ms: Some(retry_after_ms), ..limited }
     }
 
-    pub fn too_many_misses(retry_after_ms: u32) -> Self {
-        let limited = Self::new(Failure::RateLimited, "too many calls from this address hit no reservation");
+    pub fn too_many_failures(retry_after_ms: u32) -> Self {
+        let limited = Self::new(ProblemType::RateLimited, "too many calls from this address hit no reservation");
         Self { retry_after_ms: Some(retry_after_ms), ..limited }
     }
 
-    /// More is read at once than may be.
+    /// Too many reads at once.
     pub fn too_many_reads() -> Self {
         let detail = "too much is being read at once by this key or token, or by all: wait for what is on its way";
-        Self { retry_after_ms: Some(RETRY_AFTER_MS), ..Self::new(Failure::RateLimited, detail) }
+        Self { retry_after_ms: Some(RETRY_AFTER_MS), ..Self::new(ProblemType::RateLimited, detail) }
     }
 
-    /// A caller has many connections, and the rest of what there may be is kept for others.
+    /// The caller has too many connections; the rest is reserved for others.
     pub fn too_many_connections() -> Self {
         let limited = Self::new(
-            Failure::RateLimited,
+            ProblemType::RateLimited,
             "this key or token has too many of the connections that --max-connections allows to all; the call had no effect",
         );
         Self { retry_after_ms: Some(RETRY_AFTER_MS), ..limited }
     }
 
-    /// More bytes of bodies than there is room for.
-    pub fn too_much_in_hand() -> Self {
+    /// The memory for request bodies is used up.
+    pub fn body_budget_exhausted() -> Self {
         let rule =
             "too many bytes of bodies are in hand, here or of this caller, of 128 MiB in all; the call had no effect";
-        let busy = Self::new(Failure::Unavailable, rule);
+        let busy = Self::new(ProblemType::Unavailable, rule);
         Self { applied: Some(Applied::No), retry_after_ms: Some(RETRY_AFTER_MS), ..busy }
     }
 
-    /// A call that lasts is cut short by the end of the service.
-    pub fn leaving() -> Self {
-        let leaving = Self::new(Failure::Unavailable, "the service ends; what was not answered had no effect");
+    /// A call that lasts ends because the service shuts down.
+    pub fn shutting_down() -> Self {
+        let leaving = Self::new(ProblemType::Unavailable, "the service ends; what was not answered had no effect");
         Self { applied: Some(Applied::No), retry_after_ms: Some(RETRY_AFTER_MS), ..leaving }
     }
 
-    /// Looking changes nothing, whether or not Redis has looked.
-    pub fn of_a_look(fault: Fault) -> Self {
+    /// A fault of a read, which never changes anything.
+    pub fn from_read(fault: Fault) -> Self {
         match fault {
             Fault::Unavailable { why, .. } => Fault::Unavailable { applied: Applied::No, why }.into(),
             Fault::Full => fault.into(),
@@ -175,17 +188,17 @@ impl Problem {
         }
     }
 
-    /// What broke may have written before: an error inside a script undoes nothing.
+    /// A broken call may have written before: an error inside a script undoes nothing.
     pub fn internal() -> Self {
         let detail = "the log has more under this request id; the call may have had an effect";
-        Self { applied: Some(Applied::Unknown), ..Self::new(Failure::Internal, detail) }
+        Self { applied: Some(Applied::Unknown), ..Self::new(ProblemType::Internal, detail) }
     }
 }
 
 impl From<Lost> for Problem {
     fn from(lost: Lost) -> Self {
         let detail = lost.ending.detail();
-        Self { reason: Some(lost.ending), job_state: lost.state, ..Self::new(Failure::ReservationLost, detail) }
+        Self { reason: Some(lost.ending), job_state: lost.state, ..Self::new(ProblemType::ReservationLost, detail) }
     }
 }
 
@@ -206,10 +219,10 @@ impl From<Fault> for Problem {
                     None => format!("{what}; {effect}"),
                 };
                 let retry_after_ms = Some(RETRY_AFTER_MS);
-                Self { applied: Some(applied), retry_after_ms, ..Self::new(Failure::Unavailable, detail) }
+                Self { applied: Some(applied), retry_after_ms, ..Self::new(ProblemType::Unavailable, detail) }
             }
             Fault::Full => Self::new(
-                Failure::StorageFull,
+                ProblemType::StorageFull,
                 "there is no room left in Redis's memory or on its disk; nothing was stored",
             ),
             Fault::Broken(_) => {

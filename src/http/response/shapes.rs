@@ -1,12 +1,12 @@
-//! What answers look like. Every field is always there; a value that does not exist is `null`.
+//! The JSON of answers. Every field is always present; a missing value is `null`.
 
 mod batch;
 mod event;
 mod history;
 mod job;
 mod memory;
-mod people;
 mod queue;
+mod workers;
 
 use std::fmt::Display;
 
@@ -14,13 +14,19 @@ use jiff::{Timestamp, tz::Offset};
 use serde::{Serialize, Serializer, ser::Error};
 
 pub use self::{
-    batch::{Batch, BatchPage, ResultPage},
-    event::{Event, OfQueue, Recent, Story},
-    history::History,
-    job::{Completed as CompletedBy, Forgotten, Handout, Handouts, Job, JobPage, NothingToReserve},
-    memory::Redis,
-    people::People,
-    queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Settings, Worker, WorkerPage},
+    batch::{BatchBody, BatchPageBody, ResultPageBody},
+    event::{EventBody, JobHistoryBody, QueueNameBody, RecentEventsBody},
+    history::HistoryBody,
+    job::{
+        CompletedByBody as CompletedBy, EmptyReserveBody, ForgottenBody, HandoutBody, HandoutsBody, JobBody,
+        JobPageBody,
+    },
+    memory::RedisMemoryBody,
+    queue::{
+        HeldJobBody, LockBody, LockPageBody, QueueBody, QueueListBody, ReservationBody, ReservationsBody, SettingsBody,
+        WorkerBody, WorkerPageBody,
+    },
+    workers::WorkersBody,
 };
 use crate::{
     access::{Caller, Pattern},
@@ -28,43 +34,43 @@ use crate::{
     store::Progress,
 };
 
-/// A value that is written as it is displayed.
-pub struct Text<T>(pub T);
+/// A value that is serialized as it is displayed.
+pub struct Displayed<T>(pub T);
 
-impl<T: Display> Serialize for Text<T> {
+impl<T: Display> Serialize for Displayed<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
 }
 
 /// RFC 3339, UTC, with milliseconds.
-pub struct Time(Timestamp);
+pub struct Rfc3339(Timestamp);
 
-impl From<Millis> for Time {
+impl From<Millis> for Rfc3339 {
     fn from(millis: Millis) -> Self {
         let millis = i64::try_from(millis.0).unwrap_or(i64::MAX);
         Self(Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX))
     }
 }
 
-impl Serialize for Time {
+impl Serialize for Rfc3339 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let time = Offset::UTC.to_datetime(self.0);
         let mut text = *b"0000-00-00T00:00:00.000Z";
-        // Digit by digit: answers are full of times, and to have them formatted takes half as many instructions again.
-        put(&mut text[..4], time.year());
-        put(&mut text[5..7], time.month().into());
-        put(&mut text[8..10], time.day().into());
-        put(&mut text[11..13], time.hour().into());
-        put(&mut text[14..16], time.minute().into());
-        put(&mut text[17..19], time.second().into());
-        put(&mut text[20..23], time.millisecond());
+        // Written by hand: answers are full of times, and `format!` takes half as many instructions again.
+        write_digits(&mut text[..4], time.year());
+        write_digits(&mut text[5..7], time.month().into());
+        write_digits(&mut text[8..10], time.day().into());
+        write_digits(&mut text[11..13], time.hour().into());
+        write_digits(&mut text[14..16], time.minute().into());
+        write_digits(&mut text[17..19], time.second().into());
+        write_digits(&mut text[20..23], time.millisecond());
         serializer.serialize_str(str::from_utf8(&text).map_err(Error::custom)?)
     }
 }
 
-/// As many digits as there is room for.
-fn put(digits: &mut [u8], number: i16) {
+/// Fills the digits from the right.
+fn write_digits(digits: &mut [u8], number: i16) {
     let mut left = number.unsigned_abs();
     for digit in digits.iter_mut().rev() {
         *digit = b'0' + (left % 10) as u8;
@@ -78,68 +84,68 @@ fn name(name: Option<&Name>) -> Option<&str> {
 
 /// `{}`
 #[derive(Serialize)]
-pub struct Nothing {}
+pub struct EmptyBody {}
 
 #[derive(Serialize)]
-pub struct Enqueued {
-    pub id: Text<JobId>,
-    pub queue: Text<QueueName>,
+pub struct EnqueuedBody {
+    pub id: Displayed<JobId>,
+    pub queue: Displayed<QueueName>,
     pub state: State,
     pub duplicate: bool,
 }
 
-impl Enqueued {
+impl EnqueuedBody {
     pub fn new(id: JobId, state: State, duplicate: bool) -> Self {
-        Self { queue: Text(id.queue.clone()), id: Text(id), state, duplicate }
+        Self { queue: Displayed(id.queue.clone()), id: Displayed(id), state, duplicate }
     }
 }
 
 #[derive(Serialize)]
-pub struct Cancelled {
-    pub id: Text<JobId>,
+pub struct CancelledBody {
+    pub id: Displayed<JobId>,
     pub state: State,
 }
 
 #[derive(Serialize)]
-pub struct Reprioritized {
-    pub id: Text<JobId>,
+pub struct ReprioritizedBody {
+    pub id: Displayed<JobId>,
     pub state: State,
     pub priority: Priority,
 }
 
 #[derive(Serialize)]
-pub struct Extended {
-    pub id: Text<JobId>,
+pub struct ExtendedBody {
+    pub id: Displayed<JobId>,
     pub state: State,
     pub expires_in_ms: u64,
-    pub server_time: Time,
+    pub server_time: Rfc3339,
 }
 
 #[derive(Serialize)]
-pub struct Completed {
-    pub id: Text<JobId>,
+pub struct CompletedBody {
+    pub id: Displayed<JobId>,
     pub state: State,
     pub duplicate: bool,
     pub late: bool,
 }
 
 #[derive(Serialize)]
-pub struct Returned {
-    pub id: Text<JobId>,
+pub struct ReturnedBody {
+    pub id: Displayed<JobId>,
     pub state: State,
     pub duplicate: bool,
 }
 
 /// How long a job rests after a fail.
 #[derive(Serialize)]
-pub struct Backoff {
+pub struct BackoffBody {
     #[serde(rename = "type")]
     kind: &'static str,
     delay_ms: u32,
     max_ms: Option<u32>,
 }
 
-impl Backoff {
+impl BackoffBody {
     pub fn new(backoff: Pause) -> Option<Self> {
         match backoff {
             Pause::None => None,
@@ -151,22 +157,22 @@ impl Backoff {
     }
 }
 
-/// The names of queues.
-pub fn named(queues: &[QueueName]) -> Vec<&str> {
+/// Names as text.
+pub fn queue_names(queues: &[QueueName]) -> Vec<&str> {
     queues.iter().map(QueueName::as_str).collect()
 }
 
-/// Who calls, as they are known here.
+/// The caller, as this service knows it.
 #[derive(Serialize)]
-pub struct Me<'a> {
+pub struct MeBody<'a> {
     role: Role,
     name: Option<&'a str>,
     worker: Option<&'a str>,
     queues: Vec<&'a str>,
-    until: Option<Time>,
+    until: Option<Rfc3339>,
 }
 
-impl<'a> Me<'a> {
+impl<'a> MeBody<'a> {
     pub fn new(caller: &'a Caller) -> Self {
         Self {
             role: caller.role,
@@ -179,33 +185,33 @@ impl<'a> Me<'a> {
 }
 
 #[derive(Serialize)]
-pub struct Token {
+pub struct TokenBody {
     pub token: String,
-    pub expires_at: Time,
+    pub expires_at: Rfc3339,
 }
 
 #[derive(Serialize)]
-pub struct Released {
+pub struct ReleasedBody {
     pub released: u64,
     pub more: bool,
 }
 
 #[derive(Serialize)]
-pub struct Requeued {
+pub struct RequeuedBody {
     pub requeued: u64,
     pub more: bool,
-    pub next: Option<Text<Progress>>,
+    pub next: Option<Displayed<Progress>>,
 }
 
 #[derive(Serialize)]
-pub struct ReprioritizedAll {
+pub struct ReprioritizedAllBody {
     pub changed: u64,
     pub more: bool,
-    pub next: Option<Text<Progress>>,
+    pub next: Option<Displayed<Progress>>,
 }
 
 #[derive(Serialize)]
-pub struct Swept {
+pub struct SweptBody {
     pub expired: u64,
     pub due: u64,
     pub dead: u64,
@@ -214,10 +220,10 @@ pub struct Swept {
 }
 
 #[derive(Serialize)]
-pub struct Purged {
+pub struct PurgedBody {
     pub removed: u64,
     pub more: bool,
-    pub next: Option<Text<Progress>>,
+    pub next: Option<Displayed<Progress>>,
 }
 
 #[cfg(test)]
@@ -225,8 +231,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_milliseconds_and_a_z() {
-        let time = |millis| serde_json::to_string(&Time::from(Millis(millis))).expect("JSON");
+    fn times_have_milliseconds_in_utc() {
+        let time = |millis| serde_json::to_string(&Rfc3339::from(Millis(millis))).expect("JSON");
         assert_eq!(time(1_795_252_529_123), r#""2026-11-21T09:15:29.123Z""#);
         assert_eq!(time(1_795_252_529_000), r#""2026-11-21T09:15:29.000Z""#);
         assert_eq!(time(0), r#""1970-01-01T00:00:00.000Z""#);

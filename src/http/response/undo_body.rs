@@ -1,5 +1,5 @@
-//! A reserve is only good if its answer gets there. Its body holds the guard that takes the reservations back, and lets go
-//! of it when it is polled behind its end: whatever serves this does that when the text is written, and not before.
+//! A reserve counts only if its answer is delivered. The body holds a guard that takes the reservations back when it is
+//! dropped, and disarms it when it is polled past its end, which the server does only after the text is written.
 
 use std::{
     convert::Infallible,
@@ -17,7 +17,7 @@ use http_body::{Frame, SizeHint};
 
 use crate::{http::response::json::JSON, store::Undo};
 
-/// What is to be done if the answer is dropped before it is written.
+/// What to undo if the answer is dropped before it is written.
 pub trait Guard: Send + Unpin + 'static {
     fn disarm(self);
 }
@@ -28,19 +28,19 @@ impl Guard for Undo {
     }
 }
 
-/// JSON whose delivery matters.
-pub struct Delivery<G> {
+/// JSON with a guard.
+pub struct UndoOnDrop<G> {
     text: Option<Bytes>,
     guard: Option<G>,
 }
 
-impl<G: Guard> Delivery<G> {
+impl<G: Guard> UndoOnDrop<G> {
     pub fn new(text: Bytes, guard: G) -> Self {
         Self { text: Some(text), guard: Some(guard) }
     }
 }
 
-impl<G: Guard> http_body::Body for Delivery<G> {
+impl<G: Guard> http_body::Body for UndoOnDrop<G> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -63,7 +63,7 @@ impl<G: Guard> http_body::Body for Delivery<G> {
     }
 }
 
-impl<G: Guard> IntoResponse for Delivery<G> {
+impl<G: Guard> IntoResponse for UndoOnDrop<G> {
     fn into_response(self) -> Response {
         ([(header::CONTENT_TYPE, JSON)], Body::new(self)).into_response()
     }
@@ -98,18 +98,18 @@ mod tests {
 
     fn delivery() -> (Response, Arc<AtomicBool>) {
         let undone = Arc::new(AtomicBool::new(false));
-        (Delivery::new(Bytes::from_static(b"{}"), Witness(undone.clone(), true)).into_response(), undone)
+        (UndoOnDrop::new(Bytes::from_static(b"{}"), Witness(undone.clone(), true)).into_response(), undone)
     }
 
     #[tokio::test]
-    async fn what_was_delivered_stays() {
+    async fn delivered_answer_is_not_undone() {
         let (response, undone) = delivery();
         assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), "{}");
         assert!(!undone.load(Ordering::SeqCst));
     }
 
     #[tokio::test]
-    async fn an_answer_dropped_before_it_is_written_is_undone() {
+    async fn answer_dropped_before_it_is_written_is_undone() {
         let (response, undone) = delivery();
         drop(response);
         assert!(undone.load(Ordering::SeqCst));
@@ -118,6 +118,6 @@ mod tests {
         body.frame().await.expect("a frame").expect("the text");
         assert!(body.is_end_stream(), "the text is all of it");
         drop(body);
-        assert!(undone.load(Ordering::SeqCst), "its text was taken, and it was not said that it is written");
+        assert!(undone.load(Ordering::SeqCst), "the text was taken, but not written");
     }
 }

@@ -1,4 +1,4 @@
-//! The pages and the browser module, out of `web/`. A release carries them; a debug build reads them anew each time.
+//! The pages and the browser module from `web/`: embedded in a release, read anew for each request in a debug build.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::{
     sha256::{Sha256, hex},
 };
 
-/// What is for browsers: no scripts of the shell, no text for those who build.
+/// Files for browsers only: no scripts, no Markdown.
 #[derive(RustEmbed)]
 #[folder = "web/"]
 #[include = "index.html"]
@@ -31,23 +31,23 @@ use crate::{
 #[exclude = "*.sh"]
 struct Files;
 
-/// Whether the desk to try is there.
+/// Whether the demo desk is served.
 #[derive(Debug, Clone, Copy)]
 pub struct Demo(pub bool);
 
-/// Text to read, made of Markdown, lies in one folder with the reader of the contract.
+/// The folder of pages that are made from Markdown, with the viewer of the contract.
 const DOCS: &str = "docs/";
 const READER: &str = "docs/contract.html";
 
-/// What a page may do: its own scripts, styles and calls, and nothing of anybody else's. Text never becomes a script.
+/// Pages may load their own scripts and styles and make their own calls, nothing else. Text never becomes a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
-/// The reader of the contract is somebody else's: it styles what it shows by attributes, and makes HTML of Markdown.
+/// The viewer of the contract is a third-party script: it styles by attributes and creates HTML from Markdown.
 const READERS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
     connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// `GET /`: what is here. The desk is named where there is one.
+/// `GET /`: the start page, which links the demo desk if it is served.
 pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
     let page =
         Files::get("index.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
@@ -56,7 +56,7 @@ pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
     (head(POLICY), [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
 }
 
-/// `GET /client.js` and its types, for pages of anybody who may call.
+/// `GET /client.js` and `GET /client.d.ts`.
 pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path();
     if path.ends_with(".js") {
@@ -65,15 +65,14 @@ pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
     serve(&format!("client{path}"), &uri, &headers)
 }
 
-/// The parts of the module in one file, each after those that it needs. One file is one answer, of one version, with one
-/// tag; and it is what a page's author copies.
+/// The module in one file, each part after those that it imports: one answer of one version, which can be copied.
 fn joined() -> String {
     let (face, parts) = part("client.js", &mut Vec::new());
     face + &parts
 }
 
-/// A part without its imports, and before it what it imports that is not `known` yet. An import is a line, which names a
-/// file and renames nothing; what a part declares is called so in no other part.
+/// A part without its imports, and before it the parts that it imports and that are not `known` yet. An import is one
+/// line and renames nothing; names are unique over all parts.
 fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
     known.push(name.to_owned());
     let (mut own, mut needed) = (String::new(), String::new());
@@ -83,7 +82,7 @@ fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
         let kept = match from {
             Some((names, _)) if names.starts_with("export") => names,
             Some(_) => "",
-            // Types are the compiler's, and stand in client.d.ts for pages.
+            // Types are in client.d.ts for pages.
             None if line.starts_with("/** @import ") => "",
             None if name == "client.js" => line,
             None => line.strip_prefix("export ").unwrap_or(line),
@@ -99,8 +98,8 @@ fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
     (own, needed)
 }
 
-/// A module of the console that is made here: where a job is looked for after each event, what a spreadsheet would take for a
-/// formula, and what holds where a setting is not set.
+/// A console module that is generated: the state of a job after each event, the pattern of formulas, and the default
+/// settings.
 const WORDS: &str = "console/words.js";
 
 fn words() -> String {
@@ -109,20 +108,21 @@ fn words() -> String {
         Concern::Batch | Concern::Queue => None,
     });
     let (after, formula) = (after.collect::<String>(), formula::pattern());
-    let defaults = serde_json::to_string(&shapes::Settings::new(&settings::DEFAULT)).unwrap_or_default();
+    let defaults = serde_json::to_string(&shapes::SettingsBody::new(&settings::DEFAULT)).unwrap_or_default();
     format!(
         "export const AFTER = {{\n{after}}}\nexport const FORMULA = {formula}\nexport const DEFAULTS = {defaults}\n"
     )
 }
 
-/// `GET /console/`, `GET /docs/`, `GET /demo/`, and what lies in these folders.
+/// `GET /console/`, `GET /docs/`, `GET /demo/`, and the files in these folders.
 pub async fn page(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     let index = if path.ends_with('/') && path != DOCS { "index.html" } else { "" };
     serve(&format!("{path}{index}"), &uri, &headers)
 }
 
-/// `GET /console`: its links are relative to the folder. So is this one, for proxies that serve it below a path.
+/// `GET /console` redirects to the folder, because its links are relative. The redirect is relative too, for proxies
+/// that serve it below a path.
 pub async fn into_folder(uri: Uri) -> Response {
     let name = uri.path().rsplit('/').next().unwrap_or_default();
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("{name}/"))]).into_response()
@@ -141,14 +141,14 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     }
 }
 
-/// A file that lies in no folder.
+/// A generated file.
 pub fn made(name: &str, data: Cow<'static, [u8]>, headers: &HeaderMap) -> Response {
     let hash = Sha256::digest(&data);
     answer(name, data, &hash, headers)
 }
 
 fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
-    // Asked for each time, sent when it has changed: no page runs with half of an older version.
+    // Revalidated on each load, so that a page never mixes versions.
     [
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)),
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_browsers_need_is_served() {
+    fn only_browser_files_are_served() {
         let names: Vec<_> = Files::iter().collect();
         for name in ["client/client.js", "client/client.d.ts", "console/http.js", "demo/base.css", "demo/index.html"] {
             assert!(names.iter().any(|known| known == name), "{name} is missing");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_module_is_one_file_which_asks_for_no_other() {
+    fn module_is_one_file_without_imports() {
         let module = joined();
         for line in module.lines() {
             assert!(!line.starts_with("import ") && !line.contains(" from './"), "{line}");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outside_the_folder_can_be_named() {
+    fn paths_outside_the_folder_are_not_found() {
         for name in
             ["../Cargo.toml", "console/../../Cargo.toml", "/etc/passwd", "console/..%2f..%2fCargo.toml", "console"]
         {

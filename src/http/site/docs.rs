@@ -1,5 +1,5 @@
-//! The pages under `docs/` as a browser shows them, with the README in front. What is written once is read in an editor, at
-//! a forge and here.
+//! The pages under `/docs/`, made from the Markdown that is read in an editor and at the forge too; the README comes
+//! first.
 
 mod links;
 mod nav;
@@ -14,28 +14,28 @@ use bytes::Bytes;
 use self::links::Docs;
 use crate::sha256::{Hash, Sha256};
 
-/// A page made of Markdown, or a picture, as it is sent.
+/// A rendered page or a picture.
 #[derive(Clone)]
-pub struct Made {
+pub struct DocsPage {
     pub data: Bytes,
     pub kind: &'static str,
-    /// What it is known again by.
+    /// Its ETag.
     pub hash: Hash,
 }
 
-/// What a release carries stays as it is, so all of it is made once, when somebody first asks.
-static ALL: LazyLock<BTreeMap<String, Made>> = LazyLock::new(|| {
+/// A release renders all pages once, at the first request.
+static ALL: LazyLock<BTreeMap<String, DocsPage>> = LazyLock::new(|| {
     let files = Docs::iter().map(|file| file.trim_end_matches(".md").to_owned());
     let names = files.chain(["", "module", SEARCHED].map(str::to_owned));
     names.filter_map(|name| make(&name).map(|made| (name, made))).collect()
 });
 
-/// What a name in the folder stands for. The README has no name.
-pub fn find(name: &str) -> Option<Made> {
+/// The page with a name; the README's name is empty.
+pub fn find(name: &str) -> Option<DocsPage> {
     if cfg!(debug_assertions) { make(name) } else { ALL.get(name).cloned() }
 }
 
-fn make(name: &str) -> Option<Made> {
+fn make(name: &str) -> Option<DocsPage> {
     let (data, kind) = match (name, markdown(name)) {
         ("", _) => (shown("", readme()), HTML),
         (SEARCHED, _) => (search::index(&pages()).into(), "application/json"),
@@ -43,7 +43,7 @@ fn make(name: &str) -> Option<Made> {
         (_, None) => (picture(name)?, if name.ends_with(".png") { "image/png" } else { "image/svg+xml" }),
     };
     let hash = Sha256::digest(&data);
-    Some(Made { data, kind, hash })
+    Some(DocsPage { data, kind, hash })
 }
 
 fn picture(name: &str) -> Option<Bytes> {
@@ -54,7 +54,7 @@ fn picture(name: &str) -> Option<Bytes> {
     }
 }
 
-/// What a search looks through: every section of every page.
+/// The search index: every section of every page.
 const SEARCHED: &str = "search.json";
 const HTML: &str = "text/html; charset=utf-8";
 
@@ -70,7 +70,7 @@ fn markdown(name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&file.data).into_owned())
 }
 
-/// Each page by its name, with its Markdown, in the order of the README's list of them.
+/// The pages with their Markdown, in the order of the README's list.
 fn pages() -> Vec<(String, String)> {
     let listed = nav::listed(readme()).into_iter().flat_map(|group| group.pages).map(|(_, name)| name);
     let all = std::iter::once(String::new()).chain(listed);
@@ -93,7 +93,7 @@ fn shown(name: &str, page: &str) -> Bytes {
     text.into()
 }
 
-/// Search and the buttons that copy. Without it a page can be read all the same.
+/// Search and copy buttons; pages can be read without it.
 const SCRIPT: &str = "<script defer src=\"guide.js\"></script>";
 
 #[cfg(test)]
@@ -101,21 +101,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_made_once_and_then_only_handed_out() {
+    fn pages_are_rendered_once() {
         let tour = &ALL["tour"];
         assert_eq!(ALL["tour"].data.as_ptr(), tour.clone().data.as_ptr());
         for name in ["", "module", SEARCHED, "tour", "desk.png", "figures/clients.svg"] {
             let now = make(name).expect("it is there");
-            let kept = ALL.get(name).unwrap_or_else(|| panic!("nobody made {name:?}"));
+            let kept = ALL.get(name).unwrap_or_else(|| panic!("{name:?} was not rendered"));
             assert_eq!((&now.data, now.kind, now.hash), (&kept.data, kept.kind, kept.hash), "{name:?}");
         }
         for file in Docs::iter() {
-            assert!(ALL.contains_key(file.trim_end_matches(".md")), "nobody made {file}");
+            assert!(ALL.contains_key(file.trim_end_matches(".md")), "{file} was not rendered");
         }
     }
 
     #[test]
-    fn nothing_outside_the_folder_can_be_named() {
+    fn paths_outside_the_folder_are_not_found() {
         for name in ["../README", "../Cargo", "figures/../../README", "/etc/passwd", "tour.md", "figures/"] {
             assert!(make(name).is_none() && !ALL.contains_key(name), "{name}");
         }

@@ -1,4 +1,4 @@
-//! For probes, monitoring and tools.
+//! Probes and the contract.
 
 use std::{
     sync::Arc,
@@ -15,12 +15,12 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    http::middleware::host::Stranger,
+    http::middleware::host::UnknownHost,
     store::{Check, OF_QUEUES, Queues},
 };
 
-/// However many probes ask, Redis is asked once in this time.
-const FRESH: Duration = Duration::from_secs(1);
+/// Redis is asked at most once in this time, however many probes call.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// `GET /livez`
 pub async fn livez() -> &'static str {
@@ -36,10 +36,10 @@ pub async fn openapi() -> Response {
 /// `GET /readyz`
 pub async fn readyz(
     State(readiness): State<Readiness>,
-    stranger: Option<Extension<Stranger>>,
+    stranger: Option<Extension<UnknownHost>>,
     RawQuery(query): RawQuery,
 ) -> (StatusCode, String) {
-    // A probe's query is nothing that could be refused: its values do not matter.
+    // Unknown parameters and any value are accepted, because a probe must not fail for them.
     let verbose = query.is_some_and(|query| query.split('&').any(|pair| pair.split('=').next() == Some("verbose")));
     let checks = readiness.checks().await;
     let fails = |check: &Check| check.problem.is_some() && !check.is_warning;
@@ -53,15 +53,15 @@ pub async fn readyz(
     (status, if lines.is_empty() { "ok".to_owned() } else { lines.join("\n") })
 }
 
-/// Whether this instance should be given work.
+/// Whether this instance accepts work.
 #[derive(Clone)]
 pub struct Readiness {
     queues: Queues,
     leaving: CancellationToken,
-    last: Arc<Mutex<Option<Looked>>>,
+    last: Arc<Mutex<Option<LastChecks>>>,
 }
 
-struct Looked {
+struct LastChecks {
     at: Instant,
     checks: Vec<Check>,
 }
@@ -72,14 +72,14 @@ impl Readiness {
     }
 
     async fn checks(&self) -> Vec<Check> {
-        // Held while Redis is asked: a crowd of probes waits for one answer.
+        // Locked while Redis is asked, so that concurrent probes share one check.
         let mut last = self.last.lock().await;
         let mut checks = match &*last {
-            Some(looked) if looked.at.elapsed() < FRESH => looked.checks.clone(),
+            Some(looked) if looked.at.elapsed() < CHECK_INTERVAL => looked.checks.clone(),
             _ => {
                 let mut checks = self.queues.ready().await;
-                checks.iter_mut().for_each(hide_place);
-                *last = Some(Looked { at: Instant::now(), checks: checks.clone() });
+                checks.iter_mut().for_each(hide_address);
+                *last = Some(LastChecks { at: Instant::now(), checks: checks.clone() });
                 checks
             }
         };
@@ -89,9 +89,9 @@ impl Readiness {
     }
 }
 
-/// Every caller may probe, and learns that Redis is away and which slots are; where it should be stands in the log, and `intray
-/// check` names the queues.
-fn hide_place(check: &mut Check) {
+/// Probes are public: they learn that Redis is down or slots are missing, not its address or the names of queues, which
+/// are in the log and in `intray check`.
+fn hide_address(check: &mut Check) {
     let Some(problem) = &mut check.problem else { return };
     match check.name {
         "redis" => *problem = "Redis does not answer".to_owned(),

@@ -1,4 +1,4 @@
-//! What is shown to Prometheus: what was counted as it happened, and what is looked up when somebody asks.
+//! Metrics in Prometheus's format: counters, and gauges that are read from the store at each scrape.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -20,7 +20,7 @@ use crate::{
     access::{Caller, Pattern},
     figures::{OTHER, family},
     http::{
-        request::reader::Reader,
+        request::reader::ReadCall,
         response::{counted, problem::Problem},
     },
     job::{QueueName, State as JobState, Total},
@@ -28,16 +28,20 @@ use crate::{
     waiting::Waiting,
 };
 
-/// How the label of a queue begins.
+/// The start of a queue label.
 const QUEUE: &str = "queue=\"";
 
-/// From when on a look is long, and how many times its length it is good for.
-const LONG: Duration = Duration::from_millis(200);
-const LASTS: u32 = 5;
+/// A read of queues that takes this long is reused for `REUSE_FACTOR` times its duration.
+const LONG_SCRAPE: Duration = Duration::from_millis(200);
+const REUSE_FACTOR: u32 = 5;
 
 /// `GET /metrics`
-pub async fn metrics(State(figures): State<Figures>, caller: Caller, reader: Reader) -> Result<Response, Problem> {
-    let turn = reader.look().await?;
+pub async fn metrics(
+    State(figures): State<MetricsPage>,
+    caller: Caller,
+    reader: ReadCall,
+) -> Result<Response, Problem> {
+    let turn = reader.read_permit().await?;
     let of_queues = figures.look().await;
     let mut all = figures.metrics.render();
     all.push_str(&of_queues);
@@ -46,7 +50,7 @@ pub async fn metrics(State(figures): State<Figures>, caller: Caller, reader: Rea
     Ok(([(header::CONTENT_TYPE, text)], counted::body(turn, seen.into())).into_response())
 }
 
-/// The figures without those of queues that are none of the caller's business, and of those summed with them.
+/// The metrics without those of queues that the caller may not see, and without sums that include such queues.
 fn of_callers_queues(all: &str, caller: &Caller) -> String {
     let queue = |line: &str| {
         let labels = line.split_once('{')?.1;
@@ -57,39 +61,39 @@ fn of_callers_queues(all: &str, caller: &Caller) -> String {
     all.split_inclusive('\n').filter(|line| queue(line).is_none_or(|name| sees(&name))).collect()
 }
 
-/// All figures.
+/// All metrics.
 #[derive(Clone)]
-pub struct Figures {
+pub struct MetricsPage {
     queues: Queues,
     waiting: Waiting,
     metrics: PrometheusHandle,
     process: Collector,
-    /// The queues that were there when Redis last answered.
+    /// The queues at the last successful read.
     known: Arc<std::sync::Mutex<BTreeSet<QueueName>>>,
-    /// Held while the queues are looked at: a crowd that scrapes waits for one look.
-    looked: Arc<Mutex<Option<Looked>>>,
+    /// Locked while queues are read, so that concurrent scrapes share one read.
+    looked: Arc<Mutex<Option<RenderedQueues>>>,
 }
 
-/// What was seen of queues last.
-struct Looked {
+/// The last rendered metrics of queues.
+struct RenderedQueues {
     begun: Instant,
     took: Duration,
     text: String,
 }
 
-impl Looked {
-    /// A look that was long is good for some of its length: scrapes take a part of Redis's time, however many there are.
+impl RenderedQueues {
+    /// A slow read is reused for some time, so that scrapes take a bounded part of Redis's time.
     fn is_good_since(&self, since: Instant) -> bool {
-        self.begun >= since || self.took >= LONG && self.begun.elapsed() < self.took * LASTS
+        self.begun >= since || self.took >= LONG_SCRAPE && self.begun.elapsed() < self.took * REUSE_FACTOR
     }
 }
 
-impl Figures {
+impl MetricsPage {
     pub fn new(queues: Queues, waiting: Waiting, metrics: PrometheusHandle) -> Self {
         Self { queues, waiting, metrics, process: Collector::default(), known: Arc::default(), looked: Arc::default() }
     }
 
-    /// What is of queues, as it was seen since this was asked.
+    /// The metrics of queues, not older than this call.
     async fn look(&self) -> String {
         let since = Instant::now();
         let mut looked = self.looked.lock().await;
@@ -98,11 +102,11 @@ impl Figures {
         }
         let begun = Instant::now();
         let text = self.look_up().await;
-        *looked = Some(Looked { begun, took: begun.elapsed(), text: text.clone() });
+        *looked = Some(RenderedQueues { begun, took: begun.elapsed(), text: text.clone() });
         text
     }
 
-    /// Looks up what nobody counts, and renders what is of queues.
+    /// Reads gauges, and renders the metrics of queues.
     async fn look_up(&self) -> String {
         self.process.collect();
         let (open, most) = self.queues.connections();
@@ -116,7 +120,7 @@ impl Figures {
         }
         let page = self.queues.queues().await;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of what is away nobody knows now, and old figures would look like new ones.
+        // Removes the gauges of unreachable queues, because old values would look current.
         let (there, away) = match page {
             Ok(QueuePage { queues, unavailable, .. }) => {
                 *known = queues.iter().map(|queue| queue.name.clone()).chain(unavailable.iter().cloned()).collect();
@@ -130,14 +134,14 @@ impl Figures {
     }
 }
 
-/// How much was done in each queue since it came into being, as its busiest are found by.
+/// Totals of each queue since it was created.
 fn done<'q>(queues: &'q [QueueInfo], unavailable: &'q [QueueName]) -> Vec<(&'q str, Option<u64>)> {
     let of = |queue: &QueueInfo| queue.totals.get(Total::Enqueued) + queue.totals.get(Total::HandedOut);
     let there = queues.iter().map(|queue| (queue.name.as_str(), Some(of(queue))));
     there.chain(unavailable.iter().map(|queue| (queue.as_str(), None))).collect()
 }
 
-/// What is so at this moment: those without a label of their own together, of whom the oldest job is anybody's.
+/// Gauges of queues; those without a label of their own are summed, and their oldest job is the oldest of all.
 fn now(named: &HashSet<String>, there: &[QueueInfo], away: &[QueueName]) -> String {
     let (jobs, oldest) = (family::gauge("intray_jobs"), family::gauge("intray_oldest_waiting_seconds"));
     let label = |queue: &QueueName| named.get(queue.as_str()).map_or(OTHER, String::as_str).to_owned();
@@ -153,7 +157,7 @@ fn now(named: &HashSet<String>, there: &[QueueInfo], away: &[QueueName]) -> Stri
     family::rendered(&[&jobs, &oldest])
 }
 
-/// A sum of which a part is not known is not known.
+/// A sum with an unknown part is unknown.
 fn unknown(jobs: &GaugeVec, oldest: &GaugeVec, label: &str) {
     for state in JobState::ALL {
         jobs.with_label_values(&[label, state.word()]).set(f64::NAN);

@@ -1,4 +1,4 @@
-//! The packages for npm and Python, made while this was built: whoever gets one here gets what fits this service.
+//! The npm and Python packages of this version, made by the build.
 
 use axum::{
     http::{HeaderMap, Uri},
@@ -12,7 +12,7 @@ use crate::{
 
 const TARBALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client.tgz"));
 const WHEEL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client.whl"));
-/// Says what it is, its version and what it runs on. pip reads that off the address.
+/// The wheel's name, version and tags, which pip reads from the address.
 const WHEEL_NAME: &str = env!("BUILT_WHEEL");
 
 /// `GET /client.tgz`: `npm install https://queue.example/client.tgz`.
@@ -20,7 +20,7 @@ pub async fn npm(headers: HeaderMap) -> Response {
     made("client.tgz", TARBALL.into(), &headers)
 }
 
-/// `GET /python/`: a page of one link, which `pip --find-links` follows.
+/// `GET /python/`: an index page for `pip --find-links`.
 pub async fn python(headers: HeaderMap) -> Response {
     let hash = hex(&Sha256::digest(WHEEL));
     let page = format!(
@@ -32,7 +32,7 @@ pub async fn python(headers: HeaderMap) -> Response {
     made("python/index.html", page.into_bytes().into(), &headers)
 }
 
-/// `GET /python/{wheel}`: this version's, and no other.
+/// `GET /python/{wheel}`: the wheel of this version only.
 pub async fn wheel(uri: Uri, headers: HeaderMap) -> Response {
     if uri.path().strip_prefix("/python/") == Some(WHEEL_NAME) {
         return made(WHEEL_NAME, WHEEL.into(), &headers);

@@ -1,4 +1,4 @@
-//! `X-Forwarded-For`, which no standard describes, in the forms that proxies write it.
+//! Reads `X-Forwarded-For`, which has no standard, in the forms that proxies write.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The addresses from right to left, as they were added; `Err` with the text of one that is none.
+/// The addresses from right to left; `Err` with the text of one that cannot be read.
 pub(super) fn named(headers: &HeaderMap) -> impl Iterator<Item = Result<IpAddr, String>> {
     let values: Vec<_> = headers.get_all(FORWARDED_FOR).iter().map(|value| value.as_bytes()).collect();
     let parts = values.into_iter().rev().flat_map(|value| value.rsplit(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
@@ -16,7 +16,7 @@ pub(super) fn named(headers: &HeaderMap) -> impl Iterator<Item = Result<IpAddr, 
     })
 }
 
-/// An address alone, with a port, of IPv6 in brackets, each also in double quotes as `Forwarded` has it.
+/// An address, with or without a port, IPv6 also in brackets, each also in double quotes as in `Forwarded`.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
     if let Some((inside, behind)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
@@ -27,7 +27,7 @@ fn address(text: &str) -> Option<IpAddr> {
     plain.or_else(|| text.parse::<SocketAddr>().ok().map(|place| place.ip()))
 }
 
-/// A zone is the proxy's own name for one of its links.
+/// Ignores a zone, which has a meaning on the proxy only.
 fn v6(text: &str) -> Option<IpAddr> {
     let address = text.split_once('%').map_or(text, |(address, _)| address);
     address.parse::<Ipv6Addr>().ok().map(IpAddr::V6)

@@ -1,4 +1,4 @@
-//! A problem on its way out.
+//! Problems as answers.
 
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -6,8 +6,8 @@ use axum::{
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{Aim, Failure, Problem};
-use crate::{http::response::json::Json, store::Applied};
+use super::{Attempts, Problem, ProblemType};
+use crate::{http::response::json::JsonResponse, store::Applied};
 
 impl Serialize for Problem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -47,9 +47,9 @@ impl Serialize for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.failure.row().0).expect("the table holds statuses");
-        let mut response = (status, Json(&self)).into_response();
-        if self.is_miss() {
-            response.extensions_mut().insert(Aim { missed: 1, hit: false });
+        let mut response = (status, JsonResponse(&self)).into_response();
+        if self.is_failed_attempt() {
+            response.extensions_mut().insert(Attempts { missed: 1, any_valid: false });
         }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -59,7 +59,7 @@ impl IntoResponse for Problem {
         if self.packed {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
-        if self.failure == Failure::Unauthorized {
+        if self.failure == ProblemType::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response

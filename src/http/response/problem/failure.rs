@@ -1,7 +1,7 @@
-//! The table of failures.
+//! The table of problem types.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
+pub enum ProblemType {
     NotJson,
     Unauthorized,
     Forbidden,
@@ -30,7 +30,7 @@ pub enum Failure {
     StorageFull,
 }
 
-impl Failure {
+impl ProblemType {
     /// The table: status, slug, title.
     pub(super) fn row(self) -> (u16, &'static str, &'static str) {
         match self {

@@ -10,8 +10,9 @@ fn text(problem: &Problem) -> String {
 }
 
 #[test]
-fn a_problem_says_what_and_where() {
-    let problem = Problem::invalid(vec![Place::pointer("/a~1b", "is required"), Place::parameter("limit", "is odd")]);
+fn problem_lists_its_errors() {
+    let problem =
+        Problem::invalid(vec![FieldError::pointer("/a~1b", "is required"), FieldError::parameter("limit", "is odd")]);
     assert_eq!(
         text(&problem),
         r#"{"type":"/problems/invalid-request","title":"The request breaks a rule","status":422,"#.to_owned()
@@ -21,7 +22,7 @@ fn a_problem_says_what_and_where() {
 }
 
 #[test]
-fn a_lost_reservation_names_its_end() {
+fn lost_reservation_names_its_reason() {
     let lost = Lost { ending: Ending::Expired, state: Some(State::Waiting) };
     assert!(text(&lost.into()).ends_with(r#""reason":"expired","job_state":"waiting"}"#));
     let unknown = Lost { ending: Ending::Unknown, state: None };
@@ -29,7 +30,7 @@ fn a_lost_reservation_names_its_end() {
 }
 
 #[test]
-fn an_absent_redis_says_when_to_come_back() {
+fn unavailable_redis_has_retry_after() {
     let fault = Fault::Unavailable { applied: Applied::Unknown, why: "secret".to_owned() };
     let problem = Problem::from(fault);
     assert!(text(&problem).ends_with(r#""applied":"unknown","retry_after_ms":1000}"#));

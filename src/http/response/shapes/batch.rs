@@ -1,8 +1,8 @@
-//! A batch, and what came of its jobs.
+//! A batch and the results of its jobs.
 
 use serde::Serialize;
 
-use super::{CompletedBy, Text, Time, name};
+use super::{CompletedBy, Displayed, Rfc3339, name};
 use crate::{
     job::{BatchId, BatchState, JobId, Priority, State},
     payload::Json,
@@ -10,77 +10,77 @@ use crate::{
 };
 
 #[derive(Serialize)]
-pub struct Batch<'a> {
-    id: Text<&'a BatchId>,
+pub struct BatchBody<'a> {
+    id: Displayed<&'a BatchId>,
     queue: &'a str,
     state: BatchState,
     concurrency: Option<u32>,
     priority: Priority,
     client: Option<&'a str>,
-    counts: Counts<'a>,
-    created_at: Time,
-    sealed_at: Option<Time>,
-    ended_at: Option<Time>,
+    counts: BatchCountsBody<'a>,
+    created_at: Rfc3339,
+    sealed_at: Option<Rfc3339>,
+    ended_at: Option<Rfc3339>,
 }
 
-/// Of its jobs by state; they sum to the total.
+/// Jobs by state, which sum to the total.
 #[derive(Serialize)]
-struct Counts<'a> {
+struct BatchCountsBody<'a> {
     #[serde(flatten)]
     states: &'a store::StateCounts,
     total: u64,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> BatchBody<'a> {
     pub fn new(batch: &'a store::Batch) -> Self {
         Self {
-            id: Text(&batch.id),
+            id: Displayed(&batch.id),
             queue: batch.id.queue.as_str(),
             state: batch.state,
             concurrency: batch.concurrency,
             priority: batch.priority,
             client: name(batch.client.as_ref()),
-            counts: Counts { states: &batch.counts, total: batch.total },
+            counts: BatchCountsBody { states: &batch.counts, total: batch.total },
             created_at: batch.created_at.into(),
-            sealed_at: batch.sealed_at.map(Time::from),
-            ended_at: batch.ended_at.map(Time::from),
+            sealed_at: batch.sealed_at.map(Rfc3339::from),
+            ended_at: batch.ended_at.map(Rfc3339::from),
         }
     }
 }
 
 #[derive(Serialize)]
-pub struct BatchPage<'a> {
-    pub batches: Vec<Batch<'a>>,
-    pub next: Option<Text<store::Cursor>>,
+pub struct BatchPageBody<'a> {
+    pub batches: Vec<BatchBody<'a>>,
+    pub next: Option<Displayed<store::Cursor>>,
 }
 
 #[derive(Serialize)]
-pub struct ResultPage<'a> {
-    results: Vec<MemberResult<'a>>,
-    /// The index of the last one here.
-    next: Option<Text<u32>>,
+pub struct ResultPageBody<'a> {
+    results: Vec<MemberResultBody<'a>>,
+    /// The index of the page's last result.
+    next: Option<Displayed<u32>>,
 }
 
 #[derive(Serialize)]
-pub struct MemberResult<'a> {
-    id: Text<&'a JobId>,
+pub struct MemberResultBody<'a> {
+    id: Displayed<&'a JobId>,
     index: u32,
     state: State,
     result: Option<&'a Json>,
     completed: Option<CompletedBy<'a>>,
 }
 
-impl<'a> ResultPage<'a> {
+impl<'a> ResultPageBody<'a> {
     pub fn new(page: &'a store::ResultPage) -> Self {
-        let next = page.next.and(page.results.last()).map(|last| Text(last.index));
-        Self { results: page.results.iter().map(MemberResult::new).collect(), next }
+        let next = page.next.and(page.results.last()).map(|last| Displayed(last.index));
+        Self { results: page.results.iter().map(MemberResultBody::new).collect(), next }
     }
 }
 
-impl<'a> MemberResult<'a> {
+impl<'a> MemberResultBody<'a> {
     fn new(member: &'a store::MemberResult) -> Self {
         let completed = member.completed.as_ref().map(CompletedBy::new);
         let (index, state, result) = (member.index, member.state, member.result.as_ref());
-        Self { id: Text(&member.id), index, state, result, completed }
+        Self { id: Displayed(&member.id), index, state, result, completed }
     }
 }

@@ -1,29 +1,29 @@
-//! A transition, as `GET /events` tells it.
+//! Events of jobs, batches and queues.
 
 use serde::Serialize;
 
-use super::{CompletedBy, Text, Time, name};
+use super::{CompletedBy, Displayed, Rfc3339, name};
 use crate::{
     job::{BatchId, EventKind, JobId, QueueName},
     store::{self, Position, Subject},
 };
 
 #[derive(Serialize)]
-pub struct Event<'a> {
+pub struct EventBody<'a> {
     #[serde(rename = "type")]
     kind: EventKind,
     queue: &'a str,
-    job: Option<Text<&'a JobId>>,
-    batch: Option<Text<BatchId>>,
+    job: Option<Displayed<&'a JobId>>,
+    batch: Option<Displayed<BatchId>>,
     worker: Option<&'a str>,
     client: Option<&'a str>,
     by: Option<&'a str>,
     reason: Option<&'a str>,
     completed: Option<CompletedBy<'a>>,
-    at: Time,
+    at: Rfc3339,
 }
 
-impl<'a> Event<'a> {
+impl<'a> EventBody<'a> {
     pub fn new(event: &'a store::Event) -> Self {
         let (job, batch) = match &event.subject {
             Subject::Job(job) => (Some(job), None),
@@ -34,8 +34,8 @@ impl<'a> Event<'a> {
         Self {
             kind: event.kind,
             queue: event.queue.as_str(),
-            job: job.map(Text),
-            batch: batch.map(Text),
+            job: job.map(Displayed),
+            batch: batch.map(Displayed),
             worker: name(event.worker.as_ref()),
             client: name(event.client.as_ref()),
             by: name(event.by.as_ref()),
@@ -47,26 +47,26 @@ impl<'a> Event<'a> {
 }
 
 #[derive(Serialize)]
-pub struct Story<'a> {
-    pub events: Vec<Event<'a>>,
-    pub next: Option<Text<Position>>,
+pub struct JobHistoryBody<'a> {
+    pub events: Vec<EventBody<'a>>,
+    pub next: Option<Displayed<Position>>,
     pub whole: bool,
 }
 
 #[derive(Serialize)]
-pub struct Recent<'a> {
-    events: Vec<Event<'a>>,
-    next: Option<Text<Position>>,
+pub struct RecentEventsBody<'a> {
+    events: Vec<EventBody<'a>>,
+    next: Option<Displayed<Position>>,
 }
 
-impl<'a> Recent<'a> {
+impl<'a> RecentEventsBody<'a> {
     pub fn new(recent: &'a store::Recent) -> Self {
-        Self { events: recent.events.iter().map(Event::new).collect(), next: recent.next.map(Text) }
+        Self { events: recent.events.iter().map(EventBody::new).collect(), next: recent.next.map(Displayed) }
     }
 }
 
-/// Some events of a queue are not kept any more, or its node is away.
+/// The queue of a `gap` or `unavailable` message.
 #[derive(Serialize)]
-pub struct OfQueue {
-    pub queue: Text<QueueName>,
+pub struct QueueNameBody {
+    pub queue: Displayed<QueueName>,
 }

@@ -1,8 +1,8 @@
-//! A job as its producer sees it, and as somebody gets it in hand.
+//! A job as its producer sees it, and as its worker gets it.
 
 use serde::Serialize;
 
-use super::{Backoff, Text, Time, name};
+use super::{BackoffBody, Displayed, Rfc3339, name};
 use crate::{
     job::{BatchId, JobId, LockName, Millis, Priority, State},
     payload::Json,
@@ -10,54 +10,54 @@ use crate::{
 };
 
 #[derive(Serialize)]
-pub struct Handouts<'a> {
-    pub jobs: Vec<Handout<'a>>,
+pub struct HandoutsBody<'a> {
+    pub jobs: Vec<HandoutBody<'a>>,
     pub remaining: u64,
-    pub server_time: Time,
+    pub server_time: Rfc3339,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
-pub struct NothingToReserve<'a> {
+pub struct EmptyReserveBody<'a> {
     pub jobs: [(); 0],
     pub remaining: u64,
-    pub server_time: Time,
+    pub server_time: Rfc3339,
     pub reason: &'static str,
     pub retry_after_ms: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<&'a str>,
 }
 
-/// A job in somebody's hands.
+/// A reserved job with its reservation.
 #[derive(Serialize)]
-pub struct Handout<'a> {
-    id: Text<&'a JobId>,
+pub struct HandoutBody<'a> {
+    id: Displayed<&'a JobId>,
     queue: &'a str,
     payload: &'a Json,
     reservation: String,
     attempt: u32,
     expires_in_ms: u64,
     warn_in_ms: u64,
-    reserved_at: Time,
+    reserved_at: Rfc3339,
     priority: Priority,
     client: Option<&'a str>,
     locks: Vec<&'a str>,
-    batch: Option<Text<&'a BatchId>>,
+    batch: Option<Displayed<&'a BatchId>>,
     worker: Option<&'a str>,
-    enqueued_at: Time,
+    enqueued_at: Rfc3339,
     resumed: bool,
     resumes: u32,
     draft: Option<&'a Json>,
     traceparent: Option<&'a str>,
 }
 
-impl<'a> Handout<'a> {
+impl<'a> HandoutBody<'a> {
     pub fn new(handout: &'a store::Handout, now: Millis) -> Self {
         let id = &handout.reservation.job;
         let expires_in_ms = handout.deadline.since(now);
         Self {
-            id: Text(id),
+            id: Displayed(id),
             queue: id.queue.as_str(),
             payload: &handout.payload,
             reservation: handout.reservation.reveal(),
@@ -68,7 +68,7 @@ impl<'a> Handout<'a> {
             priority: handout.priority,
             client: name(handout.client.as_ref()),
             locks: handout.locks.iter().map(LockName::as_str).collect(),
-            batch: handout.batch.as_ref().map(Text),
+            batch: handout.batch.as_ref().map(Displayed),
             worker: name(handout.worker.as_ref()),
             enqueued_at: handout.enqueued_at.into(),
             resumed: handout.resumes > 0,
@@ -79,10 +79,10 @@ impl<'a> Handout<'a> {
     }
 }
 
-/// Everything about one job, but never its reservation.
+/// Everything about one job except its reservation.
 #[derive(Serialize)]
-pub struct Job<'a> {
-    id: Text<&'a JobId>,
+pub struct JobBody<'a> {
+    id: Displayed<&'a JobId>,
     queue: &'a str,
     state: State,
     payload: Option<&'a Json>,
@@ -91,65 +91,65 @@ pub struct Job<'a> {
     traceparent: Option<&'a str>,
     lease_ms: Option<u32>,
     max_attempts: Option<u32>,
-    backoff: Option<Backoff>,
+    backoff: Option<BackoffBody>,
     locks: Vec<&'a str>,
-    batch: Option<Text<&'a BatchId>>,
+    batch: Option<Displayed<&'a BatchId>>,
     attempts: u32,
     counts: &'a store::HandoutCounts,
-    reserved: Option<Holder<'a>>,
-    completed: Option<Completed<'a>>,
-    errors: Vec<JobError<'a>>,
-    reasons: Vec<AbandonReason<'a>>,
+    reserved: Option<HolderBody<'a>>,
+    completed: Option<CompletedByBody<'a>>,
+    errors: Vec<JobErrorBody<'a>>,
+    reasons: Vec<AbandonReasonBody<'a>>,
     result: Option<&'a Json>,
-    late_results: Vec<LateResult<'a>>,
-    enqueued_at: Time,
-    due_at: Option<Time>,
-    ended_at: Option<Time>,
+    late_results: Vec<LateResultBody<'a>>,
+    enqueued_at: Rfc3339,
+    due_at: Option<Rfc3339>,
+    ended_at: Option<Rfc3339>,
 }
 
 #[derive(Serialize)]
-struct Holder<'a> {
+struct HolderBody<'a> {
     worker: Option<&'a str>,
-    reserved_at: Time,
-    expires_at: Time,
+    reserved_at: Rfc3339,
+    expires_at: Rfc3339,
     resumes: u32,
 }
 
-/// Who completed a job, since when and how long they had had it.
+/// Who completed a job, and how long they held it.
 #[derive(Serialize)]
-pub struct Completed<'a> {
+pub struct CompletedByBody<'a> {
     worker: Option<&'a str>,
-    reserved_at: Time,
-    at: Time,
+    reserved_at: Rfc3339,
+    at: Rfc3339,
     held_ms: u64,
     late: bool,
 }
 
 #[derive(Serialize)]
-struct AbandonReason<'a> {
-    at: Time,
+struct AbandonReasonBody<'a> {
+    at: Rfc3339,
     worker: Option<&'a str>,
     reason: &'a str,
 }
 
 #[derive(Serialize)]
-struct JobError<'a> {
-    at: Time,
+struct JobErrorBody<'a> {
+    at: Rfc3339,
     worker: Option<&'a str>,
     error: &'a str,
 }
 
 #[derive(Serialize)]
-struct LateResult<'a> {
-    at: Time,
+struct LateResultBody<'a> {
+    at: Rfc3339,
     worker: Option<&'a str>,
     result: Option<&'a Json>,
 }
 
-impl<'a> Job<'a> {
+impl<'a> JobBody<'a> {
     pub fn new(job: &'a store::Job) -> Self {
         Self {
-            id: Text(&job.id),
+            id: Displayed(&job.id),
             queue: job.id.queue.as_str(),
             state: job.state,
             payload: job.payload.as_ref(),
@@ -158,25 +158,25 @@ impl<'a> Job<'a> {
             traceparent: job.traceparent.as_deref(),
             lease_ms: job.lease_ms,
             max_attempts: job.max_attempts,
-            backoff: job.backoff.and_then(Backoff::new),
+            backoff: job.backoff.and_then(BackoffBody::new),
             locks: job.locks.iter().map(LockName::as_str).collect(),
-            batch: job.batch.as_ref().map(Text),
+            batch: job.batch.as_ref().map(Displayed),
             attempts: job.attempts,
             counts: &job.counts,
-            reserved: job.reserved.as_ref().map(Holder::new),
-            completed: job.completed.as_ref().map(Completed::new),
-            errors: job.errors.iter().map(JobError::new).collect(),
-            reasons: job.reasons.iter().map(AbandonReason::new).collect(),
+            reserved: job.reserved.as_ref().map(HolderBody::new),
+            completed: job.completed.as_ref().map(CompletedByBody::new),
+            errors: job.errors.iter().map(JobErrorBody::new).collect(),
+            reasons: job.reasons.iter().map(AbandonReasonBody::new).collect(),
             result: job.result.as_ref(),
-            late_results: job.late_results.iter().map(LateResult::new).collect(),
+            late_results: job.late_results.iter().map(LateResultBody::new).collect(),
             enqueued_at: job.enqueued_at.into(),
-            due_at: job.due_at.map(Time::from),
-            ended_at: job.ended_at.map(Time::from),
+            due_at: job.due_at.map(Rfc3339::from),
+            ended_at: job.ended_at.map(Rfc3339::from),
         }
     }
 }
 
-impl<'a> Holder<'a> {
+impl<'a> HolderBody<'a> {
     fn new(held: &'a store::Held) -> Self {
         Self {
             worker: name(held.worker.as_ref()),
@@ -187,7 +187,7 @@ impl<'a> Holder<'a> {
     }
 }
 
-impl<'a> Completed<'a> {
+impl<'a> CompletedByBody<'a> {
     pub fn new(completed: &'a store::Completed) -> Self {
         Self {
             worker: name(completed.worker.as_ref()),
@@ -199,41 +199,41 @@ impl<'a> Completed<'a> {
     }
 }
 
-impl<'a> AbandonReason<'a> {
-    fn new(said: &'a store::AbandonReason) -> Self {
-        Self { at: said.at.into(), worker: name(said.worker.as_ref()), reason: &said.reason }
+impl<'a> AbandonReasonBody<'a> {
+    fn new(reason: &'a store::AbandonReason) -> Self {
+        Self { at: reason.at.into(), worker: name(reason.worker.as_ref()), reason: &reason.reason }
     }
 }
 
-impl<'a> JobError<'a> {
+impl<'a> JobErrorBody<'a> {
     fn new(error: &'a store::JobError) -> Self {
         Self { at: error.at.into(), worker: name(error.worker.as_ref()), error: &error.error }
     }
 }
 
-impl<'a> LateResult<'a> {
+impl<'a> LateResultBody<'a> {
     fn new(late: &'a store::LateResult) -> Self {
         Self { at: late.at.into(), worker: name(late.worker.as_ref()), result: late.result.as_ref() }
     }
 }
 
 #[derive(Serialize)]
-pub struct JobPage<'a> {
-    pub jobs: Vec<Job<'a>>,
-    pub next: Option<Text<store::Cursor>>,
+pub struct JobPageBody<'a> {
+    pub jobs: Vec<JobBody<'a>>,
+    pub next: Option<Displayed<store::Cursor>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resume: Option<Text<store::Cursor>>,
+    pub resume: Option<Displayed<store::Cursor>>,
     pub looked: u64,
-    #[serde(skip_serializing_if = "Forgotten::is_none")]
-    pub forgotten: Forgotten,
+    #[serde(skip_serializing_if = "ForgottenBody::is_none")]
+    pub forgotten: ForgottenBody,
 }
 
-/// How many ended jobs are gone that ended behind the cursor; `null` where nothing says it.
+/// How many ended jobs behind the cursor were removed; `null` when that is not known.
 #[derive(Clone, Copy, Serialize)]
 #[serde(transparent)]
-pub struct Forgotten(Option<u64>);
+pub struct ForgottenBody(Option<u64>);
 
-impl Forgotten {
+impl ForgottenBody {
     pub fn new(forgotten: store::Forgotten) -> Self {
         match forgotten {
             store::Forgotten::None => Self(Some(0)),

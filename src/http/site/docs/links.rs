@@ -1,9 +1,9 @@
-//! Where links lead: to what is served, and what is served beside the pages.
+//! Rewrites links to what is served here.
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 use rust_embed::RustEmbed;
 
-/// A release carries them; a debug build reads them anew each time.
+/// Embedded in a release, read anew for each request in a debug build.
 #[derive(RustEmbed)]
 #[folder = "docs/"]
 #[include = "*.md"]
@@ -11,13 +11,13 @@ use rust_embed::RustEmbed;
 #[include = "figures/*.svg"]
 pub(super) struct Docs;
 
-/// What is beside the pages and served too, as the root names it and as a page here does.
+/// Served files outside `docs/`, as the repository names them and as a page links them.
 const BESIDE: [(&str, &str); 2] = [("openapi.yaml", "../openapi.yaml"), (MODULE, "module")];
 
-/// The page of the browser module stands beside its parts.
+/// The README of the browser module lies beside its source.
 const MODULE: &str = "web/client/README.md";
 
-/// Links lead to what is served; one that leads elsewhere in the checkout is text.
+/// Keeps links to served files; others in the repository become text.
 pub(super) fn led(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
     let mut open = Vec::new();
     let kept = events.into_iter().filter_map(|event| match event {
@@ -36,7 +36,7 @@ pub(super) fn led(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
     kept.collect()
 }
 
-/// Where a link of the README or of a page leads here.
+/// The served address of a link.
 pub(super) fn target(link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with('#') {
         return Some(link.to_owned());
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_leads_to_what_is_served_and_to_nothing_else() {
+    fn links_lead_only_to_served_files() {
         assert_eq!(target("docs/tour.md").as_deref(), Some("tour"));
         assert_eq!(target("scale.md#sentinel").as_deref(), Some("scale#sentinel"));
         assert_eq!(target("docs/desk.png").as_deref(), Some("desk.png"));

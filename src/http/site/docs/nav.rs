@@ -1,23 +1,23 @@
-//! The way about: all pages in the groups of the README's list, and what is on this one.
+//! Navigation: all pages in the groups of the README's list, and the headings of the current page.
 
 use pulldown_cmark::HeadingLevel;
 
 use super::{links::target, outline::Heading};
 
-/// Where the README lists the pages.
+/// The README's list of pages.
 const LIST: &str = "## Read on";
-/// What the contract is read with.
+/// The viewer of the contract.
 const READER: &str = "contract.html";
-/// So many headings need a list of them.
+/// Pages with this many headings get a table of contents.
 const SEVERAL: usize = 3;
 
 pub(super) struct Group {
     name: String,
-    /// What each is called, and its address.
+    /// Titles and addresses.
     pub pages: Vec<(String, String)>,
 }
 
-/// The pages that are served, as the README groups them.
+/// The served pages, as the README groups them.
 pub(super) fn listed(readme: &str) -> Vec<Group> {
     let lines = readme.lines().skip_while(|line| *line != LIST).skip(1).take_while(|line| !line.starts_with("## "));
     let mut groups: Vec<Group> = Vec::new();

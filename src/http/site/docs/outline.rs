@@ -1,4 +1,4 @@
-//! What is on a page: its headings, under the names that links call them by, and the text below each.
+//! The headings of a page with their anchors, and the text below each.
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Tag, TagEnd};
 
@@ -8,7 +8,7 @@ pub(super) struct Heading {
     pub text: String,
 }
 
-/// Headings have the names that links call them by.
+/// Anchors of headings, as links name them.
 pub(super) fn anchored(mut events: Vec<Event<'_>>) -> Vec<Event<'_>> {
     for at in 0..events.len() {
         let Event::Start(Tag::Heading { level, id: None, .. }) = &events[at] else { continue };
@@ -34,7 +34,7 @@ pub(super) fn ends(event: &Event<'_>) -> bool {
     matches!(event, Event::End(TagEnd::Heading(_)))
 }
 
-/// The words of a heading at the beginning of these.
+/// The text of the heading at the start of these events.
 pub(super) fn heading(events: &[Event<'_>]) -> String {
     let words = events.iter().take_while(|event| !ends(event)).filter_map(word);
     words.map(CowStr::as_ref).collect()
@@ -47,7 +47,7 @@ fn word<'e>(event: &'e Event<'_>) -> Option<&'e CowStr<'e>> {
     }
 }
 
-/// As it is read: what stands in another cell, line or paragraph is another word.
+/// Plain text, with a blank between cells, lines and paragraphs.
 pub(super) fn text<'e>(events: impl Iterator<Item = &'e Event<'e>>) -> String {
     let mut text = String::new();
     for event in events {

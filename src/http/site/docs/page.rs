@@ -1,4 +1,4 @@
-//! A page of Markdown, and what a browser is sent of it.
+//! Renders a page of Markdown.
 
 use pulldown_cmark::{Event, Options, Parser, html};
 
@@ -16,7 +16,7 @@ pub(super) fn events(page: &str) -> Vec<Event<'_>> {
 pub(super) fn as_html(events: Vec<Event<'_>>) -> String {
     let mut text = String::new();
     html::push_html(&mut text, events.into_iter());
-    // A page's policy lets no attribute style it.
+    // The content policy forbids style attributes.
     text.replace(" style=\"text-align: right\"", " class=\"n\"").replace(" style=\"text-align: left\"", "")
 }
 
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_heading_has_the_name_that_links_call_it_by() {
+    fn heading_anchor_matches_links() {
         let page =
             as_html(events("# T\n\n## When a `change` is acknowledged, then\n\n[x](../lua/README.md) <!-- y -->\n"));
         assert!(page.contains("<h2 id=\"when-a-change-is-acknowledged-then\">"), "{page}");

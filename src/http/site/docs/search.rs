@@ -1,11 +1,11 @@
-//! What a search looks through.
+//! The search index.
 
 use pulldown_cmark::{Event, HeadingLevel, Tag};
 use serde_json::{Value, json};
 
 use super::{outline, page};
 
-/// All sections of these pages as JSON: page, its title, the heading's name, heading, text.
+/// All sections as JSON: page, its title, anchor, heading, text.
 pub(super) fn index(pages: &[(String, String)]) -> String {
     let mut all = Vec::new();
     for (name, text) in pages {

@@ -1,4 +1,4 @@
-//! What is said of lines that came: of those that were refused, or of each, and at the end how many there were.
+//! The answer to lines: the refused ones or all of them, and a summary.
 
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use serde::Serialize;
 
-use super::{Answer, Intake};
+use super::{Import, LineAnswer};
 use crate::{
     http::{
         request::lines::NDJSON,
@@ -20,24 +20,24 @@ use crate::{
     job::QueueName,
 };
 
-/// Bytes of refusals that are listed; the others are counted.
-const LISTED: usize = 64 << 10;
+/// Bytes of refusals that are listed; further ones are only counted.
+const MAX_LISTED_BYTES: usize = 64 << 10;
 
-/// How many there were of which kind.
+/// Lines by outcome.
 #[derive(Default)]
-pub struct Tally {
+pub struct LineCounts {
     created: u64,
     duplicates: u64,
     errors: u64,
-    /// Of the errors, those that may be none when the same line is sent again.
+    /// Errors that may pass when the line is sent again.
     retryable: u64,
-    /// Why nothing more was read.
+    /// Why reading stopped.
     pub stopped: Option<Problem>,
 }
 
-/// The last line: who does not get it knows that the answer was cut.
+/// The last line. Without it the answer is incomplete.
 #[derive(Serialize)]
-pub struct Told<'a> {
+pub struct Summary<'a> {
     lines: u64,
     created: u64,
     duplicates: u64,
@@ -50,23 +50,23 @@ pub struct Told<'a> {
 }
 
 #[derive(Serialize)]
-struct Refused<'a> {
+struct RefusedLine<'a> {
     line: u64,
-    /// Whose server is the reason.
+    /// The queue whose server failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<shapes::Text<&'a QueueName>>,
+    queue: Option<shapes::Displayed<&'a QueueName>>,
     error: &'a Problem,
 }
 
 #[derive(Serialize)]
-struct Done<'a> {
+struct EnqueuedLine<'a> {
     line: u64,
     #[serde(flatten)]
-    job: &'a shapes::Enqueued,
+    job: &'a shapes::EnqueuedBody,
 }
 
-impl Tally {
-    pub fn count(&mut self, answer: &Answer) {
+impl LineCounts {
+    pub fn count(&mut self, answer: &LineAnswer) {
         let may_pass = answer.trouble.as_ref().is_some_and(|trouble| trouble.untried.is_some());
         self.retryable += u64::from(may_pass);
         *match &answer.outcome {
@@ -76,61 +76,61 @@ impl Tally {
         } += 1;
     }
 
-    pub fn told(&self, lines: u64) -> Told<'_> {
+    pub fn summary(&self, lines: u64) -> Summary<'_> {
         let Self { created, duplicates, errors, retryable, ref stopped } = *self;
-        Told { lines, created, duplicates, errors, retryable, complete: stopped.is_none(), error: stopped.as_ref() }
+        Summary { lines, created, duplicates, errors, retryable, complete: stopped.is_none(), error: stopped.as_ref() }
     }
 }
 
-/// Answers at the end, so that nobody has to read before all is sent.
-pub async fn errors(mut intake: Intake) -> Response {
+/// Answers after the last line, so that clients that read nothing before can send all of it.
+pub async fn stream_errors(mut import: Import) -> Response {
     let mut text = Vec::new();
-    while let Some(answers) = intake.step().await {
+    while let Some(answers) = import.step().await {
         for answer in answers.iter().filter(|answer| answer.outcome.is_err()) {
-            if text.len() < LISTED {
-                said(&mut text, answer);
+            if text.len() < MAX_LISTED_BYTES {
+                write_answer(&mut text, answer);
             }
         }
     }
-    write(&mut text, &intake.told());
+    write(&mut text, &import.summary());
     answer(text)
 }
 
-/// Answers as the lines are done: who does not read is not read from. It begins with the first of them, so that whoever asks
-/// whether to send is told so before.
-pub async fn each(mut intake: Intake) -> Response {
-    let first = Some(intake.step().await);
-    let lines = stream::unfold((Some(intake), first), |(intake, ready)| async move {
-        let mut intake = intake?;
+/// Answers while lines are read; a client that does not read is not read from. The answer starts with the first line
+/// that is done, so that `Expect: 100-continue` is answered first.
+pub async fn stream_all(mut import: Import) -> Response {
+    let first = Some(import.step().await);
+    let lines = stream::unfold((Some(import), first), |(import, ready)| async move {
+        let mut import = import?;
         let answers = match ready {
             Some(ready) => ready,
-            None => intake.step().await,
+            None => import.step().await,
         };
         let mut text = Vec::new();
         let rest = match answers {
             Some(answers) => {
-                answers.iter().for_each(|answer| said(&mut text, answer));
-                Some(intake)
+                answers.iter().for_each(|answer| write_answer(&mut text, answer));
+                Some(import)
             }
             None => {
-                write(&mut text, &intake.told());
+                write(&mut text, &import.summary());
                 None
             }
         };
         Some((Ok::<_, Infallible>(Bytes::from(text)), (rest, None)))
     });
     let mut answer = answer(Body::from_stream(lines));
-    // A proxy passes it on as it comes.
+    // Asks proxies not to buffer the answer.
     answer.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     answer
 }
 
-fn said(text: &mut Vec<u8>, answer: &Answer) {
+fn write_answer(text: &mut Vec<u8>, answer: &LineAnswer) {
     let line = answer.line;
-    let queue = answer.trouble.as_ref().map(|trouble| shapes::Text(&trouble.queue));
+    let queue = answer.trouble.as_ref().map(|trouble| shapes::Displayed(&trouble.queue));
     match &answer.outcome {
-        Ok(job) => write(text, &Done { line, job }),
-        Err(error) => write(text, &Refused { line, queue, error }),
+        Ok(job) => write(text, &EnqueuedLine { line, job }),
+        Err(error) => write(text, &RefusedLine { line, queue, error }),
     }
 }
 

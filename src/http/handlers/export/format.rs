@@ -1,21 +1,20 @@
-//! How a list is wanted.
+//! The format of a list, from `Accept`.
 
 use axum::http::{HeaderMap, header};
 
 use crate::http::request::lines::NDJSON;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A page of it.
+pub enum ListFormat {
+    /// One page as JSON.
     Page,
     Lines,
     Table,
 }
 
-impl Kind {
-    /// What the caller likes best of what there is; of two that they like alike, the one they name first. Who names none of
-    /// it has a page.
-    pub fn wanted(headers: &HeaderMap) -> Self {
+impl ListFormat {
+    /// The supported format with the highest weight; the first of equals; a page if none is named.
+    pub fn accepted(headers: &HeaderMap) -> Self {
         let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let mut best = (Self::Page, 0.0);
         for range in values.flat_map(|value| value.split(',')) {
@@ -40,24 +39,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_likes_lines_best_has_lines() {
+    fn accept_weights_choose_the_format() {
         for (accept, kind) in [
-            (&[][..], Kind::Page),
-            (&["*/*"], Kind::Page),
-            (&["text/html, */*;q=0.8"], Kind::Page),
-            (&["application/x-ndjson"], Kind::Lines),
-            (&["Application/X-NDJSON; charset=utf-8"], Kind::Lines),
-            (&["text/csv"], Kind::Table),
-            (&["application/json, text/csv"], Kind::Page),
-            (&["application/json;q=0.5, text/csv;q=0.6"], Kind::Table),
-            (&["*/*;q=0.1", "application/x-ndjson"], Kind::Lines),
-            (&["text/csv;q=0"], Kind::Page),
+            (&[][..], ListFormat::Page),
+            (&["*/*"], ListFormat::Page),
+            (&["text/html, */*;q=0.8"], ListFormat::Page),
+            (&["application/x-ndjson"], ListFormat::Lines),
+            (&["Application/X-NDJSON; charset=utf-8"], ListFormat::Lines),
+            (&["text/csv"], ListFormat::Table),
+            (&["application/json, text/csv"], ListFormat::Page),
+            (&["application/json;q=0.5, text/csv;q=0.6"], ListFormat::Table),
+            (&["*/*;q=0.1", "application/x-ndjson"], ListFormat::Lines),
+            (&["text/csv;q=0"], ListFormat::Page),
         ] {
             let mut headers = HeaderMap::new();
             for value in accept {
                 headers.append(header::ACCEPT, value.parse().expect("a header"));
             }
-            assert_eq!(Kind::wanted(&headers), kind, "{accept:?}");
+            assert_eq!(ListFormat::accepted(&headers), kind, "{accept:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Jobs as a table (RFC 4180) that is safe to open: no cell is a formula.
+//! Jobs as CSV (RFC 4180) in which no cell is a formula.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,8 @@ use crate::{
     job::limits,
 };
 
-/// What a table has that does not say it.
-const USUAL: [&str; 12] = [
+/// Columns of a table without `columns`.
+const DEFAULT_COLUMNS: [&str; 12] = [
     "id",
     "state",
     "priority",
@@ -29,12 +29,12 @@ const USUAL: [&str; 12] = [
     "result",
 ];
 
-/// Which parts of a job: JSON pointers (RFC 6901), of which the first slash may be left out.
+/// The columns: JSON pointers (RFC 6901), whose first slash may be left out.
 pub struct Columns(Vec<Column>);
 
 struct Column {
     name: String,
-    /// What the steps are called.
+    /// The unescaped parts of the pointer.
     steps: Vec<String>,
 }
 
@@ -44,28 +44,28 @@ impl Columns {
         let columns = names.iter().filter_map(|name| match Column::of(name) {
             Ok(column) => Some(column),
             Err(rule) => {
-                query.blame("columns", rule);
+                query.reject("columns", rule);
                 None
             }
         });
         let columns: Vec<_> = columns.collect();
         if names.is_empty() {
-            Self(USUAL.iter().filter_map(|name| Column::of(name).ok()).collect())
+            Self(DEFAULT_COLUMNS.iter().filter_map(|name| Column::of(name).ok()).collect())
         } else {
             Self(columns)
         }
     }
 
-    /// The row of the names.
+    /// The header row.
     pub fn head(&self) -> Bytes {
         let mut text = Vec::new();
-        write(self.0.iter().map(|column| tame(column.name.as_str().into())), &mut text);
+        write(self.0.iter().map(|column| quote_formula(column.name.as_str().into())), &mut text);
         text.into()
     }
 
     /// # Errors
-    /// When a job cannot be written.
-    pub fn row(&self, job: &shapes::Job<'_>, text: &mut Vec<u8>) -> serde_json::Result<()> {
+    /// An error, when a job cannot be serialized.
+    pub fn row(&self, job: &shapes::JobBody<'_>, text: &mut Vec<u8>) -> serde_json::Result<()> {
         let job = serde_json::value::to_raw_value(job)?;
         write(self.0.iter().map(|column| column.cell(&job)), text);
         Ok(())
@@ -84,11 +84,11 @@ impl Column {
         Ok(Self { name: name.to_owned(), steps })
     }
 
-    /// Text as it is, what has parts as JSON, nothing where there is nothing.
+    /// Text without quotes, objects and arrays as JSON, and nothing for a missing value.
     fn cell<'j>(&self, job: &'j RawValue) -> Cow<'j, str> {
         let Some(found) = self.steps.iter().try_fold(job, |at, step| part(at, step)) else { return "".into() };
         match found.get().as_bytes().first() {
-            Some(b'"') => tame(json::text(found).unwrap_or(found.get().into())),
+            Some(b'"') => quote_formula(json::text(found).unwrap_or(found.get().into())),
             _ if found.get() == "null" => "".into(),
             _ => found.get().into(),
         }
@@ -106,8 +106,8 @@ fn part<'j>(of: &'j RawValue, step: &str) -> Option<&'j RawValue> {
     }
 }
 
-/// What a spreadsheet would take for a formula is text there.
-fn tame(cell: Cow<'_, str>) -> Cow<'_, str> {
+/// Quotes text that a spreadsheet would run as a formula.
+fn quote_formula(cell: Cow<'_, str>) -> Cow<'_, str> {
     if formula::begins(&cell) { format!("'{cell}").into() } else { cell }
 }
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_what_the_pointer_points_at() {
+    fn cell_is_selected_by_pointer() {
         let job = r#"{"id":"a","payload":{"a/b":[{"c~d":1e400},"x"],"":2},"n":null,"t":true,
             "odd":{"v":"fine","\ud800":1,"w":"first","\u0077":"last"}}"#;
         for (column, expected) in [
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cell_is_a_formula_and_none_ends_early() {
+    fn cells_are_quoted_and_never_formulas() {
         for (value, expected) in [
             (r#""=1+1""#, r#""'=1+1""#),
             (r#""+1""#, r#""'+1""#),
