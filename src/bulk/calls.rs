@@ -60,7 +60,10 @@ pub async fn call(
     }
     let content_type = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind) {
-        return Err(Failure::Final(anyhow!("what answers at {} is not intray: it answered {content_type:?}", service.url)));
+        return Err(Failure::Final(anyhow!(
+            "what answers at {} is not intray: it answered {content_type:?}",
+            service.url
+        )));
     }
     Ok(answer)
 }

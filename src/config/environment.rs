@@ -10,8 +10,9 @@ use super::{Cli, each_argument, remote};
 /// A known variable within this edit distance is suggested.
 const MAX_TYPOS: usize = 3;
 /// The crates that log, as `RUST_LOG` names them.
-const LOGGING_CRATES: [&str; 9] =
-    ["intray", "axum", "deadpool", "hyper", "hyper_util", "mio", "redis", "tokio", "tower_http"];
+const LOGGING_CRATES: [&str; 8] = ["axum", "deadpool", "hyper", "hyper_util", "mio", "redis", "tokio", "tower_http"];
+/// Our own crates: `intray`, `intray_listen` and others. A directive for `intray` covers them all.
+const OWN_CRATE_PREFIX: &str = "intray";
 const DEFAULT_LEVEL: &str = "info";
 
 /// One sentence for each variable that is named like a setting but is none. Its value, which may be a secret, is not included.
@@ -71,7 +72,12 @@ pub fn levels() -> (EnvFilter, Option<String>) {
 /// `level`, `crate` or `crate=level`; directives with spans and fields are left to tracing.
 fn is_valid(directive: &str) -> bool {
     let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
-    let is_part = |word: &str| LOGGING_CRATES.contains(&word.split("::").next().unwrap_or_default());
+    let is_own =
+        |name: &str| name.strip_prefix(OWN_CRATE_PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+    let is_part = |word: &str| {
+        let name = word.split("::").next().unwrap_or_default();
+        is_own(name) || LOGGING_CRATES.contains(&name)
+    };
     if directive.contains('[') {
         return EnvFilter::try_new(directive).is_ok();
     }

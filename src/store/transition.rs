@@ -138,7 +138,7 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
         self.args()
     }
 
-    /// What is said where [`Entry`] lets nobody in.
+    /// The outcome when the check of the queue rejects the call.
     fn rejected(&self) -> Result<Self::Outcome, Fault> {
         Err(broken("a transition without a rejection"))
     }
@@ -147,7 +147,7 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
 /// How calls of one kind are batched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchPolicy {
-    /// At most so many calls share a script.
+    /// The most calls of one script.
     pub(crate) max_calls: usize,
     /// Drops calls whose caller has left.
     pub(crate) skips_abandoned: bool,

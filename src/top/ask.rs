@@ -44,7 +44,10 @@ impl<'s> Talk<'s> {
             }
             Ok(Ok((status, body))) => {
                 let detail = serde_json::from_slice::<Refusal>(&body).map(|refusal| clean(&refusal.detail));
-                Err(format!("{url} answered {status}: {}", detail.as_deref().unwrap_or("it is none of intray's answers")))
+                Err(format!(
+                    "{url} answered {status}: {}",
+                    detail.as_deref().unwrap_or("it is none of intray's answers")
+                ))
             }
             Ok(Err(error)) => Err(format!("no answer from {url}: {error}")),
             Err(_) => Err(format!("no answer from {url} in time")),

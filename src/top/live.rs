@@ -35,7 +35,12 @@ pub(super) async fn run(service: &Service, options: &Top) -> anyhow::Result<()> 
 }
 
 /// Looks again and again, at once when it is to look at something else.
-async fn look(service: &Service, interval: Duration, mut subject: watch::Receiver<Subject>, updates: mpsc::Sender<Update>) {
+async fn look(
+    service: &Service,
+    interval: Duration,
+    mut subject: watch::Receiver<Subject>,
+    updates: mpsc::Sender<Update>,
+) {
     loop {
         let (begin, wanted) = (Instant::now(), subject.borrow_and_update().clone());
         let seen = tokio::select! {
@@ -59,7 +64,11 @@ async fn look_at(service: &Service, subject: &Subject) -> Update {
     }
 }
 
-async fn show(mut view: View, turn: watch::Sender<Subject>, mut received: mpsc::Receiver<Update>) -> anyhow::Result<()> {
+async fn show(
+    mut view: View,
+    turn: watch::Sender<Subject>,
+    mut received: mpsc::Receiver<Update>,
+) -> anyhow::Result<()> {
     let [mut terminate, mut interrupt, mut hang_up] = signals()?;
     let mut screen = Screen::open().context("this terminal does not let itself be used")?;
     let mut events = EventStream::new();

@@ -20,39 +20,39 @@ use crate::{
 
 type LiveUpdates = Pin<Box<dyn Stream<Item = Result<Update, TooSlow>> + Send>>;
 
-/// Entries of the first read of the past: the next takes more or fewer, by how many events were in these.
+/// Entries of the first read; the size of later reads follows the number of events in the last one.
 const ENTRIES: usize = 8;
 
-/// A reader's way through some queues.
+/// A reader of several queues.
 pub struct Feed {
     waiting: Waiting,
     who: Arc<str>,
-    /// Where it is in each.
+    /// The position in each queue.
     positions: BTreeMap<QueueName, Position>,
-    /// Queues whose past is still to be read.
+    /// Queues that must catch up.
     behind: Vec<QueueName>,
-    /// Those of them whose present is listened to when the past has been read: until then it would pile up.
+    /// Queues to follow after they have caught up; until then their events would pile up.
     unfollowed: BTreeSet<QueueName>,
-    /// Those of which it cannot be read yet: their servers are away.
+    /// Queues whose server is away.
     owed: BTreeSet<QueueName>,
     updates: VecDeque<Update>,
     live: SelectAll<LiveUpdates>,
-    /// How many entries of the past the next read takes.
+    /// How many entries the next read takes.
     entries: usize,
-    /// A turn to read the past that is waited for, one that is held, and one whose events are on their way out.
+    /// The permit that is awaited, the permit that is held, and the permit whose events are being sent.
     asked: Option<Pin<Box<dyn Future<Output = ReadPermit> + Send>>>,
     turn: Option<ReadPermit>,
     delivers: Option<ReadPermit>,
 }
 
 impl Waiting {
-    /// From the given positions on, or from now, for a caller who shares the turns to read the past with their other streams.
+    /// Follows queues from the given positions, or from now. All streams of one caller share its permits.
     ///
     /// # Errors
     /// When Redis is not well.
     pub async fn feed(&self, from: Vec<(Option<Position>, QueueName)>, who: Arc<str>) -> Result<Feed, Fault> {
         let mut feed = Feed::new(self.clone(), who);
-        // Followed first, so that nothing falls between the past and the present.
+        // Follow first, so that no event is missed between catching up and following.
         let started = from.iter().map(|(position, queue)| (queue, self.start(*position, queue)));
         let (there, away) = self.inner.queues.ask_each(started).await?;
         let resumes: BTreeSet<_> = from.iter().filter(|(at, _)| at.is_some()).map(|(_, queue)| queue.clone()).collect();
@@ -84,7 +84,7 @@ impl Waiting {
         Ok(feed)
     }
 
-    /// What happens from now on, and where that begins.
+    /// Follows a queue from now on, and returns the position where that begins.
     async fn start(&self, from: Option<Position>, queue: &QueueName) -> Result<(Subscriber, Position), Fault> {
         let following = self.follow(queue).await?;
         // Read in any case: a tail that others share may not know yet that its node is away.

@@ -46,7 +46,7 @@ pub const HISTORY_MINUTES: u32 = 1_440;
 pub const HISTORY_HOURS: u32 = 2_160;
 /// Of minutes, or of hours, in one field of it.
 pub const HISTORY_PLACES: u64 = 120;
-/// Of those who wait for a job so many are listed.
+/// How many waiting callers are listed.
 pub const WAITERS: usize = 1_000;
 /// Items in one settle call.
 pub const SETTLE_ITEMS: usize = 100;

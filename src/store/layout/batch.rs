@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::job::{BatchId, BatchState, Millis, Name, Priority};
 use crate::store::{layout::record::Bytes, redis::read::broken};
 
-/// How many jobs are in each state now.
+/// The number of jobs in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct StateCounts {
     pub waiting: u64,
@@ -18,14 +18,14 @@ pub struct StateCounts {
     pub cancelled: u64,
 }
 
-/// All that is known of a batch.
+/// A batch.
 #[derive(Debug, Clone)]
 pub struct Batch {
     pub id: BatchId,
     pub state: BatchState,
-    /// How many of its jobs may be reserved at once; `None`: any number.
+    /// How many of its jobs may be reserved at once; `None`: no limit.
     pub concurrency: Option<u32>,
-    /// Of jobs that do not say their own.
+    /// The priority of jobs without one of their own.
     pub priority: Priority,
     pub client: Option<Name>,
     /// They sum to `total`.
@@ -36,7 +36,7 @@ pub struct Batch {
     pub ended_at: Option<Millis>,
 }
 
-/// Sealed as soon as it is open.
+/// Flag: seal the batch when it is opened.
 const TO_SEAL: u64 = 1;
 
 impl Batch {
@@ -45,7 +45,7 @@ impl Batch {
         let _version = bytes.uint(1)?;
         let (stage, marks) = (bytes.uint(1)?, bytes.uint(1)?);
         let state = match stage {
-            // One that is being opened is as good as open.
+            // A batch that is being opened counts as open.
             1 | 2 if marks & TO_SEAL != 0 => BatchState::Sealed,
             1..=3 => BatchState::Open,
             4 => BatchState::Sealed,

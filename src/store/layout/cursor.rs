@@ -1,10 +1,10 @@
-//! Where a page of a list ended, for the next one.
+//! The cursor of a list: where a page ended.
 
 use std::fmt;
 
 use crate::job::{Code, Invalid};
 
-/// Where a page ended. Opaque: hex of what the list goes on from.
+/// Where a page ended. Opaque: hex of the place after which the list continues.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cursor(Vec<u8>);
 
@@ -20,7 +20,7 @@ impl Cursor {
         bytes.filter(|bytes| rest.is_empty() && (1..=512).contains(&bytes.len())).map(Self).ok_or(Self::RULE)
     }
 
-    /// As it is, unless it is empty.
+    /// A cursor with these bytes; `None` if they are empty.
     pub(crate) fn of_bytes(bytes: Vec<u8>) -> Option<Self> {
         (!bytes.is_empty()).then_some(Self(bytes))
     }
@@ -29,7 +29,7 @@ impl Cursor {
         self.0
     }
 
-    /// One of a list of jobs.
+    /// The cursor of a list of jobs.
     ///
     /// # Errors
     /// [`Self::RULE`].
@@ -38,7 +38,7 @@ impl Cursor {
         Self::parse(text).ok().filter(|cursor| cursor.place().is_some_and(finite)).ok_or(Self::RULE)
     }
 
-    /// One of a list of batches, some of which no timer will move.
+    /// The cursor of a list of batches. Its score may be infinite, for batches without a timer.
     ///
     /// # Errors
     /// [`Self::RULE`].
@@ -46,29 +46,29 @@ impl Cursor {
         Self::parse(text).ok().filter(|cursor| cursor.place().is_some()).ok_or(Self::RULE)
     }
 
-    /// What stands before the first blank, and behind it.
+    /// The parts before and after the first blank.
     pub(crate) fn split(&self) -> Option<(&str, &[u8])> {
         let cut = self.0.iter().position(|byte| *byte == b' ')?;
         Some((std::str::from_utf8(&self.0[..cut]).ok()?, &self.0[cut + 1..]))
     }
 
-    /// As [`Self::after`] made it.
+    /// A cursor from the bytes that [`Self::after`] makes.
     pub(crate) fn of_place(bytes: &[u8]) -> Option<Self> {
         Some(Self(bytes.to_vec())).filter(|cursor| cursor.place().is_some())
     }
 
-    /// Behind a member of a sorted set; none when there is nothing behind it, and the score is empty.
+    /// The cursor after a member of a sorted set; `None` if the score is empty, at the end of the list.
     pub(crate) fn after(score: &str, member: &[u8]) -> Option<Self> {
         (!score.is_empty()).then(|| Self([score.as_bytes(), b" ", member].concat()))
     }
 
-    /// The same in a list of ended jobs: behind so many of all that have ever ended, the forgotten ones included.
+    /// The same in a list of ended jobs, with the number of jobs that had ended up to here, including removed ones.
     pub(crate) fn after_ended(score: &str, member: &[u8], ended: u64) -> Option<Self> {
         let counted = [format!("{MARK}{ended}{MARK}").as_bytes(), member].concat();
         Self::after(score, &counted)
     }
 
-    /// How many had ended up to here; `None` where nothing says it.
+    /// The number of jobs that had ended up to here, if the cursor has it.
     pub(crate) fn ended(&self) -> Option<u64> {
         let (_, member) = self.split()?;
         counted(member)?.0.parse().ok()
@@ -84,8 +84,8 @@ impl Cursor {
     }
 }
 
-/// Stands around the number before a member. It sorts behind every member, so a service of an older version, which takes number
-/// and member for one name, goes on behind the same job.
+/// Encloses the number before a member. It sorts after every member, so an older version, which reads number and member as
+/// one name, continues after the same job.
 const MARK: char = '~';
 
 /// The number before a member, and the member.

@@ -1,4 +1,4 @@
-//! What is known of a job's last reservations: who completed it, and why others gave it back.
+//! The last reservations of a job: who completed it, and why others gave it back.
 
 use crate::job::{Millis, Name, State};
 use crate::store::layout::record::{Ended, LiveRecord};
@@ -10,7 +10,7 @@ pub struct AbandonReason {
     pub reason: String,
 }
 
-/// Who completed a job, and when they had been given it.
+/// Who completed a job, and when it was reserved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completed {
     pub worker: Option<Name>,
@@ -19,7 +19,7 @@ pub struct Completed {
     pub late: bool,
 }
 
-/// A job that is completed was so by its latest reservation.
+/// The completion of a completed job, which is its latest reservation.
 pub(crate) fn completed(live: &LiveRecord) -> Option<Completed> {
     let ended = live.ended.first().filter(|ended| live.state == State::Completed && ended.is_completion())?;
     let (worker, late) = (ended.worker.clone(), ended.is_late());

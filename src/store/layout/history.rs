@@ -1,4 +1,4 @@
-//! What a queue keeps of its past, as `lua/base/history.lua` enters it.
+//! The history of a queue: fields that are still written, as `lua/base/history.lua` writes them.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use intray_redis::Fault;
 use crate::job::Total;
 use crate::store::redis::read::broken;
 
-/// How many waited, how many were held, then what each total gained.
+/// Columns: waiting jobs, reserved jobs, then the increase of each total.
 pub(crate) const COLUMNS: usize = 2 + Total::ALL.len();
 
-/// By minute, or by hour, since 1970.
+/// By minute or hour since 1970.
 pub(crate) type Spans = BTreeMap<u64, HistoryColumns>;
 pub(crate) type HistoryColumns = [u64; COLUMNS];
 
-/// A minute that was entered twice has what both say, and waits and holds what the later one says.
+/// Adds a span. One that is there already gets the sum of the totals, and the newer numbers of waiting and reserved jobs.
 pub(crate) fn enter(spans: &mut Spans, at: u64, columns: &HistoryColumns) {
     let span = spans.entry(at).or_default();
     for (column, (value, found)) in span.iter_mut().zip(columns).enumerate() {
@@ -22,7 +22,7 @@ pub(crate) fn enter(spans: &mut Spans, at: u64, columns: &HistoryColumns) {
     }
 }
 
-/// Entries of a field whose first place is `first`.
+/// Reads the entries of a field whose first span is `first`.
 pub(crate) fn add(spans: &mut Spans, first: u64, mut entries: &[u8]) -> Result<(), Fault> {
     while let [place, rest @ ..] = entries {
         entries = rest;
@@ -37,7 +37,7 @@ pub(crate) fn add(spans: &mut Spans, first: u64, mut entries: &[u8]) -> Result<(
     Ok(())
 }
 
-/// Seven bits a byte, the low ones first; the eighth says that there are more.
+/// Seven bits per byte, the low ones first; the eighth bit marks that another byte follows.
 fn number(entries: &mut &[u8]) -> Result<u64, Fault> {
     let end = entries.iter().take(9).position(|byte| *byte < 128).ok_or_else(|| broken("a number of the history"))?;
     let (digits, rest) = entries.split_at(end + 1);
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn entries_hold_only_columns_above_zero() {
-        // At place 5: 300 waiting, one enqueued. Then at place 7 nine of the last total.
+        // Place 5 has 300 waiting jobs and one enqueued, place 7 nine of the last total.
         let last = COLUMNS - 1;
         let has = 1_u64 << last;
         let spans = read(&[5, 0b101, 0xAC, 2, 1, 7, (has & 127) as u8 | 128, (has >> 7) as u8, 9]).expect("entries");

@@ -1,4 +1,4 @@
-//! A job as the producer of a batch describes it.
+//! A new job of a batch.
 
 use super::task::Task;
 use crate::{job::Priority, sha256::Sha256};
@@ -9,7 +9,7 @@ pub struct NewMember {
     pub priority: Option<Priority>,
 }
 
-/// A digest of each job without its trace, which identifies a repeated call.
+/// The mark of each job, by which a repeated call is recognized. It ignores the trace context.
 pub(crate) fn marks(jobs: &[NewMember], salt: &[u8; 8]) -> Vec<[u8; 8]> {
     let mark = |job: &NewMember| {
         let mut hash = Sha256::new();

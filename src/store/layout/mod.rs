@@ -1,4 +1,4 @@
-//! What is kept in Redis and how it is laid out: records, cursors into it, the registry of queues.
+//! The layout of the data in Redis: records, fields of the history, settings, and cursors.
 
 pub(crate) mod batch;
 pub(crate) mod cursor;

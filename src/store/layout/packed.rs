@@ -10,23 +10,23 @@ const RESERVED: usize = 1;
 const ENQUEUED: usize = 2;
 const HANDED_OUT: usize = 3;
 const COMPLETED: usize = 4;
-/// How a column is told: as it is, by how it changed, by how it differs from what the others let expect, or as nothing at all.
+/// Encodings of a column: values, differences from the row before, differences from a prediction, or all zero.
 const PLAIN: u64 = 0;
 const CHANGE: u64 = 1;
 const EXPECTED: u64 = 2;
 const ALL_ZERO: u64 = 3;
-/// A number of so many times 2^k and more is told by its length.
+/// Numbers from this many times 2^k on are encoded with their length.
 const LONG_FROM: u64 = 8;
-/// Bits of a number that are left beside how often 2^k is in it.
+/// The largest k: bits of the remainder.
 const MAX_REMAINDER_BITS: u32 = 58;
 
-/// The low end comes first.
+/// Reads bits, the low ones of a byte first.
 struct Bits<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
-/// Rows of a field whose first place is `first`, entered as others are.
+/// Adds the rows of a field whose first span is `first`.
 pub(crate) fn unpack(spans: &mut Spans, first: u64, bytes: &[u8]) -> Result<(), Fault> {
     let mut bits = Bits { bytes, at: 0 };
     let columns = bits.take(5)? as usize;
@@ -40,7 +40,7 @@ pub(crate) fn unpack(spans: &mut Spans, first: u64, bytes: &[u8]) -> Result<(), 
         }
     }
     let mut rows = vec![[0; COLUMNS]; places.len()];
-    // What the others let expect of these is known when the others are.
+    // The prediction of these two needs the other columns.
     for column in (ENQUEUED..columns).chain([WAITING, RESERVED]) {
         bits.column(&mut rows, column)?;
     }
@@ -50,7 +50,8 @@ pub(crate) fn unpack(spans: &mut Spans, first: u64, bytes: &[u8]) -> Result<(), 
     Ok(())
 }
 
-/// Every job that arrives is reserved, and every reserved job ends: waiting and reserved counts follow from these sums.
+/// The prediction: every enqueued job is handed out and completed in the same span; the numbers of waiting and reserved jobs
+/// change by the difference.
 fn expected(row: &HistoryColumns, before: &HistoryColumns, column: usize) -> i64 {
     let sum = |stock: u64, more: u64, less: u64| stock.wrapping_add(more).wrapping_sub(less) as i64;
     match column {
@@ -62,7 +63,7 @@ fn expected(row: &HistoryColumns, before: &HistoryColumns, column: usize) -> i64
     }
 }
 
-/// What is less than nought is odd.
+/// Zigzag decoding: odd numbers are negative.
 fn unfolded(number: u64) -> i64 {
     let half = (number >> 1) as i64;
     if number & 1 == 1 { -half - 1 } else { half }
@@ -79,7 +80,7 @@ impl Bits<'_> {
         Ok(value)
     }
 
-    /// Rice's code, or for what is long its length and itself.
+    /// A Rice code; long numbers have their length in front.
     fn number(&mut self, k: u32) -> Result<u64, Fault> {
         let mut times = 0;
         while times < LONG_FROM && self.take(1)? == 1 {
@@ -93,17 +94,17 @@ impl Bits<'_> {
     }
 
     fn column(&mut self, rows: &mut [HistoryColumns], column: usize) -> Result<(), Fault> {
-        let way = self.take(2)?;
-        if way == ALL_ZERO {
+        let encoding = self.take(2)?;
+        if encoding == ALL_ZERO {
             return Ok(());
         }
         let k = Some(self.take(6)? as u32)
             .filter(|k| *k <= MAX_REMAINDER_BITS)
-            .ok_or_else(|| broken("a way of the history"))?;
+            .ok_or_else(|| broken("an encoding of the history"))?;
         let mut before = [0; COLUMNS];
         for row in rows {
             let number = self.number(k)?;
-            let from = match way {
+            let from = match encoding {
                 PLAIN => None,
                 CHANGE => Some(before[column] as i64),
                 EXPECTED.. => Some(expected(row, &before, column)),
@@ -119,15 +120,15 @@ impl Bits<'_> {
 mod tests {
     use super::*;
 
-    /// Numbers of so many bits each.
+    /// Packs numbers with the given widths.
     fn bits(numbers: &[(u64, u32)]) -> Vec<u8> {
         let each = numbers.iter().flat_map(|(number, width)| (0..*width).map(move |bit| number >> bit & 1 == 1));
         let each: Vec<bool> = each.collect();
         each.chunks(8).map(|byte| byte.iter().rev().fold(0, |sum, bit| sum << 1 | u8::from(*bit))).collect()
     }
 
-    /// Five columns, and rows at the first two places. 6 and then 300 come, all are handed out and one is done: so five wait to
-    /// be done, and then more.
+    /// Five columns, and rows in the first two places: 6 and then 300 jobs are enqueued and handed out, and one of each row is
+    /// completed, so 5 and then 304 are reserved.
     fn whole() -> Vec<u8> {
         let (head, rows, nothing) = ((5, 5), [(0b11, 60), (0, 60)], (ALL_ZERO, 2));
         let plain = [(PLAIN, 2), (2, 6), (0b01, 2), (0b10, 2), (0xFF, 8), (9, 6), (300, 9)];

@@ -1,4 +1,4 @@
-//! What an operator means who acts on many jobs, and how far that has come, for the next call.
+//! Operations on many jobs: which jobs an operator selects, and where the next call continues.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use intray_redis::Args;
 
 use crate::job::{BatchId, Invalid, Millis, Name};
 
-/// Behind a job that stays where it is. Opaque: hex of what the next step goes on from.
+/// Where the next call continues. Opaque: hex of the place after which it continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Of a requeue: until when its jobs have died. Of a purge or a change of priority: the state of its jobs.
+    /// Of a requeue: the time up to which jobs are dead. Of a purge or a change of priority: the state of the jobs.
     pub(crate) stage: String,
-    /// `None`: from the front.
+    /// `None`: at the front.
     pub(crate) after: Option<Cursor>,
 }
 
@@ -24,12 +24,12 @@ impl Progress {
         Self { stage: stage.to_owned(), after: None }
     }
 
-    /// Score and member to go on behind, empty at the front.
+    /// The score and member to continue after, empty at the front.
     pub(crate) fn place(&self) -> (&str, &[u8]) {
         self.after.as_ref().and_then(Cursor::place).unwrap_or_default()
     }
 
-    /// Of a purge, or a change of priority.
+    /// The progress of a purge or a change of priority.
     ///
     /// # Errors
     /// [`Self::RULE`].
@@ -37,7 +37,7 @@ impl Progress {
         Self::parse(text).filter(|at| at.stage.bytes().all(|byte| byte.is_ascii_lowercase())).ok_or(Self::RULE)
     }
 
-    /// Of a requeue.
+    /// The progress of a requeue.
     ///
     /// # Errors
     /// [`Self::RULE`].
@@ -60,14 +60,14 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Which of the jobs of one state an operator means, to see or to change.
+/// Selects jobs of one state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct JobSelection {
     pub client: Option<Name>,
     pub batch: Option<BatchId>,
-    /// One of the errors that are kept with the job contains it.
+    /// One of the job's stored errors contains this text.
     pub error: Option<String>,
-    /// They were there before, by the queue's own clock.
+    /// Enqueued before this time, by the queue's own clock.
     pub enqueued_before: Option<Millis>,
 }
 
@@ -80,7 +80,7 @@ impl JobSelection {
     }
 }
 
-/// What acts on many jobs moves about so many of them a call, in small steps.
+/// About how many jobs one call changes, in small steps.
 pub(crate) const MAX_JOBS_PER_CALL: u64 = 10_000;
 
 #[cfg(test)]

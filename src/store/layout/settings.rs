@@ -8,7 +8,7 @@ use crate::job::{
 };
 use crate::store::{layout::record, redis::read::broken};
 
-/// As `set` wrote them.
+/// Reads what `set` has written.
 pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fault> {
     let mut settings = DEFAULT;
     for (name, value) in fields {
@@ -26,7 +26,7 @@ pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fau
             "retention_ms" => settings.retention_ms = number()?,
             "retention_max" => settings.retention_max = number()?,
             "max_jobs" => settings.max_jobs = number()?,
-            _ => {} // of a newer program
+            _ => {} // a setting of a newer version
         }
     }
     Ok(settings)

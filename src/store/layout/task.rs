@@ -1,4 +1,4 @@
-//! What there is to do: all that enqueues and batches say alike of a job.
+//! The description of a job, which enqueues and batches share.
 
 use intray_redis::Args;
 
@@ -8,7 +8,7 @@ use crate::{
     payload::Json,
 };
 
-/// What is absent is read from the queue's settings when it matters.
+/// Values that are absent come from the settings of the queue when they are needed.
 #[derive(Debug, Clone)]
 pub struct Task {
     pub payload: Json,
@@ -16,7 +16,7 @@ pub struct Task {
     pub lease_ms: Option<u32>,
     pub max_attempts: Option<u32>,
     pub backoff: Option<Backoff>,
-    /// Two jobs of a queue that share one are never reserved at once.
+    /// Jobs of a queue with a lock in common are never reserved at the same time.
     pub locks: Vec<LockName>,
     pub traceparent: Option<String>,
 }
@@ -27,24 +27,24 @@ pub enum Delay {
     Until(Millis),
 }
 
-/// The longest record before its payload, roughly; locks come on top.
+/// About the longest record without its payload and locks.
 const TAIL: usize = 80;
 
 impl Task {
-    /// Of which nothing is said but what it is.
+    /// A task with a payload and nothing else.
     pub fn plain(payload: Json) -> Self {
         let (delay, lease_ms, max_attempts, backoff, traceparent) = Default::default();
         Self { payload, delay, lease_ms, max_attempts, backoff, locks: Vec::new(), traceparent }
     }
 
-    /// The end of the job's record, with the flags that say what is in it.
+    /// The end of the job's record, with its flags.
     pub(crate) fn pack(&self) -> (u16, Vec<u8>) {
         let mut rest = Vec::with_capacity(self.size());
         self.write(&mut rest);
         (self.flags(), rest)
     }
 
-    /// What is in the end of the job's record.
+    /// The flags of the end of the job's record.
     fn flags(&self) -> u16 {
         let parts = [
             (flags::LEASE, self.lease_ms.is_some()),
@@ -80,12 +80,12 @@ impl Task {
         if !self.locks.is_empty() {
             record::pack_locks(&self.locks, out);
         }
-        if !self.lives_apart() {
+        if !self.is_external() {
             out.extend(self.payload.as_str().as_bytes());
         }
     }
 
-    /// Writes a new job's record behind its stamp.
+    /// Writes the record of a new job from the stamp on.
     pub(crate) fn write_tail(
         &self,
         priority: Priority,
@@ -95,7 +95,7 @@ impl Task {
         out: &mut Vec<u8>,
     ) {
         let parts = [
-            (flags::EXTERNAL, self.lives_apart()),
+            (flags::EXTERNAL, self.is_external()),
             (flags::CLIENT, !client.is_empty()),
             (flags::DIGEST, digest.is_some()),
             (flags::FINGERPRINT, fingerprint.is_some()),
@@ -112,29 +112,29 @@ impl Task {
         self.write(out);
     }
 
-    /// Writes what few jobs have: twins that are looked for `always`, a delay, a time, a payload that lives apart. Nothing
-    /// for the others.
+    /// Writes the rare parts of a job: whether to look for duplicates `always`, a delay, a time, a payload outside the record.
+    /// Writes nothing for other jobs.
     pub(crate) fn write_rare(&self, always: bool, out: &mut Vec<u8>) {
         let (delay, run_at) = self.times();
-        if !always && delay == 0 && run_at == 0 && !self.lives_apart() {
+        if !always && delay == 0 && run_at == 0 && !self.is_external() {
             return;
         }
         out.push(u8::from(always));
         for ms in [delay, run_at] {
             out.extend(&ms.to_be_bytes()[2..]);
         }
-        if self.lives_apart() {
+        if self.is_external() {
             out.extend(self.payload.as_str().as_bytes());
         }
     }
 
-    /// Appends what all new jobs end with: delay, run at, the end of the record, the payload that lives apart.
+    /// Appends the last arguments of a new job: delay, time, the end of the record, the payload outside the record.
     pub(crate) fn push_end(&self, rest: Vec<u8>, args: &mut Args) {
         let (delay, run_at) = self.times();
-        args.number(delay).number(run_at).push(rest).push(if self.lives_apart() { self.payload.as_str() } else { "" });
+        args.number(delay).number(run_at).push(rest).push(if self.is_external() { self.payload.as_str() } else { "" });
     }
 
-    /// In so many ms; at that time.
+    /// The delay in ms, and the time.
     fn times(&self) -> (u64, u64) {
         match self.delay {
             None => (0, 0),
@@ -143,12 +143,12 @@ impl Task {
         }
     }
 
-    /// About how many bytes it takes in a script's arguments.
+    /// About how many bytes it takes in the arguments of a script.
     pub(crate) fn size(&self) -> usize {
         self.payload.len() + TAIL
     }
 
-    fn lives_apart(&self) -> bool {
+    fn is_external(&self) -> bool {
         self.payload.len() > limits::INLINE_PAYLOAD
     }
 }

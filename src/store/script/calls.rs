@@ -6,7 +6,7 @@ use redis::Value;
 use super::{Script, Scripts, Standalone};
 
 /// The script that hands out jobs.
-const GIVES: &str = "reserve";
+const RESERVE: &str = "reserve";
 
 impl Scripts {
     /// The library for Redis; its probe reads a queue that never exists.
@@ -44,7 +44,7 @@ impl intray_redis::Script for Script {
             _ => false,
         };
         // The first element is common to all items.
-        self.name == GIVES && matches!(reply, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
+        self.name == RESERVE && matches!(reply, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
     }
 
     fn explain(&self, message: &str) -> String {

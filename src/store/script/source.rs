@@ -1,25 +1,24 @@
-//! The files of `lua/`, carried in the binary: what each needs, and the texts that are made of them.
+//! The files of `lua/` in the binary: what each requires, and the texts made from them.
 
 use std::{collections::BTreeMap, fmt::Write};
 
 use rust_embed::RustEmbed;
 
-/// A release carries them; a debug build reads them anew each time.
+/// Embedded in a release; a debug build reads them from disk.
 #[derive(RustEmbed)]
 #[folder = "lua/"]
 #[include = "*/*.lua"]
 struct CarriedFiles;
 
-/// Where the entry points are; every other folder holds modules.
+/// The folders of the entry points; all others hold modules.
 const ENTRIES: [&str; 2] = ["transitions/", "views/"];
-/// Second texts of some, for the calls that come by the thousand: nothing is unusual about any of their jobs. They answer
-/// nil, before anything was written, when something is.
+/// Fast paths of some entry points, for common calls. They return nil, before any write, if a job needs the full path.
 const PLAIN: &str = "plain/";
 
-/// All files, by the names that `require` knows them by.
+/// All files by the name in `require`.
 pub(super) struct LuaSources(BTreeMap<String, String>);
 
-/// Lua as Redis is given it, and which file begins behind which of its lines.
+/// A Lua text for Redis, and the first line of each file in it.
 #[derive(Default)]
 pub(crate) struct LuaText {
     pub(crate) code: String,
@@ -27,7 +26,7 @@ pub(crate) struct LuaText {
 }
 
 impl LuaSources {
-    /// The files with the program's own limits in them: `$NAME` is a number that Rust knows, or a list.
+    /// The files with all constants (`$NAME`) filled in.
     pub(super) fn carried(constants: &[(&str, String)]) -> Self {
         let text = |path: &str| CarriedFiles::get(path).map(|file| String::from_utf8_lossy(&file.data).into_owned());
         let files = CarriedFiles::iter().filter_map(|path| Some((path.strip_suffix(".lua")?.to_owned(), text(&path)?)));
@@ -52,14 +51,14 @@ impl LuaSources {
         self.0.keys().map(String::as_str).filter(is_entry)
     }
 
-    /// The files that do what an entry point is for, in the order in which they are tried.
+    /// The files of an entry point, in the order in which they are tried: the fast path first.
     pub(super) fn paths<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s str> {
         let is_plain =
             |name: &&str| !cfg!(feature = "whole-path") && name.strip_prefix(PLAIN) == path.rsplit('/').next();
         self.0.keys().map(String::as_str).filter(is_plain).chain([path])
     }
 
-    /// Files and all that they require, each behind what it requires itself.
+    /// The files with all that they require, in the order of their dependencies.
     pub(super) fn in_order<'s>(&'s self, names: impl IntoIterator<Item = &'s str>) -> Vec<&'s str> {
         let (mut begun, mut order) = (Vec::new(), Vec::new());
         for name in names {
@@ -86,7 +85,7 @@ impl LuaText {
         self.code.push('\n');
     }
 
-    /// The modules as they find each other, in a table `m`. A comment costs its line and nothing else.
+    /// Writes the modules into a table `m`. Comments become empty lines.
     pub(super) fn modules<'s>(&mut self, sources: &'s LuaSources, names: impl IntoIterator<Item = &'s str>) {
         self.line("local m = {}");
         self.line("local function require(name) return m[name] end");
@@ -100,7 +99,7 @@ impl LuaText {
         }
     }
 
-    /// A complaint of Redis's, which counts the lines of the whole text, with the file and its line instead.
+    /// An error of Redis, with the file and its line instead of the line in the text.
     pub(crate) fn explain(&self, complaint: &str) -> String {
         let mut out = String::new();
         let mut rest = complaint;
@@ -125,13 +124,13 @@ impl LuaText {
     }
 }
 
-/// What a file says that it takes, in the order in which it says so.
+/// The modules that a file requires, in order.
 pub(super) fn required(text: &str) -> impl Iterator<Item = &str> {
     let code = text.lines().filter(|line| !line.trim_start().starts_with("--"));
     code.filter_map(|line| line.split_once("require '")?.1.split_once('\'').map(|(name, _)| name))
 }
 
-/// The words of a header's lines of one title, without what stands between them.
+/// The words in the lines of a header with this title.
 pub(super) fn header<'s>(text: &'s str, title: &str) -> Vec<&'s str> {
     let lines = text.lines().take_while(|line| line.starts_with("--"));
     let body = lines.filter_map(|line| line.strip_prefix("-- ")?.strip_prefix(title)?.strip_prefix(' '));

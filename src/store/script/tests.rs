@@ -89,7 +89,7 @@ fn header_lists_all_keys_that_are_used() {
         let code: String =
             sources.in_order(sources.paths(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
         let mut used = names_behind(&code, "q.");
-        // A command that is put off is told the name, and so is what looks a set up by it.
+        // Deferred commands, and reads of a set by name, get the name as an argument.
         let named = ["write.set(q, ", "write.add(q, ", "write.delete(q, ", "write.remove(q, ", "key = ", "take(q, "];
         for line in code.lines().filter(|line| named.iter().any(|call| line.contains(call))) {
             used.extend(line.split('\'').skip(1).step_by(2));

@@ -1,4 +1,4 @@
-//! The history of a queue stays small, whatever was counted and for how long, and holds much.
+//! The size of the history of a queue: it is bounded, and holds as much as it should.
 
 use redis::Value;
 
@@ -38,13 +38,13 @@ fn entry(place: u64, columns: [u64; 12]) -> Vec<u8> {
     bytes
 }
 
-/// Columns of so many bytes each that cannot be told shorter.
+/// Columns of random numbers, which cannot be compressed.
 fn noise(bytes: u32) -> impl FnMut(u64, u64) -> [u64; 12] {
     let mut chance = Chance(7);
     move |_, _| [(); 12].map(|()| chance.below(1 << (7 * bytes)).max(1))
 }
 
-/// A queue into which come so many a minute at noon, of whom nearly all are done at once, and a few at midnight.
+/// A queue with many jobs per minute at noon, nearly all completed at once, and few at midnight.
 fn traffic(a_minute: u64) -> impl FnMut(u64, u64) -> [u64; 12] {
     let (mut chance, mut waiting) = (Chance(7), 1_000);
     move |at, minutes| {
@@ -60,7 +60,7 @@ fn traffic(a_minute: u64) -> impl FnMut(u64, u64) -> [u64; 12] {
     }
 }
 
-/// What is there, but for the span that goes on and the one before, to which belongs what was just counted.
+/// The spans, without the current one and the one before, which the test itself changes.
 fn of(history: &QueueHistory, step: u64, since: Millis) -> BTreeMap<Millis, [u64; 12]> {
     let now = history.now.0 - history.now.0 % step;
     let is_over = |at: Millis| at >= since && (at.0 + step < now || at.0 > now);
@@ -152,7 +152,7 @@ async fn history_of_thirty_thousand_jobs_a_day_is_complete() {
     let enqueued =
         |history: &QueueHistory| history.spans.iter().map(|span| span.gained.get(Total::Enqueued)).sum::<u64>();
     assert!(enqueued(&before[0]) > 30_000 && enqueued(&before[1]) > 90 * 30_000);
-    // What was dropped long ago is missed by nobody.
+    // Spans that were dropped long ago do not count as missing.
     redis.of_history("HSET", &[b"since", b"1 1"]).await;
     assert!(redis.minutes_and_hours().await.iter().all(|history| history.since.is_none()));
 }

@@ -1,4 +1,4 @@
-//! What an instance tells the registry, and what it no longer does.
+//! When an instance registers queues and libraries.
 
 use std::time::Duration;
 

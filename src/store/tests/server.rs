@@ -104,7 +104,7 @@ impl Redis {
         all
     }
 
-    /// Runs a script twice with the same arguments, and answers what both said.
+    /// Runs a script twice with the same arguments, and returns the reply of both.
     pub(super) async fn twice(&self, script: &str, args: &Args) -> Value {
         let queue = queue();
         let first = self.queues.run_view(script, &queue, args).await.expect("first");

@@ -59,10 +59,9 @@ impl Queues {
                     at: Progress::begin(id.code.as_str()),
                 },
             ),
-            Requeue::Queue(queue, selection, after) => (
-                queue,
-                RequeueStep { kind: "queue", by, selection, at: after.unwrap_or_else(|| Progress::begin("0")) },
-            ),
+            Requeue::Queue(queue, selection, after) => {
+                (queue, RequeueStep { kind: "queue", by, selection, at: after.unwrap_or_else(|| Progress::begin("0")) })
+            }
         };
         let mut all = 0;
         for _ in 0..limits::STEPS {

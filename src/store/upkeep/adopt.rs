@@ -20,12 +20,12 @@ use crate::{
     },
 };
 
-/// What an adoption did.
+/// The counts of an adoption.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Adopted {
     pub waiting: u64,
     pub reserved: u64,
-    /// The same payload as another job, but for white space or the order of keys.
+    /// Payloads equal to another job's except for white space or the order of keys.
     pub twins: u64,
 }
 
@@ -36,9 +36,9 @@ const CHUNK: isize = 200;
 
 impl Queues {
     /// Takes over `name` (inbound) and `name:reserved`: sorted sets with payloads as members and whole seconds as scores.
-    /// Jobs keep their order by score; a member of both is one waiting job. It may be run again after it was cut short:
-    /// ids are derived from the members. At the end the old keys are renamed to `…:adopted`. They are read here and the
-    /// queue is written there: on a cluster they need not be on one node.
+    /// Jobs keep their order by score; a member of both is one waiting job. It may be repeated after an interruption, because
+    /// ids are derived from the members. At the end the old keys are renamed to `…:adopted`. On a cluster, the old keys and the
+    /// queue may be on different nodes.
     ///
     /// # Errors
     /// [`LayoutError::Refused`] when it cannot be done, otherwise when Redis is not well.
@@ -46,7 +46,7 @@ impl Queues {
         let reserved_key = format!("{name}:reserved");
         self.can_adopt([name, &reserved_key], queue).await?;
         let mut adopted = Adopted::default();
-        // The reserved were first in line when they were handed out, so they come first again.
+        // Reserved jobs were first in line, so they come first again.
         for (key, held) in [(reserved_key.as_str(), true), (name, false)] {
             let mut from = 0;
             loop {
@@ -75,7 +75,7 @@ impl Queues {
         Ok(adopted)
     }
 
-    /// One that was cut short between its two renames may go on: what is renamed is not there any more.
+    /// An adoption that was interrupted between its two renames may continue: one of the keys is missing then.
     async fn can_adopt(&self, keys: [&str; 2], queue: &QueueName) -> Result<(), LayoutError> {
         let refused = |line: String| Err(LayoutError::Refused(line));
         let mut found = false;
@@ -103,7 +103,7 @@ impl Queues {
         Ok(())
     }
 
-    /// What a key is called when it has been adopted: a name that its own server has, too.
+    /// The new name of an adopted key, which must be on the same server.
     fn put_aside(&self, key: &str) -> Result<String, LayoutError> {
         let link = &self.parts.runner.link;
         let names = [format!("{key}:adopted"), format!("{{{key}}}:adopted")];
@@ -127,7 +127,7 @@ impl Queues {
         let job = NewJob::plain(id.clone(), payload_of(member)?);
         match self.enqueue(job).await? {
             Enqueued::Stored { state: State::Waiting | State::Reserved, .. } => {}
-            // Or it was adopted before, and has been worked off since.
+            // Or it was adopted before, and has ended since.
             Enqueued::Stored { .. } | Enqueued::Twin { .. } => {
                 adopted.twins += 1;
                 return Ok(());
@@ -159,7 +159,7 @@ impl Queues {
         Ok(())
     }
 
-    /// What is left of a lease by the clock that the queue goes by; `None` when it is over.
+    /// The rest of a lease by the clock of the queue's server; `None` if it is over.
     async fn time_left(&self, queue: &QueueName, until_ms: u64) -> Result<Option<u32>, Fault> {
         let left = until_ms.saturating_sub(self.time_at(&self.parts.runner.keys.of(queue, "jobs")).await?.0);
         Ok(u32::try_from(left).ok().filter(|left| *left > 0))
@@ -189,7 +189,7 @@ impl Queues {
     }
 }
 
-/// A member that is JSON is the payload as it is; any other becomes a JSON string.
+/// The payload: a member that is JSON as it is, any other as a JSON string.
 fn payload_of(member: &[u8]) -> Result<Json, Fault> {
     let text = String::from_utf8_lossy(member);
     if let Some(json) = Json::from_text(text.clone().into_owned()) {

@@ -1,12 +1,12 @@
-//! What was looked at of a Redis, and what is wrong with it.
+//! The result of one check of Redis.
 
-/// One thing that must be so.
+/// One requirement.
 #[derive(Debug, Clone)]
 pub struct Check {
     pub name: &'static str,
-    /// What is wrong, in a sentence.
+    /// What is wrong, as a sentence.
     pub problem: Option<String>,
-    /// It costs safety, not service.
+    /// The service works, with less safety.
     pub is_warning: bool,
 }
 

@@ -1,13 +1,13 @@
-//! What a Redis may lose of what was acknowledged, by what it says of itself.
+//! Which acknowledged changes a Redis may lose, by its own report.
 
 use intray_redis::Durability;
 
 use super::check::{Check, field, warn};
 
-/// What costs safety, whatever changes wait for.
+/// The checks of safety.
 pub(super) fn checks(info: &str, durability: &Durability) -> Vec<Check> {
     let replicas = online(info);
-    // Redis says how many are good only where it is told to ask.
+    // Redis reports the number of good replicas only if `min-replicas-to-write` is set.
     let is_guarded = !field(info, "min_slaves_good_slaves").is_empty();
     let unguarded = replicas > 0 && !is_guarded;
     let mut checks = vec![
@@ -32,7 +32,7 @@ const UNBOUNDED: &str = "maxmemory is not set: Redis grows until the system ends
 const UNGUARDED: &str = "this Redis has replicas and goes on without them: after a failover it may throw away what it took \
                          meanwhile; set `min-replicas-to-write 1`";
 
-/// How many replicas have what the primary had and go on from there: `slave0:ip=…,port=…,state=online,…`
+/// How many replicas are online: `slave0:ip=…,port=…,state=online,…`
 fn online(info: &str) -> u64 {
     let is_replica = |line: &&str| {
         let number = line.strip_prefix("slave").and_then(|rest| rest.split_once(':')).map(|(number, _)| number);

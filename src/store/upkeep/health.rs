@@ -1,4 +1,4 @@
-//! Is this Redis one that jobs are safe in?
+//! Whether this Redis is fit and safe for jobs.
 
 use intray_redis::{Fault, Link};
 use redis::Value;
@@ -10,18 +10,18 @@ use super::{
 };
 use crate::store::{handle::Queues, redis::read::broken};
 
-/// The oldest Redis whose scripts have flags.
+/// The oldest version of Redis with flags of scripts.
 const OLDEST: u32 = 7;
 
-/// What each server says of itself, with its place where there are several.
+/// The INFO of each server, with its address if there are several.
 struct ServerInfos {
     infos: Vec<(Option<String>, String)>,
-    /// Why some say nothing.
+    /// The faults of servers that did not answer.
     silent: Vec<Fault>,
 }
 
 impl Queues {
-    /// What a service needs of Redis before it may say that it is ready.
+    /// The checks of readiness.
     pub async fn ready(&self) -> Vec<Check> {
         let server_infos = match self.server_infos().await {
             Ok(infos) => infos,
@@ -50,13 +50,13 @@ impl Queues {
         checks
     }
 
-    /// Whether the user of Redis may do all that is needed; nothing if Redis is away, which others say.
+    /// Whether the user of Redis has all rights; `None` if Redis is unavailable, which other checks report.
     pub async fn allowed(&self) -> Option<Check> {
         self.rights().await.ok()
     }
 
-    /// What `intray check` says beyond readiness: what costs safety, or more than it must when a node is lost, and whether
-    /// changes can be kept as they are to be.
+    /// The checks of `intray check` beyond readiness: risks of data loss, the effect of a lost node, and whether `--durability`
+    /// can be satisfied.
     pub async fn durable(&self) -> Vec<Check> {
         let links = &self.parts.runner.link;
         let (Ok(infos), Ok(all)) = (self.server_infos().await, links.all().await) else { return Vec::new() };
@@ -81,12 +81,12 @@ impl Queues {
         Ok(self.server_infos().await?.problem(version_problem))
     }
 
-    /// What each server says of itself that answers; a fault where none does.
+    /// The INFO of each server that answers; a fault if none does.
     pub(super) async fn infos(&self) -> Result<Vec<String>, Fault> {
         Ok(self.server_infos().await?.infos.into_iter().map(|(_, info)| info).collect())
     }
 
-    /// What all say who answer; a fault where nobody does.
+    /// The INFO of the servers that answer; a fault if none does.
     async fn server_infos(&self) -> Result<ServerInfos, Fault> {
         let links = &self.parts.runner.link;
         let all = links.all().await?;
@@ -107,7 +107,7 @@ impl Queues {
         }
     }
 
-    /// A node that is away is said to be, and keeps nobody from the others.
+    /// On a cluster, an unavailable node is another check's problem.
     async fn layout_problem(&self) -> Option<String> {
         match migrate::expect_current(self).await {
             Err(LayoutError::Fault(Fault::Unavailable { .. })) if self.parts.runner.link.is_cluster() => None,
@@ -115,7 +115,7 @@ impl Queues {
         }
     }
 
-    /// Asked only of who says it.
+    /// Reads the setting from each node that allows it.
     async fn coverage_problem(&self) -> Option<String> {
         let mut full = Vec::new();
         for link in self.parts.runner.link.all().await.ok()? {
@@ -128,14 +128,14 @@ impl Queues {
         (!full.is_empty()).then(|| format!("{}: {problem}", full.join(", ")))
     }
 
-    /// Open connections, and how many the pool may have.
+    /// Open connections, and the limit of the pool.
     pub fn connections(&self) -> (usize, usize) {
         self.parts.runner.link.connections()
     }
 }
 
 impl ServerInfos {
-    /// What is wrong, and at which of them.
+    /// The problems of all servers, joined.
     fn problem(&self, of: impl Fn(&str) -> Option<String>) -> Option<String> {
         let problems = self.infos.iter().filter_map(|(place, info)| {
             let problem = of(info)?;
@@ -145,7 +145,7 @@ impl ServerInfos {
         (!problems.is_empty()).then(|| problems.join("; "))
     }
 
-    /// The same of all, each named once.
+    /// The checks of all servers, joined by name.
     fn checks(&self, of: impl Fn(&str) -> Vec<Check>) -> Vec<Check> {
         let mut all = Vec::<Check>::new();
         for (place, info) in &self.infos {
@@ -164,7 +164,7 @@ impl ServerInfos {
     }
 }
 
-/// With the server at which it is so, where there are several.
+/// The problem with the address of the server, if there are several.
 fn placed(place: Option<&str>, problem: String) -> String {
     place.map_or_else(|| problem.clone(), |place| format!("{place}: {problem}"))
 }
@@ -200,7 +200,7 @@ fn eviction_problem(info: &str) -> Option<String> {
     evicts.then(|| format!("maxmemory-policy {policy} would throw jobs away: set it to noeviction"))
 }
 
-/// A managed service may hide some of these; then its provider is responsible for them.
+/// A managed Redis may hide some of these; an operator must verify them.
 fn missing_info_problem(info: &str) -> Option<String> {
     let fields = [("redis_version", "its version"), ("maxmemory_policy", "its maxmemory-policy"), ("role", "its role")];
     let untold: Vec<_> =

@@ -1,5 +1,5 @@
-//! Which libraries of functions are in use. Each instance announces its own now and then; what none has announced for a day
-//! goes. An instance that misses one loads it again.
+//! Function libraries in use. Each instance announces its own regularly; one that was not announced for a day is deleted. An
+//! instance that misses its library loads it again.
 
 use intray_redis::Fault;
 
@@ -8,7 +8,7 @@ use crate::store::{handle::Queues, redis::read::Fields, script::Library};
 const FORGOTTEN_MS: u64 = 86_400_000;
 
 impl Queues {
-    /// Announces the library of this program, and removes those of programs that are gone.
+    /// Announces the library of this program, and deletes unused ones.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -17,7 +17,7 @@ impl Queues {
         let announce =
             redis::cmd("ZADD").arg(&libraries).arg(now).arg(&self.parts.runner.scripts.library.name).to_owned();
         match self.parts.runner.link.plain(&announce).await {
-            // Who cannot say what is in use does not judge what is not.
+            // Without its own announcement, this instance must not delete others.
             Err(Fault::Full) => return Ok(()),
             announced => announced?,
         };
@@ -34,7 +34,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Not so where the right is lacking: then a later program may have it.
+    /// Deletes a library. False without the right to do so: a later program may have it.
     async fn is_gone(&self, name: &str) -> bool {
         if !Library::is_name(name) {
             return true;
@@ -43,7 +43,7 @@ impl Queues {
         let mut delete = redis::cmd("FUNCTION");
         delete.arg("DELETE").arg(name);
         let deleted = futures_util::future::join_all(all.iter().map(|link| link.plain(&delete))).await;
-        // An error that is no refusal: there is no such library.
+        // Any other error means that there is no such library.
         deleted.iter().all(|deleted| matches!(deleted, Ok(_) | Err(Fault::Broken(_))))
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the servers have memory enough for what is only kept for reading.
+//! Whether the servers have enough memory for ended jobs.
 
 use intray_redis::Fault;
 
@@ -10,10 +10,10 @@ use crate::store::{
 };
 
 impl Queues {
-    /// Asks each server how much of its memory is in use. A shortage begins or ends with a line in the log.
+    /// Reads the memory ratio of each server. Logs when a shortage begins or ends.
     ///
     /// # Errors
-    /// When none of them answers.
+    /// When no server answers.
     pub async fn weigh(&self) -> Result<(), Fault> {
         let runner = &self.parts.runner;
         let links = runner.link.all().await?;
@@ -40,29 +40,29 @@ impl Queues {
         Ok(())
     }
 
-    /// A round of the background task is over. Answers the shards in which there may be more to forget now.
+    /// Ends a sweep round. Returns the shards in which more jobs may be removed now.
     pub fn end_round(&self, was_wanted: bool, forgot_in: impl Fn(u16) -> bool) -> Vec<u16> {
         let tightened = self.parts.runner.retention.end_round(was_wanted, forgot_in);
         self.show_retention();
         tightened
     }
 
-    /// Resolves when a call has met a Redis without room.
+    /// Resolves when a full Redis has refused a call.
     pub async fn room_is_wanted(&self) {
         self.parts.runner.retention.wanted().await;
     }
 
-    /// Whether calls wait for room.
+    /// Whether calls wait for memory.
     pub fn is_room_wanted(&self) -> bool {
         self.parts.runner.retention.is_wanted()
     }
 
-    /// The largest part of a server's memory that is in use, as far as is known.
+    /// The memory ratio of the fullest server; 0 if unknown.
     pub fn memory_in_use(&self) -> f64 {
         self.parts.runner.retention.worst().1.unwrap_or_default()
     }
 
-    /// Whether ended jobs are forgotten earlier than by default.
+    /// Whether ended jobs are removed earlier than by default.
     pub fn is_memory_short(&self) -> bool {
         self.parts.runner.retention.is_short()
     }

@@ -1,4 +1,4 @@
-//! The layout has a version; migrations move it on, one step each. `--adopt` takes over the keys of an older design.
+//! The version of the layout, and the migrations between versions.
 
 mod stamps;
 
@@ -11,11 +11,11 @@ use crate::store::{
     redis::{move_marker::is_moved, read::broken},
 };
 
-/// One step of the layout each, in order; the first makes version 1. Rules in `migrations/README.md`.
+/// The migrations in order; the first makes version 1. `migrations/README.md` has their rules.
 const STEPS: [&str; 2] = ["0001_first_layout", "0002_stamps"];
 const FIRST_LAYOUT: &str = include_str!("../../../migrations/0001_first_layout.lua");
 
-/// Why a service cannot work with what is in Redis.
+/// Why the service cannot use the data in Redis.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     #[error("the layout in Redis has version {found}, newer than this program's {current}: run a newer intray")]
@@ -35,7 +35,7 @@ pub(crate) async fn expect_current(queues: &Queues) -> Result<(), LayoutError> {
     }
     match found.cmp(&current) {
         std::cmp::Ordering::Less => Err(LayoutError::Older { found, current }),
-        // A migration on its way to a newer layout writes the version last, but has taken the registry away by then.
+        // A running migration to a newer layout writes the version last, but removes the registry first.
         std::cmp::Ordering::Equal => match queues.parts.registry.find().await {
             Err(fault @ Fault::Unavailable { .. }) if is_moved(&fault) => Err(LayoutError::Refused(fault.why())),
             found => Ok(found?),
@@ -45,7 +45,7 @@ pub(crate) async fn expect_current(queues: &Queues) -> Result<(), LayoutError> {
 }
 
 impl Queues {
-    /// Brings an empty Redis to the current layout; refuses one that is older or newer.
+    /// Creates the layout in an empty Redis; rejects any other version.
     ///
     /// # Errors
     /// [`LayoutError`].
@@ -57,7 +57,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Applies the steps that are missing, and names them.
+    /// Runs the missing migrations, and returns their names.
     ///
     /// # Errors
     /// [`LayoutError`].
@@ -73,7 +73,7 @@ impl Queues {
         if !dry_run {
             self.create_store_id().await?;
             if found == 0 {
-                // Where there is nothing, there is nothing to move: it has the current layout at once.
+                // An empty Redis needs no migration: it gets the current layout at once.
                 let version = if self.is_blank().await? { STEPS.len() } else { 1 };
                 let mut command = redis::cmd("EVAL");
                 command.arg(FIRST_LAYOUT).arg(1).arg(self.parts.runner.keys.layout()).arg(version);
@@ -85,7 +85,7 @@ impl Queues {
         Ok(missing.to_vec())
     }
 
-    /// Nothing is laid out in any way yet.
+    /// Whether Redis has no layout yet.
     async fn is_blank(&self) -> Result<bool, Fault> {
         let keys = &self.parts.runner.keys;
         for registry in [keys.registry(), keys.first_registry()] {

@@ -1,4 +1,4 @@
-//! Is Redis one that jobs are safe in, has it the layout of this program, has it all that it had?
+//! Checks of Redis, migrations of the layout, and maintenance.
 
 pub(crate) mod adopt;
 pub(crate) mod check;

@@ -1,25 +1,25 @@
-//! How full each server is, and whether it writes down what it holds.
+//! The memory of each server, and whether it writes to disk.
 
 use intray_redis::Fault;
 
 use super::check::field;
 use crate::store::handle::Queues;
 
-/// What one server says of its memory and its disk.
+/// Memory and persistence of one server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ServerMemory {
-    /// What counts for `maxmemory`: buffers of replicas and of the append-only file do not.
+    /// As counted for `maxmemory`: without the buffers of replicas and the append-only file.
     pub used_bytes: u64,
-    /// `None`: there is no limit, or the server does not tell.
+    /// `None`: there is no limit, or the server does not report it.
     pub max_bytes: Option<u64>,
-    /// Whether there is an append-only file. `None`: the server does not tell.
+    /// Whether there is an append-only file. `None`: the server does not report it.
     pub append_only: Option<bool>,
-    /// Whether the last write of it went well. `None`: there is no such file, or the server does not tell.
+    /// Whether its last write succeeded. `None`: there is no such file, or the server does not report it.
     pub last_write_ok: Option<bool>,
 }
 
 impl Queues {
-    /// Of each server that answers.
+    /// The memory of each server that answers.
     ///
     /// # Errors
     /// When none does.

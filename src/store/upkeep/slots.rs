@@ -1,16 +1,16 @@
-//! Slots of a cluster that no node serves, and the queues that are away with them.
+//! Slots of a cluster that no node serves, and the queues in them.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use crate::{job::QueueName, store::handle::Queues};
 
-/// Ranges of slots, and queues, that are named.
+/// How many ranges of slots, and queues, are named.
 const NAMED: usize = 10;
-/// The list of queues may be in such a slot itself: those that this instance knows are named then.
+/// Timeout of the list of queues, which may be in such a slot itself. The queues in use here are named then.
 const LIST: Duration = Duration::from_millis(250);
 
 impl Queues {
-    /// A sentence about them; none where each slot has its node.
+    /// A sentence about the slots without a node; `None` if there are none.
     pub(super) async fn unserved(&self) -> Option<String> {
         let runner = &self.parts.runner;
         let (slots, of) = runner.link.unserved().await.ok()?;
@@ -24,7 +24,7 @@ impl Queues {
     }
 }
 
-/// Stands before the names of the queues in what is text of their slots.
+/// The text before the names of the queues.
 pub const OF_QUEUES: &str = ", of the queues ";
 
 fn sentence(slots: &[u16], of: usize, queues: &BTreeSet<QueueName>) -> String {
@@ -37,7 +37,7 @@ fn sentence(slots: &[u16], of: usize, queues: &BTreeSet<QueueName>) -> String {
     if queues.is_empty() { text } else { format!("{text}{OF_QUEUES}{}", some(queues.iter().map(ToString::to_string))) }
 }
 
-/// The first of them, and how many more there are.
+/// The first names, and the number of the others.
 fn some(all: impl Iterator<Item = String>) -> String {
     let mut all: Vec<_> = all.collect();
     let more = all.len().saturating_sub(NAMED);

@@ -1,5 +1,5 @@
-//! The epoch is made once, with the layout. Where there is none any more, or another, Redis has lost everything: it came
-//! back without what it had, or an operator emptied it. That cannot be undone, but it must be reported.
+//! Detects the loss of all data. The id of the data is created once, with the layout. If it is missing or different, Redis
+//! was emptied or came back without its data, which is reported.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ use crate::{
     },
 };
 
-/// How often it is looked at.
+/// How often the id is checked.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 
 impl Queues {
-    /// Looks again and again whether Redis still has what it had, until it is stopped.
+    /// Checks regularly whether Redis still has its data, until it is stopped.
     pub(crate) async fn watch_store_id(&self, stop: CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(CHECK_EVERY)).await.is_some() {
-            // What cannot be asked now is asked again, and whatever is wrong with Redis, others say so.
+            // A failed check is repeated. Other checks report the fault.
             let _ = self.check_store_id().await;
         }
     }
 
-    /// The epoch comes before the layout: where there is a layout and no epoch, an older program made it.
-    /// Where there is one, nothing is written: a start needs no memory to spare.
+    /// Creates the id before the layout. A layout without an id is from an older program. Nothing is written if there is an id,
+    /// so that a start needs no free memory.
     pub(crate) async fn create_store_id(&self) -> Result<(), Fault> {
         if self.store_id().await?.is_some() {
             return Ok(());
@@ -65,7 +65,7 @@ impl Queues {
         Ok(())
     }
 
-    /// What there was before the first job, and the registry's knowledge of the queues that are in use here.
+    /// Restores the layout, and registers the queues in use here.
     async fn restore_after_loss(&self) -> Result<(), LayoutError> {
         self.migrate(false).await?;
         self.parts.registry.tell_again().await?;
@@ -81,19 +81,19 @@ impl Queues {
         Ok(())
     }
 
-    /// That everything was lost once, in a sentence, as long as this instance runs.
+    /// A sentence about the loss, as long as this instance runs.
     pub(crate) fn emptied(&self) -> Option<String> {
         let at = self.parts.store_id.emptied_at()?;
         let at = i64::try_from(at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())?;
         Some(format!("Redis came back empty at {at:.3}: what was in it before is gone"))
     }
 
-    /// By the clock of the server that has the epoch: on a cluster each has its own.
+    /// The clock of the server that has the id: on a cluster each has its own.
     pub(crate) async fn redis_time(&self) -> Result<Millis, Fault> {
         self.time_at(&self.parts.runner.keys.store_id()).await
     }
 
-    /// By the clock of the server that has a key.
+    /// The clock of the server that has a key.
     pub(crate) async fn time_at(&self, key: &str) -> Result<Millis, Fault> {
         let answered = self.parts.runner.link.plain_at(key, &redis::cmd("TIME")).await?;
         let mut time = Fields::of(&answered)?;

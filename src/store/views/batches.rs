@@ -1,4 +1,4 @@
-//! Looking at batches. A batch is one request split into many jobs, with its own limit of concurrent reservations and one completion.
+//! Reads of batches.
 
 use intray_redis::{Args, Fault};
 
@@ -26,11 +26,11 @@ pub struct BatchPage {
 #[derive(Debug)]
 pub struct ResultPage {
     pub results: Vec<MemberResult>,
-    /// The index to go on with.
+    /// The index of the next page.
     pub next: Option<u32>,
 }
 
-/// What one job of a batch came to.
+/// The outcome of one job of a batch.
 #[derive(Debug)]
 pub struct MemberResult {
     pub id: JobId,
@@ -55,7 +55,7 @@ impl Queues {
         }
     }
 
-    /// The batches of a queue, a page at a time: those first that time will move first.
+    /// A page of the batches of a queue, by their next deadline.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -73,13 +73,13 @@ impl Queues {
         Ok(BatchPage { batches: answer.lists().map(|fields| batch(fields?)).collect::<Result<_, _>>()?, next })
     }
 
-    /// What its jobs came to, in their order. `None`: there is no such batch.
+    /// A page of the outcomes of its jobs, in order. `None`: there is no such batch.
     ///
     /// # Errors
     /// When Redis is not well.
     pub async fn results(&self, id: &BatchId, from: u32, limit: u32) -> Result<Option<ResultPage>, Fault> {
         let (mut page, mut from, mut bytes) = (ResultPage { results: Vec::new(), next: None }, from, 0);
-        // Each script reads a hundred results at most: a large page is put together of several.
+        // One script reads at most a hundred results, so a large page takes several.
         loop {
             let mut args = handle(id);
             args.number(from.into()).number(u64::from(limit) - page.results.len() as u64).number(bytes);

@@ -1,4 +1,4 @@
-//! Who holds what in all queues, those first whose time is over or will be soonest.
+//! The reserved jobs of all queues, by deadline.
 
 use intray_redis::{Args, Fault};
 
@@ -10,10 +10,10 @@ use crate::store::{
     views::inspect::{Held, read_held},
 };
 
-/// So many queues are asked together: pipelined, and yet no burst that would hold others up.
+/// Queues read in one pipeline: few enough not to delay other calls.
 const MAX_PIPELINED: usize = 32;
 
-/// Where a page of them ended.
+/// Where a page ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldUntil {
     deadline: u64,
@@ -24,9 +24,9 @@ pub struct HeldUntil {
 pub struct DeadlinePage {
     pub held: Vec<Held>,
     pub next: Option<Cursor>,
-    /// `None`: there was no queue to ask.
+    /// `None`: no queue was read.
     pub now: Option<Millis>,
-    /// Those whose node is away.
+    /// Queues whose node is away.
     pub unavailable: Vec<QueueName>,
 }
 
@@ -48,7 +48,7 @@ impl HeldUntil {
         Cursor::after(&self.deadline.to_string(), self.id.to_string().as_bytes())
     }
 
-    /// From where a queue's own list goes on: those of the same deadline come by queue, as pages go through them.
+    /// Where the list of one queue continues: jobs with the same deadline are in the order of their queues.
     fn in_queue(&self, queue: &QueueName) -> (u64, &str) {
         match queue.cmp(&self.id.queue) {
             std::cmp::Ordering::Less => (self.deadline.saturating_add(1), ""),
@@ -59,7 +59,7 @@ impl HeldUntil {
 }
 
 impl Queues {
-    /// The reservations in the queues that a caller may see.
+    /// A page of the reserved jobs in the queues that `sees` allows.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -100,7 +100,7 @@ impl Queues {
         }
     }
 
-    /// One more than there are to be, so that it is known whether there are more.
+    /// Reads one more than `limit`, which shows whether there are more.
     async fn deadlines_of(
         &self,
         queue: &QueueName,

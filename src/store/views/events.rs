@@ -1,4 +1,4 @@
-//! The stream of a queue's transitions: what happened, in order, as long as it is kept.
+//! The event stream of a queue.
 
 use intray_redis::Fault;
 
@@ -10,7 +10,7 @@ use crate::store::{
     redis::read::{Fields, broken},
 };
 
-/// One transition.
+/// One event.
 #[derive(Debug, Clone)]
 pub struct Event {
     pub queue: QueueName,
@@ -19,15 +19,15 @@ pub struct Event {
     pub subject: Subject,
     pub worker: Option<Name>,
     pub client: Option<Name>,
-    /// Whose key it was done with.
+    /// The owner of the key of the call.
     pub by: Option<Name>,
-    /// A reason, an error, or how it came about; may be empty.
+    /// A reason, an error or a cause; may be empty.
     pub note: String,
-    /// Of a completion.
+    /// For completions only.
     pub completed: Option<Completed>,
 }
 
-/// What it happened to.
+/// The subject of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     Job(JobId),
@@ -37,7 +37,7 @@ pub enum Subject {
     Queue,
 }
 
-/// Where in a queue's stream something stands: an entry of Redis, and which transition of it.
+/// A position in the stream: an entry of Redis, and an event in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Position {
     pub ms: u64,
@@ -64,32 +64,32 @@ impl std::fmt::Display for Position {
     }
 }
 
-/// A part of what happened, in order.
+/// A page of events, in order.
 #[derive(Debug)]
 pub struct EventPage {
     pub events: Vec<Event>,
-    /// There is more behind this.
+    /// There are more events after this page.
     pub more: bool,
     pub reached: Position,
-    /// Nothing between the position and the first of these is missing.
+    /// No event is missing between the position and the first of these.
     pub complete: bool,
 }
 
-/// How much one read takes at most.
+/// The limits of one read.
 #[derive(Debug, Clone, Copy)]
 pub struct EventLimit {
-    /// Two at least: the entry that the position is in may have nothing more.
+    /// At least two: the entry of the position may have no more events.
     pub entries: usize,
     pub events: usize,
 }
 
 impl EventLimit {
-    /// For a reader who keeps nothing of it.
+    /// For a reader that does not keep the events.
     pub const LARGE: Self = Self { entries: 200, events: usize::MAX };
 }
 
 impl Queues {
-    /// What happened after a position, a part at a time.
+    /// A page of the events after a position.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -130,7 +130,7 @@ impl Queues {
         Ok(EventPage { events, more: is_cut || count == part.entries, reached, complete })
     }
 
-    /// Where the stream ends now.
+    /// The end of the stream.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -146,7 +146,7 @@ impl Queues {
         Ok(Position { index: u32::MAX, ..position })
     }
 
-    /// Whether everything since a position is still there.
+    /// Whether all events since a position are still kept.
     async fn remembers(&self, queue: &QueueName, position: Position) -> Result<bool, Fault> {
         if position == Position::default() {
             return self.is_untrimmed(queue).await;
@@ -157,7 +157,7 @@ impl Queues {
         Ok(!Fields::of(&self.parts.runner.plain(&command).await?)?.is_done())
     }
 
-    /// Whether the stream still begins with its first entry.
+    /// Whether the stream still has its first entry.
     pub(super) async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
         let mut command = redis::cmd("XINFO");
         command.arg("STREAM").arg(self.parts.runner.keys.of(queue, "events"));
@@ -178,7 +178,7 @@ impl Queues {
     }
 }
 
-/// An entry is `[id, [count, packed transitions]]`, and after these may say more, by names: `by` and whose key it was.
+/// An entry is `[id, [count, packed events]]`, followed by optional fields with names, such as `by`, the owner of the key.
 pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -> Result<Position, Fault> {
     let position = Position::of_entry(&entry.text()?)?;
     let mut fields = entry.list()?;
@@ -197,7 +197,7 @@ pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Ve
         let mut note = bytes.text(length)?;
         let at = Position { index, ..position };
         index += 1;
-        // A newer instance at the same Redis may tell what only it knows: it is passed over.
+        // A newer instance may write kinds that this one does not know: they are skipped.
         let Some(kind) = EventKind::parse(&kind) else { continue };
         let subject = match kind.concerns() {
             Concern::Queue => Subject::Queue,
@@ -212,7 +212,7 @@ pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Ve
     Ok(position)
 }
 
-/// What else an entry says may be for newer instances.
+/// Fields that this version does not know are skipped.
 fn key_of(fields: &mut Fields<'_>) -> Result<Option<Name>, Fault> {
     let mut by = None;
     while !fields.is_done() {
@@ -224,7 +224,7 @@ fn key_of(fields: &mut Fields<'_>) -> Result<Option<Name>, Fault> {
     Ok(by)
 }
 
-/// The note of a completion: since when its worker had the job, how many ms, and `late` if it was.
+/// Reads the note of a completion: when the job was reserved, for how many ms, and `late` if it was.
 fn completion(worker: Option<&Name>, note: &mut String) -> Option<Completed> {
     let mut words = note.splitn(3, ' ');
     let (reserved_at, held_ms): (u64, u64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -235,7 +235,7 @@ fn completion(worker: Option<&Name>, note: &mut String) -> Option<Completed> {
 }
 
 impl Event {
-    /// By Redis's clock.
+    /// By the clock of Redis.
     pub fn time(&self) -> Millis {
         Millis(self.at.ms)
     }

@@ -1,4 +1,4 @@
-//! Looking at jobs, holders and queues. Nothing here changes anything.
+//! Reads of jobs and their holders.
 
 use intray_redis::{Args, Fault};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::{
     payload::Json,
 };
 
-/// All that is known of a job.
+/// A job.
 #[derive(Debug)]
 pub struct Job {
     pub id: JobId,
@@ -30,13 +30,13 @@ pub struct Job {
     pub backoff: Option<Backoff>,
     pub locks: Vec<LockName>,
     pub batch: Option<BatchId>,
-    /// Hand-outs since the last requeue that ended in fail or expiry.
+    /// Hand-outs since the last requeue that ended in a fail or expiry.
     pub attempts: u32,
     pub counts: HandoutCounts,
     pub reserved: Option<Held>,
     pub completed: Option<Completed>,
     pub errors: Vec<JobError>,
-    /// Why it was given back, the newest first.
+    /// Why it was given back, newest first.
     pub reasons: Vec<AbandonReason>,
     pub result: Option<Json>,
     pub late_results: Vec<LateResult>,
@@ -45,7 +45,7 @@ pub struct Job {
     pub ended_at: Option<Millis>,
 }
 
-/// How a job's hand-outs ended, since it was enqueued.
+/// How the hand-outs of a job ended, since it was enqueued.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct HandoutCounts {
     pub handed_out: u32,
@@ -62,7 +62,7 @@ pub struct JobError {
     pub error: String,
 }
 
-/// A result that a worker reported after losing the job.
+/// A result that came after the reservation was lost.
 #[derive(Debug)]
 pub struct LateResult {
     pub at: Millis,
@@ -70,11 +70,11 @@ pub struct LateResult {
     pub result: Option<Json>,
 }
 
-/// Who holds a job, since when and until when.
+/// A reserved job with its holder.
 #[derive(Debug, Clone)]
 pub struct Held {
     pub id: JobId,
-    /// For its own worker alone.
+    /// Only its own worker may see this.
     pub reservation: Reservation,
     pub worker: Option<Name>,
     pub reserved_at: Millis,
@@ -105,7 +105,7 @@ impl Queues {
         read_job(&id.queue, Fields::of(&answer)?, None).map(|(job, _)| Some(job))
     }
 
-    /// What a worker holds in some queues, overdue or not, the oldest first.
+    /// The jobs of a worker in some queues, overdue or not, the oldest first.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -128,7 +128,7 @@ impl Queues {
         Ok((held, now, away.into_iter().map(|(queue, _)| queue).collect()))
     }
 
-    /// Who holds what in a queue.
+    /// A page of the reserved jobs of a queue, by worker.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -154,8 +154,8 @@ impl Queues {
     }
 }
 
-/// A job, and where a list goes on behind it: none in the line, where more than its id says where it stands. `ended`: so many
-/// had ended when it had.
+/// A job, and the cursor after it in a list; none for a job in line, whose place is more than its id. `ended`: the number of
+/// jobs that had ended up to this one.
 pub(super) fn read_job(
     queue: &QueueName,
     mut fields: Fields<'_>,

@@ -1,4 +1,4 @@
-//! What happened to one job, out of the stream of its queue, as far as that is kept.
+//! The events of one job in the stream of its queue.
 
 use intray_redis::Fault;
 
@@ -11,25 +11,25 @@ use crate::{
     },
 };
 
-/// A part of what happened to a job, in order.
+/// A page of the events of a job, in order.
 #[derive(Debug)]
 pub struct JobHistory {
     pub events: Vec<Event>,
-    /// There may be more; where to go on.
+    /// Where the next page begins, if there may be more.
     pub next: Option<Position>,
-    /// The stream is kept from before the job was there.
+    /// The stream goes back to before the job was enqueued.
     pub complete: bool,
 }
 
-/// Reads of the stream in one call, each of a bounded part.
+/// Reads of the stream in one call.
 const READS: usize = 20;
-/// Transitions that one call looks at, but for those of its last read.
+/// Events that one call reads, except for those of the last read.
 const MAX_EVENTS_LOOKED_AT: usize = 5_000;
-/// How far the stamps of a queue may be ahead of its stream, when jobs come faster than a ms has room for.
+/// How far the stamps of a queue may be ahead of its stream, if jobs arrive faster than there are stamps in a ms.
 const MAX_STAMP_LEAD_MS: u64 = 1_000;
 
 impl Queues {
-    /// What happened to a job, a bounded part a call. `None`: there is no such job.
+    /// A page of the events of a job. `None`: there is no such job.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -53,7 +53,7 @@ impl Queues {
         Ok(Some(JobHistory { events, next: Some(at), complete }))
     }
 
-    /// Whether the first that is kept happened no later, or nothing has been dropped.
+    /// Whether the stream goes back to a position, or has dropped nothing.
     async fn is_kept_since(&self, queue: &QueueName, position: Position) -> Result<bool, Fault> {
         let mut command = redis::cmd("XRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg("-").arg("+").arg("COUNT").arg(1);

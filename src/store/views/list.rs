@@ -1,4 +1,4 @@
-//! The jobs of one state, a page at a time.
+//! Lists of the jobs of one state.
 
 use intray_redis::{Args, Fault};
 
@@ -17,7 +17,7 @@ pub struct JobFilter {
     pub state: State,
     pub selection: JobSelection,
     pub worker: Option<Name>,
-    /// Their payload, or one of the errors that are kept with them, contains it.
+    /// The payload or a stored error contains this text.
     pub search: Option<String>,
     pub after: Option<Cursor>,
     pub limit: u32,
@@ -27,17 +27,17 @@ pub struct JobFilter {
 pub struct JobPage {
     pub jobs: Vec<Job>,
     pub places: Vec<Option<Cursor>>,
-    /// Where there is more.
+    /// The next page, if there is more.
     pub next: Option<Cursor>,
-    /// Of a list of ended jobs: where there will be more, at its end too.
+    /// For a list of ended jobs: where to continue later, even at its end.
     pub resume: Option<Cursor>,
-    /// How many were looked at for it.
+    /// How many jobs were read for this page.
     pub looked: u64,
     pub forgotten: Forgotten,
 }
 
 impl JobFilter {
-    /// Of the script that goes on with a page, which has so many bytes already.
+    /// The arguments of the next script for a page that has `bytes` bytes already.
     fn args_after(&self, page: &JobPage, bytes: u64) -> Args {
         let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
         let mut args = Args::default();
@@ -51,7 +51,7 @@ impl JobFilter {
 }
 
 impl JobPage {
-    /// It says nothing, and there is nothing behind it.
+    /// There is no job on it, and none after it.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty() && self.next.is_none() && self.forgotten == Forgotten::None
     }
@@ -61,18 +61,18 @@ impl JobPage {
     }
 }
 
-/// How many ended jobs of a queue are gone that ended after the place at which a page begins.
+/// How many ended jobs were removed after the place where a page begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Forgotten {
     #[default]
     None,
     Some(u64),
-    /// The cursor is of a version that did not count, or the queue has been gone since.
+    /// The cursor is from a version that did not count, or the queue was removed since.
     Unknown,
 }
 
 impl Forgotten {
-    /// Between a cursor and what a list begins with behind it, by how many had ended before each.
+    /// The jobs between a cursor and the next one in the list, by the number that had ended before each.
     fn between(cursor: Option<u64>, begin: u64) -> Self {
         match cursor.and_then(|cursor| begin.checked_sub(cursor)) {
             Some(0) => Self::None,
@@ -91,7 +91,7 @@ impl Forgotten {
 }
 
 impl Queues {
-    /// The jobs of one state, in order, a page at a time.
+    /// A page of the jobs of one state, in order.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -100,7 +100,7 @@ impl Queues {
         let forgotten = Forgotten::None;
         let (jobs, places) = (Vec::new(), Vec::new());
         let (mut page, mut bytes) = (JobPage { jobs, places, next, resume: None, looked: 0, forgotten }, 0);
-        // Each script looks at a few, and reads what it shows of them: a large page is put together of several.
+        // One script reads a few jobs, so a large page takes several.
         for _ in 0..limits::PAGE_SCRIPTS {
             let answered = self.run_view("list", queue, &filter.args_after(&page, bytes)).await?;
             let mut answer = Fields::of(&answered)?;
@@ -123,7 +123,7 @@ impl Queues {
                 page.places.push(place);
             }
             if page.has_only_forgotten_jobs() {
-                // It is said once: the next page begins at the same place, by the number of now.
+                // Report it once: the next page begins at the same place with the current number.
                 page.next = page.resume.clone();
                 break;
             }

@@ -1,4 +1,4 @@
-//! Who holds which lock. A lock lives exactly as long as the reservation of its job.
+//! Held locks. A lock is held exactly as long as the reservation of its job.
 
 use intray_redis::{Args, Fault};
 
@@ -14,7 +14,7 @@ use crate::store::{
 pub struct HeldLock {
     pub lock: LockName,
     pub held: Held,
-    /// Jobs that are parked there.
+    /// Jobs that wait for the lock.
     pub blocked: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct LockPage {
 }
 
 impl Queues {
-    /// The locks that are held, a page at a time, or a certain one. All locks of a job are on one page.
+    /// A page of the held locks, or one lock. All locks of a job are on the same page.
     ///
     /// # Errors
     /// When Redis is not well.

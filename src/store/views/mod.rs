@@ -1,4 +1,4 @@
-//! Looking at jobs, queues and what happened. Nothing here changes anything.
+//! Reads of jobs, queues, batches and events.
 
 pub(crate) mod batches;
 pub(crate) mod deadlines;

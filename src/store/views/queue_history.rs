@@ -1,4 +1,4 @@
-//! What was counted in a queue, minute by minute for a day and hour by hour for ninety days.
+//! The history of a queue: counts per minute for a day, and per hour for ninety days.
 
 use intray_redis::{Args, Fault};
 
@@ -11,30 +11,30 @@ use crate::store::{
     views::stats::Totals,
 };
 
-/// How long a span is.
+/// The resolution of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HistoryStep {
     Minute,
     Hour,
 }
 
-/// A minute, or an hour, in which something was counted.
+/// A minute or an hour with counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning.
+    /// The start of the span.
     pub at: Millis,
-    /// How many were waiting at its end, or are.
+    /// Waiting jobs at the end of the span, or now.
     pub waiting: u64,
     pub reserved: u64,
-    /// What each total has gained.
+    /// The increase of each total.
     pub gained: Totals,
 }
 
-/// In their order, the last of which may still go on.
+/// Spans in order; the last one may not be over.
 #[derive(Debug)]
 pub struct QueueHistory {
     pub spans: Vec<Span>,
-    /// What began before it is not all there any more, because it took too much room. `None`: all is, as far back as it is kept.
+    /// Older spans are incomplete, because they took too much memory. `None`: all spans are complete.
     pub since: Option<Millis>,
     pub now: Millis,
 }
@@ -49,7 +49,7 @@ impl HistoryStep {
         }
     }
 
-    /// What scripts call it.
+    /// The name in the scripts.
     const fn letter(self) -> &'static str {
         match self {
             Self::Minute => "m",
@@ -64,7 +64,7 @@ impl HistoryStep {
         }
     }
 
-    /// So many are kept.
+    /// How many spans are kept.
     const fn kept(self) -> u64 {
         match self {
             Self::Minute => limits::HISTORY_MINUTES as u64,
@@ -74,7 +74,7 @@ impl HistoryStep {
 }
 
 impl Queues {
-    /// Those that began at a time or later.
+    /// The spans that began at `from` or later.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -100,7 +100,7 @@ impl Queues {
         }
         let (this, ms) = (now.0 / step.ms(), step.ms());
         let oldest = (this + 1).saturating_sub(step.kept());
-        // A clock that ran ahead may have dropped what was still to come.
+        // A clock that ran ahead may have dropped later spans.
         let since = since.map(|since| since.min(this)).filter(|since| *since > oldest);
         let spans = spans.range(oldest.max(from.0.div_ceil(ms))..);
         let spans = spans.map(|(at, columns)| span(Millis(at * ms), columns)).collect();

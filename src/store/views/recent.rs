@@ -1,4 +1,4 @@
-//! What happened last in a queue, newest first, as far as the stream is kept.
+//! The latest events of a queue, newest first.
 
 use intray_redis::Fault;
 
@@ -11,18 +11,17 @@ use crate::{
     },
 };
 
-/// A part of what happened, newest first.
+/// A page of events, newest first.
 #[derive(Debug)]
 pub struct Recent {
     pub events: Vec<Event>,
-    /// There may be older ones: those before this position.
+    /// Older events may be before this position.
     pub next: Option<Position>,
 }
 
-/// Entries of one read; each has what one script did, which may be many transitions.
+/// Entries of one read. An entry holds all events of one script.
 const ENTRIES: usize = 20;
-/// Reads of the stream in one call. An entry has at least one transition, so that more are needed only of what a newer
-/// instance wrote.
+/// Reads of the stream in one call. Only entries of a newer version may have no event that this one knows.
 const READS: usize = 10;
 
 impl Queues {

@@ -1,4 +1,4 @@
-//! A queue as an operator sees it: counts, settings and totals.
+//! Queues with their counts, settings and totals.
 
 use intray_redis::{Args, Fault};
 use serde::{Serialize, Serializer};
@@ -13,12 +13,12 @@ use crate::store::{
     redis::read::{Fields, broken},
 };
 
-/// A queue, now and since it came into being.
+/// A queue.
 #[derive(Debug)]
 pub struct QueueInfo {
     pub name: QueueName,
     pub counts: StateCounts,
-    /// Age of the oldest of the jobs that are first in line, one a priority.
+    /// Age of the oldest of the jobs that are first in line, one per priority.
     pub oldest_waiting_ms: Option<u64>,
     pub live: u64,
     pub overdue: u64,
@@ -47,13 +47,13 @@ impl Serialize for Totals {
     }
 }
 
-/// Some queues, by name.
+/// A page of queues, by name.
 #[derive(Debug)]
 pub struct QueuePage {
     pub queues: Vec<QueueInfo>,
-    /// The last of them, if there are more.
+    /// The last queue of the page, if there are more.
     pub next: Option<QueueName>,
-    /// Those whose node is away.
+    /// Queues whose node is away.
     pub unavailable: Vec<QueueName>,
 }
 
@@ -66,7 +66,7 @@ impl Queues {
         if self.exists(queue).await? { self.stats(queue).await.map(Some) } else { Ok(None) }
     }
 
-    /// Changes settings, which brings the queue into being; as it is then. `None`: there are as many queues as may be.
+    /// Changes settings, creates the queue if it is new, and returns it. `None`: the limit of queues is reached.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -91,7 +91,7 @@ impl Queues {
         Ok(QueuePage { queues, next: None, unavailable })
     }
 
-    /// A page of the queues that a caller may see, in order of their names.
+    /// A page of the queues that `sees` allows, by name.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -112,7 +112,7 @@ impl Queues {
 
     async fn stats_of(&self, names: &[QueueName]) -> Result<(Vec<QueueInfo>, Vec<QueueName>), Fault> {
         let (mut all, mut unavailable, mut why) = (Vec::with_capacity(names.len()), Vec::new(), None);
-        // Some at a time: pipelined, and yet no burst that would hold others up.
+        // In pipelines that are short enough not to delay other calls.
         for some in names.chunks(32) {
             let (there, away) = self.ask_each(some.iter().map(|name| (name, self.stats(name)))).await?;
             all.extend(there.into_iter().map(|(_, info)| info));

@@ -1,4 +1,4 @@
-//! 0002: from the first layout to the second, a bounded part at a time. It may be cut anywhere and begun again.
+//! Migration 0002, from the first layout to the second, in bounded steps. It may be interrupted anywhere and repeated.
 
 use intray_redis::Fault;
 use redis::Value;
@@ -12,18 +12,18 @@ use crate::store::{
 
 const CODE: &str = include_str!("../../../../migrations/0002_stamps.lua");
 
-/// What is to be done yet.
+/// The next step.
 enum MigrationStep {
     Registry,
-    /// All queues from this one on.
+    /// The queues from this one on.
     Queue(usize),
-    /// The jobs of a queue, from a cursor on.
+    /// The jobs of a queue from a cursor on.
     Jobs(usize, String),
     Version,
     Done,
 }
 
-/// A migration on its way.
+/// A running migration.
 pub(crate) struct Stamps<'q> {
     queues: &'q Queues,
     version: usize,
@@ -36,12 +36,12 @@ impl<'q> Stamps<'q> {
         Self { queues, version, names: Vec::new(), part: MigrationStep::Registry }
     }
 
-    /// Answers whether there is more to do.
+    /// Runs one step. Returns whether there is more to do.
     pub(crate) async fn step(&mut self) -> Result<bool, Fault> {
         let keys = &self.queues.parts.runner.keys;
         self.part = match &self.part {
             MigrationStep::Registry => {
-                // From here on no program of the first layout begins a queue.
+                // From here on no program with the first layout can create a queue.
                 self.take_registry(keys.first_registry(), keys.registry()).await?;
                 self.names = self.queues.names().await?;
                 MigrationStep::Queue(0)
@@ -71,8 +71,8 @@ impl<'q> Stamps<'q> {
         Ok(!matches!(self.part, MigrationStep::Done))
     }
 
-    /// On a cluster the two may be at two nodes: then it is read at the one and written at the other. The old one becomes a
-    /// text last, so that all of this may be done again.
+    /// Moves the registry. On a cluster the two keys may be on different nodes. The old key becomes a text last, so that this may
+    /// be repeated.
     async fn take_registry(&self, old: String, new: String) -> Result<(), Fault> {
         let link = &self.queues.parts.runner.link;
         if link.share_a_slot(&old, &new) {
@@ -98,7 +98,7 @@ impl<'q> Stamps<'q> {
     }
 }
 
-/// Every key of a queue; the channel is none.
+/// Every key of a queue, without the channel.
 fn names() -> impl Iterator<Item = &'static str> {
     KEYS.iter().map(|(name, _)| *name).filter(|name| *name != HINTS)
 }
