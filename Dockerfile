@@ -15,7 +15,7 @@ RUN apt-get update -q \
     && install -d -o intray -g intray -m 700 /data
 COPY --from=build /build/target/release/intray /usr/local/bin/intray
 
-# Inside a container every address is the container's own: whoever publishes the port decides who reaches it. So the
+# Inside a container every address is the container's own: publishing the port decides who reaches it. So the
 # image listens on all of them, and says so by --insecure. Publish it as -p 127.0.0.1:7070:7070. Without keys it answers to
 # loopback names, and to those in INTRAY_ALLOWED_HOST: a page that comes by a name of its own gets 421.
 ENV INTRAY_LISTEN=0.0.0.0:7070 INTRAY_DATA_DIR=/data INTRAY_INSECURE=true

@@ -35,7 +35,7 @@ pub struct Service {
 
 impl Service {
     /// # Errors
-    /// One line for whoever has called.
+    /// One line for the caller.
     pub fn new(remote: &Remote) -> Result<Self, String> {
         let authorities = remote.authorities()?;
         let tls = remote.url.is_tls.then(|| connector(authorities)).transpose()?;

@@ -1,5 +1,5 @@
 //! intray: a work queue for people. Jobs are handed out over HTTP/JSON, kept safe in Redis by server-side Lua, taken back
-//! when somebody vanishes, never lost. The modules in reading order:
+//! when a person vanishes, never lost. The modules in reading order:
 
 #![recursion_limit = "256"] // the compiler asks of each layer of a future whether it may be sent, down to the socket
 

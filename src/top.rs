@@ -14,7 +14,7 @@ use std::io::IsTerminal;
 use self::{holders::Holders, queues::Queues};
 use crate::{client::Service, config::Top};
 
-/// Shows it until somebody has seen enough, and gives what is left to be printed: one table, where there is nobody to press keys.
+/// Shows the table until the user quits, and returns the text to print at the end: one table, where there is nobody to press keys.
 ///
 /// # Errors
 /// One line: what kept it from being shown.

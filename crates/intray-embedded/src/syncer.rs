@@ -60,7 +60,7 @@ pub(super) struct Syncer {
     /// One whose sync has failed: the system may have thrown away what was not yet on disk and say that all is well the
     /// next time. As long as the file is in use, nothing that it is to keep is known to be kept.
     failed: Option<(PathBuf, String)>,
-    /// Whoever watches the room on the disk asks the server for another file then.
+    /// The watcher of the disk then asks the server for a new file.
     wants_rewrite: Arc<AtomicBool>,
 }
 
