@@ -32,7 +32,7 @@ use clap::{
 use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     backup::{Backup, Restore},
-    bulk::{Export, Import},
+    bulk::{ExportOptions, ImportOptions},
     durability::DurabilityLevel,
     environment::{levels, unknown_variables},
     followed::WatchedRedisUrl,
@@ -86,9 +86,9 @@ pub enum Command {
     /// Make an API key: prints the key, then its line for the keys file; or rotate or revoke one
     Key(KeyCommand),
     /// Enqueue the jobs of a file, one a line, in a running service
-    Import(Import),
+    Import(ImportOptions),
     /// Write a queue's jobs as lines or as a table
-    Export(Export),
+    Export(ExportOptions),
     /// Show the queues of a running service, live: waiting jobs, their age, throughput, who holds what
     Top(Top),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK

@@ -11,7 +11,7 @@ mod words;
 
 use std::io::IsTerminal;
 
-use self::{holders::Holders, queues::Queues};
+use self::{holders::Holders, queues::QueueRows};
 use crate::{client::Service, config::Top};
 
 /// Shows the table until the user quits, and returns the text to print at the end: one table, where there is nobody to press keys.
@@ -32,9 +32,9 @@ async fn once(service: &Service, options: &Top) -> Result<String, String> {
     let lines = match &options.queue {
         Some(queue) => Holders::look(service, queue.as_str()).await?.lines(usize::MAX),
         None => {
-            let before = Queues::look(service).await?;
+            let before = QueueRows::look(service).await?;
             tokio::time::sleep(options.interval).await;
-            let rows = Queues::look(service).await?.after(Some(&before));
+            let rows = QueueRows::look(service).await?.after(Some(&before));
             rows.lines(options.sort, false, usize::MAX)
         }
     };

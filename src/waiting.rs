@@ -20,7 +20,7 @@ pub use self::{
     looks::ReadRefused,
     reads::ReadPermit,
     table::WaitInfo,
-    tail::{Subscriber, TooSlow, Update},
+    tail::{Subscriber, TailUpdate, TooSlow},
     until::{ListWatcher, WaitedRead},
 };
 use self::{

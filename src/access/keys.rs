@@ -9,7 +9,7 @@ use crate::{
     sha256::{Sha256, hex},
 };
 
-type Hash = [u8; 32];
+type KeyHash = [u8; 32];
 
 /// The name of a key's owner, in the file and in metrics. Two keys of one name count as one credential, so that a key can be rotated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(super) struct ApiKeys {
 }
 
 pub(super) struct ApiKey {
-    hash: Hash,
+    hash: KeyHash,
     pub(super) caller: Caller,
 }
 
@@ -150,7 +150,7 @@ pub(super) fn parse_line(line: &str) -> Result<ApiKey, String> {
     Ok(ApiKey { hash, caller: Caller::of_key(name.as_str(), role, pattern, until) })
 }
 
-fn unhex(text: &str) -> Option<Hash> {
+fn unhex(text: &str) -> Option<KeyHash> {
     let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
     let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
     let bytes: Option<Vec<u8>> = pairs.iter().map(|&[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();

@@ -29,13 +29,13 @@ pub enum Failure {
 
 /// What a problem says.
 #[derive(Debug, Deserialize)]
-pub struct Refusal {
+pub struct ServiceRefusal {
     pub status: u16,
     pub detail: String,
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<ServiceRefusal> for Failure {
+    fn from(refusal: ServiceRefusal) -> Self {
         let error = anyhow!(refusal.detail);
         if matches!(refusal.status, 408 | 429 | 502..=504 | 507) { Self::Passing(error) } else { Self::Final(error) }
     }
@@ -106,12 +106,12 @@ pub async fn whole<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
 }
 
 /// Why an answer is no good one.
-async fn refusal(answer: Response<Incoming>) -> Refusal {
+async fn refusal(answer: Response<Incoming>) -> ServiceRefusal {
     let status = answer.status().as_u16();
     let body = http_body_util::Limited::new(answer.into_body(), REFUSAL);
     let body = heard(silence::LONGEST, body.collect()).await.ok().and_then(Result::ok);
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-    serde_json::from_slice(&body).unwrap_or_else(|_| Refusal { status, detail: format!("it answered {status}") })
+    serde_json::from_slice(&body).unwrap_or_else(|_| ServiceRefusal { status, detail: format!("it answered {status}") })
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use super::{
     calls::{Failure, NDJSON, call},
     patience::Patience,
 };
-use crate::{client::Service, config::Export};
+use crate::{client::Service, config::ExportOptions};
 
 /// # Errors
 /// One line: why it is not all.
-pub async fn export(options: &Export) -> anyhow::Result<()> {
+pub async fn export(options: &ExportOptions) -> anyhow::Result<()> {
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
     let mut written = Written::new(options);
     let (mut patience, mut after) = (Patience::new(), options.after.clone());
@@ -38,7 +38,7 @@ pub async fn export(options: &Export) -> anyhow::Result<()> {
 
 async fn fetch(
     service: &Service,
-    options: &Export,
+    options: &ExportOptions,
     after: Option<&str>,
     written: &mut Written,
     patience: &mut Patience,
@@ -50,7 +50,7 @@ async fn fetch(
     if options.csv { written.copy(answer.into_body()).await } else { written.lines(answer.into_body(), patience).await }
 }
 
-fn path(options: &Export, after: Option<&str>) -> String {
+fn path(options: &ExportOptions, after: Option<&str>) -> String {
     let mut path = format!("/queues/{}/jobs?state={}", options.queue, options.state.word());
     let columns = options.columns.as_deref();
     for (name, value) in [("client", options.client.as_deref()), ("after", after), ("columns", columns)] {

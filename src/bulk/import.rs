@@ -12,14 +12,14 @@ use anyhow::{Context, anyhow};
 use bytes::Bytes;
 use serde::Deserialize;
 
-use self::source::Source;
+use self::source::LineSource;
 use super::{
     bar::Bar,
-    calls::{Failure, NDJSON, Refusal, call, whole},
+    calls::{Failure, NDJSON, ServiceRefusal, call, whole},
     patience::Patience,
     silence,
 };
-use crate::{client::Service, config::Import};
+use crate::{client::Service, config::ImportOptions};
 
 /// Lines, and bytes of them, of one call.
 const MOST_LINES: u64 = 10_000;
@@ -36,7 +36,7 @@ struct ImportSummary {
     #[serde(default)]
     retryable: u64,
     complete: bool,
-    error: Option<Refusal>,
+    error: Option<ServiceRefusal>,
 }
 
 #[derive(Deserialize)]
@@ -44,12 +44,12 @@ struct Refused {
     line: u64,
     /// Whose server is the reason.
     queue: Option<String>,
-    error: Refusal,
+    error: ServiceRefusal,
 }
 
 /// Lines that go together, and how much of the file they were.
 #[derive(Default)]
-struct Batch {
+struct ImportChunk {
     text: Vec<u8>,
     lines: u64,
     read: u64,
@@ -59,9 +59,9 @@ struct Batch {
 ///
 /// # Errors
 /// One line: why it was not finished.
-pub async fn import(options: &Import) -> anyhow::Result<u64> {
+pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
-    let mut source = Source::open(&options.file, options.payloads)?;
+    let mut source = LineSource::open(&options.file, options.payloads)?;
     let key = options.idempotency_key.as_ref().unwrap_or(&source.key).clone();
     let bar = Bar::new(source.size);
     let (mut sum, mut bytes) = (ImportSummary::default(), source.pass_over(options.first_line - 1)?);
@@ -99,8 +99,8 @@ fn finished(sum: &ImportSummary, key: &str) -> anyhow::Result<u64> {
     }
 }
 
-fn next(source: &mut Source, options: &Import) -> anyhow::Result<Batch> {
-    let mut some = Batch::default();
+fn next(source: &mut LineSource, options: &ImportOptions) -> anyhow::Result<ImportChunk> {
+    let mut some = ImportChunk::default();
     while some.lines < MOST_LINES && some.text.len() < MOST_BYTES {
         let Some(line) = source.line()? else { break };
         some.text.extend(job::of(&line, options));

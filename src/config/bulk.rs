@@ -8,7 +8,7 @@ use super::Remote;
 use crate::job::{QueueName, State, limits};
 
 #[derive(Debug, Args)]
-pub struct Import {
+pub struct ImportOptions {
     /// A job a line, as JSON; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -34,7 +34,7 @@ pub struct Import {
 }
 
 #[derive(Debug, Args)]
-pub struct Export {
+pub struct ExportOptions {
     #[arg(value_parser = |text: &str| QueueName::parse(text))]
     pub queue: QueueName,
     /// Which jobs: waiting, blocked, delayed, reserved, completed, dead or cancelled

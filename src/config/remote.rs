@@ -17,7 +17,7 @@ pub(super) const KEY: &str = "INTRAY_KEY";
 #[derive(Debug, Args)]
 pub struct Remote {
     /// The service, http://host:port or https://host; with a path behind it where a proxy serves it below one
-    #[arg(long, env = "INTRAY_URL", value_name = "URL", default_value = "http://127.0.0.1:7070", value_parser = UrlParser)]
+    #[arg(long, env = "INTRAY_URL", value_name = "URL", default_value = "http://127.0.0.1:7070", value_parser = ServiceUrlParser)]
     pub url: ServiceUrl,
     /// A file whose first line is a key or a token, where there is access control; none: the variable INTRAY_KEY holds it
     #[arg(long, env = "INTRAY_KEY_FILE", value_name = "FILE", value_parser = KeyFileParser)]
@@ -135,9 +135,9 @@ impl fmt::Display for ServiceUrl {
 
 /// A URL that is refused may hold a password, and is not shown.
 #[derive(Clone)]
-struct UrlParser;
+struct ServiceUrlParser;
 
-impl TypedValueParser for UrlParser {
+impl TypedValueParser for ServiceUrlParser {
     type Value = ServiceUrl;
 
     fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ServiceUrl, clap::Error> {

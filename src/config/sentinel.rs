@@ -11,15 +11,15 @@ use clap::{Arg, Args, Command, builder::TypedValueParser};
 
 use super::{
     redis_url::refusal,
-    sentinel_url::{HostPort, parse_host_port},
+    sentinel_url::{SentinelAddress, parse_host_port},
 };
 use crate::{files, job::Invalid};
 
 /// An address that sentinels announce, and the one at which this process reaches that server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressMap {
-    pub announced: HostPort,
-    pub real: HostPort,
+    pub announced: SentinelAddress,
+    pub real: SentinelAddress,
 }
 
 impl FromStr for AddressMap {

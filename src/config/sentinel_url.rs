@@ -11,7 +11,7 @@ const RULE: Invalid = Invalid(
 );
 
 /// A host, without the brackets of IPv6, and its port.
-pub type HostPort = (String, u16);
+pub type SentinelAddress = (String, u16);
 
 /// The sentinels, and the name of the primary.
 #[derive(Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct SentinelUrl {
     pub is_tls: bool,
     /// For Redis itself, as in the URL: `user:password@`, or nothing.
     pub credentials: String,
-    pub sentinels: Vec<HostPort>,
+    pub sentinels: Vec<SentinelAddress>,
     pub name: String,
     pub db: u32,
 }
@@ -58,7 +58,7 @@ impl fmt::Display for SentinelUrl {
     }
 }
 
-pub(super) fn parse_host_port(text: &str, default_port: Option<u16>) -> Option<HostPort> {
+pub(super) fn parse_host_port(text: &str, default_port: Option<u16>) -> Option<SentinelAddress> {
     let (host, port) = split_port(text.trim())?;
     Some((unbracketed(host)?.to_owned(), port.or(default_port)?))
 }

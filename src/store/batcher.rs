@@ -21,7 +21,7 @@ use super::{
     redis::read::broken,
     registry::Registry,
     runner::Runner,
-    script::Script,
+    script::StoreScript,
     transition::{BatchPolicy, BatchedTransition, QueueCheck, Reply, Retry},
 };
 use crate::job::QueueName;
@@ -241,7 +241,7 @@ impl Batcher {
 
 /// Separates the shared part of a reply from the items, one per call.
 fn split(
-    script: &Script,
+    script: &StoreScript,
     policy: &BatchPolicy,
     answer: Value,
     expected: usize,

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     batcher::{Batcher, SweepFn},
     keys::KeyNames,
-    redis::hints::{Hint, Source, Wanted},
+    redis::hints::{Hint, HintSource, Wanted},
     registry::{Owners, Registry, store_id::StoreId},
     runner::Runner,
     script::Scripts,
@@ -57,7 +57,7 @@ impl Queues {
     /// Receives the hints of the wanted queues until it is stopped. It reconnects by itself.
     pub async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
         let runner = &self.parts.runner;
-        let source = Source { links: &runner.link, keys: &runner.keys, log_limiter: &runner.log_limiter };
+        let source = HintSource { links: &runner.link, keys: &runner.keys, log_limiter: &runner.log_limiter };
         source.listen(wanted, hints, stop).await;
     }
 

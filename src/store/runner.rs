@@ -15,7 +15,7 @@ use super::{
     keys::KeyNames,
     redis::{meter::Meter, move_marker},
     retention::Retention,
-    script::{Script, Scripts},
+    script::{Scripts, StoreScript},
 };
 use crate::job::QueueName;
 
@@ -57,7 +57,7 @@ impl Runner {
         }
     }
 
-    pub(crate) fn keys_of(&self, script: &Script, queue: &QueueName) -> Args {
+    pub(crate) fn keys_of(&self, script: &StoreScript, queue: &QueueName) -> Args {
         let (count, length) = (script.keys.len(), self.keys.prefix().len() + queue.as_str().len() + MAX_KEY_SUFFIX);
         let mut keys = Args::with_room(count, count * length);
         for key in &script.keys {
@@ -69,7 +69,7 @@ impl Runner {
     /// Runs a script on a queue, for one item or several.
     pub(crate) async fn run(
         &self,
-        script: &Script,
+        script: &StoreScript,
         queue: &QueueName,
         keys: &Args,
         items: &[&Args],
@@ -100,7 +100,7 @@ impl Runner {
     }
 
     /// Runs a script on these keys, and records its duration and its fault.
-    pub(crate) async fn run_timed(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
+    pub(crate) async fn run_timed(&self, script: &StoreScript, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
         let start = Instant::now();
         let answer = match self.link.run(script, keys, items).await {
             Err(fault) => Err(Box::pin(move_marker::explain(&self.link, fault, &self.keys.registry())).await),

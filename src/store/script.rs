@@ -64,14 +64,14 @@ fn quoted(words: &[&str]) -> String {
 }
 
 /// Functions that Redis keeps: all transitions in one text.
-pub(crate) struct Library {
+pub(crate) struct ScriptLibrary {
     /// Another text has another name, so that programs of several versions get on beside each other.
     pub(crate) name: String,
     pub(crate) text: LuaText,
 }
 
 /// One transition, ready to be called as a function of the library or by its digest.
-pub(crate) struct Script {
+pub(crate) struct StoreScript {
     path: &'static str,
     pub(crate) name: &'static str,
     /// For what needs memory to spare.
@@ -84,7 +84,7 @@ pub(crate) struct Script {
     /// Redis refuses it at `maxmemory`.
     pub(crate) grows: bool,
     flag: Option<&'static str>,
-    library: Arc<Library>,
+    library: Arc<ScriptLibrary>,
     sources: Arc<LuaSources>,
     standalone: OnceLock<Standalone>,
 }
@@ -97,34 +97,34 @@ pub(crate) struct Standalone {
 
 /// All files of `lua/transitions` and `lua/views`.
 pub(crate) struct Scripts {
-    pub(crate) library: Arc<Library>,
+    pub(crate) library: Arc<ScriptLibrary>,
     /// By name.
-    all: Vec<Script>,
+    all: Vec<StoreScript>,
 }
 
 impl Scripts {
     pub(crate) fn load() -> Self {
         let sources = Arc::new(LuaSources::carried(&constants()));
-        let library = Arc::new(Library::of(&sources));
+        let library = Arc::new(ScriptLibrary::of(&sources));
         let mut all: Vec<_> =
-            calls(&sources).map(|(path, is_large)| Script::new(path, is_large, &library, &sources)).collect();
+            calls(&sources).map(|(path, is_large)| StoreScript::new(path, is_large, &library, &sources)).collect();
         all.sort_unstable_by_key(|script| (script.name, script.is_large));
         Self { library, all }
     }
 
     /// The file that is called so; where it is for what is small, `is_large` asks for the one of the rest.
-    pub(crate) fn named(&self, name: &str, is_large: bool) -> &Script {
+    pub(crate) fn named(&self, name: &str, is_large: bool) -> &StoreScript {
         let found = self.all.binary_search_by(|script| (script.name, script.is_large).cmp(&(name, is_large)));
         found.map_or_else(|_| panic!("no file in lua/ is {name}, large: {is_large}"), |at| &self.all[at])
     }
 
     #[cfg(test)]
-    pub(crate) fn all(&self) -> &[Script] {
+    pub(crate) fn all(&self) -> &[StoreScript] {
         &self.all
     }
 }
 
-impl Library {
+impl ScriptLibrary {
     /// Whether a program of ours may have given a library this name.
     pub(crate) fn is_name(name: &str) -> bool {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
@@ -145,8 +145,8 @@ impl Library {
     }
 }
 
-impl Script {
-    fn new(path: &str, is_large: bool, library: &Arc<Library>, sources: &Arc<LuaSources>) -> Self {
+impl StoreScript {
+    fn new(path: &str, is_large: bool, library: &Arc<ScriptLibrary>, sources: &Arc<LuaSources>) -> Self {
         let flag = flag(sources.get(path), is_large);
         // The figures of a script keep its name as long as the program runs.
         let path: &'static str = path.to_owned().leak();

@@ -24,7 +24,7 @@ pub(super) struct Talk<'s> {
 
 /// Of a refusal, what is said for people.
 #[derive(Deserialize)]
-struct Refusal {
+struct ProblemDetail {
     detail: String,
 }
 
@@ -43,7 +43,7 @@ impl<'s> Talk<'s> {
                 serde_json::from_slice(&body).map_err(|_| format!("{url} is no service that this program knows"))
             }
             Ok(Ok((status, body))) => {
-                let detail = serde_json::from_slice::<Refusal>(&body).map(|refusal| clean(&refusal.detail));
+                let detail = serde_json::from_slice::<ProblemDetail>(&body).map(|refusal| clean(&refusal.detail));
                 Err(format!(
                     "{url} answered {status}: {}",
                     detail.as_deref().unwrap_or("it is none of intray's answers")

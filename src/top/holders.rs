@@ -14,7 +14,7 @@ use crate::client::Service;
 const PAGES: usize = 20;
 
 #[derive(Deserialize)]
-struct Page {
+struct HoldersPage {
     workers: Vec<Worker>,
     next: Option<String>,
     server_time: Timestamp,
@@ -24,11 +24,11 @@ struct Page {
 struct Worker {
     /// None: they gave no name.
     worker: Option<String>,
-    jobs: Vec<Job>,
+    jobs: Vec<HeldJobRow>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct HeldJobRow {
     reserved_at: Timestamp,
     expires_in_ms: u64,
     resumes: u64,
@@ -57,7 +57,7 @@ impl Holders {
         let begin = format!("/queues/{queue}/workers?limit=100");
         let mut path = begin.clone();
         for _ in 0..PAGES {
-            let page: Page = talk.get(&path).await?;
+            let page: HoldersPage = talk.get(&path).await?;
             page.workers.iter().for_each(|worker| all.take(worker, page.server_time));
             match page.next {
                 Some(next) => path = format!("{begin}&after={}", encoded(&next)),
@@ -74,7 +74,8 @@ impl Holders {
 
     /// The jobs of one worker may continue on the next page.
     fn take(&mut self, worker: &Worker, now: Timestamp) {
-        let since = |job: &Job| u64::try_from(now.duration_since(job.reserved_at).as_millis()).unwrap_or_default();
+        let since =
+            |job: &HeldJobRow| u64::try_from(now.duration_since(job.reserved_at).as_millis()).unwrap_or_default();
         let person = Person {
             name: worker.worker.clone(),
             jobs: worker.jobs.len(),

@@ -12,9 +12,9 @@ use tokio::{
 
 use super::{
     holders::Holders,
-    queues::Queues,
+    queues::QueueRows,
     screen::Screen,
-    view::{Seen, Subject, Then, View},
+    view::{Seen, TableSubject, Then, View},
 };
 use crate::{client::Service, config::Top};
 
@@ -24,8 +24,8 @@ const REST: u32 = 4;
 type Update = Result<Seen, String>;
 
 pub(super) async fn run(service: &Service, options: &Top) -> anyhow::Result<()> {
-    let queue = options.queue.as_ref().map(|queue| Subject::HoldersOf(queue.as_str().to_owned()));
-    let subject = queue.unwrap_or(Subject::Queues);
+    let queue = options.queue.as_ref().map(|queue| TableSubject::HoldersOf(queue.as_str().to_owned()));
+    let subject = queue.unwrap_or(TableSubject::Queues);
     let view = View::new(service.url.to_string(), subject.clone(), options.sort);
     let ((turn, subject), (updates, received)) = (watch::channel(subject), mpsc::channel(1));
     tokio::select! {
@@ -38,7 +38,7 @@ pub(super) async fn run(service: &Service, options: &Top) -> anyhow::Result<()> 
 async fn look(
     service: &Service,
     interval: Duration,
-    mut subject: watch::Receiver<Subject>,
+    mut subject: watch::Receiver<TableSubject>,
     updates: mpsc::Sender<Update>,
 ) {
     loop {
@@ -57,16 +57,16 @@ async fn look(
     }
 }
 
-async fn look_at(service: &Service, subject: &Subject) -> Update {
+async fn look_at(service: &Service, subject: &TableSubject) -> Update {
     match subject {
-        Subject::Queues => Queues::look(service).await.map(Seen::Queues),
-        Subject::HoldersOf(queue) => Holders::look(service, queue).await.map(Seen::Holders),
+        TableSubject::Queues => QueueRows::look(service).await.map(Seen::Queues),
+        TableSubject::HoldersOf(queue) => Holders::look(service, queue).await.map(Seen::Holders),
     }
 }
 
 async fn show(
     mut view: View,
-    turn: watch::Sender<Subject>,
+    turn: watch::Sender<TableSubject>,
     mut received: mpsc::Receiver<Update>,
 ) -> anyhow::Result<()> {
     let [mut terminate, mut interrupt, mut hang_up] = signals()?;

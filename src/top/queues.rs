@@ -15,7 +15,7 @@ use crate::{client::Service, config::Sort};
 const PAGES: usize = 20;
 
 #[derive(Deserialize)]
-struct Page {
+struct QueuesPage {
     queues: Vec<Queue>,
     next: Option<String>,
     #[serde(default)]
@@ -28,8 +28,8 @@ struct Queue {
     counts: Counts,
     oldest_waiting_ms: Option<u64>,
     reservations: Reservations,
-    settings: Settings,
-    totals: Totals,
+    settings: QueueSettings,
+    totals: QueueTotals,
 }
 
 #[derive(Deserialize)]
@@ -47,19 +47,19 @@ struct Reservations {
 }
 
 #[derive(Deserialize)]
-struct Settings {
+struct QueueSettings {
     paused: bool,
 }
 
 #[derive(Deserialize, Clone, Copy)]
-struct Totals {
+struct QueueTotals {
     enqueued: u64,
     handed_out: u64,
     completed: u64,
 }
 
 /// All there is, as it was at one time.
-pub(super) struct Queues {
+pub(super) struct QueueRows {
     at: Instant,
     queues: Vec<Queue>,
     /// Those whose node is away.
@@ -67,13 +67,13 @@ pub(super) struct Queues {
     are_all: bool,
 }
 
-impl Queues {
+impl QueueRows {
     pub(super) async fn look(service: &Service) -> Result<Self, String> {
         let mut talk = Talk::with(service).await?;
         let mut all = Self { at: Instant::now(), queues: Vec::new(), away: 0, are_all: true };
         let mut path = "/queues?limit=1000".to_owned();
         for _ in 0..PAGES {
-            let page: Page = talk.get(&path).await?;
+            let page: QueuesPage = talk.get(&path).await?;
             all.queues.extend(page.queues);
             all.away += page.unavailable.len();
             match page.next {
@@ -100,7 +100,7 @@ impl Queues {
 
 impl Queue {
     /// A queue that came into being anew counts from nothing.
-    fn rates(&self, then: Totals, seconds: f64) -> [f64; 3] {
+    fn rates(&self, then: QueueTotals, seconds: f64) -> [f64; 3] {
         let pairs = [
             (self.totals.enqueued, then.enqueued),
             (self.totals.handed_out, then.handed_out),
@@ -241,8 +241,8 @@ mod tests {
         serde_json::from_value(value).expect("a queue")
     }
 
-    fn seen(at: Instant, queues: Vec<Queue>) -> Queues {
-        Queues { at, queues, away: 0, are_all: true }
+    fn seen(at: Instant, queues: Vec<Queue>) -> QueueRows {
+        QueueRows { at, queues, away: 0, are_all: true }
     }
 
     #[test]

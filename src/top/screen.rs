@@ -12,7 +12,7 @@ use crossterm::{
 use super::table::{cut, padded};
 
 /// A line, and how it is to be seen.
-pub(super) struct Line {
+pub(super) struct ScreenLine {
     pub(super) text: String,
     pub(super) look: Look,
 }
@@ -45,7 +45,7 @@ impl Screen {
     }
 
     /// Each line over what stood there, so that nothing flickers.
-    pub(super) fn draw(&mut self, lines: &[Line]) -> io::Result<()> {
+    pub(super) fn draw(&mut self, lines: &[ScreenLine]) -> io::Result<()> {
         let (width, height) = Self::size();
         for (row, line) in (0..).zip(lines.iter().take(height)) {
             queue!(self.out, MoveTo(0, row), SetAttribute(Attribute::Reset))?;

@@ -4,8 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
     holders::Holders,
-    queues::{Queues, Rows},
-    screen::{Line, Look},
+    queues::{QueueRows, Rows},
+    screen::{Look, ScreenLine},
     words::clean,
 };
 use crate::config::Sort;
@@ -18,14 +18,14 @@ const FRAME: usize = 5;
 
 /// What is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum TableSubject {
     Queues,
     HoldersOf(String),
 }
 
 /// What was seen of it.
 pub(super) enum Seen {
-    Queues(Queues),
+    Queues(QueueRows),
     Holders(Holders),
 }
 
@@ -39,20 +39,20 @@ pub(super) enum Then {
 
 pub(super) struct View {
     place: String,
-    pub(super) subject: Subject,
+    pub(super) subject: TableSubject,
     sort: Sort,
     turned: bool,
     /// The queue that stands out, by name: it stays the same wherever it goes.
     chosen: Option<String>,
     first: usize,
-    before: Option<Queues>,
+    before: Option<QueueRows>,
     rows: Option<Rows>,
     holders: Option<Holders>,
     trouble: Option<String>,
 }
 
 impl View {
-    pub(super) fn new(place: String, subject: Subject, sort: Sort) -> Self {
+    pub(super) fn new(place: String, subject: TableSubject, sort: Sort) -> Self {
         let (chosen, before, rows, holders, trouble) = (None, None, None, None, None);
         Self { place, subject, sort, turned: false, chosen, first: 0, before, rows, holders, trouble }
     }
@@ -69,7 +69,7 @@ impl View {
             }
             // What was seen of a queue that was left meanwhile is of no use.
             Ok(Seen::Holders(holders)) => {
-                let is_wanted = self.subject == Subject::HoldersOf(holders.queue.clone());
+                let is_wanted = self.subject == TableSubject::HoldersOf(holders.queue.clone());
                 self.holders = Some(holders).filter(|_| is_wanted);
             }
             Err(trouble) => self.trouble = Some(trouble),
@@ -114,15 +114,15 @@ impl View {
     /// Of queues the one that stands out, of people the part that is seen.
     fn step(&mut self, to: impl FnOnce(usize, usize) -> usize) {
         match (&self.subject, &self.rows) {
-            (Subject::Queues, Some(rows)) => {
+            (TableSubject::Queues, Some(rows)) => {
                 let names: Vec<_> = rows.names().collect();
                 let last = names.len().saturating_sub(1);
                 let next = to(self.at(rows), last).min(last);
                 self.chosen = names.get(next).map(|name| (*name).to_owned());
             }
-            (Subject::Queues, None) => {}
+            (TableSubject::Queues, None) => {}
             // How many people there are is minded when they are drawn.
-            (Subject::HoldersOf(_), _) => self.first = to(self.first, usize::MAX - 1),
+            (TableSubject::HoldersOf(_), _) => self.first = to(self.first, usize::MAX - 1),
         }
     }
 
@@ -131,32 +131,34 @@ impl View {
     }
 
     fn enter(&mut self) -> Then {
-        let (Subject::Queues, Some(rows)) = (&self.subject, &self.rows) else { return Then::Draw };
+        let (TableSubject::Queues, Some(rows)) = (&self.subject, &self.rows) else { return Then::Draw };
         let Some(name) = rows.names().nth(self.at(rows)).map(str::to_owned) else { return Then::Draw };
         self.chosen = Some(name.clone());
-        self.turn_to(Subject::HoldersOf(name))
+        self.turn_to(TableSubject::HoldersOf(name))
     }
 
     fn leave(&mut self) -> Then {
         match &self.subject {
-            Subject::Queues => Then::Draw,
-            Subject::HoldersOf(_) => self.turn_to(Subject::Queues),
+            TableSubject::Queues => Then::Draw,
+            TableSubject::HoldersOf(_) => self.turn_to(TableSubject::Queues),
         }
     }
 
-    fn turn_to(&mut self, subject: Subject) -> Then {
+    fn turn_to(&mut self, subject: TableSubject) -> Then {
         (self.subject, self.first, self.holders, self.trouble) = (subject, 0, None, None);
         Then::Look
     }
 
-    pub(super) fn lines(&mut self, (width, height): (usize, usize)) -> Vec<Line> {
+    pub(super) fn lines(&mut self, (width, height): (usize, usize)) -> Vec<ScreenLine> {
         let (summary, table, chosen, keys) = match (&self.subject, &self.rows, &self.holders) {
-            (Subject::Queues, Some(rows), _) => (rows.summary(), rows.table(width), Some(self.at(rows)), [SORTS, KEYS]),
-            (Subject::HoldersOf(_), _, Some(holders)) => {
+            (TableSubject::Queues, Some(rows), _) => {
+                (rows.summary(), rows.table(width), Some(self.at(rows)), [SORTS, KEYS])
+            }
+            (TableSubject::HoldersOf(_), _, Some(holders)) => {
                 (holders.summary(), holders.table(width), None, [KEYS_OF_HOLDERS, ""])
             }
-            (Subject::Queues, None, _) => (String::new(), Vec::new(), None, ["[q]uit", ""]),
-            (Subject::HoldersOf(queue), _, None) => (clean(queue), Vec::new(), None, [KEYS_OF_HOLDERS, ""]),
+            (TableSubject::Queues, None, _) => (String::new(), Vec::new(), None, ["[q]uit", ""]),
+            (TableSubject::HoldersOf(queue), _, None) => (clean(queue), Vec::new(), None, [KEYS_OF_HOLDERS, ""]),
         };
         let room = height.saturating_sub(FRAME).max(1);
         self.first = match chosen {
@@ -167,17 +169,17 @@ impl View {
         let trouble = self.trouble.as_ref().map(|why| format!("{why}; it is asked again"));
         let mut lines = vec![plain(format!("{}  {summary}", self.place)), plain(trouble.unwrap_or_default())];
         let mut table = table.into_iter();
-        lines.extend(table.next().map(|text| Line { text, look: Look::Head }));
+        lines.extend(table.next().map(|text| ScreenLine { text, look: Look::Head }));
         let looks = |nth: usize| if Some(nth) == chosen { Look::Chosen } else { Look::Plain };
         let rows = table.enumerate().skip(self.first).take(room);
-        lines.extend(rows.map(|(nth, text)| Line { text, look: looks(nth) }));
+        lines.extend(rows.map(|(nth, text)| ScreenLine { text, look: looks(nth) }));
         lines.extend(keys.map(|keys| plain(keys.to_owned())));
         lines
     }
 }
 
-fn plain(text: String) -> Line {
-    Line { text, look: Look::Plain }
+fn plain(text: String) -> ScreenLine {
+    ScreenLine { text, look: Look::Plain }
 }
 
 fn sort_of(letter: char) -> Option<Sort> {

@@ -12,13 +12,13 @@ use futures_util::{
 };
 use tokio::sync::watch;
 
-use super::{Subscriber, TooSlow, Update, Waiting, reads::ReadPermit, tail::RETRY_AFTER};
+use super::{Subscriber, TailUpdate, TooSlow, Waiting, reads::ReadPermit, tail::RETRY_AFTER};
 use crate::{
     job::{QueueName, limits},
     store::{EventLimit, EventPage, Fault, Position, Queues},
 };
 
-type LiveUpdates = Pin<Box<dyn Stream<Item = Result<Update, TooSlow>> + Send>>;
+type LiveUpdates = Pin<Box<dyn Stream<Item = Result<TailUpdate, TooSlow>> + Send>>;
 
 /// Entries of the first read; the size of later reads follows the number of events in the last one.
 const ENTRIES: usize = 8;
@@ -35,7 +35,7 @@ pub struct Feed {
     unfollowed: BTreeSet<QueueName>,
     /// Queues whose server is away.
     owed: BTreeSet<QueueName>,
-    updates: VecDeque<Update>,
+    updates: VecDeque<TailUpdate>,
     live: SelectAll<LiveUpdates>,
     /// How many entries the next read takes.
     entries: usize,
@@ -71,7 +71,7 @@ impl Waiting {
             let (following, begun) = self.join_tail(&queue);
             feed.follow(following);
             feed.live.push(Box::pin(stream::once(back(self.inner.queues.clone(), queue.clone(), begun))));
-            feed.updates.push_back(Update::Away(queue));
+            feed.updates.push_back(TailUpdate::Away(queue));
         }
         for (position, queue) in from {
             if let Some(position) = position {
@@ -94,12 +94,12 @@ impl Waiting {
 }
 
 /// Resolves when a queue can be read again and is followed. Reading its past any earlier would miss the events in between.
-async fn back(queues: Queues, queue: QueueName, mut begun: watch::Receiver<bool>) -> Result<Update, TooSlow> {
+async fn back(queues: Queues, queue: QueueName, mut begun: watch::Receiver<bool>) -> Result<TailUpdate, TooSlow> {
     begun.wait_for(|begun| *begun).await.map_err(|_| TooSlow)?;
     while queues.last_event(&queue).await.is_err() {
         tokio::time::sleep(RETRY_AFTER).await;
     }
-    Ok(Update::Back(queue))
+    Ok(TailUpdate::Back(queue))
 }
 
 impl Feed {
@@ -118,10 +118,10 @@ impl Feed {
     ///
     /// # Errors
     /// When the reader was too slow, or Redis is not well. The reader may reconnect with its positions.
-    pub async fn next(&mut self) -> Result<Update, TooSlow> {
+    pub async fn next(&mut self) -> Result<TailUpdate, TooSlow> {
         loop {
             if let Some(update) = self.updates.pop_front() {
-                if let Update::Event(event) = &update {
+                if let TailUpdate::Event(event) = &update {
                     self.positions.insert(event.queue.clone(), event.at);
                 }
                 return Ok(update);
@@ -134,11 +134,11 @@ impl Feed {
             }
             match self.live.next().await.unwrap_or(Err(TooSlow))? {
                 // The server is back. The events before this one are read first.
-                Update::Event(event) if self.owed.remove(&event.queue) => self.behind.push(event.queue.clone()),
+                TailUpdate::Event(event) if self.owed.remove(&event.queue) => self.behind.push(event.queue.clone()),
                 // The catch-up has sent this event already.
-                Update::Event(event) if self.positions.get(&event.queue).is_some_and(|sent| event.at <= *sent) => {}
+                TailUpdate::Event(event) if self.positions.get(&event.queue).is_some_and(|sent| event.at <= *sent) => {}
                 // The reader catches up by itself.
-                Update::Gap(queue) | Update::Back(queue) if self.positions.contains_key(&queue) => {
+                TailUpdate::Gap(queue) | TailUpdate::Back(queue) if self.positions.contains_key(&queue) => {
                     self.owed.remove(&queue);
                     self.behind.push(queue);
                 }
@@ -179,7 +179,7 @@ impl Feed {
             self.behind.pop();
         }
         if !complete {
-            self.updates.push_back(Update::Gap(queue.clone()));
+            self.updates.push_back(TailUpdate::Gap(queue.clone()));
         }
         self.takes(queue, position, passage);
         Ok(())
@@ -195,7 +195,7 @@ impl Feed {
         // Without an event, nothing else advances the position.
         let position = if events.is_empty() && more { reached } else { position };
         self.positions.insert(queue, position);
-        self.updates.extend(events.into_iter().map(|event| Update::Event(Arc::new(event))));
+        self.updates.extend(events.into_iter().map(|event| TailUpdate::Event(Arc::new(event))));
         self.delivers = self.turn.take();
     }
 

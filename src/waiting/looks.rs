@@ -13,10 +13,10 @@ use super::reads::ReadPermit;
 use crate::store::Fault;
 
 /// The last read of each key that has callers.
-pub(super) struct SharedReadCache<K, T>(Mutex<HashMap<K, Arc<LastRead<T>>>>);
+pub(super) struct SharedReadCache<K, T>(Mutex<HashMap<K, Arc<LatestRead<T>>>>);
 
 /// Locked while one caller reads: the others wait for its result.
-type LastRead<T> = AsyncMutex<Option<ReadResult<T>>>;
+type LatestRead<T> = AsyncMutex<Option<ReadResult<T>>>;
 
 /// Why a read was refused.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub(super) struct ReadResult<T> {
 pub(super) struct CacheEntry<'l, K: Eq + Hash, T> {
     looks: &'l SharedReadCache<K, T>,
     key: K,
-    last: Option<Arc<LastRead<T>>>,
+    last: Option<Arc<LatestRead<T>>>,
 }
 
 impl From<Fault> for ReadRefused {
@@ -72,7 +72,7 @@ impl<K: Eq + Hash + Clone, T> SharedReadCache<K, T> {
 }
 
 impl<K, T> SharedReadCache<K, T> {
-    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<LastRead<T>>>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<LatestRead<T>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,7 +31,7 @@ const COALESCE: Duration = Duration::from_millis(5);
 pub(super) struct Tails(Mutex<HashMap<QueueName, Arc<Tail>>>);
 
 struct Tail {
-    updates: broadcast::Sender<Update>,
+    updates: broadcast::Sender<TailUpdate>,
     news: Notify,
     /// Whether it knows the end of the stream, from which it reads.
     begun: watch::Sender<bool>,
@@ -41,13 +41,13 @@ struct Tail {
 
 /// Receives the events of a queue from now on.
 pub struct Subscriber {
-    updates: broadcast::Receiver<Update>,
+    updates: broadcast::Receiver<TailUpdate>,
     tail: Arc<Tail>,
 }
 
 /// A message to the subscribers of a queue.
 #[derive(Debug, Clone)]
-pub enum Update {
+pub enum TailUpdate {
     Event(Arc<Event>),
     /// Some events are not kept any more, or the stream was replaced.
     Gap(QueueName),
@@ -66,14 +66,14 @@ impl Subscriber {
     ///
     /// # Errors
     /// When some were missed.
-    pub async fn next(&mut self) -> Result<Update, TooSlow> {
+    pub async fn next(&mut self) -> Result<TailUpdate, TooSlow> {
         self.updates.recv().await.map_err(|_| TooSlow)
     }
 
     /// Waits for an event that `matters`. Returns the time from which a read includes it. Events in the same burst are dropped,
     /// because one read includes them all.
     pub(super) async fn next_relevant(&mut self, matters: impl Fn(&Event) -> bool) -> Instant {
-        while self.next().await.is_ok_and(|update| matches!(update, Update::Event(event) if !matters(&event))) {}
+        while self.next().await.is_ok_and(|update| matches!(update, TailUpdate::Event(event) if !matters(&event))) {}
         tokio::time::sleep(COALESCE).await;
         self.updates = self.updates.resubscribe();
         self.tail.last_update().unwrap_or_else(Instant::now)
@@ -184,11 +184,11 @@ async fn catch_up(
                 // The position is after the last event: continue from the end, and let the subscribers read what is kept.
                 position = inner.queues.last_event(queue).await?;
             }
-            let _ = tail.updates.send(Update::Gap(queue.clone()));
+            let _ = tail.updates.send(TailUpdate::Gap(queue.clone()));
         }
         for event in passage.events {
             position = event.at;
-            let _ = tail.updates.send(Update::Event(Arc::new(event)));
+            let _ = tail.updates.send(TailUpdate::Event(Arc::new(event)));
         }
         *last = Some(position);
         if !passage.more {

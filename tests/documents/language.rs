@@ -85,7 +85,7 @@ fn identifiers(path: &str, line: &str) -> String {
         _ => "//",
     };
     let trimmed = line.trim_start();
-    if trimmed.starts_with(comment) || trimmed.starts_with('*') {
+    if trimmed.starts_with(comment) || trimmed.starts_with('*') || trimmed.starts_with("/*") {
         return String::new();
     }
     let mut code = String::new();

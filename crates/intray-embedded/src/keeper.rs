@@ -111,19 +111,19 @@ impl Supervisor {
 /// What the handle and the thread share.
 #[derive(Default)]
 struct Control {
-    state: Mutex<State>,
+    state: Mutex<SupervisorState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct SupervisorState {
     stopping: bool,
     /// Set only while the process is there, ended or not, but not yet reaped: its number is no other's.
     running: Option<Pid>,
 }
 
 impl Control {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SupervisorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -29,9 +29,9 @@ const EVERY: Duration = Duration::from_secs(1);
 const LOOKS: usize = 10;
 
 /// Gets `Ok` once everything written so far is on disk, or the error of the sync.
-type Waiter = oneshot::Sender<Result<(), String>>;
-pub(super) type Asked = Receiver<Waiter>;
-pub(super) type Disk = Sender<Waiter>;
+type SyncWaiter = oneshot::Sender<Result<(), String>>;
+pub(super) type Asked = Receiver<SyncWaiter>;
+pub(super) type Disk = Sender<SyncWaiter>;
 
 /// Runs until the stop, and until no caller waits.
 pub(super) fn run(mut files: Syncer, asked: &Asked, is_over: impl Fn() -> bool) {

@@ -100,7 +100,7 @@ async fn data_is_private_and_nothing_is_evicted() {
     }
     let settings = "maxmemory-policy noeviction|appendonly yes|save |port 0|hash-max-listpack-entries 64\
                     |zset-max-listpack-entries 16|latency-tracking no|rdbcompression no";
-    for (setting, value) in settings.split('|').filter_map(|told| told.split_once(' ')) {
+    for (setting, value) in settings.split('|').filter_map(|line| line.split_once(' ')) {
         let setting_value: Vec<String> =
             redis::cmd("CONFIG").arg("GET").arg(setting).query(&mut connect(&server)).expect("an answer");
         assert_eq!(setting_value, [setting, value]);

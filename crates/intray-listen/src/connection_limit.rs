@@ -33,12 +33,12 @@ pub(super) struct ConnectionLimit {
     most: usize,
     /// Cuts all connections.
     stop: CancellationToken,
-    state: Mutex<State>,
+    state: Mutex<LimitState>,
     freed: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct LimitState {
     next: u64,
     taken: usize,
     /// Connections without an open request; the first is cut first.
@@ -87,7 +87,7 @@ impl ConnectionLimit {
         Arc::new(Self { most, stop, state: Mutex::default(), freed: Notify::new() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LimitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

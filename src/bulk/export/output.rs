@@ -8,13 +8,13 @@ use std::{
 
 use anyhow::{Context, anyhow};
 
-pub struct Output {
+pub struct ExportOutput {
     into: Box<dyn Write + Send>,
     /// What it has already goes on.
     pub goes_on: bool,
 }
 
-impl Output {
+impl ExportOutput {
     pub fn of_standard() -> Self {
         Self { into: Box::new(BufWriter::new(stdout())), goes_on: false }
     }
@@ -51,7 +51,7 @@ fn behind(file: &Path) -> anyhow::Result<(File, bool)> {
     Ok((opened, true))
 }
 
-impl Write for Output {
+impl Write for ExportOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.into.write(bytes)
     }
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_written_is_named() {
         for goes_on in [false, true] {
-            let error = Output::of(Path::new("/nowhere/jobs.ndjson"), goes_on).err().expect("no such folder");
+            let error = ExportOutput::of(Path::new("/nowhere/jobs.ndjson"), goes_on).err().expect("no such folder");
             assert!(format!("{error:#}").starts_with("/nowhere/jobs.ndjson: "), "{error:#}");
         }
     }

@@ -12,21 +12,21 @@ use http_body_util::BodyExt;
 use hyper::body::Body;
 use serde::Deserialize;
 
-use super::{heading::Heading, output::Output};
+use super::{heading::Heading, output::ExportOutput};
 use crate::{
     bulk::{
         bar::Bar,
-        calls::{Failure, Refusal},
+        calls::{Failure, ServiceRefusal},
         patience::Patience,
         silence::{self, heard},
     },
-    config::Export,
+    config::ExportOptions,
 };
 
 /// The end of a list that is not all of it.
 #[derive(Deserialize)]
 struct Cut {
-    error: Refusal,
+    error: ServiceRefusal,
     next: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub struct Written {
     is_table: bool,
     /// It begins with a mark.
     bom: bool,
-    output: Option<Output>,
+    output: Option<ExportOutput>,
     heading: Heading,
     /// The last whole line.
     last: Vec<u8>,
@@ -94,7 +94,7 @@ pub struct Written {
 }
 
 impl Written {
-    pub fn new(options: &Export) -> Self {
+    pub fn new(options: &ExportOptions) -> Self {
         Self {
             file: options.output.clone(),
             goes_on: options.after.is_some(),
@@ -114,8 +114,8 @@ impl Written {
     pub fn open(&mut self) -> Result<(), End> {
         if self.output.is_none() {
             let output = match &self.file {
-                Some(file) => Output::of(file, self.goes_on).map_err(Failure::Final)?,
-                None => Output::of_standard(),
+                Some(file) => ExportOutput::of(file, self.goes_on).map_err(Failure::Final)?,
+                None => ExportOutput::of_standard(),
             };
             let is_marked = self.bom && !output.goes_on;
             self.output = Some(output);
@@ -131,7 +131,7 @@ impl Written {
     }
 
     fn flush(&mut self) -> Result<(), End> {
-        Ok(self.output.as_mut().map_or(Ok(()), Output::flush)?)
+        Ok(self.output.as_mut().map_or(Ok(()), ExportOutput::flush)?)
     }
 
     /// Where it goes on: `None` where it began.

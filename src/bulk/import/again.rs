@@ -9,7 +9,7 @@ use crate::job::{QueueName, State};
 
 /// What a producer said of a job. How it went with it stays behind: it begins anew.
 #[derive(Deserialize, Serialize)]
-struct Job<'l> {
+struct RestoredJob<'l> {
     #[serde(borrow)]
     queue: Cow<'l, str>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ struct Job<'l> {
 
 /// `None`: it is no such line.
 pub fn again(text: &[u8], queue: Option<&QueueName>) -> Option<Vec<u8>> {
-    let mut job: Job<'_> = serde_json::from_slice(text).ok()?;
+    let mut job: RestoredJob<'_> = serde_json::from_slice(text).ok()?;
     // Of what was cancelled the payload is gone; of any other that is null, null is the payload.
     if job.state != State::Cancelled.word() {
         job.payload.get_or_insert(RawValue::NULL);

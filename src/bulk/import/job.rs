@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::{again::again, source::Line};
-use crate::{config::Import, job::QueueName};
+use super::{again::again, source::SourceLine};
+use crate::{config::ImportOptions, job::QueueName};
 
 /// What is no job is the service's to refuse: it goes as it is, so that it is refused by its number.
-pub fn of(line: &Line, options: &Import) -> Vec<u8> {
+pub fn of(line: &SourceLine, options: &ImportOptions) -> Vec<u8> {
     let text = &line.text;
     let queue = options.queue.as_ref();
     if text.is_empty() || line.is_too_long {

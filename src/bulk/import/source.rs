@@ -20,7 +20,7 @@ const LONGEST: u64 = limits::BODY as u64 + (64 << 10);
 /// What is looked at of a file for its key.
 const BEGINNING: u64 = 8 << 10;
 
-pub struct Source {
+pub struct LineSource {
     name: PathBuf,
     lines: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read>>>,
     /// What makes it safe to send all of it again.
@@ -30,14 +30,14 @@ pub struct Source {
 }
 
 /// A line, without the white space around it.
-pub struct Line {
+pub struct SourceLine {
     pub text: Vec<u8>,
     /// Bytes of the file.
     pub read: u64,
     pub is_too_long: bool,
 }
 
-impl Source {
+impl LineSource {
     /// # Errors
     /// When it cannot be read, or is something else than lines of JSON.
     pub fn open(file: &Path, payloads: bool) -> anyhow::Result<Self> {
@@ -63,7 +63,7 @@ impl Source {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn line(&mut self) -> anyhow::Result<Option<Line>> {
+    pub fn line(&mut self) -> anyhow::Result<Option<SourceLine>> {
         let (lines, mut text) = (&mut self.lines, Vec::new());
         let name = || self.name.display().to_string();
         let mut read = lines.take(LONGEST).read_until(b'\n', &mut text).with_context(name)? as u64;
@@ -73,7 +73,7 @@ impl Source {
         } else {
             text = text.trim_ascii().to_vec();
         }
-        Ok((read > 0).then_some(Line { text, read, is_too_long }))
+        Ok((read > 0).then_some(SourceLine { text, read, is_too_long }))
     }
 
     /// Answers how many bytes so many lines are.

@@ -28,7 +28,7 @@ use crate::{
     },
     job::{BatchId, EventKind, Invalid, JobId, Name, QueueName, chance::between},
     store::{Event, Position, Queues, Subject},
-    waiting::{Feed, Update, Waiting},
+    waiting::{Feed, TailUpdate, Waiting},
 };
 
 /// A heartbeat is sent this often, so that a dead connection is noticed.
@@ -149,13 +149,13 @@ impl EventStream {
                 _ = self.recheck.tick() => self.is_over = !self.pass.is_valid(),
                 _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::EmptyBody {})),
                 update = self.feed.next() => match update {
-                    Ok(Update::Event(event)) if self.filter.matches(&event) => {
+                    Ok(TailUpdate::Event(event)) if self.filter.matches(&event) => {
                         return Some(self.message(event.kind.word(), &shapes::EventBody::new(&event)));
                     }
-                    Ok(Update::Event(_)) => {}
-                    Ok(Update::Gap(queue)) => return Some(self.about("gap", queue)),
-                    Ok(Update::Away(queue)) => return Some(self.about("unavailable", queue)),
-                    Ok(Update::Back(_)) => {}
+                    Ok(TailUpdate::Event(_)) => {}
+                    Ok(TailUpdate::Gap(queue)) => return Some(self.about("gap", queue)),
+                    Ok(TailUpdate::Away(queue)) => return Some(self.about("unavailable", queue)),
+                    Ok(TailUpdate::Back(_)) => {}
                     // A reader that was cut resumes with its last id, and misses nothing that is kept.
                     Err(_) => self.is_over = true,
                 },

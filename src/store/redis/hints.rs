@@ -89,13 +89,13 @@ async fn client(server: &Server) -> Result<(Client, u64), RedisError> {
 }
 
 /// The source of hints. In a cluster any node will do: messages are passed on to all nodes.
-pub(crate) struct Source<'s> {
+pub(crate) struct HintSource<'s> {
     pub(crate) links: &'s Links,
     pub(crate) keys: &'s KeyNames,
     pub(crate) log_limiter: &'s LogLimiter,
 }
 
-impl Source<'_> {
+impl HintSource<'_> {
     /// Receives the hints of the wanted queues until `stop`, and reconnects as often as necessary.
     pub(crate) async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
         let listening = async {

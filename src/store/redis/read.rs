@@ -16,14 +16,14 @@ pub(crate) fn word(value: &Value) -> Option<&str> {
 
 /// One field of a reply, borrowed.
 #[derive(Clone, Copy)]
-enum Field<'v> {
+enum ReplyField<'v> {
     Text(&'v [u8]),
     Number(i64),
     List(&'v [Value]),
     Other,
 }
 
-impl<'v> Field<'v> {
+impl<'v> ReplyField<'v> {
     fn of(value: &'v Value) -> Self {
         match value {
             Value::BulkString(bytes) => Self::Text(bytes),
@@ -53,44 +53,44 @@ enum Form<'v> {
 
 impl<'v> Fields<'v> {
     pub(crate) fn of(value: &'v Value) -> Result<Self, Fault> {
-        Self::within(Field::of(value))
+        Self::within(ReplyField::of(value))
     }
 
-    fn within(field: Field<'v>) -> Result<Self, Fault> {
+    fn within(field: ReplyField<'v>) -> Result<Self, Fault> {
         let form = match field {
-            Field::List(items) => Form::List(items.iter()),
-            Field::Text([0, high, low, rest @ ..]) => {
+            ReplyField::List(items) => Form::List(items.iter()),
+            ReplyField::Text([0, high, low, rest @ ..]) => {
                 let count = usize::from(u16::from_be_bytes([*high, *low]));
                 let (lengths, rest) = rest.split_at_checked(count * 4).ok_or_else(|| broken("fields"))?;
                 Form::Packed { lengths: lengths.as_chunks().0.iter(), rest }
             }
-            Field::Text(words) => Form::Words(Some(words)),
-            Field::Number(_) | Field::Other => return Err(broken("a list")),
+            ReplyField::Text(words) => Form::Words(Some(words)),
+            ReplyField::Number(_) | ReplyField::Other => return Err(broken("a list")),
         };
         Ok(Self(form))
     }
 
-    fn next(&mut self) -> Option<Field<'v>> {
+    fn next(&mut self) -> Option<ReplyField<'v>> {
         match &mut self.0 {
-            Form::List(items) => items.next().map(Field::of),
+            Form::List(items) => items.next().map(ReplyField::of),
             Form::Words(words) => {
                 let text = words.take()?;
-                let Some(end) = text.iter().position(|&byte| byte == b' ') else { return Some(Field::Text(text)) };
+                let Some(end) = text.iter().position(|&byte| byte == b' ') else { return Some(ReplyField::Text(text)) };
                 *words = Some(&text[end + 1..]);
-                Some(Field::Text(&text[..end]))
+                Some(ReplyField::Text(&text[..end]))
             }
             Form::Packed { lengths, rest } => {
                 let (field, behind) = rest.split_at_checked(u32::from_be_bytes(*lengths.next()?) as usize)?;
                 *rest = behind;
-                Some(Field::Text(field))
+                Some(ReplyField::Text(field))
             }
         }
     }
 
     pub(crate) fn slice(&mut self) -> Result<&'v [u8], Fault> {
         match self.next() {
-            Some(Field::Text(bytes)) => Ok(bytes),
-            Some(Field::Number(_) | Field::List(_) | Field::Other) | None => Err(broken("text")),
+            Some(ReplyField::Text(bytes)) => Ok(bytes),
+            Some(ReplyField::Number(_) | ReplyField::List(_) | ReplyField::Other) | None => Err(broken("text")),
         }
     }
 
@@ -116,9 +116,9 @@ impl<'v> Fields<'v> {
 
     pub(crate) fn integer(&mut self) -> Result<i64, Fault> {
         let n = match self.next() {
-            Some(Field::Number(n)) => Some(n),
-            Some(Field::Text(digits)) => std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()),
-            Some(Field::List(_) | Field::Other) | None => None,
+            Some(ReplyField::Number(n)) => Some(n),
+            Some(ReplyField::Text(digits)) => std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()),
+            Some(ReplyField::List(_) | ReplyField::Other) | None => None,
         };
         n.ok_or_else(|| broken("a number"))
     }
@@ -151,7 +151,7 @@ impl<'v> Fields<'v> {
     }
 
     pub(crate) fn list(&mut self) -> Result<Self, Fault> {
-        Self::within(self.next().unwrap_or(Field::Other))
+        Self::within(self.next().unwrap_or(ReplyField::Other))
     }
 
     pub(crate) fn skip(&mut self) {

@@ -3,7 +3,7 @@
 use intray_redis::{Args, SourceText};
 use redis::Value;
 
-use super::{Script, Scripts, Standalone};
+use super::{Scripts, Standalone, StoreScript};
 
 /// The script that hands out jobs.
 const RESERVE: &str = "reserve";
@@ -18,7 +18,7 @@ impl Scripts {
     }
 }
 
-impl intray_redis::Script for Script {
+impl intray_redis::Script for StoreScript {
     fn function(&self) -> &str {
         &self.function
     }

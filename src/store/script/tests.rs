@@ -43,12 +43,12 @@ fn script_error_names_the_lua_file_and_line() {
 
 #[test]
 fn library_name_is_a_digest_of_its_text() {
-    let one = Library::of(&tree(&[("views/v", "return function() end")]));
-    let other = Library::of(&tree(&[("views/v", "return function() return 1 end")]));
-    assert!(one.name != other.name && Library::is_name(&one.name), "{} {}", one.name, other.name);
+    let one = ScriptLibrary::of(&tree(&[("views/v", "return function() end")]));
+    let other = ScriptLibrary::of(&tree(&[("views/v", "return function() return 1 end")]));
+    assert!(one.name != other.name && ScriptLibrary::is_name(&one.name), "{} {}", one.name, other.name);
     assert!(one.text.code.starts_with(&format!("#!lua name={}\n", one.name)));
     for name in ["intray_0123", "intray_0123456789ABCDEF", "other_0123456789abcdef", "intray_0123456789abcdef_x"] {
-        assert!(!Library::is_name(name), "{name}");
+        assert!(!ScriptLibrary::is_name(name), "{name}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use intray_redis::Fault;
 
-use crate::store::{handle::Queues, redis::read::Fields, script::Library};
+use crate::store::{handle::Queues, redis::read::Fields, script::ScriptLibrary};
 
 const FORGOTTEN_MS: u64 = 86_400_000;
 
@@ -36,7 +36,7 @@ impl Queues {
 
     /// Deletes a library. False without the right to do so: a later program may have it.
     async fn is_gone(&self, name: &str) -> bool {
-        if !Library::is_name(name) {
+        if !ScriptLibrary::is_name(name) {
             return true;
         }
         let Ok(all) = self.parts.runner.link.all().await else { return false };

@@ -17,7 +17,7 @@ mod target;
 
 use intray_redis::Fault;
 
-use self::{halt::Halt, source::Source, target::Target};
+use self::{halt::Halt, source::MoveSource, target::MoveTarget};
 use super::migrate::{self, LayoutError};
 use crate::{
     job::{QueueName, ids},
@@ -40,8 +40,8 @@ pub struct Moved {
 
 /// A move on its way.
 struct Moving<'m> {
-    source: Source<'m>,
-    target: Target<'m>,
+    source: MoveSource<'m>,
+    target: MoveTarget<'m>,
     tell: &'m (dyn Fn(&str) + Sync),
 }
 
@@ -56,7 +56,7 @@ impl Queues {
         place: &str,
         tell: &(dyn Fn(&str) + Sync),
     ) -> Result<Moved, LayoutError> {
-        let mark = Source::mark(self).await.map_err(untouched)?;
+        let mark = MoveSource::mark(self).await.map_err(untouched)?;
         if mark.is_none() {
             migrate::expect_current(self).await?;
             self.create_store_id().await?;
@@ -71,8 +71,8 @@ impl Queues {
             Some(_) | None => {}
         }
         let run = ids::random_code().as_str().to_owned();
-        let source = Source { queues: self, run: run.clone(), target: goal, place: place.to_owned() };
-        let moving = Moving { source, target: Target { queues: target, origin, run }, tell };
+        let source = MoveSource { queues: self, run: run.clone(), target: goal, place: place.to_owned() };
+        let moving = Moving { source, target: MoveTarget { queues: target, origin, run }, tell };
         moving.go(mark.map(|mark| mark.stage)).await
     }
 
@@ -81,7 +81,7 @@ impl Queues {
     /// # Errors
     /// [`LayoutError::Refused`] with the line that it would end with.
     pub async fn look_before_moving(&self, target: &Self) -> Result<Moved, LayoutError> {
-        if let Some(mark) = Source::mark(self).await.map_err(untouched)? {
+        if let Some(mark) = MoveSource::mark(self).await.map_err(untouched)? {
             return Err(LayoutError::Refused(elsewhere(&mark)));
         }
         migrate::expect_current(self).await?;
@@ -91,7 +91,7 @@ impl Queues {
             return Err(LayoutError::Refused("it is the Redis that the queues are in".to_owned()));
         }
         let names = self.names().await?;
-        let to = Target { queues: target, origin: String::new(), run: String::new() };
+        let to = MoveTarget { queues: target, origin: String::new(), run: String::new() };
         for queue in &names {
             to.look(queue).await.map_err(untouched)?;
         }
@@ -103,7 +103,7 @@ impl Queues {
     /// # Errors
     /// [`LayoutError::Refused`] when it is too late, or there is none.
     pub async fn cancel_move(&self, target: Option<&Self>) -> Result<Vec<QueueName>, LayoutError> {
-        let mark = Source::mark(self).await.map_err(untouched)?;
+        let mark = MoveSource::mark(self).await.map_err(untouched)?;
         let mut names = Vec::new();
         match &mark {
             Some(mark) if mark.stage != Stage::Draining => {
@@ -114,7 +114,7 @@ impl Queues {
         }
         if let Some(target) = target {
             let origin = self.own_store_id().await?;
-            let to = Target { queues: target, origin, run: String::new() };
+            let to = MoveTarget { queues: target, origin, run: String::new() };
             for queue in self.names().await? {
                 to.drop(&queue).await.map_err(|halt| LayoutError::Refused(halt.to_string()))?;
             }
@@ -125,7 +125,7 @@ impl Queues {
     /// This run closes what may be open yet, so that all is its own to open.
     async fn reopen_all(&self, mark: &MoveMarker) -> Result<Vec<QueueName>, Halt> {
         let run = ids::random_code().as_str().to_owned();
-        let source = Source { queues: self, run, target: mark.target.clone(), place: mark.place.clone() };
+        let source = MoveSource { queues: self, run, target: mark.target.clone(), place: mark.place.clone() };
         let (stage, names) = source.set(Stage::Draining).await?;
         if stage != Stage::Draining {
             return Err(Halt::Refused("it is too late: the queues are being moved".to_owned()));

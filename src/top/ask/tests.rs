@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use super::super::queues::Queues;
+use super::super::queues::QueueRows;
 use super::*;
 
 /// A service that gives to each call what is made of the calls before it, until nobody asks any more.
@@ -54,20 +54,20 @@ fn queue(name: &str) -> serde_json::Value {
 
 #[tokio::test]
 async fn ten_thousand_queues_are_read_page_by_page() {
-    let seen = Queues::look(&service(|nth| ("200 OK", page(nth, nth == 9)))).await.expect("all of them");
+    let seen = QueueRows::look(&service(|nth| ("200 OK", page(nth, nth == 9)))).await.expect("all of them");
     assert_eq!(seen.after(None).summary(), "queues: 10000; waiting: 10000, held: 0");
 }
 
 #[tokio::test]
 async fn refresh_of_very_many_queues_ends() {
-    let seen = Queues::look(&service(|nth| ("200 OK", page(nth, false)))).await.expect("some of them");
+    let seen = QueueRows::look(&service(|nth| ("200 OK", page(nth, false)))).await.expect("some of them");
     assert!(seen.after(None).summary().starts_with("queues: 20000, and more that are not shown"));
 }
 
 #[tokio::test]
 async fn foreign_answers_cannot_control_the_terminal() {
     let asked = |status, body: &'static str| async move {
-        Queues::look(&service(move |_| (status, body.to_owned()))).await.err().expect("a refusal")
+        QueueRows::look(&service(move |_| (status, body.to_owned()))).await.err().expect("a refusal")
     };
     let message = asked("503 Service Unavailable", r#"{"detail":"away\u001b[2J"}"#).await;
     assert!(message.ends_with("answered 503 Service Unavailable: away\u{fffd}[2J"), "{message}");

@@ -50,10 +50,10 @@ function Known({ job, settings, changed, error }) {
     ${job.late_results.map((late) => html`<${Payload} exact=${late.result}
       title=${`Came too late, from ${late.worker ?? 'an unnamed worker'}, ${time(late.at)}`} />`)}
     ${job.errors.length > 0 && html`<section><h3>Errors</h3><ol class="errors">
-      ${newestFirst(job.errors).map((error) => html`<${Said} of=${error} text=${error.error} />`)}
+      ${newestFirst(job.errors).map((error) => html`<${Quote} of=${error} text=${error.error} />`)}
     </ol></section>`}
     ${job.reasons?.length > 0 && html`<section><h3>Given back because</h3><ol class="errors">
-      ${newestFirst(job.reasons).map((back) => html`<${Said} of=${back} text=${back.reason} />`)}
+      ${newestFirst(job.reasons).map((back) => html`<${Quote} of=${back} text=${back.reason} />`)}
     </ol></section>`}
     <${About} job=${job} settings=${settings} />
     <${Story} id=${job.id} mark=${`${job.state} ${job.priority} ${JSON.stringify(job.counts)}`} />`
@@ -83,7 +83,7 @@ function About({ job, settings }) {
 }
 
 /** A text of a worker, and its time. */
-const Said = ({ of, text }) => html`<li>
+const Quote = ({ of, text }) => html`<li>
   <p class="facts"><span>${time(of.at)}</span><bdi>${of.worker ?? 'no name'}</bdi></p><pre>${text}</pre></li>`
 
 export const newestFirst = (errors) => errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::{ConnectionHandle, IdleRank, MIN_IDLE_BEFORE_CUT, Permit, State};
+use super::{ConnectionHandle, IdleRank, LimitState, MIN_IDLE_BEFORE_CUT, Permit};
 use intray_base::shares;
 
 /// Idle connections that are searched for one of a caller.
 const MAX_SEARCHED: usize = 256;
 
-impl State {
+impl LimitState {
     /// Counts one connection less of a caller.
     pub(super) fn forget(&mut self, caller: Option<Arc<str>>) {
         if let Some(caller) = caller

@@ -23,12 +23,12 @@ const MAX_BACKOFF: Duration = Duration::from_millis(160);
 /// Redirections that are followed without a pause: nodes that disagree redirect in a circle.
 const MAX_REDIRECTIONS: u32 = 3;
 
-enum Command<'c> {
+enum ClusterCommand<'c> {
     Script(ScriptCall<'c>),
     Plain(&'c Cmd),
 }
 
-enum Target {
+enum ClusterTarget {
     /// The node that has the slot.
     Owner,
     /// The node to which the slot is being migrated.
@@ -36,9 +36,9 @@ enum Target {
 }
 
 /// What follows an error.
-enum NextStep {
+enum ClusterStep {
     /// Try this target at once.
-    Redirect(Target),
+    Redirect(ClusterTarget),
     /// Try again after a pause, with a new map if this one may be outdated.
     Retry {
         map_is_old: bool,
@@ -46,7 +46,7 @@ enum NextStep {
     Fail,
 }
 
-impl Command<'_> {
+impl ClusterCommand<'_> {
     async fn send(&self, link: &Link, asking: bool) -> Result<Value, CallError> {
         match self {
             Self::Script(call) => link.run(asking, *call).await,
@@ -58,11 +58,11 @@ impl Command<'_> {
 impl Cluster {
     pub(crate) async fn run(&self, call: ScriptCall<'_>) -> Result<Value, CallError> {
         let slot = call.keys.iter().next().map(slot::of_key);
-        self.send(slot, &Command::Script(call)).await
+        self.send(slot, &ClusterCommand::Script(call)).await
     }
 
     pub(crate) async fn plain(&self, slot: Option<u16>, command: &Cmd) -> Result<Value, Fault> {
-        self.send(slot, &Command::Plain(command)).await.map_err(CallError::into_fault)
+        self.send(slot, &ClusterCommand::Plain(command)).await.map_err(CallError::into_fault)
     }
 
     /// Over a connection that no call shares. If the node has the slot no more, a shared connection is used, which corrects
@@ -78,8 +78,8 @@ impl Cluster {
         }
     }
 
-    async fn send(&self, slot: Option<u16>, command: &Command<'_>) -> Result<Value, CallError> {
-        let (start, mut target, mut redirections, mut backoff) = (Instant::now(), Target::Owner, 0, MIN_BACKOFF);
+    async fn send(&self, slot: Option<u16>, command: &ClusterCommand<'_>) -> Result<Value, CallError> {
+        let (start, mut target, mut redirections, mut backoff) = (Instant::now(), ClusterTarget::Owner, 0, MIN_BACKOFF);
         loop {
             let tried = Instant::now();
             let (link, error) = match self.try_once(slot, &target, command).await {
@@ -87,18 +87,18 @@ impl Cluster {
                 (link, Err(error)) => (link, error),
             };
             let map_is_old = match self.next_step(&error, link.as_deref()) {
-                NextStep::Redirect(next) => {
+                ClusterStep::Redirect(next) => {
                     (target, redirections) = (next, redirections + 1);
                     if redirections % MAX_REDIRECTIONS != 0 {
                         continue;
                     }
                     true
                 }
-                NextStep::Retry { map_is_old } => {
-                    target = Target::Owner;
+                ClusterStep::Retry { map_is_old } => {
+                    target = ClusterTarget::Owner;
                     map_is_old
                 }
-                NextStep::Fail => return Err(error),
+                ClusterStep::Fail => return Err(error),
             };
             if start.elapsed() + backoff >= RETRY_FOR {
                 return Err(error);
@@ -116,12 +116,12 @@ impl Cluster {
     async fn try_once(
         &self,
         slot: Option<u16>,
-        target: &Target,
-        command: &Command<'_>,
+        target: &ClusterTarget,
+        command: &ClusterCommand<'_>,
     ) -> (Option<Arc<Link>>, Result<Value, CallError>) {
         let (link, asking) = match target {
-            Target::Importing(link) => (Ok(link.clone()), true),
-            Target::Owner => (self.node_of(slot).await, false),
+            ClusterTarget::Importing(link) => (Ok(link.clone()), true),
+            ClusterTarget::Owner => (self.node_of(slot).await, false),
         };
         match link {
             Ok(link) => {
@@ -145,36 +145,38 @@ impl Cluster {
         self.owner(slot).ok_or_else(|| Fault::unavailable(&format_args!("no node of the cluster has slot {slot}")))
     }
 
-    fn next_step(&self, error: &CallError, link: Option<&Link>) -> NextStep {
+    fn next_step(&self, error: &CallError, link: Option<&Link>) -> ClusterStep {
         match error {
-            CallError::Fault(Fault::Unavailable { applied: Applied::No, .. }) => NextStep::Retry { map_is_old: true },
-            CallError::Fault(Fault::Unavailable { .. } | Fault::Full | Fault::Broken(_)) => NextStep::Fail,
+            CallError::Fault(Fault::Unavailable { applied: Applied::No, .. }) => {
+                ClusterStep::Retry { map_is_old: true }
+            }
+            CallError::Fault(Fault::Unavailable { .. } | Fault::Full | Fault::Broken(_)) => ClusterStep::Fail,
             CallError::Redis(e) => self.step_after(e, link.map(|link| link.server().host()).unwrap_or_default()),
         }
     }
 
-    fn step_after(&self, e: &RedisError, asked_host: &str) -> NextStep {
+    fn step_after(&self, e: &RedisError, asked_host: &str) -> ClusterStep {
         match e.code() {
             Some(code @ ("MOVED" | "ASK")) => {
-                let Some((address, slot)) = e.redirect_node() else { return NextStep::Fail };
-                let Some((host, port)) = slot_map::address(address, asked_host) else { return NextStep::Fail };
+                let Some((address, slot)) = e.redirect_node() else { return ClusterStep::Fail };
+                let Some((host, port)) = slot_map::address(address, asked_host) else { return ClusterStep::Fail };
                 match self.link_to(host, port) {
-                    Ok(link) if code == "ASK" => NextStep::Redirect(Target::Importing(link)),
+                    Ok(link) if code == "ASK" => ClusterStep::Redirect(ClusterTarget::Importing(link)),
                     Ok(link) => {
                         self.move_slot(slot, &link);
-                        NextStep::Redirect(Target::Owner)
+                        ClusterStep::Redirect(ClusterTarget::Owner)
                     }
-                    Err(_) => NextStep::Fail,
+                    Err(_) => ClusterStep::Fail,
                 }
             }
-            Some("TRYAGAIN" | "LOADING") => NextStep::Retry { map_is_old: false },
-            Some("CLUSTERDOWN" | "READONLY" | "MASTERDOWN") => NextStep::Retry { map_is_old: true },
+            Some("TRYAGAIN" | "LOADING") => ClusterStep::Retry { map_is_old: false },
+            Some("CLUSTERDOWN" | "READONLY" | "MASTERDOWN") => ClusterStep::Retry { map_is_old: true },
             _ => {
                 // The node may be gone for good.
                 if CallError::is_cut(e) {
                     self.map_doubted.notify_one();
                 }
-                NextStep::Fail
+                ClusterStep::Fail
             }
         }
     }

@@ -10,9 +10,9 @@ use hyper::body::Frame;
 use super::*;
 
 #[derive(Parser)]
-struct Words {
+struct AnswerWords {
     #[command(flatten)]
-    export: Export,
+    export: ExportOptions,
 }
 
 /// A list into a file of its own.
@@ -20,7 +20,7 @@ fn written(words: &[&str]) -> (Written, tempfile::NamedTempFile) {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().to_str().expect("UTF-8");
     let words = [&["export", "q", "--url", "http://h", "--output", path], words].concat();
-    let mut written = Written::new(&Words::parse_from(words).export);
+    let mut written = Written::new(&AnswerWords::parse_from(words).export);
     assert!(written.open().is_ok());
     (written, file)
 }

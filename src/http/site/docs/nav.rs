@@ -2,7 +2,7 @@
 
 use pulldown_cmark::HeadingLevel;
 
-use super::{links::target, outline::Heading};
+use super::{links::target, outline::PageHeading};
 
 /// The README's list of pages.
 const LIST: &str = "## Read on";
@@ -52,13 +52,13 @@ pub(super) fn groups(readme: &str, current: &str) -> String {
     text + "</nav>\n"
 }
 
-pub(super) fn contents(headings: &[Heading]) -> String {
+pub(super) fn contents(headings: &[PageHeading]) -> String {
     let is_long = headings.len() > 4 * SEVERAL;
     let listed: Vec<_> = headings.iter().filter(|heading| !is_long || heading.level == HeadingLevel::H2).collect();
     if listed.len() < SEVERAL {
         return String::new();
     }
-    let entry = |heading: &&Heading| {
+    let entry = |heading: &&PageHeading| {
         let class = if heading.level == HeadingLevel::H2 { "" } else { " class=\"below\"" };
         format!("<li{class}><a href=\"#{}\">{}</a></li>\n", heading.name, escaped(&heading.text))
     };

@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Tag, TagEnd};
 
-pub(super) struct Heading {
+pub(super) struct PageHeading {
     pub level: HeadingLevel,
     pub name: String,
     pub text: String,
@@ -20,10 +20,10 @@ pub(super) fn anchored(mut events: Vec<Event<'_>>) -> Vec<Event<'_>> {
 }
 
 /// The headings below the title.
-pub(super) fn of(events: &[Event<'_>]) -> Vec<Heading> {
+pub(super) fn of(events: &[Event<'_>]) -> Vec<PageHeading> {
     let found = events.iter().enumerate().filter_map(|(at, event)| match event {
         Event::Start(Tag::Heading { level, id: Some(name), .. }) if *level != HeadingLevel::H1 => {
-            Some(Heading { level: *level, name: name.to_string(), text: heading(&events[at..]) })
+            Some(PageHeading { level: *level, name: name.to_string(), text: heading(&events[at..]) })
         }
         _ => None,
     });

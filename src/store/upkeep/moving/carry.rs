@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use super::{
     Moving,
     halt::Halt,
-    page::{self, Entry, Kind, Pages, later, look_up},
+    page::{self, Entry, Pages, ValueKind, later, look_up},
     tally::{Tally, digest},
-    target::Words,
+    target::TargetKeys,
 };
 use crate::job::QueueName;
 
@@ -16,7 +16,7 @@ use crate::job::QueueName;
 pub(super) struct Way<'k> {
     pub(super) queue: &'k QueueName,
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     pub(super) from: String,
     pub(super) to: String,
     /// So many ms later it is where they go.
@@ -52,7 +52,7 @@ impl Moving<'_> {
         let differs = |(_, (entry, found)): &(usize, (&Entry, &Option<Vec<u8>>))| Some(&entry.1) != found.as_ref();
         let wrong: Vec<_> = entries.iter().zip(&found).enumerate().filter(differs).map(|(nth, _)| nth).collect();
         let lacking: Vec<&Entry> = wrong.iter().map(|nth| &entries[*nth]).collect();
-        let mut words = Words::default();
+        let mut words = TargetKeys::default();
         if !lacking.is_empty() {
             words.push(page::write(way.kind, &lacking));
         }
@@ -100,7 +100,7 @@ impl Moving<'_> {
         let kept = look_up(self.source.queues, &way.from, way.kind, &names).await.map_err(Halt::Source)?;
         let gone = names.iter().zip(kept).filter(|(_, kept)| kept.is_none()).map(|(name, _)| name.to_vec());
         let gone: BTreeSet<_> = gone.collect();
-        let mut words = Words::default();
+        let mut words = TargetKeys::default();
         if !gone.is_empty() {
             words.push(page::remove(way.kind, gone));
         }

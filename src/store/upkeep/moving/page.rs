@@ -17,7 +17,7 @@ const MOST: usize = 1_000;
 pub(super) type Entry = (Vec<u8>, Vec<u8>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Hash,
     Zset,
 }
@@ -26,21 +26,21 @@ pub(super) enum Kind {
 pub(super) struct Pages<'m> {
     queues: &'m Queues,
     key: &'m str,
-    kind: Kind,
+    kind: ValueKind,
     cursor: Option<Vec<u8>>,
     /// Entries of the next page.
     count: usize,
 }
 
 impl<'m> Pages<'m> {
-    pub(super) fn of(queues: &'m Queues, key: &'m str, kind: Kind) -> Self {
+    pub(super) fn of(queues: &'m Queues, key: &'m str, kind: ValueKind) -> Self {
         Self { queues, key, kind, cursor: Some(b"0".to_vec()), count: 10 }
     }
 
     /// The next page, which may be empty; nothing behind the last. A large value keeps the next page small.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Entry>>, Fault> {
         let Some(cursor) = self.cursor.take() else { return Ok(None) };
-        let scan = if self.kind == Kind::Hash { redis::cmd("HSCAN") } else { redis::cmd("ZSCAN") };
+        let scan = if self.kind == ValueKind::Hash { redis::cmd("HSCAN") } else { redis::cmd("ZSCAN") };
         let command = scan.clone().arg(self.key).arg(cursor).arg("COUNT").arg(self.count).to_owned();
         let Value::Array(parts) = self.queues.parts.runner.link.plain(&command).await? else {
             return Err(broken("a page"));
@@ -59,7 +59,7 @@ impl<'m> Pages<'m> {
     }
 }
 
-fn pairs(flat: Vec<Value>, kind: Kind) -> Result<Vec<Entry>, Fault> {
+fn pairs(flat: Vec<Value>, kind: ValueKind) -> Result<Vec<Entry>, Fault> {
     let (mut flat, mut entries) = (flat.into_iter(), Vec::new());
     while let Some(name) = flat.next() {
         let (Value::BulkString(name), Some(value)) = (name, flat.next()) else { return Err(broken("an entry")) };
@@ -69,15 +69,15 @@ fn pairs(flat: Vec<Value>, kind: Kind) -> Result<Vec<Entry>, Fault> {
 }
 
 /// A score is spelled in one way, whichever version of Redis has told it.
-fn value_of(value: Value, kind: Kind) -> Result<Option<Vec<u8>>, Fault> {
+fn value_of(value: Value, kind: ValueKind) -> Result<Option<Vec<u8>>, Fault> {
     match (value, kind) {
         (Value::Nil, _) => Ok(None),
-        (Value::BulkString(bytes), Kind::Hash) => Ok(Some(bytes)),
-        (Value::BulkString(bytes), Kind::Zset) => {
+        (Value::BulkString(bytes), ValueKind::Hash) => Ok(Some(bytes)),
+        (Value::BulkString(bytes), ValueKind::Zset) => {
             let score = std::str::from_utf8(&bytes).ok().and_then(|text| text.parse().ok());
             score.map(spelled).map(Some).ok_or_else(|| broken("a score"))
         }
-        (Value::Double(score), Kind::Zset) => Ok(Some(spelled(score))),
+        (Value::Double(score), ValueKind::Zset) => Ok(Some(spelled(score))),
         _ => Err(broken("a value")),
     }
 }
@@ -97,18 +97,18 @@ pub(super) fn later(score: &[u8], by_ms: i64) -> Vec<u8> {
 pub(super) async fn look_up(
     queues: &Queues,
     key: &str,
-    kind: Kind,
+    kind: ValueKind,
     names: &[&[u8]],
 ) -> Result<Vec<Option<Vec<u8>>>, Fault> {
-    let mut command = if kind == Kind::Hash { redis::cmd("HMGET") } else { redis::cmd("ZMSCORE") };
+    let mut command = if kind == ValueKind::Hash { redis::cmd("HMGET") } else { redis::cmd("ZMSCORE") };
     command.arg(key).arg(names);
     let Value::Array(values) = queues.parts.runner.link.plain(&command).await? else { return Err(broken("values")) };
     values.into_iter().map(|value| value_of(value, kind)).collect()
 }
 
 /// How many entries there are.
-pub(super) async fn size(queues: &Queues, key: &str, kind: Kind) -> Result<u64, Fault> {
-    let mut command = if kind == Kind::Hash { redis::cmd("HLEN") } else { redis::cmd("ZCARD") };
+pub(super) async fn size(queues: &Queues, key: &str, kind: ValueKind) -> Result<u64, Fault> {
+    let mut command = if kind == ValueKind::Hash { redis::cmd("HLEN") } else { redis::cmd("ZCARD") };
     match queues.parts.runner.link.plain(command.arg(key)).await? {
         Value::Int(size) => u64::try_from(size).map_err(|_| broken("a size")),
         _ => Err(broken("a size")),
@@ -116,19 +116,19 @@ pub(super) async fn size(queues: &Queues, key: &str, kind: Kind) -> Result<u64, 
 }
 
 /// The command that writes entries, in words.
-pub(super) fn write(kind: Kind, entries: &[&Entry]) -> Vec<Vec<u8>> {
-    let verb: &[u8] = if kind == Kind::Hash { b"HSET" } else { b"ZADD" };
+pub(super) fn write(kind: ValueKind, entries: &[&Entry]) -> Vec<Vec<u8>> {
+    let verb: &[u8] = if kind == ValueKind::Hash { b"HSET" } else { b"ZADD" };
     let mut words = vec![verb.to_vec()];
     for (name, value) in entries {
-        let pair = if kind == Kind::Hash { [name, value] } else { [value, name] };
+        let pair = if kind == ValueKind::Hash { [name, value] } else { [value, name] };
         words.extend(pair.into_iter().cloned());
     }
     words
 }
 
 /// The command that removes names, in words.
-pub(super) fn remove(kind: Kind, names: BTreeSet<Vec<u8>>) -> Vec<Vec<u8>> {
-    let verb: &[u8] = if kind == Kind::Hash { b"HDEL" } else { b"ZREM" };
+pub(super) fn remove(kind: ValueKind, names: BTreeSet<Vec<u8>>) -> Vec<Vec<u8>> {
+    let verb: &[u8] = if kind == ValueKind::Hash { b"HDEL" } else { b"ZREM" };
     std::iter::once(verb.to_vec()).chain(names).collect()
 }
 
@@ -144,10 +144,13 @@ mod tests {
 
     #[test]
     fn scores_have_one_spelling_and_only_current_times_move() {
-        let score = |text: &str| value_of(Value::BulkString(text.into()), Kind::Zset).expect("a score");
+        let score = |text: &str| value_of(Value::BulkString(text.into()), ValueKind::Zset).expect("a score");
         assert_eq!(score("7.0368744177664e+15"), Some(b"7036874417766400".to_vec()));
         assert_eq!(score("6966505673588736"), Some(b"6966505673588736".to_vec()));
-        assert_eq!(value_of(Value::Double(7e15), Kind::Zset).expect("a score"), Some(b"7000000000000000".to_vec()));
+        assert_eq!(
+            value_of(Value::Double(7e15), ValueKind::Zset).expect("a score"),
+            Some(b"7000000000000000".to_vec())
+        );
         assert_eq!(later(b"1795312560000", -1_500), b"1795312558500");
         for kept in ["-1124104594280624", "inf"] {
             assert_eq!(later(kept.as_bytes(), 1_500), kept.as_bytes());

@@ -18,7 +18,7 @@ const OPEN: &str = include_str!("open.lua");
 const CLOSE: &str = include_str!("close.lua");
 const REOPEN: &str = include_str!("reopen.lua");
 
-pub(super) struct Source<'m> {
+pub(super) struct MoveSource<'m> {
     pub(super) queues: &'m Queues,
     /// Of this run: a later one takes over.
     pub(super) run: String,
@@ -26,7 +26,7 @@ pub(super) struct Source<'m> {
     pub(super) place: String,
 }
 
-impl Source<'_> {
+impl MoveSource<'_> {
     /// Whether a move has begun here, and how far it came.
     pub(super) async fn mark(queues: &Queues) -> Result<Option<MoveMarker>, Halt> {
         let (link, registry) = (&queues.parts.runner.link, queues.parts.runner.keys.registry());

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use intray_redis::Fault;
 
-use super::{Moved, Moving, carry::Way, disk, halt::Halt, keys, page::Kind, source::Source, tally::Tally};
+use super::{Moved, Moving, carry::Way, disk, halt::Halt, keys, page::ValueKind, source::MoveSource, tally::Tally};
 use crate::job::QueueName;
 use crate::store::{handle::Queues, redis::move_marker::Stage, redis::read::Fields, upkeep::migrate::LayoutError};
 
@@ -33,7 +33,7 @@ impl Moving<'_> {
             && let Err(halt) = self.bring_in_use().await
         {
             // What it reads may be closed by another run.
-            let is_closed = Source::mark(self.source.queues).await.is_ok_and(|mark| mark.is_some());
+            let is_closed = MoveSource::mark(self.source.queues).await.is_ok_and(|mark| mark.is_some());
             return Err(if is_closed { refused(&Halt::Taken, TAKEN) } else { refused(&halt, OPEN) });
         }
         (self.tell)("closing the queues: nobody is served until they are there");
@@ -150,7 +150,7 @@ impl Moving<'_> {
     fn way<'k>(&self, queue: &'k QueueName, (name, kind): (&'static str, &str), shift: i64, is_last: bool) -> Way<'k> {
         let (here, there) = (&self.source.queues.parts.runner.keys, &self.target.queues.parts.runner.keys);
         let from = if is_last { keys::aside(here, queue, name) } else { here.of(queue, name) };
-        let kind = if kind == "hash" { Kind::Hash } else { Kind::Zset };
+        let kind = if kind == "hash" { ValueKind::Hash } else { ValueKind::Zset };
         Way { queue, name, kind, from, to: keys::staged(there, queue, name), shift, is_last, grows: true }
     }
 

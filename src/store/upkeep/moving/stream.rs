@@ -10,7 +10,7 @@ use super::{
     halt::Halt,
     page,
     tally::{Tally, digest},
-    target::Words,
+    target::TargetKeys,
 };
 use crate::store::{
     handle::Queues,
@@ -21,7 +21,7 @@ use crate::store::{
 const PAGE: usize = 50;
 
 /// An entry: its id, then fields and values.
-type Event = (Vec<u8>, Vec<Vec<u8>>);
+type MovedEvent = (Vec<u8>, Vec<Vec<u8>>);
 
 /// What a stream knows beside its entries.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Moving<'_> {
             let Some((last, _)) = events.last() else { break };
             after = Some(last.clone());
             here.add(tally_of(way, &events));
-            let mut words = Words::default();
+            let mut words = TargetKeys::default();
             events.into_iter().for_each(|(id, fields)| words.push([vec![b"XADD".to_vec(), id], fields].concat()));
             self.target.lay(way.queue, &way.to, &words, true).await?;
         }
@@ -74,13 +74,13 @@ impl Moving<'_> {
     }
 
     async fn lay_one(&self, way: &Way<'_>, command: &[&str]) -> Result<(), Halt> {
-        let mut words = Words::default();
+        let mut words = TargetKeys::default();
         words.push(command.iter().map(|word| word.as_bytes().to_vec()).collect());
         self.target.lay(way.queue, &way.to, &words, true).await
     }
 }
 
-fn tally_of(way: &Way<'_>, events: &[Event]) -> Tally {
+fn tally_of(way: &Way<'_>, events: &[MovedEvent]) -> Tally {
     let mut tally = Tally::default();
     for (id, fields) in events {
         let parts = std::iter::once(id.as_slice()).chain(fields.iter().map(Vec::as_slice));
@@ -105,7 +105,7 @@ async fn stand(queues: &Queues, key: &str) -> Result<Stand, Fault> {
 }
 
 /// A page of them, behind this one.
-async fn events(queues: &Queues, key: &str, after: Option<&[u8]>) -> Result<Vec<Event>, Fault> {
+async fn events(queues: &Queues, key: &str, after: Option<&[u8]>) -> Result<Vec<MovedEvent>, Fault> {
     let from = after.map_or_else(|| b"-".to_vec(), |id| [b"(", id].concat());
     let mut command = redis::cmd("XRANGE");
     command.arg(key).arg(from).arg("+").arg("COUNT").arg(PAGE);
@@ -114,7 +114,7 @@ async fn events(queues: &Queues, key: &str, after: Option<&[u8]>) -> Result<Vec<
     entries.iter().map(event).collect()
 }
 
-fn event(entry: &Value) -> Result<Event, Fault> {
+fn event(entry: &Value) -> Result<MovedEvent, Fault> {
     let mut entry = Fields::of(entry)?;
     let (id, mut fields, mut parts) = (entry.bytes()?, entry.list()?, Vec::new());
     while !fields.is_done() {

@@ -17,7 +17,7 @@ const LAY: &str = concat!("#!lua\n", include_str!("lay.lua"));
 /// For what is there already and changes.
 const LAY_AGAIN: &str = concat!("#!lua flags=allow-oom\n", include_str!("lay.lua"));
 
-pub(super) struct Target<'m> {
+pub(super) struct MoveTarget<'m> {
     pub(super) queues: &'m Queues,
     /// Epoch of the source.
     pub(super) origin: String,
@@ -26,9 +26,9 @@ pub(super) struct Target<'m> {
 
 /// Commands that go out together: of each the words, without the key.
 #[derive(Default)]
-pub(super) struct Words(Vec<Vec<Vec<u8>>>);
+pub(super) struct TargetKeys(Vec<Vec<Vec<u8>>>);
 
-impl Words {
+impl TargetKeys {
     pub(super) fn push(&mut self, words: Vec<Vec<u8>>) {
         self.0.push(words);
     }
@@ -38,7 +38,7 @@ impl Words {
     }
 }
 
-impl Target<'_> {
+impl MoveTarget<'_> {
     /// The names of a queue are kept for it. `again`: it was claimed before, so it is published if it is not any more.
     /// Answers whether there is something to do yet.
     pub(super) async fn claim(&self, queue: &QueueName, again: bool) -> Result<bool, Halt> {
@@ -64,7 +64,7 @@ impl Target<'_> {
     }
 
     /// `grows`: not where there is no room.
-    pub(super) async fn lay(&self, queue: &QueueName, key: &str, words: &Words, grows: bool) -> Result<(), Halt> {
+    pub(super) async fn lay(&self, queue: &QueueName, key: &str, words: &TargetKeys, grows: bool) -> Result<(), Halt> {
         if words.is_empty() {
             return Ok(());
         }
