@@ -8,11 +8,13 @@ pub type Hash = [u8; 32];
 /// A digest of input that arrives in parts.
 pub struct Sha256(Context);
 
-impl Sha256 {
-    pub fn new() -> Self {
+impl Default for Sha256 {
+    fn default() -> Self {
         Self(Context::new(&SHA256))
     }
+}
 
+impl Sha256 {
     /// The digest of one piece of input.
     pub fn digest(bytes: impl AsRef<[u8]>) -> Hash {
         hash(&digest(&SHA256, bytes.as_ref()))
@@ -45,7 +47,7 @@ mod tests {
     /// NIST FIPS 180-2, appendix B.1.
     #[test]
     fn digest_of_parts_equals_digest_of_the_whole() {
-        let (mut parts, expected) = (Sha256::new(), [0xba, 0x78, 0x16, 0xbf]);
+        let (mut parts, expected) = (Sha256::default(), [0xba, 0x78, 0x16, 0xbf]);
         parts.update("a");
         parts.update(b"bc");
         assert_eq!(Sha256::digest("abc"), parts.finalize());

@@ -217,7 +217,7 @@ fn bring_back(sums: &BTreeMap<String, String>, from: &Path, begun: &Path) -> Res
 /// The sum and the length of a file, which is written to another on the way.
 fn digest(path: &Path, copy: &mut impl Write) -> Result<(String, u64), CopyError> {
     let mut file = File::open(path).map_err(io_at(path))?;
-    let (mut sum, mut length, mut some) = (Sha256::new(), 0, vec![0; READ_BUFFER_BYTES]);
+    let (mut sum, mut length, mut some) = (Sha256::default(), 0, vec![0; READ_BUFFER_BYTES]);
     loop {
         let read = file.read(&mut some).map_err(io_at(path))?;
         if read == 0 {

@@ -19,7 +19,7 @@ pub(super) fn half() -> u64 {
 #[cfg(target_os = "linux")]
 fn machine() -> Option<u64> {
     let info = rustix::system::sysinfo();
-    u64::from(info.totalram).checked_mul(u64::from(info.mem_unit))
+    info.totalram.checked_mul(u64::from(info.mem_unit))
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -84,7 +84,7 @@ pub fn secret_digest(secret: &Code) -> [u8; DIGEST_LEN] {
 
 /// Includes the lengths, so that two lists of parts cannot have the same input.
 fn digest(parts: &[&[u8]]) -> [u8; 32] {
-    let mut hash = Sha256::new();
+    let mut hash = Sha256::default();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);

@@ -12,7 +12,7 @@ pub struct NewMember {
 /// The mark of each job, by which a repeated call is recognized. It ignores the trace context.
 pub(crate) fn marks(jobs: &[NewMember], salt: &[u8; 8]) -> Vec<[u8; 8]> {
     let mark = |job: &NewMember| {
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::default();
         hash.update(salt);
         hash.update(job.priority.map_or([255], |priority| [priority.get()]));
         let (has, rest) = Task { traceparent: None, ..job.task.clone() }.pack();

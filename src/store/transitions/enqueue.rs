@@ -64,7 +64,7 @@ impl NewJob {
     }
 
     fn digest(&self) -> Option<[u8; 16]> {
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::default();
         hash.update(self.client.as_ref().map_or("", Name::as_str));
         match &self.dedupe {
             Dedupe::Off => return None,

@@ -42,7 +42,7 @@ impl Transition for Set<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push(self.by.map_or("", Name::as_str));
-        write_patch(&self.patch, &mut args);
+        write_patch(self.patch, &mut args);
         args
     }
 

@@ -76,7 +76,7 @@ impl Service {
             process.kill();
             return Err(output.text());
         };
-        Ok(Self { process, url, output: output })
+        Ok(Self { process, url, output })
     }
 
     pub fn url(&self) -> &str {

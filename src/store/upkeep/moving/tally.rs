@@ -22,7 +22,7 @@ impl Tally {
 
 /// Of one entry: a key's name and what stands in it.
 pub(super) fn digest<'p>(key: &'p str, parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
-    let mut hash = Sha256::new();
+    let mut hash = Sha256::default();
     for part in std::iter::once(key.as_bytes()).chain(parts) {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
