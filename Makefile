@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -53,6 +53,11 @@ test-sentinel: rust engine
 # What a failover loses of what was acknowledged, and how long nobody is served: a table, by three rounds of each way.
 failovers: rust engine
 	INTRAY_FAILOVERS=3 cargo test --release --locked --test service failovers -- --nocapture
+
+# Instances of an older commit and of this one replace each other under load: `make test-upgrade FROM=COMMIT`.
+test-upgrade: rust engine
+	binary=$$(scripts/older.sh $(FROM)) && INTRAY_OLDER_PROGRAM=$$binary INTRAY_RESTARTS=$(or $(RESTARTS),20) \
+	cargo test --locked --test service rolling_update -- --nocapture
 
 # A million requests by a hostile caller, and a minute's rest.
 test-hostile: rust engine

@@ -1,4 +1,5 @@
-//! New instances replace old ones under load: a caller that retries on 503 sees no error.
+//! New instances replace old ones under load: a caller that retries on 503 sees no error. With INTRAY_OLDER_PROGRAM, instances of
+//! that binary and of this build take turns: `make test-upgrade FROM=COMMIT`.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, TransportError, World};
+use crate::world::{Answer, Client, Service, TransportError, World};
 
 /// The number of restarts, unless INTRAY_RESTARTS is set.
 const RESTARTS: usize = 6;
@@ -71,21 +72,29 @@ async fn work(balancer: Balancer, me: usize, is_over: Arc<AtomicBool>) -> (usize
     (put, done)
 }
 
+/// An instance of this build, or of the older binary if there is one.
+async fn start(w: &World, is_older: bool) -> (Service, Client) {
+    match std::env::var_os("INTRAY_OLDER_PROGRAM").filter(|_| is_older) {
+        Some(binary) => w.start_instance_of(&binary).await,
+        None => w.start_instance().await,
+    }
+}
+
 #[tokio::test]
 async fn retrying_callers_see_no_error_in_a_rolling_update() {
     let restarts = std::env::var("INTRAY_RESTARTS").ok().and_then(|n| n.parse().ok()).unwrap_or(RESTARTS);
     let w = World::start().await;
     let balancer = Balancer { places: Arc::default(), turn: Arc::default(), broken: Arc::default() };
     let mut instances = Vec::new();
-    for _ in 0..2 {
-        let (service, client) = w.start_instance().await;
+    for is_older in [true, false] {
+        let (service, client) = start(&w, is_older).await;
         balancer.with(|places| places.push(client));
         instances.push(service);
     }
     let is_over = Arc::new(AtomicBool::new(false));
     let people: Vec<_> = (0..CALLERS).map(|me| tokio::spawn(work(balancer.clone(), me, is_over.clone()))).collect();
     for turn in 0..restarts {
-        let (service, client) = w.start_instance().await;
+        let (service, client) = start(&w, matches!(turn % 4, 1 | 2)).await;
         // The balancer learns of the new and the old instance at the same moment.
         balancer.with(|places| places[turn % 2] = client);
         let mut old = std::mem::replace(&mut instances[turn % 2], service);

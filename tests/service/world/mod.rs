@@ -109,6 +109,13 @@ impl World {
         (service, client)
     }
 
+    /// Another instance of an older binary on the same Redis.
+    pub async fn start_instance_of(&self, binary: &std::ffi::OsStr) -> (Service, Client) {
+        let service = Service::start(service::program_at(binary, &self.args)).await;
+        let client = self.client.at(service.url());
+        (service, client)
+    }
+
     /// Another instance, from a shell that does this first.
     pub async fn start_instance_after(&self, first: &str) -> (Service, Client) {
         let service = Service::start(service::program_after(first, &self.args)).await;

@@ -1,7 +1,7 @@
 //! The service as a process of its own.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::{BufRead, BufReader, Read},
     process::{Command, ExitStatus, Stdio},
     sync::{
@@ -108,7 +108,12 @@ impl Service {
 
 /// A call of the program: everything comes from the arguments, nothing from this environment.
 pub fn program<I: IntoIterator<Item: Into<OsString>>>(args: I) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_intray"));
+    program_at(env!("CARGO_BIN_EXE_intray"), args)
+}
+
+/// The same of another binary.
+pub fn program_at<I: IntoIterator<Item: Into<OsString>>>(binary: impl AsRef<OsStr>, args: I) -> Command {
+    let mut command = Command::new(binary);
     command.args(args.into_iter().map(Into::into)).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("RUST_BACKTRACE", "1");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
