@@ -1,4 +1,4 @@
-//! `intray import` and `intray export`: files and a running service.
+//! `intray import` and `intray export`: transfer jobs between files and a running service.
 
 mod bar;
 mod calls;

@@ -1,4 +1,4 @@
-//! A running service, as its callers see it: where it is, what it is shown, whom it is believed by.
+//! A client of a running service: its URL, the key to send, and the certificate authorities to trust.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::config::{Remote, ServiceKey, ServiceUrl};
 
-/// For a connection.
+/// Timeout for connecting, with TLS included.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct Service {
@@ -35,14 +35,14 @@ pub struct Service {
 
 impl Service {
     /// # Errors
-    /// One line for the caller.
+    /// One line for the user, if the key or the certificate authorities cannot be used.
     pub fn new(remote: &Remote) -> Result<Self, String> {
         let authorities = remote.authorities()?;
         let tls = remote.url.is_tls.then(|| connector(authorities)).transpose()?;
         Ok(Self { url: remote.url.clone(), key: remote.key()?, tls })
     }
 
-    /// One that anybody may call.
+    /// A service without TLS and access control.
     #[cfg(test)]
     pub fn open(address: std::net::SocketAddr) -> Self {
         let (host, port) = (address.ip().to_string(), address.port());
@@ -50,10 +50,10 @@ impl Service {
         Self { url, key: None, tls: None }
     }
 
-    /// A connection of one's own, for calls one after the other. It ends when it is dropped and the last answer has been read.
+    /// Opens a connection for sequential calls. It closes once it is dropped and the last answer has been read.
     ///
     /// # Errors
-    /// When there is none.
+    /// The connection fails or times out.
     pub async fn connect<B>(&self) -> io::Result<SendRequest<B>>
     where
         B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
@@ -71,7 +71,7 @@ impl Service {
         timeout(PATIENCE, connecting).await?
     }
 
-    /// The head of a request, which says who calls.
+    /// Starts a request, with the key if there is one.
     pub fn request(&self, method: &str, path: &str) -> Builder {
         let request = Request::builder()
             .method(method)
@@ -90,7 +90,7 @@ where
     B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
 {
     let (requests, wire) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    // How it ends, the call that it was for is told.
+    // The call on this connection gets its error, so the result of the task is not needed.
     tokio::spawn(wire);
     Ok(requests)
 }

@@ -1,4 +1,4 @@
-//! JSON that is carried, not read: payloads and results stay text, byte for byte.
+//! JSON that is passed through: payloads and results stay text, byte for byte.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -11,7 +11,7 @@ use crate::{
     sha256::Sha256,
 };
 
-/// A JSON text by RFC 8259, at most [`limits::DEPTH`] deep.
+/// A JSON text (RFC 8259), nested at most [`limits::DEPTH`] deep.
 #[derive(Debug, Clone)]
 pub struct Json(Box<RawValue>);
 
@@ -22,12 +22,12 @@ impl Json {
     /// [`Self::TOO_DEEP`].
     pub fn check(raw: Box<RawValue>) -> Result<Self, Invalid> {
         let text = raw.get().as_bytes();
-        // What opens so little is not nested so deep.
+        // Text with few opening brackets cannot be nested too deep, and counting them is faster than `depth`.
         let opens_more = memchr2_iter(b'[', b'{', text).nth(limits::DEPTH).is_some();
         if opens_more && depth(text) > limits::DEPTH { Err(Self::TOO_DEEP) } else { Ok(Self(raw)) }
     }
 
-    /// Text that this program stored itself, or that comes from elsewhere: `None` when it is not JSON.
+    /// Takes text without checking its depth. Returns `None` if it is not JSON.
     pub fn from_text(text: String) -> Option<Self> {
         RawValue::from_string(text).ok().map(Self)
     }
@@ -45,8 +45,8 @@ impl Json {
         false
     }
 
-    /// Feeds the text without white space outside strings and with object keys sorted; numbers and strings as written, so
-    /// that ids beyond 2^53 stay apart.
+    /// Hashes the text without white space outside strings and with object keys sorted. Numbers and strings stay as written,
+    /// so that ids above 2^53 stay distinct.
     pub fn canonical(&self, into: &mut Sha256) {
         let mut canon = Canon::<AS_WRITTEN>::of(self.0.get());
         canon.value();
@@ -54,8 +54,8 @@ impl Json {
     }
 }
 
-/// What a JSON text means, for comparing it with another: without white space outside strings, object keys sorted, each string
-/// in one spelling, numbers as written. What is no JSON, or deeper than any request may be, is returned as it is.
+/// Returns a form for comparing JSON texts: no white space outside strings, object keys sorted, each string in one spelling,
+/// numbers as written. Returns text unchanged if it is not JSON or is nested deeper than a request may be.
 pub fn meaning(text: &[u8]) -> Cow<'_, [u8]> {
     let json = std::str::from_utf8(text).ok().filter(|text| serde_json::from_str::<&RawValue>(text).is_ok());
     match json {
@@ -68,7 +68,7 @@ pub fn meaning(text: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Objects and arrays around a payload: a list of jobs, a job, and one to spare.
+/// Levels of nesting around a payload: a list of jobs, a job, and one spare.
 const ENVELOPE_DEPTH: usize = 3;
 
 impl Serialize for Json {
@@ -102,11 +102,11 @@ fn depth(text: &[u8]) -> usize {
     most
 }
 
-/// How a walk writes strings.
+/// How [`Canon`] writes strings.
 const AS_WRITTEN: bool = false;
 const BY_MEANING: bool = true;
 
-/// A walk over a text that is known to be valid JSON.
+/// Rewrites text that is known to be valid JSON.
 struct Canon<'t, const SPELLING: bool> {
     text: &'t [u8],
     at: usize,
@@ -134,7 +134,7 @@ impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
         }
     }
 
-    /// Members are written as they come, and only when they came in another order are they put into theirs.
+    /// Writes members in the order of the text, and sorts them afterwards only if needed.
     fn object(&mut self) {
         self.out.push(b'{');
         let start = self.out.len();
@@ -151,7 +151,7 @@ impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
             self.out.push(b',');
         }
         if !members.is_sorted_by(|(one, _), (other, _)| one <= other) {
-            // Stable: keys given twice keep their order, so that they stay a text of their own.
+            // The sort is stable: duplicate keys keep their order, so that texts which differ in it stay distinct.
             members.sort_by(|(one, _), (other, _)| one.cmp(other));
             let written = self.out.split_off(start);
             for (_, member) in &members {
@@ -172,7 +172,7 @@ impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
         self.close(b']', self.out.len() == start);
     }
 
-    /// Ends with the bracket what ends with a comma, unless there is nothing in it.
+    /// Writes the closing bracket, in place of the trailing comma if there are items.
     fn close(&mut self, bracket: u8, is_empty: bool) {
         if !is_empty {
             self.out.pop();
@@ -180,7 +180,7 @@ impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
         self.out.push(bracket);
     }
 
-    /// Steps over the opening bracket or a comma to the next item; over the closing bracket when there is none.
+    /// Moves past the opening bracket or a comma to the next item. Without one, moves past the closing bracket.
     fn next_item(&mut self, close: u8) -> bool {
         self.space();
         if self.text.get(self.at).is_none_or(|&byte| byte == close) {
@@ -208,7 +208,7 @@ impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
         }
         let written = &self.text[start..self.at];
         if SPELLING == BY_MEANING && written.contains(&b'\\') {
-            // Half a surrogate pair has no other spelling.
+            // A lone surrogate has no other spelling, so it stays as written.
             let text = serde_json::from_slice::<String>(written).and_then(|text| serde_json::to_vec(&text));
             return text.map_or(written.into(), Cow::Owned);
         }

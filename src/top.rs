@@ -1,4 +1,4 @@
-//! `intray top`: a running service's queues in a terminal, for operators without a browser.
+//! `intray top`: shows the queues of a running service in a terminal, for operators without a browser.
 
 mod ask;
 mod holders;
@@ -14,10 +14,10 @@ use std::io::IsTerminal;
 use self::{holders::Holders, queues::QueueRows};
 use crate::{client::Service, config::Top};
 
-/// Shows the table until the user quits, and returns the text to print at the end: one table, where there is nobody to press keys.
+/// Shows the table until the user quits. Without a terminal or with `--once`, returns one table as text to print.
 ///
 /// # Errors
-/// One line: what kept it from being shown.
+/// One line that says why the table cannot be shown.
 pub async fn run(options: &Top) -> Result<String, anyhow::Error> {
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
     if options.once || !std::io::stdout().is_terminal() {
@@ -27,7 +27,7 @@ pub async fn run(options: &Top) -> Result<String, anyhow::Error> {
     Ok(String::new())
 }
 
-/// How fast it goes is seen by two looks.
+/// Reads all queues twice, because rates need two reads.
 async fn once(service: &Service, options: &Top) -> Result<String, String> {
     let lines = match &options.queue {
         Some(queue) => Holders::look(service, queue.as_str()).await?.lines(usize::MAX),

@@ -1,11 +1,11 @@
-//! A progress bar on standard error, where that is a terminal.
+//! A progress bar on standard error, shown only on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    /// Of so many bytes, if that is known.
+    /// `bytes` is the total size, if known.
     pub fn new(bytes: Option<u64>) -> Self {
         let (bar, style) = match bytes {
             Some(bytes) => (ProgressBar::new(bytes), "{bar:30} {bytes}/{total_bytes} {msg} {eta}"),
@@ -22,7 +22,7 @@ impl Bar {
         self.0.set_message(format!("{jobs} jobs"));
     }
 
-    /// A line that stays.
+    /// Prints a line that stays above the bar.
     pub fn says(&self, line: &str) {
         self.0.suspend(|| eprintln!("{line}"));
     }

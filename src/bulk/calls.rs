@@ -1,4 +1,4 @@
-//! Calls of a service: each on a connection of its own, which goes with its answer.
+//! Calls of a service. Each call has its own connection, which closes after its answer.
 
 use std::{io, time::Duration};
 
@@ -17,17 +17,17 @@ use crate::client::Service;
 
 pub const NDJSON: &str = "application/x-ndjson";
 
-/// More of a refusal is not read.
+/// Maximum bytes of an error answer that are read.
 const REFUSAL: usize = 64 << 10;
 
-/// Why there is no good answer, or not all of it.
+/// The reason why an answer is missing or incomplete.
 pub enum Failure {
-    /// It may be otherwise in a while.
+    /// A retry may succeed.
     Passing(anyhow::Error),
     Final(anyhow::Error),
 }
 
-/// What a problem says.
+/// The fields of a problem answer (RFC 9457) that are used.
 #[derive(Debug, Deserialize)]
 pub struct ServiceRefusal {
     pub status: u16,
@@ -41,10 +41,10 @@ impl From<ServiceRefusal> for Failure {
     }
 }
 
-/// A good answer of that kind, with its body unread.
+/// Calls the service and returns a 200 answer of the content type `kind`, with its body unread.
 ///
 /// # Errors
-/// When there is none. Whatever else answers there, a page that says "welcome" with 200, is no service of ours.
+/// The call fails, or the answer has another content type: a welcome page with status 200 does not come from intray.
 pub async fn call(
     service: &Service,
     (method, path): (&str, &str),
@@ -88,16 +88,16 @@ async fn send(
     answer.await.with_context(|| format!("no answer from {}", service.url))
 }
 
-/// Whether it has shown a certificate that it has no right to, which the next one will hardly be better than.
+/// Whether the peer's certificate is invalid. A retry is unlikely to get a valid one.
 fn is_mistrust(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref());
     causes.any(|cause| matches!(cause, rustls::Error::InvalidCertificate(_)))
 }
 
-/// All that is answered.
+/// Reads the whole body of an answer.
 ///
 /// # Errors
-/// When it breaks off, or nothing more of it comes.
+/// The body breaks off, or takes longer than `most`.
 pub async fn whole<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
     body: B,
     most: Duration,
@@ -105,7 +105,7 @@ pub async fn whole<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
     Ok(heard(most, body.collect()).await??.to_bytes())
 }
 
-/// Why an answer is no good one.
+/// Reads the reason from an error answer.
 async fn refusal(answer: Response<Incoming>) -> ServiceRefusal {
     let status = answer.status().as_u16();
     let body = http_body_util::Limited::new(answer.into_body(), REFUSAL);
@@ -126,13 +126,13 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(50);
 
-    /// It hears a call begin, says so much, and then nothing more until the caller has gone.
+    /// Reads the start of a call, sends `beginning`, and stays silent until the caller disconnects.
     fn falls_silent_after(beginning: &'static str) -> Service {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
         thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("a caller");
-            // An answer that is there before its call is no answer.
+            // hyper accepts no answer that arrives before its call.
             stream.read_exact(&mut [0; 4]).expect("a call");
             stream.write_all(beginning.as_bytes()).expect("a reader");
             std::io::copy(&mut stream, &mut std::io::sink())

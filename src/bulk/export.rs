@@ -1,4 +1,4 @@
-//! A queue's jobs go into a file. What breaks off goes on behind the last line that is there, where a list can.
+//! Writes the jobs of a queue to a file. An interrupted list continues after the last complete line, if it has a cursor.
 
 mod heading;
 mod output;
@@ -14,7 +14,7 @@ use super::{
 use crate::{client::Service, config::ExportOptions};
 
 /// # Errors
-/// One line: why it is not all.
+/// One line that says why the export is incomplete.
 pub async fn export(options: &ExportOptions) -> anyhow::Result<()> {
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
     let mut written = Written::new(options);
@@ -45,7 +45,7 @@ async fn fetch(
 ) -> Result<(), End> {
     let kind = if options.csv { "text/csv" } else { NDJSON };
     let answer = call(service, ("GET", &path(options, after)), &[("accept", kind)], Bytes::new(), kind).await?;
-    // Only now: who is refused finds what was in the file before.
+    // The file is opened after the answer's status is known, so that a refused call leaves its old content.
     written.open()?;
     if options.csv { written.copy(answer.into_body()).await } else { written.lines(answer.into_body(), patience).await }
 }

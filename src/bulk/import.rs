@@ -1,5 +1,5 @@
-//! Lines of a file become jobs. They are sent some at a time, each under the same key, so that whatever breaks, and however
-//! often it is begun again, each is there once.
+//! Sends the lines of a file as jobs, in batches under one idempotency key. A batch can be sent again after any failure, and
+//! each line still becomes one job.
 
 mod again;
 mod form;
@@ -21,18 +21,18 @@ use super::{
 };
 use crate::{client::Service, config::ImportOptions};
 
-/// Lines, and bytes of them, of one call.
+/// A batch is sent once it has this many lines or bytes.
 const MOST_LINES: u64 = 10_000;
 const MOST_BYTES: usize = 4 << 20;
 
-/// What is said at the end of an answer.
+/// The last line of an answer.
 #[derive(Debug, Default, Deserialize)]
 struct ImportSummary {
     lines: u64,
     created: u64,
     duplicates: u64,
     errors: u64,
-    /// Of the errors, those that may be none when the same lines are sent again.
+    /// The errors that may go away when the same lines are sent again.
     #[serde(default)]
     retryable: u64,
     complete: bool,
@@ -42,12 +42,12 @@ struct ImportSummary {
 #[derive(Deserialize)]
 struct Refused {
     line: u64,
-    /// Whose server is the reason.
+    /// The queue whose server is the reason, if one is.
     queue: Option<String>,
     error: ServiceRefusal,
 }
 
-/// Lines that go together, and how much of the file they were.
+/// The lines of one batch. `read` is their size in the file, in bytes.
 #[derive(Default)]
 struct ImportChunk {
     text: Vec<u8>,
@@ -55,10 +55,10 @@ struct ImportChunk {
     read: u64,
 }
 
-/// Answers how many lines were refused.
+/// Imports a file and returns the number of refused lines.
 ///
 /// # Errors
-/// One line: why it was not finished.
+/// One line that says why the import did not finish.
 pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
     let mut source = LineSource::open(&options.file, options.payloads)?;
@@ -88,7 +88,7 @@ pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
     finished(&sum, &key)
 }
 
-/// An import of which lines were refused that would be taken at another time has not come to its end.
+/// Fails if refused lines may be accepted later: such an import is not finished.
 fn finished(sum: &ImportSummary, key: &str) -> anyhow::Result<u64> {
     match sum.retryable {
         0 => Ok(sum.errors),
@@ -111,8 +111,8 @@ fn next(source: &mut LineSource, options: &ImportOptions) -> anyhow::Result<Impo
     Ok(some)
 }
 
-/// Sends them until they are there. Where only some queues are away it waits for these too, once and not for each batch: the
-/// lines behind them go on.
+/// Sends a batch until the service accepts it. All batches share one time limit for queues that are away, so that later lines
+/// are not delayed again.
 async fn deliver(
     service: &Service,
     key: &str,
@@ -157,7 +157,7 @@ async fn tell(service: &Service, key: &str, first: u64, some: Bytes) -> Result<(
     read(&whole(answer.into_body(), silence::LONGEST).await.map_err(Failure::Passing)?)
 }
 
-/// The lines that were refused, and what is said of all.
+/// Splits an answer into the refused lines and the summary.
 fn read(body: &[u8]) -> Result<(Vec<Refused>, ImportSummary), Failure> {
     let broken = |_| Failure::Passing(anyhow!("the answer cannot be read"));
     let text = std::str::from_utf8(body).map_err(|_| Failure::Passing(anyhow!("the answer is not UTF-8")))?;

@@ -1,15 +1,15 @@
-//! A service that is away for a while, or that has too much to do.
+//! Retries with backoff while a service is away or overloaded.
 
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-/// Nothing has worked for so long: it is given up.
+/// Retries stop after this time without a success.
 const LONGEST: Duration = Duration::from_secs(60);
 const FIRST: Duration = Duration::from_millis(250);
 const MOST: Duration = Duration::from_secs(5);
 
-/// It begins with the first failure after something that worked: until then there was nothing to be patient about.
+/// The time limit starts at the first failure after a success.
 pub struct Patience {
     since: Option<Instant>,
     pause: Duration,
@@ -25,22 +25,22 @@ impl Patience {
         Self { since: None, pause: FIRST, longest }
     }
 
-    /// Something works.
+    /// Resets the time limit and the backoff after a success.
     pub fn is_restored(&mut self) {
         *self = Self::lasting(self.longest);
     }
 
-    /// Waits before it is tried again.
+    /// Waits before the next attempt.
     ///
     /// # Errors
-    /// What went wrong, when that was for too long.
+    /// Returns `error` itself once failures have reached the time limit.
     pub async fn after(&mut self, error: anyhow::Error) -> anyhow::Result<()> {
         let Some(pause) = self.pause(Instant::now()) else { return Err(error) };
         sleep(pause).await;
         Ok(())
     }
 
-    /// How long to wait after something has failed now; `None` when that went on for too long.
+    /// Returns the pause after a failure at `now`, `None` once failures have reached the time limit.
     pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
         let since = *self.since.get_or_insert(now);
         if now.saturating_duration_since(since) >= self.longest {

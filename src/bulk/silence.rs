@@ -1,4 +1,4 @@
-//! The other end of a connection, which may fall silent without closing it.
+//! Timeouts for a peer that falls silent without closing the connection.
 
 use std::{
     convert::Infallible,
@@ -16,23 +16,23 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::timeout;
 
-/// Of an answer, of each line of it, and of what is taken of a body. A service says something every 15 seconds, though it be a
-/// blank line.
+/// Timeout for an answer, for each of its lines, and for each piece of a body that is sent. The service sends at least a blank
+/// line every 15 seconds.
 pub const LONGEST: Duration = Duration::from_secs(60);
-/// Between two parts of a table, in which there is no room for a blank line.
+/// Timeout between two parts of a table, which cannot contain blank lines.
 pub const OF_A_TABLE: Duration = Duration::from_secs(600);
 
-/// So much of a body goes at a time.
+/// Maximum bytes of a body that are sent at a time.
 const PIECE: usize = 64 << 10;
 
 /// # Errors
-/// When it takes too long.
+/// The future takes longer than `most`.
 pub async fn heard<T>(most: Duration, saying: impl Future<Output = T>) -> anyhow::Result<T> {
     timeout(most, saying).await.map_err(|_| silent(most))
 }
 
 /// # Errors
-/// When it takes too long and nothing more of the body is taken meanwhile.
+/// The future takes longer than `most` and no more of the body is taken in that time.
 pub async fn answered<T>(most: Duration, taken: &Taken, answering: impl Future<Output = T>) -> anyhow::Result<T> {
     let mut answering = pin!(answering);
     loop {
@@ -49,7 +49,7 @@ fn silent(most: Duration) -> anyhow::Error {
     anyhow!("nothing came for {} seconds", most.as_secs())
 }
 
-/// How many pieces of a body were taken.
+/// Counts the pieces of a body that were taken.
 #[derive(Default, Clone)]
 pub struct Taken(Arc<AtomicU64>);
 
@@ -59,7 +59,7 @@ impl Taken {
     }
 }
 
-/// A body that goes out piece by piece, so that it can be seen how it goes on.
+/// A body that is sent in pieces, so that its progress can be measured.
 pub struct Pieces {
     rest: Bytes,
     taken: Taken,
@@ -119,7 +119,7 @@ mod tests {
         let (mut body, taken) = Pieces::of(vec![7; 5 * PIECE + 1].into());
         assert_eq!(body.size_hint().exact(), Some(5 * PIECE as u64 + 1));
         let mut bytes = 0;
-        // Longer than the silence that is allowed, each of which has seen a piece.
+        // The whole body takes longer than the timeout, but each timeout sees a piece taken.
         let slow = async {
             while let Some(frame) = body.frame().await {
                 bytes += frame.expect("no error").into_data().expect("data").len();

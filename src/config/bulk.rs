@@ -1,4 +1,4 @@
-//! `intray import` and `intray export`: what is carried, and between what.
+//! The options of `intray import` and `intray export`.
 
 use std::path::PathBuf;
 
@@ -9,24 +9,24 @@ use crate::job::{QueueName, State, limits};
 
 #[derive(Debug, Args)]
 pub struct ImportOptions {
-    /// A job a line, as JSON; - for standard input
+    /// File with one job per line, as JSON; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The queue of the lines that name none, and with --exported of all
+    /// Queue for the lines that name none, or for all lines with --exported
     #[arg(long, value_parser = |text: &str| QueueName::parse(text))]
     pub queue: Option<QueueName>,
     /// Each line is the payload of a job
     #[arg(long)]
     pub payloads: bool,
-    /// The lines are what `intray export` has written: what a producer set of each job is put there anew, and how it went with it
-    /// stays behind
+    /// The lines were written by `intray export`: each new job keeps what the producer set, and starts without the old job's
+    /// history
     #[arg(long, conflicts_with = "payloads")]
     pub exported: bool,
-    /// What makes it safe to run again: lines that came under the same key are not put there twice [default: made of the file's
-    /// name and its first line]
+    /// Makes it safe to run the import again: lines that were sent under the same key add no second job [default: made of the
+    /// file's name and its first line]
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
-    /// Where to begin; those before are there already
+    /// First line to import; the lines before it are there already
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<u64>::new().range(1..=limits::COUNT.into()))]
     pub first_line: u64,
     #[command(flatten)]
@@ -37,28 +37,28 @@ pub struct ImportOptions {
 pub struct ExportOptions {
     #[arg(value_parser = |text: &str| QueueName::parse(text))]
     pub queue: QueueName,
-    /// Which jobs: waiting, blocked, delayed, reserved, completed, dead or cancelled
+    /// State of the jobs: waiting, blocked, delayed, reserved, completed, dead or cancelled
     #[arg(long, default_value = "completed", value_parser = |text: &str| State::parse(text).ok_or("is no state of a job"))]
     pub state: State,
     /// Only jobs of this client
     #[arg(long)]
     pub client: Option<String>,
-    /// Behind this place of the list: the `next` of a line
+    /// Continue after this place of the list: the `next` of a line
     #[arg(long, value_name = "NEXT")]
     pub after: Option<String>,
-    /// As a table
+    /// Write a table, as CSV
     #[arg(long)]
     pub csv: bool,
-    /// Its columns: JSON pointers into a job, by commas, like id,/payload/photo
+    /// Columns of the table: JSON pointers into a job, separated by commas, like id,/payload/photo
     #[arg(long, requires = "csv")]
     pub columns: Option<String>,
-    /// Begin with a byte order mark, without which Excel takes the table for another encoding
+    /// Begin with a byte order mark; without it, Excel assumes another encoding
     #[arg(long, requires = "csv")]
     pub bom: bool,
-    /// Go on for ever with what is completed
+    /// Keep running, and write jobs as they are completed
     #[arg(long, conflicts_with = "csv")]
     pub follow: bool,
-    /// Where it goes; none: standard output. With --after it goes on behind what is in the file
+    /// File to write; none: standard output. With --after, the output is appended to what is in the file
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]

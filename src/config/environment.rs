@@ -1,4 +1,4 @@
-//! Environment variables beside those of the flags: unknown names, and `RUST_LOG`.
+//! Environment variables that belong to no flag: unknown names, and `RUST_LOG`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 use super::{Cli, each_argument, remote};
 
-/// A known variable within this edit distance is suggested.
+/// Maximum edit distance at which a known variable is suggested.
 const MAX_TYPOS: usize = 3;
 /// The crates that log, as `RUST_LOG` names them.
 const LOGGING_CRATES: [&str; 8] = ["axum", "deadpool", "hyper", "hyper_util", "mio", "redis", "tokio", "tower_http"];
@@ -15,7 +15,7 @@ const LOGGING_CRATES: [&str; 8] = ["axum", "deadpool", "hyper", "hyper_util", "m
 const OWN_CRATE_PREFIX: &str = "intray";
 const DEFAULT_LEVEL: &str = "info";
 
-/// One sentence for each variable that is named like a setting but is none. Its value, which may be a secret, is not included.
+/// Returns one sentence for each variable that is named like a setting but is none. The value may be a secret and is left out.
 pub fn unknown_variables() -> Vec<String> {
     let lossy = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
@@ -56,7 +56,7 @@ fn is_of_kubernetes(name: &str, value: &str) -> bool {
         || parts.iter().any(|part| name.contains(part))
 }
 
-/// The log filter, and a sentence about an invalid `RUST_LOG`.
+/// Returns the log filter, and a sentence about an invalid `RUST_LOG`.
 pub fn levels() -> (EnvFilter, Option<String>) {
     let value = std::env::var("RUST_LOG").unwrap_or_default();
     let invalid = value.split(',').map(str::trim).find(|part| !part.is_empty() && !is_valid(part));
@@ -69,7 +69,7 @@ pub fn levels() -> (EnvFilter, Option<String>) {
     (EnvFilter::new(filter), invalid.map(sentence))
 }
 
-/// `level`, `crate` or `crate=level`; directives with spans and fields are left to tracing.
+/// Accepts `level`, `crate` or `crate=level`. `tracing_subscriber` checks directives with spans and fields.
 fn is_valid(directive: &str) -> bool {
     let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
     let is_own =

@@ -1,4 +1,4 @@
-//! Which callers the settings would let in: refuses dangerous combinations, and warns the operator of doubtful ones.
+//! Checks which callers the settings let in: refuses dangerous combinations, and warns the operator about doubtful ones.
 
 use std::ffi::OsString;
 
@@ -12,12 +12,12 @@ struct Opening {
 }
 
 impl Serve {
-    /// Whether there is a source of credentials.
+    /// Whether a source of credentials is configured.
     pub fn has_access_control(&self) -> bool {
         self.keys_file.is_some() || self.jwks_file.is_some() || self.signing.secrets().next().is_some()
     }
 
-    /// A sentence about files of secrets that every user can read.
+    /// Returns a warning about files of secrets that every user can read.
     pub fn world_readable_secrets(&self) -> Option<String> {
         let secrets = self.signing.token_secret_file.iter().map(|file| &file.path);
         let url = self.store.redis_url_file.iter().map(|file| &file.path);
@@ -29,8 +29,8 @@ impl Serve {
         (!open.is_empty()).then(|| format!("{} can be read by everybody on this machine: chmod o-r", open.join(", ")))
     }
 
-    /// Without access control, only this machine and pages that are named may reach the service, unless the operator says
-    /// otherwise.
+    /// Checks that without access control, only this machine and the web pages of named origins can reach the service, unless
+    /// `--insecure` is set.
     ///
     /// # Errors
     /// One line for the operator.
@@ -44,13 +44,13 @@ impl Serve {
         }
     }
 
-    /// A sentence about a service that is open to others than this machine, because the operator says so.
+    /// Returns a warning about a service that others can reach without credentials, as `--insecure` allows.
     pub fn exposure_warning(&self) -> Option<String> {
         let open = self.opening().filter(|_| self.insecure)?;
         Some(format!("nothing guards the service, as --insecure allows: {}", open.what))
     }
 
-    /// What opens the service to others, if nothing guards it.
+    /// Returns the setting that opens the service to others, if there is no access control.
     fn opening(&self) -> Option<Opening> {
         if self.has_access_control() {
             return None;
@@ -66,7 +66,7 @@ impl Serve {
         (!self.listen.is_loopback()).then_some(Opening { what, remedy })
     }
 
-    /// A variable that guards and is set to nothing, as compose does with what is set nowhere, where no flag says it either.
+    /// Returns an access control or TLS variable that is empty, as compose passes undefined ones, and that no flag replaces.
     fn empty_guard(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<&'static str> {
         let is_plain = self.tls.files().is_none();
         let guards = [

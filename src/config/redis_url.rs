@@ -1,4 +1,4 @@
-//! The address of Redis, which may hold a password: it is never printed, not even when it is wrong.
+//! The URL of Redis, which may hold a password: it is never printed in full, not even in an error.
 
 use std::{
     ffi::OsStr,
@@ -14,33 +14,33 @@ use super::{
 };
 use crate::{files, job::Invalid};
 
-/// Which Redis keeps the jobs.
+/// The Redis that stores the jobs.
 #[derive(Clone, PartialEq, Eq)]
 pub enum RedisUrl {
     /// A private server that this process starts.
     Embedded,
-    /// One of the operator's, over TCP or a unix socket, or nodes of a cluster.
+    /// A server of the operator over TCP or a unix socket, or the nodes of a cluster.
     Url(Secret),
-    /// Whichever of the operator's is primary now.
+    /// The current primary behind sentinels of the operator.
     Sentinels(SentinelUrl),
 }
 
-/// A URL with what may be a password in it. Only [`Secret::expose`] shows it.
+/// A URL that may hold a password. Only [`Secret::expose`] returns the full text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// For the client that connects, and for nobody else.
+    /// Returns the full URL, only for the client that connects.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Where it leads, without user and password: hosts and ports with a comma between, or a path.
+    /// Returns the URL's hosts and ports, separated by commas, or its path, without user and password.
     fn place(&self) -> &str {
-        // A unix URL has its password among the options.
+        // The URL of a unix socket has its password in the query.
         let plain = self.0.split('?').next().unwrap_or_default();
         let (_, rest) = plain.split_once("://").unwrap_or_default();
-        // A path starts with a slash, and an `@` in it is only a letter.
+        // A path starts with a slash, and an `@` in it has no special meaning.
         rest.rsplit_once('@').filter(|_| !rest.starts_with('/')).map_or(rest, |(_, place)| place)
     }
 
@@ -58,7 +58,7 @@ const INSECURE: Invalid = Invalid("asks for a certificate that nobody looks at; 
 
 impl RedisUrl {
     /// # Errors
-    /// The rule that the text breaks. The text itself is not in it.
+    /// The rule that the text breaks, without the text itself.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let text = text.trim();
         let (scheme, rest) = text.split_once("://").ok_or(RULE)?;
@@ -78,12 +78,12 @@ impl RedisUrl {
         }
     }
 
-    /// Whether it names nodes of a cluster.
+    /// Whether the URL names nodes of a cluster.
     pub fn is_of_a_cluster(&self) -> bool {
         matches!(self, Self::Url(Secret(url)) if url.split_once("://").is_some_and(|(scheme, _)| scheme.ends_with("+cluster")))
     }
 
-    /// Whether it has the processors that this process has. Where sentinels say that a primary is, it may not stay.
+    /// Whether Redis shares the processors of this process. With sentinels the answer is no, because the primary may move.
     pub fn is_on_this_machine(&self) -> bool {
         match self {
             Self::Embedded => true,
@@ -97,12 +97,12 @@ impl RedisUrl {
     }
 }
 
-/// That of `host[:port]`. `None` when it is neither a host nor a port.
+/// Returns the host of `host[:port]`, `None` if the text has another form.
 fn host(place: &str) -> Option<&str> {
     split_port(place).and_then(|(host, _)| unbracketed(host))
 }
 
-/// `[user:password@]host[:port][/db][?options]`
+/// Checks for `[user:password@]host[:port][/db][?options]`.
 fn is_server(rest: &str) -> bool {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, tail) = rest.split_at(end);
@@ -112,7 +112,7 @@ fn is_server(rest: &str) -> bool {
     db_is_number && host(place).is_some()
 }
 
-/// `[user:password@]host[:port],host[:port]`: a cluster has one database, and nothing stands behind.
+/// Checks for `[user:password@]host[:port],host[:port]`. No database follows, because a cluster has only one.
 fn are_nodes(rest: &str) -> bool {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let places = rest.rsplit_once('@').map_or(rest, |(_, places)| places);
@@ -134,7 +134,7 @@ impl fmt::Display for RedisUrl {
     }
 }
 
-/// The URL without user and password: enough to recognise it in a log.
+/// Shows the URL without user and password, enough to recognise it in a log.
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, _) = self.0.split_once("://").unwrap_or_default();
@@ -154,7 +154,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// clap's usual parsers quote the value that they refuse. These two do not.
+/// Does not quote a refused value in its error, as clap's own parsers do.
 #[derive(Clone)]
 pub(super) struct UrlParser;
 
@@ -167,14 +167,14 @@ impl TypedValueParser for UrlParser {
     }
 }
 
-/// A file, and the URL that stands in it.
+/// A file and the URL that it holds.
 #[derive(Clone, Debug)]
 pub(super) struct UrlFile {
     pub(super) path: PathBuf,
     pub(super) url: RedisUrl,
 }
 
-/// Takes the name of a file.
+/// Reads the URL from the named file, and does not quote it in an error.
 #[derive(Clone)]
 pub(super) struct UrlFileParser;
 

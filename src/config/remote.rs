@@ -1,4 +1,4 @@
-//! A running service that a command calls: where it is, by which key, and whom it is believed by.
+//! The service that a command calls: its URL, the key to send, and the certificate authorities to trust.
 
 use std::{env, ffi::OsStr, fmt, path::Path};
 
@@ -11,24 +11,24 @@ use super::{
 };
 use crate::{files, job::Invalid};
 
-/// Holds the key itself. It is no flag: everybody on a machine may read everybody's arguments.
+/// The variable that holds the key itself. There is no such flag, because every user of a machine can read all arguments.
 pub(super) const KEY: &str = "INTRAY_KEY";
 
 #[derive(Debug, Args)]
 pub struct Remote {
-    /// The service, http://host:port or https://host; with a path behind it where a proxy serves it below one
+    /// URL of the service, http://host:port or https://host; with a path after it if a proxy serves it below one
     #[arg(long, env = "INTRAY_URL", value_name = "URL", default_value = "http://127.0.0.1:7070", value_parser = ServiceUrlParser)]
     pub url: ServiceUrl,
-    /// A file whose first line is a key or a token, where there is access control; none: the variable INTRAY_KEY holds it
+    /// File whose first line is a key or a token, if there is access control; none: the variable INTRAY_KEY holds it
     #[arg(long, env = "INTRAY_KEY_FILE", value_name = "FILE", value_parser = KeyFileParser)]
     key_file: Option<ServiceKey>,
-    /// Who may have signed the certificate of an https:// service, in PEM; none: those whom this machine trusts
+    /// Certificate authorities to trust for an https:// service, in PEM; none: those that this machine trusts
     #[arg(long, env = "INTRAY_CA_FILE", value_name = "FILE", value_parser = PemParser(Pem::CERTIFICATES))]
     ca_file: Option<PemFile>,
 }
 
 impl Remote {
-    /// The file's, else the variable's.
+    /// Returns the key from the file, else from the variable.
     ///
     /// # Errors
     /// One line for the operator.
@@ -40,10 +40,10 @@ impl Remote {
         key.map(|key| ServiceKey::parse(&key.to_string_lossy()).map_err(|rule| format!("{KEY}: {rule}"))).transpose()
     }
 
-    /// In PEM.
+    /// Returns the certificate authorities in PEM.
     ///
     /// # Errors
-    /// One line for the operator, when there is no TLS that they could be for.
+    /// One line for the operator, if the file is set and the URL is not https.
     pub fn authorities(&self) -> Result<Option<&str>, String> {
         match &self.ca_file {
             Some(_) if !self.url.is_tls => Err("--ca-file is for an https:// URL".to_owned()),
@@ -63,7 +63,7 @@ impl ServiceKey {
         if clean { Ok(Self(first.to_owned())) } else { Err(Invalid("it holds no key, but several words")) }
     }
 
-    /// For the call, and for nobody else.
+    /// Returns the text, only to be sent in a request.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -89,16 +89,16 @@ impl TypedValueParser for KeyFileParser {
     }
 }
 
-/// Where a service answers.
+/// The URL of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceUrl {
     pub is_tls: bool,
-    /// An IPv6 one without its brackets.
+    /// An IPv6 address is without brackets.
     pub host: String,
     pub port: u16,
-    /// As it stands in `Host`.
+    /// The value of the `Host` header.
     pub authority: String,
-    /// What all paths begin with; nothing, or a slash and a name.
+    /// The prefix of all paths: empty, or a slash and a name.
     pub base: String,
 }
 
@@ -133,7 +133,7 @@ impl fmt::Display for ServiceUrl {
     }
 }
 
-/// A URL that is refused may hold a password, and is not shown.
+/// Its errors do not show the URL, which may hold a password.
 #[derive(Clone)]
 struct ServiceUrlParser;
 

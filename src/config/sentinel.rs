@@ -1,4 +1,4 @@
-//! The flags for sentinels: credentials, and the map of announced addresses.
+//! The flags for sentinels: credentials, and a map of announced addresses.
 
 use std::{
     ffi::OsStr,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{files, job::Invalid};
 
-/// An address that sentinels announce, and the one at which this process reaches that server.
+/// An address that sentinels announce, and the address at which this process reaches that server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressMap {
     pub announced: SentinelAddress,
@@ -35,18 +35,18 @@ impl FromStr for AddressMap {
 
 #[derive(Debug, Args)]
 pub(super) struct SentinelFlags {
-    /// The user that the sentinels of a redis+sentinel:// URL want to see
+    /// User name for the sentinels of a redis+sentinel:// URL
     #[arg(long, env = "INTRAY_SENTINEL_USER", value_name = "NAME", requires = "sentinel_password_file")]
     sentinel_user: Option<String>,
-    /// A file that holds the password for the sentinels
+    /// File that holds the password for the sentinels
     #[arg(long, env = "INTRAY_SENTINEL_PASSWORD_FILE", value_name = "FILE", value_parser = PasswordParser)]
     sentinel_password_file: Option<Password>,
-    /// Where a server is that sentinels announce by an address which leads nowhere from here; repeatable, or a comma list
+    /// The real address of a server that sentinels announce by one that cannot be reached from here; repeatable, or a comma list
     #[arg(long, env = "INTRAY_SENTINEL_MAP", value_name = "ANNOUNCED=REAL", value_delimiter = ',')]
     sentinel_map: Vec<AddressMap>,
 }
 
-/// The credentials for sentinels, and the map of the addresses that they announce.
+/// The credentials for sentinels, and a map of the addresses that they announce.
 pub struct SentinelAccess {
     pub user: Option<String>,
     pub password: Option<String>,

@@ -1,4 +1,4 @@
-//! URLs of a primary behind sentinels: their addresses, and its name there.
+//! URLs of a primary behind sentinels: the addresses of the sentinels and the name of the primary.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ const RULE: Invalid = Invalid(
 /// A host, without the brackets of IPv6, and its port.
 pub type SentinelAddress = (String, u16);
 
-/// The sentinels, and the name of the primary.
+/// The sentinels, the name of the primary, and how to connect to it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SentinelUrl {
     pub is_tls: bool,
-    /// For Redis itself, as in the URL: `user:password@`, or nothing.
+    /// Credentials for Redis itself, as in the URL: `user:password@`, or empty.
     pub credentials: String,
     pub sentinels: Vec<SentinelAddress>,
     pub name: String,
@@ -46,7 +46,7 @@ impl SentinelUrl {
     }
 }
 
-/// Shows no user and no password.
+/// Shows the URL without user and password.
 impl fmt::Display for SentinelUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let addresses = self

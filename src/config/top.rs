@@ -1,4 +1,4 @@
-//! `intray top`: which service is looked at, and how.
+//! The options of `intray top`.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use crate::job::{Invalid, QueueName};
 pub struct Top {
     #[command(flatten)]
     pub remote: Remote,
-    /// Seconds between two looks
+    /// Seconds between two reads
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
     pub interval: Duration,
-    /// Which queues come first; a key changes it
+    /// Sort order of the queues at the start; a key changes it
     #[arg(long, value_enum, default_value = "oldest")]
     pub sort: Sort,
-    /// Who holds jobs of this queue, in place of all queues
+    /// Show the workers that hold jobs of this queue, instead of all queues
     #[arg(long, value_name = "QUEUE", value_parser = |text: &str| QueueName::parse(text))]
     pub queue: Option<QueueName>,
-    /// Print one table and end, as it is where standard output is no terminal
+    /// Print one table and exit, as always when standard output is not a terminal
     #[arg(long)]
     pub once: bool,
 }
 
-/// What queues are sorted by; names go up, numbers down.
+/// The sort order of queues. Names ascend, numbers descend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
     Name,

@@ -11,18 +11,18 @@ use tokio::time::timeout;
 use super::words::clean;
 use crate::client::Service;
 
-/// For each answer.
+/// Timeout for each answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A page of a thousand queues has one.
+/// Maximum bytes of an answer, enough for a page of a thousand queues.
 const ANSWER_BYTES: usize = 16 << 20;
 
-/// A connection, for the calls of one look.
+/// A connection for the calls of one refresh.
 pub(super) struct Talk<'s> {
     service: &'s Service,
     requests: SendRequest<Empty<Bytes>>,
 }
 
-/// Of a refusal, what is said for people.
+/// The part of an error answer that is written for people.
 #[derive(Deserialize)]
 struct ProblemDetail {
     detail: String,
@@ -35,7 +35,7 @@ impl<'s> Talk<'s> {
         Ok(Self { service, requests })
     }
 
-    /// What stands at a path.
+    /// Reads the JSON at a path.
     pub(super) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, String> {
         let url = &self.service.url;
         match timeout(PATIENCE, self.exchange(path)).await {

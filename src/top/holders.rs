@@ -1,4 +1,4 @@
-//! Who holds jobs of one queue.
+//! The workers that hold jobs of one queue.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::client::Service;
 
-/// A hundred jobs a page; the table says when there are more.
+/// Maximum pages of a hundred jobs that are read; the table says when there are more.
 const PAGES: usize = 20;
 
 #[derive(Deserialize)]
@@ -22,7 +22,7 @@ struct HoldersPage {
 
 #[derive(Deserialize)]
 struct Worker {
-    /// None: they gave no name.
+    /// `None` if the worker gave no name.
     worker: Option<String>,
     jobs: Vec<HeldJobRow>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Holders {
 struct Person {
     name: Option<String>,
     jobs: usize,
-    /// How long they have had the oldest, and when the next one runs out.
+    /// Milliseconds since the oldest job was reserved, and until the next lease expires.
     since: u64,
     left: u64,
     resumes: u64,
@@ -94,20 +94,20 @@ impl Holders {
         }
     }
 
-    /// What holds of all of them.
+    /// The totals over all workers.
     pub(super) fn summary(&self) -> String {
         let jobs: usize = self.people.iter().map(|person| person.jobs).sum();
         let some = if self.are_all { "" } else { ", and more that are not shown" };
         format!("{}; workers: {}, jobs: {jobs}{some}", self.queue, self.people.len())
     }
 
-    /// The head, and a line a person.
+    /// The heading, and one line per worker.
     pub(super) fn table(&self, width: usize) -> Vec<String> {
         let cells: Vec<_> = self.people.iter().map(Person::cells).collect();
         table::lines(["WORKER", "JOBS", "SINCE", "LEFT", "RESUMED"], &cells, width)
     }
 
-    /// All of it as text that is printed.
+    /// The table and the totals, as lines to print.
     pub(super) fn lines(&self, width: usize) -> Vec<String> {
         self.table(width).into_iter().chain([self.summary()]).collect()
     }
@@ -120,7 +120,7 @@ impl Person {
     }
 }
 
-/// A cursor as a part of a query.
+/// Percent-encodes a cursor for a query string.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
     let part = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };

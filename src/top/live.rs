@@ -1,4 +1,4 @@
-//! The live table: one task asks the service, the other draws, until the user quits.
+//! The live table: one task reads from the service, the other draws, until the user quits.
 
 use std::{io, time::Duration, time::Instant};
 
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{client::Service, config::Top};
 
-/// However many queues there are, the service rests this many times as long as it was asked.
+/// The pause after a refresh is at least this many times its duration, to limit the load on the service.
 const REST: u32 = 4;
 
 type Update = Result<Seen, String>;
@@ -34,7 +34,7 @@ pub(super) async fn run(service: &Service, options: &Top) -> anyhow::Result<()> 
     }
 }
 
-/// Looks again and again, at once when it is to look at something else.
+/// Refreshes at each interval, and at once when the subject changes.
 async fn look(
     service: &Service,
     interval: Duration,
@@ -81,7 +81,7 @@ async fn show(
             }
             event = events.next() => match event {
                 Some(Ok(Event::Key(key))) => view.key(key, Screen::size().1),
-                // Another size is drawn anew, as everything is.
+                // A resize needs only a redraw.
                 Some(Ok(_)) => Then::Draw,
                 Some(Err(_)) | None => Then::End,
             },

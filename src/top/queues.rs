@@ -1,4 +1,4 @@
-//! All queues: what is in them, and how fast it goes.
+//! All queues, with their counts and rates.
 
 use std::{collections::HashMap, time::Instant};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{client::Service, config::Sort};
 
-/// A thousand queues a page; the table says when there are more.
+/// Maximum pages of a thousand queues that are read; the table says when there are more.
 const PAGES: usize = 20;
 
 #[derive(Deserialize)]
@@ -58,11 +58,11 @@ struct QueueTotals {
     completed: u64,
 }
 
-/// All there is, as it was at one time.
+/// All queues as read by one refresh.
 pub(super) struct QueueRows {
     at: Instant,
     queues: Vec<Queue>,
-    /// Those whose node is away.
+    /// The number of queues whose node is away.
     away: usize,
     are_all: bool,
 }
@@ -85,7 +85,7 @@ impl QueueRows {
         Ok(all)
     }
 
-    /// With how fast it goes, seen from an earlier look.
+    /// Adds the rates since an earlier refresh.
     pub(super) fn after(&self, before: Option<&Self>) -> Rows {
         let then = before.map(|then| (then, self.at.duration_since(then.at).as_secs_f64()));
         let known: HashMap<_, _> =
@@ -99,7 +99,7 @@ impl QueueRows {
 }
 
 impl Queue {
-    /// A queue that came into being anew counts from nothing.
+    /// A queue that was created anew has smaller totals than before: its rates are 0, not negative.
     fn rates(&self, then: QueueTotals, seconds: f64) -> [f64; 3] {
         let pairs = [
             (self.totals.enqueued, then.enqueued),
@@ -122,7 +122,7 @@ struct Row {
     oldest: Option<u64>,
     held: u64,
     overdue: u64,
-    /// Enqueued, handed out, completed.
+    /// Jobs enqueued, handed out and completed, per second.
     rates: Option<[f64; 3]>,
     dead: u64,
     delayed: u64,
@@ -147,7 +147,7 @@ impl Row {
         }
     }
 
-    /// What it is sorted by, the largest first.
+    /// The sort key. The largest comes first.
     fn weight(&self, sort: Sort) -> f64 {
         let rate = |nth: usize| self.rates.map_or(0.0, |rates| rates[nth]);
         match sort {
@@ -187,7 +187,7 @@ const HEADS: [&str; 11] =
     ["QUEUE", "WAITING", "OLDEST", "HELD", "OVERDUE", "IN/s", "OUT/s", "DONE/s", "DEAD", "DELAYED", "BLOCKED"];
 
 impl Rows {
-    /// What holds of all of them.
+    /// The totals over all queues.
     pub(super) fn summary(&self) -> String {
         let sum = |figure: fn(&Row) -> u64| self.rows.iter().map(figure).sum::<u64>();
         let (waiting, held) = (sum(|row| row.waiting), sum(|row| row.held));
@@ -207,13 +207,13 @@ impl Rows {
         self.rows.iter().map(|row| row.name.as_str())
     }
 
-    /// The head, and a line a queue.
+    /// The heading, and one line per queue.
     pub(super) fn table(&self, width: usize) -> Vec<String> {
         let cells: Vec<_> = self.rows.iter().map(Row::cells).collect();
         table::lines(HEADS, &cells, width)
     }
 
-    /// All of it as text that is printed.
+    /// The table and the totals, as lines to print.
     pub(super) fn lines(mut self, sort: Sort, turned: bool, width: usize) -> Vec<String> {
         self.sort(sort, turned);
         let summary = self.summary();

@@ -1,4 +1,4 @@
-//! The terminal, which is as it was when this is gone: whatever ends the program but SIGKILL.
+//! The terminal. Dropping [`Screen`] restores it, however the program ends, except by SIGKILL.
 
 use std::io::{self, Stdout, Write};
 
@@ -11,7 +11,7 @@ use crossterm::{
 
 use super::table::{cut, padded};
 
-/// A line, and how it is to be seen.
+/// A line and its style.
 pub(super) struct ScreenLine {
     pub(super) text: String,
     pub(super) look: Look,
@@ -31,20 +31,20 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn open() -> io::Result<Self> {
         terminal::enable_raw_mode()?;
-        // From here on its end puts everything back.
+        // From here on, dropping the value restores the terminal.
         let mut screen = Self { out: io::stdout() };
         queue!(screen.out, EnterAlternateScreen, Hide)?;
         screen.out.flush()?;
         Ok(screen)
     }
 
-    /// Columns and rows.
+    /// Returns columns and rows.
     pub(super) fn size() -> (usize, usize) {
         let (width, height) = terminal::size().unwrap_or((80, 24));
         (width.into(), height.into())
     }
 
-    /// Each line over what stood there, so that nothing flickers.
+    /// Overwrites each line in place, to avoid flicker.
     pub(super) fn draw(&mut self, lines: &[ScreenLine]) -> io::Result<()> {
         let (width, height) = Self::size();
         for (row, line) in (0..).zip(lines.iter().take(height)) {
@@ -75,7 +75,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing put back.
+        // Errors are ignored: a terminal that is gone needs no restoring.
         let _ = queue!(self.out, SetAttribute(Attribute::Reset), Show, LeaveAlternateScreen);
         let _ = self.out.flush();
         let _ = terminal::disable_raw_mode();

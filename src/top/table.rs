@@ -1,13 +1,13 @@
-//! Rows and columns as lines of text.
+//! Lays out rows and columns as lines of text.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
-/// The first column is wide enough to tell queues and people apart before any other has room.
+/// The first column gets this width before other columns get room, so that queues and workers can be told apart.
 const FIRST: usize = 12;
 
-/// The first column is text, the others are figures. Those that the width has no room for are left out, the last ones first.
+/// The first column is text, the others are numbers. Columns that do not fit the width are left out, the last ones first.
 pub(super) fn lines<const N: usize>(heads: [&str; N], rows: &[[String; N]], width: usize) -> Vec<String> {
     let widths: [usize; N] = std::array::from_fn(|nth| {
         let cells = rows.iter().map(|row| row[nth].width());
@@ -33,14 +33,14 @@ pub(super) fn lines<const N: usize>(heads: [&str; N], rows: &[[String; N]], widt
     std::iter::once(head).chain(rows.iter().map(|row| line(&row.each_ref().map(String::as_str)))).collect()
 }
 
-/// As wide as that, with a mark where something is cut off.
+/// Pads or cuts text to exactly this width. A mark shows where text was cut.
 pub(super) fn padded(text: &str, width: usize) -> String {
     let cut = cut(text, width);
     let missing = width.saturating_sub(cut.width());
     cut + &" ".repeat(missing)
 }
 
-/// At most as wide as that.
+/// Cuts text to at most this width.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! What is on the screen, and what a key makes of it.
+//! The content of the screen, and the effect of each key.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -13,23 +13,23 @@ use crate::config::Sort;
 const SORTS: &str = "sort: [n]ame [w]aiting [o]ldest [h]eld o[v]erdue [i]n o[u]t [c]ompleted [d]ead";
 const KEYS: &str = "[r]everse   ↑ ↓ enter: who holds   [q]uit";
 const KEYS_OF_HOLDERS: &str = "↑ ↓   esc: all queues   [q]uit";
-/// What stands above the table and below it.
+/// Lines above and below the rows of the table.
 const FRAME: usize = 5;
 
-/// What is looked at.
+/// The subject of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TableSubject {
     Queues,
     HoldersOf(String),
 }
 
-/// What was seen of it.
+/// The result of a refresh.
 pub(super) enum Seen {
     Queues(QueueRows),
     Holders(Holders),
 }
 
-/// What there is to do after a key.
+/// The action that follows a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Then {
     Draw,
@@ -42,7 +42,7 @@ pub(super) struct View {
     pub(super) subject: TableSubject,
     sort: Sort,
     turned: bool,
-    /// The queue that stands out, by name: it stays the same wherever it goes.
+    /// The selected queue, by name, so that it stays selected when the order changes.
     chosen: Option<String>,
     first: usize,
     before: Option<QueueRows>,
@@ -57,7 +57,7 @@ impl View {
         Self { place, subject, sort, turned: false, chosen, first: 0, before, rows, holders, trouble }
     }
 
-    /// What was seen before stays on the screen while nothing newer is known, and it is said why.
+    /// Takes the result of a refresh. After an error, the old table stays on the screen below the message.
     pub(super) fn take(&mut self, seen: Result<Seen, String>) {
         self.trouble = None;
         match seen {
@@ -67,7 +67,7 @@ impl View {
                 self.rows = Some(rows);
                 self.before = Some(queues);
             }
-            // What was seen of a queue that was left meanwhile is of no use.
+            // The user may have left the queue since the refresh began.
             Ok(Seen::Holders(holders)) => {
                 let is_wanted = self.subject == TableSubject::HoldersOf(holders.queue.clone());
                 self.holders = Some(holders).filter(|_| is_wanted);
@@ -111,7 +111,7 @@ impl View {
         }
     }
 
-    /// Of queues the one that stands out, of people the part that is seen.
+    /// Moves the selection among queues, or the scroll position among workers.
     fn step(&mut self, to: impl FnOnce(usize, usize) -> usize) {
         match (&self.subject, &self.rows) {
             (TableSubject::Queues, Some(rows)) => {
@@ -121,7 +121,7 @@ impl View {
                 self.chosen = names.get(next).map(|name| (*name).to_owned());
             }
             (TableSubject::Queues, None) => {}
-            // How many people there are is minded when they are drawn.
+            // `lines` limits the position to the number of workers.
             (TableSubject::HoldersOf(_), _) => self.first = to(self.first, usize::MAX - 1),
         }
     }

@@ -1,4 +1,4 @@
-//! Figures and names as they stand in a cell.
+//! Formats numbers and names for table cells.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use unicode_width::UnicodeWidthChar;
 
 const NOTHING: &str = "-";
 
-/// Nothing that a terminal would obey, and nothing that it does not show.
+/// Replaces control characters and invisible characters, so that text cannot control the terminal.
 pub(super) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.width().is_none_or(|width| width == 0) { '\u{fffd}' } else { c }).collect()
 }
 
-/// In its two largest units.
+/// Formats an age in its two largest units.
 pub(super) fn age(ms: Option<u64>) -> String {
     let Some(ms) = ms else { return NOTHING.to_owned() };
     let seconds = Duration::from_millis(ms).as_secs();
@@ -23,7 +23,7 @@ pub(super) fn age(ms: Option<u64>) -> String {
     }
 }
 
-/// So many a second.
+/// Formats a rate per second.
 pub(super) fn rate(rate: Option<f64>) -> String {
     match rate {
         None => NOTHING.to_owned(),

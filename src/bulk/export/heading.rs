@@ -1,6 +1,6 @@
-//! The row of the names of a table.
+//! The heading row of a table.
 
-/// Of a table that goes on in a file the row is there already.
+/// Skips the heading row, for a table that is appended to a file which already has one.
 #[derive(Default)]
 pub struct Heading {
     is_quoted: bool,
@@ -8,7 +8,7 @@ pub struct Heading {
 }
 
 impl Heading {
-    /// What a piece of the table has behind the row.
+    /// Returns the part of a piece that follows the heading row.
     pub fn behind<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
         if self.is_over {
             return piece;

@@ -1,4 +1,4 @@
-//! Where a list is written to: a file, or standard output.
+//! The output of an export: a file, or standard output.
 
 use std::{
     fs::{File, OpenOptions},
@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 
 pub struct ExportOutput {
     into: Box<dyn Write + Send>,
-    /// What it has already goes on.
+    /// Whether it appends to existing content.
     pub goes_on: bool,
 }
 
@@ -19,10 +19,10 @@ impl ExportOutput {
         Self { into: Box::new(BufWriter::new(stdout())), goes_on: false }
     }
 
-    /// A file that is written anew, or that goes on.
+    /// Opens a file: appends to it if `goes_on`, else overwrites it.
     ///
     /// # Errors
-    /// It names the file.
+    /// The file cannot be opened or continued. The error names it.
     pub fn of(file: &Path, goes_on: bool) -> anyhow::Result<Self> {
         let anew = || Ok((File::create(file)?, false));
         let opened = if goes_on { behind(file) } else { anew() };
@@ -31,7 +31,7 @@ impl ExportOutput {
     }
 }
 
-/// The file, and whether there is something in it.
+/// Opens the file to append, and returns whether it has content.
 fn behind(file: &Path) -> anyhow::Result<(File, bool)> {
     let mut options = OpenOptions::new();
     let mut opened = options.append(true).create(true).open(file)?;
@@ -43,7 +43,7 @@ fn behind(file: &Path) -> anyhow::Result<(File, bool)> {
     let mut read = File::open(file)?;
     read.seek(SeekFrom::End(-1))?;
     read.read_exact(&mut last)?;
-    // What is cut in the middle, by a full disk, would make one broken line of two.
+    // Appending to a line that was cut, for example by a full disk, would merge two lines into a broken one.
     if last != *b"\n" {
         return Err(anyhow!("its last line has no end: cut it off, and go on behind the one before"));
     }

@@ -1,4 +1,4 @@
-//! What is there of a list so far, and where it goes on.
+//! The part of a list that is written so far, and the cursor to continue from.
 
 use std::{
     io::{self, ErrorKind, Write},
@@ -23,14 +23,14 @@ use crate::{
     config::ExportOptions,
 };
 
-/// The end of a list that is not all of it.
+/// The last line of an incomplete list.
 #[derive(Deserialize)]
 struct Cut {
     error: ServiceRefusal,
     next: Option<String>,
 }
 
-/// A line before jobs: others that ended before them are gone.
+/// A line that precedes jobs: other jobs, which ended before them, are no longer stored.
 #[derive(Deserialize)]
 struct Gap {
     forgotten: Option<u64>,
@@ -41,10 +41,10 @@ struct Place {
     next: Option<String>,
 }
 
-/// Why an answer ended before its end.
+/// The reason why an answer ended early.
 pub enum End {
     Failed(Failure),
-    /// Nobody reads what is written.
+    /// The reader of the output closed it.
     Closed,
 }
 
@@ -66,30 +66,30 @@ impl End {
     }
 }
 
-/// By it Excel knows UTF-8.
+/// The byte order mark, by which Excel recognises UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What is there is not all, and nobody knows what is behind it.
+/// The list is incomplete and has no cursor to continue from.
 pub struct NoPlace;
 
 pub struct Written {
-    /// None: standard output.
+    /// `None` for standard output.
     file: Option<PathBuf>,
-    /// Behind what is in the file.
+    /// Whether to append to the file.
     goes_on: bool,
     is_table: bool,
-    /// It begins with a mark.
+    /// Whether new output begins with [`MARK`].
     bom: bool,
     output: Option<ExportOutput>,
     heading: Heading,
     /// The last whole line.
     last: Vec<u8>,
-    /// Where the list goes on behind the line that said why it was cut.
+    /// The cursor from a [`Cut`] line.
     cut_at: Option<String>,
     jobs: u64,
     bytes: u64,
     bar: Bar,
-    /// What comes later is not waited for.
+    /// The timeout for each piece of an answer.
     silence: Duration,
 }
 
@@ -134,10 +134,10 @@ impl Written {
         Ok(self.output.as_mut().map_or(Ok(()), ExportOutput::flush)?)
     }
 
-    /// Where it goes on: `None` where it began.
+    /// Returns the cursor to continue from, `None` to continue from where the export began.
     ///
     /// # Errors
-    /// When it cannot.
+    /// Output was written, and it is a table or has no cursor.
     pub fn place(&mut self) -> Result<Option<String>, NoPlace> {
         let place = self.cut_at.take();
         let place = place.or_else(|| serde_json::from_slice(&self.last).ok().and_then(|place: Place| place.next));
@@ -160,7 +160,7 @@ impl Written {
         self.flush()
     }
 
-    /// Only whole lines are written.
+    /// Writes only whole lines, so that an interrupted list can be continued.
     pub async fn lines<B: Body<Data = Bytes, Error: Into<anyhow::Error>> + Unpin>(
         &mut self,
         mut body: B,
@@ -177,7 +177,7 @@ impl Written {
                 self.line(line)?;
                 patience.is_restored();
             }
-            // Who follows reads it now.
+            // A reader of `--follow` gets each job at once.
             self.flush()?;
             self.bytes += whole.len() as u64;
             self.bar.is_at(self.bytes, self.jobs);

@@ -1,4 +1,4 @@
-//! A job as `intray export` writes it becomes a new one.
+//! Makes a new job from a line that `intray export` wrote.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::job::{QueueName, State};
 
-/// What a producer said of a job. How it went with it stays behind: it begins anew.
+/// The fields that a producer sets. The job's history is dropped, because the new job starts over.
 #[derive(Deserialize, Serialize)]
 struct RestoredJob<'l> {
     #[serde(borrow)]
@@ -30,15 +30,15 @@ struct RestoredJob<'l> {
     due_at: Option<&'l RawValue>,
     #[serde(borrow, skip_serializing)]
     state: Cow<'l, str>,
-    /// They were jobs of their own though their payloads are the same, and none of them shall be lost.
+    /// Always false: exported jobs with equal payloads were separate jobs, and each one is kept.
     #[serde(skip_deserializing)]
     dedupe: bool,
 }
 
-/// `None`: it is no such line.
+/// Returns `None` if the line is not an exported job.
 pub fn again(text: &[u8], queue: Option<&QueueName>) -> Option<Vec<u8>> {
     let mut job: RestoredJob<'_> = serde_json::from_slice(text).ok()?;
-    // Of what was cancelled the payload is gone; of any other that is null, null is the payload.
+    // A cancelled job has no payload any more. In any other state, null is the payload.
     if job.state != State::Cancelled.word() {
         job.payload.get_or_insert(RawValue::NULL);
     }

@@ -1,8 +1,8 @@
-//! What a file is, by its first bytes, if it holds no JSON a line. It is said before anything is sent, not of each line.
+//! Recognises files that are not lines of JSON by their first bytes, to report this once and not for each line.
 
 use serde_json::{error::Category, value::RawValue};
 
-/// The first bytes of each form, what it is, and the program that makes text of it.
+/// The first bytes of each format, its description, and the program that unpacks it.
 const PACKED: [(&[u8], &str, &str); 5] = [
     (b"\x1f\x8b", "compressed by gzip", "gunzip -c"),
     (b"PK\x03\x04", "a zip archive", "unzip -p"),
@@ -12,7 +12,7 @@ const PACKED: [(&[u8], &str, &str); 5] = [
 ];
 const UTF16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
-/// A sentence about a beginning that is none of lines of JSON, without the mark that may stand before a text.
+/// Returns a sentence if the file does not begin with lines of JSON. `beginning` has no UTF-8 byte order mark.
 pub fn foreign(beginning: &[u8], payloads: bool) -> Option<String> {
     let by = |program: &str| format!("{program} FILE | intray import -");
     if let Some((_, what, program)) = PACKED.iter().find(|(first, ..)| beginning.starts_with(first)) {
@@ -36,7 +36,7 @@ pub fn foreign(beginning: &[u8], payloads: bool) -> Option<String> {
     }
 }
 
-/// The first line that is not blank, and whether its end is there.
+/// Returns the first line that is not blank, and whether it is complete.
 fn first_line(beginning: &[u8]) -> (&[u8], bool) {
     let text = beginning.trim_ascii_start();
     match text.iter().position(|byte| *byte == b'\n') {
@@ -45,13 +45,13 @@ fn first_line(beginning: &[u8]) -> (&[u8], bool) {
     }
 }
 
-/// JSON that ends in the middle, where a line of a longer text would.
+/// Whether the line is the start of JSON that spans several lines.
 fn goes_on(line: &[u8]) -> bool {
     let cut = |error: serde_json::Error| error.classify() == Category::Eof;
     line.last().is_some_and(|last| b"{[,".contains(last)) && serde_json::from_slice::<&RawValue>(line).is_err_and(cut)
 }
 
-/// The names of columns: JSON has no two words beside each other.
+/// Whether the line holds column names: JSON never has two words with only a separator between them.
 fn is_heading(line: &[u8]) -> bool {
     let is_name = |cell: &[u8]| {
         let cell = cell.trim_ascii();

@@ -1,4 +1,4 @@
-//! A line as it is sent.
+//! Makes the line that is sent from a line of the file.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::{again::again, source::SourceLine};
 use crate::{config::ImportOptions, job::QueueName};
 
-/// What is no job is the service's to refuse: it goes as it is, so that it is refused by its number.
+/// Passes a line that is not a job unchanged, so that the service refuses it with its line number.
 pub fn of(line: &SourceLine, options: &ImportOptions) -> Vec<u8> {
     let text = &line.text;
     let queue = options.queue.as_ref();
@@ -28,7 +28,7 @@ pub fn of(line: &SourceLine, options: &ImportOptions) -> Vec<u8> {
     }
 }
 
-/// Nothing but JSON is put into an object: anything else could end the payload and say more of the job.
+/// Wraps only valid JSON in an object: other text could end the payload and set more fields of the job.
 fn payload(text: &[u8], queue: Option<&QueueName>) -> Vec<u8> {
     if serde_json::from_slice::<&RawValue>(text).is_err() {
         return text.to_vec();
@@ -40,8 +40,8 @@ fn member(queue: &QueueName) -> String {
     format!("\"queue\":\"{queue}\",")
 }
 
-/// Whether there is no room for a queue, or no need of one. Into an object that cannot be read one is put all the same: should
-/// the service make more sense of it, it shall not go elsewhere.
+/// Whether the line already has a queue or cannot take one. An object that does not parse gets the queue anyway: if the
+/// service can parse it, the job must not go to another queue.
 fn names_one(text: &[u8]) -> bool {
     match serde_json::from_slice::<HashMap<String, &RawValue>>(text) {
         Ok(members) => members.contains_key("queue") || members.is_empty(),

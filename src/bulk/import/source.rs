@@ -1,4 +1,4 @@
-//! The lines of a file, or of whatever else can be read.
+//! Reads the lines of a file or of standard input.
 
 use std::{
     fs::File,
@@ -15,31 +15,31 @@ use crate::{
     text::MARK,
 };
 
-/// Bytes of a line, which are more than any service takes. What is longer is cut off there, and refused alone.
+/// Maximum bytes of a line, more than any service accepts. A longer line is cut here, and only that line is refused.
 const LONGEST: u64 = limits::BODY as u64 + (64 << 10);
-/// What is looked at of a file for its key.
+/// Bytes that are inspected for the format and the key.
 const BEGINNING: u64 = 8 << 10;
 
 pub struct LineSource {
     name: PathBuf,
     lines: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read>>>,
-    /// What makes it safe to send all of it again.
+    /// The default idempotency key, which makes it safe to send the file again.
     pub key: String,
-    /// In bytes, if that is known.
+    /// In bytes, if known.
     pub size: Option<u64>,
 }
 
-/// A line, without the white space around it.
+/// A line without surrounding white space.
 pub struct SourceLine {
     pub text: Vec<u8>,
-    /// Bytes of the file.
+    /// Size in the file, in bytes.
     pub read: u64,
     pub is_too_long: bool,
 }
 
 impl LineSource {
     /// # Errors
-    /// When it cannot be read, or is something else than lines of JSON.
+    /// The file cannot be read, or is not lines of JSON.
     pub fn open(file: &Path, payloads: bool) -> anyhow::Result<Self> {
         let name = if file.as_os_str() == "-" { "standard input".into() } else { file.to_owned() };
         let opened = opened(file).with_context(|| name.display().to_string())?;
@@ -54,15 +54,15 @@ impl LineSource {
             bail!("{} {foreign}", name.display());
         }
         let of_a_file = size.and_then(|_| key_of(file, &beginning));
-        // Of what comes by a pipe nobody knows whether it is the same.
+        // The contents of a pipe cannot be recognised on a later run, so each run has its own key.
         let key = of_a_file.unwrap_or_else(|| format!("import-{}", ulid::Ulid::new()));
         Ok(Self { name, lines: Cursor::new(beginning).chain(BufReader::new(from)), key, size })
     }
 
-    /// The next line; none at the end.
+    /// Returns the next line, `None` at the end.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// The line cannot be read.
     pub fn line(&mut self) -> anyhow::Result<Option<SourceLine>> {
         let (lines, mut text) = (&mut self.lines, Vec::new());
         let name = || self.name.display().to_string();
@@ -76,10 +76,10 @@ impl LineSource {
         Ok((read > 0).then_some(SourceLine { text, read, is_too_long }))
     }
 
-    /// Answers how many bytes so many lines are.
+    /// Skips this many lines and returns their size in bytes.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// A line cannot be read.
     pub fn pass_over(&mut self, lines: u64) -> anyhow::Result<u64> {
         let mut read = 0;
         for _ in 0..lines {
@@ -99,7 +99,7 @@ fn opened(file: &Path) -> std::io::Result<(Box<dyn Read>, Option<u64>)> {
     Ok((Box::new(opened), about.is_file().then_some(about.len())))
 }
 
-/// The same for the same file, also when it has grown.
+/// Derives the key from the path and the first line, so that it stays the same when the file grows.
 fn key_of(file: &Path, beginning: &[u8]) -> Option<String> {
     let first = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let name = file.canonicalize().ok()?;

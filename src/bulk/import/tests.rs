@@ -1,4 +1,4 @@
-//! Lines that are refused because their queue is away.
+//! Lines that are refused because the server of their queue is away.
 
 use std::{
     io::{Read, Write},
@@ -13,7 +13,7 @@ use std::{
 
 use super::*;
 
-/// Refuses the second of two lines as often as asked for, and counts the calls.
+/// Refuses the second of two lines in the first `times` calls, and counts all calls.
 fn refuses(times: usize) -> (Service, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let service = Service::open(listener.local_addr().expect("bound"));

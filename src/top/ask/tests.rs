@@ -1,4 +1,4 @@
-//! Services that say much, and odd things.
+//! Services with very many queues, and answers that do not come from intray.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::super::queues::QueueRows;
 use super::*;
 
-/// A service that gives to each call what is made of the calls before it, until nobody asks any more.
+/// A service that answers each call by its number, until the client disconnects.
 fn service(answer: impl Fn(usize) -> (&'static str, String) + Send + 'static) -> Service {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");

@@ -1,4 +1,4 @@
-//! Lists that come in pieces, break off, or are not heard of any more.
+//! Lists that arrive in pieces, break off, or fall silent.
 
 use std::{convert::Infallible, time::Instant};
 
@@ -15,7 +15,7 @@ struct AnswerWords {
     export: ExportOptions,
 }
 
-/// A list into a file of its own.
+/// An export to a temporary file.
 fn written(words: &[&str]) -> (Written, tempfile::NamedTempFile) {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().to_str().expect("UTF-8");
@@ -25,7 +25,7 @@ fn written(words: &[&str]) -> (Written, tempfile::NamedTempFile) {
     (written, file)
 }
 
-/// What comes in such pieces, after which nothing more is said, and the connection stays.
+/// A body that sends the pieces and then stays open and silent.
 fn then_silence(pieces: &'static [&'static str]) -> impl Body<Data = Bytes, Error = Infallible> + Unpin {
     let pieces = stream::iter(pieces).map(|piece| Ok(Frame::data(Bytes::from_static(piece.as_bytes()))));
     StreamBody::new(pieces.chain(stream::pending()))
