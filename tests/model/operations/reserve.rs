@@ -52,7 +52,7 @@ impl Operation for Reserve {
         "reserve WorkerLimit",
         "a draft for its owner",
         "a draft for another",
-        "a draft for nobody",
+        "a draft for an unnamed worker",
     ];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
@@ -202,7 +202,7 @@ fn meet_draft(walk: &mut Walk<'_>, id: Code) {
     let job = &walk.model.jobs[&id];
     let Some(draft) = job.draft else { return };
     let whom = match job.worker() {
-        "" => "unnamed",
+        "" => "an unnamed worker",
         worker if worker == draft.worker => "its owner",
         _ => "another",
     };
