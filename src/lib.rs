@@ -1,37 +1,37 @@
-//! intray: a work queue for people. Jobs are handed out over HTTP/JSON, kept safe in Redis by server-side Lua, taken back
-//! when a person vanishes, never lost. The modules in reading order:
+//! intray: a work queue for people. It hands out jobs over HTTP/JSON, keeps them in Redis with server-side Lua, and takes them
+//! back when a person does not finish them in time. No job is lost. The modules in reading order:
 
 #![recursion_limit = "256"] // the compiler asks of each layer of a future whether it may be sent, down to the socket
 
-/// Who calls, and what they may.
+/// Authentication and authorization of callers.
 pub mod access;
-/// Files and a running service.
+/// Transfers between files and a running service.
 pub mod bulk;
-/// A running service, for the commands that call one.
+/// The client of a running service, for the command line.
 pub mod client;
-/// What an operator may set.
+/// The configuration by the operator.
 pub mod config;
-/// What is counted, and what each figure says.
+/// The metrics and their descriptions.
 pub mod figures;
 /// Asks a running service whether it is ready.
 pub mod healthcheck;
-/// Requests in, answers out.
+/// The HTTP API.
 pub mod http;
-/// The words of the domain, and every limit by name.
+/// The types of the domain, and all limits by name.
 pub use intray_job as job;
-/// What is allocated.
+/// The allocator, and its count of allocated bytes.
 pub mod memory;
-/// JSON that is carried and not read.
+/// JSON that is stored without being parsed into values.
 pub mod payload;
-/// Starts the parts, and stops them in order.
+/// Starts the parts of the service, and stops them in order.
 pub mod service;
-/// The store: a method a transition, each with its twin in `lua/`.
+/// The store: one method per transition, each with its Lua script in `lua/`.
 pub mod store;
-/// The background task that puts back what is overdue.
+/// The background task that expires leases, makes delayed jobs due, and removes old jobs.
 pub mod sweeper;
-/// A running service's queues in a terminal.
+/// Shows the queues of a running service in a terminal.
 pub mod top;
-/// Who waits for jobs, and who is woken.
+/// The calls that wait for jobs, and their wake-up.
 pub mod waiting;
 
 use intray_base::{files, sha256, shares, text};

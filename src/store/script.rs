@@ -1,5 +1,5 @@
-//! The transitions as Redis knows them: functions of one library, and the same files as scripts for a Redis that takes no
-//! library. A file's header says what it needs, and its twin calls it by its name.
+//! The transitions as Redis knows them: functions of one library, or separate scripts for a Redis without library support.
+//! A file's header declares what the file needs, and its Rust twin calls it by name.
 
 mod calls;
 mod source;
@@ -41,7 +41,7 @@ const CONSTANTS: [(&str, u64); 16] = [
     ("HISTORY_PLACES", limits::HISTORY_PLACES),
 ];
 
-/// These, the fields of records, the lists that records hold by number, `NAME = 1, …, LIST = {'word', …}`, and the names of the totals.
+/// All constants: the numbers above, record fields, numbered lists (`NAME = 1, …, LIST = {'word', …}`), and the names of totals.
 fn constants() -> Vec<(&'static str, String)> {
     let states = State::ALL.map(|state| (state.word().to_uppercase(), state.word()));
     let endings = StoredEnding::ALL.map(|how| (how.word().to_owned(), how.ending().word()));
@@ -63,25 +63,25 @@ fn quoted(words: &[&str]) -> String {
     format!("{{{}}}", quoted.join(", "))
 }
 
-/// Functions that Redis keeps: all transitions in one text.
+/// The library that Redis keeps: all transitions in one text.
 pub(crate) struct ScriptLibrary {
-    /// Another text has another name, so that programs of several versions get on beside each other.
+    /// A different text has a different name, so that several versions of the program can share a Redis.
     pub(crate) name: String,
     pub(crate) text: LuaText,
 }
 
-/// One transition, ready to be called as a function of the library or by its digest.
+/// One transition, which can be called as a library function or by its digest.
 pub(crate) struct StoreScript {
     path: &'static str,
     pub(crate) name: &'static str,
-    /// For what needs memory to spare.
+    /// The variant for large calls, which needs free memory.
     is_large: bool,
     /// In the order of KEYS.
     pub(crate) keys: Vec<&'static str>,
     pub(crate) function: String,
-    /// Not one that only looks.
+    /// False for read-only scripts.
     pub(crate) writes: bool,
-    /// Redis refuses it at `maxmemory`.
+    /// Redis refuses the script at `maxmemory`.
     pub(crate) grows: bool,
     flag: Option<&'static str>,
     library: Arc<ScriptLibrary>,
@@ -89,7 +89,7 @@ pub(crate) struct StoreScript {
     standalone: OnceLock<Standalone>,
 }
 
-/// A script with all that it requires.
+/// A script with all modules that it requires.
 pub(crate) struct Standalone {
     pub(crate) text: LuaText,
     pub(crate) sha: String,
@@ -98,7 +98,7 @@ pub(crate) struct Standalone {
 /// All files of `lua/transitions` and `lua/views`.
 pub(crate) struct Scripts {
     pub(crate) library: Arc<ScriptLibrary>,
-    /// By name.
+    /// Sorted by name.
     all: Vec<StoreScript>,
 }
 
@@ -112,7 +112,7 @@ impl Scripts {
         Self { library, all }
     }
 
-    /// The file that is called so; where it is for what is small, `is_large` asks for the one of the rest.
+    /// The script with this name. `is_large` selects the variant for large calls, if there is one.
     pub(crate) fn named(&self, name: &str, is_large: bool) -> &StoreScript {
         let found = self.all.binary_search_by(|script| (script.name, script.is_large).cmp(&(name, is_large)));
         found.map_or_else(|_| panic!("no file in lua/ is {name}, large: {is_large}"), |at| &self.all[at])
@@ -125,7 +125,7 @@ impl Scripts {
 }
 
 impl ScriptLibrary {
-    /// Whether a program of ours may have given a library this name.
+    /// Whether the name has the form of our library names.
     pub(crate) fn is_name(name: &str) -> bool {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         name.strip_prefix("intray_").is_some_and(|hash| hash.len() == 16 && hash.bytes().all(is_digit))
@@ -148,7 +148,7 @@ impl ScriptLibrary {
 impl StoreScript {
     fn new(path: &str, is_large: bool, library: &Arc<ScriptLibrary>, sources: &Arc<LuaSources>) -> Self {
         let flag = flag(sources.get(path), is_large);
-        // The figures of a script keep its name as long as the program runs.
+        // Metrics use the name of a script as long as the program runs.
         let path: &'static str = path.to_owned().leak();
         Self {
             path,
@@ -165,7 +165,7 @@ impl StoreScript {
         }
     }
 
-    /// For a Redis that takes no library; made when it is asked for.
+    /// The text for a Redis without library support, made on first use.
     pub(crate) fn standalone(&self) -> &Standalone {
         self.standalone.get_or_init(|| {
             let (path, mut text) = (self.path, LuaText::default());
@@ -179,14 +179,14 @@ impl StoreScript {
     }
 }
 
-/// What each call begins with.
+/// The module that starts each call.
 const OPEN: &str = "base/call";
 const NO_WRITES: &str = "no-writes";
 const ALLOW_OOM: &str = "allow-oom";
-/// Behind the other: what is large is refused at `maxmemory`, by a call of its own.
+/// A flag in a header: large calls use a separate variant, which Redis refuses at `maxmemory`.
 const IF_SMALL: &str = "if-small";
 
-/// What can be called: each entry, and once more for what is large where that makes a difference.
+/// All callable scripts: each entry point, and its variant for large calls if there is one.
 fn calls(sources: &LuaSources) -> impl Iterator<Item = (&str, bool)> {
     sources.entries().flat_map(|path| {
         let has_large = header(sources.get(path), "FLAGS").contains(&IF_SMALL);
@@ -202,8 +202,8 @@ fn function(library: &str, path: &str, is_large: bool) -> String {
     format!("{library}_{}{}", name_of(path), if is_large { "_large" } else { "" })
 }
 
-/// The functions of all entries. At load nothing can be called but `register_function`: so the modules are made by the first
-/// call, and stay.
+/// The functions of all entry points. Redis allows only `register_function` during the load, so the first call creates the
+/// modules, which are then kept.
 fn library(sources: &LuaSources, name: &str) -> LuaText {
     let mut text = LuaText::default();
     text.line(&format!("#!lua name={name}"));
@@ -228,7 +228,7 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
     text
 }
 
-/// Each way is tried in its turn; the whole path, which is the last, finds the state of its call opened.
+/// Tries the fast paths in order. The full path comes last and begins with the initialized state of its call.
 fn answer(sources: &LuaSources, path: &str) -> String {
     let plain = sources
         .paths(path)
@@ -238,13 +238,13 @@ fn answer(sources: &LuaSources, path: &str) -> String {
     format!("return {plain}m['{path}'](call.open(q), args)")
 }
 
-/// A table of an entry's keys by name.
+/// A Lua table of an entry point's keys by name.
 fn named(keys: &[&str], given: &str) -> String {
     let named: Vec<_> = keys.iter().enumerate().map(|(i, key)| format!("{key} = {given}[{}]", i + 1)).collect();
     format!("{{{}}}", named.join(", "))
 }
 
-/// Each of a file's keys, in the order of the table.
+/// The keys of a file, in the order of the table.
 fn keys(source: &str) -> Vec<&'static str> {
     let named = header(source, "KEYS");
     KEYS.iter().map(|(key, _)| *key).chain([REGISTRY]).filter(|key| named.contains(key)).collect()

@@ -1,9 +1,9 @@
-//! `intray backup` and `intray restore`: a copy of the private server's files that is right at any time, and the way back.
+//! `intray backup` and `intray restore`: a consistent copy of the private server's files, and its restore.
 //!
-//! A server that rewrites its append-only file replaces the files and the list of them, so a copy that walks the folder may
-//! hold a list that names what is not there. Here the list is read first, then every file that it names is opened, and only
-//! then are they copied: what is open is read to its end even when the server has removed it meanwhile. The server appends to
-//! the newest file only, which is cut behind the last whole transaction.
+//! A server that rewrites its append-only file replaces the files and their manifest, so a plain copy of the folder may hold a
+//! manifest with missing files. This module reads the manifest first, then opens every file in it, and copies the files last.
+//! An open file can be read to its end even if the server removes it meanwhile. The server appends to the newest file only,
+//! which is cut after the last complete transaction.
 
 use std::{
     collections::BTreeMap,
@@ -23,25 +23,25 @@ use super::{
 };
 use intray_base::sha256::{Sha256, hex};
 
-/// The list of what is in a backup, as `sha256sum --check` reads it. It is written last: a backup without it is not whole.
+/// The checksums of a backup, in the format of `sha256sum --check`. It is written last: a backup without it is incomplete.
 const SUMS: &str = "backup.sha256";
-/// What a restore writes to before all of it is known to be whole.
+/// The folder that a restore writes to until all files are verified.
 const RESTORING: &str = "restoring";
-/// What a folder may hold that is to be restored into: our lock, and what a file system puts at its root.
+/// Files that a folder may contain before a restore: the lock file, and those of a file system's root.
 const ALLOWED: [&str; 3] = [super::folder::LOCK, RESTORING, "lost+found"];
-/// A rewrite that ends between two looks removes files: so often, and after so long, the list is read again.
+/// A rewrite may remove files between reading the manifest and opening them. The manifest is then read again: attempts, delay.
 const MAX_ATTEMPTS: usize = 100;
 const RETRY_DELAY: Duration = Duration::from_millis(20);
 const READ_BUFFER_BYTES: usize = 1 << 18;
 
-/// What was copied.
+/// The size of a copy.
 #[derive(Debug)]
 pub struct Copied {
     pub files: usize,
     pub bytes: u64,
 }
 
-/// Why there is no copy.
+/// Why a backup or restore failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     #[error("{}: {why}", path.display())]
@@ -67,26 +67,26 @@ fn io_at(path: &Path) -> impl FnOnce(io::Error) -> CopyError + use<> {
     move |why| CopyError::Io { path, why }
 }
 
-/// Copies the private server's files into a new folder, whether the server runs or not. All that was acknowledged before the
-/// call is in the copy.
+/// Copies the private server's files into a new folder, whether the server runs or not. The copy contains all changes that were
+/// acknowledged before the call.
 ///
 /// # Errors
-/// One line for the operator. What was begun is removed.
+/// One line for the operator. A partial copy is removed.
 pub fn backup(data: &Path, to: &Path) -> Result<Copied, CopyError> {
     let (manifest, files) = opened(&data.join(FILES))?;
     new_folder(to)?;
     let copied = copy_all(&files, &manifest, to);
     if copied.is_err() {
-        // The reason is the error; a folder without its list of sums is no backup in any case.
+        // The error gives the reason. A folder without checksums is not a valid backup, even if it cannot be removed.
         let _ = fs::remove_dir_all(to.join(FILES));
     }
     copied
 }
 
-/// Copies a backup into a data folder that has nothing in it yet, after each file was found to be whole.
+/// Copies a backup into an empty data folder, after each file has been verified.
 ///
 /// # Errors
-/// One line for the operator. What was begun is removed.
+/// One line for the operator. A partial copy is removed.
 pub fn restore(from: &Path, data: &Path) -> Result<Copied, CopyError> {
     let sums = sums(from)?;
     must_be_empty(data)?;
@@ -102,7 +102,7 @@ pub fn restore(from: &Path, data: &Path) -> Result<Copied, CopyError> {
     restored
 }
 
-/// A file of the server, open, with its length when it was opened.
+/// An open file of the server, with its length at that time.
 struct OpenFile {
     name: String,
     file: File,
@@ -111,7 +111,7 @@ struct OpenFile {
     is_newest: bool,
 }
 
-/// The list of the files, and all that it names. What is open stays readable whatever the server does.
+/// The manifest and all files in it. An open file stays readable even if the server removes it.
 fn opened(folder: &Path) -> Result<(String, Vec<OpenFile>), CopyError> {
     for _ in 0..MAX_ATTEMPTS {
         let named = mend::named_in(&folder.join(MANIFEST))?.filter(|named| !named.is_empty());
@@ -155,7 +155,7 @@ fn copy_all(files: &[OpenFile], manifest: &str, to: &Path) -> Result<Copied, Cop
     Ok(Copied { files: files.len(), bytes })
 }
 
-/// The server was in the middle of a transaction, or was killed in one: it has answered none of it.
+/// The server was within a transaction, or was killed in one, so it has not acknowledged any of it.
 fn cut(copy: &File, path: &Path, is_newest: bool) -> Result<(), CopyError> {
     let mut file = File::open(path).map_err(io_at(path))?;
     let survey = entries::scan(BufReader::with_capacity(READ_BUFFER_BYTES, &file)).map_err(io_at(path))?;
@@ -170,7 +170,7 @@ fn cut(copy: &File, path: &Path, is_newest: bool) -> Result<(), CopyError> {
     Err(CopyError::Damaged { path: path.to_owned(), at })
 }
 
-/// Each file of a backup by its path in it, with its sum. All that the list of the server names is among them.
+/// The checksum of each file in a backup, by relative path. All files of the server's manifest must be included.
 fn sums(from: &Path) -> Result<BTreeMap<String, String>, CopyError> {
     let not_whole = |what: String| CopyError::NotWhole { path: from.to_owned(), what };
     let path = from.join(SUMS);
@@ -214,7 +214,7 @@ fn bring_back(sums: &BTreeMap<String, String>, from: &Path, begun: &Path) -> Res
     Ok(Copied { files: sums.len() - 1, bytes })
 }
 
-/// The sum and the length of a file, which is written to another on the way.
+/// The checksum and the length of a file, which is optionally copied at the same time.
 fn digest(path: &Path, copy: &mut impl Write) -> Result<(String, u64), CopyError> {
     let mut file = File::open(path).map_err(io_at(path))?;
     let (mut sum, mut length, mut some) = (Sha256::default(), 0, vec![0; READ_BUFFER_BYTES]);
@@ -229,7 +229,7 @@ fn digest(path: &Path, copy: &mut impl Write) -> Result<(String, u64), CopyError
     }
 }
 
-/// What is in it is for its owner alone: payloads, and reservations that are live.
+/// Only the owner may read it, because it contains payloads and live reservations.
 fn new_folder(path: &Path) -> Result<(), CopyError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io_at(path))?;
     match fs::read_dir(path).map_err(io_at(path))?.next() {

@@ -1,4 +1,4 @@
-//! Finds the program of the private server, and makes its arguments.
+//! Finds the program of the private server, and builds its arguments.
 
 use std::{fmt, path::Path, process::Command};
 
@@ -8,7 +8,7 @@ use super::StartError;
 const NAMES: [&str; 2] = ["valkey-server", "redis-server"];
 const MIN_VERSION: (u32, u32) = (7, 0);
 
-/// A server program on PATH that is new enough.
+/// A server program on PATH that is recent enough.
 #[derive(Debug)]
 pub(super) struct Engine {
     name: &'static str,
@@ -46,7 +46,7 @@ fn is_enough(version: &str) -> bool {
 }
 
 impl Engine {
-    /// The program beside it that repairs append-only files.
+    /// The program in the same folder that repairs append-only files.
     pub(super) fn checker(&self) -> &'static str {
         if self.name == "valkey-server" { "valkey-check-aof" } else { "redis-check-aof" }
     }
@@ -64,13 +64,13 @@ impl Engine {
             ["--auto-aof-rewrite-percentage", "0"], // see space
             ["--save", ""],
             ["--maxmemory-policy", "noeviction"],
-            // A longer one is looked through from its beginning for each field: a fifth of a cycle with 200 jobs waiting, or
-            // with 50 that are held.
+            // A longer listpack is searched from its start for each field: a fifth of a cycle with 200 waiting jobs, or
+            // with 50 reserved ones.
             ["--hash-max-listpack-entries", "64"],
             ["--zset-max-listpack-entries", "16"],
-            // A histogram for each command inside a script, which is never read: a hundredth of a cycle.
+            // A histogram of each command in a script costs a hundredth of a cycle and is never read.
             ["--latency-tracking", "no"],
-            // Of 400,000 jobs, a rewrite takes 0.6 s of a processor in place of 1.0, and its file is a third larger.
+            // With 400,000 jobs, a rewrite takes 0.6 s of CPU time instead of 1.0, and its file is a third larger.
             ["--rdbcompression", "no"],
             ["--daemonize", "no"],
         ];

@@ -1,14 +1,14 @@
 //! Reads an append-only file entry by entry, in constant memory.
 //!
-//! Stricter than the server's own loader, which skips the two bytes behind a value: it would load a value that a power cut has
-//! filled with zeros.
+//! It is stricter than the server's own loader, which skips the two bytes after a value and so would load a value that a power
+//! cut has filled with zeros.
 
 use std::io::{self, BufRead};
 
-/// The largest value and the most values that a server writes.
+/// The largest value, and the maximum number of values, that a server writes.
 const MAX_VALUE_BYTES: u64 = 512 << 20;
 const MAX_VALUES: u64 = 1 << 31;
-/// Digits of a number, and the longest word that opens or closes a transaction.
+/// The maximum digits of a number, and the longest word that opens or closes a transaction.
 const DIGITS: usize = 10;
 const WORD: usize = "MULTI".len();
 
@@ -25,7 +25,7 @@ pub(super) enum AofEnd {
     Whole,
     /// The file ends within a transaction, or within the entry that begins here.
     Short(u64),
-    /// The bytes at `entry` are no entry: the byte at `wrong` is invalid.
+    /// The bytes at `entry` are not an entry: the byte at `wrong` is invalid.
     Broken {
         entry: u64,
         wrong: u64,
@@ -59,7 +59,7 @@ pub(super) fn scan(file: impl BufRead) -> io::Result<AofScan> {
     }
 }
 
-/// Whether a whole entry begins anywhere in these bytes but at their very beginning.
+/// Whether a complete entry begins anywhere after the first byte.
 pub(super) fn contains_entry(bytes: &[u8]) -> bool {
     let stars = bytes.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'*');
     stars.into_iter().any(|(at, _)| Reader { file: &bytes[at..], at: 0 }.entry().is_ok())
@@ -87,7 +87,7 @@ struct Reader<R> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// `*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n`; a line that begins with `#` says a time and belongs to what follows.
+    /// `*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n`; a line that begins with `#` is a timestamp and belongs to the next entry.
     fn entry(&mut self) -> Result<AofEntry, ScanError> {
         while self.peek()? == b'#' {
             self.skip_line()?;
@@ -111,7 +111,7 @@ impl<R: BufRead> Reader<R> {
         })
     }
 
-    /// A number of some kind on a line of its own.
+    /// A number with a prefix, on a line of its own.
     fn number(&mut self, kind: u8, range: std::ops::RangeInclusive<u64>) -> Result<u64, ScanError> {
         self.expect(kind)?;
         let (mut number, mut digits) = (0, 0);
@@ -130,7 +130,7 @@ impl<R: BufRead> Reader<R> {
         Ok(number)
     }
 
-    /// A value and the end of its line; its first bytes are kept.
+    /// A value and its line end. The first bytes of the value are kept.
     fn take(&mut self, length: u64, mut first: &mut [u8]) -> Result<(), ScanError> {
         let mut left = length;
         while left > 0 {
@@ -173,7 +173,7 @@ impl<R: BufRead> Reader<R> {
         self.there().map(|there| there[0])
     }
 
-    /// Some of what comes next: never nothing.
+    /// The next bytes, at least one.
     fn there(&mut self) -> Result<&[u8], ScanError> {
         match self.file.fill_buf() {
             Ok([]) => Err(ScanError::Over),
@@ -197,7 +197,7 @@ mod tests {
         format!("*{}\r\n{values}", words.len())
     }
 
-    /// Entries, a transaction, an entry: with where each of them ends, the transaction's only once.
+    /// Entries, a transaction and an entry, with the end of each. The transaction has one end only.
     fn sample() -> (String, Vec<u64>) {
         let transaction = [&["MULTI"][..], &["HSET", "h", "f", "*1\r\n"], &["DEL", ""], &["exec"]].map(entry).concat();
         let parts = [entry(&["SELECT", "0"]), entry(&["SET", "k", "v\r\n$3\r\n"]), transaction, entry(&["MULTIPLE"])];
@@ -230,7 +230,7 @@ mod tests {
                 let found = surveyed(&bytes);
                 let whole = ends.iter().rfind(|end| **end <= cut as u64).copied().expect("0 is one");
                 assert_eq!(found.whole, whole, "{junk:?} at {cut}");
-                // Inside a value it is only the value's end that can be wrong.
+                // Only the line end of a value can be wrong, not its content.
                 match found.end {
                     AofEnd::Broken { entry, wrong } => assert!(entry <= cut as u64 && wrong >= cut as u64, "{found:?}"),
                     AofEnd::Whole | AofEnd::Short(_) => panic!("{junk:?} at {cut}: {found:?}"),

@@ -19,14 +19,14 @@ use intray_base::sha256::{Sha256, hex};
 
 pub(super) const LOCK: &str = "intray.lock";
 const SOCKET: &str = "redis.sock";
-/// What fits into `sockaddr_un` before its closing zero.
+/// The maximum length of a path in `sockaddr_un`, without the closing zero.
 const MAX_SOCKET_PATH_BYTES: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
 /// A claimed data folder. No other process can claim it until this value is dropped.
 pub(super) struct DataFolder {
     data: PathBuf,
     socket: PathBuf,
-    /// Hold the locks, and are closed in every program that we start.
+    /// The files that hold the locks. They are closed in every program that this process starts.
     _locks: (Option<File>, File),
 }
 
@@ -44,8 +44,8 @@ impl DataFolder {
         }
         let fresh = fs::read_dir(&data).map_err(broken)?.next().is_none();
         if fresh || data.join(LOCK).exists() {
-            // A folder with other files keeps its mode; a new one is closed. A volume's root may belong to another user, and
-            // then the mode is that user's choice: the files inside are closed in any case.
+            // An existing folder with other files keeps its mode, and a new one is private. A volume's root may belong to another
+            // user, who then chooses its mode. The files inside are private in any case.
             let closed = fs::set_permissions(&data, Permissions::from_mode(0o700));
             closed.or_else(forgive_foreign_owner).map_err(broken)?;
         }
@@ -66,7 +66,7 @@ impl DataFolder {
         &self.socket
     }
 
-    /// Before a server's start: what one that was killed had begun to rewrite is of no use to the next, which does not know it.
+    /// Removes unfinished rewrites of a killed server before a start, because the next server does not use them.
     pub(super) fn remove_partial_rewrites(&self) {
         for begun in partial_rewrites(&self.data).into_iter().flatten() {
             if let Err(error) = fs::remove_file(&begun) {
@@ -75,7 +75,7 @@ impl DataFolder {
         }
     }
 
-    /// After the server's end: one that was killed leaves its socket.
+    /// Removes the socket after the server's end, because a killed server leaves it.
     pub(super) fn tidy(&self) {
         let _ = fs::remove_file(&self.socket);
         if let Some(short) = self.socket.parent().filter(|parent| *parent != self.data) {
@@ -84,7 +84,7 @@ impl DataFolder {
     }
 }
 
-/// Where a server writes what is to take the place of its files.
+/// Temporary files of a rewrite.
 pub(super) fn partial_rewrites(data: &Path) -> io::Result<Vec<PathBuf>> {
     let is_begun = |name: &str| name.starts_with("temp-") && [".aof", ".rdb"].iter().any(|end| name.ends_with(end));
     let files = fs::read_dir(data)?.filter_map(Result::ok);
@@ -95,8 +95,8 @@ fn forgive_foreign_owner(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::PermissionDenied { Ok(()) } else { Err(error) }
 }
 
-/// The folder itself: a lock that is removed, renamed or replaced leaves it claimed. Where folders cannot be locked, as by some
-/// file systems of a network, the lock in it has to do.
+/// Locks the folder itself, so it stays claimed if the lock file is removed, renamed or replaced. Some network file systems
+/// cannot lock folders; the lock file is the only lock there.
 fn lock_folder(data: &Path) -> Result<Option<File>, StartError> {
     let folder = File::open(data).map_err(|source| StartError::Folder { path: data.to_owned(), source })?;
     match folder.try_lock() {
@@ -106,7 +106,7 @@ fn lock_folder(data: &Path) -> Result<Option<File>, StartError> {
     }
 }
 
-/// The lock that earlier versions know.
+/// The lock file that earlier versions use.
 fn lock(data: &Path) -> Result<File, StartError> {
     let broken = |source| StartError::Folder { path: data.to_owned(), source };
     let mut options = OpenOptions::new();
@@ -122,8 +122,8 @@ fn lock(data: &Path) -> Result<File, StartError> {
     }
 }
 
-/// In the data folder, where it is as safe as the data; when that path is too long for a socket, in a short folder of
-/// its own, which a later run finds again.
+/// The socket is in the data folder, where it is as safe as the data. If that path is too long for a socket, it is in a short
+/// folder of its own, which a later run finds again.
 fn socket_path(data: &Path) -> io::Result<PathBuf> {
     let socket = socket_place(data);
     let Some(short) = socket.parent().filter(|parent| *parent != data) else { return Ok(socket) };
@@ -149,7 +149,7 @@ fn socket_place(data: &Path) -> PathBuf {
     env::temp_dir().join(format!("intray-{}", hex(&digest[..8]))).join(SOCKET)
 }
 
-/// Where a server on this folder would be, if one of ours has ever been here.
+/// The socket of a server on this folder, if a private server has ever run here.
 pub(super) fn kept_socket(asked: &Path) -> Option<PathBuf> {
     let data = fs::canonicalize(asked).ok()?;
     let owner = fs::metadata(data.join(LOCK)).ok()?.uid();
@@ -159,7 +159,7 @@ pub(super) fn kept_socket(asked: &Path) -> Option<PathBuf> {
     is_ours.then_some(socket)
 }
 
-/// A folder in a place that every user can write to is trusted only when no other user can have made or changed it.
+/// A folder in a public place is trusted only if no other user can have created or changed it.
 fn is_private(folder: &Metadata, owner: u32) -> bool {
     folder.is_dir() && folder.uid() == owner && folder.mode() & 0o077 == 0
 }

@@ -1,5 +1,5 @@
-//! Looks whether the names that a claimed folder goes by still lead to what was claimed. The claim itself is on what they led to,
-//! and holds whatever becomes of the names.
+//! Checks whether the paths of a claimed folder still lead to the claimed files. The claim is on the files themselves, and
+//! remains valid if the paths change.
 
 use std::{
     fs::{self, Metadata},
@@ -10,10 +10,10 @@ use std::{
 
 use tracing::{info, warn};
 
-/// A server that is started again has no socket for a moment.
+/// A server that is being restarted has no socket for a moment.
 const LOOKS_WITHOUT_SOCKET: u32 = 5;
 
-/// A file or folder, whatever it is called: its device and its number there.
+/// The identity of a file or folder, independent of its path: its device and inode.
 type Identity = (u64, u64);
 
 pub(super) struct FolderGuard {

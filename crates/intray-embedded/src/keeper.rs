@@ -1,7 +1,7 @@
-//! The thread that starts the private server, waits for its end, and starts it again.
+//! The thread that starts the private server, waits for its end, and restarts it.
 //!
-//! A thread of its own, because Linux ends a child when the *thread* that started it ends (`PR_SET_PDEATHSIG`): started
-//! from a worker or blocking thread of tokio, the server would be killed whenever tokio has too many of those.
+//! It is a separate thread because Linux ends a child when the *thread* that started it ends (`PR_SET_PDEATHSIG`). tokio ends
+//! surplus threads, which would kill a server that was started from one.
 
 use std::{
     collections::VecDeque,
@@ -52,7 +52,7 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    /// The folder stays claimed until the server is gone.
+    /// The folder stays claimed until the server has ended.
     pub(super) fn start(
         engine: Engine,
         folder: DataFolder,
@@ -65,7 +65,7 @@ impl Supervisor {
         thread::Builder::new().name("engine-syncer".to_owned()).spawn(move || {
             syncer::run(Syncer::new(&data, wants_rewrite), &asked, || syncing.state().stopping);
         })?;
-        // Beside the other: a sync can take as long as it wants.
+        // The syncer has its own thread, because a sync may take long.
         let (watching, mut guard) = (Arc::clone(&control), folder.guard());
         thread::Builder::new().name("engine-space".to_owned()).spawn(move || {
             let mut next = space.look();
@@ -92,7 +92,7 @@ impl Supervisor {
         self.phase.clone()
     }
 
-    /// From now on a server that ends is not started again; the running one gets the signal.
+    /// Stops the supervision: signals the running server, which is not restarted after it ends.
     pub(super) fn stop(&self, signal: Signal) {
         let mut state = self.control.state();
         state.stopping = true;
@@ -108,7 +108,7 @@ impl Supervisor {
     }
 }
 
-/// What the handle and the thread share.
+/// The state shared by the handle and the thread.
 #[derive(Default)]
 struct Control {
     state: Mutex<SupervisorState>,
@@ -118,7 +118,7 @@ struct Control {
 #[derive(Default)]
 struct SupervisorState {
     stopping: bool,
-    /// Set only while the process is there, ended or not, but not yet reaped: its number is no other's.
+    /// Set until the process is reaped, whether it runs or has ended, because its pid cannot be reused before.
     running: Option<Pid>,
 }
 
@@ -127,7 +127,7 @@ impl Control {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits, and says whether to go on.
+    /// Waits. Returns whether to continue.
     fn pause(&self, length: Duration) -> bool {
         let waited = self.changed.wait_timeout_while(self.state(), length, |state| !state.stopping);
         !waited.unwrap_or_else(PoisonError::into_inner).0.stopping
@@ -158,7 +158,7 @@ fn keep(engine: &impl Fn() -> Command, control: &Control) -> Phase {
     }
 }
 
-/// One life of the server: how it ended, or nothing when that was wanted.
+/// Runs the server once. Returns how it ended, or `None` if the end was requested.
 fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String>> {
     let mut state = control.state();
     if state.stopping {
@@ -168,7 +168,7 @@ fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String
     let output = Output::read(output)?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = tied_to_us(&mut command).spawn()?;
-    // The command keeps our end of the pipe: without this the reader would never see its end.
+    // The command holds a write end of the pipe, which would keep the reader from seeing the end.
     drop(command);
     let pid = Pid::from_child(&child);
     state.running = Some(pid);
@@ -179,8 +179,8 @@ fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String
     Ok(if wanted { None } else { Some(format!("{status}; {}", output.last_words())) })
 }
 
-/// Waits for the end without reaping, then reaps under the lock that signals are sent under: no signal reaches another process
-/// that has got the same number.
+/// Waits for the end without reaping, then reaps under the lock that protects signals, so no signal reaches another process
+/// with the same pid.
 fn wait(child: &mut Child, control: &Control) -> io::Result<ExitStatus> {
     wait_unreaped(Pid::from_child(child));
     let mut state = control.state();
@@ -188,19 +188,19 @@ fn wait(child: &mut Child, control: &Control) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// The standard library reaps whenever it waits.
+/// Waits without reaping, which the standard library cannot do.
 fn wait_unreaped(pid: Pid) {
     while let Err(Errno::INTR) = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {}
 }
 
-/// The caller sees to it that the number is our child's. One that has ended needs no signal any more.
+/// The caller ensures that the pid is our child's. A child that has ended needs no signal.
 fn send(pid: Pid, signal: Signal) {
     let _ = kill_process(pid, signal);
 }
 
-/// A process group of its own, so that Ctrl-C reaches the service first; files for this user only; and, on Linux, an
-/// end when this thread ends, even by `kill -9`. SIGKILL, because it must be certain, and loses nothing: each answer
-/// was given after the write to the append-only file.
+/// Gives the server its own process group, so that Ctrl-C reaches the service first, and makes its files private. On Linux the
+/// server ends when this thread ends, even by `kill -9`. SIGKILL is certain and loses nothing, because the server answers
+/// only after the write to the append-only file.
 #[expect(unsafe_code, reason = "what happens between fork and exec is the caller's promise")]
 fn tied_to_us(command: &mut Command) -> &mut Command {
     command.process_group(0);
@@ -213,7 +213,7 @@ fn tied_to_us(command: &mut Command) -> &mut Command {
             #[cfg(target_os = "linux")]
             {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
-                // We may have died before the line above.
+                // This process may have died before the call above.
                 if getppid() != Some(parent) {
                     return Err(Errno::SRCH.into());
                 }

@@ -1,5 +1,5 @@
-//! The private server: without a Redis of the operator's, intray starts and supervises its own valkey-server or
-//! redis-server, reached over a unix socket that only this user can open, with its data in one folder.
+//! The private server: without an external Redis, intray starts and supervises its own valkey-server or redis-server. It is
+//! reached over a unix socket that only this user can open, and its data is in one folder.
 
 mod backup;
 mod engine;
@@ -37,12 +37,12 @@ use self::{
     syncer::Disk,
 };
 
-/// How long a server may take to end before it is killed, and how long a predecessor is waited for.
+/// How long a server may take to end before it is killed, and how long a start waits for a predecessor.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a start that takes long says so.
+/// The interval of log lines during a long start.
 const START_LOG_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Why the private server cannot be had.
+/// Why the private server cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("no valkey-server or redis-server of at least 7.0 on PATH ({found}); install one, or give --redis-url")]
@@ -65,7 +65,7 @@ pub enum StartError {
     GaveUp(#[from] GaveUp),
 }
 
-/// The private server died again and again and is not started any more.
+/// The private server has died repeatedly and is not restarted.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the private server died {} times within a minute; its last words: {last_words}", keeper::MAX_DEATHS)]
 pub struct GaveUp {
@@ -80,8 +80,8 @@ pub struct PrivateServer {
     disk: Disk,
 }
 
-/// Starts the private server and waits until it serves, however long it takes to load its data. `max_memory` in bytes: `None` is
-/// half of the available memory, 0 no limit.
+/// Starts the private server and waits until it has loaded its data, without a timeout. `max_memory` is in bytes: `None` is half
+/// of the available memory, 0 is no limit.
 ///
 /// # Errors
 /// One line for the operator.
@@ -114,7 +114,7 @@ pub async fn running_url(data_dir: &Path) -> Option<String> {
 }
 
 impl PrivateServer {
-    /// Where it is, as a URL that Redis clients take.
+    /// The address as a URL for Redis clients.
     pub fn url(&self) -> String {
         url(&self.socket)
     }
@@ -124,12 +124,12 @@ impl PrivateServer {
         self.room.clone()
     }
 
-    /// Requests a sync: its answer means that everything written so far is on disk.
+    /// Requests a sync. Its answer means that everything written so far is on disk.
     pub fn disk(&self) -> Disk {
         self.disk.clone()
     }
 
-    /// Resolves when the server has died too often to be started again. After a stop it never does.
+    /// Resolves when the server has died too often to be restarted. It never resolves after a stop.
     pub fn failed(&self) -> impl Future<Output = GaveUp> + Send + use<> {
         let mut phase = self.keeper.phase();
         async move {
@@ -145,7 +145,7 @@ impl PrivateServer {
         }
     }
 
-    /// Ends the server: it writes what it holds and closes its files; after ten seconds it is killed.
+    /// Ends the server, which writes its data and closes its files. It is killed after ten seconds.
     pub async fn stop(&self) {
         let mut phase = self.keeper.phase();
         let mut ended = async || phase.wait_for(|phase| !matches!(phase, Phase::Keeping)).await.is_ok();
@@ -190,15 +190,15 @@ fn url(socket: &Path) -> String {
     format!("unix://{}", path.collect::<String>())
 }
 
-/// We hold the lock, so a server on our socket belongs to an intray that was killed. On Linux the kernel ends it too; elsewhere
-/// it is shut down here.
+/// This process holds the lock, so a server on its socket belongs to a killed intray. On Linux the kernel ends that server too;
+/// elsewhere this shuts it down.
 async fn stop_predecessor(folder: &DataFolder) -> Result<(), StartError> {
     let deadline = time::Instant::now() + STOP_TIMEOUT;
     let mut asked = false;
     while probe::ping(folder.socket()).await.is_ok() {
         if !asked {
             info!("waiting for the private server of an earlier run to end");
-            // The server may end before it answers, which is the purpose.
+            // The server may end before it answers, as intended.
             let _ = probe::shut_down(folder.socket()).await;
             asked = true;
         }

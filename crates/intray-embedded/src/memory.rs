@@ -1,5 +1,5 @@
-//! The default memory limit of the private server: half of the available memory. The other half is for the rewrite of its
-//! file, which works on a copy: pages that change meanwhile exist twice.
+//! The default memory limit of the private server: half of the available memory. The other half is for the rewrite of its file,
+//! which works on a copy: pages that change during the rewrite exist twice.
 
 use std::{
     fs,
@@ -7,10 +7,10 @@ use std::{
 };
 
 const GROUPS: &str = "/sys/fs/cgroup";
-/// The first version of control groups has no word for "no limit" but a number like this.
+/// Control groups v1 report "no limit" as a large number like this.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// Half of the machine's memory or of the control group's limit, the lower of the two. 0, no limit, where neither is known.
+/// Half of the machine's memory or of the control group's limit, whichever is lower. 0 means no limit, if neither is known.
 pub(super) fn half() -> u64 {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     machine().into_iter().chain(group(Path::new(GROUPS), &own)).min().unwrap_or(0) / 2
@@ -27,8 +27,8 @@ fn machine() -> Option<u64> {
     None
 }
 
-/// The least limit of our control group and of all above it. `own` is `0::/a/b`, or a line `5:memory:/a/b` of the first
-/// version. Inside a container the path may be the host's: then only what is above it exists.
+/// The lowest limit of our control group and its ancestors. `own` is `0::/a/b`, or in v1 a line `5:memory:/a/b`.
+/// In a container the path may be the host's, so only some of its ancestors exist.
 fn group(groups: &Path, own: &str) -> Option<u64> {
     let line = |line: &str| {
         let mut parts = line.splitn(3, ':');

@@ -1,8 +1,8 @@
-//! Checks the append-only files before a server reads them, and cuts off an end that a power cut has torn.
+//! Checks the append-only files before a server reads them, and cuts off an end that a power cut has damaged.
 //!
-//! A power cut may leave zeros or garbage in place of the last second, and a server does not start on that. Only the end of the
-//! newest file is cut, only when no complete entry follows the damage, and a copy of the file is set aside first. A file that
-//! ends within an entry is left to the server, which cuts it itself.
+//! A power cut may leave zeros or garbage in place of the last second, and a server does not start with such a file. Only the
+//! end of the newest file is cut, only if no complete entry follows the damage, and only after a copy of the file was made. A
+//! file that ends within an entry is left to the server, which cuts it itself.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -15,10 +15,10 @@ use tracing::warn;
 
 use super::entries::{self, AofEnd, AofScan};
 
-/// Where the server keeps its append-only files, and the list of them.
+/// The folder of the server's append-only files, and their manifest.
 pub(super) const FILES: &str = "appendonlydir";
 pub(super) const MANIFEST: &str = "appendonly.aof.manifest";
-/// Garbage up to this length counts as a torn end; longer garbage is another kind of damage.
+/// Garbage up to this length counts as a damaged end. Longer garbage is another kind of damage.
 const MAX_TORN_BYTES: u64 = 64 << 10;
 const READ_BUFFER_BYTES: usize = 1 << 18;
 
@@ -35,12 +35,12 @@ pub enum Damage {
     Io { file: PathBuf, why: io::Error },
 }
 
-/// For a shell.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// Checks all files, and cuts a torn end off the newest.
+/// Checks all files, and cuts a damaged end off the newest.
 pub(super) fn repair_aof(data: &Path, checker: &'static str) -> Result<(), Damage> {
     let manifest = data.join(FILES).join(MANIFEST);
     let Some(files) = named_in(&manifest)? else { return Ok(()) };
@@ -65,12 +65,12 @@ pub(super) fn repair_aof(data: &Path, checker: &'static str) -> Result<(), Damag
     Ok(())
 }
 
-/// A file that the list of the server names.
+/// A file in the server's manifest.
 pub(super) struct ManifestEntry {
     pub(super) name: String,
-    /// Whether a server appends to it, or did.
+    /// Whether a server appends to it, or has done so.
     pub(super) is_appended: bool,
-    /// How it stands there.
+    /// Its line in the manifest.
     pub(super) line: String,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn newest(files: &[ManifestEntry]) -> Option<usize> {
     files.iter().rposition(|file| file.is_appended)
 }
 
-/// The files by their order, but for those that were about to be removed. `None`: no server has ever been here.
+/// The files in order, without those marked for removal. `None`: no server has ever run here.
 pub(super) fn named_in(manifest: &Path) -> Result<Option<Vec<ManifestEntry>>, Damage> {
     let text = match fs::read(manifest) {
         Ok(text) => text,
@@ -91,7 +91,7 @@ pub(super) fn named_in(manifest: &Path) -> Result<Option<Vec<ManifestEntry>>, Da
     if text.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace()) {
         return Err(Damage::NoManifest(manifest.to_owned()));
     }
-    // The server refuses lines that it cannot read.
+    // The server rejects lines that it cannot parse.
     let text = String::from_utf8_lossy(&text);
     let line = |line: &str| match line.split_whitespace().collect::<Vec<_>>().as_slice() {
         // Newer servers append further fields.
@@ -103,7 +103,7 @@ pub(super) fn named_in(manifest: &Path) -> Result<Option<Vec<ManifestEntry>>, Da
     Ok(Some(text.lines().filter_map(line).collect()))
 }
 
-/// A server that was ended in its very first moments has files without a list of them, and nothing in them.
+/// A server that ended right after its start leaves empty files without a manifest.
 fn has_entries(manifest: &Path) -> bool {
     let Some(files) = manifest.parent().and_then(|folder| fs::read_dir(folder).ok()) else { return false };
     let is_filled = |entry: fs::DirEntry| {
@@ -112,7 +112,7 @@ fn has_entries(manifest: &Path) -> bool {
     files.filter_map(Result::ok).any(is_filled)
 }
 
-/// Where a file is damaged, if the server is not to be left alone with it.
+/// The position of damage that the server cannot repair itself.
 fn damage(survey: &AofScan) -> Option<u64> {
     match survey.end {
         AofEnd::Whole | AofEnd::Short(_) => None,
@@ -120,7 +120,7 @@ fn damage(survey: &AofScan) -> Option<u64> {
     }
 }
 
-/// Whether the damage is what a power cut leaves: zeros to the end, or a little garbage with nothing whole in it.
+/// Whether a power cut explains the damage: zeros to the end, or a little garbage without a complete entry.
 pub(super) fn is_torn(file: &mut File, survey: &AofScan) -> io::Result<bool> {
     let AofEnd::Broken { entry, wrong } = survey.end else { return Ok(false) };
     let length = file.metadata()?.len();
@@ -141,7 +141,7 @@ pub(super) fn is_torn(file: &mut File, survey: &AofScan) -> io::Result<bool> {
     }
 }
 
-/// The copy is on the disk before the file is shorter.
+/// The copy is on disk before the file is cut.
 fn cut(data: &Path, file: &Path, whole: u64) -> io::Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let name = file.file_name().unwrap_or_default().to_string_lossy();

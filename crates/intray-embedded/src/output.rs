@@ -1,4 +1,4 @@
-//! What the private server prints, as log lines of ours.
+//! Turns the private server's output into log lines.
 
 use std::{
     collections::VecDeque,
@@ -10,11 +10,11 @@ use std::{
 
 use tracing::{debug, warn};
 
-/// How many of its last warnings are kept for the line that says why it died.
+/// How many of the last warnings are kept for the message about the server's death.
 const LAST_WORDS: usize = 5;
-/// Warnings by the server's own rank that every start and stop prints.
+/// Warnings that the server prints at every start and stop.
 const ROUTINE: [&str; 9] = [
-    // Of the whole machine, and it cannot be changed in a container.
+    // This is a setting of the machine, which cannot be changed in a container.
     "overcommit",
     "oO0OoO0OoO0Oo",
     "Redis version=",
@@ -26,7 +26,7 @@ const ROUTINE: [&str; 9] = [
     "Valkey is now ready to exit",
 ];
 
-/// The printed lines of one server, read by a thread until it closes its output.
+/// The output of one server, read by a thread until the server closes it.
 pub(super) struct Output {
     thread: thread::JoinHandle<()>,
     last_words: Arc<Mutex<VecDeque<String>>>,
@@ -43,8 +43,8 @@ impl Output {
         Ok(Self { thread, last_words })
     }
 
-    /// The last warnings of a dead server. The thread is given a moment to read them, and not more: a child of the
-    /// server, rewriting its file, may keep the pipe open.
+    /// The last warnings of a dead server. The thread gets only a moment to read them, because a child of the server that
+    /// rewrites its file may keep the pipe open.
     pub(super) fn last_words(&self) -> String {
         for _ in 0..20 {
             if self.thread.is_finished() {
@@ -74,8 +74,8 @@ fn pass_on(line: &str, kept: &Mutex<VecDeque<String>>) {
     }
 }
 
-/// Whether a line is a warning, and its text: `812:M 21 Nov 2026 09:15:29.123 # text`, where `#` ranks it. A line of
-/// another form is the server in trouble: a refused argument or a crash.
+/// Whether a line is a warning, and its text: `812:M 21 Nov 2026 09:15:29.123 # text`, where `#` is its level. A line of
+/// another form counts as a warning, because it reports a rejected argument or a crash.
 fn rank(line: &str) -> (bool, &str) {
     let parts: Vec<&str> = line.trim_end().splitn(7, ' ').collect();
     match parts.as_slice() {

@@ -1,4 +1,4 @@
-//! The two words of RESP that the supervisor speaks itself, because the pool of connections comes later.
+//! The two Redis commands that the supervisor sends itself, because the connection pool starts later.
 
 use std::{io, path::Path, time::Duration};
 
@@ -10,16 +10,16 @@ use tokio::{
 
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a server says to PING.
+/// The answer of a server to PING.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pong {
     Ready,
-    /// It reads its data and does not serve yet.
+    /// The server is loading its data and does not serve yet.
     Loading,
     Other(String),
 }
 
-/// A server that is there and mute for a while answers `Other`: only one that is not there is an error.
+/// A server that is present but silent counts as `Other`. Only an absent server is an error.
 pub(super) async fn ping(socket: &Path) -> io::Result<Pong> {
     let stream = UnixStream::connect(socket).await?;
     let answer = ask(stream, b"*1\r\n$4\r\nPING\r\n").await.unwrap_or_else(|error| error.to_string());
@@ -30,7 +30,7 @@ pub(super) async fn ping(socket: &Path) -> io::Result<Pong> {
     })
 }
 
-/// Everything acknowledged is in the append-only file already: no snapshot is needed.
+/// Shuts the server down without a snapshot, because the append-only file has all acknowledged changes.
 pub(super) async fn shut_down(socket: &Path) -> io::Result<String> {
     ask(UnixStream::connect(socket).await?, b"*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n").await
 }

@@ -26,7 +26,7 @@ use super::{folder::partial_rewrites, mend::FILES};
 const MIN_FREE_BYTES: u64 = 64 << 20;
 /// No rewrite is requested with less free space than this beyond it.
 const MIN_FREE_FOR_REWRITE_BYTES: u64 = MIN_FREE_BYTES / 8;
-/// Between two checks, and between two while little space is left.
+/// The intervals between checks: normal, and while little space is left.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const NEAR_FULL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 const NEAR_FULL_BYTES: u64 = 1 << 30;
@@ -36,9 +36,9 @@ const MIN_REWRITE_BYTES: u64 = 64 << 20;
 const ALWAYS_REWRITE_BYTES: u64 = 512 << 20;
 /// Growth between two checks that counts as fast.
 const FAST_GROWTH_BYTES: u64 = 1 << 20;
-/// Between two rewrites.
+/// The minimum interval between rewrites.
 const REWRITE_INTERVAL: Duration = Duration::from_secs(30);
-/// For each answer of the server.
+/// The timeout of each answer of the server.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) struct DiskSpace {

@@ -1,9 +1,9 @@
 //! Syncs the append-only file to disk in place of the server: once a second, and at once for a caller that waits for it.
 //!
-//! The server's own `everysec` puts off *writing* the file while a sync is under way, and answers all the same: on a slow
-//! disk, what was acknowledged in those seconds is in its memory alone, and a `kill -9` loses it. Told to leave syncing to
-//! others, it has written a change before it answers, always; a power cut still costs no more than about a second, and
-//! nothing where each change is synced before its caller hears of it. All who come during a sync share the next.
+//! With the server's own `everysec`, a server delays *writing* the file during a sync, but still answers. On a slow disk,
+//! changes acknowledged in those seconds are only in its memory, and `kill -9` loses them. With `appendfsync no`, the server
+//! always writes a change before it answers. A power cut still loses at most about a second, and nothing if each change is
+//! synced before its caller gets the answer. All callers that arrive during a sync share the next one.
 
 use std::{
     collections::HashMap,
@@ -23,9 +23,9 @@ use tracing::error;
 
 use super::mend::FILES;
 
-/// What a power cut may cost.
+/// What a power cut may lose.
 const EVERY: Duration = Duration::from_secs(1);
-/// A rewrite replaces files while one looks at them: so often one looks again.
+/// How often the files are read again if a rewrite replaces them meanwhile.
 const LOOKS: usize = 10;
 
 /// Gets `Ok` once everything written so far is on disk, or the error of the sync.
@@ -47,7 +47,7 @@ pub(super) fn run(mut files: Syncer, asked: &Asked, is_over: impl Fn() -> bool) 
         let outcome = files.sync();
         next = Instant::now() + EVERY;
         for waiter in waiters {
-            // A waiter that has gone has answered its caller already.
+            // A caller that no longer waits has already been answered.
             let _ = waiter.send(outcome.clone());
         }
     }
@@ -57,10 +57,10 @@ pub(super) fn run(mut files: Syncer, asked: &Asked, is_over: impl Fn() -> bool) 
 pub(super) struct Syncer {
     files: PathBuf,
     synced: HashMap<PathBuf, (u64, SystemTime)>,
-    /// One whose sync has failed: the system may have thrown away what was not yet on disk and say that all is well the
-    /// next time. As long as the file is in use, nothing that it is to keep is known to be kept.
+    /// The file whose sync has failed. The system may have dropped unwritten data and report success the next time, so this
+    /// file is not trusted again while it is in use.
     failed: Option<(PathBuf, String)>,
-    /// The watcher of the disk then asks the server for a new file.
+    /// The space watcher then requests a new file from the server.
     wants_rewrite: Arc<AtomicBool>,
 }
 
@@ -73,7 +73,7 @@ impl Syncer {
         for _ in 0..LOOKS {
             match self.try_sync() {
                 Ok(()) => return self.verdict(),
-                // Not there yet, or replaced by a rewrite just now.
+                // The file does not exist yet, or a rewrite has just replaced it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     error!(%error, "the append-only file cannot be synced: a power cut would lose jobs");
@@ -94,7 +94,7 @@ impl Syncer {
         let (mut found, mut is_new) = (HashMap::new(), false);
         for entry in fs::read_dir(&self.files)? {
             let (path, meta) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?)))?;
-            // Looked at before the sync: what is written meanwhile is synced again in the next turn.
+            // The length is read before the sync, so data written meanwhile is synced in the next turn.
             let now = (meta.len(), meta.modified()?);
             let before = self.synced.get(&path).copied();
             is_new |= before.is_none();

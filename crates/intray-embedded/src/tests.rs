@@ -1,4 +1,4 @@
-//! Stories with the real server.
+//! Tests with the real server.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use redis::Commands;
 
 use super::*;
 
-/// A data folder that is gone at the end of the test.
+/// A data folder that is removed at the end of the test.
 struct Data(PathBuf);
 
 impl Data {
@@ -19,7 +19,7 @@ impl Data {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let data = Self(std::env::temp_dir().join(format!("intray-embedded-{}-{number}", std::process::id())));
-        // Left by an earlier process of the same number.
+        // An earlier process with the same pid may have left it.
         let _ = fs::remove_dir_all(&data.0);
         data
     }
@@ -242,7 +242,7 @@ async fn a_folder_with_other_things_in_it_keeps_its_mode() {
     assert_eq!(data.mode(), 0o755);
 }
 
-/// The server must not keep our port busy or our lock taken after us.
+/// The server must not keep our port or our lock after our end.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_server_holds_nothing_of_ours() {
@@ -262,7 +262,7 @@ async fn the_server_holds_nothing_of_ours() {
     server.stop().await;
 }
 
-/// Asks a process of its own, which starts a server and is killed.
+/// Runs the test in a separate process, which starts a server and is killed.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn killed_service_takes_its_server_along_and_loses_nothing() {
@@ -290,7 +290,7 @@ async fn killed_service_takes_its_server_along_and_loses_nothing() {
     server.stop().await;
 }
 
-/// Nobody may be there to reap an orphan, as in a container without an init.
+/// An orphan may stay unreaped, as in a container without an init.
 fn is_zombie(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
 }

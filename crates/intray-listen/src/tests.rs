@@ -1,4 +1,4 @@
-//! Answers on connections whose other end takes as much as a test says.
+//! Tests answers on connections whose client reads a given number of bytes.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -19,7 +19,7 @@ use super::{connection_limit::MIN_IDLE_BEFORE_CUT, *};
 const LENGTH: usize = 2_000;
 const ASK: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// How many answers were made, how many of them were written, and how many were dropped before.
+/// The number of answers that were made, written, and dropped before they were written.
 #[derive(Default)]
 struct Ends {
     made: AtomicUsize,
@@ -33,7 +33,7 @@ impl Ends {
     }
 }
 
-/// An answer that matters.
+/// An answer that counts whether it was written.
 struct Text {
     text: Option<Bytes>,
     is_written: bool,
@@ -69,7 +69,7 @@ impl Drop for Text {
     }
 }
 
-/// A service of one connection, whose buffer holds so many bytes.
+/// A service on one connection with a buffer of a given size in bytes.
 struct Pipe {
     client: DuplexStream,
     serving: JoinHandle<()>,
@@ -115,7 +115,7 @@ impl Pipe {
         self.client.read_exact(&mut vec![0; bytes]).await.expect("so much is there");
     }
 
-    /// Reads one whole answer of HTTP/1.
+    /// Reads one complete HTTP/1 answer.
     async fn hears(&mut self) {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -128,7 +128,7 @@ impl Pipe {
         eventually(|| self.ends.made.load(Ordering::SeqCst) == answers).await;
     }
 
-    /// How its answers ended when the client hangs up.
+    /// The numbers of written and dropped answers after the client has closed the connection.
     async fn ends(self) -> [usize; 2] {
         drop(self.client);
         self.serving.await.expect("no panic");
@@ -176,7 +176,7 @@ async fn http1_answers_in_a_pipeline_are_kept_apart() {
     assert_eq!(dropped, made.made.load(Ordering::SeqCst) - 1, "all behind it");
 }
 
-/// A place with an answer that is not written is not quiet: that connection is not cut to make room.
+/// A connection with an unwritten answer is not idle, so it is not cut to make room.
 #[tokio::test]
 async fn unwritten_answers_keep_their_connection() {
     let mut pipe = pipe(1_000, false);
@@ -188,7 +188,7 @@ async fn unwritten_answers_keep_their_connection() {
     assert_eq!(pipe.ends().await, [1, 0]);
 }
 
-/// Sends so many requests by HTTP/2; answers what came, of which nothing but the heads is taken.
+/// Sends requests over HTTP/2. Returns the answers, of which only the heads are read.
 async fn ask(client: DuplexStream, method: &str, many: usize, window: usize) -> Vec<Response<h2::RecvStream>> {
     let mut settings = h2::client::Builder::new();
     settings.initial_window_size(u32::try_from(window).expect("a window"));
@@ -203,7 +203,7 @@ async fn ask(client: DuplexStream, method: &str, many: usize, window: usize) -> 
     answers
 }
 
-/// An answer without a body is no stream that the peer has given up.
+/// An answer without a body does not count as a stream that the client has reset.
 #[tokio::test]
 async fn answers_without_a_body_are_no_resets() {
     let Pipe { client, .. } = pipe(64 << 10, true);

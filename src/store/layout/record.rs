@@ -10,25 +10,25 @@ use crate::{
 
 pub(crate) use crate::store::record_fields::flags;
 
-/// The queue's own clock has so many stamps to a ms.
+/// The number of stamps per ms of the queue's own clock.
 const STAMPS_PER_MS: u64 = 64;
-/// Beside the priority: nobody has had the job since it got its place.
+/// A flag beside the priority: the job has not been reserved since it got its place.
 const UNSERVED: u64 = 128;
 
-/// The priority of a job: that of its place in line, which its score holds above the turn, or else the one recorded.
+/// The priority of a job: from its place in line, where the score holds it above the turn, otherwise the recorded one.
 pub(crate) fn priority(score: Option<u64>, recorded: u64) -> Result<Priority, Fault> {
     let priority = score.map_or(recorded, |score| score >> limits::SPAN_BITS);
     Priority::new(priority).map_err(|_| broken("a priority"))
 }
 
-/// When a stamp of the queue's own clock was given.
+/// The time of a stamp of the queue's own clock.
 pub(crate) fn at_stamp(stamp: u64) -> Millis {
     Millis(stamp / STAMPS_PER_MS)
 }
 
 pub(crate) const TRACE_LEN: usize = fields::TRACE.width;
 
-/// What the enqueue said.
+/// The data of the enqueue.
 pub(crate) struct Header {
     pub(crate) enqueued_at: Millis,
     pub(crate) priority: u8,
@@ -38,9 +38,9 @@ pub(crate) struct Header {
     pub(crate) backoff: Option<Backoff>,
     pub(crate) traceparent: Option<String>,
     pub(crate) locks: Vec<LockName>,
-    /// Of a batch, which its id tells.
+    /// The job belongs to a batch, which its id contains.
     pub(crate) is_member: bool,
-    /// `None` when it lives apart, or is gone because the job was cancelled.
+    /// `None` if the payload is stored outside the record, or was removed because the job was cancelled.
     pub(crate) payload: Option<Json>,
 }
 
@@ -82,7 +82,7 @@ impl Header {
     }
 }
 
-/// A reservation that is out.
+/// A live reservation.
 pub(crate) struct Lease {
     pub(crate) secret: Code,
     pub(crate) reserved_at: Millis,
@@ -90,11 +90,11 @@ pub(crate) struct Lease {
     pub(crate) worker: Option<Name>,
 }
 
-/// All of a job that changes.
+/// The changing data of a job.
 pub(crate) struct LiveRecord {
     pub(crate) state: State,
     pub(crate) score: Option<u64>,
-    /// When it first came into line.
+    /// When the job first became waiting.
     pub(crate) arrived_at: Millis,
     pub(crate) priority: u8,
     /// handed out, expired, failed, abandoned, released
@@ -106,14 +106,14 @@ pub(crate) struct LiveRecord {
     pub(crate) errors: Vec<(Millis, Option<Name>, String)>,
 }
 
-/// A reservation that is over.
+/// An ended reservation.
 pub(crate) struct Ended {
-    /// `None`: a newer program knows.
+    /// `None`: the value is from a newer version.
     how: Option<StoredEnding>,
     pub(crate) at: Millis,
     pub(crate) reserved_at: Millis,
     pub(crate) worker: Option<Name>,
-    /// Why it was given back.
+    /// Why the job was given back.
     pub(crate) note: String,
 }
 
@@ -200,7 +200,7 @@ impl Lease {
     }
 }
 
-/// A result that came too late: when, from whom, what.
+/// A late result: its time, its worker, and the result.
 pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Json>), Fault> {
     let mut bytes = Bytes(raw);
     bytes.take(8)?;
@@ -210,7 +210,7 @@ pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Js
     Ok((at, worker, result))
 }
 
-/// How many, then each with its length.
+/// Writes the number of locks, then each lock after its length.
 pub(crate) fn pack_locks(locks: &[LockName], into: &mut Vec<u8>) {
     into.push(locks.len() as u8);
     for lock in locks {
@@ -239,7 +239,7 @@ pub(crate) fn backoff_of((kind, delay_ms, max_ms): (u8, u32, u32)) -> Backoff {
     }
 }
 
-/// A record, read from its start.
+/// Reads a record from its start.
 pub(crate) struct Bytes<'b>(pub(crate) &'b [u8]);
 
 impl<'b> Bytes<'b> {

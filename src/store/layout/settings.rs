@@ -1,4 +1,4 @@
-//! The settings of a queue as they are kept: what is set stands there by its name.
+//! The stored settings of a queue, by name.
 
 use intray_redis::{Args, Fault};
 

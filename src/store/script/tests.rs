@@ -1,4 +1,4 @@
-//! The loader on small files, and what every file of `lua/` keeps to.
+//! Tests of the loader on small files, and of the rules for all files of `lua/`.
 
 use std::collections::BTreeSet;
 
@@ -59,13 +59,13 @@ fn entry_point_names_are_unique() {
     assert_eq!(names.len(), sources.entries().count());
 }
 
-/// The code of a file: no comments.
+/// The code of a file without comments.
 fn code(source: &str) -> String {
     let lines = source.lines().map(|line| line.split(" -- ").next().unwrap_or_default());
     lines.filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n")
 }
 
-/// The names that stand behind a prefix, `q.` for one.
+/// The names after a prefix such as `q.`.
 fn names_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let starts = code.match_indices(prefix).filter(|(at, _)| !code[..*at].ends_with(is_word));
@@ -73,7 +73,7 @@ fn names_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
     names.map(|rest| &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())]).collect()
 }
 
-/// What stands between quotes right behind a prefix.
+/// The quoted texts directly after a prefix.
 fn quoted_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
     let begin = format!("{prefix}'");
     let starts = code.match_indices(&begin).map(|(at, found)| &code[at + found.len()..]);
@@ -169,7 +169,7 @@ fn header_lists_exactly_the_reply_words() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Whom a file may require, by its folder.
+/// The folders from which a file may require modules, by its own folder.
 const ROOMS: [(&str, &[&str]); 6] = [
     ("base/", &["base/"]),
     ("jobs/", &["base/", "jobs/"]),
@@ -217,7 +217,7 @@ fn required_names_are_used_and_defined() {
     }
 }
 
-/// What a call puts into `q` the next one would find, where its table is kept.
+/// The table `q` is kept between calls, so a field that is not reset would be visible to the next call.
 #[test]
 fn call_state_is_reset_before_each_call() {
     let sources = carried();
@@ -238,7 +238,7 @@ fn call_state_is_reset_before_each_call() {
     assert!(left.is_empty(), "base/call does not open {left:?}");
 }
 
-/// A plain path runs before that, so of `q` there are only the keys.
+/// A fast path runs before the state is reset, so it may use only the keys in `q`.
 #[test]
 fn plain_paths_use_only_the_keys_of_a_call() {
     let sources = carried();

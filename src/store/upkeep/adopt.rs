@@ -41,12 +41,12 @@ impl Queues {
     /// queue may be on different nodes.
     ///
     /// # Errors
-    /// [`LayoutError::Refused`] when it cannot be done, otherwise when Redis is not well.
+    /// [`LayoutError::Refused`] when the adoption is not possible, otherwise when Redis is not well.
     pub async fn adopt(&self, name: &str, queue: &QueueName, dry_run: bool) -> Result<Adopted, LayoutError> {
         let reserved_key = format!("{name}:reserved");
         self.can_adopt([name, &reserved_key], queue).await?;
         let mut adopted = Adopted::default();
-        // Reserved jobs were first in line, so they come first again.
+        // Reserved jobs were first in line, so they are enqueued first.
         for (key, held) in [(reserved_key.as_str(), true), (name, false)] {
             let mut from = 0;
             loop {
@@ -127,7 +127,7 @@ impl Queues {
         let job = NewJob::plain(id.clone(), payload_of(member)?);
         match self.enqueue(job).await? {
             Enqueued::Stored { state: State::Waiting | State::Reserved, .. } => {}
-            // Or it was adopted before, and has ended since.
+            // A job that was adopted before and has ended since also counts as a twin.
             Enqueued::Stored { .. } | Enqueued::Twin { .. } => {
                 adopted.twins += 1;
                 return Ok(());
@@ -189,7 +189,7 @@ impl Queues {
     }
 }
 
-/// The payload: a member that is JSON as it is, any other as a JSON string.
+/// The payload: a JSON member is unchanged, any other member becomes a JSON string.
 fn payload_of(member: &[u8]) -> Result<Json, Fault> {
     let text = String::from_utf8_lossy(member);
     if let Some(json) = Json::from_text(text.clone().into_owned()) {

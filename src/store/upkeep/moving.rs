@@ -1,8 +1,8 @@
-//! `intray move`: the queues of one Redis become those of another, which may be a cluster.
+//! `intray move` moves all queues from one Redis to another, which may be a cluster.
 //!
-//! They are copied while they are in use, again and again until little is left to do. Then all are closed at the source, what
-//! has changed is copied, each entry is compared at both places, and from one to the next they become the target's. Until
-//! then nobody sees them there. It may be killed anywhere and run again: what is done is known by what stands in the keys.
+//! The move copies the queues while they are in use, in rounds, until little is left to copy. Then it closes all queues at the
+//! source, copies the last changes, compares each entry at both places, and publishes one queue after the other at the target.
+//! The target serves no queue before that. A killed move can be run again, because the keys themselves hold its progress.
 
 mod carry;
 mod disk;
@@ -27,18 +27,18 @@ use crate::{
     },
 };
 
-/// What a move did, or would do.
+/// The result of a move, or of a dry run.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Moved {
     pub queues: Vec<QueueName>,
-    /// Entries of all keys that were compared.
+    /// The number of compared entries in all keys.
     pub entries: u64,
     pub digest: u64,
-    /// There was nothing to do any more.
+    /// An earlier run has completed the move.
     pub was_done: bool,
 }
 
-/// A move on its way.
+/// A running move.
 struct Moving<'m> {
     source: MoveSource<'m>,
     target: MoveTarget<'m>,
@@ -46,10 +46,10 @@ struct Moving<'m> {
 }
 
 impl Queues {
-    /// Moves all queues to another Redis, which is called so; `tell` hears how it goes on.
+    /// Moves all queues to the Redis at `place`. `tell` receives lines about the progress.
     ///
     /// # Errors
-    /// [`LayoutError::Refused`] with one line that says what became of it.
+    /// [`LayoutError::Refused`] with one line that states the outcome.
     pub async fn move_to(
         &self,
         target: &Self,
@@ -76,10 +76,10 @@ impl Queues {
         moving.go(mark.map(|mark| mark.stage)).await
     }
 
-    /// What a move would find, without a trace.
+    /// A dry run of a move: it writes nothing.
     ///
     /// # Errors
-    /// [`LayoutError::Refused`] with the line that it would end with.
+    /// [`LayoutError::Refused`] with the line that the move would end with.
     pub async fn look_before_moving(&self, target: &Self) -> Result<Moved, LayoutError> {
         if let Some(mark) = MoveSource::mark(self).await.map_err(untouched)? {
             return Err(LayoutError::Refused(elsewhere(&mark)));
@@ -98,10 +98,10 @@ impl Queues {
         Ok(Moved { queues: names, ..Moved::default() })
     }
 
-    /// Calls a move off: all queues are what they were, and what was brought to the target goes, if it is named.
+    /// Cancels a move: reopens all queues, and deletes the copies at the target if one is given.
     ///
     /// # Errors
-    /// [`LayoutError::Refused`] when it is too late, or there is none.
+    /// [`LayoutError::Refused`] when the move can no longer be cancelled, or when Redis is not well.
     pub async fn cancel_move(&self, target: Option<&Self>) -> Result<Vec<QueueName>, LayoutError> {
         let mark = MoveSource::mark(self).await.map_err(untouched)?;
         let mut names = Vec::new();
@@ -122,7 +122,7 @@ impl Queues {
         Ok(names)
     }
 
-    /// This run closes what may be open yet, so that all is its own to open.
+    /// Closes the queues that may still be open, so that this run owns all of them and may reopen them.
     async fn reopen_all(&self, mark: &MoveMarker) -> Result<Vec<QueueName>, Halt> {
         let run = ids::random_code().as_str().to_owned();
         let source = MoveSource { queues: self, run, target: mark.target.clone(), place: mark.place.clone() };
@@ -150,7 +150,7 @@ fn elsewhere(mark: &MoveMarker) -> String {
     }
 }
 
-/// Before anything was done.
+/// An error before the first change.
 fn untouched(halt: Halt) -> LayoutError {
     LayoutError::Refused(format!("{halt}; nothing was moved"))
 }

@@ -1,5 +1,5 @@
-//! What the user of Redis must be allowed to do. A right that is lacking would show in the middle of a script, after its
-//! first writes; so each is tried before anything is done, by a command that does nothing.
+//! Tests the rights of the Redis user. A missing right would otherwise fail a script after its first writes, so each right is
+//! tried before, by a command without effect.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use intray_redis::{Fault, Link};
 use super::check::Check;
 use crate::store::{handle::Queues, redis::hints::may_listen};
 
-/// Where a command of a trial has the key, or the channel.
+/// The placeholder for the key or the channel of a trial.
 const HERE: &str = "<key>";
 /// A script that reads nothing and writes nothing.
 const IDLE: &str = "#!lua flags=no-writes\nreturn 1";
-/// A script, a function or a library that nobody has.
+/// The name of a script, function or library that does not exist.
 const NOBODYS: &str = "0000000000000000000000000000000000000000";
 
-/// Every command that a script or this program calls, in order, with arguments that change nothing where there is no such
-/// key. Redis looks at rights before it looks at arguments, so some of these are wrong. A `|` stands before a subcommand.
+/// Every command that a script or this program calls, sorted, with arguments that change nothing if the key does not exist.
+/// Redis checks rights before arguments, so some arguments are invalid. A `|` precedes a subcommand.
 const TRIALS: [(&str, &[&str]); 38] = [
     ("EVAL", &[IDLE, "0"]),
     ("EVALSHA", &[NOBODYS, "0"]),
@@ -58,12 +58,12 @@ const TRIALS: [(&str, &[&str]); 38] = [
     ("ZSCORE", &[HERE, ""]),
 ];
 
-/// What is called of a cluster besides. A word for the next command, which is one of these.
+/// Commands that only a cluster needs. `ASKING` affects the next command, which is one of these.
 const CLUSTERED: [(&str, &[&str]); 2] = [("ASKING", &[]), ("CLUSTER|SLOTS", &[])];
-/// What else is called: on a connection of its own, where it can be tried and taken back.
+/// Commands that change the state of a connection, so they are tried on a separate one.
 const LISTENING: [&str; 2] = ["SUBSCRIBE", "UNSUBSCRIBE"];
-/// Without these all is done, and some of it late: nobody who waits is woken, the pool trusts no connection twice. Or it
-/// costs more: scripts are no functions of a library, and libraries of older programs stay.
+/// Optional rights. Without them the service works, but some events come late: waiting calls are not woken, and the pool does
+/// not reuse connections. Or Redis has more work: scripts are not library functions, and old libraries remain.
 const COMFORTS: [(&str, &str); 6] = [
     ("FCALL", "Redis has more work"),
     ("FUNCTION|DELETE", "Redis has more work"),
@@ -74,7 +74,7 @@ const COMFORTS: [(&str, &str); 6] = [
 ];
 
 impl Queues {
-    /// Whether the user of Redis may do all that is needed, at every server; if not, what is lacking and the remedy.
+    /// The check of the user's rights on every server: it names the missing rights and the remedy.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -88,7 +88,7 @@ impl Queues {
                     places.push(link.name().to_owned());
                     lacking.extend(some.into_iter().filter(|name| !lacking.contains(name)).collect::<Vec<_>>());
                 }
-                // The others are looked at all the same.
+                // The other servers are still checked.
                 Err(fault) => answer = Err(fault),
             }
         }
@@ -132,7 +132,7 @@ impl Queues {
     }
 }
 
-/// The command that makes a user of Redis with exactly the rights that are needed; `PASSWORD` is to be replaced.
+/// The command that creates a Redis user with exactly the required rights. The operator replaces `PASSWORD`.
 #[must_use]
 pub fn needed_rights(prefix: &str, of_a_cluster: bool) -> String {
     let word = |name: &str| format!(" +{}", name.to_lowercase());
@@ -147,15 +147,15 @@ mod tests {
 
     use super::*;
 
-    /// Words in capitals that are no commands.
+    /// Words in capitals that are not commands.
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
-    /// For `intray migrate` and `intray move` only, which `docs/scale.md` and `docs/move.md` say.
+    /// Used by `intray migrate` and `intray move` only, as `docs/scale.md` and `docs/move.md` say.
     const MOVING: [&str; 5] = ["HLEN", "HSCAN", "RENAMENX", "TYPE", "ZSCAN"];
     /// A user without this right gets a less exact message.
     const OPTIONAL: [&str; 2] = ["CONFIG", "GETRANGE"];
-    /// For `--durability` only, which `docs/scale.md` says too; the start tries them where they are wanted.
+    /// Used with `--durability` only, as `docs/scale.md` says. The start tries them if they are needed.
     const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];
-    /// For sentinels, whose users are others.
+    /// Used on sentinels, which have their own users.
     const ON_SENTINELS: [&str; 1] = ["SENTINEL"];
 
     fn texts(folder: &str, extension: &str) -> Vec<String> {
@@ -173,7 +173,7 @@ mod tests {
         texts
     }
 
-    /// The words in capitals that stand between quotes, behind a call of this name if there is one.
+    /// The quoted words in capitals, or only those after `behind` if it is not empty.
     fn capitals(text: &str, quote: char, behind: &str) -> BTreeSet<String> {
         let code: String =
             text.lines().map(|line| line.split("--").next().unwrap_or_default().to_owned() + "\n").collect();
@@ -190,7 +190,7 @@ mod tests {
         for text in ["src/store", "crates/intray-redis/src"].iter().flat_map(|folder| texts(folder, ".rs")) {
             called.extend(["cmd(", "command("].iter().flat_map(|behind| capitals(&text, '"', behind)));
         }
-        // When it checks a connection, the pool says so too.
+        // The pool sends it too when it checks a connection.
         called.insert("UNWATCH".to_owned());
         let others = [&OPTIONS[..], &MOVING, &OPTIONAL, &KEEPING, &ON_SENTINELS].concat();
         called.retain(|word| !others.contains(&word.as_str()));

@@ -22,7 +22,7 @@ impl Queues {
     /// The memory of each server that answers.
     ///
     /// # Errors
-    /// When none does.
+    /// When no server answers.
     pub async fn memory(&self) -> Result<Vec<ServerMemory>, Fault> {
         Ok(self.infos().await?.iter().map(|info| read(info)).collect())
     }

@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, time::Duration};
 
 use crate::{job::QueueName, store::handle::Queues};
 
-/// How many ranges of slots, and queues, are named.
+/// The maximum number of slot ranges, and of queues, in the sentence.
 const NAMED: usize = 10;
-/// Timeout of the list of queues, which may be in such a slot itself. The queues in use here are named then.
+/// Timeout of the list of queues, which may be in such a slot itself. After it, the queues in use here are named.
 const LIST: Duration = Duration::from_millis(250);
 
 impl Queues {

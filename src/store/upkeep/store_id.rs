@@ -88,7 +88,7 @@ impl Queues {
         Some(format!("Redis came back empty at {at:.3}: what was in it before is gone"))
     }
 
-    /// The clock of the server that has the id: on a cluster each has its own.
+    /// The clock of the server that has the id, because each server of a cluster has its own clock.
     pub(crate) async fn redis_time(&self) -> Result<Millis, Fault> {
         self.time_at(&self.parts.runner.keys.store_id()).await
     }

@@ -1,5 +1,5 @@
-//! One key of a queue: what the target lacks of it, or has otherwise, is written there. Once the queue is closed, each entry is
-//! read at both places and compared.
+//! Copies one key of a queue: writes the entries that are missing or different at the target. Once the queue is closed, each
+//! entry is read at both places and compared.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,18 @@ use super::{
 };
 use crate::job::QueueName;
 
-/// A key, at both places.
+/// A key at both places.
 pub(super) struct Way<'k> {
     pub(super) queue: &'k QueueName,
     pub(super) name: &'static str,
     pub(super) kind: ValueKind,
     pub(super) from: String,
     pub(super) to: String,
-    /// So many ms later it is where they go.
+    /// Milliseconds that are added to each score at the target.
     pub(super) shift: i64,
-    /// Nobody changes it any more: it is compared, and what was dropped of it is dropped there, too.
+    /// The queue is closed: the key is compared, and entries that the source no longer has are removed from the target.
     pub(super) is_last: bool,
-    /// More comes of it than there was.
+    /// The copy needs more memory at the target.
     pub(super) grows: bool,
 }
 
@@ -36,7 +36,7 @@ impl Moving<'_> {
             if way.shift != 0 {
                 entries.iter_mut().for_each(|(_, score)| *score = later(score, way.shift));
             }
-            // One server looks for the next page while the other is asked about this one.
+            // The source reads the next page while the target checks this one.
             let (next, carried) = tokio::join!(pages.next(), self.carry_page(way, &entries));
             tally.add(carried?);
             page = next.map_err(Halt::Source)?;
@@ -79,7 +79,7 @@ impl Moving<'_> {
         look_up(self.target.queues, &way.to, way.kind, &names).await.map_err(Halt::Target)
     }
 
-    /// What has gone since it was brought goes there, too. When there are as many as here, they are the same.
+    /// Removes entries from the target that the source no longer has. Both are equal when they have the same size.
     async fn drop_strays(&self, way: &Way<'_>) -> Result<(), Halt> {
         let here = page::size(self.source.queues, &way.from, way.kind).await.map_err(Halt::Source)?;
         let size = async || page::size(self.target.queues, &way.to, way.kind).await.map_err(Halt::Target);
@@ -109,7 +109,7 @@ impl Moving<'_> {
 }
 
 impl Way<'_> {
-    /// Answers the digest of all of them, where they are the same at both places.
+    /// Compares entries with those found at the target, and returns their digest.
     fn compare(&self, entries: &[Entry], found: &[Option<Vec<u8>>]) -> Result<u64, Halt> {
         let mut sum = 0_u64;
         for ((name, value), found) in entries.iter().zip(found) {

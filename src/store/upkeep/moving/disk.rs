@@ -1,4 +1,4 @@
-//! What must not be forgotten: a server that writes to its disk once a second may lose that second with its power.
+//! Waits for the disk: a server that syncs its file once a second may lose the last second in a power cut.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use redis::Value;
 
 use crate::store::handle::Queues;
 
-/// With `appendfsync everysec` it is on disk after one second, or after two where the disk is busy.
+/// With `appendfsync everysec`, a write is on disk after one second, or after two if the disk is busy.
 const ON_DISK: Duration = Duration::from_secs(2);
 
-/// Whether any of the servers keeps a file.
+/// Whether any of the servers has an append-only file.
 pub(super) async fn is_kept(queues: &Queues) -> Result<bool, Fault> {
     for link in queues.parts.runner.link.all().await? {
         let info = match link.plain(redis::cmd("INFO").arg("persistence")).await? {
@@ -25,7 +25,7 @@ pub(super) async fn is_kept(queues: &Queues) -> Result<bool, Fault> {
     Ok(false)
 }
 
-/// Until what was done is on disk.
+/// Waits until earlier writes are on disk.
 pub(super) async fn written() {
     tokio::time::sleep(ON_DISK).await;
 }

@@ -1,11 +1,11 @@
-//! Why a move does not go on, in words for who runs it.
+//! The reasons why a move stops, as text for the operator.
 
 use intray_redis::Fault;
 
 pub(super) enum Halt {
     Source(Fault),
     Target(Fault),
-    /// A later run goes on with it.
+    /// A later run has taken over.
     Taken,
     Refused(String),
 }

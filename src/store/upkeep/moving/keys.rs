@@ -1,24 +1,24 @@
-//! What a queue's keys are called while it is on its way.
+//! The names of a queue's keys during a move.
 
 use crate::job::QueueName;
 use crate::store::keys::{HINTS, KEYS, KeyNames};
 
-/// Every key of a queue with its type; the channel is none.
+/// Every key of a queue with its type, without the channel.
 pub(super) fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     KEYS.iter().copied().filter(|(name, _)| *name != HINTS)
 }
 
-/// As they are called where they are served.
+/// The names in normal use.
 pub(super) fn own(keys: &KeyNames, queue: &QueueName) -> Vec<String> {
     kinds().map(|(name, _)| keys.of(queue, name)).collect()
 }
 
-/// At the source, when it is closed.
+/// The name at the source while the queue is closed.
 pub(super) fn aside(keys: &KeyNames, queue: &QueueName, name: &str) -> String {
     keys.of(queue, &format!("{name}:left"))
 }
 
-/// At the target, until it is served.
+/// The name at the target before the queue is published.
 pub(super) fn staged(keys: &KeyNames, queue: &QueueName, name: &str) -> String {
     keys.of(queue, &format!("{name}:coming"))
 }
@@ -31,7 +31,7 @@ pub(super) fn all_staged(keys: &KeyNames, queue: &QueueName) -> Vec<String> {
     kinds().map(|(name, _)| staged(keys, queue, name)).collect()
 }
 
-/// At the target, whose queue it is that comes.
+/// The key at the target that holds which move brings the queue.
 pub(super) fn claim(keys: &KeyNames, queue: &QueueName) -> String {
     keys.of(queue, "coming")
 }

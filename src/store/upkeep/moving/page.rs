@@ -1,4 +1,4 @@
-//! Hashes and sorted sets, read a page at a time. What both have in common: names, each with a value.
+//! Reads hashes and sorted sets in pages. An entry of both is a name with a value.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::store::{
     redis::read::{broken, word},
 };
 
-/// Bytes of a page, about; and most entries. A script hands all of them on at once.
+/// The approximate size of a page in bytes, and its maximum number of entries. One script writes a whole page.
 const PAGE: usize = 512 * 1024;
 const MOST: usize = 1_000;
 
@@ -22,13 +22,13 @@ pub(super) enum ValueKind {
     Zset,
 }
 
-/// Goes through a key, however large it is.
+/// Reads a key of any size.
 pub(super) struct Pages<'m> {
     queues: &'m Queues,
     key: &'m str,
     kind: ValueKind,
     cursor: Option<Vec<u8>>,
-    /// Entries of the next page.
+    /// The number of entries of the next page.
     count: usize,
 }
 
@@ -37,7 +37,7 @@ impl<'m> Pages<'m> {
         Self { queues, key, kind, cursor: Some(b"0".to_vec()), count: 10 }
     }
 
-    /// The next page, which may be empty; nothing behind the last. A large value keeps the next page small.
+    /// The next page, which may be empty; `None` after the last. A large value makes the next page smaller.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Entry>>, Fault> {
         let Some(cursor) = self.cursor.take() else { return Ok(None) };
         let scan = if self.kind == ValueKind::Hash { redis::cmd("HSCAN") } else { redis::cmd("ZSCAN") };
@@ -68,7 +68,7 @@ fn pairs(flat: Vec<Value>, kind: ValueKind) -> Result<Vec<Entry>, Fault> {
     Ok(entries)
 }
 
-/// A score is spelled in one way, whichever version of Redis has told it.
+/// Normalizes a score, because versions of Redis format it differently.
 fn value_of(value: Value, kind: ValueKind) -> Result<Option<Vec<u8>>, Fault> {
     match (value, kind) {
         (Value::Nil, _) => Ok(None),
@@ -86,14 +86,14 @@ fn spelled(score: f64) -> Vec<u8> {
     score.to_string().into_bytes()
 }
 
-/// A score so many ms later; those that are no times of this age stay.
+/// Adds milliseconds to a score. Scores that are not current times are unchanged.
 pub(super) fn later(score: &[u8], by_ms: i64) -> Vec<u8> {
     let score: Option<f64> = std::str::from_utf8(score).ok().and_then(|text| text.parse().ok());
     let moved = score.map(|score| if score >= 0.0 && score.is_finite() { score + by_ms as f64 } else { score });
     moved.map_or_else(Vec::new, spelled)
 }
 
-/// The same names elsewhere: the value of each, if there is one.
+/// The values of the same names in another key; `None` for a missing name.
 pub(super) async fn look_up(
     queues: &Queues,
     key: &str,
@@ -106,7 +106,7 @@ pub(super) async fn look_up(
     values.into_iter().map(|value| value_of(value, kind)).collect()
 }
 
-/// How many entries there are.
+/// The number of entries.
 pub(super) async fn size(queues: &Queues, key: &str, kind: ValueKind) -> Result<u64, Fault> {
     let mut command = if kind == ValueKind::Hash { redis::cmd("HLEN") } else { redis::cmd("ZCARD") };
     match queues.parts.runner.link.plain(command.arg(key)).await? {
@@ -115,7 +115,7 @@ pub(super) async fn size(queues: &Queues, key: &str, kind: ValueKind) -> Result<
     }
 }
 
-/// The command that writes entries, in words.
+/// The arguments of the command that writes entries.
 pub(super) fn write(kind: ValueKind, entries: &[&Entry]) -> Vec<Vec<u8>> {
     let verb: &[u8] = if kind == ValueKind::Hash { b"HSET" } else { b"ZADD" };
     let mut words = vec![verb.to_vec()];
@@ -126,13 +126,13 @@ pub(super) fn write(kind: ValueKind, entries: &[&Entry]) -> Vec<Vec<u8>> {
     words
 }
 
-/// The command that removes names, in words.
+/// The arguments of the command that removes names.
 pub(super) fn remove(kind: ValueKind, names: BTreeSet<Vec<u8>>) -> Vec<Vec<u8>> {
     let verb: &[u8] = if kind == ValueKind::Hash { b"HDEL" } else { b"ZREM" };
     std::iter::once(verb.to_vec()).chain(names).collect()
 }
 
-/// Whether there is such a key.
+/// Whether the key exists.
 pub(super) async fn is_there(queues: &Queues, key: &str) -> Result<bool, Fault> {
     let kind = queues.parts.runner.link.plain(redis::cmd("TYPE").arg(key)).await?;
     word(&kind).map(|kind| kind != "none").ok_or_else(|| broken("a type"))

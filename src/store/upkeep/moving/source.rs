@@ -1,4 +1,4 @@
-//! Where the queues are: they are closed, and opened again if nothing comes of it.
+//! The source of a move: closes its queues, and reopens them if the move fails.
 
 use intray_redis::Fault;
 use redis::Value;
@@ -20,14 +20,14 @@ const REOPEN: &str = include_str!("reopen.lua");
 
 pub(super) struct MoveSource<'m> {
     pub(super) queues: &'m Queues,
-    /// Of this run: a later one takes over.
+    /// The id of this run. A later run takes over.
     pub(super) run: String,
     pub(super) target: String,
     pub(super) place: String,
 }
 
 impl MoveSource<'_> {
-    /// Whether a move has begun here, and how far it came.
+    /// The stage of a move that has begun here.
     pub(super) async fn mark(queues: &Queues) -> Result<Option<MoveMarker>, Halt> {
         let (link, registry) = (&queues.parts.runner.link, queues.parts.runner.keys.registry());
         let kind = link.plain(redis::cmd("TYPE").arg(&registry)).await.map_err(Halt::Source)?;
@@ -40,7 +40,7 @@ impl MoveSource<'_> {
         }
     }
 
-    /// Notes how far it is, if no other run has taken over. Answers how far it was already, and which queues there are.
+    /// Sets the stage, unless a later run has taken over. Returns the actual stage and the names of the queues.
     pub(super) async fn set(&self, stage: Stage) -> Result<(Stage, Vec<QueueName>), Halt> {
         let registry = self.queues.parts.runner.keys.registry();
         let reply = self.eval(MARK, &[registry], &[stage.word(), &self.run, &self.target, &self.place]).await?;
@@ -57,13 +57,13 @@ impl MoveSource<'_> {
         Ok((found, names))
     }
 
-    /// Answers when it was closed first.
+    /// Closes a queue. Returns the time at which it was first closed, in ms.
     pub(super) async fn close(&self, queue: &QueueName) -> Result<u64, Halt> {
         let at = self.eval(CLOSE, &self.both(queue), &[&self.run, &self.place]).await?;
         word(&at).and_then(|at| at.parse().ok()).ok_or_else(|| Halt::Source(broken("a time")))
     }
 
-    /// All that was closed by this run, and by no later one, is what it was.
+    /// Reopens all queues that this run has closed and no later run has taken over.
     pub(super) async fn reopen(&self, queues: &[QueueName]) -> Result<(), Halt> {
         for queue in queues {
             self.eval(REOPEN, &self.both(queue), &[&self.run]).await?;

@@ -1,4 +1,4 @@
-//! The steps of a move, and what is said when one of them fails.
+//! The steps of a move, and the outcome that is reported when one fails.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use super::{Moved, Moving, carry::Way, disk, halt::Halt, keys, page::ValueKind, 
 use crate::job::QueueName;
 use crate::store::{handle::Queues, redis::move_marker::Stage, redis::read::Fields, upkeep::migrate::LayoutError};
 
-/// Copied once more while they are in use, as long as a round took longer and wrote more: then much may have changed
-/// meanwhile. And so often at most.
+/// Another round follows if the last one took longer than this and wrote more than the limit below, because much may have
+/// changed meanwhile. The second limit is the maximum number of rounds.
 const SOON: Duration = Duration::from_secs(10);
 const FEW: u64 = 2_000;
 const ROUNDS: usize = 4;
-/// Clocks that differ by less are the same.
+/// Clocks with a smaller difference count as equal.
 const SAME_MS: u64 = 1_000;
-/// What people hold: its deadlines count from when the queue was closed, so it comes last.
+/// The reserved jobs. They are copied last, because their deadlines count from the time at which the queue was closed.
 const HELD: &str = "reserved";
 const STREAM: &str = "stream";
 /// The sets whose scores are due times.
@@ -32,7 +32,7 @@ impl Moving<'_> {
         if before.is_none()
             && let Err(halt) = self.bring_in_use().await
         {
-            // What it reads may be closed by another run.
+            // Another run may have closed what this one reads.
             let is_closed = MoveSource::mark(self.source.queues).await.is_ok_and(|mark| mark.is_some());
             return Err(if is_closed { refused(&Halt::Taken, TAKEN) } else { refused(&halt, OPEN) });
         }
@@ -40,14 +40,14 @@ impl Moving<'_> {
         let (stage, names) = self.source.set(Stage::Draining).await.map_err(|halt| refused(&halt, CLOSED))?;
         let tally = match stage {
             Stage::Draining => self.bring(&names).await?,
-            // An earlier run came so far.
+            // An earlier run has come this far.
             Stage::Switching | Stage::Moved => Tally::default(),
         };
         self.switch(&names).await.map_err(|halt| refused(&halt, AGAIN))?;
         Ok(Moved { queues: names, entries: tally.entries, digest: tally.digest, was_done: false })
     }
 
-    /// Up to where it can be called off. What fails opens the queues again.
+    /// The steps before the switch, which can be cancelled. A failure reopens the queues.
     async fn bring(&self, names: &[QueueName]) -> Result<Tally, LayoutError> {
         let halt = match self.bring_closed(names).await {
             Ok(tally) => return Ok(tally),
@@ -60,7 +60,7 @@ impl Moving<'_> {
         }
     }
 
-    /// Round after round, until one was soon over: what has changed meanwhile is little.
+    /// Copies in rounds until a round is short, so that little has changed since.
     async fn bring_in_use(&self) -> Result<(), Halt> {
         let names = self.source.queues.names().await.map_err(Halt::Source)?;
         if names.is_empty() {
@@ -106,7 +106,7 @@ impl Moving<'_> {
         Ok(sum)
     }
 
-    /// From here on there is no way back: some queues may be the target's already.
+    /// Publishes the queues. It cannot be undone, because the target may serve some queues already.
     async fn switch(&self, names: &[QueueName]) -> Result<(), Halt> {
         self.on_disk(self.source.queues).await.map_err(Halt::Source)?;
         (self.tell)("all is there and the same; from one to the next they are served there");
@@ -122,7 +122,7 @@ impl Moving<'_> {
         self.source.set(Stage::Moved).await.map(drop)
     }
 
-    /// No step is taken on what a power cut may undo: the same queue would be served at two places, or at none.
+    /// Waits for the disk, because a power cut could otherwise leave a queue at both places or at neither.
     async fn on_disk(&self, queues: &Queues) -> Result<(), Fault> {
         if disk::is_kept(queues).await? {
             (self.tell)("waiting until this is on disk");
@@ -131,7 +131,7 @@ impl Moving<'_> {
         Ok(())
     }
 
-    /// `closed`: since when, if it is; then nothing changes any more, and all is compared.
+    /// Copies a queue. `closed`: the time at which it was closed; nothing changes after that, so all entries are compared.
     async fn carry_queue(&self, queue: &QueueName, closed: Option<u64>) -> Result<Tally, Halt> {
         let (mut sum, between) = (Tally::default(), self.between(queue).await?);
         for (name, kind) in keys::kinds() {
@@ -154,14 +154,14 @@ impl Moving<'_> {
         Way { queue, name, kind, from, to: keys::staged(there, queue, name), shift, is_last, grows: true }
     }
 
-    /// The time that they have left begins where it stood still.
+    /// The way of the reserved jobs. Their remaining time continues from when the queue was closed.
     async fn held<'k>(&self, queue: &'k QueueName, since: u64, grows: bool) -> Result<Way<'k>, Halt> {
         let there = now(self.target.queues, queue).await.map_err(Halt::Target)?;
         let shift = there.cast_signed() - since.cast_signed();
         Ok(Way { grows, ..self.way(queue, (HELD, "zset"), shift, true) })
     }
 
-    /// By how much the target's clock is ahead.
+    /// The milliseconds by which the target's clock is ahead.
     async fn between(&self, queue: &QueueName) -> Result<i64, Halt> {
         let here = now(self.source.queues, queue).await.map_err(Halt::Source)?;
         let there = now(self.target.queues, queue).await.map_err(Halt::Target)?;
@@ -169,7 +169,7 @@ impl Moving<'_> {
     }
 }
 
-/// In ms, by the clock of the server that has the queue.
+/// The clock of the queue's server, in ms.
 async fn now(queues: &Queues, queue: &QueueName) -> Result<u64, Fault> {
     let runner = &queues.parts.runner;
     let answered = runner.link.plain_at(&runner.keys.of(queue, "jobs"), &redis::cmd("TIME")).await?;

@@ -1,5 +1,4 @@
-//! Copies the stream of a queue's events. Entries keep their ids and the last id is kept, so that readers continue where they
-//! were.
+//! Copies the event stream of a queue. Entries keep their ids and the last id is kept, so that readers can continue.
 
 use intray_redis::Fault;
 use redis::Value;
@@ -17,13 +16,13 @@ use crate::store::{
     redis::read::{Fields, broken},
 };
 
-/// Entries of a page. Of the widest there are some dozens of KB.
+/// Entries per page. The largest entries make a page of some dozens of KB.
 const PAGE: usize = 50;
 
 /// An entry: its id, then fields and values.
 type MovedEvent = (Vec<u8>, Vec<Vec<u8>>);
 
-/// What a stream knows beside its entries.
+/// The metadata of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Stand {
     length: u64,
@@ -33,7 +32,7 @@ struct Stand {
 }
 
 impl Moving<'_> {
-    /// It is small, and grows all the time: so it is carried once, when nobody changes it any more.
+    /// Copies the stream once, after the queue is closed: it is small and always growing.
     pub(super) async fn carry_stream(&self, way: &Way<'_>) -> Result<Tally, Halt> {
         self.lay_one(way, &["UNLINK"]).await?;
         if !page::is_there(self.source.queues, &way.from).await.map_err(Halt::Source)? {
@@ -51,7 +50,7 @@ impl Moving<'_> {
             self.target.lay(way.queue, &way.to, &words, true).await?;
         }
         if stand.length == 0 {
-            // A stream is not made otherwise.
+            // An empty stream exists only after an entry was added and removed.
             self.lay_one(way, &["XADD", &stand.last, "gone", ""]).await?;
             self.lay_one(way, &["XTRIM", "MAXLEN", "0"]).await?;
         }
@@ -104,7 +103,7 @@ async fn stand(queues: &Queues, key: &str) -> Result<Stand, Fault> {
     Ok(stand)
 }
 
-/// A page of them, behind this one.
+/// The page of events after an id.
 async fn events(queues: &Queues, key: &str, after: Option<&[u8]>) -> Result<Vec<MovedEvent>, Fault> {
     let from = after.map_or_else(|| b"-".to_vec(), |id| [b"(", id].concat());
     let mut command = redis::cmd("XRANGE");

@@ -1,14 +1,14 @@
-//! What was compared, and a digest of it.
+//! The number of compared entries, and their digest.
 
 use crate::sha256::Sha256;
 
-/// How much of a queue was compared.
+/// The counts of a copy.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) entries: u64,
-    /// Those that the target did not have, or otherwise.
+    /// Entries that were missing or different at the target.
     pub(super) written: u64,
-    /// Of all entries, in whatever order they come.
+    /// Independent of the order of the entries.
     pub(super) digest: u64,
 }
 
@@ -20,7 +20,7 @@ impl Tally {
     }
 }
 
-/// Of one entry: a key's name and what stands in it.
+/// The digest of one entry: the name of its key, and its parts.
 pub(super) fn digest<'p>(key: &'p str, parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
     let mut hash = Sha256::default();
     for part in std::iter::once(key.as_bytes()).chain(parts) {

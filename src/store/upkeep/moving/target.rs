@@ -1,4 +1,4 @@
-//! Where the queues go: they are laid down beside, under names that nobody looks at, and published whole.
+//! The target of a move: stores each queue under temporary names, and publishes it as a whole.
 
 use redis::Cmd;
 
@@ -12,19 +12,19 @@ use crate::store::{
 const CLAIM: &str = include_str!("claim.lua");
 const PUBLISH: &str = include_str!("publish.lua");
 const DROP: &str = include_str!("drop.lua");
-/// Refused where there is no room.
+/// Redis refuses this script when its memory is full.
 const LAY: &str = concat!("#!lua\n", include_str!("lay.lua"));
-/// For what is there already and changes.
+/// For changes of existing entries, which need no more memory.
 const LAY_AGAIN: &str = concat!("#!lua flags=allow-oom\n", include_str!("lay.lua"));
 
 pub(super) struct MoveTarget<'m> {
     pub(super) queues: &'m Queues,
-    /// Epoch of the source.
+    /// The id of the source's data.
     pub(super) origin: String,
     pub(super) run: String,
 }
 
-/// Commands that go out together: of each the words, without the key.
+/// Commands to run together: the arguments of each, without the key.
 #[derive(Default)]
 pub(super) struct TargetKeys(Vec<Vec<Vec<u8>>>);
 
@@ -39,8 +39,8 @@ impl TargetKeys {
 }
 
 impl MoveTarget<'_> {
-    /// The names of a queue are kept for it. `again`: it was claimed before, so it is published if it is not any more.
-    /// Answers whether there is something to do yet.
+    /// Claims the names of a queue. `again`: an earlier run has claimed it, so without a claim now it is published.
+    /// Returns whether the queue still has to be copied.
     pub(super) async fn claim(&self, queue: &QueueName, again: bool) -> Result<bool, Halt> {
         let names = &self.queues.parts.runner.keys;
         let all = [vec![keys::claim(names, queue)], keys::own(names, queue)].concat();
@@ -55,7 +55,7 @@ impl MoveTarget<'_> {
         }
     }
 
-    /// Whether there is a queue that stands in the way.
+    /// Fails if the target has a queue of this name.
     pub(super) async fn look(&self, queue: &QueueName) -> Result<(), Halt> {
         let mut command = redis::cmd("EXISTS");
         command.arg(keys::own(&self.queues.parts.runner.keys, queue));
@@ -63,7 +63,7 @@ impl MoveTarget<'_> {
         if found == redis::Value::Int(0) { Ok(()) } else { Err(there(queue)) }
     }
 
-    /// `grows`: not where there is no room.
+    /// Runs commands on a key. `grows`: Redis refuses them when its memory is full.
     pub(super) async fn lay(&self, queue: &QueueName, key: &str, words: &TargetKeys, grows: bool) -> Result<(), Halt> {
         if words.is_empty() {
             return Ok(());
@@ -79,7 +79,7 @@ impl MoveTarget<'_> {
         if word(&reply) == Some("laid") { Ok(()) } else { Err(Halt::Taken) }
     }
 
-    /// The registry is told before there is a key of it.
+    /// Publishes a queue. It is registered before its first key exists.
     pub(super) async fn publish(&self, queue: &QueueName) -> Result<(), Halt> {
         let (names, registry) = (&self.queues.parts.runner.keys, &self.queues.parts.registry);
         registry.tell_anew(std::slice::from_ref(queue)).await.map_err(Halt::Target)?;
@@ -93,7 +93,7 @@ impl MoveTarget<'_> {
         }
     }
 
-    /// What was brought of a queue goes.
+    /// Deletes the copy of a queue.
     pub(super) async fn drop(&self, queue: &QueueName) -> Result<(), Halt> {
         let names = &self.queues.parts.runner.keys;
         let all = [vec![keys::claim(names, queue)], keys::all_staged(names, queue)].concat();
