@@ -191,7 +191,7 @@ async fn import_and_export_reject_a_url_of_a_web_page() {
         };
         let (end, _stream) = tokio::join!(run(command), page);
         assert_eq!((end.status.code(), end.stdout.as_str()), (Some(1), ""), "{words:?}: {end:?}");
-        assert!(end.stderr.contains("no intray"), "{words:?}: {end:?}");
+        assert!(end.stderr.contains("not intray"), "{words:?}: {end:?}");
     }
 }
 
