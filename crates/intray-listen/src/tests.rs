@@ -188,7 +188,7 @@ async fn unwritten_answers_keep_their_connection() {
     assert_eq!(pipe.ends().await, [1, 0]);
 }
 
-/// Sends requests over HTTP/2. Returns the answers, of which only the heads are read.
+/// Sends requests over HTTP/2. Returns the answers after reading only their heads.
 async fn ask(client: DuplexStream, method: &str, many: usize, window: usize) -> Vec<Response<h2::RecvStream>> {
     let mut settings = h2::client::Builder::new();
     settings.initial_window_size(u32::try_from(window).expect("a window"));
