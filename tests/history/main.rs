@@ -127,16 +127,23 @@ const FAULTS: [(&str, Edit); 3] = [
     ),
 ];
 
-/// The load reaches them and the rules find them, without any other fault.
+/// The load reaches them and the rules find them, without any other fault. On a busy machine the load takes longer to get there.
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_faults_are_found() {
     let edits: Vec<_> = FAULTS.iter().map(|(_, edit)| *edit).chain([NO_FAST_PATH]).collect();
-    let options = Options { seconds: 5, seed: 1, workers: 60, producers: 12, breaks: false };
-    let history = load::run(&options, One::start(&edits).await, &file("planted")).await;
-    let breaches = check::check(&history);
-    for (rule, Edit { from, .. }) in FAULTS {
-        assert!(breaches.iter().any(|breach| breach.rule == rule), "{from}\n{}", check::report(&breaches));
+    let (mut missing, mut report) = (FAULTS.to_vec(), String::new());
+    for (seed, seconds) in [(1, 5), (2, 10), (3, 20)] {
+        let options = Options { seconds, seed, workers: 60, producers: 12, breaks: false };
+        let history = load::run(&options, One::start(&edits).await, &file("planted")).await;
+        let breaches = check::check(&history);
+        missing.retain(|(rule, _)| !breaches.iter().any(|breach| breach.rule == *rule));
+        report += &check::report(&breaches);
+        if missing.is_empty() {
+            return;
+        }
     }
+    let missing: Vec<_> = missing.iter().map(|(rule, Edit { from, .. })| format!("{rule}: {from}")).collect();
+    panic!("not found: {missing:#?}\n{report}");
 }
 
 /// `HISTORY_CHECK` names a file of an earlier run.
