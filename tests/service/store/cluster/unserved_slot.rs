@@ -69,7 +69,8 @@ async fn upload_stops_when_no_node_serves() {
     let (slot, owner) = (w.engine.slot_of(&queues[1]).await, w.engine.id_of(1).await);
     for node in 0..3 {
         let _: String = w.engine.run_on(node, "CONFIG SET cluster-require-full-coverage yes").await;
-        let _: String = w.engine.run_on(node, &format!("CLUSTER DELSLOTS {slot}")).await;
+        // A node may have heard from another that the slot is unassigned, and refuses then.
+        let _ = w.engine.try_run_on::<String>(node, &format!("CLUSTER DELSLOTS {slot}")).await;
     }
     // A cluster that requires full coverage serves no slot.
     eventually("the upload stops", async || (uploaded(&w, &queues).await.1["complete"] == false).then_some(())).await;
