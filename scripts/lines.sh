@@ -13,12 +13,11 @@ fi
 
 cd "$folder"
 for top in src crates lua; do [ -d "$top" ] && find "$top" -name '*.rs' -o -path "$top/*" -name '*.lua'; done | sort |
-    grep -vE '(^|/)tests?(/|\.rs$)|^crates/intray-bench/' | xargs awk '
+    grep -vE '(^|/)tests?(/|\.rs$)' | xargs awk '
     FNR == 1 {
         test = 0
         n = split(FILENAME, part, "/")
         room = part[1] "/" part[2]
-        if (part[1] == "src" && n == 3 || n > 3) room = part[1] "/" part[2]
         if (part[1] == "src" && n > 3 && part[2] ~ /^(http|store|queue)$/) room = room "/" part[3]
         sub(/\.rs$/, "", room)
     }

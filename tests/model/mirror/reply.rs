@@ -21,9 +21,9 @@ impl Reply {
     pub fn parse(raw: &[u8], is_view: bool) -> Self {
         let value = redis::parse_redis_value(raw).unwrap_or_else(|e| Value::SimpleString(e.to_string()));
         match value {
-            Value::BulkString(bytes) if bytes.first() == Some(&0) => Self::of_packed(&bytes),
-            Value::Array(parts) if text(parts.first()).starts_with("flat ") => Self::of_flat(parts),
-            Value::Array(parts) if text(parts.first()) == "counted" => Self::of_counted(parts),
+            Value::BulkString(bytes) if bytes.first() == Some(&0) => Self::from_packed(&bytes),
+            Value::Array(parts) if text(parts.first()).starts_with("flat ") => Self::from_flat(parts),
+            Value::Array(parts) if text(parts.first()) == "counted" => Self::from_counted(parts),
             value => {
                 Self { form: Form::Full, items: vec![if is_view { sorted(value) } else { value }], counts: Vec::new() }
             }
@@ -45,7 +45,7 @@ impl Reply {
     }
 
     /// One string: NUL, the number of fields, their lengths, the fields; the first two are a total and its gain.
-    fn of_packed(bytes: &[u8]) -> Self {
+    fn from_packed(bytes: &[u8]) -> Self {
         let n = usize::from(u16::from_be_bytes([bytes[1], bytes[2]]));
         let (lengths, mut rest) = bytes[3..].split_at(n * 4);
         let mut fields = lengths.as_chunks::<4>().0.iter().map(|length| {
@@ -58,7 +58,7 @@ impl Reply {
     }
 
     /// A flat list: a total with its gain, the state of the queue, then of each call how many fields it has, and these.
-    fn of_flat(parts: Vec<Value>) -> Self {
+    fn from_flat(parts: Vec<Value>) -> Self {
         let head = text(parts.first());
         let (total, gain) = head["flat ".len()..].split_once(' ').expect("a total and its gain");
         let counts = vec![(total.to_owned(), gain.to_owned())];
@@ -71,7 +71,7 @@ impl Reply {
         Self { form: Form::Fast, items, counts }
     }
 
-    fn of_counted(mut parts: Vec<Value>) -> Self {
+    fn from_counted(mut parts: Vec<Value>) -> Self {
         let counts = parts.split_off(2);
         let mut counts: Vec<_> = counts.chunks(2).map(|pair| (text(pair.first()), text(pair.get(1)))).collect();
         counts.sort();

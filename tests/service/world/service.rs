@@ -123,10 +123,8 @@ pub fn program_at<I: IntoIterator<Item: Into<OsString>>>(binary: impl AsRef<OsSt
 /// The same, from a shell that does something first.
 pub fn program_after(first: &str, args: &[String]) -> Command {
     let script = format!("{first} && exec \"$0\" \"$@\"").replace("; ", " && ");
-    let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_intray")).args(args).env_clear();
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("RUST_BACKTRACE", "1");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = program_at("/bin/sh", ["-c", &script, env!("CARGO_BIN_EXE_intray")]);
+    command.args(args);
     command
 }
 
