@@ -18,6 +18,7 @@ local NOTES = {[ALL_DONE] = 'completed', [SOME_DEAD] = 'failed', [WITHDRAWN] = '
 local RECORD = '>BBBBI6I6I6I4I4I4I4I4I4I4I4I4I4I4c8Bc0'
 -- The first five of its counts.
 local COUNTS, COUNTS_AT, COUNTS_SIZE = '>I4I4I4I4I4', 39, 20
+local STALLED, IDLE, INHERITED = 60000, 86400000, $INHERITED
 local band, floor, sub = bit.band, math.floor, string.sub
 
 -- Ends a batch, once: it is sealed and none of its jobs can be handed out any more. Returns the note of the event, and its score in
@@ -147,6 +148,28 @@ end
 -- When the sweep looks at a batch next.
 function batch.set_timer(q, code, at)
   redis.call('ZADD', q.timers, at, code)
+end
+
+-- It has more jobs, by its creation or not. The timer, because a creation may stop half-way and an open batch may be forgotten.
+function batch.grow(q, code, b, by, making, now)
+  b.total = b.total + by
+  if not making then
+    -- A batch that is still opening keeps its timer.
+    if b.stage == batch.OPEN then batch.set_timer(q, code, now + IDLE) end
+  elseif b.total < b.expected then
+    batch.set_timer(q, code, now + STALLED)
+  else
+    b.stage = batch.OPENING
+    batch.set_timer(q, code, now)
+  end
+end
+
+-- The tail of a new job's record (base/record), with the batch's client, and its priority if the job has none of its own.
+function batch.tail(b, tail)
+  local flags, priority = struct.unpack('>I2B', tail)
+  if priority == INHERITED then priority = b.priority end
+  if b.client == '' then return record.tail(flags, priority, sub(tail, 4)) end
+  return record.tail(flags + record.CLIENT, priority, text.short(b.client) .. sub(tail, 4))
 end
 
 function batch.seal(q, code, b)

@@ -23,6 +23,7 @@ local LEASE_SIZE = $LEASE_SIZE                 -- of a lease with an unnamed wor
 local CLAIM_SIZE = $TERMS_AT - $LEASE_AT       -- of secret, digest and nonce
 local ENDED_SIZE = $ENDED_SIZE - 1             -- of an entry of the history without its worker
 local ONCE = '\0\0\0\1' .. rep('\0', $LEASE_LENGTH_AT - $EXPIRED_AT) -- handed out once, and nothing else has happened
+local NEW = rep('\0', $LEASE_AT - $COUNTERS_AT + 4) -- no counters, no lease, no history, no errors
 local EMPTY_TAIL = rep('\0', 8)                -- no history, no errors, no gate, no skips
 local EXPIRED_ONCE = rep('\0\0\0\1', 2) .. rep('\0', $ATTEMPTS_AT - $FAILED_AT) .. '\0\0\0\1\0\0' -- the same, and it has expired
 local WAITING, RESERVED = LAYOUT .. bytes[record.WAITING], LAYOUT .. bytes[record.RESERVED]
@@ -158,6 +159,11 @@ function record_bytes.expire(live, counters, stop, digest, how, since, worker)
   local history, at = unpack('>I2c0', live, stop)
   history = record.remember(history, digest .. how .. since .. worker .. '\0\0')
   return head .. pack('>I2', #history) .. history .. sub(live, at)
+end
+
+-- The live record of a new job that is parked.
+function record_bytes.park(score, arrival, priority, gate)
+  return BLOCKED .. pack('>d', score) .. arrival .. bytes[priority + UNSERVED] .. NEW .. pack('>I2', #gate) .. gate .. '\0\0'
 end
 
 -- It is parked.

@@ -18,7 +18,7 @@ local ID_LEN, LOCKS, PARTS = $ID_LEN, record.LOCKS / 256, record_bytes.PARTS - 7
 local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], event.heads.enqueued, text.words('stored', 'waiting')
 local call, pack, unpack, byte = redis.call, struct.pack, unpack, string.byte
 -- Tables reused between calls; a call reads only the entries that it has written.
-local ids, digests, shares, clients, events, one = {}, {}, {}, {}, {}, {}
+local ids, digests, shares, clients, places, events, one = {}, {}, {}, {}, {}, {}, {}
 local to_jobs, to_inbound, to_dedupe = {'HSET'}, {'ZADD'}, {'HSET'}
 
 -- Reads the list. Returns the number of digests and whether any job has locks; nil if a job is unusual or comes twice.
@@ -79,10 +79,11 @@ return function(q, args)
 
   local before, count = stamp.read(q, 'enqueued', clock.read())
   local known, rest
-  turns.arrive(q, shares, n, to_inbound)
+  turns.arrive(q, shares, n, places)
   for i = 1, n do
     local id, k, arrival, client = ids[i], i * 2, pack('>I6', before + i), clients[i]
-    to_jobs[k + 1], to_jobs[k + 2], to_inbound[k + 2] = id, LAYOUT .. arrival .. args[k], arrival .. id
+    to_jobs[k + 1], to_jobs[k + 2] = id, LAYOUT .. arrival .. args[k]
+    to_inbound[k + 1], to_inbound[k + 2] = text.of(places[i]), arrival .. id
     if client ~= known then
       known, rest = client, '\0' .. text.short(client) .. '\0\0'
     end

@@ -30,7 +30,7 @@ fn fast_path_equals_full_path() {
 }
 
 /// Faults of the fast paths alone, in their lists of clients and of batches.
-const FAULTS: [Edit; 7] = [
+const FAULTS: [Edit; 8] = [
     Edit { from: "max(tonumber(top[k] or 0), lasts[k])", to: "lasts[k]" },
     Edit { from: "used = used + counts[k] * by\n", to: "" },
     Edit { from: "if used > capacity then return false end", to: "" },
@@ -38,6 +38,7 @@ const FAULTS: [Edit; 7] = [
     Edit { from: "held + reserved - completed", to: "held - completed" },
     Edit { from: "write(off_parked, q.parked, found + 2)", to: "" },
     Edit { from: "if is_over then", to: "if false then" },
+    Edit { from: "b.counts[record.BLOCKED] = b.counts[record.BLOCKED] + n\n", to: "" },
 ];
 
 #[test]

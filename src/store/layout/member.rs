@@ -9,12 +9,15 @@ pub struct NewMember {
     pub priority: Option<Priority>,
 }
 
+/// In place of a job's priority: it has that of its batch.
+pub(crate) const INHERITED: u8 = 255;
+
 /// The mark of each job, by which a repeated call is recognized. It ignores the trace context.
 pub(crate) fn marks(jobs: &[NewMember], salt: &[u8; 8]) -> Vec<[u8; 8]> {
     let mark = |job: &NewMember| {
         let mut hash = Sha256::default();
         hash.update(salt);
-        hash.update(job.priority.map_or([255], |priority| [priority.get()]));
+        hash.update([job.priority.map_or(INHERITED, Priority::get)]);
         let (has, rest) = Task { traceparent: None, ..job.task.clone() }.pack();
         hash.update(has.to_be_bytes());
         hash.update(format!("{:?}", job.task.delay));

@@ -75,15 +75,15 @@ impl Reply {
         let counts = parts.split_off(2);
         let mut counts: Vec<_> = counts.chunks(2).map(|pair| (text(pair.first()), text(pair.get(1)))).collect();
         counts.sort();
-        // Without a stamp, because the full path has one wherever it counts completions.
-        let is_fast =
-            counts.iter().any(|(name, _)| name == "completed") && counts.iter().all(|(name, _)| name != "stamp");
+        // Without a stamp, because the full path has one wherever it counts these.
+        let is_fast = counts.iter().any(|(name, _)| name == "completed" || name == "enqueued")
+            && counts.iter().all(|(name, _)| name != "stamp");
         let items = match parts.pop() {
             Some(Value::Array(items)) => items,
             other => other.into_iter().collect(),
         };
         if is_fast {
-            counts.sort_by_key(|(name, _)| name != "completed");
+            counts.sort_by_key(|(name, _)| name == "batch-completed");
         }
         Self { form: if is_fast { Form::Fast } else { Form::Full }, items, counts }
     }
