@@ -14,7 +14,6 @@ use std::{
 use self::source::{LuaSources, LuaText, header};
 use super::{
     keys::{KEYS, REGISTRY},
-    layout::member::INHERITED,
     record_fields,
 };
 use crate::{
@@ -23,7 +22,7 @@ use crate::{
 };
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 17] = [
+const CONSTANTS: [(&str, u64); 16] = [
     ("SPAN", 1 << limits::SPAN_BITS),
     ("ID_LEN", Code::LEN as u64),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
@@ -36,7 +35,6 @@ const CONSTANTS: [(&str, u64); 17] = [
     ("WORKER_LIMIT", DEFAULT.worker_limit as u64),
     ("WARN_MS", DEFAULT.warn_ms as u64),
     ("BATCH_TOTAL", limits::BATCH_TOTAL as u64),
-    ("INHERITED", INHERITED as u64),
     ("LATE_RESULTS", limits::LATE_RESULTS),
     ("HISTORY_MINUTES", limits::HISTORY_MINUTES as u64),
     ("HISTORY_HOURS", limits::HISTORY_HOURS as u64),

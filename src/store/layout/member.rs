@@ -1,16 +1,13 @@
 //! A new job of a batch.
 
 use super::task::Task;
-use crate::{job::Priority, sha256::Sha256};
+use crate::{job::Priority, sha256::Sha256, store::record_fields::INHERITED};
 
 #[derive(Debug, Clone)]
 pub struct NewMember {
     pub task: Task,
     pub priority: Option<Priority>,
 }
-
-/// In place of a job's priority: it has that of its batch.
-pub(crate) const INHERITED: u8 = 255;
 
 /// The mark of each job, by which a repeated call is recognized. It ignores the trace context.
 pub(crate) fn marks(jobs: &[NewMember], salt: &[u8; 8]) -> Vec<[u8; 8]> {

@@ -8,9 +8,10 @@ use crate::{
         handle::Queues,
         layout::{
             batch::Batch,
-            member::{INHERITED, NewMember, marks},
+            member::{NewMember, marks},
             record::flags,
         },
+        record_fields::INHERITED,
         redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
