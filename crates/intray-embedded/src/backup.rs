@@ -17,9 +17,9 @@ use std::{
 
 use super::{
     StartError,
-    entries::{self, AofEnd},
+    aof_repair::{self, Damage, FILES, MANIFEST, ManifestEntry},
+    aof_scan::{self, AofEnd},
     folder::DataFolder,
-    mend::{self, Damage, FILES, MANIFEST, ManifestEntry},
 };
 use intray_base::sha256::{Sha256, hex};
 
@@ -114,9 +114,9 @@ struct OpenFile {
 /// The manifest and all files in it. An open file stays readable even if the server removes it.
 fn opened(folder: &Path) -> Result<(String, Vec<OpenFile>), CopyError> {
     for _ in 0..MAX_ATTEMPTS {
-        let named = mend::named_in(&folder.join(MANIFEST))?.filter(|named| !named.is_empty());
+        let named = aof_repair::named_in(&folder.join(MANIFEST))?.filter(|named| !named.is_empty());
         let Some(named) = named else { return Err(CopyError::NoData(folder.to_owned())) };
-        let newest = mend::newest(&named);
+        let newest = aof_repair::newest(&named);
         let open = |(n, ManifestEntry { name, is_appended, .. }): (usize, &ManifestEntry)| {
             let file = File::open(folder.join(name))?;
             let length = file.metadata()?.len();
@@ -147,7 +147,7 @@ fn copy_all(files: &[OpenFile], manifest: &str, to: &Path) -> Result<Copied, Cop
         bytes += length;
         sums += &format!("{sum}  {FILES}/{}\n", source.name);
     }
-    sums += &format!("{}  {FILES}/{MANIFEST}\n", hex(&Sha256::digest(manifest.as_bytes())));
+    sums += &format!("{}  {FILES}/{MANIFEST}\n", hex(Sha256::digest(manifest.as_bytes())));
     written(&folder.join(MANIFEST), manifest)?;
     sync(&folder).map_err(io_at(&folder))?;
     written(&to.join(SUMS), &sums)?;
@@ -158,13 +158,13 @@ fn copy_all(files: &[OpenFile], manifest: &str, to: &Path) -> Result<Copied, Cop
 /// The server was within a transaction, or was killed in one, so it has not acknowledged any of it.
 fn cut(copy: &File, path: &Path, is_newest: bool) -> Result<(), CopyError> {
     let mut file = File::open(path).map_err(io_at(path))?;
-    let survey = entries::scan(BufReader::with_capacity(READ_BUFFER_BYTES, &file)).map_err(io_at(path))?;
+    let survey = aof_scan::scan(BufReader::with_capacity(READ_BUFFER_BYTES, &file)).map_err(io_at(path))?;
     let at = match survey.end {
         AofEnd::Whole => return Ok(()),
         AofEnd::Short(at) | AofEnd::Broken { entry: at, .. } => at,
     };
     let is_short = matches!(survey.end, AofEnd::Short(_));
-    if is_newest && (is_short || mend::is_torn(&mut file, &survey).map_err(io_at(path))?) {
+    if is_newest && (is_short || aof_repair::is_torn(&mut file, &survey).map_err(io_at(path))?) {
         return copy.set_len(survey.whole).map_err(io_at(path));
     }
     Err(CopyError::Damaged { path: path.to_owned(), at })
@@ -188,7 +188,7 @@ fn sums(from: &Path) -> Result<BTreeMap<String, String>, CopyError> {
         let name = name.ok_or_else(|| not_whole(format!("{SUMS} names a file elsewhere")))?;
         sums.insert(name.to_owned(), sum.to_owned());
     }
-    let named = mend::named_in(&from.join(FILES).join(MANIFEST))?.unwrap_or_default();
+    let named = aof_repair::named_in(&from.join(FILES).join(MANIFEST))?.unwrap_or_default();
     let missing =
         [MANIFEST].into_iter().chain(named.iter().map(|file| &*file.name)).find(|name| !sums.contains_key(*name));
     match missing {
@@ -221,7 +221,7 @@ fn digest(path: &Path, copy: &mut impl Write) -> Result<(String, u64), CopyError
     loop {
         let read = file.read(&mut some).map_err(io_at(path))?;
         if read == 0 {
-            return Ok((hex(&sum.finalize()), length));
+            return Ok((hex(sum.finalize()), length));
         }
         sum.update(&some[..read]);
         copy.write_all(&some[..read]).map_err(io_at(path))?;

@@ -1,17 +1,17 @@
 //! The private server: without an external Redis, intray starts and supervises its own valkey-server or redis-server. It is
 //! reached over a unix socket that only this user can open, and its data is in one folder.
 
+mod aof_repair;
+mod aof_scan;
 mod backup;
 mod engine;
-mod entries;
 mod folder;
 mod guard;
-mod keeper;
 mod memory;
-mod mend;
 mod output;
 mod probe;
 mod space;
+mod supervisor;
 mod syncer;
 
 use std::{
@@ -29,11 +29,11 @@ use tracing::{info, warn};
 
 pub use self::backup::{Copied, backup, restore};
 use self::{
+    aof_repair::Damage,
     folder::DataFolder,
-    keeper::{Phase, Supervisor},
-    mend::Damage,
     probe::Pong,
     space::DiskSpace,
+    supervisor::{Phase, Supervisor},
     syncer::Disk,
 };
 
@@ -67,7 +67,7 @@ pub enum StartError {
 
 /// The private server has died repeatedly and is not restarted.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the private server died {} times within a minute; its last words: {last_words}", keeper::MAX_DEATHS)]
+#[error("the private server died {} times within a minute; its last words: {last_words}", supervisor::MAX_DEATHS)]
 pub struct GaveUp {
     last_words: String,
 }
@@ -75,7 +75,7 @@ pub struct GaveUp {
 /// A running private server. Dropping it without [`PrivateServer::stop`] sends SIGTERM and does not wait.
 pub struct PrivateServer {
     socket: PathBuf,
-    keeper: Supervisor,
+    supervisor: Supervisor,
     room: watch::Receiver<Option<String>>,
     disk: Disk,
 }
@@ -91,7 +91,7 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
     let socket = folder.socket().to_owned();
     stop_predecessor(&folder).await?;
     let (data, checker) = (folder.data().to_owned(), engine.checker());
-    let checked = tokio::task::spawn_blocking(move || mend::repair_aof(&data, checker)).await;
+    let checked = tokio::task::spawn_blocking(move || aof_repair::repair_aof(&data, checker)).await;
 
     checked.map_err(|gone| StartError::Thread(io::Error::other(gone)))??;
     let max_memory = max_memory.unwrap_or_else(memory::half);
@@ -99,8 +99,8 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
     let (reports, room) = watch::channel(None);
     let space = DiskSpace::new(folder.data(), &socket, reports).map_err(StartError::Thread)?;
     let (disk, asked) = mpsc::channel();
-    let keeper = Supervisor::start(engine, folder, max_memory, (space, asked)).map_err(StartError::Thread)?;
-    let server = PrivateServer { socket, keeper, room, disk };
+    let supervisor = Supervisor::start(engine, folder, max_memory, (space, asked)).map_err(StartError::Thread)?;
+    let server = PrivateServer { socket, supervisor, room, disk };
     tokio::select! {
         gave_up = server.failed() => Err(gave_up.into()),
         () = server.ready() => Ok(server),
@@ -131,7 +131,7 @@ impl PrivateServer {
 
     /// Resolves when the server has died too often to be restarted. It never resolves after a stop.
     pub fn failed(&self) -> impl Future<Output = GaveUp> + Send + use<> {
-        let mut phase = self.keeper.phase();
+        let mut phase = self.supervisor.phase();
         async move {
             let gave_up = match phase.wait_for(|phase| !matches!(phase, Phase::Keeping)).await.as_deref() {
                 Ok(Phase::GaveUp(gave_up)) => Some(gave_up.clone()),
@@ -147,12 +147,12 @@ impl PrivateServer {
 
     /// Ends the server, which writes its data and closes its files. It is killed after ten seconds.
     pub async fn stop(&self) {
-        let mut phase = self.keeper.phase();
+        let mut phase = self.supervisor.phase();
         let mut ended = async || phase.wait_for(|phase| !matches!(phase, Phase::Keeping)).await.is_ok();
-        self.keeper.stop(Signal::TERM);
+        self.supervisor.stop(Signal::TERM);
         if time::timeout(STOP_TIMEOUT, ended()).await.is_err() {
             warn!("the private server did not end within {} s and is killed", STOP_TIMEOUT.as_secs());
-            self.keeper.stop(Signal::KILL);
+            self.supervisor.stop(Signal::KILL);
             ended().await;
         }
     }
@@ -178,7 +178,7 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        self.keeper.stop(Signal::TERM);
+        self.supervisor.stop(Signal::TERM);
     }
 }
 

@@ -21,7 +21,7 @@ use std::{
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 
-use super::{folder::partial_rewrites, mend::FILES};
+use super::{aof_repair::FILES, folder::partial_rewrites};
 
 /// Growth is refused with less free space than this beyond the next rewrite.
 const MIN_FREE_BYTES: u64 = 64 << 20;

@@ -21,7 +21,7 @@ use std::{
 use tokio::sync::oneshot;
 use tracing::error;
 
-use super::mend::FILES;
+use super::aof_repair::FILES;
 
 /// What a power cut may lose.
 const EVERY: Duration = Duration::from_secs(1);

@@ -40,7 +40,7 @@ fn connect(server: &PrivateServer) -> redis::Connection {
 }
 
 fn pid(server: &PrivateServer) -> i32 {
-    server.keeper.pid().expect("a running server")
+    server.supervisor.pid().expect("a running server")
 }
 
 fn kill(pid: i32) {
@@ -69,7 +69,7 @@ async fn a_killed_server_comes_back_with_what_it_knew() {
     let begun = data.0.join("temp-rewriteaof-bg-1.aof");
     fs::write(&begun, "the half of it").expect("written");
     kill(first);
-    until("another server", || server.keeper.pid().is_some_and(|pid| pid != first)).await;
+    until("another server", || server.supervisor.pid().is_some_and(|pid| pid != first)).await;
     server.ready().await;
     assert_eq!(connect(&server).get::<_, String>("k").expect("read"), "v");
     assert!(!begun.exists(), "what it had begun to write anew is of no use");
@@ -176,7 +176,7 @@ async fn a_server_that_dies_again_and_again_is_reported() {
     let failed = server.failed();
     let killer = async {
         loop {
-            if let Some(pid) = server.keeper.pid() {
+            if let Some(pid) = server.supervisor.pid() {
                 kill(pid);
             }
             time::sleep(Duration::from_millis(5)).await;

@@ -6,14 +6,14 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use tracing::warn;
 
-use super::entries::{self, AofEnd, AofScan};
+use super::aof_scan::{self, AofEnd, AofScan};
 
 /// The folder of the server's append-only files, and their manifest.
 pub(super) const FILES: &str = "appendonlydir";
@@ -55,8 +55,8 @@ pub(super) fn repair_aof(data: &Path, checker: &'static str) -> Result<(), Damag
         }
         let broken = |why| Damage::Io { file: file.clone(), why };
         let mut opened = File::open(&file).map_err(broken)?;
-        let survey = entries::scan(BufReader::with_capacity(READ_BUFFER_BYTES, &opened)).map_err(broken)?;
-        let Some(at) = damage(&survey) else { continue };
+        let survey = aof_scan::scan(BufReader::with_capacity(READ_BUFFER_BYTES, &opened)).map_err(broken)?;
+        let AofEnd::Broken { entry: at, .. } = survey.end else { continue };
         if newest != Some(n) || !is_torn(&mut opened, &survey).map_err(broken)? {
             return Err(Damage::Broken { file, at, checker, manifest });
         }
@@ -112,14 +112,6 @@ fn has_entries(manifest: &Path) -> bool {
     files.filter_map(Result::ok).any(is_filled)
 }
 
-/// The position of damage that the server cannot repair itself.
-fn damage(survey: &AofScan) -> Option<u64> {
-    match survey.end {
-        AofEnd::Whole | AofEnd::Short(_) => None,
-        AofEnd::Broken { entry, .. } => Some(entry),
-    }
-}
-
 /// Whether a power cut explains the damage: zeros to the end, or a little garbage without a complete entry.
 pub(super) fn is_torn(file: &mut File, survey: &AofScan) -> io::Result<bool> {
     let AofEnd::Broken { entry, wrong } = survey.end else { return Ok(false) };
@@ -128,15 +120,18 @@ pub(super) fn is_torn(file: &mut File, survey: &AofScan) -> io::Result<bool> {
         let mut rest = Vec::new();
         file.seek(SeekFrom::Start(entry))?;
         file.read_to_end(&mut rest)?;
-        return Ok(!entries::contains_entry(&rest));
+        return Ok(!aof_scan::contains_entry(&rest));
     }
     file.seek(SeekFrom::Start(wrong))?;
-    let (mut file, mut some) = (BufReader::with_capacity(READ_BUFFER_BYTES, file), [0; 4_096]);
+    let mut rest = BufReader::with_capacity(READ_BUFFER_BYTES, file);
     loop {
-        match file.read(&mut some)? {
-            0 => return Ok(true),
-            read if some[..read].iter().any(|byte| *byte != 0) => return Ok(false),
-            _ => {}
+        match rest.fill_buf()? {
+            [] => return Ok(true),
+            some if some.iter().any(|byte| *byte != 0) => return Ok(false),
+            some => {
+                let read = some.len();
+                rest.consume(read)
+            }
         }
     }
 }
