@@ -3,11 +3,11 @@
 
 use std::{
     collections::HashSet,
-    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
     time::{Duration, Instant},
 };
 
 use foldhash::HashMap;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec};
 
 use super::family;
@@ -74,14 +74,14 @@ impl Series {
     }
 
     fn count(&self, family: &IntCounterVec, transition: &'static str, n: u64) {
-        let known = self.transitions.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.transitions.read();
         if let Some((_, counter)) = known.iter().find(|(word, _)| *word == transition) {
             return counter.inc_by(n);
         }
         drop(known);
         let counter = family.with_label_values(&[self.label.as_str(), transition]);
         counter.inc_by(n);
-        self.transitions.write().unwrap_or_else(PoisonError::into_inner).push((transition, counter));
+        self.transitions.write().push((transition, counter));
     }
 }
 
@@ -154,7 +154,7 @@ impl QueueMetrics {
 
     fn remove_label(&self, seats: &mut LabelledQueues, queue: &str) {
         let Some(series) = seats.named.remove(queue) else { return };
-        for (transition, _) in series.transitions.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for (transition, _) in series.transitions.into_inner() {
             // A series that is gone already is fine.
             let _ = self.transitions.remove_label_values(&[queue, transition]);
         }
@@ -180,11 +180,11 @@ impl QueueMetrics {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, LabelledQueues> {
-        self.seats.read().unwrap_or_else(PoisonError::into_inner)
+        self.seats.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, LabelledQueues> {
-        self.seats.write().unwrap_or_else(PoisonError::into_inner)
+        self.seats.write()
     }
 }
 

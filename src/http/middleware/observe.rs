@@ -1,9 +1,6 @@
 //! Request ids, metrics and the request log; never a query, a payload or a key.
 
-use std::{
-    sync::{PoisonError, RwLock},
-    time::Instant,
-};
+use std::time::Instant;
 
 use axum::{
     extract::{MatchedPath, Request},
@@ -12,6 +9,7 @@ use axum::{
 };
 use foldhash::HashMap;
 use metrics::Histogram;
+use parking_lot::RwLock;
 
 use crate::{
     http::{middleware::audit::AuditEntry, names::REQUEST_ID},
@@ -80,7 +78,7 @@ impl RouteMetrics {
 
     fn histogram(&self, route: &str, method: &'static str, status: StatusCode) -> Histogram {
         let is_it = |kept: &&RouteHistogram| kept.status == status && kept.method == method;
-        let routes = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let routes = self.0.read();
         if let Some(kept) = routes.get(route).and_then(|route| route.iter().find(is_it)) {
             return kept.took.clone();
         }
@@ -89,7 +87,7 @@ impl RouteMetrics {
             "http_request_duration_seconds",
             "method" => method, "route" => route.to_owned(), "status" => status.as_str().to_owned(),
         );
-        let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut routes = self.0.write();
         let kept = RouteHistogram { method, status, took: took.clone() };
         routes.entry(route.to_owned()).or_default().push(kept);
         took

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -69,7 +69,7 @@ pub struct MetricsPage {
     metrics: PrometheusHandle,
     process: Collector,
     /// The queues at the last successful read.
-    known: Arc<std::sync::Mutex<BTreeSet<QueueName>>>,
+    known: Arc<parking_lot::Mutex<BTreeSet<QueueName>>>,
     /// Locked while queues are read, so that concurrent scrapes share one read.
     looked: Arc<Mutex<Option<RenderedQueues>>>,
 }
@@ -119,7 +119,7 @@ impl MetricsPage {
             metrics::gauge!("intray_allocated_bytes").set(bytes as f64);
         }
         let page = self.queues.queues().await;
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         // Removes the gauges of unreachable queues, because old values would look current.
         let (there, away) = match page {
             Ok(QueuePage { queues, unavailable, .. }) => {

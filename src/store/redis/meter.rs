@@ -1,11 +1,9 @@
 //! Metrics of this instance, from the counts in the replies of scripts. Queues are labels; jobs and workers never are.
 
-use std::{
-    collections::HashMap,
-    sync::{PoisonError, RwLock},
-};
+use std::collections::HashMap;
 
 use metrics::Histogram;
+use parking_lot::RwLock;
 use redis::Value;
 
 use super::read::Fields;
@@ -97,14 +95,14 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) fn of(&self, script: &'static str) -> Figures {
-        if let Some(figures) = self.scripts.read().unwrap_or_else(PoisonError::into_inner).get(script) {
+        if let Some(figures) = self.scripts.read().get(script) {
             return figures.clone();
         }
         let figures = Figures {
             seconds: metrics::histogram!("intray_script_duration_seconds", "script" => script),
             group_jobs: metrics::histogram!("intray_script_group_jobs", "script" => script),
         };
-        self.scripts.write().unwrap_or_else(PoisonError::into_inner).insert(script, figures.clone());
+        self.scripts.write().insert(script, figures.clone());
         figures
     }
 
