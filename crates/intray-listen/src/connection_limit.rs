@@ -143,7 +143,7 @@ impl ConnectionLimit {
             .filter(|(rank, handle)| rank.since.elapsed() >= MIN_IDLE_BEFORE_CUT && !handle.cut.is_cancelled());
         if let Some((_, handle)) = quiet.next() {
             handle.cut.cancel();
-            metrics::counter!("intray_connections_cut_total").increment(1);
+            intray_metrics::CONNECTIONS_CUT_TOTAL.of(&[]).inc();
         }
     }
 }
