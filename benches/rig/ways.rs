@@ -67,9 +67,15 @@ impl Way {
         }
     }
 
-    /// A queue with waiting jobs.
+    /// A queue with waiting jobs, of batches if its callers create batches.
     pub async fn ready(self, rig: &Rig) {
-        fill(rig, self.queue(), WAITING, |n| self.also(n)).await;
+        if self != Self::Batches {
+            return fill(rig, self.queue(), WAITING, |n| self.also(n)).await;
+        }
+        let mut client = rig.client().await;
+        for _ in 0..WAITING / BATCH {
+            client.post("/batches", &batch()).await;
+        }
     }
 
     pub fn reader(self, rig: &Rig) -> Option<Reader> {
@@ -101,6 +107,12 @@ pub struct Worker {
     left: u64,
 }
 
+/// The jobs of a batch need no unique payload.
+fn batch() -> String {
+    let jobs = many("batches", 0..BATCH, |_| String::new()).replace(r#""queue":"batches","#, "");
+    format!(r#"{{"queue":"batches","concurrency":16,"jobs":{jobs}}}"#)
+}
+
 /// So many callers on connections of their own.
 pub async fn workers(rig: &Rig, way: Way, count: usize) -> Vec<Worker> {
     let mut workers = Vec::new();
@@ -123,9 +135,7 @@ impl Worker {
             let job = format!(r#"{}{}"payload":{}}}"#, self.put, self.way.also(n), payload(n));
             self.client.post("/jobs", &job).await;
         } else if self.left == 0 {
-            // Jobs of a batch need no unique payload.
-            let jobs = many("batches", 0..BATCH, |_| String::new()).replace(r#""queue":"batches","#, "");
-            self.client.post("/batches", &format!(r#"{{"queue":"batches","concurrency":16,"jobs":{jobs}}}"#)).await;
+            self.client.post("/batches", &batch()).await;
             self.left = BATCH;
         }
         self.left = self.left.saturating_sub(1);

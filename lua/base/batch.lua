@@ -16,52 +16,61 @@ local WAITING, BLOCKED, DELAYED, RESERVED = record.WAITING, record.BLOCKED, reco
 local SEALED, ALL_DONE, SOME_DEAD, WITHDRAWN = batch.SEALED, batch.ALL_DONE, batch.SOME_DEAD, batch.WITHDRAWN
 local NOTES = {[ALL_DONE] = 'completed', [SOME_DEAD] = 'failed', [WITHDRAWN] = 'cancelled'}
 local RECORD = '>BBBBI6I6I6I4I4I4I4I4I4I4I4I4I4I4c8Bc0'
+-- The first five of its counts.
+local COUNTS, COUNTS_AT, COUNTS_SIZE = '>I4I4I4I4I4', 39, 20
+local STALLED, IDLE, INHERITED = 60000, 86400000, $INHERITED
 local band, floor, sub = bit.band, math.floor, string.sub
 
--- Ends a batch, once: it is sealed and none of its jobs can be handed out any more.
-local function finish(q, code, b)
+-- Ends a batch, once: it is sealed and none of its jobs can be handed out any more. Returns the note of the event, and its score in
+-- `timers`.
+function batch.finish(b, now)
   b.stage = batch.is_marked(b, batch.TO_CANCEL) and WITHDRAWN or b.counts[record.DEAD] > 0 and SOME_DEAD or ALL_DONE
-  b.ended_at, b.cursor = clock.now(q), 0
-  event.add(q, 'batch-completed', code, '', {flags = 0, client = b.client}, NOTES[b.stage])
+  b.ended_at, b.cursor = now, 0
+  return NOTES[b.stage], text.of(now - batch.OVER)
 end
 
--- Writes the changed batches. The gate of a finished batch goes.
+-- Writes the changed batches, in the order of their first change. The gate of a finished batch goes.
 local function write_batches(q)
-  for code, b in pairs(q.batch.moved) do
-    local out = b.counts[WAITING] + b.counts[BLOCKED] + b.counts[DELAYED] + b.counts[RESERVED]
-    if b.stage == SEALED and out == 0 then
-      finish(q, code, b)
-      write.delete(q, 'gates', '\0' .. code)
-      write.add(q, 'timers', text.of(b.ended_at - batch.OVER), code)
+  local state = q.batch
+  for _, code in ipairs(state.order) do
+    local b = state.moved[code]
+    if b then
+      if b.stage == SEALED and b.counts[WAITING] + b.counts[BLOCKED] + b.counts[DELAYED] + b.counts[RESERVED] == 0 then
+        local note, timer = batch.finish(b, clock.now(q))
+        event.add(q, 'batch-completed', code, '', {flags = 0, client = b.client}, note)
+        write.delete(q, 'gates', '\0' .. code)
+        write.add(q, 'timers', timer, code)
+      end
+      write.set(q, 'batches', code, batch.pack(b))
     end
-    write.set(q, 'batches', code, batch.pack(b))
   end
 end
 
--- Batches by code: those read (false for none), and those changed.
+-- Batches by code: those read (false for none), and those changed, whose codes `order` lists.
 local function state_of(q)
   local state = q.batch
   if not state then
-    state = {seen = {}, moved = {}}
+    state = {seen = {}, moved = {}, order = {}}
     q.batch = state
     write.at_commit(q, write_batches)
   end
   return state
 end
 
--- `total`: jobs so far; `expected`: jobs of its creation; `cursor`: progress of a long operation.
 function batch.read(q, code)
   local seen = state_of(q).seen
   if seen[code] ~= nil then return seen[code] end
-  local raw, b = write.ask(q, 'HGET', q.batches, code), false
-  if raw then
-    b = {counts = {}}
-    local _
-    _, b.stage, b.marks, b.priority, b.created_at, b.sealed_at, b.ended_at, b.expected, b.total, b.cursor,
-      b.concurrency, b.counts[1], b.counts[2], b.counts[3], b.counts[4], b.counts[5], b.counts[6], b.counts[7],
-      b.fingerprint, b.client = struct.unpack(RECORD, raw)
-  end
-  seen[code] = b
+  local raw = write.ask(q, 'HGET', q.batches, code)
+  seen[code] = raw and batch.unpack(raw)
+  return seen[code]
+end
+
+-- `total`: jobs so far; `expected`: jobs of its creation; `cursor`: progress of a long operation.
+function batch.unpack(raw)
+  local b, _ = {counts = {}}, nil
+  _, b.stage, b.marks, b.priority, b.created_at, b.sealed_at, b.ended_at, b.expected, b.total, b.cursor,
+    b.concurrency, b.counts[1], b.counts[2], b.counts[3], b.counts[4], b.counts[5], b.counts[6], b.counts[7],
+    b.fingerprint, b.client = struct.unpack(RECORD, raw)
   return b
 end
 
@@ -71,9 +80,20 @@ function batch.pack(b)
     b.counts[7], b.fingerprint, #b.client, b.client)
 end
 
+-- The record of a batch after members of it have moved: `unparked` from blocked to waiting, `reserved` from waiting to reserved,
+-- `completed` from there. Returns also whether the batch ends by this.
+function batch.move(raw, unparked, reserved, completed)
+  local waiting, blocked, delayed, held, done = struct.unpack(COUNTS, raw, COUNTS_AT)
+  waiting, blocked, held = waiting + unparked - reserved, blocked - unparked, held + reserved - completed
+  return sub(raw, 1, COUNTS_AT - 1) .. struct.pack(COUNTS, waiting, blocked, delayed, held, done + completed)
+    .. sub(raw, COUNTS_AT + COUNTS_SIZE), raw:byte(2) == SEALED and waiting + blocked + delayed + held == 0
+end
+
 -- Marks it to be written at commit.
 function batch.changed(q, code, b)
-  state_of(q).moved[code] = b
+  local state = state_of(q)
+  if not state.moved[code] then state.order[#state.order + 1] = code end
+  state.moved[code] = b
 end
 
 -- It was removed, so nothing is written.
@@ -116,7 +136,7 @@ function batch.count_move(q, id, from, to)
   local b = batch.read(q, code)
   if from then b.counts[from] = b.counts[from] - 1 end
   b.counts[to] = b.counts[to] + 1
-  state_of(q).moved[code] = b
+  batch.changed(q, code, b)
 end
 
 -- A job changes its state.
@@ -128,6 +148,28 @@ end
 -- When the sweep looks at a batch next.
 function batch.set_timer(q, code, at)
   redis.call('ZADD', q.timers, at, code)
+end
+
+-- It has more jobs, by its creation or not. The timer, because a creation may stop half-way and an open batch may be forgotten.
+function batch.grow(q, code, b, by, making, now)
+  b.total = b.total + by
+  if not making then
+    -- A batch that is still opening keeps its timer.
+    if b.stage == batch.OPEN then batch.set_timer(q, code, now + IDLE) end
+  elseif b.total < b.expected then
+    batch.set_timer(q, code, now + STALLED)
+  else
+    b.stage = batch.OPENING
+    batch.set_timer(q, code, now)
+  end
+end
+
+-- The tail of a new job's record (base/record), with the batch's client, and its priority if the job has none of its own.
+function batch.tail(b, tail)
+  local flags, priority = struct.unpack('>I2B', tail)
+  if priority == INHERITED then priority = b.priority end
+  if b.client == '' then return record.tail(flags, priority, sub(tail, 4)) end
+  return record.tail(flags + record.CLIENT, priority, text.short(b.client) .. sub(tail, 4))
 end
 
 function batch.seal(q, code, b)

@@ -6,31 +6,36 @@ local event = {}
 local call, concat, pack, bytes, short = redis.call, table.concat, struct.pack, text.bytes, text.short
 
 -- Each kind with its length in front; the high bit marks the job of a batch.
-local heads = setmetatable({}, {__index = function(self, kind)
+event.heads = setmetatable({}, {__index = function(self, kind)
   local head = short(kind)
   self[kind] = head
   return head
 end})
-local heads_in_batch = setmetatable({}, {__index = function(self, kind)
+event.heads_in_batch = setmetatable({}, {__index = function(self, kind)
   local head = bytes[#kind + 128] .. kind
   self[kind] = head
   return head
 end})
+local heads, heads_in_batch = event.heads, event.heads_in_batch
+
+-- What an event has behind its id.
+function event.tail(worker, client, note)
+  return bytes[#worker] .. worker .. bytes[#client] .. client .. (note == '' and '\0\0' or pack('>I2c0', #note, note))
+end
 
 -- `header` is the job's.
 function event.add(q, kind, id, worker, header, note)
   local head = record.is_member(header) and heads_in_batch[kind] or heads[kind]
-  local n, client = q.event_count + 1, header.client
+  local n = q.event_count + 1
   q.event_count = n
-  q.event_buffer[n] = head .. id .. bytes[#worker] .. worker .. bytes[#client] .. client
-    .. (note == '' and '\0\0' or pack('>I2c0', #note, note))
+  q.event_buffer[n] = head .. id .. event.tail(worker, header.client, note)
   local counted_kind = note == 'undelivered' and note or kind -- an undelivered job was never held, so it is not counted as abandoned
   q.kinds[counted_kind] = (q.kinds[counted_kind] or 0) + 1
 end
 
--- Writes an entry of `n` transitions.
-function event.publish(q, n, event_buffer)
-  call('XADD', q.events, '*', text.of(n), event_buffer)
+-- Writes an entry of `n` transitions, which a list holds: of each its head, the id and the tail.
+function event.publish(q, n, parts)
+  call('XADD', q.events, '*', text.of(n), concat(parts, '', 1, n * 3))
 end
 
 -- The name of the API key of this call; '' for none.
@@ -45,7 +50,7 @@ function event.write(q)
   if q.by then
     call('XADD', q.events, '*', text.of(q.event_count), event_buffer, 'by', q.by)
   else
-    event.publish(q, q.event_count, event_buffer)
+    call('XADD', q.events, '*', text.of(q.event_count), event_buffer)
   end
   return true
 end

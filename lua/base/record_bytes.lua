@@ -18,20 +18,21 @@ local record_bytes = {
 local byte, sub, rep, band = string.byte, string.sub, string.rep, bit.band
 local pack, unpack, bytes = struct.pack, struct.unpack, text.bytes
 local LAYOUT, LEASE, UNSERVED = bytes[record.LAYOUT], $LEASE_AT, 128
-local CLIENT, DIGEST, GATED = record.CLIENT, record.DIGEST, record.LOCKS / 256
+local CLIENT, DIGEST, GATED = record.CLIENT, record.DIGEST, (record.LOCKS + record.MEMBER) / 256
 local LEASE_SIZE = $LEASE_SIZE                 -- of a lease with an unnamed worker
 local CLAIM_SIZE = $TERMS_AT - $LEASE_AT       -- of secret, digest and nonce
 local ENDED_SIZE = $ENDED_SIZE - 1             -- of an entry of the history without its worker
 local ONCE = '\0\0\0\1' .. rep('\0', $LEASE_LENGTH_AT - $EXPIRED_AT) -- handed out once, and nothing else has happened
+local NEW = rep('\0', $LEASE_AT - $COUNTERS_AT + 4) -- no counters, no lease, no history, no errors
 local EMPTY_TAIL = rep('\0', 8)                -- no history, no errors, no gate, no skips
 local EXPIRED_ONCE = rep('\0\0\0\1', 2) .. rep('\0', $ATTEMPTS_AT - $FAILED_AT) .. '\0\0\0\1\0\0' -- the same, and it has expired
 local WAITING, RESERVED = LAYOUT .. bytes[record.WAITING], LAYOUT .. bytes[record.RESERVED]
-local COMPLETED = LAYOUT .. bytes[record.COMPLETED] .. pack('>d', -1)
+local COMPLETED, BLOCKED = LAYOUT .. bytes[record.COMPLETED], LAYOUT .. bytes[record.BLOCKED]
 record_bytes.ONCE, record_bytes.UNSERVED = ONCE, UNSERVED
 
 -- It needs a lock or the gate of its batch.
 function record_bytes.is_gated(raw)
-  return byte(raw, $FLAGS_AT) >= GATED
+  return band(byte(raw, $FLAGS_AT), GATED) ~= 0
 end
 
 -- Its payload is inside the record.
@@ -127,9 +128,9 @@ function record_bytes.is_held(live)
 end
 
 -- The live record of a job that its holder completes; the reservation becomes the first entry of its history: `digest` of the
--- claim, `how` (cause and time), `since`, `worker` with its length. `stop` is where the lease ends.
-function record_bytes.complete(live, arrival, score, counters, stop, digest, how, since, worker)
-  local head = COMPLETED .. arrival .. bytes[(score - score % SPAN) / SPAN] .. counters
+-- claim, `how` (cause and time), `since`, `worker` with its length. `stop` is where the lease ends, `ended` the packed score.
+function record_bytes.complete(live, arrival, score, counters, stop, digest, how, since, worker, ended)
+  local head = COMPLETED .. ended .. arrival .. bytes[(score - score % SPAN) / SPAN] .. counters
   if #live == stop + 7 then
     return head .. '\0\0' .. bytes[#worker + ENDED_SIZE] .. digest .. how .. since .. worker .. EMPTY_TAIL
   end
@@ -158,6 +159,28 @@ function record_bytes.expire(live, counters, stop, digest, how, since, worker)
   local history, at = unpack('>I2c0', live, stop)
   history = record.remember(history, digest .. how .. since .. worker .. '\0\0')
   return head .. pack('>I2', #history) .. history .. sub(live, at)
+end
+
+-- The live record of a new job that is parked.
+function record_bytes.park(score, arrival, priority, gate)
+  return BLOCKED .. pack('>d', score) .. arrival .. bytes[priority + UNSERVED] .. NEW .. pack('>I2', #gate) .. gate .. '\0\0'
+end
+
+-- It is parked.
+function record_bytes.is_blocked(live)
+  return sub(live, 1, 2) == BLOCKED
+end
+
+-- Its score and arrival.
+function record_bytes.place(live)
+  local score, arrival = unpack(record_bytes.STANDING, live, record_bytes.STANDING_AT)
+  return score, arrival
+end
+
+-- The live record of a parked job that is put back into line.
+function record_bytes.unpark(live)
+  local _, _, gate, stop = unpack('>I2c0I2c0I2c0', live, LEASE)
+  return WAITING .. sub(live, $SCORE_AT, stop - #gate - 3) .. '\0\0' .. sub(live, stop)
 end
 
 -- The live record of a job that returns to its place after a delay.

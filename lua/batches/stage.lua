@@ -41,15 +41,15 @@ end
 local function open_step(q, code, b)
   local name = '\0' .. code
   local limit = b.concurrency > 0 and b.concurrency or math.huge
-  local used, capacity = struct.unpack('>I4I4', gate.use_of(q, name) or struct.pack('>I4I4', 0, 0))
+  local used, capacity = struct.unpack(gate.USE, gate.use_of(q, name) or struct.pack(gate.USE, 0, 0))
   local step = math.min(limit - capacity, STEP)
-  gate.set_use(q, name, struct.pack('>I4I4', used, capacity + step))
+  gate.set_use(q, name, struct.pack(gate.USE, used, capacity + step))
   baton.prefetch(q, name, step)
   for _ = 1, step do
     if not baton.pass(q, name) then break end
   end
   if capacity + step < limit and parking.first(q, name) then return end
-  gate.set_use(q, name, b.concurrency > 0 and struct.pack('>I4I4', used, limit) or false)
+  gate.set_use(q, name, b.concurrency > 0 and struct.pack(gate.USE, used, limit) or false)
   batch.changed(q, code, b)
   if batch.is_marked(b, batch.TO_SEAL) then return batch.seal(q, code, b) end
   b.stage = batch.OPEN

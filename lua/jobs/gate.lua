@@ -5,7 +5,7 @@
 local record = require 'base/record'
 local write = require 'base/write'
 local batch = require 'base/batch'
-local gate = {}
+local gate = {USE = '>I4I4'} -- how many units of a batch's limit are in use, and how many there are
 local unpack_record, pack = struct.unpack, struct.pack
 
 -- Writes a job's live record.
@@ -75,7 +75,7 @@ function gate.has_room(q, name)
   local use = gate.use_of(q, name)
   if not use then return true end
   if gate.is_lock(name) then return false end
-  local used, capacity = unpack_record('>I4I4', use)
+  local used, capacity = unpack_record(gate.USE, use)
   return used < capacity
 end
 
@@ -90,8 +90,8 @@ end
 function gate.use_unit(q, name, by)
   local use = gate.use_of(q, name)
   if not use then return end
-  local used, capacity = unpack_record('>I4I4', use)
-  gate.set_use(q, name, pack('>I4I4', used + by, capacity))
+  local used, capacity = unpack_record(gate.USE, use)
+  gate.set_use(q, name, pack(gate.USE, used + by, capacity))
 end
 
 function gate.occupy(q, id, header)

@@ -34,9 +34,13 @@ function parking.set_score(q, member, score)
   state.scores[member], state.moved[member] = score, true
 end
 
--- The member of a job that is parked at its gate.
+-- The member of a job that is parked at a gate; `member` is its own in `inbound`.
+function parking.at_gate(name, score, member)
+  return name .. '\0' .. format('%016x', score) .. '\0' .. member
+end
+
 function parking.member(id, r)
-  return r.gate .. '\0' .. format('%016x', r.score) .. '\0' .. place.member(id, r.arrival)
+  return parking.at_gate(r.gate, r.score, place.member(id, r.arrival))
 end
 
 -- The gate of a parked member; a batch's code follows a NUL.

@@ -15,6 +15,14 @@ local baton = require 'jobs/baton'
 local store = {}
 local WAITING, BLOCKED, DELAYED = record.WAITING, record.BLOCKED, record.DELAYED
 
+-- The rare options of a new job, which begin there: whether to look for duplicates even if the queue does not, delay, run at, payload
+-- outside the record. Most jobs have none.
+function store.rare(options, at)
+  if #options < at then return false, 0, 0, '' end
+  local always, delay, run_at, stop = struct.unpack('>BI6I6', options, at)
+  return always == 1, delay, run_at, options:sub(stop)
+end
+
 -- How many more jobs `max_jobs` allows; dead jobs count, other ended ones do not.
 function store.room_left(q, max_jobs)
   local room = tonumber(max_jobs or $MAX_JOBS)

@@ -4,8 +4,10 @@ local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local record_bytes = require 'base/record_bytes'
+local event = require 'base/event'
+local hint = require 'base/hint'
+local stamp = require 'base/stamp'
 local store = require 'jobs/store'
-local events_and_totals = require 'plain/events_and_totals'
 local fields_of = require 'plain/fields'
 local gates = require 'plain/gates'
 local turns = require 'plain/turns'
@@ -13,10 +15,10 @@ local STRIDE = 2
 local NONE = {}
 -- An argument is a record without layout and stamp, its first seven bytes.
 local ID_LEN, LOCKS, PARTS = $ID_LEN, record.LOCKS / 256, record_bytes.PARTS - 7
-local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], text.short('enqueued'), text.words('stored', 'waiting')
+local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], event.heads.enqueued, text.words('stored', 'waiting')
 local call, pack, unpack, byte = redis.call, struct.pack, unpack, string.byte
 -- Tables reused between calls; a call reads only the entries that it has written.
-local ids, digests, shares, clients, tale, one = {}, {}, {}, {}, {ENQUEUED}, {}
+local ids, digests, shares, clients, places, events, one = {}, {}, {}, {}, {}, {}, {}
 local to_jobs, to_inbound, to_dedupe = {'HSET'}, {'ZADD'}, {'HSET'}
 
 -- Reads the list. Returns the number of digests and whether any job has locks; nil if a job is unusual or comes twice.
@@ -75,23 +77,25 @@ return function(q, args)
   local deduped, is_locked = read(args, n)
   if not deduped or not is_new(q, n, deduped) or is_locked and not gates.are_free(q) then return end
 
-  local before, count = events_and_totals.read(q, 'enqueued', clock.read())
+  local before, count = stamp.read(q, 'enqueued', clock.read())
   local known, rest
-  turns.arrive(q, shares, n, to_inbound)
+  turns.arrive(q, shares, n, places)
   for i = 1, n do
     local id, k, arrival, client = ids[i], i * 2, pack('>I6', before + i), clients[i]
-    to_jobs[k + 1], to_jobs[k + 2], to_inbound[k + 2] = id, LAYOUT .. arrival .. args[k], arrival .. id
+    to_jobs[k + 1], to_jobs[k + 2] = id, LAYOUT .. arrival .. args[k]
+    to_inbound[k + 1], to_inbound[k + 2] = text.of(places[i]), arrival .. id
     if client ~= known then
-      known, rest = client, '\0' .. text.short(client) .. '\0\0' .. ENQUEUED
+      known, rest = client, '\0' .. text.short(client) .. '\0\0'
     end
-    tale[k], tale[k + 1] = id, rest
+    events[i * 3 - 2], events[i * 3 - 1], events[i * 3] = ENQUEUED, id, rest
   end
   to_jobs[2], to_inbound[2], to_dedupe[2] = q.jobs, q.inbound, q.dedupe
   turns.write_arrivals(q)
   call(unpack(to_jobs, 1, n * 2 + 2))
   call(unpack(to_inbound, 1, n * 2 + 2))
   if deduped > 0 then call(unpack(to_dedupe, 1, deduped * 2 + 2)) end
-  events_and_totals.tell(q, tale, n, n)
-  events_and_totals.write(q, 'enqueued', before + n, count + n)
+  event.publish(q, n, events)
+  hint.publish(q, n)
+  stamp.write(q, before + n, 'enqueued', count + n)
   return answers[n]
 end

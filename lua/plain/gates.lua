@@ -1,4 +1,5 @@
--- gates: takes and frees the locks of a list of jobs while no other job waits for them. The tables are reused between calls.
+-- gates: the list form of jobs/gate for locks: takes and frees those of a list of jobs while no other job waits for them. The tables
+-- are reused between calls.
 local record_bytes = require 'base/record_bytes'
 local fields_of = require 'plain/fields'
 local gates = {}

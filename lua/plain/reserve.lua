@@ -1,27 +1,31 @@
 -- reserve: the fast path. Every call takes the next jobs and stays under its limit, the line has enough for all, and these jobs
--- belong to no batch, were skipped by no worker, fit into one reply, and their locks are free.
+-- were skipped by no worker, fit into one reply, and their gates have room.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local record_bytes = require 'base/record_bytes'
+local event = require 'base/event'
+local hint = require 'base/hint'
 local ask = require 'jobs/ask'
 local handout = require 'jobs/handout'
 local reserve_context = require 'jobs/reserve_context'
-local events_and_totals = require 'plain/events_and_totals'
 local fields_of = require 'plain/fields'
 local gates = require 'plain/gates'
+local members = require 'plain/members'
 local turns = require 'plain/turns'
 local STRIDE = 1
 local MOST = 100
 local NONE = {}
-local LAYOUT, EXTERNAL, CLIENT, LOCKS = record.LAYOUT, record.EXTERNAL, record.CLIENT, record.LOCKS / 256
+local LAYOUT, EXTERNAL, CLIENT = record.LAYOUT, record.EXTERNAL, record.CLIENT
+local LOCKS, MEMBER = record.LOCKS / 256, record.MEMBER / 256
 local HEAD, CLAIM = record_bytes.HEAD, ask.CLAIM
-local RESERVED, UNASKED, short = text.short('reserved'), '0 0 0 0 -1', text.short -- a caller that gets jobs needs no reason
+local RESERVED, RESERVED_IN_BATCH = event.heads.reserved, event.heads_in_batch.reserved
+local UNASKED, short = '0 0 0 0 -1', text.short -- a caller that gets jobs needs no reason
 local call, unpack_record, unpack, sub, min = redis.call, struct.unpack, unpack, string.sub, math.min
 local tonumber = tonumber
 -- Tables reused between calls; a call reads only the entries that it has written.
 local limits, leases, nonces, workers, claims = {}, {}, {}, {}, {}
-local ids, tale, answer, settings, one_raw, one_live, one_draft = {}, {RESERVED}, {}, {}, {}, {}, {}
+local ids, events, answer, settings, one_raw, one_live, one_draft = {}, {}, {}, {}, {}, {}, {}
 local to_reserved, to_held, to_live, leave = {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
 for i = 1, MOST do to_held[i * 2 + 1] = '0' end
 
@@ -80,9 +84,21 @@ local function append_draft(at, worker, kept, shares_drafts)
   return at + 2
 end
 
--- Prepares all writes and the reply. Returns the length of the reply (nil if a job is unusual), and whether any job has locks.
-local function decide(args, n, d, now, entries, raws, lives, drafts)
-  local i, at, size, is_locked, known_ms, known_worker, known_client = 0, 2, 0, false, nil, nil, nil
+-- Adds the gates of a job, whose flags have one. Returns false if it has a lock that the list has already.
+local function note_gates(id, raw, high, flags, has)
+  if high >= MEMBER then
+    has.members = has.members or members.open()
+    members.note(id)
+    if high == MEMBER then return true end
+  end
+  has.locks = has.locks or gates.open()
+  return gates.note(id, raw, flags, record_bytes.PARTS)
+end
+
+-- Prepares all writes and the reply. Returns the length of the reply; nil if a job is unusual. `has`: whether any job has locks, and
+-- whether any belongs to a batch.
+local function decide(args, n, d, now, entries, raws, lives, drafts, has)
+  local i, at, size, known_ms, known_worker, known_client = 0, 2, 0, nil, nil, nil
   local agreed, named, terms, due, due_word, rest
   for c = 1, n do
     local worker, nonce, asked, from, begin = workers[c], nonces[c], leases[c], claims[c], at + 1
@@ -92,11 +108,8 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
       local id, raw, live, k = ids[i], raws[i], lives[i], i * 2
       if not raw or live and not record_bytes.has_no_skips(live) then return end
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
-      if layout ~= LAYOUT or high > LOCKS or flags % 2 >= EXTERNAL then return end
-      if high == LOCKS then
-        is_locked = is_locked or gates.open()
-        if not gates.note(id, raw, flags, record_bytes.PARTS) then return end
-      end
+      if layout ~= LAYOUT or high > LOCKS + MEMBER or flags % 2 >= EXTERNAL then return end
+      if high > 0 and not note_gates(id, raw, high, flags, has) then return end
 
       local client, lease_ms = flags % 4 >= CLIENT and record_bytes.parts(raw, flags, record_bytes.PARTS) or '', asked
       if asked == 0 then lease_ms = record_bytes.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
@@ -110,7 +123,7 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
         terms = agreed .. named
       end
       if client ~= known_client then
-        known_client, rest = client, named .. short(client) .. '\0\0' .. RESERVED
+        known_client, rest = client, named .. short(client) .. '\0\0'
       end
       local claim, score = sub(args[c], from, from + CLAIM - 1), tonumber(entries[k])
       local packed
@@ -121,25 +134,28 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
       end
       turns.serve(score, client, not live or record_bytes.is_unserved(live))
       to_reserved[k + 1], to_reserved[k + 2], to_held[k + 2] = due, id, worker .. '\0' .. nonce .. '\0' .. id
-      to_live[k + 1], to_live[k + 2], tale[k], tale[k + 1] = id, packed, id, rest
+      to_live[k + 1], to_live[k + 2] = id, packed
+      events[i * 3 - 2], events[i * 3 - 1], events[i * 3] = high < MEMBER and RESERVED or RESERVED_IN_BATCH, id, rest
       answer[at + 1], answer[at + 2], answer[at + 3] = id .. due_word, raw, packed
       at, from, size = at + 3, from + CLAIM, size + #raw
       if live then at = append_draft(at, worker, drafts[i], d.shares_drafts) end
     end
     answer[begin] = at - begin
   end
-  return size <= handout.BYTES and at, is_locked
+  return size <= handout.BYTES and at
 end
 
-local function write(q, n, is_locked)
+local function write(q, n, has)
   to_reserved[2], to_held[2], to_live[2], leave[2] = q.reserved, q.held, q.live, q.inbound
   call(unpack(to_reserved, 1, n * 2 + 2))
   call(unpack(to_held, 1, n * 2 + 2))
   call(unpack(to_live, 1, n * 2 + 2))
-  if is_locked then gates.take(q) end
+  if has.locks then gates.take(q) end
+  if has.members then members.reserve(q) end
   call(unpack(leave, 1, n + 2))
   turns.write_served(q)
-  events_and_totals.tell(q, tale, n, 0)
+  event.publish(q, n, events)
+  hint.publish(q, 0)
   call('HINCRBY', q.totals, 'handed_out', text.of(n))
 end
 
@@ -151,10 +167,11 @@ return function(q, args)
   local entries, raws, lives = read_line(q, wanted)
   if not entries then return end
   turns.open()
-  local length, is_locked = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
-  if not length or is_locked and not gates.are_free(q) then return end
+  local has = {locks = false, members = false}
+  local length = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives), has)
+  if not length or has.locks and not gates.are_free(q) or has.members and not members.can_reserve(q) then return end
 
-  write(q, wanted, is_locked)
+  write(q, wanted, has)
   answer[1], answer[length + 1] = 'flat handed_out ' .. text.of(wanted), nil
   answer[2] = reserve_context.snapshot(d, now, call('ZCARD', q.inbound), UNASKED)
   return answer

@@ -44,7 +44,7 @@ local function read_shares(q)
   return raws
 end
 
--- Counts the arrivals, given by their shares, and writes the place of each as text into every other element of `places`.
+-- Counts the arrivals, given by their shares, and writes the place of each into `places`.
 function turns.arrive(q, shares, jobs, places)
   for i = 1, jobs do
     local k = shares[i]
@@ -59,7 +59,7 @@ function turns.arrive(q, shares, jobs, places)
   for i = 1, jobs do
     local k = shares[i]
     local place = highest[k] + 1
-    highest[k], places[i * 2 + 1] = place, of(place)
+    highest[k], places[i] = place, place
   end
 end
 

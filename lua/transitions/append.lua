@@ -2,23 +2,21 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · turns hash · jobs hash ·
 -- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · tops hash · settings hash ·
 -- KEYS   totals hash · events stream · hints channel
--- ARGV   batch, how many jobs it had before, 'make' (by its creation) | 'add', then per job 7: flags, priority
--- ARGV   ('' = the batch's), fingerprint (8 bytes), delay ms (0 = none), run at ms (0 = none), rest of the record,
--- ARGV   external payload ('' = it is in the rest)
+-- ARGV   batch, how many jobs it had before, 'make' (by its creation) | 'add', then per job 2: record without layout, stamp and
+-- ARGV   client, its priority 255 for the batch's; rare options, as behind the id of enqueue
 -- REPLY  {'appended', record of the batch} | {'made'}: the creation is over | {'unknown'} | {'sealed', record} |
 -- REPLY  {'misfit', how many jobs it has} | {'full'} | {'long'}: no batch has as many
 local record = require 'base/record'
 local clock = require 'base/clock'
-local text = require 'base/text'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
 local store = require 'jobs/store'
-local STRIDE, HEAD, STALLED, IDLE = 7, 3, 60000, 86400000
+local STRIDE, HEAD = 2, 3
 
 -- Jobs that are there already must be of the same call.
 local function is_misfit(q, args, members)
   for i, raw in ipairs(redis.call('HMGET', q.jobs, unpack(members))) do
-    local fingerprint = args[HEAD + (i - 1) * STRIDE + 3]
+    local fingerprint = args[HEAD + i * STRIDE - 1]:sub(4, $FINGERPRINT_SIZE + 3)
     if raw and record.header(raw).fingerprint ~= fingerprint then return true end
   end
   return false
@@ -36,33 +34,16 @@ end
 local function store_new(q, args, b, members, new)
   local jobs = {}
   for i = #members - new + 1, #members do
-    local at = HEAD + (i - 1) * STRIDE
-    local priority = args[at + 2] ~= '' and tonumber(args[at + 2]) or b.priority
-    local flags, client, external = tonumber(args[at + 1]) + record.FINGERPRINT, b.client, args[at + 7]
-    if client ~= '' then flags = flags + record.CLIENT end
-    if external ~= '' then flags = flags + record.EXTERNAL end
-    local named = client ~= '' and text.short(client) or ''
-    local tail = record.tail(flags, priority, named .. args[at + 3] .. args[at + 6])
+    local at = HEAD + i * STRIDE
+    local _, delay, run_at, external = store.rare(args[at], 1)
+    local tail = batch.tail(b, args[at - 1])
     jobs[#jobs + 1] = {
-      id = members[i], tail = tail, header = record.header(record.stamped(0, tail)), delay = tonumber(args[at + 4]),
-      run_at = tonumber(args[at + 5]), external = external,
+      id = members[i], tail = tail, header = record.header(record.stamped(0, tail)), delay = delay, run_at = run_at,
+      external = external,
     }
   end
   store.prefetch_locks(q, jobs)
   for _, job in ipairs(jobs) do store.job(q, job) end
-end
-
--- Sets the timer: a creation may stop half-way, and an open batch may be forgotten.
-local function set_next_timer(q, code, b, making)
-  if not making then
-    -- A batch that is still opening keeps its timer.
-    if b.stage == batch.OPEN then batch.set_timer(q, code, clock.now(q) + IDLE) end
-  elseif b.total < b.expected then
-    batch.set_timer(q, code, clock.now(q) + STALLED)
-  else
-    b.stage = batch.OPENING
-    batch.set_timer(q, code, clock.now(q))
-  end
 end
 
 return function(q, args)
@@ -78,8 +59,7 @@ return function(q, args)
   if refused then return refused end
 
   store_new(q, args, b, members, new)
-  b.total = b.total + new
+  batch.grow(q, code, b, new, making, clock.now(q))
   batch.changed(q, code, b)
-  set_next_timer(q, code, b, making)
   return commit(q, function() return {'appended', batch.pack(b)} end)
 end

@@ -7,6 +7,7 @@
 -- REPLY  {'making'} | {'made'}: by the same call before | {'removing'}: an older one of this id | {'reused'} | {'full'}
 local clock = require 'base/clock'
 local batch = require 'base/batch'
+local gate = require 'jobs/gate'
 local store = require 'jobs/store'
 local STALLED = 60000
 
@@ -19,7 +20,7 @@ return function(q, args)
   if before then return {'made'} end
   if expected > 0 and expected > store.room_left(q, redis.call('HGET', q.settings, 'max_jobs')) then return {'full'} end
 
-  redis.call('HSET', q.gates, '\0' .. code, struct.pack('>I4I4', 0, 0))
+  redis.call('HSET', q.gates, '\0' .. code, struct.pack(gate.USE, 0, 0))
   redis.call('HSET', q.batches, code, batch.pack({
     stage = expected == 0 and batch.OPENING or batch.MAKING, marks = args[6] == '1' and batch.TO_SEAL or 0,
     priority = tonumber(args[3]), created_at = now, sealed_at = 0, ended_at = 0, expected = expected, total = 0,

@@ -18,18 +18,13 @@ local STRIDE = 2
 local STATES = record.STATES
 local call, unpack, words = redis.call, unpack, text.words
 
--- `always`: deduplicate even if the queue does not.
 local function read_job(args, at)
   local id, tail = args[at + 1], args[at + 2]
-  local job = {
-    id = id:sub(1, $ID_LEN), tail = tail, header = record.header(record.stamped(0, tail)), always = false, delay = 0,
-    run_at = 0, external = '',
+  local always, delay, run_at, external = store.rare(id, $ID_LEN + 1)
+  return {
+    id = id:sub(1, $ID_LEN), tail = tail, header = record.header(record.stamped(0, tail)), always = always, delay = delay,
+    run_at = run_at, external = external,
   }
-  if #id > $ID_LEN then
-    local always, delay, run_at, stop = struct.unpack('>BI6I6', id, $ID_LEN + 1)
-    job.always, job.delay, job.run_at, job.external = always == 1, delay, run_at, id:sub(stop)
-  end
-  return job
 end
 
 -- The jobs stored before (`known`, `twins`) and by this list: `here` id -> record, `digests` digest -> id, `states` id -> state.

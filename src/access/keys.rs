@@ -6,10 +6,8 @@ use super::{Caller, CredentialExpiry, InvalidCredential, Pattern, Role};
 use crate::{
     files::Describe,
     job::{Invalid, QueueName},
-    sha256::{Sha256, hex},
+    sha256::{Hash, Sha256, hex},
 };
-
-type KeyHash = [u8; 32];
 
 /// The name of a key's owner, in the file and in metrics. Two keys of one name count as one credential, so that a key can be rotated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +55,7 @@ pub(super) struct ApiKeys {
 }
 
 pub(super) struct ApiKey {
-    hash: KeyHash,
+    hash: Hash,
     pub(super) caller: Caller,
 }
 
@@ -145,16 +143,10 @@ pub(super) fn parse_line(line: &str) -> Result<ApiKey, String> {
     let name: KeyName = name.parse().map_err(|rule| format!("the name {rule}"))?;
     let role = Role::parse(role).ok_or("the role must be worker, producer, viewer or operator")?;
     let pattern = Pattern::parse(pattern).map_err(|rule| format!("the pattern {rule}"))?;
-    let hash = unhex(hash).ok_or("the SHA-256 must be 64 hex digits")?;
+    let mut key_hash = Hash::default();
+    hex::decode_to_slice(hash, &mut key_hash).map_err(|_| "the SHA-256 must be 64 hex digits")?;
     let until = until.map(str::parse::<CredentialExpiry>).transpose().map_err(|rule| format!("the end {rule}"))?;
-    Ok(ApiKey { hash, caller: Caller::of_key(name.as_str(), role, pattern, until) })
-}
-
-fn unhex(text: &str) -> Option<KeyHash> {
-    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
-    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
-    let bytes: Option<Vec<u8>> = pairs.iter().map(|&[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();
-    bytes?.try_into().ok()
+    Ok(ApiKey { hash: key_hash, caller: Caller::of_key(name.as_str(), role, pattern, until) })
 }
 
 /// A new key, and its line for the file.
@@ -167,9 +159,9 @@ pub struct MadeKey {
 pub fn make(name: &KeyName, role: Role, pattern: &Pattern, until: Option<CredentialExpiry>) -> MadeKey {
     let mut bits = [0; 32];
     getrandom::fill(&mut bits).expect("the operating system has randomness");
-    let key = format!("intray_{}", hex(&bits));
+    let key = format!("intray_{}", hex(bits));
     let end = until.map(|until| format!(" until {until}")).unwrap_or_default();
-    let line = format!("{} {} {} {}{end}", name.as_str(), role.word(), pattern.as_str(), hex(&Sha256::digest(&key)));
+    let line = format!("{} {} {} {}{end}", name.as_str(), role.word(), pattern.as_str(), hex(Sha256::digest(&key)));
     MadeKey { key, line }
 }
 

@@ -102,7 +102,8 @@ fn host(place: &str) -> Option<&str> {
     split_port(place).and_then(|(host, _)| unbracketed(host))
 }
 
-/// Checks for `[user:password@]host[:port][/db][?options]`.
+/// Checks for `[user:password@]host[:port][/db][?options]`. The crate `url` reads no list of hosts, as clusters and sentinels
+/// have, so it would replace only this function.
 fn is_server(rest: &str) -> bool {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, tail) = rest.split_at(end);

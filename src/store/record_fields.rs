@@ -69,6 +69,8 @@ pub(crate) const LAYOUT_FIELD: Field = uint("layout", 1);
 pub(crate) const STAMP: Field = uint("stamp", 6);
 pub(crate) const FLAGS: Field = uint("flags", 2);
 pub(crate) const PRIORITY: Field = uint("priority", 1);
+/// In an argument for a new job, in place of its priority: that of its batch.
+pub(crate) const INHERITED: u8 = 255;
 /// A job's record; then come the parts that its flags name.
 const RECORD: [Field; 4] = [LAYOUT_FIELD, STAMP, FLAGS, PRIORITY];
 
@@ -170,6 +172,7 @@ pub(crate) fn constants() -> Vec<(&'static str, String)> {
         ("LAYOUT", LAYOUT as usize),
         ("FLAGS_AT", offset(&RECORD, "flags")),
         ("PARTS_AT", size(&RECORD) + 1),
+        ("INHERITED", INHERITED as usize),
         ("DIGEST_SIZE", DIGEST.width),
         ("FINGERPRINT_SIZE", FINGERPRINT.width),
         ("LEASE_MS_SIZE", LEASE_MS.width),

@@ -6,10 +6,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    fmt::Write,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use intray_metrics::{SCRIPT_DURATION_SECONDS, SCRIPT_GROUP_JOBS};
 use prometheus::Histogram;
@@ -21,7 +18,7 @@ use super::{
 };
 use crate::{
     job::{Code, State, StoredEnding, Total, limits, settings::DEFAULT},
-    sha256::Sha256,
+    sha256::{Sha256, hex},
 };
 
 /// Defaults of the settings and limits that scripts know by name.
@@ -144,10 +141,7 @@ impl ScriptLibrary {
 
     fn of(sources: &LuaSources) -> Self {
         let digest = Sha256::digest(library(sources, "").code);
-        let mut name = "intray_".to_owned();
-        for byte in &digest[..8] {
-            let _ = write!(name, "{byte:02x}");
-        }
+        let name = format!("intray_{}", hex(&digest[..8]));
         Self { text: library(sources, &name), name }
     }
 

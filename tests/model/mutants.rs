@@ -35,11 +35,7 @@ const MUTANTS: &[(&str, &str, &str)] = &[
     ),
     ("a turn is not given back", "r.unserved = false\n", "do return end\n"),
     ("the last turn is not free again", "if turn == share.last then share.last = turn - 1 end", ""),
-    (
-        "the queue's own clock steps back",
-        "math.max(last + 1, clock.now(q) * clock.PER_MS)",
-        "clock.now(q) * clock.PER_MS",
-    ),
+    ("the queue's own clock steps back", "max(last + 1, clock.now(q) * clock.PER_MS)", "clock.now(q) * clock.PER_MS"),
     ("equal places go by chance", "return pack('>I6', arrival) .. id", "return pack('>I6', 0) .. id"),
     (
         "a result before the latest reservation's is taken",

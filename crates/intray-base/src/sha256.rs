@@ -1,7 +1,8 @@
 //! SHA-256 by the ring crate, which TLS needs anyway. On processors without SHA instructions it takes half the instructions of
 //! other crates.
 
-use ring::digest::{Context, Digest, SHA256, digest};
+pub use hex::encode as hex;
+use ring::digest::{Context, SHA256};
 
 pub type Hash = [u8; 32];
 
@@ -17,7 +18,9 @@ impl Default for Sha256 {
 impl Sha256 {
     /// The digest of one piece of input.
     pub fn digest(bytes: impl AsRef<[u8]>) -> Hash {
-        hash(&digest(&SHA256, bytes.as_ref()))
+        let mut whole = Self::default();
+        whole.update(bytes);
+        whole.finalize()
     }
 
     pub fn update(&mut self, bytes: impl AsRef<[u8]>) {
@@ -25,19 +28,10 @@ impl Sha256 {
     }
 
     pub fn finalize(self) -> Hash {
-        hash(&self.0.finish())
+        let mut hash = Hash::default();
+        hash.copy_from_slice(self.0.finish().as_ref());
+        hash
     }
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn hash(digest: &Digest) -> Hash {
-    let mut hash = Hash::default();
-    hash.copy_from_slice(digest.as_ref());
-    hash
 }
 
 #[cfg(test)]

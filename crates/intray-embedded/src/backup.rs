@@ -147,7 +147,7 @@ fn copy_all(files: &[OpenFile], manifest: &str, to: &Path) -> Result<Copied, Cop
         bytes += length;
         sums += &format!("{sum}  {FILES}/{}\n", source.name);
     }
-    sums += &format!("{}  {FILES}/{MANIFEST}\n", hex(&Sha256::digest(manifest.as_bytes())));
+    sums += &format!("{}  {FILES}/{MANIFEST}\n", hex(Sha256::digest(manifest.as_bytes())));
     written(&folder.join(MANIFEST), manifest)?;
     sync(&folder).map_err(io_at(&folder))?;
     written(&to.join(SUMS), &sums)?;
@@ -221,7 +221,7 @@ fn digest(path: &Path, copy: &mut impl Write) -> Result<(String, u64), CopyError
     loop {
         let read = file.read(&mut some).map_err(io_at(path))?;
         if read == 0 {
-            return Ok((hex(&sum.finalize()), length));
+            return Ok((hex(sum.finalize()), length));
         }
         sum.update(&some[..read]);
         copy.write_all(&some[..read]).map_err(io_at(path))?;

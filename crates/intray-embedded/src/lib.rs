@@ -23,6 +23,7 @@ use std::{
     time::Duration,
 };
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rustix::process::Signal;
 use tokio::{sync::watch, time};
 use tracing::{info, warn};
@@ -183,11 +184,8 @@ impl Drop for PrivateServer {
 }
 
 fn url(socket: &Path) -> String {
-    let path = socket.as_os_str().as_bytes().iter().map(|byte| match byte {
-        b'/' | b'.' | b'_' | b'-' | b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => char::from(*byte).to_string(),
-        other => format!("%{other:02X}"),
-    });
-    format!("unix://{}", path.collect::<String>())
+    const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-');
+    format!("unix://{}", percent_encode(socket.as_os_str().as_bytes(), ENCODED))
 }
 
 /// This process holds the lock, so a server on its socket belongs to a killed intray. On Linux the kernel ends that server too;

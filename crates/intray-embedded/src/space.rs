@@ -4,7 +4,8 @@
 //! completed. A rewrite needs as much space again as the jobs, so the server never begins one by itself: it is requested when the
 //! file has doubled, or when it would free space, and only while there is space for it. A rewrite takes a processor and makes the
 //! server copy the pages that change meanwhile, so it waits until the file stops growing fast, unless the file is so large that
-//! the next start would take long.
+//! the next start would take long. The server's `auto-aof-rewrite-percentage` looks neither at the disk nor at the growth, and
+//! would replace `has_outgrown` only: rewrites that make room or follow a failed sync are requested in any case.
 
 use std::{
     ffi::CString,

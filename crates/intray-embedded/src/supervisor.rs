@@ -7,7 +7,7 @@ use std::{
     collections::VecDeque,
     io,
     os::unix::process::CommandExt,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Command, Stdio},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -97,7 +97,8 @@ impl Supervisor {
         let mut state = self.control.state();
         state.stopping = true;
         if let Some(pid) = state.running {
-            send(pid, signal);
+            // It is not reaped yet. If it has ended, it needs no signal.
+            let _ = kill_process(pid, signal);
         }
         self.control.changed.notify_all();
     }
@@ -174,28 +175,15 @@ fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String
     state.running = Some(pid);
     drop(state);
     info!(pid = pid.as_raw_pid(), "the private server is started");
-    let status = wait(&mut child, control)?;
-    let wanted = control.state().stopping;
-    Ok(if wanted { None } else { Some(format!("{status}; {}", output.last_words())) })
-}
-
-/// Waits for the end without reaping, then reaps under the lock that protects signals, so no signal reaches another process
-/// with the same pid.
-fn wait(child: &mut Child, control: &Control) -> io::Result<ExitStatus> {
-    wait_unreaped(Pid::from_child(child));
+    // Waits without reaping, which the standard library cannot do, and then reaps under the lock that protects signals, so that
+    // no signal reaches another process with the same pid.
+    while let Err(Errno::INTR) = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {}
     let mut state = control.state();
     state.running = None;
-    child.wait()
-}
-
-/// Waits without reaping, which the standard library cannot do.
-fn wait_unreaped(pid: Pid) {
-    while let Err(Errno::INTR) = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {}
-}
-
-/// The caller ensures that the pid is our child's. A child that has ended needs no signal.
-fn send(pid: Pid, signal: Signal) {
-    let _ = kill_process(pid, signal);
+    let status = child.wait()?;
+    let is_wanted = state.stopping;
+    drop(state);
+    Ok(if is_wanted { None } else { Some(format!("{status}; {}", output.last_words())) })
 }
 
 /// Gives the server its own process group, so that Ctrl-C reaches the service first, and makes its files private. On Linux the

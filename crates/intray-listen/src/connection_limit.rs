@@ -1,4 +1,4 @@
-//! Limits the number of connections. At the limit, a new connection relimit an idle one: first one that never finished a request,
+//! Limits the number of connections. At the limit, a new connection replaces an idle one: first one that never finished a request,
 //! then one that is idle since its last answer, the longest idle of each. So silent sockets keep no caller out, and no connection
 //! with an open request is cut. A connection that is idle for too long is cut in any case.
 
@@ -82,6 +82,16 @@ pub(super) struct Permit {
     handle: Arc<ConnectionHandle>,
 }
 
+impl LimitState {
+    /// Cuts the connection that is idle the longest of those searched and wanted, if there is one.
+    fn cut_longest_idle(&self, searched: usize, is_wanted: impl Fn(&ConnectionHandle) -> bool) -> bool {
+        let mut idle = self.quiet.iter().take(searched).filter(|(rank, handle)| {
+            rank.since.elapsed() >= MIN_IDLE_BEFORE_CUT && !handle.cut.is_cancelled() && is_wanted(handle)
+        });
+        idle.next().inspect(|(_, handle)| handle.cut.cancel()).is_some()
+    }
+}
+
 impl ConnectionLimit {
     pub(super) fn new(most: usize, stop: CancellationToken) -> Arc<Self> {
         Arc::new(Self { most, stop, state: Mutex::default(), freed: Notify::new() })
@@ -136,13 +146,7 @@ impl ConnectionLimit {
 
     /// Cuts the connection that is idle the longest, if there is one.
     pub(super) fn make_room(&self) {
-        let state = self.state();
-        let mut quiet = state
-            .quiet
-            .iter()
-            .filter(|(rank, handle)| rank.since.elapsed() >= MIN_IDLE_BEFORE_CUT && !handle.cut.is_cancelled());
-        if let Some((_, handle)) = quiet.next() {
-            handle.cut.cancel();
+        if self.state().cut_longest_idle(usize::MAX, |_| true) {
             intray_metrics::CONNECTIONS_CUT_TOTAL.of(&[]).inc();
         }
     }

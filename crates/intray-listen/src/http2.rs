@@ -288,13 +288,8 @@ impl http_body::Body for PacedBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let Some(body) = &self.body else { return SizeHint::with_exact(0) };
-        let (of_body, here) = (body.size_hint(), self.rest.len() as u64);
-        let mut hint = SizeHint::new();
-        hint.set_lower(of_body.lower() + here);
-        if let Some(most) = of_body.upper() {
-            hint.set_upper(most + here);
-        }
-        hint
+        // hyper asks before the first chunk only.
+        let size = self.body.as_ref().map_or(SizeHint::with_exact(0), http_body::Body::size_hint);
+        if self.rest.is_empty() { size } else { SizeHint::default() }
     }
 }

@@ -71,6 +71,9 @@ pub fn check(policy: &Policy, open: bool, who: RequiredRole, request: &mut Reque
 }
 
 /// Browsers send `Origin` with every request that may change something.
+///
+/// `tower_http::csrf` is another rule: it refuses `Host: desk.example:443` and `Host: DESK.example`, takes the first of two origins,
+/// accepts any origin beside `Sec-Fetch-Site: same-origin`, gives its refusal no origin to name, and knows no `check_reading`.
 fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);

@@ -22,7 +22,7 @@ pub async fn npm(headers: HeaderMap) -> Response {
 
 /// `GET /python/`: an index page for `pip --find-links`.
 pub async fn python(headers: HeaderMap) -> Response {
-    let hash = hex(&Sha256::digest(WHEEL));
+    let hash = hex(Sha256::digest(WHEEL));
     let page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>intray-client for Python</title>\n\
          <p><a href=\"{WHEEL_NAME}#sha256={hash}\">{WHEEL_NAME}</a></p>\n\

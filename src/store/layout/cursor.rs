@@ -14,10 +14,8 @@ impl Cursor {
     /// # Errors
     /// [`Self::RULE`].
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let digit = |byte: &u8| (*byte as char).to_digit(16).map(|n| n as u8);
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        let bytes: Option<Vec<u8>> = pairs.iter().map(|[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();
-        bytes.filter(|bytes| rest.is_empty() && (1..=512).contains(&bytes.len())).map(Self).ok_or(Self::RULE)
+        let bytes = hex::decode(text).ok().filter(|bytes| (1..=512).contains(&bytes.len()));
+        bytes.map(Self).ok_or(Self::RULE)
     }
 
     /// A cursor with these bytes; `None` if they are empty.
@@ -97,6 +95,6 @@ fn counted(member: &[u8]) -> Option<(&str, &[u8])> {
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(&self.0))
     }
 }

@@ -1,7 +1,7 @@
 //! A new job of a batch.
 
 use super::task::Task;
-use crate::{job::Priority, sha256::Sha256};
+use crate::{job::Priority, sha256::Sha256, store::record_fields::INHERITED};
 
 #[derive(Debug, Clone)]
 pub struct NewMember {
@@ -14,7 +14,7 @@ pub(crate) fn marks(jobs: &[NewMember], salt: &[u8; 8]) -> Vec<[u8; 8]> {
     let mark = |job: &NewMember| {
         let mut hash = Sha256::default();
         hash.update(salt);
-        hash.update(job.priority.map_or([255], |priority| [priority.get()]));
+        hash.update([job.priority.map_or(INHERITED, Priority::get)]);
         let (has, rest) = Task { traceparent: None, ..job.task.clone() }.pack();
         hash.update(has.to_be_bytes());
         hash.update(format!("{:?}", job.task.delay));

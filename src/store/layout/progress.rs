@@ -55,7 +55,7 @@ impl Progress {
 
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.stage.bytes().chain([b' ']).try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(&hex::encode(format!("{} ", self.stage)))?;
         self.after.iter().try_for_each(|cursor| write!(f, "{cursor}"))
     }
 }

@@ -1,10 +1,8 @@
 //! The description of a job, which enqueues and batches share.
 
-use intray_redis::Args;
-
 use crate::store::layout::record::{self, flags};
 use crate::{
-    job::{Backoff, LockName, Millis, Priority, limits},
+    job::{Backoff, LockName, Millis, limits},
     payload::Json,
 };
 
@@ -85,10 +83,11 @@ impl Task {
         }
     }
 
-    /// Writes the record of a new job from the stamp on.
+    /// Writes the record of a new job from the stamp on, with `more` flags.
     pub(crate) fn write_tail(
         &self,
-        priority: Priority,
+        more: u16,
+        priority: u8,
         client: &str,
         digest: Option<&[u8; 16]>,
         fingerprint: Option<&[u8; 8]>,
@@ -100,9 +99,9 @@ impl Task {
             (flags::DIGEST, digest.is_some()),
             (flags::FINGERPRINT, fingerprint.is_some()),
         ];
-        let has = parts.iter().filter(|(_, is_there)| *is_there).fold(self.flags(), |has, (flag, _)| has | flag);
+        let has = parts.iter().filter(|(_, is_there)| *is_there).fold(more | self.flags(), |has, (flag, _)| has | flag);
         out.extend(has.to_be_bytes());
-        out.push(priority.get());
+        out.push(priority);
         if !client.is_empty() {
             out.push(client.len() as u8);
             out.extend(client.as_bytes());
@@ -126,12 +125,6 @@ impl Task {
         if self.is_external() {
             out.extend(self.payload.as_str().as_bytes());
         }
-    }
-
-    /// Appends the last arguments of a new job: delay, time, the end of the record, the payload outside the record.
-    pub(crate) fn push_end(&self, rest: Vec<u8>, args: &mut Args) {
-        let (delay, run_at) = self.times();
-        args.number(delay).number(run_at).push(rest).push(if self.is_external() { self.payload.as_str() } else { "" });
     }
 
     /// The delay in ms, and the time.

@@ -8,7 +8,7 @@ use crate::{
     payload::Json,
     store::{
         Appended, BatchCancellation, BatchCreation, Complete, Completion, NewBatch, NewMember, Nonce, Reserve,
-        ReserveOutcome, Task, transitions::reserve::Handout,
+        ReserveOutcome, Task, record_fields, transitions::reserve::Handout,
     },
 };
 
@@ -137,6 +137,11 @@ async fn open_batch_accepts_jobs_until_sealed() {
     assert_eq!(empty.state, BatchState::Completed);
 }
 
+fn write_member(tail: &mut Vec<u8>, priority: u8, mark: u8) {
+    let task = Task::plain(Json::from_text("7".to_owned()).expect("JSON"));
+    task.write_tail(record_fields::flags::MEMBER, priority, "", None, Some(&[mark; 8]), tail);
+}
+
 #[tokio::test]
 async fn repeated_batch_step_counts_once() {
     let redis = Redis::start().await;
@@ -151,7 +156,7 @@ async fn repeated_batch_step_counts_once() {
     assert_eq!(without_times(&redis.twice("create", &create).await), "making");
     for n in 0..2 {
         let mut append = code();
-        append.number(n).push("make").number(1024).push("").push([n as u8; 8]).number(0).number(0).push("7").push("");
+        append.number(n).push("make").put(|tail| write_member(tail, 50, n as u8)).push("");
         let answer = redis.queues.run_view("append", &queue(), &append).await.expect("appended");
         assert_eq!(without_times(&answer), "appended,record");
     }
@@ -159,7 +164,7 @@ async fn repeated_batch_step_counts_once() {
     stage.push("on");
     assert_eq!(without_times(&redis.twice("stage", &stage).await), "done");
     let mut append = code();
-    append.number(2).push("add").number(1024).push("9").push([9; 8]).number(0).number(0).push("8").push("");
+    append.number(2).push("add").put(|tail| write_member(tail, 9, 9)).push("");
     assert_eq!(without_times(&redis.twice("append", &append).await), "appended,record");
     for (script, args) in [("seal", &code()), ("withdraw", &code()), ("stage", &stage)] {
         redis.twice(script, args).await;

@@ -3,7 +3,7 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
-    job::{BatchId, BatchState, chance},
+    job::{BatchId, BatchState, Priority, chance},
     store::{
         handle::Queues,
         layout::{
@@ -11,6 +11,7 @@ use crate::{
             member::{NewMember, marks},
             record::flags,
         },
+        record_fields::INHERITED,
         redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
@@ -104,10 +105,9 @@ impl Transition for Append<'_> {
         };
         args.push(self.id.code.as_str()).number(self.offset as u64).push(purpose);
         for (job, mark) in self.jobs.iter().zip(self.marks) {
-            let (has, rest) = job.task.pack();
-            args.number((has | flags::MEMBER).into());
-            args.push(job.priority.map(|priority| priority.get().to_string()).unwrap_or_default()).push(mark);
-            job.task.push_end(rest, &mut args);
+            let priority = job.priority.map_or(INHERITED, Priority::get);
+            args.put(|tail| job.task.write_tail(flags::MEMBER, priority, "", None, Some(mark), tail));
+            args.put(|rare| job.task.write_rare(false, rare));
         }
         args
     }

@@ -143,7 +143,7 @@ impl Transition for NewJob {
             self.task.write_rare(always, id);
         });
         let fingerprint = self.fingerprint.as_ref();
-        args.put(|tail| self.task.write_tail(self.priority, client, digest.as_ref(), fingerprint, tail));
+        args.put(|tail| self.task.write_tail(0, self.priority.get(), client, digest.as_ref(), fingerprint, tail));
         args
     }
 

@@ -35,7 +35,7 @@ impl Reply {
         (self.form == Form::Fast).then(|| self.counts[0].0.as_str())
     }
 
-    /// A fast path counts only the total of its transition.
+    /// A fast path counts only the total of its transition, and the batches that end.
     pub fn is_same(&self, other: &Self) -> bool {
         let are_counted = match self.form {
             Form::Fast => self.counts.iter().all(|count| other.counts.contains(count)),
@@ -75,11 +75,17 @@ impl Reply {
         let counts = parts.split_off(2);
         let mut counts: Vec<_> = counts.chunks(2).map(|pair| (text(pair.first()), text(pair.get(1)))).collect();
         counts.sort();
+        // Without a stamp, because the full path has one wherever it counts these.
+        let is_fast = counts.iter().any(|(name, _)| name == "completed" || name == "enqueued")
+            && counts.iter().all(|(name, _)| name != "stamp");
         let items = match parts.pop() {
             Some(Value::Array(items)) => items,
             other => other.into_iter().collect(),
         };
-        Self { form: Form::Full, items, counts }
+        if is_fast {
+            counts.sort_by_key(|(name, _)| name == "batch-completed");
+        }
+        Self { form: if is_fast { Form::Fast } else { Form::Full }, items, counts }
     }
 }
 

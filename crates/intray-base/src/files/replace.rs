@@ -1,12 +1,13 @@
 //! Replaces an operator's file by renaming a new one over it, so that a reader, and a crash, finds either the old or the new text.
 
 use std::{
-    ffi::OsString,
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, Permissions},
     io::{self, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
-    path::{Path, PathBuf},
+    os::unix::fs::{MetadataExt, PermissionsExt, fchown},
+    path::Path,
 };
+
+use tempfile::NamedTempFile;
 
 use super::read;
 
@@ -27,40 +28,20 @@ pub fn replace(path: &Path, before: &str, after: &str) -> io::Result<()> {
         return Err(io::Error::other("it is a symbolic link, as a mounted ConfigMap has: change it where it leads"));
     }
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let beside = beside(folder, path);
-    let done = write(&beside, path, after).and_then(|()| put(&beside, path, before));
-    if done.is_err() {
-        // `create_new` made this file, so it is ours to remove.
-        drop(fs::remove_file(&beside));
+    // Readable by us alone, until it has the owner and mode of the other file. It is removed unless it is renamed.
+    let mut beside = NamedTempFile::new_in(folder)?;
+    let own = beside.as_file().metadata()?;
+    if (own.uid(), own.gid()) != (about.uid(), about.gid()) {
+        fchown(&beside, Some(about.uid()), Some(about.gid()))?;
     }
-    done.and_then(|()| File::open(folder)?.sync_all())
-}
-
-fn beside(folder: &Path, path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}", std::process::id()));
-    folder.join(name)
-}
-
-/// Writes the text readable by us alone, and then gives it the owner and mode of the other file.
-fn write(beside: &Path, like: &Path, text: &str) -> io::Result<()> {
-    let meta = fs::metadata(like)?;
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(beside)?;
-    let own = file.metadata()?;
-    if (own.uid(), own.gid()) != (meta.uid(), meta.gid()) {
-        fchown(&file, Some(meta.uid()), Some(meta.gid()))?;
-    }
-    file.set_permissions(Permissions::from_mode(meta.mode() & 0o777))?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
-}
-
-fn put(beside: &Path, path: &Path, before: &str) -> io::Result<()> {
+    beside.as_file().set_permissions(Permissions::from_mode(about.mode() & 0o777))?;
+    beside.write_all(after.as_bytes())?;
+    beside.as_file().sync_all()?;
     if read(path)? != before {
         return Err(io::Error::other("another process has just changed it"));
     }
-    fs::rename(beside, path)
+    beside.persist(path)?;
+    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::{ConnectionHandle, IdleRank, LimitState, MIN_IDLE_BEFORE_CUT, Permit};
+use super::{ConnectionHandle, LimitState, Permit};
 use intray_base::shares;
 
 /// Idle connections that are searched for one of a caller.
@@ -21,17 +21,6 @@ impl LimitState {
             }
         }
     }
-
-    /// Cuts an idle connection of the caller, if there is one among those that are idle the longest.
-    fn make_room_of(&self, caller: &Arc<str>) -> bool {
-        let idle = |(rank, handle): &(&IdleRank, &Arc<ConnectionHandle>)| {
-            rank.since.elapsed() >= MIN_IDLE_BEFORE_CUT
-                && !handle.cut.is_cancelled()
-                && handle.caller().as_ref() == Some(caller)
-        };
-        let handle = self.quiet.iter().take(MAX_SEARCHED).find(idle);
-        handle.inspect(|(_, handle)| handle.cut.cancel()).is_some()
-    }
 }
 
 impl Permit {
@@ -46,7 +35,8 @@ impl Permit {
         let charged = state.charged - usize::from(self.handle.caller().is_some());
         let is_open = shares::is_open(charged, own, 1, self.limit.most, has_parts);
         self.handle.is_refused.store(false, Ordering::Relaxed);
-        if !is_open && !state.make_room_of(caller) {
+        let is_theirs = |handle: &ConnectionHandle| handle.caller().as_ref() == Some(caller);
+        if !is_open && !state.cut_longest_idle(MAX_SEARCHED, is_theirs) {
             self.handle.is_refused.store(true, Ordering::Relaxed);
             return false;
         }
