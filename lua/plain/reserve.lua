@@ -6,13 +6,14 @@ local text = require 'base/text'
 local record_bytes = require 'base/record_bytes'
 local event = require 'base/event'
 local hint = require 'base/hint'
+local fields_of = require 'base/fields'
 local ask = require 'jobs/ask'
 local handout = require 'jobs/handout'
 local reserve_context = require 'jobs/reserve_context'
-local fields_of = require 'plain/fields'
-local gates = require 'plain/gates'
+local gate = require 'jobs/gate'
+local order = require 'jobs/order'
 local members = require 'plain/members'
-local turns = require 'plain/turns'
+local turns, locks = order.turns, gate.locks
 local STRIDE = 1
 local MOST = 100
 local NONE = {}
@@ -91,8 +92,8 @@ local function note_gates(id, raw, high, flags, has)
     members.note(id)
     if high == MEMBER then return true end
   end
-  has.locks = has.locks or gates.open()
-  return gates.note(id, raw, flags, record_bytes.PARTS)
+  has.locks = has.locks or locks.open()
+  return locks.note(id, raw, flags, record_bytes.PARTS)
 end
 
 -- Prepares all writes and the reply. Returns the length of the reply; nil if a job is unusual. `has`: whether any job has locks, and
@@ -150,7 +151,7 @@ local function write(q, n, has)
   call(unpack(to_reserved, 1, n * 2 + 2))
   call(unpack(to_held, 1, n * 2 + 2))
   call(unpack(to_live, 1, n * 2 + 2))
-  if has.locks then gates.take(q) end
+  if has.locks then locks.take(q) end
   if has.members then members.reserve(q) end
   call(unpack(leave, 1, n + 2))
   turns.write_served(q)
@@ -169,7 +170,7 @@ return function(q, args)
   turns.open()
   local has = {locks = false, members = false}
   local length = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives), has)
-  if not length or has.locks and not gates.are_free(q) or has.members and not members.can_reserve(q) then return end
+  if not length or has.locks and not locks.are_free(q) or has.members and not members.can_reserve(q) then return end
 
   write(q, wanted, has)
   answer[1], answer[length + 1] = 'flat handed_out ' .. text.of(wanted), nil

@@ -192,7 +192,7 @@ impl Batcher {
         }
         let args: Vec<_> = group.iter().map(|pending| &pending.args).collect();
         let jobs: u32 = group.iter().map(|pending| pending.handle.jobs()).sum();
-        self.runner.meter.of(script.name).group_jobs.record(f64::from(jobs));
+        script.metrics().group_jobs.observe(f64::from(jobs));
         let answer = self.runner.run(script, &name.0, keys, &args).await;
         match answer.and_then(|answer| split(script, policy, answer, group.len())) {
             Ok((shared, items)) => self.deliver(name, group, &shared, items).await,

@@ -13,11 +13,11 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     keys::KeyNames,
-    redis::{meter::Meter, move_marker},
+    redis::{counts, move_marker},
     retention::Retention,
     script::{Scripts, StoreScript},
 };
-use crate::job::QueueName;
+use crate::{figures::QueueMetrics, job::QueueName};
 
 /// Capacity for the bytes of a key after the prefix and the queue.
 const MAX_KEY_SUFFIX: usize = 16;
@@ -32,7 +32,7 @@ pub(crate) struct Runner {
     pub(crate) keys: KeyNames,
     pub(crate) scripts: Scripts,
     pub(crate) log_limiter: LogLimiter,
-    pub(crate) meter: Meter,
+    pub(crate) figures: QueueMetrics,
     pub(crate) retention: Retention,
     /// The last time that Redis was unavailable, and why.
     away: Mutex<Option<(Instant, Fault)>>,
@@ -49,7 +49,7 @@ impl Runner {
             keys,
             scripts,
             log_limiter: LogLimiter::default(),
-            meter: Meter::default(),
+            figures: QueueMetrics::default(),
             retention: Retention::default(),
             away: Mutex::default(),
             tasks: TaskTracker::new(),
@@ -81,7 +81,7 @@ impl Runner {
             }
             answer = self.run_timed(script, keys, items).await;
         }
-        answer.map(|answer| self.meter.counted(queue, answer))
+        answer.map(|answer| counts::counted(answer, |transition, n| self.figures.count(queue.as_str(), transition, n)))
     }
 
     /// Redis was full and did nothing: waits until the sweep has removed ended jobs. False: there are none to remove.
@@ -106,10 +106,10 @@ impl Runner {
             Err(fault) => Err(Box::pin(move_marker::explain(&self.link, fault, &self.keys.registry())).await),
             done => done,
         };
-        self.meter.of(script.name).seconds.record(start.elapsed().as_secs_f64());
+        script.metrics().duration.observe(start.elapsed().as_secs_f64());
         if let Err(fault) = &answer {
             self.log_limiter.log(script_failed, script.name, fault.to_string());
-            metrics::counter!("intray_script_faults_total", "script" => script.name).increment(1);
+            intray_metrics::SCRIPT_FAULTS_TOTAL.of(&[script.name]).inc();
             if matches!(fault, Fault::Unavailable { .. }) {
                 *self.away.lock() = Some((Instant::now(), fault.clone()));
             }

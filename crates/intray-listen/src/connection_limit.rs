@@ -140,7 +140,7 @@ impl ConnectionLimit {
     /// Cuts the connection that is idle the longest, if there is one.
     pub(super) fn make_room(&self) {
         if self.state.lock().cut_longest_idle(usize::MAX, |_| true) {
-            metrics::counter!("intray_connections_cut_total").increment(1);
+            intray_metrics::CONNECTIONS_CUT_TOTAL.of(&[]).inc();
         }
     }
 }

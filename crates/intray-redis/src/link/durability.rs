@@ -150,7 +150,7 @@ impl Link {
 }
 
 fn record_wait(duration: Duration) {
-    metrics::histogram!("intray_durability_wait_seconds").record(duration.as_secs_f64());
+    intray_metrics::DURABILITY_WAIT_SECONDS.of(&[]).observe(duration.as_secs_f64());
 }
 
 /// `WAIT` answers a number, `WAITAOF` that of this server and that of its replicas.

@@ -103,7 +103,7 @@ impl Sentinels {
         let earlier = self.moves();
         self.move_to(address.clone());
         if earlier != 0 && self.moves() != earlier {
-            metrics::counter!("intray_redis_failovers_total").increment(1);
+            intray_metrics::REDIS_FAILOVERS_TOTAL.of(&[]).inc();
             let redis = format!("{}:{}", address.0, address.1);
             tracing::warn!(primary = self.name(), redis, "the primary has moved");
         }
