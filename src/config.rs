@@ -1,7 +1,6 @@
 //! Settings: the only reader of arguments and environment variables. Every value that leaves this module is valid.
 
 mod backup;
-mod bulk;
 mod durability;
 mod environment;
 mod exposure;
@@ -12,14 +11,12 @@ mod moving;
 mod pem;
 mod redis_tls;
 mod redis_url;
-mod remote;
 mod secrets;
 mod sentinel;
 mod sentinel_url;
 mod store;
 mod threads;
 mod tls;
-mod top;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -28,11 +25,14 @@ use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand, builder::BoolishValueParser,
     builder::NonEmptyStringValueParser, builder::RangedU64ValueParser, value_parser,
 };
+use intray_base::flags::{FileParser, FlagFile, UnquotedParser};
+use intray_cli::{
+    bulk::{ExportOptions, ImportOptions},
+    top::Top,
+};
 
-use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     backup::{Backup, Restore},
-    bulk::{ExportOptions, ImportOptions},
     durability::DurabilityLevel,
     environment::{levels, unknown_variables},
     followed::WatchedRedisUrl,
@@ -41,13 +41,11 @@ pub use self::{
     moving::Move,
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
-    remote::{Remote, ServiceKey, ServiceUrl},
     secrets::TokenSecret,
     sentinel::{AddressMap, SentinelAccess},
     sentinel_url::SentinelUrl,
     store::{LogFormat, StoreOptions},
     tls::TlsOptions,
-    top::{Sort, Top},
     values::{AddressRange, Adoption, HeaderName, HostName, Listen, MemorySize, Origin, Prefix},
 };
 use crate::{
@@ -181,12 +179,12 @@ pub struct CheckOptions {
 #[derive(Debug, Args)]
 pub struct Signing {
     /// A secret for tokens, of at least 32 bytes; repeatable, or a comma list: the first signs, all verify
-    #[arg(long, env = "INTRAY_TOKEN_SECRET", value_name = "SECRET", value_delimiter = ',', value_parser = SecretParser)]
+    #[arg(long, env = "INTRAY_TOKEN_SECRET", value_name = "SECRET", value_delimiter = ',', value_parser = UnquotedParser(TokenSecret::from_flag))]
     token_secret: Vec<TokenSecret>,
     /// A file of such secrets, one a line, behind those of --token-secret; repeatable, or a comma list
     #[arg(long, env = "INTRAY_TOKEN_SECRET_FILE", value_name = "FILE", value_delimiter = ',')]
-    #[arg(value_parser = SecretFileParser)]
-    token_secret_file: Vec<SecretFile>,
+    #[arg(value_parser = FileParser(TokenSecret::from_lines))]
+    token_secret_file: Vec<FlagFile<Vec<TokenSecret>>>,
     /// The issuer that tokens must name, and that ours get
     #[arg(long, env = "INTRAY_JWT_ISSUER", value_name = "NAME", default_value = "intray")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
@@ -248,7 +246,7 @@ impl Cli {
 impl Signing {
     /// The first secret signs, all verify.
     pub fn secrets(&self) -> impl Iterator<Item = &TokenSecret> {
-        self.token_secret.iter().chain(self.token_secret_file.iter().flat_map(|file| &file.secrets))
+        self.token_secret.iter().chain(self.token_secret_file.iter().flat_map(|file| &file.content))
     }
 }
 

@@ -5,10 +5,6 @@
 
 /// Authentication and authorization of callers.
 pub mod access;
-/// Transfers between files and a running service.
-pub mod bulk;
-/// The client of a running service, for the command line.
-pub mod client;
 /// The configuration by the operator.
 pub mod config;
 /// The metrics by queue.
@@ -29,8 +25,6 @@ pub mod service;
 pub mod store;
 /// The background task that expires leases, makes delayed jobs due, and removes old jobs.
 pub mod sweeper;
-/// Shows the queues of a running service in a terminal.
-pub mod top;
 /// The calls that wait for jobs, and their wake-up.
 pub mod waiting;
 

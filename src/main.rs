@@ -9,7 +9,6 @@ use std::{
 use anyhow::anyhow;
 use intray::{
     access::{self, Rotated, Signer},
-    bulk,
     config::{
         self, Backup, CheckOptions, Cli, Command, KeyCommand, KeyTask, LogFormat, Migrate, Move, Restore, Serve,
         TokenOptions,
@@ -17,8 +16,8 @@ use intray::{
     healthcheck,
     service::{self, Backend},
     store::{self, Check, Moved, Queues},
-    top,
 };
+use intray_cli::{bulk, top};
 use intray_embedded::Copied;
 use tokio::runtime::Builder;
 use tracing_subscriber::fmt;

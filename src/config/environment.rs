@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::CommandFactory;
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
-use super::{Cli, each_argument, remote};
+use super::{Cli, each_argument};
 
 /// Maximum edit distance at which a known variable is suggested.
 const MAX_TYPOS: usize = 3;
@@ -40,7 +40,7 @@ fn unknown(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<I
 }
 
 fn known() -> BTreeSet<String> {
-    let names = std::cell::RefCell::new(BTreeSet::from([remote::KEY.to_owned()]));
+    let names = std::cell::RefCell::new(BTreeSet::from([intray_cli::KEY_VARIABLE.to_owned()]));
     each_argument(Cli::command(), |arg| {
         names.borrow_mut().extend(arg.get_env().map(|name| name.to_string_lossy().into_owned()));
         arg

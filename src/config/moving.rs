@@ -1,31 +1,31 @@
 //! `intray move`: the Redis that queues are moved to.
 
 use clap::Args;
+use intray_base::flags::{FileParser, FlagFile, UnquotedParser};
 
 use super::{
     RedisCertificates, RedisUrl, StoreOptions,
-    pem::{Pem, PemFile, PemParser},
+    pem::{CERTIFICATES, PRIVATE_KEY, PemFile},
     redis_tls::certificates,
-    redis_url::{UrlFile, UrlFileParser, UrlParser},
 };
 
 #[derive(Debug, Args)]
 pub struct Move {
     /// Where the queues go: redis://[user:password@]host[:port][/db], unix:///path or redis+cluster://host:port,host:port; with rediss for TLS
-    #[arg(long, value_name = "URL", value_parser = UrlParser)]
+    #[arg(long, value_name = "URL", value_parser = UnquotedParser(RedisUrl::from_flag))]
     #[arg(required_unless_present_any = ["to_file", "cancel"])]
     to: Option<RedisUrl>,
     /// A file that holds that URL, for a URL with a password
-    #[arg(long, value_name = "FILE", value_parser = UrlFileParser, conflicts_with = "to")]
-    to_file: Option<UrlFile>,
+    #[arg(long, value_name = "FILE", value_parser = FileParser(RedisUrl::parse), conflicts_with = "to")]
+    to_file: Option<FlagFile<RedisUrl>>,
     /// The authorities for the certificate of a rediss:// server there, in PEM; none: those that this machine trusts
-    #[arg(long, value_name = "FILE", value_parser = PemParser(Pem::CERTIFICATES))]
+    #[arg(long, value_name = "FILE", value_parser = CERTIFICATES)]
     to_ca_file: Option<PemFile>,
     /// The client certificate for a rediss:// server there, in PEM
-    #[arg(long, value_name = "FILE", requires = "to_key_file", value_parser = PemParser(Pem::CERTIFICATES))]
+    #[arg(long, value_name = "FILE", requires = "to_key_file", value_parser = CERTIFICATES)]
     to_cert_file: Option<PemFile>,
     /// Its key, in PEM
-    #[arg(long, value_name = "FILE", requires = "to_cert_file", value_parser = PemParser(Pem::KEY))]
+    #[arg(long, value_name = "FILE", requires = "to_cert_file", value_parser = PRIVATE_KEY)]
     to_key_file: Option<PemFile>,
     /// Check both servers, print what would be moved, and change nothing
     #[arg(long, conflicts_with = "cancel")]
@@ -43,7 +43,7 @@ impl Move {
     /// # Errors
     /// One line for the operator.
     pub fn to(&self) -> Result<Option<(String, String)>, String> {
-        match self.to.as_ref().or(self.to_file.as_ref().map(|file| &file.url)) {
+        match self.to.as_ref().or(self.to_file.as_ref().map(|file| &file.content)) {
             None => Ok(None),
             Some(url @ RedisUrl::Url(secret)) => Ok(Some((secret.expose().to_owned(), url.to_string()))),
             Some(RedisUrl::Sentinels(_)) => Err("--to names the primary itself, not its sentinels".to_owned()),
@@ -56,7 +56,7 @@ impl Move {
     /// # Errors
     /// One line for the operator, when the URL does not use TLS.
     pub fn to_tls(&self) -> Result<RedisCertificates, String> {
-        let is_tls = match self.to.as_ref().or(self.to_file.as_ref().map(|file| &file.url)) {
+        let is_tls = match self.to.as_ref().or(self.to_file.as_ref().map(|file| &file.content)) {
             Some(RedisUrl::Url(url)) => url.asks_for_tls(),
             Some(RedisUrl::Embedded | RedisUrl::Sentinels(_)) | None => false,
         };

@@ -4,20 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::pem::{Pem, PemFile, PemParser};
+use super::pem::{CERTIFICATES, PRIVATE_KEY, PemFile};
 
 #[derive(Debug, Args)]
 pub(super) struct RedisTls {
     /// The authorities for the certificate of a rediss:// server, in PEM; none: those that this machine trusts
-    #[arg(long, env = "REDIS_CA_FILE", value_name = "FILE", value_parser = PemParser(Pem::CERTIFICATES))]
+    #[arg(long, env = "REDIS_CA_FILE", value_name = "FILE", value_parser = CERTIFICATES)]
     redis_ca_file: Option<PemFile>,
     /// The client certificate for a rediss:// server, in PEM
     #[arg(long, env = "REDIS_CERT_FILE", value_name = "FILE", requires = "redis_key_file")]
-    #[arg(value_parser = PemParser(Pem::CERTIFICATES))]
+    #[arg(value_parser = CERTIFICATES)]
     redis_cert_file: Option<PemFile>,
     /// Its key, in PEM
     #[arg(long, env = "REDIS_KEY_FILE", value_name = "FILE", requires = "redis_cert_file")]
-    #[arg(value_parser = PemParser(Pem::KEY))]
+    #[arg(value_parser = PRIVATE_KEY)]
     redis_key_file: Option<PemFile>,
 }
 
@@ -45,6 +45,6 @@ pub(super) fn certificates(files: [&Option<PemFile>; 3], is_tls: bool) -> Option
     if !is_tls && files.iter().any(|file| file.is_some()) {
         return None;
     }
-    let [authorities, certificate, key] = files.map(|file| file.as_ref().map(|file| file.text.clone().into_bytes()));
+    let [authorities, certificate, key] = files.map(|file| file.as_ref().map(|file| file.content.clone().into_bytes()));
     Some(RedisCertificates { authorities, own: certificate.zip(key) })
 }

@@ -1,18 +1,11 @@
 //! The URL of Redis, which may hold a password: it is never printed in full, not even in an error.
 
-use std::{
-    ffi::OsStr,
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsStr, fmt};
 
-use clap::{Arg, Command, builder::TypedValueParser, error::ErrorKind};
+use intray_base::hosts::{is_loopback, split_port, unbracketed};
 
-use super::{
-    sentinel_url::SentinelUrl,
-    values::{is_loopback, split_port, unbracketed},
-};
-use crate::{files, job::Invalid};
+use super::sentinel_url::SentinelUrl;
+use crate::job::Invalid;
 
 /// The Redis that stores the jobs.
 #[derive(Clone, PartialEq, Eq)]
@@ -57,6 +50,12 @@ const RULE: Invalid = Invalid(
 const INSECURE: Invalid = Invalid("asks for a certificate that nobody looks at; name who signed it by --redis-ca-file");
 
 impl RedisUrl {
+    /// # Errors
+    /// The rule that the value of a flag breaks.
+    pub(super) fn from_flag(value: &OsStr) -> Result<Self, Invalid> {
+        value.to_str().ok_or(RULE).and_then(Self::parse)
+    }
+
     /// # Errors
     /// The rule that the text breaks, without the text itself.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
@@ -153,47 +152,6 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secret({self})")
     }
-}
-
-/// Does not quote a refused value in its error, as clap's own parsers do.
-#[derive(Clone)]
-pub(super) struct UrlParser;
-
-impl TypedValueParser for UrlParser {
-    type Value = RedisUrl;
-
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<RedisUrl, clap::Error> {
-        let parsed = value.to_str().ok_or(RULE).and_then(RedisUrl::parse);
-        parsed.map_err(|rule| refusal(cmd, arg, &rule))
-    }
-}
-
-/// A file and the URL that it holds.
-#[derive(Clone, Debug)]
-pub(super) struct UrlFile {
-    pub(super) path: PathBuf,
-    pub(super) url: RedisUrl,
-}
-
-/// Reads the URL from the named file, and does not quote it in an error.
-#[derive(Clone)]
-pub(super) struct UrlFileParser;
-
-impl TypedValueParser for UrlFileParser {
-    type Value = UrlFile;
-
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<UrlFile, clap::Error> {
-        let file = Path::new(value);
-        let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", file.display()));
-        let text = files::read(file).map_err(|error| refused(&error))?;
-        let url = RedisUrl::parse(&text).map_err(|rule| refused(&rule))?;
-        Ok(UrlFile { path: file.to_owned(), url })
-    }
-}
-
-pub(super) fn refusal(cmd: &Command, arg: Option<&Arg>, why: &dyn fmt::Display) -> clap::Error {
-    let name = arg.map(ToString::to_string).unwrap_or_default();
-    clap::Error::raw(ErrorKind::ValueValidation, format!("{name}: {why}\n")).with_cmd(cmd)
 }
 
 #[cfg(test)]

@@ -1,15 +1,8 @@
 //! Secrets for tokens. A secret is never printed, not even when it is too short.
 
-use std::{
-    ffi::OsStr,
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsStr, fmt};
 
-use clap::{Arg, Command, builder::TypedValueParser};
-
-use super::redis_url::refusal;
-use crate::{access::MIN_SECRET_BYTES, files, job::Invalid};
+use crate::{access::MIN_SECRET_BYTES, job::Invalid};
 
 /// Only [`TokenSecret::expose`] reveals it.
 #[derive(Clone, PartialEq, Eq)]
@@ -23,6 +16,17 @@ impl TokenSecret {
         if text.trim_ascii().len() >= MIN_SECRET_BYTES { Ok(Self(text.to_vec())) } else { Err(Self::RULE) }
     }
 
+    pub(super) fn from_flag(value: &OsStr) -> Result<Self, Invalid> {
+        Self::parse(value.as_encoded_bytes())
+    }
+
+    /// Parses the lines of a file, at least one.
+    pub(super) fn from_lines(text: &str) -> Result<Vec<Self>, Invalid> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let secrets: Vec<_> = lines.map(|line| Self::parse(line.as_bytes())).collect::<Result<_, _>>()?;
+        if secrets.is_empty() { Err(Invalid("it holds no secret")) } else { Ok(secrets) }
+    }
+
     /// For the signature alone.
     pub fn expose(&self) -> &[u8] {
         &self.0
@@ -32,44 +36,5 @@ impl TokenSecret {
 impl fmt::Debug for TokenSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TokenSecret(…)")
-    }
-}
-
-/// The secrets of one file.
-#[derive(Clone, Debug)]
-pub(super) struct SecretFile {
-    pub(super) path: PathBuf,
-    pub(super) secrets: Vec<TokenSecret>,
-}
-
-#[derive(Clone)]
-pub(super) struct SecretParser;
-
-impl TypedValueParser for SecretParser {
-    type Value = TokenSecret;
-
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<TokenSecret, clap::Error> {
-        TokenSecret::parse(value.as_encoded_bytes()).map_err(|rule| refusal(cmd, arg, &rule))
-    }
-}
-
-/// Parses a path into the secrets of the file, one a line.
-#[derive(Clone)]
-pub(super) struct SecretFileParser;
-
-impl TypedValueParser for SecretFileParser {
-    type Value = SecretFile;
-
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<SecretFile, clap::Error> {
-        let file = Path::new(value);
-        let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", file.display()));
-        let text = files::read(file).map_err(|error| refused(&error))?;
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let secrets: Result<Vec<_>, _> = lines.map(|line| TokenSecret::parse(line.as_bytes())).collect();
-        match secrets {
-            Ok(secrets) if secrets.is_empty() => Err(refused(&"it holds no secret")),
-            Ok(secrets) => Ok(SecretFile { path: file.to_owned(), secrets }),
-            Err(rule) => Err(refused(&rule)),
-        }
     }
 }

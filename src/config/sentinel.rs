@@ -1,19 +1,12 @@
 //! The flags for sentinels: credentials, and a map of announced addresses.
 
-use std::{
-    ffi::OsStr,
-    fmt,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::{path::PathBuf, str::FromStr};
 
-use clap::{Arg, Args, Command, builder::TypedValueParser};
+use clap::Args;
+use intray_base::flags::{FileParser, FlagFile};
 
-use super::{
-    redis_url::refusal,
-    sentinel_url::{SentinelAddress, parse_host_port},
-};
-use crate::{files, job::Invalid};
+use super::sentinel_url::{SentinelAddress, parse_host_port};
+use crate::job::Invalid;
 
 /// An address that sentinels announce, and the address at which this process reaches that server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +32,8 @@ pub(super) struct SentinelFlags {
     #[arg(long, env = "INTRAY_SENTINEL_USER", value_name = "NAME", requires = "sentinel_password_file")]
     sentinel_user: Option<String>,
     /// File that holds the password for the sentinels
-    #[arg(long, env = "INTRAY_SENTINEL_PASSWORD_FILE", value_name = "FILE", value_parser = PasswordParser)]
-    sentinel_password_file: Option<Password>,
+    #[arg(long, env = "INTRAY_SENTINEL_PASSWORD_FILE", value_name = "FILE", value_parser = FileParser(password))]
+    sentinel_password_file: Option<FlagFile<String>>,
     /// The real address of a server that sentinels announce by one that cannot be reached from here; repeatable, or a comma list
     #[arg(long, env = "INTRAY_SENTINEL_MAP", value_name = "ANNOUNCED=REAL", value_delimiter = ',')]
     sentinel_map: Vec<AddressMap>,
@@ -66,37 +59,14 @@ impl SentinelFlags {
             return Err("--sentinel-user, --sentinel-password-file and --sentinel-map are for redis+sentinel:// URLs"
                 .to_owned());
         }
-        let password = self.sentinel_password_file.as_ref().map(|file| file.text.clone());
+        let password = self.sentinel_password_file.as_ref().map(|file| file.content.clone());
         Ok(SentinelAccess { user: self.sentinel_user.clone(), password, map: self.sentinel_map.clone() })
     }
 }
 
-/// Its `Debug` output never contains the text.
-#[derive(Clone)]
-struct Password {
-    path: PathBuf,
-    text: String,
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Password({})", self.path.display())
-    }
-}
-
-#[derive(Clone)]
-struct PasswordParser;
-
-impl TypedValueParser for PasswordParser {
-    type Value = Password;
-
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Password, clap::Error> {
-        let path = Path::new(value);
-        let refuse = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", path.display()));
-        let text = files::read(path).map_err(|error| refuse(&error))?;
-        match text.trim_end_matches(['\r', '\n']) {
-            "" => Err(refuse(&"there is no password in it")),
-            text => Ok(Password { path: path.to_owned(), text: text.to_owned() }),
-        }
+fn password(text: &str) -> Result<String, Invalid> {
+    match text.trim_end_matches(['\r', '\n']) {
+        "" => Err(Invalid("there is no password in it")),
+        password => Ok(password.to_owned()),
     }
 }

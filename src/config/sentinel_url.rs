@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::values::{split_port, unbracketed};
+use intray_base::hosts::{split_port, unbracketed};
+
 use crate::job::Invalid;
 
 const SENTINEL_PORT: u16 = 26_379;

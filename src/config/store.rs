@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use intray_base::flags::{FileParser, FlagFile, UnquotedParser};
 
 use super::{
-    DurabilityLevel, MemorySize, Prefix, RedisCertificates, RedisUrl, SentinelAccess,
-    redis_tls::RedisTls,
-    redis_url::{UrlFile, UrlFileParser, UrlParser},
+    DurabilityLevel, MemorySize, Prefix, RedisCertificates, RedisUrl, SentinelAccess, redis_tls::RedisTls,
     sentinel::SentinelFlags,
 };
 
@@ -15,11 +14,11 @@ use super::{
 #[derive(Debug, Args)]
 pub struct StoreOptions {
     /// redis://[user:password@]host[:port][/db], unix:///path or redis+sentinel://host,host/name; none: a private server with its data in --data-dir
-    #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UrlParser)]
+    #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UnquotedParser(RedisUrl::from_flag))]
     pub(super) redis_url: Option<RedisUrl>,
     /// A file that holds the URL, for a URL with a password; read when --redis-url is not given
-    #[arg(long, env = "REDIS_URL_FILE", value_name = "FILE", value_parser = UrlFileParser)]
-    pub(super) redis_url_file: Option<UrlFile>,
+    #[arg(long, env = "REDIS_URL_FILE", value_name = "FILE", value_parser = FileParser(RedisUrl::parse))]
+    pub(super) redis_url_file: Option<FlagFile<RedisUrl>>,
     #[command(flatten)]
     pub(super) redis_tls: RedisTls,
     #[command(flatten)]
@@ -46,7 +45,7 @@ pub struct StoreOptions {
 impl StoreOptions {
     /// The URL of the flag, else that of the file, else the private server.
     pub fn redis_url(&self) -> RedisUrl {
-        let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref().map(|file| &file.url));
+        let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref().map(|file| &file.content));
         given.cloned().unwrap_or(RedisUrl::Embedded)
     }
 

@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::pem::{Pem, PemFile, PemParser};
+use super::pem::{CERTIFICATES, PRIVATE_KEY, PemFile};
 
 #[derive(Debug, Args)]
 pub struct TlsOptions {
     /// The certificate chain to serve HTTPS with, in PEM; read again when it changes
     #[arg(long, env = "INTRAY_TLS_CERT_FILE", value_name = "FILE", requires = "tls_key_file")]
-    #[arg(value_parser = PemParser(Pem::CERTIFICATES))]
+    #[arg(value_parser = CERTIFICATES)]
     tls_cert_file: Option<PemFile>,
     /// Its key, in PEM; read again when it changes
     #[arg(long, env = "INTRAY_TLS_KEY_FILE", value_name = "FILE", requires = "tls_cert_file")]
-    #[arg(value_parser = PemParser(Pem::KEY))]
+    #[arg(value_parser = PRIVATE_KEY)]
     tls_key_file: Option<PemFile>,
 }
 

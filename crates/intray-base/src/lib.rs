@@ -2,6 +2,10 @@
 
 /// Small files that an operator gives us.
 pub mod files;
+/// Parsers of flags whose values may be secret.
+pub mod flags;
+/// Hosts and ports, as URLs and headers write them.
+pub mod hosts;
 /// SHA-256 digests.
 pub mod sha256;
 /// Limits that all callers share.

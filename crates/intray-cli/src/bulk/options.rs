@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, builder::RangedU64ValueParser};
 
-use super::Remote;
-use crate::job::{QueueName, State, limits};
+use intray_job::{QueueName, State, limits};
+
+use crate::remote::Remote;
 
 #[derive(Debug, Args)]
 pub struct ImportOptions {

@@ -1,30 +1,29 @@
 //! The service that a command calls: its URL, the key to send, and the certificate authorities to trust.
 
-use std::{env, ffi::OsStr, fmt, path::Path};
+use std::{env, ffi::OsStr, fmt};
 
-use clap::{Arg, Args, Command, builder::TypedValueParser};
-
-use super::{
-    pem::{Pem, PemFile, PemParser},
-    redis_url::refusal,
-    values::{split_port, unbracketed},
+use clap::Args;
+use intray_base::{
+    flags::{FileParser, FlagFile, UnquotedParser},
+    hosts::{split_port, unbracketed},
 };
-use crate::{files, job::Invalid};
+use intray_job::Invalid;
+use rustls::pki_types::{CertificateDer, pem::PemObject};
 
 /// The variable that holds the key itself. There is no such flag, because every user of a machine can read all arguments.
-pub(super) const KEY: &str = "INTRAY_KEY";
+pub const KEY_VARIABLE: &str = "INTRAY_KEY";
 
 #[derive(Debug, Args)]
 pub struct Remote {
     /// URL of the service, http://host:port or https://host; with a path after it if a proxy serves it below one
-    #[arg(long, env = "INTRAY_URL", value_name = "URL", default_value = "http://127.0.0.1:7070", value_parser = ServiceUrlParser)]
+    #[arg(long, env = "INTRAY_URL", value_name = "URL", default_value = "http://127.0.0.1:7070", value_parser = UnquotedParser(ServiceUrl::from_flag))]
     pub url: ServiceUrl,
     /// File whose first line is a key or a token, if there is access control; none: the variable INTRAY_KEY holds it
-    #[arg(long, env = "INTRAY_KEY_FILE", value_name = "FILE", value_parser = KeyFileParser)]
-    key_file: Option<ServiceKey>,
+    #[arg(long, env = "INTRAY_KEY_FILE", value_name = "FILE", value_parser = FileParser(ServiceKey::parse))]
+    key_file: Option<FlagFile<ServiceKey>>,
     /// Certificate authorities to trust for an https:// service, in PEM; none: those that this machine trusts
-    #[arg(long, env = "INTRAY_CA_FILE", value_name = "FILE", value_parser = PemParser(Pem::CERTIFICATES))]
-    ca_file: Option<PemFile>,
+    #[arg(long, env = "INTRAY_CA_FILE", value_name = "FILE", value_parser = FileParser(certificates))]
+    ca_file: Option<FlagFile<Vec<CertificateDer<'static>>>>,
 }
 
 impl Remote {
@@ -33,21 +32,22 @@ impl Remote {
     /// # Errors
     /// One line for the operator.
     pub fn key(&self) -> Result<Option<ServiceKey>, String> {
-        if let Some(key) = &self.key_file {
-            return Ok(Some(key.clone()));
+        if let Some(file) = &self.key_file {
+            return Ok(Some(file.content.clone()));
         }
-        let key = env::var_os(KEY).filter(|key| !key.is_empty());
-        key.map(|key| ServiceKey::parse(&key.to_string_lossy()).map_err(|rule| format!("{KEY}: {rule}"))).transpose()
+        let key = env::var_os(KEY_VARIABLE).filter(|key| !key.is_empty());
+        key.map(|key| ServiceKey::parse(&key.to_string_lossy()).map_err(|rule| format!("{KEY_VARIABLE}: {rule}")))
+            .transpose()
     }
 
-    /// Returns the certificate authorities in PEM.
+    /// Returns the certificate authorities.
     ///
     /// # Errors
     /// One line for the operator, if the file is set and the URL is not https.
-    pub fn authorities(&self) -> Result<Option<&str>, String> {
+    pub fn authorities(&self) -> Result<Option<&[CertificateDer<'static>]>, String> {
         match &self.ca_file {
             Some(_) if !self.url.is_tls => Err("--ca-file is for an https:// URL".to_owned()),
-            file => Ok(file.as_ref().map(|file| file.text.as_str())),
+            file => Ok(file.as_ref().map(|file| file.content.as_slice())),
         }
     }
 }
@@ -75,18 +75,9 @@ impl fmt::Debug for ServiceKey {
     }
 }
 
-#[derive(Clone)]
-struct KeyFileParser;
-
-impl TypedValueParser for KeyFileParser {
-    type Value = ServiceKey;
-
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ServiceKey, clap::Error> {
-        let file = Path::new(value);
-        let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", file.display()));
-        let text = files::read(file).map_err(|error| refused(&error))?;
-        ServiceKey::parse(&text).map_err(|rule| refused(&rule))
-    }
+fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, Invalid> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    all.ok().filter(|all| !all.is_empty()).ok_or(Invalid("it holds no certificate in PEM"))
 }
 
 /// The URL of a service.
@@ -106,6 +97,10 @@ impl ServiceUrl {
     const RULE: Invalid = Invalid(
         "must be http://host[:port] or https://host[:port], with a path or none; a key goes into INTRAY_KEY_FILE",
     );
+
+    fn from_flag(value: &OsStr) -> Result<Self, Invalid> {
+        value.to_str().ok_or(Self::RULE).and_then(Self::parse)
+    }
 
     fn parse(text: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = text.trim().split_once("://").ok_or(Self::RULE)?;
@@ -130,19 +125,6 @@ impl ServiceUrl {
 impl fmt::Display for ServiceUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}{}", if self.is_tls { "https" } else { "http" }, self.authority, self.base)
-    }
-}
-
-/// Its errors do not show the URL, which may hold a password.
-#[derive(Clone)]
-struct ServiceUrlParser;
-
-impl TypedValueParser for ServiceUrlParser {
-    type Value = ServiceUrl;
-
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ServiceUrl, clap::Error> {
-        let parsed = value.to_str().ok_or(ServiceUrl::RULE).and_then(ServiceUrl::parse);
-        parsed.map_err(|rule| refusal(cmd, arg, &rule))
     }
 }
 

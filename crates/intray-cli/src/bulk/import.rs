@@ -16,10 +16,11 @@ use self::source::LineSource;
 use super::{
     bar::Bar,
     calls::{Failure, NDJSON, ServiceRefusal, call, whole},
+    options::ImportOptions,
     patience::Patience,
     silence,
 };
-use crate::{client::Service, config::ImportOptions};
+use crate::client::Service;
 
 /// A batch is sent once it has this many lines or bytes.
 const MOST_LINES: u64 = 10_000;

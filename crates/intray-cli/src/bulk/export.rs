@@ -9,9 +9,10 @@ use bytes::Bytes;
 use self::written::{End, Written};
 use super::{
     calls::{Failure, NDJSON, call},
+    options::ExportOptions,
     patience::Patience,
 };
-use crate::{client::Service, config::ExportOptions};
+use crate::client::Service;
 
 /// # Errors
 /// One line that says why the export is incomplete.

@@ -4,11 +4,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
     holders::Holders,
+    options::Sort,
     queues::{QueueRows, Rows},
     screen::{Look, ScreenLine},
     words::clean,
 };
-use crate::config::Sort;
 
 const SORTS: &str = "sort: [n]ame [w]aiting [o]ldest [h]eld o[v]erdue [i]n o[u]t [c]ompleted [d]ead";
 const KEYS: &str = "[r]everse   ↑ ↓ enter: who holds   [q]uit";

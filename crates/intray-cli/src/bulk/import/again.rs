@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::job::{QueueName, State};
+use intray_job::{QueueName, State};
 
 /// The fields that a producer sets. The job's history is dropped, because the new job starts over.
 #[derive(Deserialize, Serialize)]

@@ -3,6 +3,7 @@
 mod ask;
 mod holders;
 mod live;
+mod options;
 mod queues;
 mod screen;
 mod table;
@@ -11,8 +12,9 @@ mod words;
 
 use std::io::IsTerminal;
 
+pub use self::options::Top;
 use self::{holders::Holders, queues::QueueRows};
-use crate::{client::Service, config::Top};
+use crate::client::Service;
 
 /// Shows the table until the user quits. Without a terminal or with `--once`, returns one table as text to print.
 ///

@@ -13,14 +13,12 @@ use hyper::body::Body;
 use serde::Deserialize;
 
 use super::{heading::Heading, output::ExportOutput};
-use crate::{
-    bulk::{
-        bar::Bar,
-        calls::{Failure, ServiceRefusal},
-        patience::Patience,
-        silence::{self, heard},
-    },
-    config::ExportOptions,
+use crate::bulk::{
+    bar::Bar,
+    calls::{Failure, ServiceRefusal},
+    options::ExportOptions,
+    patience::Patience,
+    silence::{self, heard},
 };
 
 /// The last line of an incomplete list.

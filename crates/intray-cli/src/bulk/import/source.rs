@@ -9,11 +9,11 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::form::foreign;
-use crate::{
-    job::limits,
+use intray_base::{
     sha256::{Sha256, hex},
     text::MARK,
 };
+use intray_job::limits;
 
 /// Maximum bytes of a line, more than any service accepts. A longer line is cut here, and only that line is refused.
 const LONGEST: u64 = limits::BODY as u64 + (64 << 10);

@@ -4,7 +4,12 @@ mod bar;
 mod calls;
 mod export;
 mod import;
+mod options;
 mod patience;
 mod silence;
 
-pub use self::{export::export, import::import};
+pub use self::{
+    export::export,
+    import::import,
+    options::{ExportOptions, ImportOptions},
+};

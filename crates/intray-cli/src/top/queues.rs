@@ -6,10 +6,11 @@ use serde::Deserialize;
 
 use super::{
     ask::Talk,
+    options::Sort,
     table,
     words::{age, clean, rate},
 };
-use crate::{client::Service, config::Sort};
+use crate::client::Service;
 
 /// Maximum pages of a thousand queues that are read; the table says when there are more.
 const PAGES: usize = 20;

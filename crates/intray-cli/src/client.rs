@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
-    pki_types::{CertificateDer, ServerName, pem::PemObject},
+    pki_types::{CertificateDer, ServerName},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use crate::config::{Remote, ServiceKey, ServiceUrl};
+use crate::remote::{Remote, ServiceKey, ServiceUrl};
 
 /// Timeout for connecting, with TLS included.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -95,10 +95,10 @@ where
     Ok(requests)
 }
 
-fn connector(authorities: Option<&str>) -> Result<TlsConnector, String> {
+fn connector(authorities: Option<&[CertificateDer<'static>]>) -> Result<TlsConnector, String> {
     let mut trusted = RootCertStore::empty();
     match authorities {
-        Some(pem) => CertificateDer::pem_slice_iter(pem.as_bytes()).flatten().for_each(|one| drop(trusted.add(one))),
+        Some(all) => drop(trusted.add_parsable_certificates(all.iter().cloned())),
         None => drop(trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
     }
     if trusted.is_empty() {

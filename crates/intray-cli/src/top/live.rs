@@ -12,11 +12,12 @@ use tokio::{
 
 use super::{
     holders::Holders,
+    options::Top,
     queues::QueueRows,
     screen::Screen,
     view::{Seen, TableSubject, Then, View},
 };
-use crate::{client::Service, config::Top};
+use crate::client::Service;
 
 /// The pause after a refresh is at least this many times its duration, to limit the load on the service.
 const REST: u32 = 4;

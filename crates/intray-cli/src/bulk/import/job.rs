@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use intray_job::QueueName;
 use serde_json::value::RawValue;
 
 use super::{again::again, source::SourceLine};
-use crate::{config::ImportOptions, job::QueueName};
+use crate::bulk::options::ImportOptions;
 
 /// Passes a line that is not a job unchanged, so that the service refuses it with its line number.
 pub fn of(line: &SourceLine, options: &ImportOptions) -> Vec<u8> {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::Remote;
-use crate::job::{Invalid, QueueName};
+use intray_job::{Invalid, QueueName};
+
+use crate::remote::Remote;
 
 #[derive(Debug, Args)]
 pub struct Top {
