@@ -56,7 +56,7 @@ return function(q, args)
 
   local now, name = clock.read(), '\0' .. code
   local before, count = stamp.read(q, 'enqueued', now)
-  local rest = event.tail('', b.client, '')
+  local rest = event.tail(b.client, '')
   turns.arrive(q, shares, n, places)
   for i = 1, n do
     local id, score, arrival, k = batch.member(code, offset + i - 1), places[i], pack('>I6', before + i), i * 2

@@ -28,7 +28,8 @@ local events, results, one_live, one_raw = {}, {'HSET'}, {}, {}
 local shared_digests, digest_jobs = {}, {}
 -- The total, its gain, and the reply of each item.
 local answer = {'completed'}
-local has = {}
+-- Whether any job has locks, and how many belong to batches.
+local has = {locks = false, members = 0}
 
 -- Reads the ids; false if one comes twice.
 local function read(args, n)
@@ -73,7 +74,7 @@ local function note_gates(id, raw, high, flags)
 end
 
 -- Prepares all writes; nil if an item is unusual. Returns how many digests to free, how many to check first, and how many words
--- `results` holds. `has`: whether any job has locks, how many belong to batches, and how many are in `to_ended`.
+-- `results` holds.
 local function decide(args, n, now, before, lives, raws)
   local freed, doubts, result_words, known_since, known_worker, known_client = 0, 0, 0, nil, nil, nil
   has.locks, has.members = false, 0

@@ -119,7 +119,7 @@ end
 local function finish(k, raw, now, events, at)
   local b = batch.unpack(raw)
   local note, timer = batch.finish(b, now)
-  events[at + 1], events[at + 2], events[at + 3] = ENDED, codes[k], event.tail('', b.client, note)
+  events[at + 1], events[at + 2], events[at + 3] = ENDED, codes[k], event.tail(b.client, note)
   return batch.pack(b), timer
 end
 
