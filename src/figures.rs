@@ -3,11 +3,11 @@
 
 use std::{
     collections::HashSet,
-    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
     time::{Duration, Instant},
 };
 
 use foldhash::HashMap;
+use parking_lot::RwLock;
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, core::Collector};
 
 use crate::job::Tally;
@@ -74,21 +74,21 @@ impl Series {
     }
 
     fn count(&self, family: &IntCounterVec, transition: &'static str, n: u64) {
-        let known = self.transitions.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.transitions.read();
         if let Some((_, counter)) = known.iter().find(|(word, _)| *word == transition) {
             return counter.inc_by(n);
         }
         drop(known);
         let counter = family.with_label_values(&[self.label.as_str(), transition]);
         counter.inc_by(n);
-        self.transitions.write().unwrap_or_else(PoisonError::into_inner).push((transition, counter));
+        self.transitions.write().push((transition, counter));
     }
 }
 
 impl QueueMetrics {
     /// Sets how many queues have a label of their own.
     pub fn label(&self, most: usize) {
-        self.write().max_labels = most;
+        self.seats.write().max_labels = most;
     }
 
     /// Counts transitions made by this instance.
@@ -115,7 +115,7 @@ impl QueueMetrics {
 
     /// The queues that have a label of their own.
     pub fn labelled(&self) -> HashSet<String> {
-        self.read().named.keys().cloned().collect()
+        self.seats.read().named.keys().cloned().collect()
     }
 
     /// The Prometheus text of these metrics.
@@ -128,8 +128,8 @@ impl QueueMetrics {
     /// labels; `None`: unknown at the moment.
     pub fn rank(&self, done: &[(&str, Option<u64>)]) {
         let is_due = |seats: &LabelledQueues| seats.ranked.is_none_or(|at| at.elapsed() >= RANK_INTERVAL);
-        if is_due(&self.read()) {
-            let mut seats = self.write();
+        if is_due(&self.seats.read()) {
+            let mut seats = self.seats.write();
             seats.ranked = Some(Instant::now());
             self.assign_labels(&mut seats, done);
         }
@@ -157,7 +157,7 @@ impl QueueMetrics {
 
     fn remove_label(&self, seats: &mut LabelledQueues, queue: &str) {
         let Some(series) = seats.named.remove(queue) else { return };
-        for (transition, _) in series.transitions.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for (transition, _) in series.transitions.into_inner() {
             // A series that is gone already is fine.
             let _ = self.transitions.remove_label_values(&[queue, transition]);
         }
@@ -165,7 +165,7 @@ impl QueueMetrics {
     }
 
     fn of(&self, queue: &str, count: impl FnOnce(&Series)) {
-        let seats = self.read();
+        let seats = self.seats.read();
         if let Some(series) = seats.named.get(queue) {
             return count(series);
         }
@@ -173,21 +173,13 @@ impl QueueMetrics {
             return count(&seats.other);
         }
         drop(seats);
-        let mut seats = self.write();
+        let mut seats = self.seats.write();
         if seats.has_room_for(queue) {
             let series = || Series::new(queue, &self.wait, &self.held);
             count(seats.named.entry(queue.to_owned()).or_insert_with(series));
         } else {
             count(&seats.other);
         }
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, LabelledQueues> {
-        self.seats.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, LabelledQueues> {
-        self.seats.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

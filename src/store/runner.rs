@@ -2,12 +2,12 @@
 
 use std::{
     mem,
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use foldhash::HashMap;
 use intray_redis::{Applied, Args, Fault, Links, LogLimiter};
+use parking_lot::Mutex;
 use redis::Value;
 use tokio_util::task::TaskTracker;
 
@@ -111,7 +111,7 @@ impl Runner {
             self.log_limiter.log(script_failed, script.name, fault.to_string());
             intray_metrics::SCRIPT_FAULTS_TOTAL.of(&[script.name]).inc();
             if matches!(fault, Fault::Unavailable { .. }) {
-                *self.away.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), fault.clone()));
+                *self.away.lock() = Some((Instant::now(), fault.clone()));
             }
         }
         answer
@@ -119,7 +119,7 @@ impl Runner {
 
     /// Why Redis was unavailable a moment ago, if it was.
     pub(crate) fn lately_away(&self) -> Option<Fault> {
-        let away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        let away = self.away.lock();
         away.as_ref().filter(|(at, _)| at.elapsed() < RECENT_FAULT).map(|(_, fault)| fault.clone().with(Applied::No))
     }
 
@@ -133,7 +133,7 @@ impl Runner {
 
     /// Records that this instance has moved a job of the queue, or may have.
     pub(crate) fn mark_active(&self, queue: &QueueName) {
-        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut active = self.active.lock();
         match active.get_mut(queue) {
             Some(calls) => *calls = calls.saturating_add(1),
             None => _ = active.insert(queue.clone(), 1),
@@ -142,7 +142,7 @@ impl Runner {
 
     /// Takes the marks since the last call.
     pub(crate) fn take_active(&self) -> HashMap<QueueName, u32> {
-        mem::take(&mut *self.active.lock().unwrap_or_else(PoisonError::into_inner))
+        mem::take(&mut *self.active.lock())
     }
 }
 

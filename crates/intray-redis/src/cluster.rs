@@ -14,13 +14,14 @@ mod slot_map;
 
 use std::{
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
+use parking_lot::RwLock;
 use redis::Value;
 use tokio::sync::{Mutex, Notify};
 
@@ -78,11 +79,11 @@ impl Cluster {
     }
 
     fn read<T>(&self, look: impl FnOnce(&SlotMap) -> T) -> T {
-        look(&self.map.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.map.read())
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut SlotMap) -> T) -> T {
-        change(&mut self.map.write().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.map.write())
     }
 
     /// The node that has a slot, as far as is known.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -65,7 +65,7 @@ pub struct MetricsPage {
     queues: Queues,
     waiting: Waiting,
     /// The queues at the last successful read.
-    known: Arc<std::sync::Mutex<BTreeSet<QueueName>>>,
+    known: Arc<parking_lot::Mutex<BTreeSet<QueueName>>>,
     /// Locked while queues are read, so that concurrent scrapes share one read.
     looked: Arc<Mutex<Option<RenderedQueues>>>,
 }
@@ -113,7 +113,7 @@ impl MetricsPage {
             intray_metrics::ALLOCATED_BYTES.of(&[]).set(bytes as f64);
         }
         let page = self.queues.queues().await;
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         // Removes the gauges of unreachable queues, because old values would look current.
         let (there, away) = match page {
             Ok(QueuePage { queues, unavailable, .. }) => {

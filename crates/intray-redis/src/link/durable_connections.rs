@@ -1,8 +1,7 @@
 //! Connections that carry one group of calls at a time. WAIT and WAITAOF answer for the connection that they are sent on, so
 //! the confirmation is about that group, and no other call waits for it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::Mutex;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::timeout,
@@ -54,12 +53,8 @@ impl DurableConnections {
     }
 
     fn take<'c>(&'c self, permit: SemaphorePermit<'c>) -> Option<DurableConnection<'c>> {
-        let index = self.free().pop()?;
+        let index = self.free.lock().pop()?;
         Some(DurableConnection { connections: self, index, _permit: permit })
-    }
-
-    fn free(&self) -> MutexGuard<'_, Vec<usize>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -71,6 +66,6 @@ impl<'c> DurableConnection<'c> {
 
 impl Drop for DurableConnection<'_> {
     fn drop(&mut self) {
-        self.connections.free().push(self.index);
+        self.connections.free.lock().push(self.index);
     }
 }

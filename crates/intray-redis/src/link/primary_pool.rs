@@ -1,9 +1,8 @@
 //! The pool of connections to the current address of the server; after a move of the primary or a change of the login it is
 //! replaced by another.
 
-use std::sync::{PoisonError, RwLock};
-
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
+use parking_lot::RwLock;
 use redis::{AsyncConnectionConfig, ConnectionInfo, ErrorKind, RedisError};
 
 use super::Link;
@@ -37,10 +36,10 @@ impl PrimaryPool {
     pub(super) async fn current(&self) -> Result<Pool, RedisError> {
         let (info, version) = self.server.address().await?;
         let is_current = |kept: &Option<(u64, Pool)>| kept.as_ref().filter(|(of, _)| *of == version).cloned();
-        if let Some((_, pool)) = is_current(&self.pool.read().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some((_, pool)) = is_current(&self.pool.read()) {
             return Ok(pool);
         }
-        let mut kept = self.pool.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.pool.write();
         if let Some((_, pool)) = is_current(&kept) {
             return Ok(pool);
         }
@@ -51,7 +50,7 @@ impl PrimaryPool {
 
     /// The number of open connections, and their maximum.
     pub(super) fn connections(&self) -> (usize, usize) {
-        let kept = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.pool.read();
         (kept.as_ref().map_or(0, |(_, pool)| pool.status().size), self.size)
     }
 }

@@ -1,10 +1,8 @@
 //! The tasks of the watcher: listening to every sentinel, polling it, and waiting until the old primary has stepped down.
 
-use std::{
-    sync::Mutex,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use redis::{PushInfo, PushKind, RedisError, Value};
 use tokio::{sync::mpsc, time::MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -99,7 +97,7 @@ impl Sentinels {
     }
 
     fn record(&self, answers: &Answers, n: usize, answer: Option<NamedPrimary>) {
-        let mut answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut answers = answers.lock();
         answers[n] = answer;
         let Some(address) = newest(answers.iter().flatten()) else { return };
         let earlier = self.moves();
