@@ -13,7 +13,7 @@ use intray_base::{
     sha256::{Sha256, hex},
     text::MARK,
 };
-use intray_job::limits;
+use intray_job::{chance::random, limits};
 
 /// Maximum bytes of a line, more than any service accepts. A longer line is cut here, and only that line is refused.
 const LONGEST: u64 = limits::BODY as u64 + (64 << 10);
@@ -55,7 +55,7 @@ impl LineSource {
         }
         let of_a_file = size.and_then(|_| key_of(file, &beginning));
         // The contents of a pipe cannot be recognised on a later run, so each run has its own key.
-        let key = of_a_file.unwrap_or_else(|| format!("import-{}", ulid::Ulid::new()));
+        let key = of_a_file.unwrap_or_else(|| format!("import-{}", hex(&random::<16>())));
         Ok(Self { name, lines: Cursor::new(beginning).chain(BufReader::new(from)), key, size })
     }
 
