@@ -4,7 +4,8 @@ use std::{ffi::OsStr, fmt};
 
 use crate::{access::MIN_SECRET_BYTES, job::Invalid};
 
-/// Only [`TokenSecret::expose`] reveals it.
+/// Only [`TokenSecret::expose`] reveals it. Not a `SecretBox` of the crate `secrecy`: it would replace only `Debug` and `expose`,
+/// and the copies in arguments, environment and signing key would stay in memory as they are.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenSecret(Vec<u8>);
 
