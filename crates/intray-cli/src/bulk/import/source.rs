@@ -55,7 +55,7 @@ impl LineSource {
         }
         let of_a_file = size.and_then(|_| key_of(file, &beginning));
         // The contents of a pipe cannot be recognised on a later run, so each run has its own key.
-        let key = of_a_file.unwrap_or_else(|| format!("import-{}", hex(&random::<16>())));
+        let key = of_a_file.unwrap_or_else(|| format!("import-{}", hex(random::<16>())));
         Ok(Self { name, lines: Cursor::new(beginning).chain(BufReader::new(from)), key, size })
     }
 
