@@ -157,14 +157,14 @@ fn key(options: KeyCommand) -> anyhow::Result<()> {
 }
 
 fn backup(options: &Backup) -> anyhow::Result<()> {
-    let data = options.data_dir().map_err(anyhow::Error::msg)?;
+    let data = options.store.private_data_dir().map_err(anyhow::Error::msg)?;
     let Copied { files, bytes } = intray_embedded::backup(data, &options.to)?;
     println!("{} is copied to {}: {files} files, {bytes} bytes", data.display(), options.to.display());
     Ok(())
 }
 
 fn restore(options: &Restore) -> anyhow::Result<()> {
-    let data = options.data_dir().map_err(anyhow::Error::msg)?;
+    let data = options.store.private_data_dir().map_err(anyhow::Error::msg)?;
     let Copied { files, bytes } = intray_embedded::restore(&options.from, data)?;
     println!("{} is restored to {}: {files} files, {bytes} bytes", options.from.display(), data.display());
     Ok(())

@@ -12,7 +12,7 @@ pub struct Backup {
     #[arg(value_name = "TO")]
     pub to: PathBuf,
     #[command(flatten)]
-    store: StoreOptions,
+    pub store: StoreOptions,
 }
 
 #[derive(Debug, Args)]
@@ -21,32 +21,20 @@ pub struct Restore {
     #[arg(value_name = "FROM")]
     pub from: PathBuf,
     #[command(flatten)]
-    store: StoreOptions,
+    pub store: StoreOptions,
 }
 
-impl Backup {
+impl StoreOptions {
     /// # Errors
     /// One line for the operator, when the jobs are not in a private server.
-    pub fn data_dir(&self) -> Result<&Path, String> {
-        private_data_dir(&self.store)
-    }
-}
-
-impl Restore {
-    /// # Errors
-    /// One line for the operator, when the jobs are not in a private server.
-    pub fn data_dir(&self) -> Result<&Path, String> {
-        private_data_dir(&self.store)
-    }
-}
-
-fn private_data_dir(store: &StoreOptions) -> Result<&Path, String> {
-    match store.redis_url() {
-        RedisUrl::Embedded => Ok(&store.data_dir),
-        RedisUrl::Url(_) | RedisUrl::Sentinels(_) => {
-            Err("this copies the folder of a private server, and --redis-url or REDIS_URL names a Redis of yours: \
+    pub fn private_data_dir(&self) -> Result<&Path, String> {
+        match self.redis_url() {
+            RedisUrl::Embedded => Ok(&self.data_dir),
+            RedisUrl::Url(_) | RedisUrl::Sentinels(_) => {
+                Err("this copies the folder of a private server, and --redis-url or REDIS_URL names a Redis of yours: \
                  docs/backup.md says how that is copied"
-                .to_owned())
+                    .to_owned())
+            }
         }
     }
 }
