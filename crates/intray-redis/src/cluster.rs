@@ -204,18 +204,13 @@ impl Cluster {
         let first = self.seeds.first().ok_or_else(|| Fault::unavailable(&"no node of the cluster is known"))?;
         let server = first.server().with_address(host, port);
         let name = server.name();
-        let has_name = |link: &&Arc<Link>| link.name() == name;
-        if let Some(link) = self.read(|map| map.nodes.iter().chain(&self.seeds).find(has_name).cloned()) {
-            return Ok(link);
-        }
-        let link = Arc::new(first.sibling(server));
-        // Of two that were created at the same time one is kept.
-        Ok(self.write(|map| match map.nodes.iter().find(has_name).cloned() {
-            Some(known) => known,
-            None => {
+        Ok(self.write(|map| {
+            let known = map.nodes.iter().chain(&self.seeds).find(|link| link.name() == name).cloned();
+            known.unwrap_or_else(|| {
+                let link = Arc::new(first.sibling(server));
                 map.nodes.push(link.clone());
                 link
-            }
+            })
         }))
     }
 }

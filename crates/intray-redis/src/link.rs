@@ -30,12 +30,15 @@ pub use self::{
 };
 use self::{
     durable_connections::{DURABLE_CONNECTIONS, DurableConnections},
-    error::{is_broken, is_cut, is_demoted, to_fault},
+    error::{is_broken, is_demoted, to_fault},
     primary_pool::PrimaryPool,
     route::Route,
     slot::Slot,
 };
-pub(crate) use self::{error::describe, script_mode::ScriptMode};
+pub(crate) use self::{
+    error::{describe, is_cut},
+    script_mode::ScriptMode,
+};
 use crate::{
     fault::Fault,
     script::{Script, ScriptCall},
@@ -77,7 +80,7 @@ impl Link {
     /// Runs a script and, if it wrote, waits until the change is as durable as required.
     pub(crate) async fn run(&self, asking: bool, call: ScriptCall<'_>) -> Result<Value, CallError> {
         if call.script.grows() && self.disk_shortage().is_some() {
-            return Err(CallError::Fault(Fault::Full));
+            return Err(Fault::Full.into());
         }
         let writes = call.script.writes();
         if writes && (self.durable.is_some() || self.pool.sentinels().is_some()) {
@@ -86,7 +89,7 @@ impl Link {
         }
         let answer = self.call(Route { slot: None, asking }, call).await?;
         if writes && self.has_private_disk() {
-            self.confirm_append().await.map_err(CallError::Fault)?;
+            self.confirm_append().await?;
         }
         Ok(answer)
     }
@@ -94,14 +97,14 @@ impl Link {
     /// Runs a write where the primary may move, or where Redis must confirm it.
     async fn run_guarded(&self, asking: bool, call: ScriptCall<'_>) -> Result<Value, CallError> {
         let admitted = match self.pool.sentinels() {
-            Some(sentinels) => Some((sentinels, sentinels.admit().await.map_err(CallError::Fault)?)),
+            Some(sentinels) => Some((sentinels, sentinels.admit().await?)),
             None => None,
         };
         let answer = match &self.durable {
             Some(connections) => self.run_durable(connections, asking, call).await?,
             None => self.call(Route { slot: None, asking }, call).await?,
         };
-        admitted.map_or(Ok(()), |(sentinels, moves)| sentinels.check_unmoved(moves)).map_err(CallError::Fault)?;
+        admitted.map_or(Ok(()), |(sentinels, moves)| sentinels.check_unmoved(moves))?;
         Ok(answer)
     }
 
@@ -162,7 +165,7 @@ impl Link {
     async fn send(&self, route: Route<'_>, command: &redis::Cmd) -> Result<Value, CallError> {
         let slot =
             route.slot.unwrap_or_else(|| &self.shared[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED_CONNECTIONS]);
-        let (number, mut connection, opened) = self.open(slot).await.map_err(CallError::Fault)?;
+        let (number, mut connection, opened) = self.open(slot).await?;
         let answer = match route.asking {
             false => command.query_async(&mut connection).await,
             true => Box::pin(route::send_asking(&mut connection, command)).await,
@@ -176,7 +179,7 @@ impl Link {
                 if is_cut(&e) || is_demoted(&e) && opened.elapsed() >= FRESH {
                     Box::pin(self.discard(slot, number, &e)).await;
                 }
-                Err(CallError::Redis(e))
+                Err(e.into())
             }
         }
     }
@@ -198,18 +201,17 @@ impl Link {
 }
 
 /// Why a call has no answer.
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     /// An error reply of Redis, or an error of the connection.
-    Redis(RedisError),
+    #[error(transparent)]
+    Redis(#[from] RedisError),
     /// There was no connection, or the change is not as durable as required.
-    Fault(Fault),
+    #[error(transparent)]
+    Fault(#[from] Fault),
 }
 
 impl CallError {
-    pub(crate) fn is_cut(e: &RedisError) -> bool {
-        is_cut(e)
-    }
-
     pub(crate) fn into_fault(self) -> Fault {
         match self {
             Self::Redis(e) => to_fault(&e),

@@ -1,7 +1,7 @@
 //! The pool of connections to the current address of the server; after a move of the primary or a change of the login it is
 //! replaced by another.
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError};
 
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
 use redis::{AsyncConnectionConfig, ConnectionInfo, ErrorKind, RedisError};
@@ -18,12 +18,12 @@ pub(super) struct PrimaryPool {
     server: Server,
     size: usize,
     /// With the version of the address that it leads to.
-    pool: RwLock<Option<(u64, Pool)>>,
+    pool: Mutex<Option<(u64, Pool)>>,
 }
 
 impl PrimaryPool {
     pub(super) fn new(server: Server, size: usize) -> Self {
-        Self { server, size, pool: RwLock::default() }
+        Self { server, size, pool: Mutex::default() }
     }
 
     pub(super) fn server(&self) -> &Server {
@@ -36,13 +36,9 @@ impl PrimaryPool {
 
     pub(super) async fn current(&self) -> Result<Pool, RedisError> {
         let (info, version) = self.server.address().await?;
-        let is_current = |kept: &Option<(u64, Pool)>| kept.as_ref().filter(|(of, _)| *of == version).cloned();
-        if let Some((_, pool)) = is_current(&self.pool.read().unwrap_or_else(PoisonError::into_inner)) {
-            return Ok(pool);
-        }
-        let mut kept = self.pool.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, pool)) = is_current(&kept) {
-            return Ok(pool);
+        let mut kept = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, pool)) = kept.as_ref().filter(|(of, _)| *of == version) {
+            return Ok(pool.clone());
         }
         let pool = pool(info, self.size)?;
         *kept = Some((version, pool.clone()));
@@ -51,7 +47,7 @@ impl PrimaryPool {
 
     /// The number of open connections, and their maximum.
     pub(super) fn connections(&self) -> (usize, usize) {
-        let kept = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         (kept.as_ref().map_or(0, |(_, pool)| pool.status().size), self.size)
     }
 }
@@ -91,8 +87,8 @@ impl Link {
         loop {
             sentinels.moved_since(moves).await;
             moves = sentinels.moves();
-            let durable = self.durable.iter().flat_map(|connections| connections.slots());
-            for slot in self.shared.iter().chain(durable) {
+            let durable = self.durable.iter().flat_map(|connections| &connections.slots);
+            for slot in self.shared.iter().chain(durable.map(|slot| &**slot)) {
                 slot.close().await;
             }
         }

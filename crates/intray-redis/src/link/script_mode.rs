@@ -14,11 +14,11 @@ use tokio::sync::Mutex;
 
 use super::{
     CallError, Link,
-    error::{is_not_loaded, not_applied, refuses_functions, refuses_library},
+    error::{is_not_loaded, refuses_functions, refuses_library},
     route::Route,
 };
 use crate::{
-    fault::Fault,
+    fault::{Applied, Fault},
     script::{Library, ScriptCall},
 };
 
@@ -82,10 +82,9 @@ impl Link {
     async fn call_function(&self, route: Route<'_>, command: &redis::Cmd) -> Result<Value, CallError> {
         let start = Instant::now();
         match self.send(route, command).await {
-            Err(CallError::Redis(e)) if is_not_loaded(&e) => match Box::pin(self.load_library(start)).await {
-                Ok(true) => self.send(route, command).await,
-                Ok(false) => Err(CallError::Redis(e)),
-                Err(fault) => Err(CallError::Fault(fault)),
+            Err(CallError::Redis(e)) if is_not_loaded(&e) => match Box::pin(self.load_library(start)).await? {
+                true => self.send(route, command).await,
+                false => Err(e.into()),
             },
             answer => answer,
         }
@@ -109,7 +108,8 @@ impl Link {
                 self.mode.refuse(&e);
                 Ok(false)
             }
-            Err(other) => Err(not_applied(other.into_fault())),
+            // The call itself has not been sent.
+            Err(other) => Err(other.into_fault().with(Applied::No)),
         }
     }
 
