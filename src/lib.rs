@@ -11,7 +11,7 @@ pub mod bulk;
 pub mod client;
 /// The configuration by the operator.
 pub mod config;
-/// The metrics and their descriptions.
+/// The metrics by queue.
 pub mod figures;
 /// Asks a running service whether it is ready.
 pub mod healthcheck;

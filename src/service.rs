@@ -8,7 +8,6 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
 use intray_listen::{Certificate, Shutdown};
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -16,7 +15,7 @@ pub use self::{backend::Backend, init::reap_as_first_process, signals::shutdown_
 use crate::{
     access::{Access, CredentialSources},
     config::{LogFormat, Origin, Serve},
-    figures, http,
+    http,
     job::QueueName,
     store::{Check, Owners, Queues},
     sweeper,
@@ -28,11 +27,6 @@ const DRAIN_NOTICE: Duration = Duration::from_millis(500);
 /// A service ends at most ten seconds after its signal, even if parts hang. The last part of that time is for Redis.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(9);
 const REDIS_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Time between two runs of the recorder's upkeep, which bounds its memory when nothing scrapes it.
-const HISTOGRAM_UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
-/// From a pipelined script to the longest wait.
-const DURATION_BUCKETS_SECONDS: [f64; 14] =
-    [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 30.0];
 
 /// Serves until `stop` resolves or nothing can be served any more.
 ///
@@ -50,7 +44,6 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         .with_context(|| format!("cannot listen on {}", options.listen))?;
     let address = listener.local_addr().context("the listening address")?;
     let followed = options.store.followed_url().map_err(|line| anyhow!(line))?;
-    let metrics = install_metrics()?;
     let backend = Backend::open(&options.store).await?;
     backend.queues.bound(options.max_queues, Arc::new(Parts(access.clone())));
     backend.queues.figures().label(options.metrics_queues);
@@ -65,13 +58,12 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
     parts.spawn(backend.queues.clone().maintain_redis(closing.clone()));
     parts.spawn(backend.follow(followed, closing.clone()));
-    parts.spawn(maintain_histograms(metrics.clone(), closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
     parts.spawn(access.clone().run(closing.clone()));
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());
-    let router = http::router(backend.queues.clone(), waiting, access, policy, peers, metrics, leaving.clone());
+    let router = http::router(backend.queues.clone(), waiting, access, policy, peers, leaving.clone());
     let connections = intray_listen::fit_open_files(options.max_connections);
     if let Some(certificate) = certificate.clone() {
         parts.spawn(certificate.run(closing.clone()));
@@ -150,24 +142,6 @@ struct Parts(Access);
 impl Owners for Parts {
     fn owner(&self, queue: &QueueName) -> Option<usize> {
         self.0.partition(queue)
-    }
-}
-
-fn install_metrics() -> anyhow::Result<PrometheusHandle> {
-    let groups: Vec<f64> = (0..9).map(|power| f64::from(1 << power)).collect();
-    let recorder = PrometheusBuilder::new()
-        .set_buckets(&DURATION_BUCKETS_SECONDS)?
-        .set_buckets_for_metric(Matcher::Full("intray_script_group_jobs".to_owned()), &groups)?
-        .build_recorder();
-    let handle = recorder.handle();
-    metrics::set_global_recorder(recorder).context("a metrics recorder is there already")?;
-    figures::describe();
-    Ok(handle)
-}
-
-async fn maintain_histograms(metrics: PrometheusHandle, stop: CancellationToken) {
-    while stop.run_until_cancelled(tokio::time::sleep(HISTOGRAM_UPKEEP_INTERVAL)).await.is_some() {
-        metrics.run_upkeep();
     }
 }
 

@@ -142,7 +142,7 @@ impl Sweeper {
         }
         more |= self.shorten_retention(is_room_wanted, &forgot_in);
         self.record(&mut unreachable).await;
-        metrics::histogram!("intray_sweep_duration_seconds").record(start.elapsed().as_secs_f64());
+        intray_metrics::SWEEP_DURATION_SECONDS.of(&[]).observe(start.elapsed().as_secs_f64());
         if self.retired.elapsed() >= TIDY_EVERY {
             self.retired = Instant::now();
             self.queues.retire_unseen().await?;

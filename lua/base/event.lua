@@ -18,17 +18,18 @@ event.heads_in_batch = setmetatable({}, {__index = function(self, kind)
 end})
 local heads, heads_in_batch = event.heads, event.heads_in_batch
 
--- What an event has behind its id.
-function event.tail(worker, client, note)
-  return bytes[#worker] .. worker .. bytes[#client] .. client .. (note == '' and '\0\0' or pack('>I2c0', #note, note))
+-- What an event of no worker has behind its id.
+function event.tail(client, note)
+  return '\0' .. short(client) .. pack('>I2c0', #note, note)
 end
 
 -- `header` is the job's.
 function event.add(q, kind, id, worker, header, note)
   local head = record.is_member(header) and heads_in_batch[kind] or heads[kind]
-  local n = q.event_count + 1
+  local n, client = q.event_count + 1, header.client
   q.event_count = n
-  q.event_buffer[n] = head .. id .. event.tail(worker, header.client, note)
+  q.event_buffer[n] = head .. id .. bytes[#worker] .. worker .. bytes[#client] .. client
+    .. (note == '' and '\0\0' or pack('>I2c0', #note, note))
   local counted_kind = note == 'undelivered' and note or kind -- an undelivered job was never held, so it is not counted as abandoned
   q.kinds[counted_kind] = (q.kinds[counted_kind] or 0) + 1
 end

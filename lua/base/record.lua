@@ -83,12 +83,12 @@ end
 
 -- It belongs to a batch.
 function record.is_member(header)
-  return header.flags >= record.MEMBER
+  return band(header.flags, record.MEMBER) ~= 0
 end
 
 -- It needs a lock or the gate of its batch.
 function record.is_gated(header)
-  return header.flags >= LOCKS
+  return band(header.flags, LOCKS + record.MEMBER) ~= 0
 end
 
 -- `score` is the job's place in the order, -1 while it has none; of a batch's job that has ended, it is the stamp of that.

@@ -1,5 +1,5 @@
--- expire_fast: expiry and end of delay for the usual job: no gate, no grace, no attempt limit reached. It changes bytes of the
--- record, which halves the work. jobs/overdue handles every other job.
+-- expire_fast: expiry and end of delay for the usual job: no flag above the first nine, no grace, no attempt limit reached. It
+-- changes bytes of the record, which halves the work. jobs/overdue handles every other job.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -13,7 +13,7 @@ local order = require 'jobs/order'
 local ended = require 'jobs/ended'
 local back = require 'jobs/back'
 local expire_fast = {}
-local LAYOUT, CLIENT, HEAD = record.LAYOUT, record.CLIENT, record_bytes.HEAD
+local LAYOUT, CLIENT, LOCKS, HEAD = record.LAYOUT, record.CLIENT, record.LOCKS / 256, record_bytes.HEAD
 local EXPIRED = text.bytes[ended.EXPIRED]
 local unpack_record, pack, byte, short = struct.unpack, struct.pack, string.byte, text.short
 -- The header that an event needs, with the client of the current job.
@@ -33,8 +33,8 @@ end
 
 -- Expires a reservation. Returns false, and changes nothing, if the job is not a usual one.
 function expire_fast.expire(q, id, live, raw)
-  local layout, _, _, flags = unpack_record(HEAD, raw)
-  if layout ~= LAYOUT or byte(live) ~= LAYOUT or record_bytes.has_attempts(flags) or not record_bytes.is_held(live) then return false end
+  local layout, _, high, flags = unpack_record(HEAD, raw)
+  if layout ~= LAYOUT or high >= LOCKS or byte(live) ~= LAYOUT or record_bytes.has_attempts(flags) or not record_bytes.is_held(live) then return false end
   local score, arrival, counters = unpack_record(record_bytes.STANDING, live, record_bytes.STANDING_AT)
   local digest, nonce, since, marks, worker, stop = unpack_record(record_bytes.LEASED, live, record_bytes.LEASED_AT)
   if marks % 2 == record.GRACE then return false end
@@ -54,9 +54,9 @@ end
 
 -- Ends a delay. Returns false, and changes nothing, if the job is not a usual one.
 function expire_fast.fall_due(q, id, live, raw)
-  local layout, _, _, flags = unpack_record(HEAD, raw)
+  local layout, _, high, flags = unpack_record(HEAD, raw)
   local version, state, score = unpack_record('>BBd', live)
-  if layout ~= LAYOUT or version ~= LAYOUT or state ~= record.DELAYED then return false end
+  if layout ~= LAYOUT or high >= LOCKS or version ~= LAYOUT or state ~= record.DELAYED then return false end
 
   event_job.client = client_of(raw, flags)
   if score < 0 then

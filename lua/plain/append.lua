@@ -10,7 +10,8 @@ local stamp = require 'base/stamp'
 local batch = require 'base/batch'
 local gate = require 'jobs/gate'
 local parking = require 'jobs/parking'
-local turns = require 'plain/turns'
+local order = require 'jobs/order'
+local turns = order.turns
 local STRIDE, HEAD, MOST = 2, 3, 100
 local LAYOUT, LOCKS, MEMBER = text.bytes[record.LAYOUT], record.LOCKS / 256, record.MEMBER / 256
 local ENQUEUED = event.heads_in_batch.enqueued
@@ -55,7 +56,7 @@ return function(q, args)
 
   local now, name = clock.read(), '\0' .. code
   local before, count = stamp.read(q, 'enqueued', now)
-  local rest = event.tail('', b.client, '')
+  local rest = event.tail(b.client, '')
   turns.arrive(q, shares, n, places)
   for i = 1, n do
     local id, score, arrival, k = batch.member(code, offset + i - 1), places[i], pack('>I6', before + i), i * 2

@@ -6,10 +6,11 @@ local record_bytes = require 'base/record_bytes'
 local event = require 'base/event'
 local hint = require 'base/hint'
 local stamp = require 'base/stamp'
+local fields_of = require 'base/fields'
 local ended = require 'jobs/ended'
-local fields_of = require 'plain/fields'
-local gates = require 'plain/gates'
+local gate = require 'jobs/gate'
 local members = require 'plain/members'
+local locks = gate.locks
 local STRIDE = 2
 local NONE = {}
 local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, record_bytes.HEAD, record_bytes.HELD, record_bytes.ONCE
@@ -27,7 +28,8 @@ local events, results, one_live, one_raw = {}, {'HSET'}, {}, {}
 local shared_digests, digest_jobs = {}, {}
 -- The total, its gain, and the reply of each item.
 local answer = {'completed'}
-local has = {}
+-- Whether any job has locks, and how many belong to batches.
+local has = {locks = false, members = 0}
 
 -- Reads the ids; false if one comes twice.
 local function read(args, n)
@@ -67,12 +69,12 @@ local function note_gates(id, raw, high, flags)
     has.members = has.members + 1
     if high == MEMBER then return end
   end
-  has.locks = has.locks or gates.open()
-  gates.note(id, raw, flags, record_bytes.PARTS)
+  has.locks = has.locks or locks.open()
+  locks.note(id, raw, flags, record_bytes.PARTS)
 end
 
 -- Prepares all writes; nil if an item is unusual. Returns how many digests to free, how many to check first, and how many words
--- `results` holds. `has`: whether any job has locks, how many belong to batches, and how many are in `to_ended`.
+-- `results` holds.
 local function decide(args, n, now, before, lives, raws)
   local freed, doubts, result_words, known_since, known_worker, known_client = 0, 0, 0, nil, nil, nil
   has.locks, has.members = false, 0
@@ -128,7 +130,7 @@ local function write(q, n, result_words, freed, found)
   call(unpack(to_live, 1, (n + found) * 2 + 2))
   if n > has.members then call(unpack(to_ended, 1, (n - has.members) * 2 + 2)) end
   if result_words > 0 then call(unpack(results, 1, result_words + 2)) end
-  if has.locks then gates.leave(q) end
+  if has.locks then locks.leave(q) end
   leave('ZREM', q.reserved, n)
   call(unpack(off_held, 1, n + 2))
   leave('HDEL', q.drafts, n)
@@ -143,7 +145,7 @@ return function(q, args)
   if is_shared then return end
   local lives, raws = fields_of(q.live, ids, 3, n, one_live), fields_of(q.jobs, ids, 3, n, one_raw)
   local freed, doubts, result_words = decide(args, n, now, before, lives, raws)
-  if not freed or has.locks and not gates.may_go(q) then return end
+  if not freed or has.locks and not locks.may_go(q) then return end
   local found, over = 0, 0
   if has.members > 0 then found = members.can_complete(q, to_live, n * 2 + 2) end
   if not found then return end

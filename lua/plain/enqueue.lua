@@ -7,10 +7,11 @@ local record_bytes = require 'base/record_bytes'
 local event = require 'base/event'
 local hint = require 'base/hint'
 local stamp = require 'base/stamp'
+local fields_of = require 'base/fields'
 local store = require 'jobs/store'
-local fields_of = require 'plain/fields'
-local gates = require 'plain/gates'
-local turns = require 'plain/turns'
+local gate = require 'jobs/gate'
+local order = require 'jobs/order'
+local turns, locks = order.turns, gate.locks
 local STRIDE = 2
 local NONE = {}
 -- An argument is a record without layout and stamp, its first seven bytes.
@@ -40,8 +41,8 @@ local function read(args, n)
       known_client, known_priority, k = client, priority, turns.share(priority, client)
     end
     if high == LOCKS then
-      is_locked = is_locked or gates.open()
-      gates.note(id, tail, low, PARTS)
+      is_locked = is_locked or locks.open()
+      locks.note(id, tail, low, PARTS)
     end
     ids[i], clients[i], shares[i] = id, client, k
   end
@@ -75,7 +76,7 @@ end})
 return function(q, args)
   local n = #args / STRIDE
   local deduped, is_locked = read(args, n)
-  if not deduped or not is_new(q, n, deduped) or is_locked and not gates.are_free(q) then return end
+  if not deduped or not is_new(q, n, deduped) or is_locked and not locks.are_free(q) then return end
 
   local before, count = stamp.read(q, 'enqueued', clock.read())
   local known, rest

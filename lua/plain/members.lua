@@ -5,9 +5,9 @@ local text = require 'base/text'
 local record_bytes = require 'base/record_bytes'
 local event = require 'base/event'
 local batch = require 'base/batch'
+local fields_of = require 'base/fields'
 local gate = require 'jobs/gate'
 local place = require 'jobs/place'
-local fields_of = require 'plain/fields'
 local members = {}
 local call, pack, unpack_use, unpack, min = redis.call, struct.pack, struct.unpack, unpack, math.min
 local USE, ENDED = gate.USE, event.heads['batch-completed']
@@ -119,7 +119,7 @@ end
 local function finish(k, raw, now, events, at)
   local b = batch.unpack(raw)
   local note, timer = batch.finish(b, now)
-  events[at + 1], events[at + 2], events[at + 3] = ENDED, codes[k], event.tail('', b.client, note)
+  events[at + 1], events[at + 2], events[at + 3] = ENDED, codes[k], event.tail(b.client, note)
   return batch.pack(b), timer
 end
 

@@ -6,13 +6,14 @@ local text = require 'base/text'
 local record_bytes = require 'base/record_bytes'
 local event = require 'base/event'
 local hint = require 'base/hint'
+local fields_of = require 'base/fields'
 local ask = require 'jobs/ask'
 local handout = require 'jobs/handout'
 local reserve_context = require 'jobs/reserve_context'
-local fields_of = require 'plain/fields'
-local gates = require 'plain/gates'
+local gate = require 'jobs/gate'
+local order = require 'jobs/order'
 local members = require 'plain/members'
-local turns = require 'plain/turns'
+local turns, locks = order.turns, gate.locks
 local STRIDE = 1
 local MOST = 100
 local NONE = {}
@@ -26,6 +27,8 @@ local tonumber = tonumber
 -- Tables reused between calls; a call reads only the entries that it has written.
 local limits, leases, nonces, workers, claims = {}, {}, {}, {}, {}
 local ids, events, answer, settings, one_raw, one_live, one_draft = {}, {}, {}, {}, {}, {}, {}
+-- Whether any job has locks, and whether any belongs to a batch.
+local has = {locks = false, members = false}
 local to_reserved, to_held, to_live, leave = {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
 for i = 1, MOST do to_held[i * 2 + 1] = '0' end
 
@@ -85,19 +88,19 @@ local function append_draft(at, worker, kept, shares_drafts)
 end
 
 -- Adds the gates of a job, whose flags have one. Returns false if it has a lock that the list has already.
-local function note_gates(id, raw, high, flags, has)
+local function note_gates(id, raw, high, flags)
   if high >= MEMBER then
     has.members = has.members or members.open()
     members.note(id)
     if high == MEMBER then return true end
   end
-  has.locks = has.locks or gates.open()
-  return gates.note(id, raw, flags, record_bytes.PARTS)
+  has.locks = has.locks or locks.open()
+  return locks.note(id, raw, flags, record_bytes.PARTS)
 end
 
--- Prepares all writes and the reply. Returns the length of the reply; nil if a job is unusual. `has`: whether any job has locks, and
--- whether any belongs to a batch.
-local function decide(args, n, d, now, entries, raws, lives, drafts, has)
+-- Prepares all writes and the reply. Returns the length of the reply; nil if a job is unusual.
+local function decide(args, n, d, now, entries, raws, lives, drafts)
+  has.locks, has.members = false, false
   local i, at, size, known_ms, known_worker, known_client = 0, 2, 0, nil, nil, nil
   local agreed, named, terms, due, due_word, rest
   for c = 1, n do
@@ -109,7 +112,7 @@ local function decide(args, n, d, now, entries, raws, lives, drafts, has)
       if not raw or live and not record_bytes.has_no_skips(live) then return end
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
       if layout ~= LAYOUT or high > LOCKS + MEMBER or flags % 2 >= EXTERNAL then return end
-      if high > 0 and not note_gates(id, raw, high, flags, has) then return end
+      if high > 0 and not note_gates(id, raw, high, flags) then return end
 
       local client, lease_ms = flags % 4 >= CLIENT and record_bytes.parts(raw, flags, record_bytes.PARTS) or '', asked
       if asked == 0 then lease_ms = record_bytes.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
@@ -145,12 +148,12 @@ local function decide(args, n, d, now, entries, raws, lives, drafts, has)
   return size <= handout.BYTES and at
 end
 
-local function write(q, n, has)
+local function write(q, n)
   to_reserved[2], to_held[2], to_live[2], leave[2] = q.reserved, q.held, q.live, q.inbound
   call(unpack(to_reserved, 1, n * 2 + 2))
   call(unpack(to_held, 1, n * 2 + 2))
   call(unpack(to_live, 1, n * 2 + 2))
-  if has.locks then gates.take(q) end
+  if has.locks then locks.take(q) end
   if has.members then members.reserve(q) end
   call(unpack(leave, 1, n + 2))
   turns.write_served(q)
@@ -167,11 +170,10 @@ return function(q, args)
   local entries, raws, lives = read_line(q, wanted)
   if not entries then return end
   turns.open()
-  local has = {locks = false, members = false}
-  local length = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives), has)
-  if not length or has.locks and not gates.are_free(q) or has.members and not members.can_reserve(q) then return end
+  local length = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
+  if not length or has.locks and not locks.are_free(q) or has.members and not members.can_reserve(q) then return end
 
-  write(q, wanted, has)
+  write(q, wanted)
   answer[1], answer[length + 1] = 'flat handed_out ' .. text.of(wanted), nil
   answer[2] = reserve_context.snapshot(d, now, call('ZCARD', q.inbound), UNASKED)
   return answer

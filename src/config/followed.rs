@@ -1,7 +1,8 @@
 //! Watches the file of the Redis URL while the service runs, so that a rotated password is taken from it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{RedisUrl, StoreOptions};
@@ -29,7 +30,7 @@ impl WatchedRedisUrl {
         let look = move || {
             let wait = self.0.check();
             let (now, (last, changed)) = (self.0.now(), &*last);
-            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = last.lock();
             if **last != *now {
                 warn_if_server_changed(&last, &now);
                 changed(&now);

@@ -16,7 +16,6 @@ use axum::{
     http::{Method, Uri},
     routing::{get, post},
 };
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use self::middleware::{
@@ -59,12 +58,11 @@ pub fn router(
     access: Access,
     policy: Policy,
     clients: Clients,
-    metrics: PrometheusHandle,
     leaving: CancellationToken,
 ) -> Router {
     let app = Parts {
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: MetricsPage::new(queues.clone(), waiting.clone(), metrics),
+        figures: MetricsPage::new(queues.clone(), waiting.clone()),
         max_payload: PayloadLimit(policy.max_payload),
         demo: Demo(policy.demo),
         access: access.clone(),

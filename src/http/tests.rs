@@ -9,7 +9,6 @@ use axum::{
     response::Response,
 };
 use http_body_util::BodyExt;
-use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -32,11 +31,7 @@ fn service(routes: Routes, cors: Origins) -> Router {
     let app = Parts {
         waiting: Waiting::new(queues.clone(), leaving.clone()),
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: MetricsPage::new(
-            queues.clone(),
-            Waiting::new(queues.clone(), leaving.clone()),
-            PrometheusBuilder::new().build_recorder().handle(),
-        ),
+        figures: MetricsPage::new(queues.clone(), Waiting::new(queues.clone(), leaving.clone())),
         access: Access::off(),
         max_payload: PayloadLimit(1),
         demo: Demo(false),

@@ -6,7 +6,7 @@ mod call_handle;
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -14,6 +14,7 @@ use std::{
 use foldhash::HashMap;
 use futures_util::future::BoxFuture;
 use intray_redis::{ANSWER_TIMEOUT, Applied, Args, Fault};
+use parking_lot::Mutex;
 use redis::Value;
 
 use self::call_handle::CallHandle;
@@ -85,13 +86,9 @@ impl Batcher {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<LaneKey, VecDeque<PendingCall>>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a call to the end of a lane. True: the lane is new and needs a task.
     fn join(&self, name: &LaneKey, pending: PendingCall) -> bool {
-        let mut lanes = self.lock();
+        let mut lanes = self.lanes.lock();
         if let Some(waiting) = lanes.get_mut(name) {
             waiting.push_back(pending);
             return false;
@@ -102,19 +99,19 @@ impl Batcher {
 
     /// True if the call was removed before it was sent.
     fn remove(&self, name: &LaneKey, number: u64) -> bool {
-        let mut lanes = self.lock();
+        let mut lanes = self.lanes.lock();
         let Some(waiting) = lanes.get_mut(name) else { return false };
         let place = waiting.iter().position(|pending| pending.number == number);
         place.and_then(|place| waiting.remove(place)).is_some()
     }
 
     fn is_empty(&self, name: &LaneKey) -> bool {
-        self.lock().get(name).is_none_or(VecDeque::is_empty)
+        self.lanes.lock().get(name).is_none_or(VecDeque::is_empty)
     }
 
     /// Removes a lane without pending calls.
     fn close_if_empty(&self, name: &LaneKey) -> bool {
-        let mut lanes = self.lock();
+        let mut lanes = self.lanes.lock();
         let is_empty = lanes.get(name).is_none_or(VecDeque::is_empty);
         if is_empty {
             lanes.remove(name);
@@ -124,7 +121,7 @@ impl Batcher {
 
     /// Takes the calls of the next script from the lane; none if all callers have left.
     fn take_batch(&self, name: &LaneKey, policy: &BatchPolicy) -> Vec<PendingCall> {
-        let mut lanes = self.lock();
+        let mut lanes = self.lanes.lock();
         let Some(waiting) = lanes.get_mut(name) else { return Vec::new() };
         let (mut group, mut jobs, mut bytes) = (Vec::<PendingCall>::new(), 0, 0);
         while let Some(next) = waiting.front() {
@@ -145,11 +142,11 @@ impl Batcher {
     }
 
     fn take_all(&self, name: &LaneKey) -> VecDeque<PendingCall> {
-        self.lock().get_mut(name).map(std::mem::take).unwrap_or_default()
+        self.lanes.lock().get_mut(name).map(std::mem::take).unwrap_or_default()
     }
 
     fn requeue_front(&self, name: &LaneKey, again: Vec<PendingCall>) {
-        if let Some(waiting) = self.lock().get_mut(name) {
+        if let Some(waiting) = self.lanes.lock().get_mut(name) {
             again.into_iter().rev().for_each(|pending| waiting.push_front(pending));
         }
     }
@@ -195,7 +192,7 @@ impl Batcher {
         }
         let args: Vec<_> = group.iter().map(|pending| &pending.args).collect();
         let jobs: u32 = group.iter().map(|pending| pending.handle.jobs()).sum();
-        self.runner.meter.of(script.name).group_jobs.record(f64::from(jobs));
+        script.metrics().group_jobs.observe(f64::from(jobs));
         let answer = self.runner.run(script, &name.0, keys, &args).await;
         match answer.and_then(|answer| split(script, policy, answer, group.len())) {
             Ok((shared, items)) => self.deliver(name, group, &shared, items).await,
@@ -260,7 +257,7 @@ struct LaneGuard<'d>(&'d Batcher, &'d LaneKey);
 impl Drop for LaneGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.lock().remove(self.1);
+            self.0.lanes.lock().remove(self.1);
         }
     }
 }

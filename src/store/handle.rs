@@ -81,7 +81,7 @@ impl Queues {
 
     /// The counters by queue.
     pub fn figures(&self) -> &QueueMetrics {
-        &self.parts.runner.meter.queues
+        &self.parts.runner.figures
     }
 
     /// Limits the number of queues; the last free places are kept for owners with few queues.

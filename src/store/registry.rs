@@ -7,13 +7,14 @@ pub(crate) mod store_id;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use intray_redis::{Applied, Args, Fault};
+use parking_lot::Mutex;
 use redis::Value;
 
 use crate::{
@@ -60,18 +61,6 @@ impl Registry {
         Self { runner, registered, known, listed, most: AtomicU32::new(0), owners: OnceLock::new(), counted }
     }
 
-    fn listed(&self) -> MutexGuard<'_, Option<Vec<QueueName>>> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn registered(&self) -> MutexGuard<'_, HashMap<QueueName, Instant>> {
-        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<QueueName, Instant>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Limits the number of queues; the last free places are kept for owners with few queues.
     pub(crate) fn bound(&self, queues: u32, owners: Arc<dyn Owners>) {
         self.most.store(queues, Ordering::Relaxed);
@@ -91,13 +80,13 @@ impl Registry {
         let is_registered = match self.register_within_limit(queue).await {
             Err(fault) if self.is_only_registry_away(&fault) => {
                 // The registry has it already, or gets it when its node is back.
-                let is_known = self.registered().contains_key(queue) || self.has_keys(queue).await?;
+                let is_known = self.registered.lock().contains_key(queue) || self.has_keys(queue).await?;
                 return if is_known { Ok(true) } else { Err(fault) };
             }
             is_registered => is_registered?,
         };
         if is_registered {
-            self.registered().insert(queue.clone(), Instant::now());
+            self.registered.lock().insert(queue.clone(), Instant::now());
         }
         Ok(is_registered)
     }
@@ -137,7 +126,7 @@ impl Registry {
     }
 
     fn is_registered(&self, queue: &QueueName) -> bool {
-        self.registered().get(queue).is_some_and(|at| at.elapsed() < REGISTER_EVERY)
+        self.registered.lock().get(queue).is_some_and(|at| at.elapsed() < REGISTER_EVERY)
     }
 
     /// Registers the queues in use here again, after the registry was lost.
@@ -155,7 +144,7 @@ impl Registry {
 
     /// The queues that this instance has registered recently. Another instance may have removed any other.
     pub(crate) fn in_use(&self) -> Vec<QueueName> {
-        let mut registered = self.registered();
+        let mut registered = self.registered.lock();
         registered.retain(|_, at| at.elapsed() < REGISTER_EVERY);
         registered.keys().cloned().collect()
     }
@@ -180,7 +169,7 @@ impl Registry {
 
     /// Whether a queue exists: the registry lists it, or it has jobs although the registry has lost it.
     pub(crate) async fn is_known(&self, queue: &QueueName) -> Result<bool, Fault> {
-        if self.is_registered(queue) || self.known().get(queue).is_some_and(|at| at.elapsed() < KNOWN_FOR) {
+        if self.is_registered(queue) || self.known.lock().get(queue).is_some_and(|at| at.elapsed() < KNOWN_FOR) {
             return Ok(true);
         }
         Box::pin(self.look_up(queue)).await
@@ -188,7 +177,7 @@ impl Registry {
 
     async fn look_up(&self, queue: &QueueName) -> Result<bool, Fault> {
         if self.has(queue).await? {
-            let mut known = self.known();
+            let mut known = self.known.lock();
             if known.len() >= MAX_KNOWN {
                 known.clear();
             }
@@ -204,7 +193,7 @@ impl Registry {
     pub(crate) async fn names(&self) -> Result<Vec<QueueName>, Fault> {
         match self.listed_names().await {
             Err(fault) if self.is_only_registry_away(&fault) => {
-                let mut names = self.listed().clone().ok_or(fault)?;
+                let mut names = self.listed.lock().clone().ok_or(fault)?;
                 names.extend(self.in_use());
                 names.sort();
                 names.dedup();
@@ -221,7 +210,7 @@ impl Registry {
         let mut names = names_in(Fields::of(&self.runner.plain(&command).await?)?)?;
         names.sort();
         if self.runner.link.is_cluster() {
-            *self.listed() = Some(names.clone());
+            *self.listed.lock() = Some(names.clone());
         }
         Ok(names)
     }
@@ -244,7 +233,7 @@ impl Registry {
     pub(crate) async fn forget(&self, queue: &QueueName) -> Result<(), Fault> {
         self.ask_unseen("forget", queue.as_str()).await?;
         // Otherwise this instance would register it again.
-        self.registered().remove(queue);
+        self.registered.lock().remove(queue);
         Ok(())
     }
 
@@ -265,7 +254,7 @@ impl Registry {
     /// Makes all registrations older.
     #[cfg(test)]
     pub(crate) fn grow_old(&self, by: Duration) {
-        for at in self.registered().values_mut() {
+        for at in self.registered.lock().values_mut() {
             *at = at.checked_sub(by).expect("a time");
         }
     }

@@ -2,13 +2,11 @@
 //! server that is short of it, so that history never causes a refusal.
 
 use std::{
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 use crate::job::{
@@ -53,30 +51,26 @@ pub(crate) enum MemoryChange {
 }
 
 impl Retention {
-    fn servers(&self) -> MutexGuard<'_, Vec<ShardMemory>> {
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// How long a queue of that shard keeps ended jobs without a setting of its own.
     pub(crate) fn kept_ms(&self, shard: u16) -> u32 {
-        let kept = self.servers().get(usize::from(shard)).and_then(|memory| memory.kept_ms);
+        let kept = self.servers.lock().get(usize::from(shard)).and_then(|memory| memory.kept_ms);
         kept.unwrap_or(DEFAULT.retention_ms)
     }
 
     /// The shortest retention, and the fullest server's ratio of memory in use.
     pub(crate) fn worst(&self) -> (u32, Option<f64>) {
-        let servers = self.servers();
+        let servers = self.servers.lock();
         let kept = servers.iter().filter_map(|memory| memory.kept_ms).min();
         (kept.unwrap_or(DEFAULT.retention_ms), servers.iter().filter_map(|memory| memory.ratio).reduce(f64::max))
     }
 
     pub(crate) fn is_short(&self) -> bool {
-        self.servers().iter().any(|memory| memory.kept_ms.is_some())
+        self.servers.lock().iter().any(|memory| memory.kept_ms.is_some())
     }
 
     /// Records the memory ratio of each server, by shard.
     pub(crate) fn note(&self, ratios: &[Option<f64>]) -> Vec<(usize, MemoryChange)> {
-        let mut servers = self.servers();
+        let mut servers = self.servers.lock();
         servers.resize_with(ratios.len(), ShardMemory::default);
         let changes = servers.iter_mut().zip(ratios).enumerate().filter_map(|(shard, (memory, ratio))| {
             memory.ratio = *ratio;
@@ -96,7 +90,7 @@ impl Retention {
     /// `was_wanted`: calls were waiting when the round began.
     pub(crate) fn end_round(&self, was_wanted: bool, forgot_in: impl Fn(u16) -> bool) -> Vec<u16> {
         let mut tightened = Vec::new();
-        for (shard, memory) in (0..).zip(self.servers().iter_mut()) {
+        for (shard, memory) in (0..).zip(self.servers.lock().iter_mut()) {
             match memory.kept_ms {
                 _ if forgot_in(shard) => {
                     memory.relieved += 1;
@@ -146,7 +140,7 @@ impl Retention {
 
     /// The number of rounds that freed memory; `None`: there was nothing to remove a moment ago.
     fn relieved(&self, shard: u16) -> Option<u64> {
-        let servers = self.servers();
+        let servers = self.servers.lock();
         let Some(memory) = servers.get(usize::from(shard)) else { return Some(0) };
         let is_futile = memory.futile.is_some_and(|at| at.elapsed() < FUTILE_FOR);
         (!is_futile).then_some(memory.relieved)

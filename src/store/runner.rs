@@ -2,22 +2,22 @@
 
 use std::{
     mem,
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use foldhash::HashMap;
 use intray_redis::{Applied, Args, Fault, Links, LogLimiter};
+use parking_lot::Mutex;
 use redis::Value;
 use tokio_util::task::TaskTracker;
 
 use super::{
     keys::KeyNames,
-    redis::{meter::Meter, move_marker},
+    redis::{counts, move_marker},
     retention::Retention,
     script::{Scripts, StoreScript},
 };
-use crate::job::QueueName;
+use crate::{figures::QueueMetrics, job::QueueName};
 
 /// Capacity for the bytes of a key after the prefix and the queue.
 const MAX_KEY_SUFFIX: usize = 16;
@@ -32,7 +32,7 @@ pub(crate) struct Runner {
     pub(crate) keys: KeyNames,
     pub(crate) scripts: Scripts,
     pub(crate) log_limiter: LogLimiter,
-    pub(crate) meter: Meter,
+    pub(crate) figures: QueueMetrics,
     pub(crate) retention: Retention,
     /// The last time that Redis was unavailable, and why.
     away: Mutex<Option<(Instant, Fault)>>,
@@ -49,7 +49,7 @@ impl Runner {
             keys,
             scripts,
             log_limiter: LogLimiter::default(),
-            meter: Meter::default(),
+            figures: QueueMetrics::default(),
             retention: Retention::default(),
             away: Mutex::default(),
             tasks: TaskTracker::new(),
@@ -81,7 +81,7 @@ impl Runner {
             }
             answer = self.run_timed(script, keys, items).await;
         }
-        answer.map(|answer| self.meter.counted(queue, answer))
+        answer.map(|answer| counts::counted(answer, |transition, n| self.figures.count(queue.as_str(), transition, n)))
     }
 
     /// Redis was full and did nothing: waits until the sweep has removed ended jobs. False: there are none to remove.
@@ -106,12 +106,12 @@ impl Runner {
             Err(fault) => Err(Box::pin(move_marker::explain(&self.link, fault, &self.keys.registry())).await),
             done => done,
         };
-        self.meter.of(script.name).seconds.record(start.elapsed().as_secs_f64());
+        script.metrics().duration.observe(start.elapsed().as_secs_f64());
         if let Err(fault) = &answer {
             self.log_limiter.log(script_failed, script.name, fault.to_string());
-            metrics::counter!("intray_script_faults_total", "script" => script.name).increment(1);
+            intray_metrics::SCRIPT_FAULTS_TOTAL.of(&[script.name]).inc();
             if matches!(fault, Fault::Unavailable { .. }) {
-                *self.away.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), fault.clone()));
+                *self.away.lock() = Some((Instant::now(), fault.clone()));
             }
         }
         answer
@@ -119,7 +119,7 @@ impl Runner {
 
     /// Why Redis was unavailable a moment ago, if it was.
     pub(crate) fn lately_away(&self) -> Option<Fault> {
-        let away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        let away = self.away.lock();
         away.as_ref().filter(|(at, _)| at.elapsed() < RECENT_FAULT).map(|(_, fault)| fault.clone().with(Applied::No))
     }
 
@@ -133,7 +133,7 @@ impl Runner {
 
     /// Records that this instance has moved a job of the queue, or may have.
     pub(crate) fn mark_active(&self, queue: &QueueName) {
-        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut active = self.active.lock();
         match active.get_mut(queue) {
             Some(calls) => *calls = calls.saturating_add(1),
             None => _ = active.insert(queue.clone(), 1),
@@ -142,7 +142,7 @@ impl Runner {
 
     /// Takes the marks since the last call.
     pub(crate) fn take_active(&self) -> HashMap<QueueName, u32> {
-        mem::take(&mut *self.active.lock().unwrap_or_else(PoisonError::into_inner))
+        mem::take(&mut *self.active.lock())
     }
 }
 

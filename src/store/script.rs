@@ -8,6 +8,9 @@ mod tests;
 
 use std::sync::{Arc, OnceLock};
 
+use intray_metrics::{SCRIPT_DURATION_SECONDS, SCRIPT_GROUP_JOBS};
+use prometheus::Histogram;
+
 use self::source::{LuaSources, LuaText, header};
 use super::{
     keys::{KEYS, REGISTRY},
@@ -84,6 +87,14 @@ pub(crate) struct StoreScript {
     library: Arc<ScriptLibrary>,
     sources: Arc<LuaSources>,
     standalone: OnceLock<Standalone>,
+    metrics: OnceLock<ScriptMetrics>,
+}
+
+/// The histograms of a script, looked up at its first run.
+pub(crate) struct ScriptMetrics {
+    pub(crate) duration: Histogram,
+    /// For scripts whose calls are batched.
+    pub(crate) group_jobs: Histogram,
 }
 
 /// A script with all modules that it requires.
@@ -156,7 +167,15 @@ impl StoreScript {
             library: library.clone(),
             sources: sources.clone(),
             standalone: OnceLock::new(),
+            metrics: OnceLock::new(),
         }
+    }
+
+    pub(crate) fn metrics(&self) -> &ScriptMetrics {
+        self.metrics.get_or_init(|| ScriptMetrics {
+            duration: SCRIPT_DURATION_SECONDS.of(&[self.name]),
+            group_jobs: SCRIPT_GROUP_JOBS.of(&[self.name]),
+        })
     }
 
     /// The text for a Redis without library support, made on first use.

@@ -80,8 +80,8 @@ impl Effect {
         match self {
             Self::None => {}
             Self::Moved => runner.mark_active(queue),
-            Self::Counted(what, n) => runner.meter.transitions(queue, what.word(), n),
-            Self::Lost => runner.meter.lost(),
+            Self::Counted(what, n) => runner.figures.count(queue.as_str(), what.word(), n),
+            Self::Lost => runner.figures.count_lost(),
         }
     }
 }
@@ -94,7 +94,7 @@ pub(crate) fn conclude<T: Transition>(
     queue: &QueueName,
 ) -> Result<T::Outcome, Fault> {
     if let Ok(outcome) = &outcome {
-        call.measure(outcome, queue, &runner.meter.queues);
+        call.measure(outcome, queue, &runner.figures);
     }
     outcome.as_ref().map_or(T::EFFECT_OF_FAULT, |outcome| call.effect(outcome)).apply(runner, queue);
     outcome

@@ -1,12 +1,9 @@
 //! Shared reads: callers that wait for the same thing share one read of it, if it is new enough for them. The cost of a
 //! change does not grow with the number of callers.
 
-use std::{
-    collections::HashMap,
-    hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, hash::Hash, sync::Arc};
 
+use parking_lot::Mutex;
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 
 use super::reads::ReadPermit;
@@ -66,16 +63,12 @@ impl<K, T> Default for SharedReadCache<K, T> {
 
 impl<K: Eq + Hash + Clone, T> SharedReadCache<K, T> {
     pub(super) fn of(&self, key: K) -> CacheEntry<'_, K, T> {
-        let last = self.all().entry(key.clone()).or_default().clone();
+        let last = self.0.lock().entry(key.clone()).or_default().clone();
         CacheEntry { looks: self, key, last: Some(last) }
     }
 }
 
-impl<K, T> SharedReadCache<K, T> {
-    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<LatestRead<T>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl<K, T> SharedReadCache<K, T> {}
 
 impl<K: Eq + Hash, T> CacheEntry<'_, K, T> {
     /// The result of a read that began no earlier than `since`, and when it began. Reads if there is none.
@@ -100,7 +93,7 @@ impl<K: Eq + Hash, T> CacheEntry<'_, K, T> {
 
 impl<K: Eq + Hash, T> Drop for CacheEntry<'_, K, T> {
     fn drop(&mut self) {
-        let mut all = self.looks.all();
+        let mut all = self.looks.0.lock();
         self.last = None;
         if all.get(&self.key).is_some_and(|last| Arc::strong_count(last) == 1) {
             all.remove(&self.key);
@@ -133,7 +126,7 @@ mod tests {
         assert!(seen.iter().all(|seen| **seen == 0), "one look for all: {seen:?}");
         assert_eq!(*see(Instant::now()).await, 1, "what is old is looked at again");
         drop(kept);
-        assert!(looks.all().is_empty(), "nothing is kept of what nobody looks at");
+        assert!(looks.0.lock().is_empty(), "nothing is kept of what nobody looks at");
     }
 
     #[tokio::test]

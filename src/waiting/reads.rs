@@ -6,10 +6,11 @@ mod tests;
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::{sync::oneshot, time};
 
 use crate::job::limits;
@@ -111,7 +112,7 @@ impl Reads {
         who: &Arc<str>,
         most: usize,
     ) -> Result<Result<ReadPermit, oneshot::Receiver<ReadPermit>>, TooManyReads> {
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         let ReadsState { taken, callers, line } = &mut *state;
         let calls = callers.entry(who.clone()).or_default();
         if calls.waiting.is_empty() && self.0.bounds.allow(taken, &calls.taken) {
@@ -147,14 +148,10 @@ impl Reads {
         ReadPermit(held)
     }
 
-    fn state(&self) -> MutexGuard<'_, ReadsState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Gives free permits to the next callers.
     fn grant_next(&self) {
         loop {
-            let next = self.state().next(&self.0.bounds);
+            let next = self.0.state.lock().next(&self.0.bounds);
             let Some((who, waiter)) = next else { return };
             // If the waiter has just left, the permit is dropped and returns here.
             drop(waiter.send(self.turn(who)));
@@ -249,11 +246,11 @@ impl ReadPermit {
     /// Ends the read. Its answer now takes this many bytes; a small one is not counted.
     pub fn finish_read(&self, bytes: usize) {
         let bytes = if bytes <= limits::SMALL_ANSWER { 0 } else { bytes };
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock();
         let Some(permit) = held.as_mut() else { return };
         let (reads, who) = (permit.reads.clone(), permit.who.clone());
         {
-            let mut state = reads.state();
+            let mut state = reads.0.state.lock();
             let more = ReadUsage { reads: 0, bytes };
             state.taken.bytes += more.bytes;
             if let Some(calls) = state.callers.get_mut(&who) {
@@ -268,9 +265,9 @@ impl ReadPermit {
 
 impl Drop for ReadPermit {
     fn drop(&mut self) {
-        let permit = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let permit = self.0.lock().take();
         if let Some(HeldPermit { reads, who, taken }) = permit {
-            reads.state().give_back(&who, taken);
+            reads.0.state.lock().give_back(&who, taken);
             reads.grant_next();
         }
     }

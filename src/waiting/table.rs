@@ -4,12 +4,13 @@ mod state;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
 use self::state::{TableState, WaitQueue, Waiter, Waker, sorted};
@@ -41,18 +42,14 @@ pub(super) struct Registration<'t> {
 }
 
 impl Table {
-    fn state(&self) -> MutexGuard<'_, TableState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The number of waiting callers.
     pub(super) fn count(&self) -> usize {
-        self.state().waiters.len()
+        self.0.lock().waiters.len()
     }
 
     /// The longest waiting callers for queues that `sees` allows, at most `most`, and the number of all such callers.
     pub(super) fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
-        let state = self.state();
+        let state = self.0.lock();
         let seen = state.waiters.iter().filter(|(_, waiter)| waiter.queues.iter().any(&sees));
         let mut seen: Vec<_> = seen.collect();
         seen.sort_unstable_by_key(|(number, _)| **number);
@@ -67,7 +64,7 @@ impl Table {
     /// Registers a caller as awake, since it tries before it sleeps. Returns the queues that have no watch yet. All queues are
     /// entered under one lock, because a watch ends as soon as its queue has no caller.
     pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> (Registration<'_>, Vec<QueueName>) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.next += 1;
         let (number, bell, queues) = (state.next, Arc::new(Waker::default()), Arc::<[QueueName]>::from(queues));
         let mut unwatched = Vec::new();
@@ -93,7 +90,7 @@ impl Table {
 
     /// Wakes as many callers as there are jobs, the longest waiting first. Those that are awake try once more.
     pub(super) fn wake(&self, queue: &QueueName, jobs: u64) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let Some(line) = state.lines.get(queue) else { return };
         let jobs = usize::try_from(jobs).unwrap_or(usize::MAX);
         // A caller that is awake may have tried before the job was there.
@@ -106,26 +103,26 @@ impl Table {
 
     /// Makes all watches read their queue now.
     pub(super) fn tick_all(&self) {
-        self.state().lines.values().for_each(|line| line.tick.notify_one());
+        self.0.lock().lines.values().for_each(|line| line.tick.notify_one());
     }
 
     /// Makes the watch of the queue read it now.
     pub(super) fn tick(&self, queue: &QueueName) {
-        if let Some(line) = self.state().lines.get(queue) {
+        if let Some(line) = self.0.lock().lines.get(queue) {
             line.tick.notify_one();
         }
     }
 
     /// The signals of the queue's watch: read now, and no caller is left.
     pub(super) fn notifies_of(&self, queue: &QueueName) -> (Arc<Notify>, Arc<Notify>) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let line = state.lines.entry(queue.clone()).or_default();
         (line.tick.clone(), line.empty.clone())
     }
 
     /// Stores a snapshot. Wakes one of the callers without an answer, which tries for all of them. True: there are such callers.
     pub(super) fn record(&self, queue: &QueueName, snapshot: Result<Snapshot, Fault>) -> bool {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let Some(line) = state.lines.get_mut(queue) else { return false };
         let first = line.unanswered.first().copied();
         let tries = first.filter(|_| snapshot.is_ok() && line.rest().is_none());
@@ -138,24 +135,24 @@ impl Table {
 
     /// How long the queue still pauses.
     pub(super) fn rest(&self, queue: &QueueName) -> Option<Duration> {
-        self.state().lines.get(queue)?.rest()
+        self.0.lock().lines.get(queue)?.rest()
     }
 
     /// The last snapshot of the queue; `None` if there is none since `then`.
     pub(super) fn snapshot_after(&self, queue: &QueueName, then: Instant) -> Option<Result<Snapshot, Fault>> {
-        let state = self.state();
+        let state = self.0.lock();
         let (at, snapshot) = state.lines.get(queue)?.seen.clone().filter(|(at, _)| *at > then)?;
         let age = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
         Some(snapshot.map(|snapshot| snapshot.aged(age)))
     }
 
     pub(super) fn has_no_caller(&self, queue: &QueueName) -> bool {
-        self.state().lines.get(queue).is_none_or(WaitQueue::has_no_caller)
+        self.0.lock().lines.get(queue).is_none_or(WaitQueue::has_no_caller)
     }
 
     /// Removes the queue if it has no caller.
     pub(super) fn close_queue(&self, queue: &QueueName) -> bool {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let deserted = state.lines.get(queue).is_none_or(WaitQueue::has_no_caller);
         if deserted {
             state.lines.remove(queue);
@@ -167,14 +164,14 @@ impl Table {
 impl Registration<'_> {
     /// Sleeps until it is woken. A wake-up since the last try ends the sleep at once.
     pub(super) async fn sleep(&self) {
-        self.table.state().shift(self.number, |line| (&mut line.awake, &mut line.asleep));
+        self.table.0.lock().shift(self.number, |line| (&mut line.awake, &mut line.asleep));
         self.waker.woken.notified().await;
-        self.table.state().shift(self.number, |line| (&mut line.asleep, &mut line.awake));
+        self.table.0.lock().shift(self.number, |line| (&mut line.asleep, &mut line.awake));
     }
 
     /// Wakes the next caller of each queue, for a job that this one does not take.
     pub(super) fn pass_on(&self) {
-        let mut state = self.table.state();
+        let mut state = self.table.0.lock();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
         state.wake_next(&queues, self.number);
     }
@@ -186,7 +183,7 @@ impl Registration<'_> {
     /// Redis did not answer, or refused. The watch reads the queue after a pause, and wakes this caller when Redis is well.
     pub(super) fn mark_unanswered(&self) {
         let rests_until = Some(Instant::now() + Duration::from_millis(between(REST_RANGE_MS[0], REST_RANGE_MS[1])));
-        let mut state = self.table.state();
+        let mut state = self.table.0.lock();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
         for queue in queues.iter() {
             if let Some(line) = state.lines.get_mut(queue) {
@@ -199,7 +196,7 @@ impl Registration<'_> {
 
     /// Redis answered. A call over one queue ran a script that writes, so Redis is well again for all callers of the queue.
     pub(super) fn mark_answered(&self) {
-        let mut state = self.table.state();
+        let mut state = self.table.0.lock();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
         for queue in queues.iter() {
             let Some(line) = state.lines.get_mut(queue).filter(|line| !line.unanswered.is_empty()) else { continue };
@@ -221,7 +218,7 @@ impl Registration<'_> {
 
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
-        let mut state = self.table.state();
+        let mut state = self.table.0.lock();
         let Some(waiter) = state.waiters.remove(&self.number) else { return };
         if let Some(worker) = &waiter.worker {
             let key = (worker.clone(), sorted(&waiter.queues));
@@ -277,6 +274,6 @@ mod tests {
             }
             drop(sender);
         });
-        assert!(table.state().lines.is_empty(), "a queue without a watch");
+        assert!(table.0.lock().lines.is_empty(), "a queue without a watch");
     }
 }

@@ -1,11 +1,8 @@
 //! The new events of a queue, read once per instance for all subscribers.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, broadcast, watch},
     time::Instant,
@@ -82,24 +79,24 @@ impl Subscriber {
 
 impl Tail {
     fn last_update(&self) -> Option<Instant> {
-        *self.last_update.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.last_update.lock()
     }
 
     fn mark_updated(&self) {
-        *self.last_update.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.last_update.lock() = Some(Instant::now());
     }
 }
 
 impl Tails {
     pub(super) fn news(&self, queue: &QueueName) {
-        if let Some(tail) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(queue) {
+        if let Some(tail) = self.0.lock().get(queue) {
             tail.news.notify_one();
         }
     }
 
     /// Removes the tail if it has no subscriber.
     fn close(&self, queue: &QueueName) -> bool {
-        let mut tails = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tails = self.0.lock();
         let deserted = tails.get(queue).is_none_or(|tail| tail.updates.receiver_count() == 0);
         if deserted {
             tails.remove(queue);
@@ -123,7 +120,7 @@ impl Waiting {
     }
 
     pub(super) fn join_tail(&self, queue: &QueueName) -> (Subscriber, watch::Receiver<bool>) {
-        let mut tails = self.inner.tails.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tails = self.inner.tails.0.lock();
         let tail = tails.entry(queue.clone()).or_insert_with(|| {
             let tail = Arc::new(Tail {
                 updates: broadcast::Sender::new(BUFFER),

@@ -1,9 +1,8 @@
 //! Rotates lists of queues that are served as one.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
 
 use crate::job::QueueName;
 
@@ -18,7 +17,7 @@ pub(super) struct QueueRotation(Mutex<HashMap<Vec<QueueName>, usize>>);
 impl QueueRotation {
     /// The same queues, rotated one place further each time.
     pub(super) fn next(&self, mut queues: Vec<QueueName>) -> Vec<QueueName> {
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = self.0.lock();
         if turns.len() >= MAX_LISTS && !turns.contains_key(&queues) {
             turns.clear();
         }

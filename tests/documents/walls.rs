@@ -15,7 +15,7 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("bulk", &["client", "config"]),
     ("top", &["client", "config"]),
     ("client", &["config"]),
-    ("service", &["access", "config", "figures", "http", "store", "sweeper", "waiting"]),
+    ("service", &["access", "config", "http", "store", "sweeper", "waiting"]),
     ("config", &["access"]),
     ("http", &["access", "figures", "memory", "payload", "store", "waiting"]),
     ("sweeper", &["store"]),

@@ -3,11 +3,12 @@
 use std::{
     collections::VecDeque,
     io::{BufRead, BufReader, PipeReader},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tracing::{debug, warn};
 
 /// How many of the last warnings are kept for the message about the server's death.
@@ -52,7 +53,7 @@ impl Output {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        let kept = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.last_words.lock();
         if kept.is_empty() { "none".to_owned() } else { kept.iter().cloned().collect::<Vec<_>>().join(" / ") }
     }
 }
@@ -67,7 +68,7 @@ fn pass_on(line: &str, kept: &Mutex<VecDeque<String>>) {
         return;
     }
     warn!("{message}");
-    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = kept.lock();
     kept.push_back(message.to_owned());
     if kept.len() > LAST_WORDS {
         kept.pop_front();

@@ -8,11 +8,12 @@ use std::{
     io,
     os::unix::process::CommandExt,
     process::{Command, Stdio},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
+use parking_lot::{Condvar, Mutex};
 #[cfg(target_os = "linux")]
 use rustix::process::{getpid, getppid, set_parent_process_death_signal};
 use rustix::{
@@ -63,7 +64,7 @@ impl Supervisor {
         let (phases, phase) = watch::channel(Phase::Keeping);
         let (data, syncing, wants_rewrite) = (folder.data().to_owned(), Arc::clone(&control), space.wants_rewrite());
         thread::Builder::new().name("engine-syncer".to_owned()).spawn(move || {
-            syncer::run(Syncer::new(&data, wants_rewrite), &asked, || syncing.state().stopping);
+            syncer::run(Syncer::new(&data, wants_rewrite), &asked, || syncing.state.lock().stopping);
         })?;
         // The syncer has its own thread, because a sync may take long.
         let (watching, mut guard) = (Arc::clone(&control), folder.guard());
@@ -94,7 +95,7 @@ impl Supervisor {
 
     /// Stops the supervision: signals the running server, which is not restarted after it ends.
     pub(super) fn stop(&self, signal: Signal) {
-        let mut state = self.control.state();
+        let mut state = self.control.state.lock();
         state.stopping = true;
         if let Some(pid) = state.running {
             // It is not reaped yet. If it has ended, it needs no signal.
@@ -105,7 +106,7 @@ impl Supervisor {
 
     #[cfg(test)]
     pub(super) fn pid(&self) -> Option<i32> {
-        self.control.state().running.map(Pid::as_raw_pid)
+        self.control.state.lock().running.map(Pid::as_raw_pid)
     }
 }
 
@@ -124,14 +125,11 @@ struct SupervisorState {
 }
 
 impl Control {
-    fn state(&self) -> MutexGuard<'_, SupervisorState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits. Returns whether to continue.
     fn pause(&self, length: Duration) -> bool {
-        let waited = self.changed.wait_timeout_while(self.state(), length, |state| !state.stopping);
-        !waited.unwrap_or_else(PoisonError::into_inner).0.stopping
+        let mut state = self.state.lock();
+        self.changed.wait_while_for(&mut state, |state| !state.stopping, length);
+        !state.stopping
     }
 }
 
@@ -161,7 +159,7 @@ fn keep(engine: &impl Fn() -> Command, control: &Control) -> Phase {
 
 /// Runs the server once. Returns how it ended, or `None` if the end was requested.
 fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String>> {
-    let mut state = control.state();
+    let mut state = control.state.lock();
     if state.stopping {
         return Ok(None);
     }
@@ -178,7 +176,7 @@ fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String
     // Waits without reaping, which the standard library cannot do, and then reaps under the lock that protects signals, so that
     // no signal reaches another process with the same pid.
     while let Err(Errno::INTR) = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {}
-    let mut state = control.state();
+    let mut state = control.state.lock();
     state.running = None;
     let status = child.wait()?;
     let is_wanted = state.stopping;

@@ -7,12 +7,13 @@ mod callers;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use tokio::{
     sync::Notify,
     time::{sleep, timeout},
@@ -67,11 +68,7 @@ struct ConnectionHandle {
     caller: Mutex<Option<Arc<str>>>,
 }
 
-impl ConnectionHandle {
-    fn caller(&self) -> MutexGuard<'_, Option<Arc<str>>> {
-        self.caller.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl ConnectionHandle {}
 
 /// The permit of one connection, returned when it is dropped.
 pub(super) struct Permit {
@@ -97,10 +94,6 @@ impl ConnectionLimit {
         Arc::new(Self { most, stop, state: Mutex::default(), freed: Notify::new() })
     }
 
-    fn state(&self) -> MutexGuard<'_, LimitState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A permit for a new connection, as soon as there is one.
     pub(super) async fn acquire(self: &Arc<Self>) -> Permit {
         loop {
@@ -113,7 +106,7 @@ impl ConnectionLimit {
     }
 
     fn take(self: &Arc<Self>) -> Option<Permit> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.taken >= self.most {
             return None;
         }
@@ -136,7 +129,7 @@ impl ConnectionLimit {
     }
 
     fn cut_overdue(&self, now: Instant) {
-        for (rank, handle) in &self.state().quiet {
+        for (rank, handle) in &self.state.lock().quiet {
             let patience = if rank.was_answered { KEEP_ALIVE_TIMEOUT } else { FIRST_HEAD_TIMEOUT };
             if now.duration_since(rank.since) >= patience - CHECK_INTERVAL && !handle.has_head.load(Ordering::Relaxed) {
                 handle.cut.cancel();
@@ -146,8 +139,8 @@ impl ConnectionLimit {
 
     /// Cuts the connection that is idle the longest, if there is one.
     pub(super) fn make_room(&self) {
-        if self.state().cut_longest_idle(usize::MAX, |_| true) {
-            metrics::counter!("intray_connections_cut_total").increment(1);
+        if self.state.lock().cut_longest_idle(usize::MAX, |_| true) {
+            intray_metrics::CONNECTIONS_CUT_TOTAL.of(&[]).inc();
         }
     }
 }
@@ -170,9 +163,9 @@ impl Permit {
 
     /// A request is open: the connection is not cut for being idle.
     pub(super) fn begin_request(&self) {
-        let mut rank = self.rank.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rank = self.rank.lock();
         if let Some(rank) = rank.take() {
-            self.limit.state().quiet.remove(&rank);
+            self.limit.state.lock().quiet.remove(&rank);
         }
     }
 
@@ -188,8 +181,8 @@ impl Permit {
     }
 
     fn rank(&self, was_answered: impl Fn(bool) -> bool) {
-        let mut rank = self.rank.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self.limit.state();
+        let mut rank = self.rank.lock();
+        let mut state = self.limit.state.lock();
         let old = rank.take();
         if let Some(old) = &old {
             state.quiet.remove(old);
@@ -204,9 +197,9 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         self.begin_request();
-        let mut state = self.limit.state();
+        let mut state = self.limit.state.lock();
         state.taken -= 1;
-        let caller = self.handle.caller().take();
+        let caller = self.handle.caller.lock().take();
         state.forget(caller);
         drop(state);
         self.limit.freed.notify_one();
@@ -259,11 +252,11 @@ mod tests {
         assert!(limit.take().is_none());
         limit.make_room();
         assert!(!place.handle.cut.is_cancelled(), "a second is everybody's");
-        let mut rank = place.rank.lock().expect("nobody panics");
+        let mut rank = place.rank.lock();
         let old = rank.take().expect("quiet");
-        limit.state().quiet.remove(&old);
+        limit.state.lock().quiet.remove(&old);
         let earlier = IdleRank { since: old.since.checked_sub(MIN_IDLE_BEFORE_CUT).expect("the clock runs"), ..old };
-        limit.state().quiet.insert(earlier, place.handle.clone());
+        limit.state.lock().quiet.insert(earlier, place.handle.clone());
         *rank = Some(earlier);
         drop(rank);
         limit.make_room();

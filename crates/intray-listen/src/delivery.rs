@@ -5,12 +5,13 @@
 use std::{
     io,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll, Waker, ready},
 };
 
 use axum::body::Body;
 use bytes::{Buf, Bytes};
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bodies that hyper has consumed and that are not written yet.
@@ -18,25 +19,21 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) struct Outbox(Mutex<Vec<Body>>);
 
 impl Outbox {
-    fn bodies(&self) -> MutexGuard<'_, Vec<Body>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn put(&self, body: Body) {
-        self.bodies().push(body);
+        self.0.lock().push(body);
     }
 
     /// All consumed bodies are written.
     pub(super) fn is_written(&self) {
         let mut cx = Context::from_waker(Waker::noop());
-        for mut body in self.bodies().drain(..) {
+        for mut body in self.0.lock().drain(..) {
             let _ = http_body::Body::poll_frame(Pin::new(&mut body), &mut cx);
         }
     }
 
     /// Nothing more will be written.
     fn is_lost(&self) {
-        self.bodies().clear();
+        self.0.lock().clear();
     }
 }
 

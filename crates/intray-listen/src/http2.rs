@@ -6,7 +6,7 @@ use std::{
     net::SocketAddr,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, ready},
@@ -22,6 +22,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use hyper::{body::Incoming, server::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use parking_lot::Mutex;
 use tokio::{
     sync::Notify,
     time::{Instant, timeout},
@@ -103,13 +104,9 @@ impl Http2Connection {
         Self { place, peer, router, open, outbox, frames, goaway }
     }
 
-    fn open(&self) -> MutexGuard<'_, StreamTable> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A request is open as long as there is a stream; both change together.
     fn begin(self: &Arc<Self>) -> Arc<Stream> {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         if open.unsent.is_empty() {
             self.place.begin_request();
         }
@@ -120,7 +117,7 @@ impl Http2Connection {
     }
 
     fn end(&self, number: u64, is_done: bool) {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         open.unsent.remove(&number);
         open.resets = if is_done { open.resets.saturating_sub(1) } else { open.resets + 1 };
         if open.resets > MAX_RESETS {
@@ -135,9 +132,9 @@ impl Http2Connection {
     /// Resolves when a peer reads nothing of an answer for too long.
     pub(super) async fn stalled(&self) {
         loop {
-            let look = if self.open().has_goaway { CHECK_INTERVAL.min(GOAWAY_GRACE / 4) } else { CHECK_INTERVAL };
+            let look = if self.open.lock().has_goaway { CHECK_INTERVAL.min(GOAWAY_GRACE / 4) } else { CHECK_INTERVAL };
             let _ = timeout(look, self.goaway.notified()).await;
-            if self.open().is_stalled() {
+            if self.open.lock().is_stalled() {
                 return;
             }
         }
@@ -203,7 +200,7 @@ impl Stream {
     }
 
     fn counts(&self, change: impl FnOnce(&mut UnsentBytes)) {
-        if let Some(unsent) = self.streams.open().unsent.get_mut(&self.number) {
+        if let Some(unsent) = self.streams.open.lock().unsent.get_mut(&self.number) {
             change(unsent);
         }
     }
@@ -239,8 +236,8 @@ impl FlushObserver for Http2Connection {
     }
 
     fn hears(&self, bytes: &[u8]) {
-        if self.frames.lock().unwrap_or_else(PoisonError::into_inner).finds_goaway(bytes) {
-            self.open().has_goaway = true;
+        if self.frames.lock().finds_goaway(bytes) {
+            self.open.lock().has_goaway = true;
             self.goaway.notify_one();
         }
     }

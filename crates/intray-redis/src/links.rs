@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use redis::Value;
+use redis::{FromRedisValue, Value, from_redis_value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -52,6 +52,14 @@ impl Links {
             Self::One(link) => link.plain(command).await,
             Self::Cluster(cluster) => boxed(cluster.plain(slot::of_command(command), command)).await,
         }
+    }
+
+    /// Sends a plain command, and converts its reply.
+    ///
+    /// # Errors
+    /// If Redis does not answer or refuses, or the reply is no `T`.
+    pub async fn ask<T: FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, Fault> {
+        parse_reply(self.plain(command).await?)
     }
 
     /// Sends a plain command that names no key to the server that has `key`.
@@ -199,6 +207,14 @@ impl Links {
             Self::Cluster(_) => None,
         }
     }
+}
+
+/// Converts the reply of a plain command.
+///
+/// # Errors
+/// If the reply is no `T`.
+pub fn parse_reply<T: FromRedisValue>(reply: Value) -> Result<T, Fault> {
+    from_redis_value(reply).map_err(|e| Fault::Broken(e.to_string()))
 }
 
 /// Boxed, so that calls to a single server do not carry the state of a cluster's.

@@ -4,10 +4,10 @@
 use std::{
     collections::HashMap,
     mem,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 /// The shortest time between two lines about the same subject and reason.
@@ -30,10 +30,6 @@ struct Logged {
 }
 
 impl LogLimiter {
-    fn lines(&self) -> MutexGuard<'_, Lines> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Logs the event now, unless the same line was logged within the last second; then it is counted.
     pub fn log(&self, log: LogFn, subject: &'static str, reason: String) {
         let due = self.record(log, subject, reason, Instant::now());
@@ -44,7 +40,7 @@ impl LogLimiter {
 
     /// The reason and the number of events, if a line is due.
     fn record(&self, log: LogFn, subject: &'static str, reason: String, now: Instant) -> Option<(String, u64)> {
-        let mut lines = self.lines();
+        let mut lines = self.0.lock();
         let line = (subject, reason);
         let Some(logged) = lines.get_mut(&line) else {
             lines.insert(line.clone(), Logged { log, at: now, pending: 0 });
@@ -69,7 +65,7 @@ impl LogLimiter {
     /// Removes lines that were last logged a second ago or earlier; returns those with unlogged events.
     fn take_pending(&self, now: Instant) -> Vec<(&'static str, String, Logged)> {
         let is_old = |logged: &Logged| now.duration_since(logged.at) >= LOG_EVERY;
-        let old = self.lines().extract_if(|_, logged| is_old(logged)).collect::<Vec<_>>();
+        let old = self.0.lock().extract_if(|_, logged| is_old(logged)).collect::<Vec<_>>();
         let pending = old.into_iter().filter(|(_, logged)| logged.pending > 0);
         pending.map(|((subject, reason), logged)| (subject, reason, logged)).collect()
     }
@@ -93,6 +89,6 @@ mod tests {
         let pending = limiter.take_pending(at(3_000));
         let pending: Vec<_> = pending.iter().map(|(subject, _, logged)| (*subject, logged.pending)).collect();
         assert_eq!(pending, [("a script", 49)]);
-        assert!(limiter.lines().is_empty(), "old lines are removed");
+        assert!(limiter.0.lock().is_empty(), "old lines are removed");
     }
 }

@@ -1,8 +1,8 @@
 //! Finds the primary through sentinels, and holds changes back while it moves and while the old primary still claims to be one.
 //!
-//! `redis::sentinel` is not used. It takes the first sentinel in the configured order whose server claims to be primary, so that
-//! one which has missed the latest election leads to the old primary; [`query`] takes the answer with the newest epoch. It
-//! neither hears of a failover nor maps announced addresses, so only the one command of [`query`] could be replaced.
+//! `redis::sentinel` (1.8) was tried and is not used. It takes the first sentinel in the configured order whose server claims to
+//! be primary: with one sentinel that had missed the latest election before two that had not, it led to the old primary.
+//! [`query`] takes the answer with the newest epoch. The client neither hears of a failover nor maps announced addresses.
 
 mod query;
 mod replication_gap;

@@ -103,7 +103,7 @@ fn known(access: &Access, headers: &HeaderMap) -> Option<Option<Caller>> {
 /// Counts refusals by reason; the credential itself is never recorded.
 fn authorize(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<Pass, Problem> {
     identify(access, headers, who).map_err(|(why, problem)| {
-        metrics::counter!("intray_auth_failures_total", "reason" => why).increment(1);
+        intray_metrics::AUTH_FAILURES_TOTAL.of(&[why]).inc();
         problem
     })
 }

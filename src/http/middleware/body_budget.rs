@@ -1,13 +1,9 @@
 //! Limits the memory held by request bodies: in total, and per client for callers without a credential. Bytes count as
 //! they arrive, so that a large `Content-Length` alone reserves nothing.
 
-use std::{
-    collections::HashMap,
-    hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
+use std::{collections::HashMap, hash::Hash, sync::Arc, time::Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::{
@@ -65,10 +61,6 @@ impl MemoryPool {
     pub fn new(access: Access) -> Self {
         Self { spent: Arc::default(), access }
     }
-
-    fn spent(&self) -> MutexGuard<'_, PoolUsage> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl BodyBudget {
@@ -121,7 +113,7 @@ impl ReservedBytes {
                     Some(caller) => bodies.access.payer(caller),
                     None => "".into(),
                 });
-                let mut spent = bodies.spent();
+                let mut spent = bodies.spent.lock();
                 let own = spent.by_payer.get(payer).copied().unwrap_or(0);
                 let most = limits::BODIES_OF_CALLERS;
                 if !shares::is_open(spent.known, own, more, most, || bodies.access.has_partitions()) {
@@ -131,7 +123,7 @@ impl ReservedBytes {
                 *spent.by_payer.entry(payer.clone()).or_default() += more;
             }
             BodyClass::Anonymous(peer, _) => {
-                let mut spent = bodies.spent();
+                let mut spent = bodies.spent.lock();
                 let own = spent.by_peer.get(peer).copied().unwrap_or(0);
                 if own + more > limits::BODIES_OF_PEER || spent.strangers + more > limits::BODIES_OF_STRANGERS {
                     return Err(Problem::body_budget_exhausted());
@@ -150,7 +142,7 @@ impl Drop for ReservedBytes {
         if self.bytes == 0 {
             return;
         }
-        let mut spent = self.budget.bodies.spent();
+        let mut spent = self.budget.bodies.spent.lock();
         match &self.budget.payer {
             BodyClass::Authenticated(_) => {
                 spent.known -= self.bytes;
@@ -198,7 +190,7 @@ mod tests {
         full.pop();
         peer(99).reserve().grow(limits::BODIES_OF_PEER).expect("what is given back is there for others");
         drop((full, large));
-        let spent = bodies.spent();
+        let spent = bodies.spent.lock();
         assert_eq!((spent.known, spent.strangers, spent.by_peer.len() + spent.by_payer.len()), (0, 0, 0));
     }
 }

@@ -1,17 +1,13 @@
 //! Request ids, metrics and the request log; never a query, a payload or a key.
 
-use std::{
-    sync::{PoisonError, RwLock},
-    time::Instant,
-};
+use std::time::Instant;
 
 use axum::{
     extract::{MatchedPath, Request},
-    http::{HeaderValue, Method, StatusCode, header},
+    http::{HeaderValue, Method, header},
     response::Response,
 };
-use foldhash::HashMap;
-use metrics::Histogram;
+use intray_metrics::HTTP_REQUEST_DURATION_SECONDS;
 
 use crate::{
     http::{middleware::audit::AuditEntry, names::REQUEST_ID},
@@ -47,24 +43,12 @@ impl RequestInfo {
     fn route(&self) -> &str {
         self.route.as_ref().map_or("unmatched", MatchedPath::as_str)
     }
-}
 
-/// The histograms of each route by method and status: looking one up by its labels costs more than the rest of this.
-#[derive(Default)]
-pub struct RouteMetrics(RwLock<HashMap<String, Vec<RouteHistogram>>>);
-
-struct RouteHistogram {
-    method: &'static str,
-    status: StatusCode,
-    took: Histogram,
-}
-
-impl RouteMetrics {
     /// Measures and logs an answered request, and adds the request id to the answer.
-    pub fn record(&self, sight: RequestInfo, response: &mut Response) {
-        let (route, method, status, took) = (sight.route(), sight.method, response.status(), sight.start.elapsed());
-        self.histogram(route, method, status).record(took.as_secs_f64());
-        let request_id = sight.id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
+    pub fn record(self, response: &mut Response) {
+        let (route, method, status, took) = (self.route(), self.method, response.status(), self.start.elapsed());
+        HTTP_REQUEST_DURATION_SECONDS.of(&[method, route, status.as_str()]).observe(took.as_secs_f64());
+        let request_id = self.id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
         let ms = took.as_secs_f64() * 1e3;
         if let Some(act) = response.extensions().get::<AuditEntry>() {
             act.log(request_id);
@@ -73,26 +57,9 @@ impl RouteMetrics {
         let headers = response.headers_mut();
         // A cache may keep an answer that does not mention caching, and give it to others (RFC 9111, section 4.2.2).
         headers.entry(header::CACHE_CONTROL).or_insert(NO_STORE);
-        if let Some(id) = sight.id {
+        if let Some(id) = self.id {
             headers.insert(REQUEST_ID, id);
         }
-    }
-
-    fn histogram(&self, route: &str, method: &'static str, status: StatusCode) -> Histogram {
-        let is_it = |kept: &&RouteHistogram| kept.status == status && kept.method == method;
-        let routes = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = routes.get(route).and_then(|route| route.iter().find(is_it)) {
-            return kept.took.clone();
-        }
-        drop(routes);
-        let took = metrics::histogram!(
-            "http_request_duration_seconds",
-            "method" => method, "route" => route.to_owned(), "status" => status.as_str().to_owned(),
-        );
-        let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let kept = RouteHistogram { method, status, took: took.clone() };
-        routes.entry(route.to_owned()).or_default().push(kept);
-        took
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
         middleware::{
             auth::{self, AuthContext},
             client_ip::ClientIp,
-            observe::{RequestInfo, RouteMetrics},
+            observe::RequestInfo,
             origin,
             policy::Policy,
         },
@@ -36,7 +36,6 @@ struct StackParts<S> {
     auth_context: AuthContext,
     policy: Policy,
     cors: Option<CorsLayer>,
-    metrics: RouteMetrics,
 }
 
 /// A handler with the role that it requires.
@@ -90,27 +89,23 @@ impl<T: 'static, S: Clone + Send + Sync + 'static, H: Handler<T, S>> Handler<(Ro
     fn call(self, request: Request, stack: AppStack<S>) -> Self::Future {
         let info = RequestInfo::of(&request);
         match &stack.0.cors {
-            None => Box::pin(observe(stack.clone(), info, stack.catch_panic(self, request))),
-            Some(cors) => Box::pin(observe(stack.clone(), info, stack.with_cors(cors, self, request))),
+            None => Box::pin(observe(info, stack.catch_panic(self, request))),
+            Some(cors) => Box::pin(observe(info, stack.with_cors(cors, self, request))),
         }
     }
 }
 
 /// Measures and labels every answer, refusals of the inner layers too.
-async fn observe<S>(
-    stack: AppStack<S>,
-    info: RequestInfo,
-    response_future: impl Future<Output = Response>,
-) -> Response {
+async fn observe(info: RequestInfo, response_future: impl Future<Output = Response>) -> Response {
     let mut response = response_future.await;
-    stack.0.metrics.record(info, &mut response);
+    info.record(&mut response);
     response
 }
 
 impl<S: Clone + Send + Sync + 'static> AppStack<S> {
     pub fn new(state: S, auth_context: AuthContext, policy: Policy) -> Self {
-        let (cors, metrics) = (origin::cors(&policy.cors, &policy.cors_headers), RouteMetrics::default());
-        Self(Arc::new(StackParts { state, auth_context, policy, cors, metrics }))
+        let cors = origin::cors(&policy.cors, &policy.cors_headers);
+        Self(Arc::new(StackParts { state, auth_context, policy, cors }))
     }
 
     /// Adds CORS headers. A preflight ends here.

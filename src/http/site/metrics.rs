@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -11,14 +11,12 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use metrics_exporter_prometheus::PrometheusHandle;
-use metrics_process::Collector;
-use prometheus::GaugeVec;
+use prometheus::{GaugeVec, core::Collector};
 use tokio::sync::Mutex;
 
 use crate::{
     access::{Caller, Pattern},
-    figures::{OTHER, family},
+    figures::OTHER,
     http::{
         request::reader::ReadCall,
         response::{counted, problem::Problem},
@@ -43,7 +41,7 @@ pub async fn metrics(
 ) -> Result<Response, Problem> {
     let turn = reader.read_permit().await?;
     let of_queues = figures.look().await;
-    let mut all = figures.metrics.render();
+    let mut all = intray_metrics::gather();
     all.push_str(&of_queues);
     let seen = if caller.covers(&Pattern::all()) { all } else { of_callers_queues(&all, &caller) };
     let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -66,10 +64,8 @@ fn of_callers_queues(all: &str, caller: &Caller) -> String {
 pub struct MetricsPage {
     queues: Queues,
     waiting: Waiting,
-    metrics: PrometheusHandle,
-    process: Collector,
     /// The queues at the last successful read.
-    known: Arc<std::sync::Mutex<BTreeSet<QueueName>>>,
+    known: Arc<parking_lot::Mutex<BTreeSet<QueueName>>>,
     /// Locked while queues are read, so that concurrent scrapes share one read.
     looked: Arc<Mutex<Option<RenderedQueues>>>,
 }
@@ -89,8 +85,8 @@ impl RenderedQueues {
 }
 
 impl MetricsPage {
-    pub fn new(queues: Queues, waiting: Waiting, metrics: PrometheusHandle) -> Self {
-        Self { queues, waiting, metrics, process: Collector::default(), known: Arc::default(), looked: Arc::default() }
+    pub fn new(queues: Queues, waiting: Waiting) -> Self {
+        Self { queues, waiting, known: Arc::default(), looked: Arc::default() }
     }
 
     /// The metrics of queues, not older than this call.
@@ -108,18 +104,16 @@ impl MetricsPage {
 
     /// Reads gauges, and renders the metrics of queues.
     async fn look_up(&self) -> String {
-        self.process.collect();
         let (open, most) = self.queues.connections();
-        metrics::gauge!("intray_redis_connections").set(open as f64);
-        metrics::gauge!("intray_redis_connections_max").set(most as f64);
-        metrics::gauge!("intray_waiters").set(self.waiting.count() as f64);
-        metrics::gauge!("intray_build_info", "version" => env!("CARGO_PKG_VERSION"), "commit" => env!("BUILT_COMMIT"))
-            .set(1.0);
+        intray_metrics::REDIS_CONNECTIONS.of(&[]).set(open as f64);
+        intray_metrics::REDIS_CONNECTIONS_MAX.of(&[]).set(most as f64);
+        intray_metrics::WAITERS.of(&[]).set(self.waiting.count() as f64);
+        intray_metrics::BUILD_INFO.of(&[env!("CARGO_PKG_VERSION"), env!("BUILT_COMMIT")]).set(1.0);
         if let Some(bytes) = crate::memory::allocated() {
-            metrics::gauge!("intray_allocated_bytes").set(bytes as f64);
+            intray_metrics::ALLOCATED_BYTES.of(&[]).set(bytes as f64);
         }
         let page = self.queues.queues().await;
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         // Removes the gauges of unreachable queues, because old values would look current.
         let (there, away) = match page {
             Ok(QueuePage { queues, unavailable, .. }) => {
@@ -130,7 +124,7 @@ impl MetricsPage {
             Err(_) => (Vec::new(), known.iter().cloned().collect()),
         };
         let figures = self.queues.figures();
-        figures.rendered() + &now(&figures.labelled(), &there, &away)
+        intray_metrics::process() + &figures.rendered() + &now(&figures.labelled(), &there, &away)
     }
 }
 
@@ -143,7 +137,7 @@ fn done<'q>(queues: &'q [QueueInfo], unavailable: &'q [QueueName]) -> Vec<(&'q s
 
 /// Gauges of queues; those without a label of their own are summed, and their oldest job is the oldest of all.
 fn now(named: &HashSet<String>, there: &[QueueInfo], away: &[QueueName]) -> String {
-    let (jobs, oldest) = (family::gauge("intray_jobs"), family::gauge("intray_oldest_waiting_seconds"));
+    let (jobs, oldest) = (intray_metrics::JOBS.create(), intray_metrics::OLDEST_WAITING_SECONDS.create());
     let label = |queue: &QueueName| named.get(queue.as_str()).map_or(OTHER, String::as_str).to_owned();
     for queue in there {
         let name = label(&queue.name);
@@ -154,7 +148,7 @@ fn now(named: &HashSet<String>, there: &[QueueInfo], away: &[QueueName]) -> Stri
         age.set(age.get().max(queue.oldest_waiting_ms.unwrap_or(0) as f64 / 1e3));
     }
     away.iter().for_each(|queue| unknown(&jobs, &oldest, &label(queue)));
-    family::rendered(&[&jobs, &oldest])
+    intray_metrics::rendered([jobs.collect(), oldest.collect()].concat())
 }
 
 /// A sum with an unknown part is unknown.

@@ -3,10 +3,10 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use redis::{
     AsyncConnectionConfig, Client, ProtocolVersion, PushInfo, PushKind, RedisError, Value, aio::MultiplexedConnection,
 };
@@ -48,13 +48,13 @@ pub struct Wanted {
 
 impl Wanted {
     pub fn add(&self, queue: &QueueName) {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = self.queues.lock();
         *queues.entry(queue.clone()).or_default() += 1;
         self.changed.notify_one();
     }
 
     pub fn remove(&self, queue: &QueueName) {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = self.queues.lock();
         if let Some(times) = queues.get_mut(queue) {
             *times -= 1;
             if *times == 0 {
@@ -65,7 +65,7 @@ impl Wanted {
     }
 
     fn now(&self) -> HashSet<QueueName> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+        self.queues.lock().keys().cloned().collect()
     }
 }
 

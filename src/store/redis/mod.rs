@@ -1,6 +1,6 @@
 //! Replies, hints and markers: what is said to Redis about jobs. The connections are those of `intray-redis`.
 
+pub(crate) mod counts;
 pub(crate) mod hints;
-pub(crate) mod meter;
 pub(crate) mod move_marker;
 pub(crate) mod read;

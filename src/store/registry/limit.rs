@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{PoisonError, atomic::Ordering},
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
@@ -49,7 +49,7 @@ impl Registry {
             Value::Int(all) => u64::try_from(all).unwrap_or(0),
             _ => 0,
         };
-        let counted = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = || self.counted.lock();
         if let Some(counted) = counted().as_ref().filter(|last| last.all == all && last.at.elapsed() < COUNTED_FOR) {
             return Ok(counted.by_owner.get(&Some(owner)).copied().unwrap_or(0));
         }
@@ -73,7 +73,7 @@ impl Registry {
         command.arg(held.map(|name| self.runner.keys.of(queue, name)).as_slice());
         if self.runner.link.plain(&command).await? == Value::Int(0) {
             self.ask_unseen("vacate", queue.as_str()).await?;
-            self.registered().remove(queue);
+            self.registered.lock().remove(queue);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The id of the data in Redis, as this instance knows it. It is made once, and changes only when Redis loses its data.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 use crate::job::Millis;
 
@@ -15,23 +15,19 @@ struct StoreIdState {
 }
 
 impl StoreId {
-    fn known(&self) -> MutexGuard<'_, StoreIdState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn current(&self) -> Option<Vec<u8>> {
-        self.known().current.clone()
+        self.0.lock().current.clone()
     }
 
     pub(crate) fn learn(&self, current: Option<Vec<u8>>) {
-        self.known().current = current;
+        self.0.lock().current = current;
     }
 
     pub(crate) fn emptied_at(&self) -> Option<Millis> {
-        self.known().emptied
+        self.0.lock().emptied
     }
 
     pub(crate) fn was_emptied(&self, at: Millis) {
-        self.known().emptied = Some(at);
+        self.0.lock().emptied = Some(at);
     }
 }

@@ -144,7 +144,7 @@ impl Transition for Sweep {
 
     fn measure(&self, reply: &SweepReply, _: &QueueName, _: &QueueMetrics) {
         if let Some(ms) = reply.lag_ms {
-            metrics::histogram!("intray_sweep_lag_seconds").record(ms as f64 / 1e3);
+            intray_metrics::SWEEP_LAG_SECONDS.of(&[]).observe(ms as f64 / 1e3);
         }
     }
 }

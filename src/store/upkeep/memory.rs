@@ -69,8 +69,8 @@ impl Queues {
 
     fn show_retention(&self) {
         let (kept_ms, ratio) = self.parts.runner.retention.worst();
-        metrics::gauge!("intray_default_retention_seconds").set(f64::from(kept_ms) / 1e3);
-        metrics::gauge!("intray_redis_memory_ratio").set(ratio.unwrap_or(f64::NAN));
+        intray_metrics::DEFAULT_RETENTION_SECONDS.of(&[]).set(f64::from(kept_ms) / 1e3);
+        intray_metrics::REDIS_MEMORY_RATIO.of(&[]).set(ratio.unwrap_or(f64::NAN));
     }
 }
 

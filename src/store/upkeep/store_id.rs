@@ -77,7 +77,7 @@ impl Queues {
         let now = self.redis_time().await?;
         self.parts.store_id.was_emptied(now);
         tracing::warn!("Redis came back empty: all queues, jobs and results that were in it are gone");
-        metrics::counter!("intray_redis_emptied_total").increment(1);
+        intray_metrics::REDIS_EMPTIED_TOTAL.of(&[]).inc();
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use intray::figures::{ALL, MetricKind};
+use intray_metrics::{ALL, MetricKind};
 use serde_json::json;
 
 use crate::world::{World, eventually, id_of};

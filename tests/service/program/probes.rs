@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use intray::figures;
 use serde_json::json;
 
 use crate::world::{CallFate, Fault, World, eventually};
@@ -115,7 +114,7 @@ async fn every_metric_has_a_help_text_and_known_labels() {
             Some((name, kind)) => {
                 names += 1;
                 assert!(text.contains(&format!("# HELP {name} ")), "{name} has no help");
-                let ours = figures::ALL.iter().find(|figure| figure.name == name);
+                let ours = intray_metrics::ALL.iter().find(|figure| figure.name == name);
                 assert!(
                     name.starts_with("process_") || ours.is_some_and(|figure| figure.kind.word() == kind),
                     "{line}"
@@ -127,7 +126,7 @@ async fn every_metric_has_a_help_text_and_known_labels() {
     }
     assert!(names > 12, "{text}");
     for series in shown.iter().filter_map(|series| series.split_once('{')) {
-        let figure = figures::ALL.iter().find(|figure| series.0.starts_with(figure.name)).expect("a figure");
+        let figure = intray_metrics::ALL.iter().find(|figure| series.0.starts_with(figure.name)).expect("a figure");
         let labels = series.1.trim_end_matches('}').split("\",").filter_map(|label| label.split('=').next());
         let known = |label: &str| label == "le" || figure.labels.contains(&label);
         assert!(labels.into_iter().all(known), "{series:?} has other labels than {:?}", figure.labels);

@@ -2,10 +2,11 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::{Mutex, RwLock};
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +57,7 @@ impl<T: Describe> Watched<T> {
     }
 
     pub fn now(&self) -> Arc<T> {
-        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.now.read().clone()
     }
 
     /// The paths, for a message.
@@ -69,7 +70,7 @@ impl<T: Describe> Watched<T> {
     /// empty or half-written for a moment. Returns the time until the next check.
     pub fn check(&self) -> Duration {
         let texts = read_all(&self.paths);
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if last.accepted == texts {
             last.pending = None;
             return CHECK_INTERVAL;
@@ -90,7 +91,7 @@ impl<T: Describe> Watched<T> {
         match texts.as_ref().map_err(Clone::clone).and_then(|texts| (self.make)(texts)) {
             Ok(new) => {
                 tracing::info!("{changed}: {}", new.describe());
-                *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+                *self.now.write() = Arc::new(new);
             }
             Err(why) => tracing::warn!("{changed} and cannot be used; the previous content stays in use: {why}"),
         }

@@ -26,23 +26,23 @@ impl LimitState {
 impl Permit {
     /// Counts the connection as this caller's. False: the caller holds many, the rest is reserved for others, and none of theirs is idle.
     pub(crate) fn charge(&self, caller: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
-        if self.handle.caller().as_ref() == Some(caller) {
+        if self.handle.caller.lock().as_ref() == Some(caller) {
             return true;
         }
-        let mut state = self.limit.state();
+        let mut state = self.limit.state.lock();
         let own = state.by_caller.get(caller).copied().unwrap_or(0);
         // A connection that changes its caller is not counted twice.
-        let charged = state.charged - usize::from(self.handle.caller().is_some());
+        let charged = state.charged - usize::from(self.handle.caller.lock().is_some());
         let is_open = shares::is_open(charged, own, 1, self.limit.most, has_parts);
         self.handle.is_refused.store(false, Ordering::Relaxed);
-        let is_theirs = |handle: &ConnectionHandle| handle.caller().as_ref() == Some(caller);
+        let is_theirs = |handle: &ConnectionHandle| handle.caller.lock().as_ref() == Some(caller);
         if !is_open && !state.cut_longest_idle(MAX_SEARCHED, is_theirs) {
             self.handle.is_refused.store(true, Ordering::Relaxed);
             return false;
         }
         *state.by_caller.entry(caller.clone()).or_default() += 1;
         state.charged += 1;
-        let before = self.handle.caller().replace(caller.clone());
+        let before = self.handle.caller.lock().replace(caller.clone());
         state.forget(before);
         true
     }

@@ -33,7 +33,9 @@ enum ClusterStep {
     /// Try at once: the node to which the slot is being migrated, or the one that has it.
     Redirect(Option<Arc<Link>>),
     /// Try again after a pause, with a new map if this one may be outdated.
-    Retry { map_is_old: bool },
+    Retry {
+        map_is_old: bool,
+    },
     Fail,
 }
 

@@ -8,12 +8,7 @@ use std::{
 use redis::Value;
 use tokio::sync::oneshot;
 
-use super::{
-    CallError, Link,
-    durable_connections::DurableConnections,
-    slot::Slot,
-    route::Route,
-};
+use super::{CallError, Link, durable_connections::DurableConnections, route::Route, slot::Slot};
 use crate::{
     fault::{Fault, UNCONFIRMED, UNSYNCED},
     script::ScriptCall,
@@ -149,7 +144,7 @@ impl Link {
 }
 
 fn record_wait(duration: Duration) {
-    metrics::histogram!("intray_durability_wait_seconds").record(duration.as_secs_f64());
+    intray_metrics::DURABILITY_WAIT_SECONDS.of(&[]).observe(duration.as_secs_f64());
 }
 
 /// `WAIT` answers a number, `WAITAOF` that of this server and that of its replicas.

@@ -5,11 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use redis::Value;
 
-use super::{
-    Link,
-    durable_connections::DurableConnections,
-    error::is_broken,
-};
+use super::{Link, durable_connections::DurableConnections, error::is_broken};
 
 /// How often idle and shared connections are tested.
 const PING_EVERY: Duration = Duration::from_millis(500);

@@ -1,9 +1,8 @@
 //! The pool of connections to the current address of the server; after a move of the primary or a change of the login it is
 //! replaced by another.
 
-use std::sync::{Mutex, PoisonError};
-
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
+use parking_lot::Mutex;
 use redis::{AsyncConnectionConfig, ConnectionInfo, ErrorKind, RedisError};
 
 use super::Link;
@@ -36,7 +35,7 @@ impl PrimaryPool {
 
     pub(super) async fn current(&self) -> Result<Pool, RedisError> {
         let (info, version) = self.server.address().await?;
-        let mut kept = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.pool.lock();
         if let Some((_, pool)) = kept.as_ref().filter(|(of, _)| *of == version) {
             return Ok(pool.clone());
         }
@@ -47,7 +46,7 @@ impl PrimaryPool {
 
     /// The number of open connections, and their maximum.
     pub(super) fn connections(&self) -> (usize, usize) {
-        let kept = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.pool.lock();
         (kept.as_ref().map_or(0, |(_, pool)| pool.status().size), self.size)
     }
 }

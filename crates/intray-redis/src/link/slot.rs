@@ -1,16 +1,14 @@
 //! A place for one open connection, which is established on demand and replaced when it breaks.
 //!
-//! `redis::aio::ConnectionManager` is not used. It reconnects to the address and user that it was created with, which change
-//! after a failover and a new login. It reconnects unnoticed, so that WAIT could be sent on another connection than the change
-//! was, and it cannot be told to drop a connection to a demoted primary.
+//! `redis::aio::ConnectionManager` (1.8) was tried and is not used. After a cut the same handle leads to another connection
+//! unnoticed, so that WAIT could be sent on another one than the change was. To a frozen server it keeps its connection, and it
+//! cannot be told to drop one to a demoted primary. It reconnects to the address and user that it was created with.
 
-use std::{
-    sync::{PoisonError, RwLock, atomic::Ordering},
-    time::Instant,
-};
+use std::{sync::atomic::Ordering, time::Instant};
 
 use deadpool_redis::{Connection, PoolError};
 use futures_util::future::BoxFuture;
+use parking_lot::RwLock;
 use redis::{ErrorKind, RedisError, Value, aio::MultiplexedConnection};
 use tokio::sync::Mutex;
 
@@ -96,7 +94,7 @@ impl Link {
 
 impl Slot {
     pub(super) fn current(&self) -> Option<OpenConnection> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 
     /// Closes the connection, also one that is being opened.
@@ -107,6 +105,6 @@ impl Slot {
     }
 
     fn set(&self, connection: Option<OpenConnection>) {
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = connection;
+        *self.current.write() = connection;
     }
 }

@@ -81,7 +81,7 @@ impl Sentinels {
     /// A gap is never cleared: lost changes stay lost, even if later primaries follow without a gap.
     fn record_gap(&self, current: &ReplicationOffset, previous: &ReplicationOffset) {
         let Some(bytes) = current.missing(previous) else { return };
-        metrics::gauge!("intray_redis_missing_bytes").set(bytes.map_or(f64::NAN, |bytes| bytes as f64));
+        intray_metrics::REDIS_MISSING_BYTES.of(&[]).set(bytes.map_or(f64::NAN, |bytes| bytes as f64));
         self.state.send_modify(|state| state.gap = Some(ReplicationGap { since: Instant::now(), bytes }));
         if let Some(line) = self.replication_gap() {
             tracing::error!(primary = self.name(), "{line}");

@@ -1,10 +1,8 @@
 //! The tasks of the watcher: listening to every sentinel, polling it, and waiting until the old primary has stepped down.
 
-use std::{
-    sync::Mutex,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use redis::{PushInfo, PushKind, RedisError, Value};
 use tokio::{sync::mpsc, time::MissedTickBehavior};
 
@@ -97,13 +95,13 @@ impl Sentinels {
     }
 
     fn record(&self, answers: &Answers, n: usize, answer: Option<NamedPrimary>) {
-        let mut answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut answers = answers.lock();
         answers[n] = answer;
         let Some(address) = newest(answers.iter().flatten()) else { return };
         let earlier = self.moves();
         self.move_to(address.clone());
         if earlier != 0 && self.moves() != earlier {
-            metrics::counter!("intray_redis_failovers_total").increment(1);
+            intray_metrics::REDIS_FAILOVERS_TOTAL.of(&[]).inc();
             let redis = format!("{}:{}", address.0, address.1);
             tracing::warn!(primary = self.name(), redis, "the primary has moved");
         }

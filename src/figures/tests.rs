@@ -9,7 +9,7 @@ fn of(figures: &QueueMetrics, queue: &str) -> u64 {
 
 /// As if a minute had gone by.
 fn rank(figures: &QueueMetrics, done: &[(&str, Option<u64>)]) {
-    figures.write().ranked = None;
+    figures.seats.write().ranked = None;
     figures.rank(done);
 }
 

@@ -1,23 +1,14 @@
-//! Metrics of this instance, from the counts in the replies of scripts. Queues are labels; jobs and workers never are.
+//! The counts in the replies of scripts.
 
-use std::{
-    collections::HashMap,
-    sync::{PoisonError, RwLock},
-};
-
-use metrics::Histogram;
 use redis::Value;
 
 use super::read::Fields;
 
-use crate::{
-    figures::QueueMetrics,
-    job::{EventKind, QueueName, Tally, Total},
-};
+use crate::job::{EventKind, Tally, Total};
 
 /// Counts what a script did and returns its reply without the counts. Frequent scripts reply in the form that costs Redis
 /// least, packed into one text or as a flat list, which begins with the name and the count.
-fn counted(answer: Value, transitions: impl Fn(&'static str, u64)) -> Value {
+pub(crate) fn counted(answer: Value, transitions: impl Fn(&'static str, u64)) -> Value {
     let count = |name: &[u8], n: u64| {
         if let Some(transition) = transition_of(name) {
             transitions(transition, n);
@@ -77,51 +68,5 @@ fn transition_of(word: &[u8]) -> Option<&'static str> {
         // Counted by the total already.
         Some(EventKind::Reserved) => None,
         kind => kind.map(EventKind::word),
-    }
-}
-
-/// The histograms of one script.
-#[derive(Clone)]
-pub(crate) struct Figures {
-    pub(crate) seconds: Histogram,
-    /// For scripts whose calls are batched.
-    pub(crate) group_jobs: Histogram,
-}
-
-/// The metrics of scripts, created when a script first runs because a lookup by name costs more than many a call, and of queues.
-#[derive(Default)]
-pub(crate) struct Meter {
-    scripts: RwLock<HashMap<&'static str, Figures>>,
-    pub(crate) queues: QueueMetrics,
-}
-
-impl Meter {
-    pub(crate) fn of(&self, script: &'static str) -> Figures {
-        if let Some(figures) = self.scripts.read().unwrap_or_else(PoisonError::into_inner).get(script) {
-            return figures.clone();
-        }
-        let figures = Figures {
-            seconds: metrics::histogram!("intray_script_duration_seconds", "script" => script),
-            group_jobs: metrics::histogram!("intray_script_group_jobs", "script" => script),
-        };
-        self.scripts.write().unwrap_or_else(PoisonError::into_inner).insert(script, figures.clone());
-        figures
-    }
-
-    /// Counts what a script did in a queue, and returns its reply.
-    pub(crate) fn counted(&self, queue: &QueueName, answer: Value) -> Value {
-        counted(answer, |transition, n| self.transitions(queue, transition, n))
-    }
-
-    /// Counts transitions made by this instance.
-    pub(crate) fn transitions(&self, queue: &QueueName, transition: &'static str, n: u64) {
-        if n > 0 {
-            self.queues.count(queue.as_str(), transition, n);
-        }
-    }
-
-    /// Counts a call without a valid reservation. A caller can invent a reservation and its queue, so the queue is no label.
-    pub(crate) fn lost(&self) {
-        self.queues.count_lost(Tally::Lost.word());
     }
 }
