@@ -6,7 +6,7 @@ use intray_redis::Fault;
 
 use super::{Moved, Moving, carry::Way, disk, halt::Halt, keys, page::ValueKind, source::MoveSource, tally::Tally};
 use crate::job::QueueName;
-use crate::store::{handle::Queues, redis::move_marker::Stage, redis::read::Fields, upkeep::migrate::LayoutError};
+use crate::store::{handle::Queues, redis::move_marker::Stage, upkeep::migrate::LayoutError};
 
 /// Another round follows if the last one took longer than this and wrote more than the limit below, because much may have
 /// changed meanwhile. The second limit is the maximum number of rounds.
@@ -171,11 +171,7 @@ impl Moving<'_> {
 
 /// The clock of the queue's server, in ms.
 async fn now(queues: &Queues, queue: &QueueName) -> Result<u64, Fault> {
-    let runner = &queues.parts.runner;
-    let answered = runner.link.plain_at(&runner.keys.of(queue, "jobs"), &redis::cmd("TIME")).await?;
-    let mut time = Fields::of(&answered)?;
-    let (seconds, micros) = (time.count()?, time.count()?);
-    Ok(seconds * 1_000 + micros / 1_000)
+    Ok(queues.time_at(&queues.parts.runner.keys.of(queue, "jobs")).await?.0)
 }
 
 fn refused(halt: &Halt, outcome: &str) -> LayoutError {

@@ -1,7 +1,6 @@
 //! Copies the event stream of a queue. Entries keep their ids and the last id is kept, so that readers can continue.
 
 use intray_redis::Fault;
-use redis::Value;
 
 use super::{
     Moving,
@@ -11,10 +10,7 @@ use super::{
     tally::{Tally, digest},
     target::TargetKeys,
 };
-use crate::store::{
-    handle::Queues,
-    redis::read::{Fields, broken},
-};
+use crate::store::{handle::Queues, redis::read::Fields};
 
 /// Entries per page. The largest entries make a page of some dozens of KB.
 const PAGE: usize = 50;
@@ -108,16 +104,5 @@ async fn events(queues: &Queues, key: &str, after: Option<&[u8]>) -> Result<Vec<
     let from = after.map_or_else(|| b"-".to_vec(), |id| [b"(", id].concat());
     let mut command = redis::cmd("XRANGE");
     command.arg(key).arg(from).arg("+").arg("COUNT").arg(PAGE);
-    let answered = queues.parts.runner.link.plain(&command).await?;
-    let Value::Array(entries) = answered else { return Err(broken("events")) };
-    entries.iter().map(event).collect()
-}
-
-fn event(entry: &Value) -> Result<MovedEvent, Fault> {
-    let mut entry = Fields::of(entry)?;
-    let (id, mut fields, mut parts) = (entry.bytes()?, entry.list()?, Vec::new());
-    while !fields.is_done() {
-        parts.push(fields.bytes()?);
-    }
-    Ok((id, parts))
+    queues.parts.runner.link.ask(&command).await
 }
