@@ -28,7 +28,8 @@ use tokio::sync::{Mutex, Notify};
 use self::{slot::SLOTS, slot_map::SlotRange};
 use crate::{
     fault::Fault,
-    link::{Durability, Link, ScriptMode},
+    link::{Durability, Link},
+    script::Library,
     server::Server,
     timeouts::CONNECT_TIMEOUT,
 };
@@ -65,8 +66,8 @@ struct SlotMap {
 }
 
 impl Cluster {
-    pub(super) fn new(seeds: Vec<Server>, durability: &Durability, mode: &ScriptMode) -> Self {
-        let link = |seed| Arc::new(Link::new(seed, None, durability.clone(), mode.for_another_server()));
+    pub(super) fn new(seeds: Vec<Server>, durability: &Durability, library: &Arc<Library>) -> Self {
+        let link = |seed| Arc::new(Link::new(seed, None, durability.clone(), library.clone()));
         Self {
             seeds: seeds.into_iter().map(link).collect(),
             map: RwLock::new(SlotMap { nodes: Vec::new(), owners: vec![NO_NODE; SLOTS] }),

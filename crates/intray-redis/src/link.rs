@@ -16,7 +16,10 @@ mod slot;
 
 use std::{
     fmt::Display,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -24,6 +27,7 @@ use deadpool_redis::Connection;
 use futures_util::future::BoxFuture;
 use redis::{RedisError, Value};
 
+pub(crate) use self::error::{describe, is_cut};
 pub use self::{
     durability::{Durability, SyncRequests},
     private_disk::DiskShortage,
@@ -31,17 +35,14 @@ pub use self::{
 use self::{
     durable_connections::{DURABLE_CONNECTIONS, DurableConnections},
     error::{is_broken, is_demoted, to_fault},
-    primary_pool::PrimaryPool,
+    primary_pool::CurrentPool,
     route::Route,
-    slot::Slot,
-};
-pub(crate) use self::{
-    error::{describe, is_cut},
     script_mode::ScriptMode,
+    slot::Slot,
 };
 use crate::{
     fault::Fault,
-    script::{Script, ScriptCall},
+    script::{Library, Script, ScriptCall},
     server::Server,
 };
 
@@ -57,7 +58,9 @@ pub struct Link {
     /// The server did not answer the last call.
     is_lost: AtomicBool,
     mode: ScriptMode,
-    pool: PrimaryPool,
+    server: Server,
+    max_connections: usize,
+    pool: CurrentPool,
     /// For a private server: why its disk has no room.
     disk: Option<DiskShortage>,
     durability: Durability,
@@ -69,12 +72,17 @@ pub struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(server: Server, disk: Option<DiskShortage>, durability: Durability, mode: ScriptMode) -> Self {
-        let (name, durable) = (server.name(), durability.asks_redis().then(DurableConnections::new));
-        let size = SHARED_CONNECTIONS + 1 + durable.as_ref().map_or(0, |_| DURABLE_CONNECTIONS);
-        let pool = PrimaryPool::new(server, size);
-        let (is_lost, turn) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Self { name, is_lost, mode, pool, disk, durability, shared: Default::default(), durable, turn }
+    pub(crate) fn new(
+        server: Server,
+        disk: Option<DiskShortage>,
+        durability: Durability,
+        library: Arc<Library>,
+    ) -> Self {
+        let (name, mode) = (server.name(), ScriptMode::new(library));
+        let durable = durability.asks_redis().then(DurableConnections::new);
+        let max_connections = SHARED_CONNECTIONS + 1 + durable.as_ref().map_or(0, |_| DURABLE_CONNECTIONS);
+        let (is_lost, turn, pool, shared) = Default::default();
+        Self { name, is_lost, mode, server, max_connections, pool, disk, durability, shared, durable, turn }
     }
 
     /// Runs a script and, if it wrote, waits until the change is as durable as required.
@@ -83,7 +91,7 @@ impl Link {
             return Err(Fault::Full.into());
         }
         let writes = call.script.writes();
-        if writes && (self.durable.is_some() || self.pool.sentinels().is_some()) {
+        if writes && (self.durable.is_some() || self.server.sentinels().is_some()) {
             let guarded: BoxFuture<'_, _> = Box::pin(self.run_guarded(asking, call));
             return guarded.await;
         }
@@ -96,7 +104,7 @@ impl Link {
 
     /// Runs a write where the primary may move, or where Redis must confirm it.
     async fn run_guarded(&self, asking: bool, call: ScriptCall<'_>) -> Result<Value, CallError> {
-        let admitted = match self.pool.sentinels() {
+        let admitted = match self.server.sentinels() {
             Some(sentinels) => Some((sentinels, sentinels.admit().await?)),
             None => None,
         };
@@ -143,13 +151,8 @@ impl Link {
         }
     }
 
-    /// The number of open connections, and their maximum.
-    pub(crate) fn connections(&self) -> (usize, usize) {
-        self.pool.connections()
-    }
-
     pub fn server(&self) -> &Server {
-        self.pool.server()
+        &self.server
     }
 
     /// For logs: host and port, the socket, or the primary's name at the sentinels.

@@ -10,7 +10,7 @@ use crate::{
     args::Args,
     cluster::{Cluster, slot},
     fault::Fault,
-    link::{CallError, DiskShortage, Durability, Link, ScriptMode},
+    link::{CallError, DiskShortage, Durability, Link},
     script::{Library, Script, ScriptCall},
     server::{Server, Servers},
 };
@@ -23,10 +23,10 @@ pub enum Links {
 impl Links {
     /// Connects on the first call. `disk` is for a private server alone.
     pub fn new(servers: Servers, disk: Option<DiskShortage>, durability: Durability, library: Library) -> Self {
-        let mode = ScriptMode::new(Arc::new(library));
+        let library = Arc::new(library);
         match servers {
-            Servers::One(server) => Self::One(Arc::new(Link::new(*server, disk, durability, mode))),
-            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, &durability, &mode))),
+            Servers::One(server) => Self::One(Arc::new(Link::new(*server, disk, durability, library))),
+            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, &durability, &library))),
         }
     }
 

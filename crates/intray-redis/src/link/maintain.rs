@@ -15,7 +15,7 @@ const TRY_LIBRARY_EVERY: Duration = Duration::from_secs(5);
 impl Link {
     /// Runs for ever.
     pub(crate) async fn maintain(&self) {
-        let Some(sentinels) = self.pool.sentinels() else { return self.test_connections().await };
+        let Some(sentinels) = self.server.sentinels() else { return self.test_connections().await };
         let watch: BoxFuture<'_, _> = Box::pin(sentinels.watch());
         tokio::join!(watch, self.follow_primary(sentinels), self.test_connections());
     }

@@ -25,20 +25,16 @@ use crate::{
 /// With the feature `scripts-only` every call goes by EVALSHA, as the tests need it.
 const USES_LIBRARY: bool = !cfg!(feature = "scripts-only");
 
-pub(crate) struct ScriptMode {
-    library: Arc<Library>,
+pub(super) struct ScriptMode {
+    pub(super) library: Arc<Library>,
     is_refused: AtomicBool,
     /// When the library was last loaded; locked meanwhile, so that concurrent callers load it once.
     loaded: Mutex<Option<Instant>>,
 }
 
 impl ScriptMode {
-    pub(crate) fn new(library: Arc<Library>) -> Self {
+    pub(super) fn new(library: Arc<Library>) -> Self {
         Self { library, is_refused: AtomicBool::new(!USES_LIBRARY), loaded: Mutex::default() }
-    }
-
-    pub(crate) fn for_another_server(&self) -> Self {
-        Self::new(self.library.clone())
     }
 
     pub(super) fn is_library(&self) -> bool {

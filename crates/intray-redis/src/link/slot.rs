@@ -39,7 +39,7 @@ impl Link {
     }
 
     pub(super) async fn connect(&self) -> Result<Connection, Fault> {
-        let pool = self.pool.current().await.map_err(|e| self.mark_lost(&describe(&e)))?;
+        let pool = self.current_pool().await.map_err(|e| self.mark_lost(&describe(&e)))?;
         let connection = pool.get().await.map_err(|e| match e {
             PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
                 self.mark_lost(&"the user or the password in its URL is wrong")
