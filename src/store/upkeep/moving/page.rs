@@ -75,6 +75,9 @@ pub(super) async fn look_up(
     names: &[&[u8]],
 ) -> Result<Vec<Option<Vec<u8>>>, Fault> {
     let link = &queues.parts.runner.link;
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
     if kind == ValueKind::Hash {
         return link.ask(redis::cmd("HMGET").arg(key).arg(names)).await;
     }
