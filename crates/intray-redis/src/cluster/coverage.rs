@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use redis::Cmd;
 
-use super::{Cluster, FRESH, ask_map, slot::SLOTS, slot_map::SlotRange};
+use super::{Cluster, FRESH, SlotMap, ask_map, slot::SLOTS, slot_map::SlotRange};
 use crate::{
     fault::Fault,
     link::{CallError, Link},
@@ -16,7 +16,7 @@ impl Cluster {
     /// deleted at its node is still in the maps of the others. Slots of a node that does not answer are not included.
     pub(crate) async fn unserved(&self) -> Result<Vec<u16>, Fault> {
         self.primaries().await?;
-        let (nodes, owners) = self.read(|map| (map.nodes.clone(), map.owners.clone()));
+        let SlotMap { nodes, owners } = self.map.read().clone();
         // A connection that no call shares: the question does not wait behind calls.
         let ask = async |link: &Arc<Link>| ask_map(link, link.checked(redis::cmd("CLUSTER").arg("SLOTS"))).await.ok();
         let answers = join_all(nodes.iter().map(ask)).await;
@@ -38,7 +38,7 @@ impl Cluster {
         {
             return serves;
         }
-        let nodes = self.read(|map| map.nodes.clone());
+        let nodes = self.nodes();
         let mut answers: FuturesUnordered<_> = nodes.iter().map(|link| is_serving(link, command)).collect();
         let mut serves = false;
         while let (false, Some(is_serving)) = (serves, answers.next().await) {

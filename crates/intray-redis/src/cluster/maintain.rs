@@ -26,7 +26,8 @@ impl Cluster {
 
     async fn maintain_map(&self) {
         loop {
-            let is_well = self.read(|map| !map.nodes.is_empty() && !map.nodes.iter().any(|link| link.is_lost()));
+            let nodes = self.nodes();
+            let is_well = !nodes.is_empty() && !nodes.iter().any(|link| link.is_lost());
             let pause = if is_well { REFRESH_EVERY } else { REFRESH_WHILE_LOST_EVERY };
             let _ = tokio::time::timeout(pause, self.map_doubted.notified()).await;
             // After a failure the map is asked for again.
@@ -38,7 +39,7 @@ impl Cluster {
     async fn maintain_nodes(&self) {
         let mut tasks = HashMap::new();
         loop {
-            let nodes = self.read(|map| map.nodes.clone());
+            let nodes = self.nodes();
             tasks.retain(|name, _| nodes.iter().any(|link| link.name() == name));
             for link in nodes {
                 let maintain = || AbortOnDropHandle::new(tokio::spawn(maintain_node(link.clone())));
