@@ -170,9 +170,7 @@ fn placed(place: Option<&str>, problem: String) -> String {
 }
 
 pub(super) async fn info(link: &Link) -> Result<String, Fault> {
-    let mut command = redis::cmd("INFO");
-    command.arg("server").arg("replication").arg("memory").arg("persistence");
-    match link.checked(&command).await? {
+    match link.checked(redis::cmd("INFO").arg("server").arg("replication").arg("memory").arg("persistence")).await? {
         Value::BulkString(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Value::VerbatimString { text, .. } => Ok(text),
         _ => Err(broken("INFO")),

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use intray_redis::Fault;
-use redis::Value;
 
-use crate::store::handle::Queues;
+use crate::store::{
+    handle::Queues,
+    upkeep::{check::field, health::info},
+};
 
 /// With `appendfsync everysec`, a write is on disk after one second, or after two if the disk is busy.
 const ON_DISK: Duration = Duration::from_secs(2);
@@ -13,12 +15,7 @@ const ON_DISK: Duration = Duration::from_secs(2);
 /// Whether any of the servers has an append-only file.
 pub(super) async fn is_kept(queues: &Queues) -> Result<bool, Fault> {
     for link in queues.parts.runner.link.all().await? {
-        let info = match link.plain(redis::cmd("INFO").arg("persistence")).await? {
-            Value::BulkString(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Value::VerbatimString { text, .. } => text,
-            _ => String::new(),
-        };
-        if info.lines().any(|line| line.trim_end() == "aof_enabled:1") {
+        if field(&info(&link).await?, "aof_enabled") == "1" {
             return Ok(true);
         }
     }

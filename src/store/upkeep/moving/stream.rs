@@ -106,9 +106,8 @@ async fn stand(queues: &Queues, key: &str) -> Result<Stand, Fault> {
 /// The page of events after an id.
 async fn events(queues: &Queues, key: &str, after: Option<&[u8]>) -> Result<Vec<MovedEvent>, Fault> {
     let from = after.map_or_else(|| b"-".to_vec(), |id| [b"(", id].concat());
-    let mut command = redis::cmd("XRANGE");
-    command.arg(key).arg(from).arg("+").arg("COUNT").arg(PAGE);
-    let answered = queues.parts.runner.link.plain(&command).await?;
+    let answered =
+        queues.parts.runner.link.plain(redis::cmd("XRANGE").arg(key).arg(from).arg("+").arg("COUNT").arg(PAGE)).await?;
     let Value::Array(entries) = answered else { return Err(broken("events")) };
     entries.iter().map(event).collect()
 }
