@@ -82,8 +82,7 @@ pub(crate) async fn explain(links: &Links, fault: Fault, registry: &str) -> Faul
 /// `None` also where the user may not read it.
 async fn read_marker(links: &Links, registry: &str) -> Option<MoveMarker> {
     let mut command = redis::cmd("GETRANGE");
-    command.arg(registry).arg(0).arg(MoveMarker::HEAD_BYTES);
-    let text: Vec<u8> = links.ask(&command).await.ok()?;
+    let text: Vec<u8> = links.ask(command.arg(registry).arg(0).arg(MoveMarker::HEAD_BYTES)).await.ok()?;
     MoveMarker::parse(&String::from_utf8_lossy(&text))
 }
 

@@ -170,8 +170,7 @@ fn placed(place: Option<&str>, problem: String) -> String {
 
 pub(super) async fn info(link: &Link) -> Result<String, Fault> {
     let mut command = redis::cmd("INFO");
-    command.arg("server").arg("replication").arg("memory").arg("persistence");
-    parse_reply(link.checked(&command).await?)
+    parse_reply(link.checked(command.arg("server").arg("replication").arg("memory").arg("persistence")).await?)
 }
 
 fn version_problem(info: &str) -> Option<String> {

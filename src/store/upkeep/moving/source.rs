@@ -84,7 +84,5 @@ impl MoveSource<'_> {
 }
 
 pub(super) async fn eval(queues: &Queues, code: &str, keys: &[String], args: &[&str]) -> Result<Value, Fault> {
-    let mut command = redis::cmd("EVAL");
-    command.arg(code).arg(keys.len()).arg(keys).arg(args);
-    queues.parts.runner.link.plain(&command).await
+    queues.parts.runner.link.plain(redis::cmd("EVAL").arg(code).arg(keys.len()).arg(keys).arg(args)).await
 }

@@ -2,11 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use intray_redis::{Fault, parse_reply};
+use intray_redis::Fault;
 
 use super::{Moved, Moving, carry::Way, halt::Halt, keys, page::ValueKind, source::MoveSource, tally::Tally};
 use crate::job::QueueName;
-use crate::store::{handle::Queues, redis::move_marker::Stage, upkeep::check::field, upkeep::migrate::LayoutError};
+use crate::store::{
+    handle::Queues,
+    redis::move_marker::Stage,
+    upkeep::{check::field, health::info, migrate::LayoutError},
+};
 
 /// Another round follows if the last one took longer than this and wrote more than the limit below, because much may have
 /// changed meanwhile. The second limit is the maximum number of rounds.
@@ -127,8 +131,7 @@ impl Moving<'_> {
     /// Waits for the disk, because a power cut could otherwise leave a queue at both places or at neither.
     async fn on_disk(&self, queues: &Queues) -> Result<(), Fault> {
         for link in queues.parts.runner.link.all().await? {
-            let info: String = parse_reply(link.plain(redis::cmd("INFO").arg("persistence")).await?)?;
-            if field(&info, "aof_enabled") == "1" {
+            if field(&info(&link).await?, "aof_enabled") == "1" {
                 (self.tell)("waiting until this is on disk");
                 tokio::time::sleep(ON_DISK).await;
                 break;

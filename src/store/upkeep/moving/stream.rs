@@ -94,8 +94,8 @@ async fn stand(queues: &Queues, key: &str) -> Result<Stand, Fault> {
 async fn events(queues: &Queues, key: &str, after: &mut Option<Vec<u8>>) -> Result<Option<Vec<MovedEvent>>, Fault> {
     let from = after.as_ref().map_or_else(|| b"-".to_vec(), |id| [b"(", id.as_slice()].concat());
     let mut command = redis::cmd("XRANGE");
-    command.arg(key).arg(from).arg("+").arg("COUNT").arg(PAGE);
-    let page: Vec<MovedEvent> = queues.parts.runner.link.ask(&command).await?;
+    let page = queues.parts.runner.link.ask(command.arg(key).arg(from).arg("+").arg("COUNT").arg(PAGE));
+    let page: Vec<MovedEvent> = page.await?;
     *after = page.last().map(|(id, _)| id.clone());
     Ok((!page.is_empty()).then_some(page))
 }
