@@ -1,8 +1,6 @@
 //! Batches calls by queue and script: calls that arrive while one is in flight share the next round trip, in their order.
 //! A single call is sent at once. The batcher knows no particular transition.
 
-mod call_handle;
-
 use std::{
     collections::VecDeque,
     sync::{
@@ -17,13 +15,12 @@ use intray_redis::{ANSWER_TIMEOUT, Applied, Args, Fault};
 use parking_lot::Mutex;
 use redis::Value;
 
-use self::call_handle::CallHandle;
 use super::{
     redis::read::broken,
     registry::Registry,
     runner::Runner,
     script::StoreScript,
-    transition::{BatchPolicy, BatchedTransition, QueueCheck, Reply, Retry},
+    transition::{BatchPolicy, BatchedTransition, CallHandle, QueueCheck, Reply, Retry, call_handle},
 };
 use crate::job::QueueName;
 
@@ -73,7 +70,7 @@ impl Batcher {
     ) -> Result<T::Outcome, Fault> {
         let (name, number) = ((queue.clone(), T::SCRIPT), self.numbers.fetch_add(1, Ordering::Relaxed));
         let args = call.args();
-        let (handle, answer) = call_handle::of(call);
+        let (handle, answer) = call_handle(call);
         if self.join(&name, PendingCall { number, args, tries: 0, skips_overdue: false, handle }) {
             // A task of its own: a call that was sent is finished even if its caller leaves. Boxed, so that the future is
             // not copied into each wrapper of the task.

@@ -22,10 +22,9 @@ use crate::{
         },
         response::{
             counted,
-            json::{self, JsonResponse},
+            json::{self, JsonResponse, UndoOnDrop},
             problem::{Problem, ProblemType},
             shapes,
-            undo_body::UndoOnDrop,
         },
     },
     job::{Invalid, JobId, Name, QueueName, limits},

@@ -3,10 +3,7 @@
 use intray_redis::{Args, Fault};
 use redis::Value;
 
-use super::{
-    Handout, Reserve, ReserveOutcome,
-    answer::{QueueAnswer, Snapshot},
-};
+use super::{Handout, QueueAnswer, Reserve, ReserveOutcome, Snapshot};
 use crate::{
     figures::QueueMetrics,
     job::{
