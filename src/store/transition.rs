@@ -204,7 +204,9 @@ struct TypedCall<T: BatchedTransition> {
 }
 
 /// The handle of a call, and the receiver of its answer.
-pub(super) fn call_handle<T: BatchedTransition>(call: T) -> (Box<dyn CallHandle>, oneshot::Receiver<CallResult<T::Outcome>>) {
+pub(super) fn call_handle<T: BatchedTransition>(
+    call: T,
+) -> (Box<dyn CallHandle>, oneshot::Receiver<CallResult<T::Outcome>>) {
     let (answer, receiver) = oneshot::channel();
     (Box::new(TypedCall { call, answer }), receiver)
 }

@@ -32,8 +32,8 @@ use tower::Service;
 use super::{
     MAX_HEAD_BYTES,
     connection_limit::Permit,
-    progress::{BodyChunk, ChunkObserver, FlushObserver, Outbox, TrackedBody, UnreadBody, discard_rest},
     goaway::GoawayScanner,
+    progress::{BodyChunk, ChunkObserver, FlushObserver, Outbox, TrackedBody, UnreadBody, discard_rest},
     timeout_stream::WRITE_STALL_TIMEOUT,
 };
 use intray_base::shares::{ClientConnection, RequestConnection};

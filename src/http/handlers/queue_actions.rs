@@ -15,7 +15,7 @@ use crate::{
             auth,
         },
         request::{
-            extract::JsonBody,
+            body::JsonBody,
             fields::JsonFields,
             path::{InPath, NewQueue},
             query::NoQuery,

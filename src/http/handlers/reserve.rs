@@ -12,7 +12,7 @@ use crate::{
     http::{
         middleware::auth,
         request::{
-            extract::JsonBody,
+            body::JsonBody,
             fields::JsonFields,
             headers::IdempotencyKey,
             path::InPath,

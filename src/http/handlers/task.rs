@@ -11,8 +11,7 @@ use crate::{
     http::{
         middleware::body_budget::BodyBudget,
         request::{
-            body::{is_of, is_plain},
-            extract::{JsonBody, body_budget},
+            body::{JsonBody, body_budget, is_of, is_plain},
             fields::JsonFields,
             headers::{IdempotencyKey, Traceparent},
             lines::NDJSON,

@@ -8,7 +8,10 @@ use intray_redis::{Args, Fault};
 use self::request::{Mode, ReserveRequest};
 use super::undo::Undo;
 use crate::{
-    job::{BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, State, chance::between, ids::Nonce},
+    job::{
+        BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, State, chance::between,
+        ids::Nonce,
+    },
     payload::Json,
     store::{handle::Queues, redis::read::Fields},
 };
