@@ -4,7 +4,6 @@ pub mod body;
 pub mod fields;
 pub mod headers;
 pub mod items;
-pub mod json;
 pub mod lines;
 pub mod path;
 pub mod query;

@@ -12,17 +12,18 @@ mod primary_pool;
 mod private_disk;
 mod route;
 mod script_mode;
-mod slot;
 
 use std::{
     fmt::Display,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use deadpool_redis::Connection;
+use deadpool_redis::{Connection, PoolError};
 use futures_util::future::BoxFuture;
-use redis::{RedisError, Value};
+use parking_lot::RwLock;
+use redis::{ErrorKind, RedisError, Value, aio::MultiplexedConnection};
+use tokio::sync::Mutex;
 
 pub use self::{
     durability::{Durability, SyncRequests},
@@ -30,22 +31,37 @@ pub use self::{
 };
 use self::{
     durable_connections::{DURABLE_CONNECTIONS, DurableConnections},
-    error::{is_broken, is_cut, is_demoted, to_fault},
+    error::{NO_PASSWORD, is_cut, is_demoted, to_fault},
     primary_pool::PrimaryPool,
     route::Route,
-    slot::Slot,
 };
 pub(crate) use self::{error::describe, script_mode::ScriptMode};
 use crate::{
     fault::Fault,
     script::{Script, ScriptCall},
     server::Server,
+    timeouts::CONNECT_TIMEOUT,
 };
 
 /// Connections that all calls share; the pool holds one more for health checks.
 const SHARED_CONNECTIONS: usize = 3;
 /// A connection that was opened within this time is kept after READONLY: another one would lead to the same server.
 const FRESH: Duration = Duration::from_secs(1);
+
+/// A connection, its number and when it was opened. By the number, a caller whose connection broke does not drop its successor.
+type OpenConnection = (usize, MultiplexedConnection, Instant);
+
+/// A place for one open connection, which is established on demand and replaced when it breaks.
+///
+/// `redis::aio::ConnectionManager` is not used. It reconnects to the address and user that it was created with, which change
+/// after a failover and a new login. It reconnects unnoticed, so that WAIT could be sent on another connection than the change
+/// was, and it cannot be told to drop a connection to a demoted primary.
+#[derive(Default)]
+struct Slot {
+    current: RwLock<Option<OpenConnection>>,
+    /// Locked while connecting, so that concurrent callers open one connection together.
+    pooled: Mutex<Option<Connection>>,
+}
 
 /// The connections to one server.
 pub struct Link {
@@ -113,33 +129,6 @@ impl Link {
         self.send(Route::ANY, command).await.map_err(CallError::into_fault)
     }
 
-    /// Sends a plain command over a connection that the pool has just tested and that no call shares, so that a health check
-    /// does not wait behind calls.
-    ///
-    /// # Errors
-    /// If Redis does not answer or refuses.
-    pub async fn checked(&self, command: &redis::Cmd) -> Result<Value, Fault> {
-        let mut connection = self.connect().await?;
-        let answer = command.query_async(&mut *connection).await;
-        if answer.as_ref().is_err_and(is_broken) {
-            drop(Connection::take(connection));
-        }
-        answer.map_err(|e| to_fault(&e))
-    }
-
-    /// Whether the user has the right to run a command. Errors other than a missing right count as yes.
-    ///
-    /// # Errors
-    /// If Redis cannot be asked.
-    pub async fn may(&self, command: &redis::Cmd) -> Result<bool, Fault> {
-        let (_, mut connection, _) = self.open(&self.shared[0]).await?;
-        match command.query_async::<Value>(&mut connection).await {
-            Err(e) if e.code() == Some("NOPERM") => Ok(false),
-            Err(e) if e.code().is_none() || e.code() == Some("NOAUTH") => Err(to_fault(&e)),
-            Ok(_) | Err(_) => Ok(true),
-        }
-    }
-
     /// The number of open connections, and their maximum.
     pub(crate) fn connections(&self) -> (usize, usize) {
         self.pool.connections()
@@ -178,6 +167,68 @@ impl Link {
                 }
                 Err(CallError::Redis(e))
             }
+        }
+    }
+
+    async fn open(&self, slot: &Slot) -> Result<OpenConnection, Fault> {
+        if let Some(open) = slot.current() {
+            return Ok(open);
+        }
+        // Boxed, to keep the common future small.
+        let opening: BoxFuture<'_, _> = Box::pin(tokio::time::timeout(CONNECT_TIMEOUT, self.fill(slot)));
+        opening.await.unwrap_or_else(|_| Err(self.mark_lost(&"no connection in time")))
+    }
+
+    async fn connect(&self) -> Result<Connection, Fault> {
+        let pool = self.pool.current().await.map_err(|e| self.mark_lost(&describe(&e)))?;
+        let connection = pool.get().await.map_err(|e| match e {
+            PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
+                self.mark_lost(&"the user or the password in its URL is wrong")
+            }
+            PoolError::Backend(e) => self.mark_lost(&describe(&e)),
+            PoolError::Timeout(_) => self.mark_lost(&"no connection in time"),
+            e @ (PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_)) => {
+                self.mark_lost(&e)
+            }
+        })?;
+        Box::pin(self.expect_primary(connection)).await
+    }
+
+    /// Drops a connection that has failed a call.
+    async fn discard(&self, slot: &Slot, number: usize, e: &RedisError) {
+        // A server that refuses is not lost.
+        if is_cut(e) {
+            self.mark_lost(e);
+        }
+        self.drop_connection(slot, number).await;
+    }
+
+    async fn fill(&self, slot: &Slot) -> Result<OpenConnection, Fault> {
+        let mut pooled = slot.pooled.lock().await;
+        if let Some(open) = slot.current() {
+            return Ok(open);
+        }
+        let mut fresh = self.connect().await?;
+        // PING reveals a missing password: for a long script Redis would only report that the request is too long.
+        match redis::cmd("PING").query_async::<Value>(&mut fresh).await {
+            Err(e) if is_cut(&e) || e.code() == Some("NOAUTH") => {
+                drop(Connection::take(fresh));
+                return Err(if is_cut(&e) { self.mark_lost(&e) } else { self.mark_lost(&NO_PASSWORD) });
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let open = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh), Instant::now());
+        *pooled = Some(fresh);
+        slot.set(Some(open.clone()));
+        Ok(open)
+    }
+
+    /// Takes a connection out of the pool for good; the next call opens another.
+    async fn drop_connection(&self, slot: &Slot, number: usize) {
+        let mut pooled = slot.pooled.lock().await;
+        if slot.current().is_some_and(|(current, ..)| current == number) {
+            slot.set(None);
+            pooled.take().map(Connection::take);
         }
     }
 
@@ -223,5 +274,22 @@ impl CallError {
             Fault::Broken(why) => Fault::Broken(script.explain(&why)),
             fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
         }
+    }
+}
+
+impl Slot {
+    fn current(&self) -> Option<OpenConnection> {
+        self.current.read().clone()
+    }
+
+    /// Closes the connection, also one that is being opened.
+    async fn close(&self) {
+        let mut pooled = self.pooled.lock().await;
+        self.set(None);
+        pooled.take().map(Connection::take);
+    }
+
+    fn set(&self, connection: Option<OpenConnection>) {
+        *self.current.write() = connection;
     }
 }

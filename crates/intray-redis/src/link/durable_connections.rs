@@ -7,7 +7,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::slot::Slot;
+use super::Slot;
 use crate::timeouts::CONNECT_TIMEOUT;
 
 /// The number of groups that wait for a confirmation at the same time.

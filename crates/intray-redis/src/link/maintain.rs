@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use deadpool_redis::Connection;
 use futures_util::future::BoxFuture;
 use redis::Value;
 use tokio_util::sync::CancellationToken;
@@ -9,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Link,
     durable_connections::{DurableConnection, DurableConnections},
-    error::is_broken,
+    error::{is_broken, to_fault},
 };
+use crate::fault::Fault;
 
 /// How often idle and shared connections are tested.
 const PING_EVERY: Duration = Duration::from_millis(500);
@@ -18,6 +20,33 @@ const PING_EVERY: Duration = Duration::from_millis(500);
 const TRY_LIBRARY_EVERY: Duration = Duration::from_secs(5);
 
 impl Link {
+    /// Sends a plain command over a connection that the pool has just tested and that no call shares, so that a health check
+    /// does not wait behind calls.
+    ///
+    /// # Errors
+    /// If Redis does not answer or refuses.
+    pub async fn checked(&self, command: &redis::Cmd) -> Result<Value, Fault> {
+        let mut connection = self.connect().await?;
+        let answer = command.query_async(&mut *connection).await;
+        if answer.as_ref().is_err_and(is_broken) {
+            drop(Connection::take(connection));
+        }
+        answer.map_err(|e| to_fault(&e))
+    }
+
+    /// Whether the user has the right to run a command. Errors other than a missing right count as yes.
+    ///
+    /// # Errors
+    /// If Redis cannot be asked.
+    pub async fn may(&self, command: &redis::Cmd) -> Result<bool, Fault> {
+        let (_, mut connection, _) = self.open(&self.shared[0]).await?;
+        match command.query_async::<Value>(&mut connection).await {
+            Err(e) if e.code() == Some("NOPERM") => Ok(false),
+            Err(e) if e.code().is_none() || e.code() == Some("NOAUTH") => Err(to_fault(&e)),
+            Ok(_) | Err(_) => Ok(true),
+        }
+    }
+
     /// Runs until `stop`.
     pub(crate) async fn maintain(&self, stop: CancellationToken) {
         let Some(sentinels) = self.pool.sentinels() else { return self.test_connections(stop).await };

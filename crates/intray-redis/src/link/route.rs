@@ -2,7 +2,7 @@
 
 use redis::{Cmd, RedisError, Value, aio::ConnectionLike, aio::MultiplexedConnection};
 
-use super::{CallError, Link, Server, slot::Slot};
+use super::{CallError, Link, Server, Slot};
 
 #[derive(Clone, Copy)]
 pub(super) struct Route<'s> {
