@@ -71,7 +71,18 @@ impl Batcher {
         let (name, number) = ((queue.clone(), T::SCRIPT), self.numbers.fetch_add(1, Ordering::Relaxed));
         let args = call.args();
         let (handle, answer) = call_handle(call);
-        if self.join(&name, PendingCall { number, args, tries: 0, skips_overdue: false, handle }) {
+        let pending = PendingCall { number, args, tries: 0, skips_overdue: false, handle };
+        let is_new = {
+            let mut lanes = self.lanes.lock();
+            match lanes.get_mut(&name) {
+                Some(waiting) => {
+                    waiting.push_back(pending);
+                    false
+                }
+                None => lanes.insert(name.clone(), VecDeque::from([pending])).is_none(),
+            }
+        };
+        if is_new {
             // A task of its own: a call that was sent is finished even if its caller leaves. Boxed, so that the future is
             // not copied into each wrapper of the task.
             self.runner.tasks.spawn(Box::pin(self.clone().run_lane(name.clone(), T::BATCHING)));
@@ -81,17 +92,6 @@ impl Batcher {
             Err(_) if self.remove(&name, number) => Err(Fault::late(Applied::No)),
             Ok(Err(_)) | Err(_) => Err(Fault::late(Applied::Unknown)),
         }
-    }
-
-    /// Adds a call to the end of a lane. True: the lane is new and needs a task.
-    fn join(&self, name: &LaneKey, pending: PendingCall) -> bool {
-        let mut lanes = self.lanes.lock();
-        if let Some(waiting) = lanes.get_mut(name) {
-            waiting.push_back(pending);
-            return false;
-        }
-        lanes.insert(name.clone(), VecDeque::from([pending]));
-        true
     }
 
     /// True if the call was removed before it was sent.

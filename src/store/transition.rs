@@ -76,15 +76,6 @@ impl Effect {
     pub(crate) fn moved_if(moved: bool) -> Self {
         if moved { Self::Moved } else { Self::None }
     }
-
-    fn apply(self, runner: &Runner, queue: &QueueName) {
-        match self {
-            Self::None => {}
-            Self::Moved => runner.mark_active(queue),
-            Self::Counted(what, n) => runner.figures.count(queue.as_str(), what.word(), n),
-            Self::Lost => runner.figures.count_lost(),
-        }
-    }
 }
 
 /// Records the durations of an outcome and applies its effect.
@@ -97,7 +88,12 @@ pub(crate) fn conclude<T: Transition>(
     if let Ok(outcome) = &outcome {
         call.measure(outcome, queue, &runner.figures);
     }
-    outcome.as_ref().map_or(T::EFFECT_OF_FAULT, |outcome| call.effect(outcome)).apply(runner, queue);
+    match outcome.as_ref().map_or(T::EFFECT_OF_FAULT, |outcome| call.effect(outcome)) {
+        Effect::None => {}
+        Effect::Moved => runner.mark_active(queue),
+        Effect::Counted(what, n) => runner.figures.count(queue.as_str(), what.word(), n),
+        Effect::Lost => runner.figures.count_lost(),
+    }
     outcome
 }
 

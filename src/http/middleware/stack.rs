@@ -92,18 +92,12 @@ impl<T: 'static, S: Clone + Send + Sync + 'static, H: Handler<T, S>> Handler<(Ro
 
     fn call(self, request: Request, stack: AppStack<S>) -> Self::Future {
         let info = RequestInfo::of(&request);
+        // Every answer is recorded, refusals of the inner layers too.
         match &stack.0.cors {
-            None => Box::pin(observe(info, stack.catch_panic(self, request))),
-            Some(cors) => Box::pin(observe(info, stack.with_cors(cors, self, request))),
+            None => Box::pin(stack.catch_panic(self, request).map(|response| info.record(response))),
+            Some(cors) => Box::pin(stack.with_cors(cors, self, request).map(|response| info.record(response))),
         }
     }
-}
-
-/// Measures and labels every answer, refusals of the inner layers too.
-async fn observe(info: RequestInfo, response_future: impl Future<Output = Response>) -> Response {
-    let mut response = response_future.await;
-    info.record(&mut response);
-    response
 }
 
 impl<S: Clone + Send + Sync + 'static> AppStack<S> {
@@ -137,7 +131,11 @@ impl<S: Clone + Send + Sync + 'static> AppStack<S> {
         async move {
             let answer = match authorized {
                 Ok(Ok((client, handling))) => {
-                    AssertUnwindSafe(handling.map(|response| stack.throttle(client, response))).catch_unwind().await
+                    let answer = handling.map(|response| match client {
+                        Some(client) => auth::throttle_failures(&stack.0.auth_context, client, response),
+                        None => Ok(response),
+                    });
+                    AssertUnwindSafe(answer).catch_unwind().await
                 }
                 Ok(Err(problem)) => Ok(Err(problem)),
                 Err(panicked) => Err(panicked),
@@ -162,13 +160,6 @@ impl<S: Clone + Send + Sync + 'static> AppStack<S> {
         origin::check(policy, !auth_context.access.is_on(), who, &mut request)?;
         let client = auth::check(auth_context, who, &mut request)?;
         Ok((client, handler.call(request, state.clone())))
-    }
-
-    fn throttle(&self, client: Option<ClientIp>, response: Response) -> Result<Response, Problem> {
-        match client {
-            Some(client) => auth::throttle_failures(&self.0.auth_context, client, response),
-            None => Ok(response),
-        }
     }
 }
 
@@ -203,7 +194,7 @@ impl RequestInfo {
     }
 
     /// Measures and logs an answered request, and adds the request id to the answer.
-    fn record(self, response: &mut Response) {
+    fn record(self, mut response: Response) -> Response {
         let (route, method, status, took) = (self.route(), self.method, response.status(), self.start.elapsed());
         HTTP_REQUEST_DURATION_SECONDS.of(&[method, route, status.as_str()]).observe(took.as_secs_f64());
         let request_id = self.id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
@@ -218,6 +209,7 @@ impl RequestInfo {
         if let Some(id) = self.id {
             headers.insert(REQUEST_ID, id);
         }
+        response
     }
 }
 

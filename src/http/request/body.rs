@@ -127,52 +127,32 @@ fn read(
     })
 }
 
-/// Reads up to the limit. A body that arrives in one chunk is not copied.
+/// Reads up to the limit, without a byte order mark. A body that arrives in one chunk is not copied.
 async fn read_limited(mut body: Body, most: usize, mut reserved: ReservedBytes) -> Result<JsonBody, Problem> {
-    let mut pieces = BodyChunks::default();
+    let (mut whole, mut copy) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Problem::new(ProblemType::NotJson, "the body broke off"))?;
         let Ok(piece) = frame.into_data() else { continue };
-        let size = pieces.len() + piece.len();
+        let size = whole.len() + copy.len() + piece.len();
         if size > most {
             return Err(too_large(most));
         }
         reserved.grow(size)?;
-        pieces.add(piece);
-    }
-    Ok(JsonBody(pieces.into_bytes(), reserved))
-}
-
-/// The chunks of a body.
-#[derive(Default)]
-struct BodyChunks {
-    first: Bytes,
-    all: BytesMut,
-}
-
-impl BodyChunks {
-    fn len(&self) -> usize {
-        self.first.len() + self.all.len()
-    }
-
-    fn add(&mut self, piece: Bytes) {
-        if self.len() == 0 {
-            self.first = piece;
-            return;
+        if size == piece.len() {
+            whole = piece;
+            continue;
         }
         // Chunks are slices of the connection's buffer and would keep all of it in memory.
-        self.all.extend_from_slice(&std::mem::take(&mut self.first));
-        self.all.extend_from_slice(&piece);
+        copy.extend_from_slice(&std::mem::take(&mut whole));
+        copy.extend_from_slice(&piece);
     }
-
-    /// Without a byte order mark.
-    fn into_bytes(self) -> Bytes {
-        let mut whole = if self.all.is_empty() { self.first } else { self.all.freeze() };
-        if whole.starts_with(MARK) {
-            whole.advance(MARK.len());
-        }
-        whole
+    if !copy.is_empty() {
+        whole = copy.freeze();
     }
+    if whole.starts_with(MARK) {
+        whole.advance(MARK.len());
+    }
+    Ok(JsonBody(whole, reserved))
 }
 
 fn too_large(most: usize) -> Problem {
