@@ -14,12 +14,16 @@ demo: rust engine
 	cargo build --release --locked
 	exec web/demo/run.sh $(built)/release/intray serve --demo --data-dir $(built)/demo-data
 
+# Stories wait more than they compute, so twice as many as processors run at once.
+test: export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 test: rust engine curl
 	cargo test --locked --workspace
 
-# The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
+# The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job. And all
+# mutants of the model, of which `make test` takes every third.
 moving := jobs:: ordering:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
+	INTRAY_MUTANTS=all cargo test --locked --test model -- model_finds_every_mutant
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::mass_resume queues::many_readers
 	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service lost_replies_under_load -- --nocapture

@@ -56,7 +56,7 @@ pub use views::{
     locks::{HeldLock, LockPage},
     queue_history::{HistoryStep, QueueHistory, Span},
     recent::Recent,
-    stats::{QueueInfo, QueuePage, Totals},
+    stats::{QueueInfo, QueuePage, ReservationCounts, Totals},
 };
 
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};

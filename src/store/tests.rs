@@ -185,7 +185,7 @@ async fn older_design_is_adopted_in_order_and_once() {
     assert_eq!((adopted.waiting, adopted.reserved, adopted.twins), (4, 1, 0));
     let info = redis.queues.queue(&queue).await.expect("stats").expect("a queue");
     assert_eq!((info.counts.waiting, info.counts.reserved), (4, 1));
-    let soonest = info.soonest_expires_in_ms.expect("a deadline");
+    let soonest = info.reservations.soonest_expires_in_ms.expect("a deadline");
     assert!((195_000..=200_000).contains(&soonest), "what was left of its 300 s, not {soonest}");
     for payload in ["1", r#""not json""#, "[2]", r#"{"third":3}"#] {
         let job = redis.queues.job(redis.reserve().await.job).await.expect("an answer").expect("a job");

@@ -53,7 +53,7 @@ const GRANTED_IN_HTTP: &[(&str, &[&str])] = &[
     ("handlers", &["handlers::export", "middleware", "request", "response", "response::shapes"]),
     ("handlers::export", &["middleware", "request", "response", "response::shapes"]),
     ("state", &["request", "site"]),
-    ("site", &["middleware", "request", "response", "response::shapes"]),
+    ("site", &["middleware", "request", "response"]),
     ("request", &["middleware", "names", "response"]),
     ("middleware", &["names", "response"]),
     ("response", &[]),

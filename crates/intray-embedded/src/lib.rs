@@ -98,7 +98,7 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
     let max_memory = max_memory.unwrap_or_else(memory::half);
     info!(engine = engine.to_string(), max_memory, data = %folder.data().display(), "starting the private server");
     let (reports, room) = watch::channel(None);
-    let space = DiskSpace::new(folder.data(), &socket, reports).map_err(StartError::Thread)?;
+    let space = DiskSpace::new(folder.data(), &socket, reports);
     let (disk, asked) = mpsc::channel();
     let supervisor = Supervisor::start(engine, folder, max_memory, (space, asked)).map_err(StartError::Thread)?;
     let server = PrivateServer { socket, supervisor, room, disk };

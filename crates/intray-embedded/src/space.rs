@@ -22,7 +22,7 @@ use std::{
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 
-use super::{aof_repair::FILES, folder::partial_rewrites};
+use super::{aof_repair::FILES, folder::partial_rewrites, probe};
 
 /// Growth is refused with less free space than this beyond the next rewrite.
 const MIN_FREE_BYTES: u64 = 64 << 20;
@@ -40,12 +40,10 @@ const ALWAYS_REWRITE_BYTES: u64 = 512 << 20;
 const FAST_GROWTH_BYTES: u64 = 1 << 20;
 /// The minimum interval between rewrites.
 const REWRITE_INTERVAL: Duration = Duration::from_secs(30);
-/// The timeout of each answer of the server.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) struct DiskSpace {
     data: PathBuf,
-    server: redis::Client,
+    socket: PathBuf,
     /// Bytes of the files at the last check.
     last: u64,
     /// The earliest time of the next rewrite.
@@ -72,10 +70,9 @@ impl Sizes {
 }
 
 impl DiskSpace {
-    pub(super) fn new(data: &Path, socket: &Path, reports: watch::Sender<Option<String>>) -> io::Result<Self> {
-        let server = redis::Client::open(super::url(socket)).map_err(io::Error::other)?;
-        let (data, last, next, is_spoilt) = (data.to_owned(), u64::MAX, None, Arc::default());
-        Ok(Self { data, server, last, next, is_untrusted: is_spoilt, reports })
+    pub(super) fn new(data: &Path, socket: &Path, reports: watch::Sender<Option<String>>) -> Self {
+        let (data, socket) = (data.to_owned(), socket.to_owned());
+        Self { data, socket, last: u64::MAX, next: None, is_untrusted: Arc::default(), reports }
     }
 
     /// Set by the syncer when a sync has failed.
@@ -143,13 +140,8 @@ impl DiskSpace {
         }
     }
 
-    /// One command, on its own connection: commands are rare.
     fn command<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Option<T> {
-        let answer = self.server.get_connection_with_timeout(ANSWER_TIMEOUT).and_then(|mut connection| {
-            connection.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-            connection.set_write_timeout(Some(ANSWER_TIMEOUT))?;
-            command.query(&mut connection)
-        });
+        let answer = probe::run(&self.socket, command);
         answer.inspect_err(|error| debug!(%error, "the private server refused a command")).ok()
     }
 

@@ -159,6 +159,8 @@ impl fmt::Debug for Reservation {
     }
 }
 
+crate::serialize_displayed!(JobId, BatchId);
+
 fn split_code(text: &str) -> Option<(&str, Code)> {
     let cut = text.len().checked_sub(Code::LEN)?;
     let (rest, code) = text.split_at_checked(cut)?;

@@ -2,10 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
+use serde::Serialize;
+
 use super::{Invalid, limits};
 
 /// A named stream of jobs.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct QueueName(Arc<str>);
 
 impl QueueName {
@@ -49,7 +51,7 @@ fn is_dot_segment(name: &str) -> bool {
 }
 
 /// The name of a worker or a client.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Name(Arc<str>);
 
 impl Name {
@@ -81,7 +83,7 @@ impl Name {
 }
 
 /// A lock of a queue: of the jobs that share it, one is reserved at a time.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct LockName(Arc<str>);
 
 impl LockName {

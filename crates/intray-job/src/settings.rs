@@ -1,8 +1,10 @@
 //! The settings of a queue.
 
+use serde::Serialize;
+
 use super::Backoff;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Settings {
     pub paused: bool,
     pub lease_ms: u32,

@@ -48,4 +48,16 @@ macro_rules! words {
     };
 }
 
+/// Serializes types as they are displayed.
+#[macro_export]
+macro_rules! serialize_displayed {
+    ($($type:ty),+) => {
+        $(impl ::serde::Serialize for $type {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        })+
+    };
+}
+
 pub(super) use words;

@@ -74,7 +74,7 @@ pub async fn list(
     require_queue(&queues, &queue).await?;
     let page = queues.batches(&queue, after, limit).await.map_err(Problem::from_read)?;
     let batches = page.batches.iter().map(shapes::BatchBody::new).collect();
-    Ok(counted::answer(turn, &shapes::BatchPageBody { batches, next: page.next.map(shapes::Displayed) }))
+    Ok(counted::answer(turn, &shapes::BatchPageBody { batches, next: page.next }))
 }
 
 /// `GET /batches/{id}`

@@ -45,7 +45,7 @@ pub async fn requeue(
     match queues.requeue(target, by.as_ref()).await? {
         Requeued::Count { requeued, next } => {
             let (more, act) = (next.is_some(), AuditEntry::on("requeue", queue, job, requeued, by));
-            Ok(Audited(act, shapes::RequeuedBody { requeued, more, next: next.map(shapes::Displayed) }))
+            Ok(Audited(act, shapes::RequeuedBody { requeued, more, next }))
         }
         Requeued::UnknownJob => Err(Problem::unknown_job()),
         Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
@@ -64,7 +64,7 @@ pub async fn reprioritize(
     require_queue(&queues, &what.queue).await?;
     let (queue, by) = (what.queue.clone(), key_of(&caller));
     let ReprioritizedAll { changed, next } = queues.reprioritize_all(what, by.as_ref()).await?;
-    let (more, next) = (next.is_some(), next.map(shapes::Displayed));
+    let more = next.is_some();
     Ok(Audited(
         AuditEntry::on_queue("reprioritize", queue, changed, by),
         shapes::ReprioritizedAllBody { changed, more, next },
@@ -86,7 +86,7 @@ pub async fn purge(
     let by = key_of(&caller);
     let purge = Purge { queue: queue.clone(), state, force, selection, after, by: by.clone() };
     let Purged { removed, next } = queues.purge(purge).await?;
-    let (more, next) = (next.is_some(), next.map(shapes::Displayed));
+    let more = next.is_some();
     Ok(Audited(AuditEntry::on_queue("purge", queue, removed, by), shapes::PurgedBody { removed, more, next }))
 }
 

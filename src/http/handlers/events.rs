@@ -71,7 +71,7 @@ pub async fn of_job(
     let turn = reader.page_permit().await?;
     let story = queues.job_history(&id, after).await.map_err(Problem::from_read)?.ok_or_else(Problem::unknown_job)?;
     let events = story.events.iter().map(shapes::EventBody::new).collect();
-    let story = shapes::JobHistoryBody { events, next: story.next.map(shapes::Displayed), whole: story.complete };
+    let story = shapes::JobHistoryBody { events, next: story.next, whole: story.complete };
     Ok(counted::answer(turn, &story))
 }
 
@@ -165,7 +165,7 @@ impl EventStream {
     }
 
     fn about(&self, kind: &str, queue: QueueName) -> Message {
-        self.message(kind, &shapes::QueueNameBody { queue: shapes::Displayed(queue) })
+        self.message(kind, &shapes::QueueNameBody { queue })
     }
 
     fn message(&self, kind: &str, data: &impl serde::Serialize) -> Message {

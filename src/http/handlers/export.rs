@@ -62,7 +62,7 @@ pub struct Export {
 struct ExportLine<'a> {
     #[serde(flatten)]
     job: shapes::JobBody<'a>,
-    next: Option<shapes::Displayed<&'a Cursor>>,
+    next: Option<&'a Cursor>,
 }
 
 /// A line before a page: how many ended jobs before it were removed.
@@ -75,7 +75,7 @@ struct ForgottenLine {
 #[derive(Serialize)]
 struct Truncated<'a> {
     error: &'a Problem,
-    next: Option<shapes::Displayed<&'a Cursor>>,
+    next: Option<&'a Cursor>,
 }
 
 /// The next step of an export.
@@ -147,8 +147,7 @@ impl Export {
         for (job, place) in page.jobs.iter().zip(&page.places) {
             let written = match &self.form {
                 ExportFormat::Lines => {
-                    let line =
-                        ExportLine { job: shapes::JobBody::new(job), next: place.as_ref().map(shapes::Displayed) };
+                    let line = ExportLine { job: shapes::JobBody::new(job), next: place.as_ref() };
                     let begin = text.len();
                     serde_json::to_writer(&mut text, &line).map(|()| end_line(&mut text, begin))
                 }
@@ -184,7 +183,7 @@ impl Export {
 
     /// Marks an incomplete answer: lines end with the reason; a table has no room for it, so its connection is cut.
     fn truncated(&self, problem: &Problem) -> io::Result<Bytes> {
-        let cut = Truncated { error: problem, next: self.filter.after.as_ref().map(shapes::Displayed) };
+        let cut = Truncated { error: problem, next: self.filter.after.as_ref() };
         match &self.form {
             ExportFormat::Lines => serde_json::to_vec(&cut).map_err(io::Error::other).map(|mut text| {
                 text.push(b'\n');

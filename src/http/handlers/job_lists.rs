@@ -68,7 +68,7 @@ pub async fn jobs(
     auth::revalidate(&pass, wait)?;
     let WaitedRead { what: page, turn } = seen.map_err(reader::read_problem)?;
     let jobs = page.jobs.iter().map(shapes::JobBody::new).collect();
-    let (next, resume) = (page.next.clone().map(shapes::Displayed), page.resume.clone().map(shapes::Displayed));
+    let (next, resume) = (page.next.clone(), page.resume.clone());
     let forgotten = shapes::ForgottenBody::new(page.forgotten);
     Ok(counted::answer(turn, &shapes::JobPageBody { jobs, next, resume, looked: page.looked, forgotten }))
 }

@@ -55,7 +55,7 @@ pub async fn enqueue(
     let answers = items.each(|job| queues.enqueue(job), |(), outcome| enqueued(outcome)).await;
     Ok(match answers {
         ItemAnswers::One(Ok(job)) if !job.duplicate => {
-            let JobId { queue, code } = &job.id.0;
+            let JobId { queue, code } = &job.id;
             created(&["jobs/", queue.as_str(), "-", code.as_str()], &job)
         }
         answers => answers.into_response(),
@@ -91,7 +91,7 @@ pub async fn cancel(
     match queues.cancel(id.clone(), force, by.as_ref()).await? {
         Cancellation::Cancelled => {
             let act = AuditEntry::on_job("cancel", id.clone(), 1, by);
-            Ok(Audited(act, shapes::CancelledBody { id: shapes::Displayed(id), state: JobState::Cancelled }))
+            Ok(Audited(act, shapes::CancelledBody { id, state: JobState::Cancelled }))
         }
         Cancellation::UnknownJob => Err(Problem::unknown_job()),
         Cancellation::WrongState(state) => Err(Problem::wrong_state(state)),
@@ -113,7 +113,7 @@ pub async fn reprioritize(
     match queues.reprioritize(id.clone(), priority, by.as_ref()).await? {
         Reprioritized::Changed(state) => {
             let act = AuditEntry::on_job("reprioritize", id.clone(), 1, by);
-            Ok(Audited(act, shapes::ReprioritizedBody { id: shapes::Displayed(id), state, priority }))
+            Ok(Audited(act, shapes::ReprioritizedBody { id, state, priority }))
         }
         Reprioritized::UnknownJob => Err(Problem::unknown_job()),
         Reprioritized::WrongState(state) => Err(Problem::wrong_state(state)),

@@ -14,5 +14,5 @@ use crate::{
 pub async fn redis(State(queues): State<Queues>, reader: ReadCall, _: NoQuery) -> Result<Response, Problem> {
     let turn = reader.read_permit().await?;
     let nodes = queues.memory().await.map_err(Problem::from_read)?;
-    Ok(counted::answer(turn, &shapes::RedisMemoryBody::new(&nodes)))
+    Ok(counted::answer(turn, &shapes::RedisMemoryBody { nodes }))
 }

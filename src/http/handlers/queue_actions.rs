@@ -21,7 +21,7 @@ use crate::{
             query::NoQuery,
             rules,
         },
-        response::{field_error::Rule, json::JsonResponse, problem::Problem, shapes},
+        response::{field_error::Rule, json::JsonResponse, problem::Problem},
     },
     job::{JobId, Name, QueueName, limits},
     store::{Queues, Release, Released, SettingsPatch, Swept},
@@ -33,19 +33,19 @@ pub async fn release(
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Audited<shapes::ReleasedBody>, Problem> {
+) -> Result<Audited<Released>, Problem> {
     let (target, by) = (read_holder(body.fields()?)?, key_of(&caller));
     match &target {
         Release::Job(id) => auth::job(&caller, id)?,
         Release::Worker(queue, _) => auth::queue(&caller, queue)?,
     }
     let done = queues.release(&target, by.as_ref()).await?;
-    let Released { released, more } = done.ok_or_else(Problem::unknown_job)?;
+    let done = done.ok_or_else(Problem::unknown_job)?;
     let act = match target {
-        Release::Job(id) => AuditEntry::on_job("release", id, released, by),
-        Release::Worker(queue, worker) => AuditEntry::on_worker("release", queue, worker, released, by),
+        Release::Job(id) => AuditEntry::on_job("release", id, done.released, by),
+        Release::Worker(queue, worker) => AuditEntry::on_worker("release", queue, worker, done.released, by),
     };
-    Ok(Audited(act, shapes::ReleasedBody { released, more }))
+    Ok(Audited(act, done))
 }
 
 /// `PATCH /queues/{queue}`
@@ -58,7 +58,7 @@ pub async fn configure(
 ) -> Result<Response, Problem> {
     let (patch, by) = (read_settings(body.fields()?)?, key_of(&caller));
     let info = queues.set(&name, patch, by.as_ref()).await?.ok_or_else(Problem::too_many_queues)?;
-    Ok(Audited(AuditEntry::on_queue("configure", name, 1, by), shapes::QueueBody::new(&info)).into_response())
+    Ok(Audited(AuditEntry::on_queue("configure", name, 1, by), info).into_response())
 }
 
 /// `POST /queues/{queue}/sweep`
@@ -67,12 +67,12 @@ pub async fn sweep(
     InPath(queue): InPath<QueueName>,
     _: NoQuery,
     body: JsonBody,
-) -> Result<JsonResponse<shapes::SweptBody>, Problem> {
+) -> Result<JsonResponse<Swept>, Problem> {
     body.fields_if_any()?.finish(Some(()))?;
     queues::require_queue(&queues, &queue).await?;
-    let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
+    let swept = queues.sweep(&queue).await?;
     queues.record(&queue).await?;
-    Ok(JsonResponse(shapes::SweptBody { expired, due, dead, forgotten, more }))
+    Ok(JsonResponse(swept))
 }
 
 fn read_holder(mut fields: JsonFields<'_>) -> Result<Release, Problem> {

@@ -30,9 +30,7 @@ pub async fn queues(
     let sees = |queue: &QueueName| caller.may_see(queue);
     let turn = reader.page_permit().await?;
     let page = queues.queue_page(after.as_ref(), limit, sees).await.map_err(Problem::from_read)?;
-    let queues = page.queues.iter().map(shapes::QueueBody::new).collect();
-    let (next, unavailable) = (page.next.map(shapes::Displayed), shapes::queue_names(&page.unavailable));
-    Ok(counted::answer(turn, &shapes::QueueListBody { queues, next, unavailable }))
+    Ok(counted::answer(turn, &page))
 }
 
 /// `GET /queues/{queue}`
@@ -44,7 +42,7 @@ pub async fn queue(
 ) -> Result<Response, Problem> {
     let turn = reader.read_permit().await?;
     let info = queues.queue(&name).await.map_err(Problem::from_read)?.ok_or_else(Problem::unknown_queue)?;
-    Ok(counted::answer(turn, &shapes::QueueBody::new(&info)))
+    Ok(counted::answer(turn, &info))
 }
 
 /// `GET /queues/{queue}/workers`
@@ -59,7 +57,7 @@ pub async fn workers(
     let turn = reader.read_permit().await?;
     require_queue(&queues, &queue).await?;
     let page = queues.workers(&queue, after, limit).await.map_err(Problem::from_read)?;
-    let (next, server_time) = (page.next.map(shapes::Displayed), page.now.into());
+    let (next, server_time) = (page.next, page.now);
     let workers = shapes::WorkerBody::each(&page.held, page.now);
     Ok(counted::answer(turn, &shapes::WorkerPageBody { workers, next, server_time }))
 }
@@ -78,7 +76,7 @@ pub async fn locks(
     require_queue(&queues, &queue).await?;
     let page = queues.locks(&queue, lock, after, limit).await.map_err(Problem::from_read)?;
     let locks = page.locks.iter().map(|held| shapes::LockBody::new(held, page.now)).collect();
-    let (next, server_time) = (page.next.map(shapes::Displayed), page.now.into());
+    let (next, server_time) = (page.next, page.now);
     Ok(counted::answer(turn, &shapes::LockPageBody { locks, next, server_time }))
 }
 

@@ -52,16 +52,12 @@ pub async fn reserve(
     match outcome? {
         ReserveOutcome::Jobs { jobs, remaining, now, undo, unavailable } => {
             let jobs = jobs.iter().map(|job| shapes::HandoutBody::new(job, now)).collect();
-            let text = json::text(&shapes::HandoutsBody {
-                jobs,
-                remaining,
-                server_time: now.into(),
-                unavailable: shapes::queue_names(&unavailable),
-            })?;
+            let text =
+                json::text(&shapes::HandoutsBody { jobs, remaining, server_time: now, unavailable: &unavailable })?;
             Ok(UndoOnDrop::new(text, undo).into_response())
         }
         ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now, unavailable, .. } => {
-            let (reason, server_time, unavailable) = (reason.word(), now.into(), shapes::queue_names(&unavailable));
+            let (reason, server_time, unavailable) = (reason.word(), now, &unavailable);
             let nothing =
                 shapes::EmptyReserveBody { jobs: [], remaining, server_time, reason, retry_after_ms, unavailable };
             Ok(JsonResponse(nothing).into_response())
@@ -89,8 +85,8 @@ pub async fn reservations(
     let (held, now, unavailable) = queues.reservations(&names, &worker).await.map_err(Problem::from_read)?;
     let is_own = caller.worker.as_ref() == Some(&worker);
     let reservations = held.iter().map(|held| shapes::ReservationBody::new(held, now, is_own)).collect();
-    let unavailable = shapes::queue_names(&unavailable);
-    Ok(counted::answer(turn, &shapes::ReservationsBody { reservations, server_time: now.into(), unavailable }))
+    let unavailable = &unavailable;
+    Ok(counted::answer(turn, &shapes::ReservationsBody { reservations, server_time: now, unavailable }))
 }
 
 fn read_reserve(

@@ -90,13 +90,8 @@ impl Settle for Extend {
     fn answer(job: JobId, outcome: Extension) -> Result<Self::Answer, Problem> {
         match outcome {
             Extension::Extended { deadline, now } => {
-                let (expires_in_ms, server_time) = (deadline.since(now), now.into());
-                Ok(shapes::ExtendedBody {
-                    id: shapes::Displayed(job),
-                    state: JobState::Reserved,
-                    expires_in_ms,
-                    server_time,
-                })
+                let (expires_in_ms, server_time) = (deadline.since(now), now);
+                Ok(shapes::ExtendedBody { id: job, state: JobState::Reserved, expires_in_ms, server_time })
             }
             Extension::Lost(lost) => Err(lost.into()),
         }
@@ -127,7 +122,7 @@ impl Settle for Complete {
     fn answer(job: JobId, outcome: Completion) -> Result<Self::Answer, Problem> {
         match outcome {
             Completion::Done { late, duplicate } => {
-                Ok(shapes::CompletedBody { id: shapes::Displayed(job), state: JobState::Completed, duplicate, late })
+                Ok(shapes::CompletedBody { id: job, state: JobState::Completed, duplicate, late })
             }
             Completion::Lost(lost) => Err(lost.into()),
         }
@@ -204,5 +199,5 @@ fn returned(id: JobId, outcome: Return) -> Result<shapes::ReturnedBody, Problem>
         }
         Return::Lost(lost) => return Err(lost.into()),
     };
-    Ok(shapes::ReturnedBody { id: shapes::Displayed(id), state, duplicate })
+    Ok(shapes::ReturnedBody { id, state, duplicate })
 }

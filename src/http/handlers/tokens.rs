@@ -31,7 +31,7 @@ pub async fn mint(
     let unsigned = || Problem::new(ProblemType::NotFound, "this service has no --token-secret to sign tokens with");
     let signer = access.signer().ok_or_else(unsigned)?;
     let token = signer.sign(&worker, &queues, ttl, caller.until).ok_or_else(Problem::internal)?;
-    let answer = shapes::TokenBody { token: token.token, expires_at: token.expires_at.into() };
+    let answer = shapes::TokenBody { token: token.token, expires_at: token.expires_at };
     Ok(JsonResponse(answer))
 }
 

@@ -11,7 +11,7 @@ use rust_embed::RustEmbed;
 
 use crate::{
     http::{
-        response::{formula, problem::Problem, shapes},
+        response::{formula, problem::Problem},
         site::docs,
     },
     job::{Concern, EventKind, settings},
@@ -108,7 +108,7 @@ fn words() -> String {
         Concern::Batch | Concern::Queue => None,
     });
     let (after, formula) = (after.collect::<String>(), formula::pattern());
-    let defaults = serde_json::to_string(&shapes::SettingsBody::new(&settings::DEFAULT)).unwrap_or_default();
+    let defaults = serde_json::to_string(&settings::DEFAULT).unwrap_or_default();
     format!(
         "export const AFTER = {{\n{after}}}\nexport const FORMULA = {formula}\nexport const DEFAULTS = {defaults}\n"
     )

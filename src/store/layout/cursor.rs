@@ -98,3 +98,5 @@ impl fmt::Display for Cursor {
         f.write_str(&hex::encode(&self.0))
     }
 }
+
+crate::job::serialize_displayed!(Cursor);

@@ -1,9 +1,11 @@
 //! The last reservations of a job: who completed it, and why others gave it back.
 
+use serde::Serialize;
+
 use crate::job::{Millis, Name, State};
 use crate::store::layout::record::{Ended, LiveRecord};
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct AbandonReason {
     pub at: Millis,
     pub worker: Option<Name>,
@@ -11,19 +13,26 @@ pub struct AbandonReason {
 }
 
 /// Who completed a job, and when it was reserved.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Completed {
     pub worker: Option<Name>,
     pub reserved_at: Millis,
     pub at: Millis,
+    pub held_ms: u64,
     pub late: bool,
 }
 
 /// The completion of a completed job, which is its latest reservation.
 pub(crate) fn completed(live: &LiveRecord) -> Option<Completed> {
     let ended = live.ended.first().filter(|ended| live.state == State::Completed && ended.is_completion())?;
-    let (worker, late) = (ended.worker.clone(), ended.is_late());
-    Some(Completed { worker, reserved_at: ended.reserved_at, at: ended.at, late })
+    let (reserved_at, at) = (ended.reserved_at, ended.at);
+    Some(Completed {
+        worker: ended.worker.clone(),
+        reserved_at,
+        at,
+        held_ms: at.since(reserved_at),
+        late: ended.is_late(),
+    })
 }
 
 pub(crate) fn reasons(live: &LiveRecord) -> Vec<AbandonReason> {

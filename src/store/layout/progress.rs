@@ -60,6 +60,8 @@ impl fmt::Display for Progress {
     }
 }
 
+crate::job::serialize_displayed!(Progress);
+
 /// Selects jobs of one state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct JobSelection {

@@ -1,6 +1,7 @@
 //! release: an operator releases jobs from their holder.
 
 use intray_redis::{Args, Fault};
+use serde::Serialize;
 
 use crate::{
     job::{JobId, Name, QueueName, limits},
@@ -19,7 +20,7 @@ pub enum Release {
     Worker(QueueName, Name),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Released {
     pub released: u64,
     /// There may be more to release.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use intray_redis::{Args, Fault};
+use serde::Serialize;
 
 use crate::{
     figures::QueueMetrics,
@@ -28,7 +29,7 @@ enum Sweep {
 }
 
 /// The counts of a sweep.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Swept {
     /// Expired reservations, including those whose job is dead now.
     pub expired: u64,
@@ -38,6 +39,7 @@ pub struct Swept {
     /// There may be more to do now.
     pub more: bool,
     /// When there will be something to do; `None`: never, as the queue is now.
+    #[serde(skip)]
     pub next_ms: Option<u64>,
 }
 

@@ -1,12 +1,13 @@
 //! The memory of each server, and whether it writes to disk.
 
 use intray_redis::Fault;
+use serde::Serialize;
 
 use super::check::field;
 use crate::store::handle::Queues;
 
 /// Memory and persistence of one server.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct ServerMemory {
     /// As counted for `maxmemory`: without the buffers of replicas and the append-only file.
     pub used_bytes: u64,

@@ -1,6 +1,7 @@
 //! Reads of batches.
 
 use intray_redis::{Args, Fault};
+use serde::Serialize;
 
 use crate::{
     job::{BatchId, JobId, QueueName, State},
@@ -31,7 +32,7 @@ pub struct ResultPage {
 }
 
 /// The outcome of one job of a batch.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct MemberResult {
     pub id: JobId,
     pub index: u32,

@@ -64,6 +64,8 @@ impl std::fmt::Display for Position {
     }
 }
 
+crate::job::serialize_displayed!(Position);
+
 /// A page of events, in order.
 #[derive(Debug)]
 pub struct EventPage {
@@ -231,7 +233,7 @@ fn completion(worker: Option<&Name>, note: &mut String) -> Option<Completed> {
     let rest = words.next().unwrap_or_default().to_owned();
     let (at, late) = (Millis(reserved_at + held_ms), rest == "late");
     *note = rest;
-    Some(Completed { worker: worker.cloned(), reserved_at: Millis(reserved_at), at, late })
+    Some(Completed { worker: worker.cloned(), reserved_at: Millis(reserved_at), at, held_ms, late })
 }
 
 impl Event {

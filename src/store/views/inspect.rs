@@ -16,8 +16,9 @@ use crate::{
 };
 
 /// A job.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Job {
+    #[serde(skip)]
     pub id: JobId,
     pub state: State,
     /// `None` once cancelled.
@@ -55,7 +56,7 @@ pub struct HandoutCounts {
     pub released: u32,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct JobError {
     pub at: Millis,
     pub worker: Option<Name>,
@@ -63,7 +64,7 @@ pub struct JobError {
 }
 
 /// A result that came after the reservation was lost.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct LateResult {
     pub at: Millis,
     pub worker: Option<Name>,
@@ -71,13 +72,16 @@ pub struct LateResult {
 }
 
 /// A reserved job with its holder.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Held {
+    #[serde(skip)]
     pub id: JobId,
     /// Only its own worker may see this.
+    #[serde(skip)]
     pub reservation: Reservation,
     pub worker: Option<Name>,
     pub reserved_at: Millis,
+    #[serde(rename = "expires_at")]
     pub deadline: Millis,
     pub resumes: u32,
 }

@@ -1,6 +1,7 @@
 //! The history of a queue: counts per minute for a day, and per hour for ninety days.
 
 use intray_redis::{Args, Fault};
+use serde::Serialize;
 
 use crate::job::{Millis, QueueName, Total, limits};
 use crate::store::{
@@ -19,7 +20,7 @@ pub enum HistoryStep {
 }
 
 /// A minute or an hour with counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Span {
     /// The start of the span.
     pub at: Millis,

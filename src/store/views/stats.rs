@@ -14,17 +14,22 @@ use crate::store::{
 };
 
 /// A queue.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct QueueInfo {
     pub name: QueueName,
     pub counts: StateCounts,
     /// Age of the oldest of the jobs that are first in line, one per priority.
     pub oldest_waiting_ms: Option<u64>,
+    pub reservations: ReservationCounts,
+    pub settings: Settings,
+    pub totals: Totals,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ReservationCounts {
     pub live: u64,
     pub overdue: u64,
     pub soonest_expires_in_ms: Option<u64>,
-    pub settings: Settings,
-    pub totals: Totals,
 }
 
 /// The totals of a queue.
@@ -48,12 +53,13 @@ impl Serialize for Totals {
 }
 
 /// A page of queues, by name.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct QueuePage {
     pub queues: Vec<QueueInfo>,
     /// The last queue of the page, if there are more.
     pub next: Option<QueueName>,
     /// Queues whose node is away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<QueueName>,
 }
 
@@ -153,9 +159,11 @@ impl Queues {
             name: queue.clone(),
             counts,
             oldest_waiting_ms: oldest.map(|at| now.since(Millis(at))),
-            live: counts.reserved - overdue.min(counts.reserved),
-            overdue,
-            soonest_expires_in_ms: soonest.map(|at| Millis(at).since(now)),
+            reservations: ReservationCounts {
+                live: counts.reserved - overdue.min(counts.reserved),
+                overdue,
+                soonest_expires_in_ms: soonest.map(|at| Millis(at).since(now)),
+            },
             settings,
             totals: Totals::of(|one| total(one.word())),
         })

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use intray::{
     job::{BatchId, JobId, Millis, Reservation, State},
     store::{
-        self, AbandonReason, Completed, Handout, Held, JobError, LateResult, QueueInfo, Reason, StateCounts, Totals,
+        self, AbandonReason, Completed, Handout, Held, JobError, LateResult, QueueInfo, Reason, ReservationCounts,
+        StateCounts, Totals,
     },
 };
 
@@ -73,6 +74,7 @@ impl Queue {
                 worker: name(ended.worker),
                 reserved_at: Millis(ended.reserved_at),
                 at: Millis(ended.at),
+                held_ms: ended.at.saturating_sub(ended.reserved_at),
                 late: ended.how == How::DONE_LATE,
             }),
             errors: job
@@ -136,9 +138,11 @@ impl Queue {
             name: queue.name.clone(),
             counts: self.counts(),
             oldest_waiting_ms: firsts.values().min().map(|at| self.now.saturating_sub(*at)),
-            live: reserved.len() as u64 - overdue,
-            overdue,
-            soonest_expires_in_ms: soonest.map(|at| at.since(Millis(self.now))),
+            reservations: ReservationCounts {
+                live: reserved.len() as u64 - overdue,
+                overdue,
+                soonest_expires_in_ms: soonest.map(|at| at.since(Millis(self.now))),
+            },
             settings: self.settings.clone(),
             totals: Totals::of(|one| total(one.word())),
         }

@@ -16,6 +16,8 @@ use super::children::ChildProcess;
 
 /// Limit for a start or an end on a loaded machine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// The last lines of a program that has ended.
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The output of a process so far.
 #[derive(Clone, Default)]
@@ -70,10 +72,11 @@ impl Service {
         let mut process = ChildProcess::spawn(command);
         let output = ProcessOutput::default();
         let address = output.listen(process.child().stdout.take().expect("piped"));
-        let _ = output.listen(process.child().stderr.take().expect("piped"));
+        let errors = output.listen(process.child().stderr.take().expect("piped"));
         let found = tokio::task::spawn_blocking(move || address.recv_timeout(START_TIMEOUT)).await.expect("a thread");
         let Ok(url) = found else {
             process.kill();
+            let _ = tokio::task::spawn_blocking(move || errors.recv_timeout(OUTPUT_TIMEOUT)).await;
             return Err(output.text());
         };
         Ok(Self { process, url, output })

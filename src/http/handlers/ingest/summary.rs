@@ -54,7 +54,7 @@ struct RefusedLine<'a> {
     line: u64,
     /// The queue whose server failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<shapes::Displayed<&'a QueueName>>,
+    queue: Option<&'a QueueName>,
     error: &'a Problem,
 }
 
@@ -127,7 +127,7 @@ pub async fn stream_all(mut import: Import) -> Response {
 
 fn write_answer(text: &mut Vec<u8>, answer: &LineAnswer) {
     let line = answer.line;
-    let queue = answer.trouble.as_ref().map(|trouble| shapes::Displayed(&trouble.queue));
+    let queue = answer.trouble.as_ref().map(|trouble| &trouble.queue);
     match &answer.outcome {
         Ok(job) => write(text, &EnqueuedLine { line, job }),
         Err(error) => write(text, &RefusedLine { line, queue, error }),

@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use super::{CompletedBy, Displayed, Rfc3339, name};
 use crate::{
-    job::{BatchId, EventKind, JobId, QueueName},
+    job::{BatchId, EventKind, JobId, Millis, Name, QueueName},
     store::{self, Position, Subject},
 };
 
@@ -12,15 +11,15 @@ use crate::{
 pub struct EventBody<'a> {
     #[serde(rename = "type")]
     kind: EventKind,
-    queue: &'a str,
-    job: Option<Displayed<&'a JobId>>,
-    batch: Option<Displayed<BatchId>>,
-    worker: Option<&'a str>,
-    client: Option<&'a str>,
-    by: Option<&'a str>,
+    queue: &'a QueueName,
+    job: Option<&'a JobId>,
+    batch: Option<BatchId>,
+    worker: Option<&'a Name>,
+    client: Option<&'a Name>,
+    by: Option<&'a Name>,
     reason: Option<&'a str>,
-    completed: Option<CompletedBy<'a>>,
-    at: Rfc3339,
+    completed: Option<&'a store::Completed>,
+    at: Millis,
 }
 
 impl<'a> EventBody<'a> {
@@ -33,15 +32,15 @@ impl<'a> EventBody<'a> {
         };
         Self {
             kind: event.kind,
-            queue: event.queue.as_str(),
-            job: job.map(Displayed),
-            batch: batch.map(Displayed),
-            worker: name(event.worker.as_ref()),
-            client: name(event.client.as_ref()),
-            by: name(event.by.as_ref()),
+            queue: &event.queue,
+            job,
+            batch,
+            worker: event.worker.as_ref(),
+            client: event.client.as_ref(),
+            by: event.by.as_ref(),
             reason: Some(event.note.as_str()).filter(|note| !note.is_empty()),
-            completed: event.completed.as_ref().map(CompletedBy::new),
-            at: event.time().into(),
+            completed: event.completed.as_ref(),
+            at: event.time(),
         }
     }
 }
@@ -49,24 +48,24 @@ impl<'a> EventBody<'a> {
 #[derive(Serialize)]
 pub struct JobHistoryBody<'a> {
     pub events: Vec<EventBody<'a>>,
-    pub next: Option<Displayed<Position>>,
+    pub next: Option<Position>,
     pub whole: bool,
 }
 
 #[derive(Serialize)]
 pub struct RecentEventsBody<'a> {
     events: Vec<EventBody<'a>>,
-    next: Option<Displayed<Position>>,
+    next: Option<Position>,
 }
 
 impl<'a> RecentEventsBody<'a> {
     pub fn new(recent: &'a store::Recent) -> Self {
-        Self { events: recent.events.iter().map(EventBody::new).collect(), next: recent.next.map(Displayed) }
+        Self { events: recent.events.iter().map(EventBody::new).collect(), next: recent.next }
     }
 }
 
 /// The queue of a `gap` or `unavailable` message.
 #[derive(Serialize)]
 pub struct QueueNameBody {
-    pub queue: Displayed<QueueName>,
+    pub queue: QueueName,
 }
