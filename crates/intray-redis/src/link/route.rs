@@ -2,7 +2,7 @@
 
 use redis::{Cmd, RedisError, Value, aio::ConnectionLike, aio::MultiplexedConnection};
 
-use super::{CallError, Link, Server, Slot};
+use super::{CallError, Link, Server, slot::Slot};
 
 #[derive(Clone, Copy)]
 pub(super) struct Route<'s> {
@@ -19,7 +19,7 @@ impl Route<'_> {
 impl Link {
     /// A link with the same settings to another node of the cluster.
     pub(crate) fn sibling(&self, server: Server) -> Self {
-        Self::new(server, None, self.durability.clone(), self.mode.for_another_server())
+        Self::new(server, None, self.durability.clone(), self.mode.library.clone())
     }
 
     /// A plain command, with the error as Redis sent it.
