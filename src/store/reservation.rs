@@ -4,6 +4,7 @@ use intray_redis::{Args, Fault};
 
 use crate::{
     job::{Ending, Reservation, State, ids},
+    payload::Json,
     store::{
         redis::read::{Fields, broken},
         transition::{BatchPolicy, Effect, QueueCheck},
@@ -45,6 +46,11 @@ pub(crate) fn handle(reservation: &Reservation, more: usize, size: usize) -> Arg
     let mut args = Args::with_room(3 + more, code.len() + secret.len() + digest.len() + size);
     args.push(code).push(secret).push(digest);
     args
+}
+
+/// The argument for JSON that may be absent.
+pub(crate) fn text(json: Option<&Json>) -> &str {
+    json.map_or("", Json::as_str)
 }
 
 impl Lost {

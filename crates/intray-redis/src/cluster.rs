@@ -1,10 +1,10 @@
 //! A cluster: a link to each of its primaries, and the map of slots to nodes. A call goes to the node that has its slot, and
 //! redirections correct the map.
 //!
-//! The cluster client of the `redis` crate is not used. It counts a redirection as a retry: with `retries(0)` MOVED, ASK and
-//! TRYAGAIN reach the caller, and with more it also repeats a write whose connection broke, which may have been applied. It
-//! hides its one connection per node, so that WAIT cannot follow a change. While it rebuilds its slot map, the calls to all
-//! nodes wait.
+//! The cluster client of the `redis` crate (1.8) was tried with three nodes and is not used. It counts a redirection as a retry:
+//! with `retries(0)` MOVED and ASK reach the caller, and with three it applied a write twice whose connection broke before the
+//! reply. While it rebuilt its slot map and one node was frozen, calls to the other nodes took 1.1 s and failed. It hides its
+//! map, and its one connection per node, so that WAIT cannot follow a change.
 
 mod call;
 mod coverage;
@@ -28,7 +28,8 @@ use tokio::sync::{Mutex, Notify};
 use self::{slot::SLOTS, slot_map::SlotRange};
 use crate::{
     fault::Fault,
-    link::{Durability, Link, ScriptMode},
+    link::{Durability, Link},
+    script::Library,
     server::Server,
     timeouts::CONNECT_TIMEOUT,
 };
@@ -58,6 +59,7 @@ pub struct Cluster {
     nodes_changed: Notify,
 }
 
+#[derive(Clone)]
 struct SlotMap {
     nodes: Vec<Arc<Link>>,
     /// For each slot, the index of the node that has it.
@@ -65,8 +67,8 @@ struct SlotMap {
 }
 
 impl Cluster {
-    pub(super) fn new(seeds: Vec<Server>, durability: &Durability, mode: &ScriptMode) -> Self {
-        let link = |seed| Arc::new(Link::new(seed, None, durability.clone(), mode.for_another_server()));
+    pub(super) fn new(seeds: Vec<Server>, durability: &Durability, library: &Arc<Library>) -> Self {
+        let link = |seed| Arc::new(Link::new(seed, None, durability.clone(), library.clone()));
         Self {
             seeds: seeds.into_iter().map(link).collect(),
             map: RwLock::new(SlotMap { nodes: Vec::new(), owners: vec![NO_NODE; SLOTS] }),
@@ -78,37 +80,32 @@ impl Cluster {
         }
     }
 
-    fn read<T>(&self, look: impl FnOnce(&SlotMap) -> T) -> T {
-        look(&self.map.read())
-    }
-
-    fn write<T>(&self, change: impl FnOnce(&mut SlotMap) -> T) -> T {
-        change(&mut self.map.write())
-    }
-
     /// The node that has a slot, as far as is known.
     pub(super) fn owner(&self, slot: u16) -> Option<Arc<Link>> {
-        self.read(|map| map.nodes.get(usize::from(*map.owners.get(usize::from(slot))?)).cloned())
+        let map = self.map.read();
+        map.nodes.get(usize::from(*map.owners.get(usize::from(slot))?)).cloned()
     }
 
     /// The index of that node, which is valid until the map changes.
     pub(super) fn shard(&self, slot: u16) -> u16 {
-        self.read(|map| map.owners.get(usize::from(slot)).copied().unwrap_or(NO_NODE))
+        self.map.read().owners.get(usize::from(slot)).copied().unwrap_or(NO_NODE)
     }
 
     /// Every primary.
     pub(super) async fn primaries(&self) -> Result<Vec<Arc<Link>>, Fault> {
-        let known = self.read(|map| map.nodes.clone());
-        if !known.is_empty() {
-            return Ok(known);
+        if self.nodes().is_empty() {
+            self.learn(Instant::now()).await?;
         }
-        self.learn(Instant::now()).await?;
-        Ok(self.read(|map| map.nodes.clone()))
+        Ok(self.nodes())
+    }
+
+    fn nodes(&self) -> Vec<Arc<Link>> {
+        self.map.read().nodes.clone()
     }
 
     /// All known nodes, each once, with the seeds at the end; each call starts with another node.
     pub(super) fn nodes_and_seeds(&self) -> Vec<Arc<Link>> {
-        let mut all = self.read(|map| map.nodes.clone());
+        let mut all = self.nodes();
         if !all.is_empty() {
             let first = self.turn.fetch_add(1, Ordering::Relaxed) % all.len();
             all.rotate_left(first);
@@ -123,7 +120,7 @@ impl Cluster {
 
     /// The nodes in the map. A seed may have left the cluster, so seeds are used only while no node is known.
     pub(super) fn pubsub_nodes(&self) -> Vec<Arc<Link>> {
-        let (all, known) = (self.nodes_and_seeds(), self.read(|map| map.nodes.len()));
+        let (all, known) = (self.nodes_and_seeds(), self.map.read().nodes.len());
         if known == 0 { all } else { all.into_iter().take(known).collect() }
     }
 
@@ -147,15 +144,13 @@ impl Cluster {
         let mut answers: FuturesUnordered<_> = asked
             .map(|link| async move { ask_map(&link, link.plain(redis::cmd("CLUSTER").arg("SLOTS"))).await })
             .collect();
-        let mut reported = Vec::new();
-        let mut why = String::new();
-        while reported.is_empty() {
-            match answers.next().await {
-                Some(Ok(ranges)) => reported.push(ranges),
-                Some(Err(fault)) => why = fault.why(),
-                None => {
-                    return Err(Fault::unavailable(&format_args!("no node of the cluster says who has what: {why}")));
-                }
+        let (mut reported, mut why) = (Vec::new(), String::new());
+        while reported.is_empty()
+            && let Some(answer) = answers.next().await
+        {
+            match answer {
+                Ok(ranges) => reported.push(ranges),
+                Err(fault) => why = fault.why(),
             }
         }
         let _ = tokio::time::timeout(GATHER_FOR, async {
@@ -164,7 +159,8 @@ impl Cluster {
             }
         })
         .await;
-        slot_map::most_reported(reported).ok_or_else(|| Fault::unavailable(&"no node of the cluster says who has what"))
+        slot_map::most_reported(reported)
+            .ok_or_else(|| Fault::unavailable(&format_args!("no node of the cluster says who has what: {why}")))
     }
 
     /// Replaces the map; links to nodes that are still in it stay open.
@@ -175,26 +171,22 @@ impl Cluster {
             let nth = next.index_of(&link);
             next.owners[usize::from(range.first)..=usize::from(range.last)].fill(nth);
         }
-        let has_changed = self.write(|map| {
-            let is_known = |link: &Arc<Link>| map.nodes.iter().any(|known| Arc::ptr_eq(known, link));
-            let has_changed = map.nodes.len() != next.nodes.len() || !next.nodes.iter().all(is_known);
-            *map = next;
-            has_changed
-        });
-        if has_changed {
+        let mut map = self.map.write();
+        let is_known = |link: &Arc<Link>| map.nodes.iter().any(|known| Arc::ptr_eq(known, link));
+        if map.nodes.len() != next.nodes.len() || !next.nodes.iter().all(is_known) {
             self.nodes_changed.notify_one();
         }
+        *map = next;
         Ok(())
     }
 
     /// Follows a redirection: another node has the slot.
     fn move_slot(&self, slot: u16, link: &Arc<Link>) {
-        self.write(|map| {
-            let nth = map.index_of(link);
-            if let Some(owner) = map.owners.get_mut(usize::from(slot)) {
-                *owner = nth;
-            }
-        });
+        let mut map = self.map.write();
+        let nth = map.index_of(link);
+        if let Some(owner) = map.owners.get_mut(usize::from(slot)) {
+            *owner = nth;
+        }
         self.nodes_changed.notify_one();
         // Other slots may have moved too.
         self.map_doubted.notify_one();
@@ -205,18 +197,12 @@ impl Cluster {
         let first = self.seeds.first().ok_or_else(|| Fault::unavailable(&"no node of the cluster is known"))?;
         let server = first.server().with_address(host, port);
         let name = server.name();
-        let has_name = |link: &&Arc<Link>| link.name() == name;
-        if let Some(link) = self.read(|map| map.nodes.iter().chain(&self.seeds).find(has_name).cloned()) {
-            return Ok(link);
-        }
-        let link = Arc::new(first.sibling(server));
-        // Of two that were created at the same time one is kept.
-        Ok(self.write(|map| match map.nodes.iter().find(has_name).cloned() {
-            Some(known) => known,
-            None => {
-                map.nodes.push(link.clone());
-                link
-            }
+        let mut map = self.map.write();
+        let known = map.nodes.iter().chain(&self.seeds).find(|link| link.name() == name).cloned();
+        Ok(known.unwrap_or_else(|| {
+            let link = Arc::new(first.sibling(server));
+            map.nodes.push(link.clone());
+            link
         }))
     }
 }

@@ -20,7 +20,7 @@ mod tls;
 pub use args::Args;
 pub use fault::{Applied, Fault, UNCONFIRMED, UNSYNCED, UNWRITABLE};
 pub use link::{DiskShortage, Durability, Link, SyncRequests};
-pub use links::Links;
+pub use links::{Links, parse_reply};
 pub use log_limiter::LogLimiter;
 pub use login::Login;
 pub use script::{Library, Script, SourceText};

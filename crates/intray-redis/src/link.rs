@@ -16,7 +16,10 @@ mod slot;
 
 use std::{
     fmt::Display,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -24,21 +27,22 @@ use deadpool_redis::Connection;
 use futures_util::future::BoxFuture;
 use redis::{RedisError, Value};
 
+pub(crate) use self::error::{describe, is_cut};
 pub use self::{
     durability::{Durability, SyncRequests},
     private_disk::DiskShortage,
 };
 use self::{
     durable_connections::{DURABLE_CONNECTIONS, DurableConnections},
-    error::{is_broken, is_cut, is_demoted, to_fault},
-    primary_pool::PrimaryPool,
+    error::{is_broken, is_demoted, to_fault},
+    primary_pool::CurrentPool,
     route::Route,
+    script_mode::ScriptMode,
     slot::Slot,
 };
-pub(crate) use self::{error::describe, script_mode::ScriptMode};
 use crate::{
     fault::Fault,
-    script::{Script, ScriptCall},
+    script::{Library, Script, ScriptCall},
     server::Server,
 };
 
@@ -54,7 +58,9 @@ pub struct Link {
     /// The server did not answer the last call.
     is_lost: AtomicBool,
     mode: ScriptMode,
-    pool: PrimaryPool,
+    server: Server,
+    max_connections: usize,
+    pool: CurrentPool,
     /// For a private server: why its disk has no room.
     disk: Option<DiskShortage>,
     durability: Durability,
@@ -66,42 +72,47 @@ pub struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(server: Server, disk: Option<DiskShortage>, durability: Durability, mode: ScriptMode) -> Self {
-        let (name, durable) = (server.name(), durability.asks_redis().then(DurableConnections::new));
-        let size = SHARED_CONNECTIONS + 1 + durable.as_ref().map_or(0, |_| DURABLE_CONNECTIONS);
-        let pool = PrimaryPool::new(server, size);
-        let (is_lost, turn) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Self { name, is_lost, mode, pool, disk, durability, shared: Default::default(), durable, turn }
+    pub(crate) fn new(
+        server: Server,
+        disk: Option<DiskShortage>,
+        durability: Durability,
+        library: Arc<Library>,
+    ) -> Self {
+        let (name, mode) = (server.name(), ScriptMode::new(library));
+        let durable = durability.asks_redis().then(DurableConnections::new);
+        let max_connections = SHARED_CONNECTIONS + 1 + durable.as_ref().map_or(0, |_| DURABLE_CONNECTIONS);
+        let (is_lost, turn, pool, shared) = Default::default();
+        Self { name, is_lost, mode, server, max_connections, pool, disk, durability, shared, durable, turn }
     }
 
     /// Runs a script and, if it wrote, waits until the change is as durable as required.
     pub(crate) async fn run(&self, asking: bool, call: ScriptCall<'_>) -> Result<Value, CallError> {
         if call.script.grows() && self.disk_shortage().is_some() {
-            return Err(CallError::Fault(Fault::Full));
+            return Err(Fault::Full.into());
         }
         let writes = call.script.writes();
-        if writes && (self.durable.is_some() || self.pool.sentinels().is_some()) {
+        if writes && (self.durable.is_some() || self.server.sentinels().is_some()) {
             let guarded: BoxFuture<'_, _> = Box::pin(self.run_guarded(asking, call));
             return guarded.await;
         }
         let answer = self.call(Route { slot: None, asking }, call).await?;
         if writes && self.has_private_disk() {
-            self.confirm_append().await.map_err(CallError::Fault)?;
+            self.confirm_append().await?;
         }
         Ok(answer)
     }
 
     /// Runs a write where the primary may move, or where Redis must confirm it.
     async fn run_guarded(&self, asking: bool, call: ScriptCall<'_>) -> Result<Value, CallError> {
-        let admitted = match self.pool.sentinels() {
-            Some(sentinels) => Some((sentinels, sentinels.admit().await.map_err(CallError::Fault)?)),
+        let admitted = match self.server.sentinels() {
+            Some(sentinels) => Some((sentinels, sentinels.admit().await?)),
             None => None,
         };
         let answer = match &self.durable {
             Some(connections) => self.run_durable(connections, asking, call).await?,
             None => self.call(Route { slot: None, asking }, call).await?,
         };
-        admitted.map_or(Ok(()), |(sentinels, moves)| sentinels.check_unmoved(moves)).map_err(CallError::Fault)?;
+        admitted.map_or(Ok(()), |(sentinels, moves)| sentinels.check_unmoved(moves))?;
         Ok(answer)
     }
 
@@ -140,13 +151,8 @@ impl Link {
         }
     }
 
-    /// The number of open connections, and their maximum.
-    pub(crate) fn connections(&self) -> (usize, usize) {
-        self.pool.connections()
-    }
-
     pub fn server(&self) -> &Server {
-        self.pool.server()
+        &self.server
     }
 
     /// For logs: host and port, the socket, or the primary's name at the sentinels.
@@ -162,7 +168,7 @@ impl Link {
     async fn send(&self, route: Route<'_>, command: &redis::Cmd) -> Result<Value, CallError> {
         let slot =
             route.slot.unwrap_or_else(|| &self.shared[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED_CONNECTIONS]);
-        let (number, mut connection, opened) = self.open(slot).await.map_err(CallError::Fault)?;
+        let (number, mut connection, opened) = self.open(slot).await?;
         let answer = match route.asking {
             false => command.query_async(&mut connection).await,
             true => Box::pin(route::send_asking(&mut connection, command)).await,
@@ -176,7 +182,7 @@ impl Link {
                 if is_cut(&e) || is_demoted(&e) && opened.elapsed() >= FRESH {
                     Box::pin(self.discard(slot, number, &e)).await;
                 }
-                Err(CallError::Redis(e))
+                Err(e.into())
             }
         }
     }
@@ -198,18 +204,17 @@ impl Link {
 }
 
 /// Why a call has no answer.
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     /// An error reply of Redis, or an error of the connection.
-    Redis(RedisError),
+    #[error(transparent)]
+    Redis(#[from] RedisError),
     /// There was no connection, or the change is not as durable as required.
-    Fault(Fault),
+    #[error(transparent)]
+    Fault(#[from] Fault),
 }
 
 impl CallError {
-    pub(crate) fn is_cut(e: &RedisError) -> bool {
-        is_cut(e)
-    }
-
     pub(crate) fn into_fault(self) -> Fault {
         match self {
             Self::Redis(e) => to_fault(&e),

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use redis::Value;
+use redis::{FromRedisValue, Value, from_redis_value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     args::Args,
     cluster::{Cluster, slot},
     fault::Fault,
-    link::{CallError, DiskShortage, Durability, Link, ScriptMode},
+    link::{CallError, DiskShortage, Durability, Link},
     script::{Library, Script, ScriptCall},
     server::{Server, Servers},
 };
@@ -23,10 +23,10 @@ pub enum Links {
 impl Links {
     /// Connects on the first call. `disk` is for a private server alone.
     pub fn new(servers: Servers, disk: Option<DiskShortage>, durability: Durability, library: Library) -> Self {
-        let mode = ScriptMode::new(Arc::new(library));
+        let library = Arc::new(library);
         match servers {
-            Servers::One(server) => Self::One(Arc::new(Link::new(*server, disk, durability, mode))),
-            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, &durability, &mode))),
+            Servers::One(server) => Self::One(Arc::new(Link::new(*server, disk, durability, library))),
+            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, &durability, &library))),
         }
     }
 
@@ -54,6 +54,14 @@ impl Links {
         }
     }
 
+    /// Sends a plain command, and converts its reply.
+    ///
+    /// # Errors
+    /// If Redis does not answer or refuses, or the reply is no `T`.
+    pub async fn ask<T: FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, Fault> {
+        parse_reply(self.plain(command).await?)
+    }
+
     /// Sends a plain command that names no key to the server that has `key`.
     ///
     /// # Errors
@@ -61,7 +69,7 @@ impl Links {
     pub async fn plain_at(&self, key: &str, command: &redis::Cmd) -> Result<Value, Fault> {
         match self {
             Self::One(link) => link.plain(command).await,
-            Self::Cluster(cluster) => boxed(cluster.plain(Some(slot::of_key(key.as_bytes())), command)).await,
+            Self::Cluster(cluster) => boxed(cluster.plain(Some(self.slot(key)), command)).await,
         }
     }
 
@@ -96,19 +104,15 @@ impl Links {
     /// # Errors
     /// If no node of the cluster names the others.
     pub async fn unserved(&self) -> Result<(Vec<u16>, usize), Fault> {
-        match self {
-            Self::One(_) => Ok((Vec::new(), slot::SLOTS)),
-            Self::Cluster(cluster) => Ok((boxed(cluster.unserved()).await?, slot::SLOTS)),
-        }
+        let Self::Cluster(cluster) = self else { return Ok((Vec::new(), slot::SLOTS)) };
+        Ok((boxed(cluster.unserved()).await?, slot::SLOTS))
     }
 
     /// Whether any node of the cluster serves its slots; `key` may be at any of them. False for a single server, whose
     /// faults concern all keys.
     pub async fn any_serves(&self, key: &str) -> bool {
-        match self {
-            Self::One(_) => false,
-            Self::Cluster(cluster) => boxed(cluster.serves(redis::cmd("ZCARD").arg(key))).await,
-        }
+        let Self::Cluster(cluster) = self else { return false };
+        boxed(cluster.serves(redis::cmd("ZCARD").arg(key))).await
     }
 
     pub fn slot(&self, key: &str) -> u16 {
@@ -117,19 +121,15 @@ impl Links {
 
     /// The number of the server that has a key; slots without a node have a number of their own.
     pub fn shard(&self, key: &str) -> u16 {
-        match self {
-            Self::One(_) => 0,
-            Self::Cluster(cluster) => cluster.shard(slot::of_key(key.as_bytes())),
-        }
+        let Self::Cluster(cluster) = self else { return 0 };
+        cluster.shard(self.slot(key))
     }
 
     /// The cluster node that has the key did not answer its last call, so that a caller may prefer not to wait for it. Always
     /// false for a single server, which has no substitute.
     pub fn is_lost(&self, key: &str) -> bool {
-        match self {
-            Self::One(_) => false,
-            Self::Cluster(cluster) => cluster.owner(slot::of_key(key.as_bytes())).is_some_and(|link| link.is_lost()),
-        }
+        let Self::Cluster(cluster) = self else { return false };
+        cluster.owner(self.slot(key)).is_some_and(|link| link.is_lost())
     }
 
     /// The servers to subscribe at. A cluster passes messages on to all its nodes, so any of them will do; each call starts
@@ -151,50 +151,41 @@ impl Links {
 
     /// Whether one command may name both keys.
     pub fn share_a_slot(&self, one: &str, other: &str) -> bool {
-        !self.is_cluster() || slot::of_key(one.as_bytes()) == slot::of_key(other.as_bytes())
+        !self.is_cluster() || self.slot(one) == self.slot(other)
     }
 
     /// The number of open connections, and their maximum.
     pub fn connections(&self) -> (usize, usize) {
-        match self {
-            Self::One(link) => link.connections(),
-            Self::Cluster(cluster) => cluster
-                .nodes_and_seeds()
-                .iter()
-                .map(|link| link.connections())
-                .fold((0, 0), |(open, max), (o, m)| (open + o, max + m)),
-        }
+        let links = match self {
+            Self::One(link) => vec![link.clone()],
+            Self::Cluster(cluster) => cluster.nodes_and_seeds(),
+        };
+        links.iter().map(|link| link.connections()).fold((0, 0), |(open, max), (o, m)| (open + o, max + m))
     }
 
     /// What the primary lacks of the previous one's changes; `None` without sentinels.
     pub fn replication_gap(&self) -> Option<Option<String>> {
-        match self {
-            Self::One(link) => link.replication_gap(),
-            Self::Cluster(_) => None,
-        }
+        self.one()?.replication_gap()
     }
 
     pub fn has_private_disk(&self) -> bool {
-        match self {
-            Self::One(link) => link.has_private_disk(),
-            Self::Cluster(_) => false,
-        }
+        self.one().is_some_and(|link| link.has_private_disk())
     }
 
     /// Why nothing new can be stored.
     pub fn disk_shortage(&self) -> Option<String> {
-        match self {
-            Self::One(link) => link.disk_shortage(),
-            Self::Cluster(_) => None,
-        }
+        self.one()?.disk_shortage()
     }
 
     /// Keeps the connections usable until `stop`.
     pub async fn maintain(&self, stop: CancellationToken) {
-        match self {
-            Self::One(link) => link.maintain(stop).await,
-            Self::Cluster(cluster) => cluster.maintain(stop).await,
-        }
+        let maintaining = async {
+            match self {
+                Self::One(link) => link.maintain().await,
+                Self::Cluster(cluster) => cluster.maintain().await,
+            }
+        };
+        stop.run_until_cancelled(maintaining).await;
     }
 
     /// Calls the library at every server, so that the first caller does not wait until its modules are built.
@@ -205,10 +196,25 @@ impl Links {
 
     /// From now on a single server's scripts are called as functions of the library, or by EVALSHA. For tests.
     pub fn use_library(&self, is_used: bool) {
-        if let Self::One(link) = self {
+        if let Some(link) = self.one() {
             link.use_library(is_used);
         }
     }
+
+    fn one(&self) -> Option<&Link> {
+        match self {
+            Self::One(link) => Some(link),
+            Self::Cluster(_) => None,
+        }
+    }
+}
+
+/// Converts the reply of a plain command.
+///
+/// # Errors
+/// If the reply is no `T`.
+pub fn parse_reply<T: FromRedisValue>(reply: Value) -> Result<T, Fault> {
+    from_redis_value(reply).map_err(|e| Fault::Broken(e.to_string()))
 }
 
 /// Boxed, so that calls to a single server do not carry the state of a cluster's.

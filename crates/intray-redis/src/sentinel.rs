@@ -1,8 +1,8 @@
 //! Finds the primary through sentinels, and holds changes back while it moves and while the old primary still claims to be one.
 //!
-//! `redis::sentinel` is not used. It takes the first sentinel in the configured order whose server claims to be primary, so that
-//! one which has missed the latest election leads to the old primary; [`query`] takes the answer with the newest epoch. It
-//! neither hears of a failover nor maps announced addresses, so only the one command of [`query`] could be replaced.
+//! `redis::sentinel` (1.8) was tried and is not used. It takes the first sentinel in the configured order whose server claims to
+//! be primary: with one sentinel that had missed the latest election before two that had not, it led to the old primary.
+//! [`query`] takes the answer with the newest epoch. The client neither hears of a failover nor maps announced addresses.
 
 mod query;
 mod replication_gap;
@@ -102,10 +102,7 @@ impl Sentinels {
             let found = self.ask_all().await?;
             self.move_to(found);
         }
-        let (primary, moves) = {
-            let state = self.state.borrow();
-            (state.primary.clone(), state.moves)
-        };
+        let PrimaryState { primary, moves, .. } = self.state.borrow().clone();
         let address = primary.ok_or("no sentinel has named a primary yet")?;
         Ok((self.info(&address).map_err(|e| e.to_string())?, moves))
     }
@@ -119,15 +116,8 @@ impl Sentinels {
 
     /// Waits while the primary moves; returns the number of moves at which the change is sent.
     pub(crate) async fn admit(&self) -> Result<u64, Fault> {
-        let is_open = |state: &PrimaryState| state.held.is_none();
-        {
-            let state = self.state.borrow();
-            if is_open(&state) {
-                return Ok(state.moves);
-            }
-        }
         let mut state = self.state.subscribe();
-        let open = tokio::time::timeout(CONNECT_TIMEOUT, state.wait_for(is_open)).await;
+        let open = tokio::time::timeout(CONNECT_TIMEOUT, state.wait_for(|state| state.held.is_none())).await;
         let moves = open.ok().and_then(Result::ok).map(|state| state.moves);
         moves.ok_or_else(|| {
             let why = self.state.borrow().held.map_or("the primary moves", |(_, why)| why);

@@ -39,9 +39,8 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(failure: ProblemType, detail: impl Into<Rule>) -> Self {
-        let detail = detail.into();
         let (errors, reason, job_state, batch_state, total, applied, retry_after_ms) = Default::default();
-        let (is_hit, packed) = (false, false);
+        let (has_valid_reservation, packed, detail) = (false, false, detail.into());
         Self {
             failure,
             detail,
@@ -52,9 +51,18 @@ impl Problem {
             total,
             applied,
             retry_after_ms,
-            has_valid_reservation: is_hit,
+            has_valid_reservation,
             packed,
         }
+    }
+
+    fn with_retry(self, after_ms: u32) -> Self {
+        Self { retry_after_ms: Some(after_ms), ..self }
+    }
+
+    /// Not available now; the call had no effect.
+    fn unavailable(detail: &'static str) -> Self {
+        Self { applied: Some(Applied::No), ..Self::new(ProblemType::Unavailable, detail).with_retry(RETRY_AFTER_MS) }
     }
 
     /// Values that break rules, each with its place.
@@ -121,16 +129,12 @@ impl Problem {
     }
 
     pub fn queue_full() -> Self {
-        let full = Self::new(ProblemType::QueueFull, "the queue holds as many jobs as max_jobs allows");
-        Self { retry_after_ms: Some(RETRY_AFTER_MS), ..full }
+        Self::new(ProblemType::QueueFull, "the queue holds as many jobs as max_jobs allows").with_retry(RETRY_AFTER_MS)
     }
 
     pub fn too_many_queues() -> Self {
-        let full = Self::new(
-            ProblemType::TooManyQueues,
-            "the queue would be new, and there are as many as --max-queues allows, in all or for its key",
-        );
-        Self { retry_after_ms: Some(QUEUES_AGAIN_MS), ..full }
+        let detail = "the queue would be new, and there are as many as --max-queues allows, in all or for its key";
+        Self::new(ProblemType::TooManyQueues, detail).with_retry(QUEUES_AGAIN_MS)
     }
 
     pub fn forbidden(detail: impl Into<Rule>) -> Self {
@@ -138,42 +142,37 @@ impl Problem {
     }
 
     pub fn rate_limited(retry_after_ms: u32) -> Self {
-        let limited = Self::new(ProblemType::RateLimited, "this key or token calls more often than it may");
-        Self { retry_after_ms: Some(retry_after_ms), ..limited }
+        let detail = "this key or token calls more often than it may";
+        Self::new(ProblemType::RateLimited, detail).with_retry(retry_after_ms)
     }
 
     pub fn too_many_failures(retry_after_ms: u32) -> Self {
-        let limited = Self::new(ProblemType::RateLimited, "too many calls from this address hit no reservation");
-        Self { retry_after_ms: Some(retry_after_ms), ..limited }
+        let detail = "too many calls from this address hit no reservation";
+        Self::new(ProblemType::RateLimited, detail).with_retry(retry_after_ms)
     }
 
     /// Too many reads at once.
     pub fn too_many_reads() -> Self {
         let detail = "too much is being read at once by this key or token, or by all: wait for what is on its way";
-        Self { retry_after_ms: Some(RETRY_AFTER_MS), ..Self::new(ProblemType::RateLimited, detail) }
+        Self::new(ProblemType::RateLimited, detail).with_retry(RETRY_AFTER_MS)
     }
 
     /// The caller has too many connections; the rest is reserved for others.
     pub fn too_many_connections() -> Self {
-        let limited = Self::new(
-            ProblemType::RateLimited,
-            "this key or token has too many of the connections that --max-connections allows to all; the call had no effect",
-        );
-        Self { retry_after_ms: Some(RETRY_AFTER_MS), ..limited }
+        let detail = "this key or token has too many of the connections that --max-connections allows to all; the call had no effect";
+        Self::new(ProblemType::RateLimited, detail).with_retry(RETRY_AFTER_MS)
     }
 
     /// The memory for request bodies is used up.
     pub fn body_budget_exhausted() -> Self {
-        let rule =
-            "too many bytes of bodies are in hand, here or of this caller, of 128 MiB in all; the call had no effect";
-        let busy = Self::new(ProblemType::Unavailable, rule);
-        Self { applied: Some(Applied::No), retry_after_ms: Some(RETRY_AFTER_MS), ..busy }
+        Self::unavailable(
+            "too many bytes of bodies are in hand, here or of this caller, of 128 MiB in all; the call had no effect",
+        )
     }
 
     /// A call that lasts ends because the service shuts down.
     pub fn shutting_down() -> Self {
-        let leaving = Self::new(ProblemType::Unavailable, "the service ends; what was not answered had no effect");
-        Self { applied: Some(Applied::No), retry_after_ms: Some(RETRY_AFTER_MS), ..leaving }
+        Self::unavailable("the service ends; what was not answered had no effect")
     }
 
     /// A fault of a read, which never changes anything.
@@ -218,8 +217,8 @@ impl From<Fault> for Problem {
                     None if is_elsewhere => format!("{why}; {effect}"),
                     None => format!("{what}; {effect}"),
                 };
-                let retry_after_ms = Some(RETRY_AFTER_MS);
-                Self { applied: Some(applied), retry_after_ms, ..Self::new(ProblemType::Unavailable, detail) }
+                let problem = Self::new(ProblemType::Unavailable, detail).with_retry(RETRY_AFTER_MS);
+                Self { applied: Some(applied), ..problem }
             }
             Fault::Full => Self::new(
                 ProblemType::StorageFull,

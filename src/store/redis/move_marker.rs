@@ -1,7 +1,6 @@
 //! The marker that replaces the registry while `intray move` moves the queues to another Redis: the stage, and the target.
 
 use intray_redis::{Fault, Links};
-use redis::Value;
 
 /// The prefixes of the reason why a call fails here; the target's address follows.
 pub const MOVED: &str = "the queues have moved to ";
@@ -83,11 +82,8 @@ pub(crate) async fn explain(links: &Links, fault: Fault, registry: &str) -> Faul
 /// `None` also where the user may not read it.
 async fn read_marker(links: &Links, registry: &str) -> Option<MoveMarker> {
     let mut command = redis::cmd("GETRANGE");
-    command.arg(registry).arg(0).arg(MoveMarker::HEAD_BYTES);
-    match links.plain(&command).await.ok()? {
-        Value::BulkString(text) => MoveMarker::parse(&String::from_utf8_lossy(&text)),
-        _ => None,
-    }
+    let text: Vec<u8> = links.ask(command.arg(registry).arg(0).arg(MoveMarker::HEAD_BYTES)).await.ok()?;
+    MoveMarker::parse(&String::from_utf8_lossy(&text))
 }
 
 #[cfg(test)]

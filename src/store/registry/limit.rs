@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use intray_redis::Fault;
+use intray_redis::{Fault, parse_reply};
 use redis::Value;
 
 use super::{Registry, names_in};
@@ -45,10 +45,7 @@ impl Registry {
     /// How many queues an owner has. The count is renewed when the total changes or a moment has passed.
     async fn owned(&self, owner: usize) -> Result<usize, Fault> {
         let registry = self.runner.keys.registry();
-        let all = match self.runner.plain(redis::cmd("ZCOUNT").arg(&registry).arg(0).arg("+inf")).await? {
-            Value::Int(all) => u64::try_from(all).unwrap_or(0),
-            _ => 0,
-        };
+        let all: u64 = parse_reply(self.runner.plain(redis::cmd("ZCOUNT").arg(&registry).arg(0).arg("+inf")).await?)?;
         let counted = || self.counted.lock();
         if let Some(counted) = counted().as_ref().filter(|last| last.all == all && last.at.elapsed() < COUNTED_FOR) {
             return Ok(counted.by_owner.get(&Some(owner)).copied().unwrap_or(0));

@@ -7,7 +7,7 @@ use crate::{
     payload::Json,
     store::{
         handle::Queues,
-        reservation::{HOLDER_CALLS, Lost, Return, handle},
+        reservation::{HOLDER_CALLS, Lost, Return, handle, text},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -39,26 +39,20 @@ impl Queues {
     }
 }
 
-impl Abandon {
-    fn draft(&self) -> &str {
-        self.draft.as_ref().map_or("", Json::as_str)
-    }
-}
-
 impl Transition for Abandon {
     type Outcome = Return;
     const SCRIPT: &'static str = "abandon";
 
     fn args(&self) -> Args {
         let reason = self.reason.as_deref().unwrap_or_default();
-        let mut args = handle(&self.reservation, 6, reason.len() + self.draft().len() + 32);
+        let mut args = handle(&self.reservation, 6, reason.len() + text(self.draft.as_ref()).len() + 32);
         args.push(reason).number(self.delay_ms.unwrap_or(0).into());
         args.number(self.skip.into()).number(self.grace_ms.unwrap_or(0).into());
         match self.resumes {
             Some(resumes) => args.number(resumes.into()),
             None => args.push("-1"),
         };
-        args.push(self.draft());
+        args.push(text(self.draft.as_ref()));
         args
     }
 
@@ -75,7 +69,7 @@ impl BatchedTransition for Abandon {
     const BATCHING: BatchPolicy = HOLDER_CALLS;
 
     fn needs_memory(&self) -> bool {
-        self.draft().len() > limits::SMALL_RESULT
+        text(self.draft.as_ref()).len() > limits::SMALL_RESULT
     }
 
     fn rejected(&self) -> Result<Return, Fault> {

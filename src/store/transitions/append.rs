@@ -48,18 +48,6 @@ pub(crate) enum Purpose {
     Add,
 }
 
-/// A reply of the script.
-pub(crate) enum AppendReply {
-    Appended(Batch),
-    /// The batch was complete before.
-    Made,
-    UnknownBatch,
-    Misfit(u32),
-    NotOpen(BatchState),
-    QueueFull,
-    TooLong,
-}
-
 impl Queues {
     /// Adds jobs to the end of a batch, all or none. With an offset, a repeated call changes nothing.
     ///
@@ -79,22 +67,17 @@ impl Queues {
             };
             let append = Append { id, purpose: Purpose::Add, offset: at as usize, jobs, marks: &marks };
             return match self.run_alone(&id.queue, &append).await? {
-                AppendReply::Appended(batch) => Ok(Appended::Batch(batch)),
                 // Another call has appended meanwhile.
-                AppendReply::Misfit(_) if offset.is_none() => continue,
-                AppendReply::Misfit(total) => Ok(Appended::Misfit { total }),
-                AppendReply::NotOpen(state) => Ok(Appended::NotOpen(state)),
-                AppendReply::UnknownBatch => Ok(Appended::UnknownBatch),
-                AppendReply::QueueFull => Ok(Appended::QueueFull),
-                AppendReply::TooLong => Ok(Appended::TooLong),
-                AppendReply::Made => Err(broken("what became of an append")),
+                Some(Appended::Misfit { .. }) if offset.is_none() => continue,
+                outcome => outcome.ok_or_else(|| broken("what became of an append")),
             };
         }
     }
 }
 
 impl Transition for Append<'_> {
-    type Outcome = AppendReply;
+    /// `None`: the batch was complete before.
+    type Outcome = Option<Appended>;
     const SCRIPT: &'static str = "append";
 
     fn args(&self) -> Args {
@@ -112,21 +95,21 @@ impl Transition for Append<'_> {
         args
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<AppendReply, Fault> {
+    fn read(&self, reply: Reply<'_>) -> Result<Option<Appended>, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word {
-            "appended" => Batch::parse(self.id.clone(), &fields.bytes()?).map(AppendReply::Appended),
-            "made" => Ok(AppendReply::Made),
-            "misfit" => Ok(AppendReply::Misfit(fields.count()? as u32)),
-            "sealed" => Ok(AppendReply::NotOpen(Batch::parse(self.id.clone(), &fields.bytes()?)?.state)),
-            "unknown" => Ok(AppendReply::UnknownBatch),
-            "full" => Ok(AppendReply::QueueFull),
-            "long" => Ok(AppendReply::TooLong),
-            _ => Err(broken("what became of an append")),
-        }
+        Ok(Some(match word {
+            "appended" => Appended::Batch(Batch::parse(self.id.clone(), &fields.bytes()?)?),
+            "made" => return Ok(None),
+            "misfit" => Appended::Misfit { total: fields.count()? as u32 },
+            "sealed" => Appended::NotOpen(Batch::parse(self.id.clone(), &fields.bytes()?)?.state),
+            "unknown" => Appended::UnknownBatch,
+            "full" => Appended::QueueFull,
+            "long" => Appended::TooLong,
+            _ => return Err(broken("what became of an append")),
+        }))
     }
 
-    fn effect(&self, outcome: &AppendReply) -> Effect {
-        Effect::moved_if(matches!(outcome, AppendReply::Appended(_)))
+    fn effect(&self, outcome: &Option<Appended>) -> Effect {
+        Effect::moved_if(matches!(outcome, Some(Appended::Batch(_))))
     }
 }

@@ -58,9 +58,6 @@ impl Transition for Cancel<'_> {
     }
 
     fn effect(&self, outcome: &Cancellation) -> Effect {
-        match outcome {
-            Cancellation::Cancelled => Effect::Moved,
-            Cancellation::UnknownJob | Cancellation::WrongState(_) => Effect::None,
-        }
+        Effect::moved_if(*outcome == Cancellation::Cancelled)
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     store::{
         handle::Queues,
         redis::read::broken,
-        reservation::{HOLDER_CALLS, Lost},
+        reservation::{HOLDER_CALLS, Lost, text},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -53,23 +53,17 @@ impl Queues {
     }
 }
 
-impl Complete {
-    fn result(&self) -> &str {
-        self.result.as_ref().map_or("", Json::as_str)
-    }
-}
-
 impl Transition for Complete {
     type Outcome = CompleteReply;
     const SCRIPT: &'static str = "complete";
 
     fn args(&self) -> Args {
         let (id, secret) = (self.reservation.job.code.as_str(), self.reservation.secret.as_str());
-        let mut args = Args::with_room(2, id.len() + secret.len() + ids::DIGEST_LEN + self.result().len());
+        let mut args = Args::with_room(2, id.len() + secret.len() + ids::DIGEST_LEN + text(self.result.as_ref()).len());
         args.push(id).put(|claim| {
             claim.extend(secret.as_bytes());
             claim.extend(ids::secret_digest(&self.reservation.secret));
-            claim.extend(self.result().as_bytes());
+            claim.extend(text(self.result.as_ref()).as_bytes());
         });
         args
     }
@@ -106,7 +100,7 @@ impl BatchedTransition for Complete {
     const BATCHING: BatchPolicy = HOLDER_CALLS;
 
     fn needs_memory(&self) -> bool {
-        self.result().len() > limits::SMALL_RESULT
+        text(self.result.as_ref()).len() > limits::SMALL_RESULT
     }
 
     fn rejected(&self) -> Result<CompleteReply, Fault> {

@@ -2,7 +2,7 @@
 
 use intray_redis::{Applied, Args, Fault};
 
-use super::append::{Append, AppendReply, Purpose};
+use super::append::{Append, Appended, Purpose};
 use crate::{
     job::{BatchId, Name, Priority, chance},
     store::{
@@ -100,12 +100,10 @@ impl Queues {
             let append = Append { id: &new.id, purpose: Purpose::Make, offset: done, jobs, marks };
             let placed = self.run_alone(&new.id.queue, &append).await;
             match placed.map_err(|fault| if done > 0 { fault.with(Applied::Unknown) } else { fault })? {
-                AppendReply::Appended(_) => done = end,
-                AppendReply::Made => break,
-                AppendReply::UnknownBatch => return Ok(false),
-                AppendReply::Misfit(_) | AppendReply::NotOpen(_) | AppendReply::QueueFull | AppendReply::TooLong => {
-                    return Err(broken("appended, made or unknown"));
-                }
+                Some(Appended::Batch(_)) => done = end,
+                None => break,
+                Some(Appended::UnknownBatch) => return Ok(false),
+                Some(_) => return Err(broken("appended, made or unknown")),
             }
         }
         Ok(true)

@@ -8,7 +8,7 @@ use crate::{
     store::{
         handle::Queues,
         redis::read::broken,
-        reservation::{HOLDER_CALLS, Lost, handle},
+        reservation::{HOLDER_CALLS, Lost, handle, text},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -40,19 +40,13 @@ impl Queues {
     }
 }
 
-impl Extend {
-    fn draft(&self) -> &str {
-        self.draft.as_ref().map_or("", Json::as_str)
-    }
-}
-
 impl Transition for Extend {
     type Outcome = Extension;
     const SCRIPT: &'static str = "extend";
 
     fn args(&self) -> Args {
-        let mut args = handle(&self.reservation, 2, self.draft().len() + 10);
-        args.number(self.lease_ms.unwrap_or(0).into()).push(self.draft());
+        let mut args = handle(&self.reservation, 2, text(self.draft.as_ref()).len() + 10);
+        args.number(self.lease_ms.unwrap_or(0).into()).push(text(self.draft.as_ref()));
         args
     }
 
@@ -77,7 +71,7 @@ impl BatchedTransition for Extend {
     const BATCHING: BatchPolicy = HOLDER_CALLS;
 
     fn needs_memory(&self) -> bool {
-        self.draft().len() > limits::SMALL_RESULT
+        text(self.draft.as_ref()).len() > limits::SMALL_RESULT
     }
 
     fn rejected(&self) -> Result<Extension, Fault> {

@@ -23,23 +23,14 @@ pub enum BatchCancellation {
     Over(BatchState),
 }
 
-/// A reply of the script.
-enum Withdrawal {
-    Begun,
-    UnknownBatch,
-    Over(BatchState),
-}
-
 impl Queues {
     /// Cancels a batch: no more of its jobs are handed out.
     ///
     /// # Errors
     /// When Redis is not well. The sweep continues a cancellation that has begun.
     pub async fn cancel_batch(&self, id: &BatchId) -> Result<BatchCancellation, Fault> {
-        match self.run_alone(&id.queue, &Withdraw(id)).await? {
-            Withdrawal::Begun => {}
-            Withdrawal::Over(state) => return Ok(BatchCancellation::Over(state)),
-            Withdrawal::UnknownBatch => return Ok(BatchCancellation::UnknownBatch),
+        if let Err(refusal) = self.run_alone(&id.queue, &Withdraw(id)).await? {
+            return Ok(refusal);
         }
         self.continue_stage(id).await?;
         Ok(self.batch(id).await?.map_or(BatchCancellation::UnknownBatch, BatchCancellation::Cancelled))
@@ -47,7 +38,8 @@ impl Queues {
 }
 
 impl Transition for Withdraw<'_> {
-    type Outcome = Withdrawal;
+    /// Whether the cancellation has begun.
+    type Outcome = Result<(), BatchCancellation>;
     const SCRIPT: &'static str = "withdraw";
 
     fn args(&self) -> Args {
@@ -56,20 +48,17 @@ impl Transition for Withdraw<'_> {
         args
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<Withdrawal, Fault> {
+    fn read(&self, reply: Reply<'_>) -> Result<Self::Outcome, Fault> {
         let (word, mut fields) = reply.words()?;
         match word {
-            "withdrawn" => Ok(Withdrawal::Begun),
-            "over" => Ok(Withdrawal::Over(Batch::parse(self.0.clone(), &fields.bytes()?)?.state)),
-            "unknown" => Ok(Withdrawal::UnknownBatch),
+            "withdrawn" => Ok(Ok(())),
+            "over" => Ok(Err(BatchCancellation::Over(Batch::parse(self.0.clone(), &fields.bytes()?)?.state))),
+            "unknown" => Ok(Err(BatchCancellation::UnknownBatch)),
             _ => Err(broken("withdrawn, over or unknown")),
         }
     }
 
-    fn effect(&self, outcome: &Withdrawal) -> Effect {
-        match outcome {
-            Withdrawal::Begun => Effect::Moved,
-            Withdrawal::UnknownBatch | Withdrawal::Over(_) => Effect::None,
-        }
+    fn effect(&self, outcome: &Self::Outcome) -> Effect {
+        Effect::moved_if(outcome.is_ok())
     }
 }

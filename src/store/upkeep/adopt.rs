@@ -12,7 +12,7 @@ use crate::{
     payload::Json,
     store::{
         handle::Queues,
-        redis::read::{Fields, broken, word},
+        redis::read::broken,
         transitions::{
             enqueue::{Enqueued, NewJob},
             reserve::{Reserve, ReserveOutcome},
@@ -166,8 +166,7 @@ impl Queues {
     }
 
     async fn key_type(&self, key: &str) -> Result<String, Fault> {
-        let answer = self.parts.runner.link.plain(redis::cmd("TYPE").arg(key)).await?;
-        word(&answer).map(str::to_owned).ok_or_else(|| broken("a type"))
+        self.parts.runner.link.ask(redis::cmd("TYPE").arg(key)).await
     }
 
     async fn is_member(&self, key: &str, member: &[u8]) -> Result<bool, Fault> {
@@ -177,15 +176,8 @@ impl Queues {
     async fn members(&self, key: &str, from: isize) -> Result<Vec<(Vec<u8>, u64)>, Fault> {
         let mut command = redis::cmd("ZRANGE");
         command.arg(key).arg(from).arg(from + CHUNK - 1).arg("WITHSCORES");
-        let answered = self.parts.runner.link.plain(&command).await?;
-        let mut fields = Fields::of(&answered)?;
-        let mut members = Vec::new();
-        while !fields.is_done() {
-            let member = fields.bytes()?;
-            let score: f64 = fields.text()?.parse().map_err(|_| broken("a score"))?;
-            members.push((member, score.max(0.0) as u64));
-        }
-        Ok(members)
+        let members: Vec<(Vec<u8>, f64)> = self.parts.runner.link.ask(&command).await?;
+        Ok(members.into_iter().map(|(member, score)| (member, score.max(0.0) as u64)).collect())
     }
 }
 

@@ -1,14 +1,13 @@
 //! Whether this Redis is fit and safe for jobs.
 
-use intray_redis::{Fault, Link};
-use redis::Value;
+use intray_redis::{Fault, Link, parse_reply};
 
 use super::{
     check::{Check, check, field, warn},
     durable,
     migrate::{self, LayoutError},
 };
-use crate::store::{handle::Queues, redis::read::broken};
+use crate::store::handle::Queues;
 
 /// The oldest version of Redis with flags of scripts.
 const OLDEST: u32 = 7;
@@ -171,12 +170,7 @@ fn placed(place: Option<&str>, problem: String) -> String {
 
 pub(super) async fn info(link: &Link) -> Result<String, Fault> {
     let mut command = redis::cmd("INFO");
-    command.arg("server").arg("replication").arg("memory").arg("persistence");
-    match link.checked(&command).await? {
-        Value::BulkString(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Value::VerbatimString { text, .. } => Ok(text),
-        _ => Err(broken("INFO")),
-    }
+    parse_reply(link.checked(command.arg("server").arg("replication").arg("memory").arg("persistence")).await?)
 }
 
 fn version_problem(info: &str) -> Option<String> {

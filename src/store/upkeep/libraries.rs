@@ -3,7 +3,7 @@
 
 use intray_redis::Fault;
 
-use crate::store::{handle::Queues, redis::read::Fields, script::ScriptLibrary};
+use crate::store::{handle::Queues, script::ScriptLibrary};
 
 const FORGOTTEN_MS: u64 = 86_400_000;
 
@@ -23,10 +23,8 @@ impl Queues {
         };
         let mut forgotten = redis::cmd("ZRANGEBYSCORE");
         forgotten.arg(&libraries).arg("-inf").arg(now.saturating_sub(FORGOTTEN_MS));
-        let answered = self.parts.runner.link.plain(&forgotten).await?;
-        let mut forgotten = Fields::of(&answered)?;
-        while !forgotten.is_done() {
-            let name = forgotten.text()?;
+        let forgotten: Vec<String> = self.parts.runner.link.ask(&forgotten).await?;
+        for name in forgotten {
             if self.is_gone(&name).await {
                 self.parts.runner.link.plain(redis::cmd("ZREM").arg(&libraries).arg(&name)).await?;
             }

@@ -5,7 +5,6 @@
 //! The target serves no queue before that. A killed move can be run again, because the keys themselves hold its progress.
 
 mod carry;
-mod disk;
 mod halt;
 mod keys;
 mod page;

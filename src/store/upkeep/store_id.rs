@@ -3,17 +3,13 @@
 
 use std::time::Duration;
 
-use intray_redis::Fault;
-use redis::Value;
+use intray_redis::{Fault, parse_reply};
 use tokio_util::sync::CancellationToken;
 
 use super::migrate::LayoutError;
 use crate::{
     job::{Millis, ids},
-    store::{
-        handle::Queues,
-        redis::read::{Fields, broken},
-    },
+    store::handle::Queues,
 };
 
 /// How often the id is checked.
@@ -45,10 +41,7 @@ impl Queues {
     }
 
     pub(super) async fn store_id(&self) -> Result<Option<Vec<u8>>, Fault> {
-        match self.parts.runner.link.plain(redis::cmd("GET").arg(self.parts.runner.keys.store_id())).await? {
-            Value::BulkString(epoch) => Ok(Some(epoch)),
-            _ => Ok(None),
-        }
+        self.parts.runner.link.ask(redis::cmd("GET").arg(self.parts.runner.keys.store_id())).await
     }
 
     async fn check_store_id(&self) -> Result<(), LayoutError> {
@@ -95,9 +88,8 @@ impl Queues {
 
     /// The clock of the server that has a key.
     pub(crate) async fn time_at(&self, key: &str) -> Result<Millis, Fault> {
-        let answered = self.parts.runner.link.plain_at(key, &redis::cmd("TIME")).await?;
-        let mut time = Fields::of(&answered)?;
-        let seconds: u64 = time.text()?.parse().map_err(|_| broken("a time"))?;
-        Ok(Millis(seconds * 1_000))
+        let (seconds, micros): (u64, u64) =
+            parse_reply(self.parts.runner.link.plain_at(key, &redis::cmd("TIME")).await?)?;
+        Ok(Millis(seconds * 1_000 + micros / 1_000))
     }
 }

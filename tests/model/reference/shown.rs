@@ -10,7 +10,7 @@ use intray::{
     },
 };
 
-use super::{How, LATE_RESULTS, Queue};
+use super::{How, LATE_RESULTS, Queue, job::Ended};
 use crate::fixtures::{SPAN, STAMPS, count, json, locks, name, priority, trace};
 
 impl Queue {
@@ -70,13 +70,7 @@ impl Queue {
             attempts: job.attempts,
             counts: job.counts,
             reserved: job.hold.as_ref().map(|_| self.held(id)),
-            completed: done.map(|ended| Completed {
-                worker: name(ended.worker),
-                reserved_at: Millis(ended.reserved_at),
-                at: Millis(ended.at),
-                held_ms: ended.at.saturating_sub(ended.reserved_at),
-                late: ended.how == How::DONE_LATE,
-            }),
+            completed: done.map(completion),
             errors: job
                 .errors
                 .iter()
@@ -163,5 +157,15 @@ impl Queue {
         } else {
             Reason::Empty
         }
+    }
+}
+
+fn completion(ended: &Ended) -> Completed {
+    Completed {
+        worker: name(ended.worker),
+        reserved_at: Millis(ended.reserved_at),
+        at: Millis(ended.at),
+        held_ms: ended.at.saturating_sub(ended.reserved_at),
+        late: ended.how == How::DONE_LATE,
     }
 }

@@ -11,7 +11,7 @@ use redis::{Cmd, RedisError, Value};
 use super::{Cluster, slot, slot_map};
 use crate::{
     fault::{Applied, Fault},
-    link::{CallError, Link},
+    link::{CallError, Link, is_cut},
     script::ScriptCall,
 };
 
@@ -28,17 +28,10 @@ enum ClusterCommand<'c> {
     Plain(&'c Cmd),
 }
 
-enum ClusterTarget {
-    /// The node that has the slot.
-    Owner,
-    /// The node to which the slot is being migrated.
-    Importing(Arc<Link>),
-}
-
 /// What follows an error.
 enum ClusterStep {
-    /// Try this target at once.
-    Redirect(ClusterTarget),
+    /// Try at once: the node to which the slot is being migrated, or the one that has it.
+    Redirect(Option<Arc<Link>>),
     /// Try again after a pause, with a new map if this one may be outdated.
     Retry {
         map_is_old: bool,
@@ -79,25 +72,29 @@ impl Cluster {
     }
 
     async fn send(&self, slot: Option<u16>, command: &ClusterCommand<'_>) -> Result<Value, CallError> {
-        let (start, mut target, mut redirections, mut backoff) = (Instant::now(), ClusterTarget::Owner, 0, MIN_BACKOFF);
+        let (start, mut importing, mut redirections, mut backoff) = (Instant::now(), None, 0, MIN_BACKOFF);
         loop {
-            let tried = Instant::now();
-            let (link, error) = match self.try_once(slot, &target, command).await {
-                (_, Ok(answer)) => return Ok(answer),
-                (link, Err(error)) => (link, error),
+            let (tried, asking) = (Instant::now(), importing.is_some());
+            let link = match importing.take() {
+                Some(link) => Ok(link),
+                None => self.node_of(slot).await,
             };
-            let map_is_old = match self.next_step(&error, link.as_deref()) {
+            let (error, host) = match &link {
+                Ok(link) => match command.send(link, asking).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(error) => (error, link.server().host()),
+                },
+                Err(fault) => (fault.clone().into(), ""),
+            };
+            let map_is_old = match self.next_step(&error, host) {
                 ClusterStep::Redirect(next) => {
-                    (target, redirections) = (next, redirections + 1);
+                    (importing, redirections) = (next, redirections + 1);
                     if redirections % MAX_REDIRECTIONS != 0 {
                         continue;
                     }
                     true
                 }
-                ClusterStep::Retry { map_is_old } => {
-                    target = ClusterTarget::Owner;
-                    map_is_old
-                }
+                ClusterStep::Retry { map_is_old } => map_is_old,
                 ClusterStep::Fail => return Err(error),
             };
             if start.elapsed() + backoff >= RETRY_FOR {
@@ -109,26 +106,6 @@ impl Cluster {
                 let _ = tokio::time::timeout(RETRY_FOR.saturating_sub(start.elapsed()), self.learn(tried)).await;
             }
             backoff = MAX_BACKOFF.min(backoff * 2);
-        }
-    }
-
-    /// Also returns the link that was used.
-    async fn try_once(
-        &self,
-        slot: Option<u16>,
-        target: &ClusterTarget,
-        command: &ClusterCommand<'_>,
-    ) -> (Option<Arc<Link>>, Result<Value, CallError>) {
-        let (link, asking) = match target {
-            ClusterTarget::Importing(link) => (Ok(link.clone()), true),
-            ClusterTarget::Owner => (self.node_of(slot).await, false),
-        };
-        match link {
-            Ok(link) => {
-                let answer = command.send(&link, asking).await;
-                (Some(link), answer)
-            }
-            Err(fault) => (None, Err(CallError::Fault(fault))),
         }
     }
 
@@ -145,39 +122,36 @@ impl Cluster {
         self.owner(slot).ok_or_else(|| Fault::unavailable(&format_args!("no node of the cluster has slot {slot}")))
     }
 
-    fn next_step(&self, error: &CallError, link: Option<&Link>) -> ClusterStep {
-        match error {
+    fn next_step(&self, error: &CallError, asked_host: &str) -> ClusterStep {
+        let e = match error {
             CallError::Fault(Fault::Unavailable { applied: Applied::No, .. }) => {
-                ClusterStep::Retry { map_is_old: true }
+                return ClusterStep::Retry { map_is_old: true };
             }
-            CallError::Fault(Fault::Unavailable { .. } | Fault::Full | Fault::Broken(_)) => ClusterStep::Fail,
-            CallError::Redis(e) => self.step_after(e, link.map(|link| link.server().host()).unwrap_or_default()),
-        }
-    }
-
-    fn step_after(&self, e: &RedisError, asked_host: &str) -> ClusterStep {
+            CallError::Fault(Fault::Unavailable { .. } | Fault::Full | Fault::Broken(_)) => return ClusterStep::Fail,
+            CallError::Redis(e) => e,
+        };
         match e.code() {
-            Some(code @ ("MOVED" | "ASK")) => {
-                let Some((address, slot)) = e.redirect_node() else { return ClusterStep::Fail };
-                let Some((host, port)) = slot_map::address(address, asked_host) else { return ClusterStep::Fail };
-                match self.link_to(host, port) {
-                    Ok(link) if code == "ASK" => ClusterStep::Redirect(ClusterTarget::Importing(link)),
-                    Ok(link) => {
-                        self.move_slot(slot, &link);
-                        ClusterStep::Redirect(ClusterTarget::Owner)
-                    }
-                    Err(_) => ClusterStep::Fail,
-                }
-            }
+            Some("MOVED" | "ASK") => self.redirect(e, asked_host).unwrap_or(ClusterStep::Fail),
             Some("TRYAGAIN" | "LOADING") => ClusterStep::Retry { map_is_old: false },
             Some("CLUSTERDOWN" | "READONLY" | "MASTERDOWN") => ClusterStep::Retry { map_is_old: true },
             _ => {
                 // The node may be gone for good.
-                if CallError::is_cut(e) {
+                if is_cut(e) {
                     self.map_doubted.notify_one();
                 }
                 ClusterStep::Fail
             }
         }
+    }
+
+    fn redirect(&self, e: &RedisError, asked_host: &str) -> Option<ClusterStep> {
+        let (address, slot) = e.redirect_node()?;
+        let (host, port) = slot_map::address(address, asked_host)?;
+        let link = self.link_to(host, port).ok()?;
+        if e.code() == Some("ASK") {
+            return Some(ClusterStep::Redirect(Some(link)));
+        }
+        self.move_slot(slot, &link);
+        Some(ClusterStep::Redirect(None))
     }
 }

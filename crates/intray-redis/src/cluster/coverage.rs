@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use redis::Cmd;
 
-use super::{Cluster, FRESH, ask_map, slot::SLOTS, slot_map::SlotRange};
+use super::{Cluster, FRESH, SlotMap, ask_map, slot::SLOTS, slot_map::SlotRange};
 use crate::{
     fault::Fault,
     link::{CallError, Link},
@@ -16,12 +16,16 @@ impl Cluster {
     /// deleted at its node is still in the maps of the others. Slots of a node that does not answer are not included.
     pub(crate) async fn unserved(&self) -> Result<Vec<u16>, Fault> {
         self.primaries().await?;
-        let (nodes, owners) = self.read(|map| (map.nodes.clone(), map.owners.clone()));
-        let answers = join_all(nodes.iter().map(|link| async move { covered_slots(link).await.ok() })).await;
+        let SlotMap { nodes, owners } = self.map.read().clone();
+        // A connection that no call shares: the question does not wait behind calls.
+        let ask = async |link: &Arc<Link>| ask_map(link, link.checked(redis::cmd("CLUSTER").arg("SLOTS"))).await.ok();
+        let answers = join_all(nodes.iter().map(ask)).await;
+        let covers =
+            |ranges: &Vec<SlotRange>, slot| ranges.iter().any(|range| (range.first..=range.last).contains(&slot));
         let owner_of = |slot: u16| owners.get(usize::from(slot)).and_then(|nth| answers.get(usize::from(*nth)));
         let is_unserved = |slot: &u16| match owner_of(*slot) {
-            Some(answer) => answer.as_ref().is_some_and(|covered| !covered[usize::from(*slot)]),
-            None => !answers.iter().flatten().any(|covered| covered[usize::from(*slot)]),
+            Some(answer) => answer.as_ref().is_some_and(|ranges| !covers(ranges, *slot)),
+            None => !answers.iter().flatten().any(|ranges| covers(ranges, *slot)),
         };
         Ok((0..SLOTS as u16).filter(is_unserved).collect())
     }
@@ -34,7 +38,7 @@ impl Cluster {
         {
             return serves;
         }
-        let nodes = self.read(|map| map.nodes.clone());
+        let nodes = self.nodes();
         let mut answers: FuturesUnordered<_> = nodes.iter().map(|link| is_serving(link, command)).collect();
         let mut serves = false;
         while let (false, Some(is_serving)) = (serves, answers.next().await) {
@@ -43,16 +47,6 @@ impl Cluster {
         *last = Some((Instant::now(), serves));
         serves
     }
-}
-
-/// For each slot, whether any node has it by this node's map. The question does not wait behind calls.
-async fn covered_slots(link: &Arc<Link>) -> Result<Vec<bool>, Fault> {
-    let ranges = ask_map(link, link.checked(redis::cmd("CLUSTER").arg("SLOTS"))).await?;
-    let mut covered = vec![false; SLOTS];
-    for SlotRange { first, last, .. } in ranges {
-        covered[usize::from(first)..=usize::from(last)].fill(true);
-    }
-    Ok(covered)
 }
 
 /// A node that redirects the call, or says that one slot has no node, serves the slots that it has.

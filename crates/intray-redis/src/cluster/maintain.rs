@@ -6,8 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::{StreamExt, stream::FuturesUnordered};
-use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::Cluster;
 use crate::link::Link;
@@ -20,15 +19,15 @@ const REFRESH_WHILE_LOST_EVERY: Duration = Duration::from_millis(250);
 const PING_LOST_EVERY: Duration = Duration::from_millis(250);
 
 impl Cluster {
-    /// Runs until `stop`.
-    pub(crate) async fn maintain(&self, stop: CancellationToken) {
-        let maintaining = async { tokio::join!(self.maintain_map(), self.maintain_nodes(&stop)) };
-        stop.run_until_cancelled(maintaining).await;
+    /// Runs for ever.
+    pub(crate) async fn maintain(&self) {
+        tokio::join!(self.maintain_map(), self.maintain_nodes());
     }
 
     async fn maintain_map(&self) {
         loop {
-            let is_well = self.read(|map| !map.nodes.is_empty() && !map.nodes.iter().any(|link| link.is_lost()));
+            let nodes = self.nodes();
+            let is_well = !nodes.is_empty() && !nodes.iter().any(|link| link.is_lost());
             let pause = if is_well { REFRESH_EVERY } else { REFRESH_WHILE_LOST_EVERY };
             let _ = tokio::time::timeout(pause, self.map_doubted.notified()).await;
             // After a failure the map is asked for again.
@@ -37,37 +36,21 @@ impl Cluster {
     }
 
     /// Maintains each node as long as it is in the map.
-    async fn maintain_nodes(&self, stop: &CancellationToken) {
-        let (mut maintained, mut tasks) = (HashMap::<String, CancellationToken>::new(), FuturesUnordered::new());
+    async fn maintain_nodes(&self) {
+        let mut tasks = HashMap::new();
         loop {
-            let nodes = self.read(|map| map.nodes.clone());
-            maintained.retain(|name, removed| {
-                let is_in_map = nodes.iter().any(|link| link.name() == name);
-                if !is_in_map {
-                    removed.cancel();
-                }
-                is_in_map
-            });
+            let nodes = self.nodes();
+            tasks.retain(|name, _| nodes.iter().any(|link| link.name() == name));
             for link in nodes {
-                maintained.entry(link.name().to_owned()).or_insert_with(|| {
-                    let removed = stop.child_token();
-                    tasks.push(maintain_node(link, removed.clone()));
-                    removed
-                });
+                let maintain = || AbortOnDropHandle::new(tokio::spawn(maintain_node(link.clone())));
+                tasks.entry(link.name().to_owned()).or_insert_with(maintain);
             }
-            let run_tasks = async {
-                while tasks.next().await.is_some() {}
-                std::future::pending::<()>().await;
-            };
-            tokio::select! {
-                () = self.nodes_changed.notified() => {}
-                () = run_tasks => {}
-            }
+            self.nodes_changed.notified().await;
         }
     }
 }
 
-async fn maintain_node(link: Arc<Link>, removed: CancellationToken) {
+async fn maintain_node(link: Arc<Link>) {
     let pinging = async {
         loop {
             tokio::time::sleep(PING_LOST_EVERY).await;
@@ -76,5 +59,5 @@ async fn maintain_node(link: Arc<Link>, removed: CancellationToken) {
             }
         }
     };
-    tokio::join!(link.maintain(removed.clone()), removed.run_until_cancelled(pinging));
+    tokio::join!(link.maintain(), pinging);
 }

@@ -1,6 +1,6 @@
 //! The slot map of a cluster, as nodes report it.
 
-use redis::Value;
+use redis::{Value, from_redis_value_ref};
 
 use super::slot::SLOTS;
 
@@ -27,19 +27,14 @@ fn range(entry: &Value, asked_host: &str) -> Option<SlotRange> {
     let Value::Array(parts) = entry else { return None };
     let [first, last, Value::Array(primary), ..] = parts.as_slice() else { return None };
     let [host, port, ..] = primary.as_slice() else { return None };
-    let slot = |value: &Value| match value {
-        Value::Int(n) => u16::try_from(*n).ok().filter(|slot| usize::from(*slot) < SLOTS),
-        _ => None,
-    };
-    let host = match host {
-        Value::BulkString(host) => host_or(std::str::from_utf8(host).ok()?, asked_host),
-        Value::SimpleString(host) => host_or(host, asked_host),
-        Value::Nil => asked_host,
-        _ => return None,
-    };
-    let Value::Int(port) = port else { return None };
-    let (first, last) = (slot(first)?, slot(last)?);
-    (first <= last).then(|| Some(SlotRange { first, last, host: host.to_owned(), port: u16::try_from(*port).ok()? }))?
+    let (first, last, port) = (number(first)?, number(last)?, number(port)?);
+    let host: Option<String> = from_redis_value_ref(host).ok()?;
+    let host = host_or(host.as_deref().unwrap_or_default(), asked_host).to_owned();
+    (first <= last && usize::from(last) < SLOTS).then_some(SlotRange { first, last, host, port })
+}
+
+fn number(value: &Value) -> Option<u16> {
+    from_redis_value_ref(value).ok()
 }
 
 /// The address in a redirection, `host:port`.

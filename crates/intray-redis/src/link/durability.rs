@@ -8,11 +8,7 @@ use std::{
 use redis::Value;
 use tokio::sync::oneshot;
 
-use super::{
-    CallError, Link,
-    durable_connections::{DurableConnection, DurableConnections},
-    route::Route,
-};
+use super::{CallError, Link, durable_connections::DurableConnections, route::Route, slot::Slot};
 use crate::{
     fault::{Fault, UNCONFIRMED, UNSYNCED},
     script::ScriptCall,
@@ -78,24 +74,22 @@ impl Link {
         call: ScriptCall<'_>,
     ) -> Result<Value, CallError> {
         let connection = connections.acquire().await;
-        let connection =
-            connection.ok_or_else(|| CallError::Fault(Fault::unavailable(&"too many changes wait to be confirmed")))?;
-        let answer = self.call(Route { slot: Some(connection.slot()), asking }, call).await?;
+        let connection = connection.ok_or_else(|| Fault::unavailable(&"too many changes wait to be confirmed"))?;
+        let answer = self.call(Route { slot: Some(&connection), asking }, call).await?;
         if !call.script.gives_nothing(&answer) {
             let start = Instant::now();
             let confirmed = self.confirm_change(&connection).await;
             record_wait(start.elapsed());
-            confirmed.map_err(CallError::Fault)?;
+            confirmed?;
         }
         Ok(answer)
     }
 
     /// Uses only the connection that carried the change: on a new one Redis would answer for other changes.
-    async fn confirm_change(&self, connection: &DurableConnection<'_>) -> Result<(), Fault> {
+    async fn confirm_change(&self, slot: &Slot) -> Result<(), Fault> {
         let Some(Confirmation { command, required, timeout, unmet }) = self.durability.confirmation() else {
             return Ok(());
         };
-        let slot = connection.slot();
         let Some((number, mut connection, _)) = slot.current() else { return Err(Fault::unknown(unmet)) };
         connection.set_response_timeout(timeout + (RESPONSE_TIMEOUT - REPLICAS_TIMEOUT));
         match command.query_async::<Value>(&mut connection).await {

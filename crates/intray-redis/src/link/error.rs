@@ -6,7 +6,7 @@ use redis::{ErrorKind, RedisError};
 use rustls::CertificateError;
 
 use crate::{
-    fault::{Applied, Fault, UNWRITABLE},
+    fault::{Fault, UNWRITABLE},
     sentinel::ERROR_PREFIX,
 };
 
@@ -67,11 +67,6 @@ pub(crate) fn refuses_library(e: &RedisError) -> bool {
     matches!(e.code(), Some("ERR" | "OOM" | "MISCONF" | "NOREPLICAS" | "NOPERM"))
 }
 
-/// The fault of a step before the call: the call itself had no effect.
-pub(crate) fn not_applied(fault: Fault) -> Fault {
-    fault.with(Applied::No)
-}
-
 /// Why a connection cannot be established, in words for the operator.
 pub(crate) fn describe(e: &RedisError) -> String {
     let cause = e.source().and_then(|e| e.downcast_ref::<Arc<dyn Error + Send + Sync>>());
@@ -117,6 +112,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
+    use crate::fault::Applied;
 
     fn error(message: &str) -> RedisError {
         match redis::parse_redis_value(format!("-{message}\r\n").as_bytes()) {

@@ -4,13 +4,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use redis::Value;
-use tokio_util::sync::CancellationToken;
 
-use super::{
-    Link,
-    durable_connections::{DurableConnection, DurableConnections},
-    error::is_broken,
-};
+use super::{Link, durable_connections::DurableConnections, error::is_broken};
 
 /// How often idle and shared connections are tested.
 const PING_EVERY: Duration = Duration::from_millis(500);
@@ -18,20 +13,20 @@ const PING_EVERY: Duration = Duration::from_millis(500);
 const TRY_LIBRARY_EVERY: Duration = Duration::from_secs(5);
 
 impl Link {
-    /// Runs until `stop`.
-    pub(crate) async fn maintain(&self, stop: CancellationToken) {
-        let Some(sentinels) = self.pool.sentinels() else { return self.test_connections(stop).await };
-        let follow = stop.run_until_cancelled(self.follow_primary(sentinels));
-        let watch: BoxFuture<'_, _> = Box::pin(sentinels.watch(stop.clone()));
-        tokio::join!(watch, follow, self.test_connections(stop.clone()));
+    /// Runs for ever.
+    pub(crate) async fn maintain(&self) {
+        let Some(sentinels) = self.server.sentinels() else { return self.test_connections().await };
+        let watch: BoxFuture<'_, _> = Box::pin(sentinels.watch());
+        tokio::join!(watch, self.follow_primary(sentinels), self.test_connections());
     }
 
     /// Pings the connections again and again, and drops those that do not answer.
-    async fn test_connections(&self, stop: CancellationToken) {
+    async fn test_connections(&self) {
         let mut library_tried = Instant::now();
-        while stop.run_until_cancelled(tokio::time::sleep(PING_EVERY)).await.is_some() {
+        loop {
+            tokio::time::sleep(PING_EVERY).await;
             let idle = self.durable.as_ref().map(DurableConnections::idle).unwrap_or_default();
-            let slots = self.shared.iter().chain(idle.iter().map(DurableConnection::slot));
+            let slots = self.shared.iter().chain(idle.iter().map(|slot| &***slot));
             let tests = slots.map(|slot| async move {
                 let Some((number, mut connection, _)) = slot.current() else { return };
                 let pong: Result<Value, _> = redis::cmd("PING").query_async(&mut connection).await;

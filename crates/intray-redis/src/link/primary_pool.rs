@@ -2,77 +2,40 @@
 //! replaced by another.
 
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
-use parking_lot::RwLock;
+use parking_lot::Mutex;
 use redis::{AsyncConnectionConfig, ConnectionInfo, ErrorKind, RedisError};
 
 use super::Link;
 use crate::{
     fault::Fault,
     sentinel::{Sentinels, is_primary},
-    server::Server,
     timeouts::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT},
 };
 
-pub(super) struct PrimaryPool {
-    server: Server,
-    size: usize,
-    /// With the version of the address that it leads to.
-    pool: RwLock<Option<(u64, Pool)>>,
-}
+/// The pool, and the version of the address that it leads to.
+pub(super) type CurrentPool = Mutex<Option<(u64, Pool)>>;
 
-impl PrimaryPool {
-    pub(super) fn new(server: Server, size: usize) -> Self {
-        Self { server, size, pool: RwLock::default() }
-    }
-
-    pub(super) fn server(&self) -> &Server {
-        &self.server
-    }
-
-    pub(super) fn sentinels(&self) -> Option<&Sentinels> {
-        self.server.sentinels()
-    }
-
-    pub(super) async fn current(&self) -> Result<Pool, RedisError> {
+impl Link {
+    pub(super) async fn current_pool(&self) -> Result<Pool, RedisError> {
         let (info, version) = self.server.address().await?;
-        let is_current = |kept: &Option<(u64, Pool)>| kept.as_ref().filter(|(of, _)| *of == version).cloned();
-        if let Some((_, pool)) = is_current(&self.pool.read()) {
-            return Ok(pool);
+        let mut kept = self.pool.lock();
+        if let Some((_, pool)) = kept.as_ref().filter(|(of, _)| *of == version) {
+            return Ok(pool.clone());
         }
-        let mut kept = self.pool.write();
-        if let Some((_, pool)) = is_current(&kept) {
-            return Ok(pool);
-        }
-        let pool = pool(info, self.size)?;
+        let pool = pool(info, self.max_connections)?;
         *kept = Some((version, pool.clone()));
         Ok(pool)
     }
 
     /// The number of open connections, and their maximum.
-    pub(super) fn connections(&self) -> (usize, usize) {
-        let kept = self.pool.read();
-        (kept.as_ref().map_or(0, |(_, pool)| pool.status().size), self.size)
+    pub(crate) fn connections(&self) -> (usize, usize) {
+        let kept = self.pool.lock();
+        (kept.as_ref().map_or(0, |(_, pool)| pool.status().size), self.max_connections)
     }
-}
 
-fn pool(info: ConnectionInfo, size: usize) -> Result<Pool, RedisError> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(CONNECT_TIMEOUT))
-        .set_response_timeout(Some(RESPONSE_TIMEOUT));
-    Pool::builder(Manager::new_with_config(info, config)?)
-        .max_size(size)
-        .wait_timeout(Some(CONNECT_TIMEOUT))
-        .create_timeout(Some(CONNECT_TIMEOUT))
-        .recycle_timeout(Some(CONNECT_TIMEOUT))
-        .runtime(Runtime::Tokio1)
-        .build()
-        .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))
-}
-
-impl Link {
     /// Refuses a replica: during a failover sentinels may name a server before it is promoted or after it is demoted.
     pub(super) async fn expect_primary(&self, mut connection: Connection) -> Result<Connection, Fault> {
-        if self.pool.sentinels().is_none() {
+        if self.server.sentinels().is_none() {
             return Ok(connection);
         }
         let info = redis::cmd("INFO").arg("replication").query_async(&mut connection).await;
@@ -90,8 +53,8 @@ impl Link {
         loop {
             sentinels.moved_since(moves).await;
             moves = sentinels.moves();
-            let durable = self.durable.iter().flat_map(|connections| connections.slots());
-            for slot in self.shared.iter().chain(durable) {
+            let durable = self.durable.iter().flat_map(|connections| &connections.slots);
+            for slot in self.shared.iter().chain(durable.map(|slot| &**slot)) {
                 slot.close().await;
             }
         }
@@ -99,6 +62,20 @@ impl Link {
 
     /// What the primary lacks of the previous one's changes; `None` for a server that has no sentinels.
     pub(crate) fn replication_gap(&self) -> Option<Option<String>> {
-        self.pool.sentinels().map(Sentinels::replication_gap)
+        self.server.sentinels().map(Sentinels::replication_gap)
     }
+}
+
+fn pool(info: ConnectionInfo, size: usize) -> Result<Pool, RedisError> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(CONNECT_TIMEOUT))
+        .set_response_timeout(Some(RESPONSE_TIMEOUT));
+    Pool::builder(Manager::new_with_config(info, config)?)
+        .max_size(size)
+        .wait_timeout(Some(CONNECT_TIMEOUT))
+        .create_timeout(Some(CONNECT_TIMEOUT))
+        .recycle_timeout(Some(CONNECT_TIMEOUT))
+        .runtime(Runtime::Tokio1)
+        .build()
+        .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))
 }

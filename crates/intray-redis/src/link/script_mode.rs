@@ -14,31 +14,27 @@ use tokio::sync::Mutex;
 
 use super::{
     CallError, Link,
-    error::{is_not_loaded, not_applied, refuses_functions, refuses_library},
+    error::{is_not_loaded, refuses_functions, refuses_library},
     route::Route,
 };
 use crate::{
-    fault::Fault,
+    fault::{Applied, Fault},
     script::{Library, ScriptCall},
 };
 
 /// With the feature `scripts-only` every call goes by EVALSHA, as the tests need it.
 const USES_LIBRARY: bool = !cfg!(feature = "scripts-only");
 
-pub(crate) struct ScriptMode {
-    library: Arc<Library>,
+pub(super) struct ScriptMode {
+    pub(super) library: Arc<Library>,
     is_refused: AtomicBool,
     /// When the library was last loaded; locked meanwhile, so that concurrent callers load it once.
     loaded: Mutex<Option<Instant>>,
 }
 
 impl ScriptMode {
-    pub(crate) fn new(library: Arc<Library>) -> Self {
+    pub(super) fn new(library: Arc<Library>) -> Self {
         Self { library, is_refused: AtomicBool::new(!USES_LIBRARY), loaded: Mutex::default() }
-    }
-
-    pub(crate) fn for_another_server(&self) -> Self {
-        Self::new(self.library.clone())
     }
 
     pub(super) fn is_library(&self) -> bool {
@@ -82,10 +78,9 @@ impl Link {
     async fn call_function(&self, route: Route<'_>, command: &redis::Cmd) -> Result<Value, CallError> {
         let start = Instant::now();
         match self.send(route, command).await {
-            Err(CallError::Redis(e)) if is_not_loaded(&e) => match Box::pin(self.load_library(start)).await {
-                Ok(true) => self.send(route, command).await,
-                Ok(false) => Err(CallError::Redis(e)),
-                Err(fault) => Err(CallError::Fault(fault)),
+            Err(CallError::Redis(e)) if is_not_loaded(&e) => match Box::pin(self.load_library(start)).await? {
+                true => self.send(route, command).await,
+                false => Err(e.into()),
             },
             answer => answer,
         }
@@ -109,7 +104,8 @@ impl Link {
                 self.mode.refuse(&e);
                 Ok(false)
             }
-            Err(other) => Err(not_applied(other.into_fault())),
+            // The call itself has not been sent.
+            Err(other) => Err(other.into_fault().with(Applied::No)),
         }
     }
 

@@ -1,8 +1,8 @@
 //! A place for one open connection, which is established on demand and replaced when it breaks.
 //!
-//! `redis::aio::ConnectionManager` is not used. It reconnects to the address and user that it was created with, which change
-//! after a failover and a new login. It reconnects unnoticed, so that WAIT could be sent on another connection than the change
-//! was, and it cannot be told to drop a connection to a demoted primary.
+//! `redis::aio::ConnectionManager` (1.8) was tried and is not used. After a cut the same handle leads to another connection
+//! unnoticed, so that WAIT could be sent on another one than the change was. To a frozen server it keeps its connection, and it
+//! cannot be told to drop one to a demoted primary. It reconnects to the address and user that it was created with.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
@@ -39,7 +39,7 @@ impl Link {
     }
 
     pub(super) async fn connect(&self) -> Result<Connection, Fault> {
-        let pool = self.pool.current().await.map_err(|e| self.mark_lost(&describe(&e)))?;
+        let pool = self.current_pool().await.map_err(|e| self.mark_lost(&describe(&e)))?;
         let connection = pool.get().await.map_err(|e| match e {
             PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
                 self.mark_lost(&"the user or the password in its URL is wrong")

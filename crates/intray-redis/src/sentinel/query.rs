@@ -1,6 +1,8 @@
 //! The questions to a sentinel, and the choice between their answers.
 
-use redis::{AsyncConnectionConfig, RedisError, Value, aio::MultiplexedConnection};
+use std::collections::HashMap;
+
+use redis::{AsyncConnectionConfig, RedisError, aio::MultiplexedConnection};
 
 use super::{HostPort, Sentinels};
 use crate::{link::describe, timeouts::CONNECT_TIMEOUT};
@@ -41,9 +43,11 @@ impl Sentinels {
         let Some(announced) = command.query_async::<Option<HostPort>>(connection).await? else {
             return Ok(None);
         };
-        let master: Value = redis::cmd("SENTINEL").arg("MASTER").arg(self.name()).query_async(connection).await?;
+        let master: HashMap<String, String> =
+            redis::cmd("SENTINEL").arg("MASTER").arg(self.name()).query_async(connection).await?;
         let address = self.settings.address_map.get(&announced).cloned().unwrap_or(announced);
-        Ok(Some(NamedPrimary { address, epoch: epoch(&master) }))
+        let epoch = master.get("config-epoch").and_then(|epoch| epoch.parse().ok()).unwrap_or(0);
+        Ok(Some(NamedPrimary { address, epoch }))
     }
 }
 
@@ -58,34 +62,12 @@ pub(super) fn newest<'a>(answers: impl Iterator<Item = &'a NamedPrimary>) -> Opt
     answers.max_by_key(|answer| answer.epoch).map(|answer| answer.address.clone())
 }
 
-/// `SENTINEL MASTER` returns names and values, as a list (RESP2) or as a map (RESP3).
-fn epoch(master: &Value) -> u64 {
-    let text = |value: &Value| match value {
-        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Value::SimpleString(text) => text.clone(),
-        _ => String::new(),
-    };
-    let find = |mut pairs: Box<dyn Iterator<Item = (&Value, &Value)> + '_>| {
-        pairs.find(|(name, _)| text(name) == "config-epoch").and_then(|(_, value)| text(value).parse().ok())
-    };
-    let found = match master {
-        Value::Map(pairs) => find(Box::new(pairs.iter().map(|(name, value)| (name, value)))),
-        Value::Array(parts) => find(Box::new(parts.as_chunks().0.iter().map(|[name, value]| (name, value)))),
-        _ => None,
-    };
-    found.unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn primary_of_the_latest_election_wins_against_a_majority() {
-        let text = |text: &str| Value::BulkString(text.into());
-        let list = Value::Array(["name", "m", "config-epoch", "7"].map(text).to_vec());
-        let map = Value::Map(vec![(text("name"), text("m")), (text("config-epoch"), text("7"))]);
-        assert_eq!((epoch(&list), epoch(&map), epoch(&Value::Nil)), (7, 7, 0));
         let answer = |host: &str, epoch| NamedPrimary { address: (host.to_owned(), 1), epoch };
         let answers = [answer("old", 3), answer("new", 4), answer("old", 3)];
         assert_eq!(newest(answers.iter()), Some(("new".to_owned(), 1)));

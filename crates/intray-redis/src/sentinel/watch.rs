@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use redis::{PushInfo, PushKind, RedisError, Value};
 use tokio::{sync::mpsc, time::MissedTickBehavior};
-use tokio_util::sync::CancellationToken;
 
 use super::{
     HostPort, Sentinels,
@@ -28,13 +27,12 @@ const ABORTED: [&str; 3] =
 type Answers = Mutex<Vec<Option<NamedPrimary>>>;
 
 impl Sentinels {
-    /// Runs until `stop`.
-    pub(crate) async fn watch(&self, stop: CancellationToken) {
+    /// Runs for ever.
+    pub(crate) async fn watch(&self) {
         let answers = Mutex::new(vec![None; self.clients.len()]);
         let listening = (0..self.clients.len()).map(|n| self.listen(n, &answers));
         let listening = futures_util::future::join_all(listening);
-        let all = async { tokio::join!(listening, self.fence_old_primary(), self.follow_offsets()) };
-        stop.run_until_cancelled(all).await;
+        tokio::join!(listening, self.fence_old_primary(), self.follow_offsets());
     }
 
     /// Reconnects for ever.

@@ -1,13 +1,11 @@
 //! Migration 0002, from the first layout to the second, in bounded steps. It may be interrupted anywhere and repeated.
 
 use intray_redis::Fault;
-use redis::Value;
 
 use crate::job::QueueName;
 use crate::store::{
     handle::Queues,
     keys::{HINTS, KEYS},
-    redis::read::{Fields, broken, word},
 };
 
 const CODE: &str = include_str!("../../../../migrations/0002_stamps.lua");
@@ -78,12 +76,11 @@ impl<'q> Stamps<'q> {
         if link.share_a_slot(&old, &new) {
             return self.run(&[old, new], &["registry"]).await.map(drop);
         }
-        let kind = link.plain(redis::cmd("TYPE").arg(&old)).await?;
-        if word(&kind) == Some("zset") {
-            let listed = link.plain(redis::cmd("ZRANGE").arg(&old).arg(0).arg(-1).arg("WITHSCORES")).await?;
-            let mut listed = Fields::of(&listed)?;
-            while !listed.is_done() {
-                let (name, seen) = (listed.bytes()?, listed.text()?);
+        let kind: String = link.ask(redis::cmd("TYPE").arg(&old)).await?;
+        if kind == "zset" {
+            let listed: Vec<(Vec<u8>, String)> =
+                link.ask(redis::cmd("ZRANGE").arg(&old).arg(0).arg(-1).arg("WITHSCORES")).await?;
+            for (name, seen) in listed {
                 link.plain(redis::cmd("ZADD").arg(&new).arg(seen).arg(name)).await?;
             }
         }
@@ -93,8 +90,7 @@ impl<'q> Stamps<'q> {
     async fn run(&self, keys: &[String], args: &[&str]) -> Result<String, Fault> {
         let mut command = redis::cmd("EVAL");
         command.arg(CODE).arg(keys.len()).arg(keys).arg(args);
-        let answer: Value = self.queues.parts.runner.link.plain(&command).await?;
-        word(&answer).map(str::to_owned).ok_or_else(|| broken("a cursor"))
+        self.queues.parts.runner.link.ask(&command).await
     }
 }
 

@@ -8,7 +8,6 @@ use super::{
     halt::Halt,
     page::{self, Entry, Pages, ValueKind, later, look_up},
     tally::{Tally, digest},
-    target::TargetKeys,
 };
 use crate::job::QueueName;
 
@@ -52,11 +51,8 @@ impl Moving<'_> {
         let differs = |(_, (entry, found)): &(usize, (&Entry, &Option<Vec<u8>>))| Some(&entry.1) != found.as_ref();
         let wrong: Vec<_> = entries.iter().zip(&found).enumerate().filter(differs).map(|(nth, _)| nth).collect();
         let lacking: Vec<&Entry> = wrong.iter().map(|nth| &entries[*nth]).collect();
-        let mut words = TargetKeys::default();
-        if !lacking.is_empty() {
-            words.push(page::write(way.kind, &lacking));
-        }
-        self.target.lay(way.queue, &way.to, &words, way.grows).await?;
+        let write = (!lacking.is_empty()).then(|| page::write(way.kind, &lacking));
+        self.target.lay(way.queue, &way.to, write.as_slice(), way.grows).await?;
         let mut tally = Tally { entries: entries.len() as u64, written: lacking.len() as u64, ..Tally::default() };
         if way.is_last {
             for (nth, now) in wrong.iter().zip(self.found(way, lacking.into_iter()).await?) {
@@ -73,9 +69,6 @@ impl Moving<'_> {
         entries: impl Iterator<Item = &'e Entry>,
     ) -> Result<Vec<Option<Vec<u8>>>, Halt> {
         let names: Vec<_> = entries.map(|(name, _)| name.as_slice()).collect();
-        if names.is_empty() {
-            return Ok(Vec::new());
-        }
         look_up(self.target.queues, &way.to, way.kind, &names).await.map_err(Halt::Target)
     }
 
@@ -94,17 +87,11 @@ impl Moving<'_> {
 
     async fn drop_of(&self, way: &Way<'_>, entries: &[Entry]) -> Result<(), Halt> {
         let names: Vec<_> = entries.iter().map(|(name, _)| name.as_slice()).collect();
-        if names.is_empty() {
-            return Ok(());
-        }
         let kept = look_up(self.source.queues, &way.from, way.kind, &names).await.map_err(Halt::Source)?;
         let gone = names.iter().zip(kept).filter(|(_, kept)| kept.is_none()).map(|(name, _)| name.to_vec());
         let gone: BTreeSet<_> = gone.collect();
-        let mut words = TargetKeys::default();
-        if !gone.is_empty() {
-            words.push(page::remove(way.kind, gone));
-        }
-        self.target.lay(way.queue, &way.to, &words, false).await
+        let remove = (!gone.is_empty()).then(|| page::remove(way.kind, gone));
+        self.target.lay(way.queue, &way.to, remove.as_slice(), false).await
     }
 }
 

@@ -30,14 +30,12 @@ impl MoveSource<'_> {
     /// The stage of a move that has begun here.
     pub(super) async fn mark(queues: &Queues) -> Result<Option<MoveMarker>, Halt> {
         let (link, registry) = (&queues.parts.runner.link, queues.parts.runner.keys.registry());
-        let kind = link.plain(redis::cmd("TYPE").arg(&registry)).await.map_err(Halt::Source)?;
-        if word(&kind) != Some("string") {
+        let kind: String = link.ask(redis::cmd("TYPE").arg(&registry)).await.map_err(Halt::Source)?;
+        if kind != "string" {
             return Ok(None);
         }
-        match link.plain(redis::cmd("GET").arg(&registry)).await.map_err(Halt::Source)? {
-            Value::BulkString(text) => Ok(MoveMarker::parse(&String::from_utf8_lossy(&text))),
-            _ => Ok(None),
-        }
+        let text: Option<String> = link.ask(redis::cmd("GET").arg(&registry)).await.map_err(Halt::Source)?;
+        Ok(text.and_then(|text| MoveMarker::parse(&text)))
     }
 
     /// Sets the stage, unless a later run has taken over. Returns the actual stage and the names of the queues.
@@ -86,7 +84,5 @@ impl MoveSource<'_> {
 }
 
 pub(super) async fn eval(queues: &Queues, code: &str, keys: &[String], args: &[&str]) -> Result<Value, Fault> {
-    let mut command = redis::cmd("EVAL");
-    command.arg(code).arg(keys.len()).arg(keys).arg(args);
-    queues.parts.runner.link.plain(&command).await
+    queues.parts.runner.link.plain(redis::cmd("EVAL").arg(code).arg(keys.len()).arg(keys).arg(args)).await
 }

@@ -4,15 +4,21 @@ use std::time::{Duration, Instant};
 
 use intray_redis::Fault;
 
-use super::{Moved, Moving, carry::Way, disk, halt::Halt, keys, page::ValueKind, source::MoveSource, tally::Tally};
+use super::{Moved, Moving, carry::Way, halt::Halt, keys, page::ValueKind, source::MoveSource, tally::Tally};
 use crate::job::QueueName;
-use crate::store::{handle::Queues, redis::move_marker::Stage, redis::read::Fields, upkeep::migrate::LayoutError};
+use crate::store::{
+    handle::Queues,
+    redis::move_marker::Stage,
+    upkeep::{check::field, health::info, migrate::LayoutError},
+};
 
 /// Another round follows if the last one took longer than this and wrote more than the limit below, because much may have
 /// changed meanwhile. The second limit is the maximum number of rounds.
 const SOON: Duration = Duration::from_secs(10);
 const FEW: u64 = 2_000;
 const ROUNDS: usize = 4;
+/// With `appendfsync everysec`, a write is on disk after one second, or after two if the disk is busy.
+const ON_DISK: Duration = Duration::from_secs(2);
 /// Clocks with a smaller difference count as equal.
 const SAME_MS: u64 = 1_000;
 /// The reserved jobs. They are copied last, because their deadlines count from the time at which the queue was closed.
@@ -124,9 +130,12 @@ impl Moving<'_> {
 
     /// Waits for the disk, because a power cut could otherwise leave a queue at both places or at neither.
     async fn on_disk(&self, queues: &Queues) -> Result<(), Fault> {
-        if disk::is_kept(queues).await? {
-            (self.tell)("waiting until this is on disk");
-            disk::written().await;
+        for link in queues.parts.runner.link.all().await? {
+            if field(&info(&link).await?, "aof_enabled") == "1" {
+                (self.tell)("waiting until this is on disk");
+                tokio::time::sleep(ON_DISK).await;
+                break;
+            }
         }
         Ok(())
     }
@@ -171,11 +180,7 @@ impl Moving<'_> {
 
 /// The clock of the queue's server, in ms.
 async fn now(queues: &Queues, queue: &QueueName) -> Result<u64, Fault> {
-    let runner = &queues.parts.runner;
-    let answered = runner.link.plain_at(&runner.keys.of(queue, "jobs"), &redis::cmd("TIME")).await?;
-    let mut time = Fields::of(&answered)?;
-    let (seconds, micros) = (time.count()?, time.count()?);
-    Ok(seconds * 1_000 + micros / 1_000)
+    Ok(queues.time_at(&queues.parts.runner.keys.of(queue, "jobs")).await?.0)
 }
 
 fn refused(halt: &Halt, outcome: &str) -> LayoutError {

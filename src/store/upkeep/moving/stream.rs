@@ -1,7 +1,6 @@
 //! Copies the event stream of a queue. Entries keep their ids and the last id is kept, so that readers can continue.
 
 use intray_redis::Fault;
-use redis::Value;
 
 use super::{
     Moving,
@@ -9,12 +8,8 @@ use super::{
     halt::Halt,
     page,
     tally::{Tally, digest},
-    target::TargetKeys,
 };
-use crate::store::{
-    handle::Queues,
-    redis::read::{Fields, broken},
-};
+use crate::store::{handle::Queues, redis::read::Fields};
 
 /// Entries per page. The largest entries make a page of some dozens of KB.
 const PAGE: usize = 50;
@@ -40,14 +35,10 @@ impl Moving<'_> {
         }
         let stand = stand(self.source.queues, &way.from).await.map_err(Halt::Source)?;
         let (mut after, mut here) = (None, Tally::default());
-        loop {
-            let events = events(self.source.queues, &way.from, after.as_deref()).await.map_err(Halt::Source)?;
-            let Some((last, _)) = events.last() else { break };
-            after = Some(last.clone());
-            here.add(tally_of(way, &events));
-            let mut words = TargetKeys::default();
-            events.into_iter().for_each(|(id, fields)| words.push([vec![b"XADD".to_vec(), id], fields].concat()));
-            self.target.lay(way.queue, &way.to, &words, true).await?;
+        while let Some(page) = events(self.source.queues, &way.from, &mut after).await.map_err(Halt::Source)? {
+            here.add(tally_of(way, &page));
+            let adds = page.into_iter().map(|(id, fields)| [vec![b"XADD".to_vec(), id], fields].concat());
+            self.target.lay(way.queue, &way.to, &adds.collect::<Vec<_>>(), true).await?;
         }
         if stand.length == 0 {
             // An empty stream exists only after an entry was added and removed.
@@ -62,20 +53,16 @@ impl Moving<'_> {
 
     async fn is_the_same(&self, way: &Way<'_>, stand: &Stand, here: &Tally) -> Result<(), Halt> {
         let (mut after, mut there) = (None, Tally::default());
-        loop {
-            let events = events(self.target.queues, &way.to, after.as_deref()).await.map_err(Halt::Target)?;
-            let Some((last, _)) = events.last() else { break };
-            after = Some(last.clone());
-            there.add(tally_of(way, &events));
+        while let Some(page) = events(self.target.queues, &way.to, &mut after).await.map_err(Halt::Target)? {
+            there.add(tally_of(way, &page));
         }
         let stands = self::stand(self.target.queues, &way.to).await.map_err(Halt::Target)?;
         if there == *here && stands == *stand { Ok(()) } else { Err(way.differs()) }
     }
 
     async fn lay_one(&self, way: &Way<'_>, command: &[&str]) -> Result<(), Halt> {
-        let mut words = TargetKeys::default();
-        words.push(command.iter().map(|word| word.as_bytes().to_vec()).collect());
-        self.target.lay(way.queue, &way.to, &words, true).await
+        let words = command.iter().map(|word| word.as_bytes().to_vec()).collect();
+        self.target.lay(way.queue, &way.to, &[words], true).await
     }
 }
 
@@ -103,21 +90,12 @@ async fn stand(queues: &Queues, key: &str) -> Result<Stand, Fault> {
     Ok(stand)
 }
 
-/// The page of events after an id.
-async fn events(queues: &Queues, key: &str, after: Option<&[u8]>) -> Result<Vec<MovedEvent>, Fault> {
-    let from = after.map_or_else(|| b"-".to_vec(), |id| [b"(", id].concat());
+/// The page of events after an id, which becomes the last id of the page; `None` after the last.
+async fn events(queues: &Queues, key: &str, after: &mut Option<Vec<u8>>) -> Result<Option<Vec<MovedEvent>>, Fault> {
+    let from = after.as_ref().map_or_else(|| b"-".to_vec(), |id| [b"(", id.as_slice()].concat());
     let mut command = redis::cmd("XRANGE");
-    command.arg(key).arg(from).arg("+").arg("COUNT").arg(PAGE);
-    let answered = queues.parts.runner.link.plain(&command).await?;
-    let Value::Array(entries) = answered else { return Err(broken("events")) };
-    entries.iter().map(event).collect()
-}
-
-fn event(entry: &Value) -> Result<MovedEvent, Fault> {
-    let mut entry = Fields::of(entry)?;
-    let (id, mut fields, mut parts) = (entry.bytes()?, entry.list()?, Vec::new());
-    while !fields.is_done() {
-        parts.push(fields.bytes()?);
-    }
-    Ok((id, parts))
+    let page = queues.parts.runner.link.ask(command.arg(key).arg(from).arg("+").arg("COUNT").arg(PAGE));
+    let page: Vec<MovedEvent> = page.await?;
+    *after = page.last().map(|(id, _)| id.clone());
+    Ok((!page.is_empty()).then_some(page))
 }

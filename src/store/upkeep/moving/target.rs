@@ -24,19 +24,8 @@ pub(super) struct MoveTarget<'m> {
     pub(super) run: String,
 }
 
-/// Commands to run together: the arguments of each, without the key.
-#[derive(Default)]
-pub(super) struct TargetKeys(Vec<Vec<Vec<u8>>>);
-
-impl TargetKeys {
-    pub(super) fn push(&mut self, words: Vec<Vec<u8>>) {
-        self.0.push(words);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
+/// A command's name and its arguments without the key.
+pub(super) type CommandWords = Vec<Vec<u8>>;
 
 impl MoveTarget<'_> {
     /// Claims the names of a queue. `again`: an earlier run has claimed it, so without a claim now it is published.
@@ -63,17 +52,23 @@ impl MoveTarget<'_> {
         if found == redis::Value::Int(0) { Ok(()) } else { Err(there(queue)) }
     }
 
-    /// Runs commands on a key. `grows`: Redis refuses them when its memory is full.
-    pub(super) async fn lay(&self, queue: &QueueName, key: &str, words: &TargetKeys, grows: bool) -> Result<(), Halt> {
-        if words.is_empty() {
+    /// Runs commands on a key together. `grows`: Redis refuses them when its memory is full.
+    pub(super) async fn lay(
+        &self,
+        queue: &QueueName,
+        key: &str,
+        commands: &[CommandWords],
+        grows: bool,
+    ) -> Result<(), Halt> {
+        if commands.is_empty() {
             return Ok(());
         }
         let mut command = Cmd::new();
         command.arg("EVAL").arg(if grows { LAY } else { LAY_AGAIN }).arg(2);
         command.arg(keys::claim(&self.queues.parts.runner.keys, queue)).arg(key);
         command.arg(format!("{} {}", self.origin, self.run));
-        for one in &words.0 {
-            command.arg(one.len()).arg(one);
+        for words in commands {
+            command.arg(words.len()).arg(words);
         }
         let reply = self.queues.parts.runner.link.plain(&command).await.map_err(Halt::Target)?;
         if word(&reply) == Some("laid") { Ok(()) } else { Err(Halt::Taken) }
