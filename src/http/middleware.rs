@@ -4,8 +4,6 @@ pub mod audit;
 pub mod auth;
 pub mod body_budget;
 pub mod client_ip;
-pub mod host;
-pub mod observe;
 pub mod origin;
 pub mod policy;
 pub mod revalidate;

@@ -1,11 +1,9 @@
 //! Reads requests: bodies, queries, paths and headers. All errors of a request are reported together.
 
 pub mod body;
-pub mod extract;
 pub mod fields;
 pub mod headers;
 pub mod items;
-pub mod json;
 pub mod lines;
 pub mod path;
 pub mod query;

@@ -6,4 +6,3 @@ pub mod formula;
 pub mod json;
 pub mod problem;
 pub mod shapes;
-pub mod undo_body;

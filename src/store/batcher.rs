@@ -1,8 +1,6 @@
 //! Batches calls by queue and script: calls that arrive while one is in flight share the next round trip, in their order.
 //! A single call is sent at once. The batcher knows no particular transition.
 
-mod call_handle;
-
 use std::{
     collections::VecDeque,
     sync::{
@@ -17,13 +15,12 @@ use intray_redis::{ANSWER_TIMEOUT, Applied, Args, Fault};
 use parking_lot::Mutex;
 use redis::Value;
 
-use self::call_handle::CallHandle;
 use super::{
     redis::read::broken,
     registry::Registry,
     runner::Runner,
     script::StoreScript,
-    transition::{BatchPolicy, BatchedTransition, QueueCheck, Reply, Retry},
+    transition::{BatchPolicy, BatchedTransition, CallHandle, QueueCheck, Reply, Retry, call_handle},
 };
 use crate::job::QueueName;
 
@@ -73,8 +70,19 @@ impl Batcher {
     ) -> Result<T::Outcome, Fault> {
         let (name, number) = ((queue.clone(), T::SCRIPT), self.numbers.fetch_add(1, Ordering::Relaxed));
         let args = call.args();
-        let (handle, answer) = call_handle::of(call);
-        if self.join(&name, PendingCall { number, args, tries: 0, skips_overdue: false, handle }) {
+        let (handle, answer) = call_handle(call);
+        let pending = PendingCall { number, args, tries: 0, skips_overdue: false, handle };
+        let is_new = {
+            let mut lanes = self.lanes.lock();
+            match lanes.get_mut(&name) {
+                Some(waiting) => {
+                    waiting.push_back(pending);
+                    false
+                }
+                None => lanes.insert(name.clone(), VecDeque::from([pending])).is_none(),
+            }
+        };
+        if is_new {
             // A task of its own: a call that was sent is finished even if its caller leaves. Boxed, so that the future is
             // not copied into each wrapper of the task.
             self.runner.tasks.spawn(Box::pin(self.clone().run_lane(name.clone(), T::BATCHING)));
@@ -84,17 +92,6 @@ impl Batcher {
             Err(_) if self.remove(&name, number) => Err(Fault::late(Applied::No)),
             Ok(Err(_)) | Err(_) => Err(Fault::late(Applied::Unknown)),
         }
-    }
-
-    /// Adds a call to the end of a lane. True: the lane is new and needs a task.
-    fn join(&self, name: &LaneKey, pending: PendingCall) -> bool {
-        let mut lanes = self.lanes.lock();
-        if let Some(waiting) = lanes.get_mut(name) {
-            waiting.push_back(pending);
-            return false;
-        }
-        lanes.insert(name.clone(), VecDeque::from([pending]));
-        true
     }
 
     /// True if the call was removed before it was sent.

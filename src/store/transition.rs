@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use intray_redis::{Args, Fault};
 use redis::Value;
+use tokio::sync::oneshot;
 
 use super::{
     redis::read::{Fields, broken, word},
@@ -75,15 +76,6 @@ impl Effect {
     pub(crate) fn moved_if(moved: bool) -> Self {
         if moved { Self::Moved } else { Self::None }
     }
-
-    fn apply(self, runner: &Runner, queue: &QueueName) {
-        match self {
-            Self::None => {}
-            Self::Moved => runner.mark_active(queue),
-            Self::Counted(what, n) => runner.figures.count(queue.as_str(), what.word(), n),
-            Self::Lost => runner.figures.count_lost(),
-        }
-    }
 }
 
 /// Records the durations of an outcome and applies its effect.
@@ -96,7 +88,12 @@ pub(crate) fn conclude<T: Transition>(
     if let Ok(outcome) = &outcome {
         call.measure(outcome, queue, &runner.figures);
     }
-    outcome.as_ref().map_or(T::EFFECT_OF_FAULT, |outcome| call.effect(outcome)).apply(runner, queue);
+    match outcome.as_ref().map_or(T::EFFECT_OF_FAULT, |outcome| call.effect(outcome)) {
+        Effect::None => {}
+        Effect::Moved => runner.mark_active(queue),
+        Effect::Counted(what, n) => runner.figures.count(queue.as_str(), what.word(), n),
+        Effect::Lost => runner.figures.count_lost(),
+    }
     outcome
 }
 
@@ -176,4 +173,77 @@ pub(crate) enum Retry<'r> {
     After(&'r [u8], &'r [u8]),
     /// Send it again when the overdue jobs are back in line.
     AfterSweep,
+}
+
+/// A pending call of a batch, whose type is erased.
+pub(super) trait CallHandle: Send {
+    fn jobs(&self) -> u32;
+    fn needs_memory(&self) -> bool;
+    /// The caller no longer waits for the answer.
+    fn is_abandoned(&self) -> bool;
+    fn retry<'r>(&self, item: &'r Value) -> Retry<'r>;
+    /// The arguments to continue after a place in line.
+    fn args_after(&self, place: &[u8], member: &[u8]) -> Args;
+    /// The arguments of a call that no longer waits for overdue jobs.
+    fn args_without_waiting(&self) -> Args;
+    /// If the caller has left, the outcome is dropped; the [`super::Undo`] in it then gives new reservations back.
+    fn deliver(self: Box<Self>, reply: Reply<'_>);
+    fn reject(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName);
+    fn fail(self: Box<Self>, fault: Fault);
+}
+
+type CallResult<T> = Result<T, Fault>;
+
+struct TypedCall<T: BatchedTransition> {
+    call: T,
+    answer: oneshot::Sender<CallResult<T::Outcome>>,
+}
+
+/// The handle of a call, and the receiver of its answer.
+pub(super) fn call_handle<T: BatchedTransition>(
+    call: T,
+) -> (Box<dyn CallHandle>, oneshot::Receiver<CallResult<T::Outcome>>) {
+    let (answer, receiver) = oneshot::channel();
+    (Box::new(TypedCall { call, answer }), receiver)
+}
+
+impl<T: BatchedTransition> CallHandle for TypedCall<T> {
+    fn jobs(&self) -> u32 {
+        self.call.jobs()
+    }
+
+    fn needs_memory(&self) -> bool {
+        self.call.needs_memory()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.answer.is_closed()
+    }
+
+    fn retry<'r>(&self, item: &'r Value) -> Retry<'r> {
+        self.call.retry(item)
+    }
+
+    fn args_after(&self, place: &[u8], member: &[u8]) -> Args {
+        self.call.args_after(place, member)
+    }
+
+    fn args_without_waiting(&self) -> Args {
+        self.call.args_without_waiting()
+    }
+
+    fn deliver(self: Box<Self>, reply: Reply<'_>) {
+        let (runner, queue) = (reply.runner, reply.queue);
+        let outcome = conclude(&self.call, self.call.read(reply), runner, queue);
+        let _ = self.answer.send(outcome);
+    }
+
+    fn reject(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName) {
+        let outcome = conclude(&self.call, self.call.rejected(), runner, queue);
+        let _ = self.answer.send(outcome);
+    }
+
+    fn fail(self: Box<Self>, fault: Fault) {
+        let _ = self.answer.send(Err(fault));
+    }
 }

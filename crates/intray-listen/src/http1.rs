@@ -23,8 +23,7 @@ use tower::Service;
 
 use super::{
     connection_limit::Permit,
-    delivery::{self, BodyChunk, FlushObserver, Outbox},
-    request_body::{BodyObserver, TrackedBody, UnreadBody, discard_rest},
+    progress::{BodyChunk, BodyObserver, ChunkObserver, FlushObserver, Outbox, TrackedBody, UnreadBody, discard_rest},
 };
 use intray_base::shares::{ClientConnection, RequestConnection};
 
@@ -54,7 +53,7 @@ impl Http1Connection {
     }
 }
 
-impl delivery::ChunkObserver for Http1Connection {
+impl ChunkObserver for Http1Connection {
     fn takes_last(&self, body: Body) {
         self.outbox.put(body);
     }

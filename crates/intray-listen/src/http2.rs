@@ -32,9 +32,8 @@ use tower::Service;
 use super::{
     MAX_HEAD_BYTES,
     connection_limit::Permit,
-    delivery::{BodyChunk, ChunkObserver, FlushObserver, Outbox},
     goaway::GoawayScanner,
-    request_body::{TrackedBody, UnreadBody, discard_rest},
+    progress::{BodyChunk, ChunkObserver, FlushObserver, Outbox, TrackedBody, UnreadBody, discard_rest},
     timeout_stream::WRITE_STALL_TIMEOUT,
 };
 use intray_base::shares::{ClientConnection, RequestConnection};

@@ -1,12 +1,11 @@
 //! The HTTP listener, in plain or by TLS: bounds the number of connections, ends those that stall, and shuts down in order.
 
 mod connection_limit;
-mod delivery;
 mod goaway;
 mod http1;
 mod http2;
 mod open_files;
-mod request_body;
+mod progress;
 #[cfg(test)]
 mod tests;
 mod timeout_stream;
@@ -26,9 +25,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
     connection_limit::{ConnectionLimit, Permit},
-    delivery::ObservedStream,
     http1::Http1Connection,
     http2::Http2Connection,
+    progress::ObservedStream,
     timeout_stream::TimeoutStream,
 };
 pub use self::{open_files::fit_open_files, tls::Certificate};

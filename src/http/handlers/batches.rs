@@ -17,7 +17,7 @@ use crate::{
             auth,
         },
         request::{
-            extract::JsonBody,
+            body::JsonBody,
             fields::JsonFields,
             headers::Traceparent,
             path::InPath,

@@ -14,7 +14,7 @@ use crate::{
             auth,
         },
         request::{
-            extract::JsonBody,
+            body::JsonBody,
             fields::JsonFields,
             path::InPath,
             query::{NoQuery, Query},

@@ -18,7 +18,7 @@ use crate::{
             auth,
         },
         request::{
-            extract::JsonBody,
+            body::JsonBody,
             items::{ItemAnswers, Items},
             path::InPath,
             query::{NoQuery, Query, read_wait},

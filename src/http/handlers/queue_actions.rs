@@ -9,13 +9,13 @@ use serde_json::value::RawValue;
 use crate::{
     access::Caller,
     http::{
-        handlers::queues,
+        handlers::{queues, task::backoff},
         middleware::{
             audit::{AuditEntry, Audited, key_of},
             auth,
         },
         request::{
-            extract::JsonBody,
+            body::JsonBody,
             fields::JsonFields,
             path::{InPath, NewQueue},
             query::NoQuery,
@@ -99,7 +99,7 @@ fn read_settings(mut fields: JsonFields<'_>) -> Result<SettingsPatch, Problem> {
         max_attempts: set(&mut fields, "max_attempts", rules::whole(counted.clone())),
         backoff: match fields.null("backoff") {
             true => Some(None),
-            false => fields.object("backoff", rules::backoff).map(Some),
+            false => fields.object("backoff", backoff).map(Some),
         },
         dedupe: set(&mut fields, "dedupe", rules::flag),
         share_drafts: set(&mut fields, "share_drafts", rules::flag),

@@ -12,7 +12,7 @@ use crate::{
     http::{
         middleware::auth,
         request::{
-            extract::JsonBody,
+            body::JsonBody,
             fields::JsonFields,
             headers::IdempotencyKey,
             path::InPath,
@@ -22,10 +22,9 @@ use crate::{
         },
         response::{
             counted,
-            json::{self, JsonResponse},
+            json::{self, JsonResponse, UndoOnDrop},
             problem::{Problem, ProblemType},
             shapes,
-            undo_body::UndoOnDrop,
         },
     },
     job::{Invalid, JobId, Name, QueueName, limits},

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::{
     http::{
         request::{
-            extract::BeaconBody,
+            body::BeaconBody,
             fields::JsonFields,
             items::Items,
             query::NoQuery,
@@ -29,7 +29,7 @@ pub async fn settle<C: Settle>(
     State(queues): State<Queues>,
     State(PayloadLimit(most)): State<PayloadLimit>,
     _: NoQuery,
-    body: BeaconBody,
+    BeaconBody(body, _permit): BeaconBody,
 ) -> Result<Response, Problem> {
     let items = Items::of(body.text()?, limits::SETTLE_ITEMS)?;
     let read = |item| {

@@ -11,8 +11,7 @@ use crate::{
     http::{
         middleware::body_budget::BodyBudget,
         request::{
-            body::{is_of, is_plain},
-            extract::{JsonBody, body_budget},
+            body::{JsonBody, body_budget, is_of, is_plain},
             fields::JsonFields,
             headers::{IdempotencyKey, Traceparent},
             lines::NDJSON,
@@ -22,7 +21,7 @@ use crate::{
         },
         response::problem::Problem,
     },
-    job::{BatchId, JobId, LockName, QueueName, limits},
+    job::{Backoff, BatchId, JobId, LockName, QueueName, limits},
     payload::meaning,
     sha256::Sha256,
     store::{self, Delay, Task},
@@ -152,7 +151,7 @@ pub fn read_task(fields: &mut JsonFields<'_>, traceparent: Option<String>) -> Op
     let delay = delay(fields);
     let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
     let max_attempts = fields.take("max_attempts", rules::whole(0..=limits::COUNT));
-    let backoff = fields.object("backoff", rules::backoff);
+    let backoff = fields.object("backoff", backoff);
     let locks = fields.list("locks", 0..=limits::LOCKS, rules::parsed(LockName::parse)).unwrap_or_default();
     Some(Task { payload: payload?, delay, lease_ms, max_attempts, backoff, locks, traceparent })
 }
@@ -162,4 +161,43 @@ fn delay(fields: &mut JsonFields<'_>) -> Option<Delay> {
     let delay = fields.take("delay_ms", rules::whole(0..=limits::DELAY_MS)).map(Delay::For);
     let until = fields.take("run_at", time).map(Delay::Until);
     if both { fields.reject("run_at", "does not go together with delay_ms") } else { delay.or(until) }
+}
+
+/// The `backoff` object.
+pub fn backoff(fields: &mut JsonFields<'_>) -> Option<Backoff> {
+    let exponential = fields.require("type", |raw| match &*rules::text(raw)? {
+        "fixed" => Ok(false),
+        "exponential" => Ok(true),
+        _ => Err("must be fixed or exponential".into()),
+    });
+    let delay = fields.require("delay_ms", rules::whole(0..=limits::DELAY_MS));
+    let max = if fields.null("max_ms") { None } else { fields.take("max_ms", rules::whole(0..=limits::DELAY_MS)) };
+    match (exponential?, delay?, max) {
+        (false, delay_ms, None) => Some(Backoff::Fixed { delay_ms }),
+        (false, _, Some(_)) => fields.reject("max_ms", "is for exponential only"),
+        (true, delay_ms, max) => Some(Backoff::Exponential { delay_ms, max_ms: max.unwrap_or(limits::DELAY_MS) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backoff_is_fixed_or_exponential() {
+        let read = |text: &'static str| {
+            let mut fields = JsonFields::of(text).expect("an object");
+            let value = backoff(&mut fields);
+            fields.finish(value).ok()
+        };
+        assert_eq!(read(r#"{"type":"fixed","delay_ms":5,"max_ms":null}"#), Some(Backoff::Fixed { delay_ms: 5 }));
+        let exponential = |max_ms| Some(Backoff::Exponential { delay_ms: 5, max_ms });
+        assert_eq!(read(r#"{"type":"exponential","delay_ms":5,"max_ms":9}"#), exponential(9));
+        assert_eq!(read(r#"{"type":"exponential","delay_ms":5}"#), exponential(limits::DELAY_MS));
+        for wrong in
+            [r#"{"type":"fixed","delay_ms":5,"max_ms":9}"#, r#"{"type":"no","delay_ms":5}"#, r#"{"type":"fixed"}"#]
+        {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use crate::{
     access::{Access, Caller, Pattern},
     http::{
-        request::{extract::JsonBody, fields::JsonFields, query::NoQuery, rules},
+        request::{body::JsonBody, fields::JsonFields, query::NoQuery, rules},
         response::{
             json::JsonResponse,
             problem::{Problem, ProblemType},

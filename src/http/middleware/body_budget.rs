@@ -84,17 +84,17 @@ impl BodyBudget {
     pub fn reserve(&self) -> ReservedBytes {
         ReservedBytes { budget: self.clone(), payer: None, bytes: 0 }
     }
+}
 
+impl ReservedBytes {
     /// Waits until earlier calls of a client with too many failed attempts are done.
     pub async fn failure_permit(&self) -> Option<OwnedMutexGuard<()>> {
-        match &self.payer {
+        match &self.budget.payer {
             BodyClass::Authenticated(_) => None,
             BodyClass::Anonymous(peer, peers) => peers.turn(*peer, Instant::now()).await,
         }
     }
-}
 
-impl ReservedBytes {
     /// Reserves memory for a body of `size` bytes. A small one is free, because the connection's buffer holds it
     /// anyway: small calls pass however much others have reserved.
     ///

@@ -1,5 +1,7 @@
-//! Which pages may call the service from a browser. Any page can make a browser send requests anywhere, so these checks
+//! Which hosts the service answers to, and which pages may call it from a browser. Any page can make a browser send requests anywhere, so these checks
 //! come before everything else.
+
+use std::net::IpAddr;
 
 use axum::{
     extract::Request,
@@ -10,10 +12,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use crate::{
     access::RequiredRole,
     http::{
-        middleware::{
-            host::{self, UnknownHost},
-            policy::{Origins, Policy},
-        },
+        middleware::policy::{Origins, Policy},
         names::{IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, single_value},
         response::problem::{Problem, ProblemType},
     },
@@ -60,8 +59,8 @@ pub fn cors(origins: &Origins, headers: &[String]) -> Option<CorsLayer> {
 /// # Errors
 /// A problem.
 pub fn check(policy: &Policy, open: bool, who: RequiredRole, request: &mut Request) -> Result<(), Problem> {
-    if let Err(problem) = host::check(&policy.allowed_hosts, open, request) {
-        if !host::is_for_any(request.uri().path()) {
+    if let Err(problem) = check_host(&policy.allowed_hosts, open, request) {
+        if !is_for_any(request.uri().path()) {
             return Err(problem);
         }
         request.extensions_mut().insert(UnknownHost);
@@ -81,7 +80,7 @@ fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
         return Ok(());
     }
     let origin = single_value(headers, &header::ORIGIN).unwrap_or("more than one origin");
-    if policy.cors.allow(origin) || host::of(request).is_some_and(|host| is_same_host(origin, host)) {
+    if policy.cors.allow(origin) || host_of(request).is_some_and(|host| is_same_host(origin, host)) {
         return Ok(());
     }
     Err(Problem::new(ProblemType::OriginNotAllowed, format!("pages of {origin} may not call this service")))
@@ -110,6 +109,65 @@ fn is_same_host(origin: &str, host: &str) -> bool {
         let host = host.strip_suffix(usual(scheme)).unwrap_or(host);
         !host.is_empty() && place.eq_ignore_ascii_case(host)
     })
+}
+
+/// The entry that allows any host.
+const ANY: &str = "*";
+
+/// Marks a request for an unknown host, which may learn only whether the service is up.
+#[derive(Clone, Copy)]
+pub struct UnknownHost;
+
+/// Checks `Host` against DNS rebinding: a page's owner can point a name at this machine, and the page then counts as
+/// the service's own origin. This matters without access control (`open`), where no key stops such a page.
+fn check_host(allowed: &[String], open: bool, request: &Request) -> Result<(), Problem> {
+    let any = if allowed.is_empty() { !open } else { allowed.iter().any(|host| host == ANY) };
+    let host = host_of(request);
+    let known = |host: &str| {
+        let name = without_port(host);
+        // Comparing names is cheaper than parsing an address.
+        allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) || is_loopback(name)
+    };
+    if any || host.is_some_and(known) {
+        return Ok(());
+    }
+    let host = host.unwrap_or("a request without one host");
+    let detail = format!("this service does not answer to {host}: name it by --allowed-host (INTRAY_ALLOWED_HOST)");
+    Err(Problem::new(ProblemType::HostNotAllowed, detail))
+}
+
+/// Probes know an address and no name.
+fn is_for_any(path: &str) -> bool {
+    matches!(path, "/livez" | "/readyz")
+}
+
+/// The host that a request names, maybe with a port. An absolute target takes precedence over `Host` (RFC 9112, section
+/// 3.2.2).
+fn host_of(request: &Request) -> Option<&str> {
+    let by_target = request.uri().authority().map(|authority| authority.as_str());
+    let behind_the_user = |target: &'_ str| target.rfind('@').map_or(0, |at| at + 1);
+    match by_target {
+        Some(target) => Some(&target[behind_the_user(target)..]),
+        None => single_value(request.headers(), &header::HOST),
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    let name = host.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    match name.strip_suffix(':') {
+        Some(before) if name.len() < host.len() => before,
+        _ => host,
+    }
+}
+
+fn is_loopback(name: &str) -> bool {
+    // The usual names first.
+    if matches!(name, "127.0.0.1" | "localhost") {
+        return true;
+    }
+    let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
+    let is_local = |name: &str| name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("localhost"));
+    inner.parse::<IpAddr>().map_or_else(|_| is_local(name), |ip| ip.to_canonical().is_loopback())
 }
 
 #[cfg(test)]
@@ -159,5 +217,47 @@ mod tests {
         assert!(is_same_host("http://desk.example", "desk.example"));
         assert!(!is_same_host("https://desk.example", "desk.example:80"));
         assert!(!is_same_host("http://", ":80"));
+    }
+
+    fn passes(allowed: &[&str], open: bool, target: &str, hosts: &[&str]) -> bool {
+        let request = hosts.iter().fold(Request::builder().uri(target), |r, host| r.header("host", *host));
+        let allowed: Vec<_> = allowed.iter().map(|&host| host.to_owned()).collect();
+        check_host(&allowed, open, &request.body(Body::empty()).expect("a request")).is_ok()
+    }
+
+    #[test]
+    fn without_keys_only_known_hosts_are_accepted() {
+        for own in [
+            "127.0.0.1:7070",
+            "localhost",
+            "LOCALHOST:1",
+            "a.localhost:80",
+            "[::1]:7070",
+            "127.9.9.9",
+            "Desk.Example:443",
+        ] {
+            assert!(passes(&["desk.example"], true, "/", &[own]), "{own}");
+        }
+        for foreign in
+            ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "10.0.0.1", "", ":80", "evil:"]
+        {
+            assert!(!passes(&["desk.example"], true, "/", &[foreign]), "{foreign}");
+            assert!(!passes(&["desk.example"], false, "/", &[foreign]), "with keys too, where names are given");
+            assert!(passes(&[], false, "/", &[foreign]) && passes(&["desk.example", "*"], true, "/", &[foreign]));
+        }
+        assert!(!passes(&[], true, "/", &[]) && !passes(&[], true, "/", &["localhost", "localhost"]));
+    }
+
+    #[test]
+    fn host_of_an_absolute_target_takes_precedence() {
+        for (target, own) in [
+            ("http://localhost:7070/", true),
+            ("http://u:p@localhost/", true),
+            ("http://evil.example/", false),
+            ("http://localhost@evil.example:80/", false),
+        ] {
+            assert_eq!(passes(&[], true, target, &["evil.example"]), own, "{target}");
+            assert_eq!(passes(&[], true, target, &["localhost"]), own, "{target}");
+        }
     }
 }

@@ -1,14 +1,16 @@
 //! The middleware stack, outermost first. It wraps each handler and not the router, because the role of a route stands
 //! beside its handler, and because each layer around a router allocates a service and a future for every request.
 
-use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc};
+use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use axum::{
-    extract::Request,
+    extract::{MatchedPath, Request},
     handler::Handler,
+    http::{HeaderValue, Method, header},
     response::{IntoResponse, Response},
 };
 use futures_util::{FutureExt, future::BoxFuture};
+use intray_metrics::HTTP_REQUEST_DURATION_SECONDS;
 use tower::{Layer, ServiceExt, service_fn};
 use tower_http::cors::CorsLayer;
 
@@ -16,14 +18,16 @@ use crate::{
     access::RequiredRole,
     http::{
         middleware::{
+            audit::AuditEntry,
             auth::{self, AuthContext},
             client_ip::ClientIp,
-            observe::RequestInfo,
             origin,
             policy::Policy,
         },
+        names::REQUEST_ID,
         response::problem::Problem,
     },
+    job::ids::random_code,
 };
 
 /// The state of the routes. Only [`RoleGuarded`] handlers accept it, so a handler without a role, or without this
@@ -88,18 +92,12 @@ impl<T: 'static, S: Clone + Send + Sync + 'static, H: Handler<T, S>> Handler<(Ro
 
     fn call(self, request: Request, stack: AppStack<S>) -> Self::Future {
         let info = RequestInfo::of(&request);
+        // Every answer is recorded, refusals of the inner layers too.
         match &stack.0.cors {
-            None => Box::pin(observe(info, stack.catch_panic(self, request))),
-            Some(cors) => Box::pin(observe(info, stack.with_cors(cors, self, request))),
+            None => Box::pin(stack.catch_panic(self, request).map(|response| info.record(response))),
+            Some(cors) => Box::pin(stack.with_cors(cors, self, request).map(|response| info.record(response))),
         }
     }
-}
-
-/// Measures and labels every answer, refusals of the inner layers too.
-async fn observe(info: RequestInfo, response_future: impl Future<Output = Response>) -> Response {
-    let mut response = response_future.await;
-    info.record(&mut response);
-    response
 }
 
 impl<S: Clone + Send + Sync + 'static> AppStack<S> {
@@ -133,7 +131,11 @@ impl<S: Clone + Send + Sync + 'static> AppStack<S> {
         async move {
             let answer = match authorized {
                 Ok(Ok((client, handling))) => {
-                    AssertUnwindSafe(handling.map(|response| stack.throttle(client, response))).catch_unwind().await
+                    let answer = handling.map(|response| match client {
+                        Some(client) => auth::throttle_failures(&stack.0.auth_context, client, response),
+                        None => Ok(response),
+                    });
+                    AssertUnwindSafe(answer).catch_unwind().await
                 }
                 Ok(Err(problem)) => Ok(Err(problem)),
                 Err(panicked) => Err(panicked),
@@ -159,11 +161,68 @@ impl<S: Clone + Send + Sync + 'static> AppStack<S> {
         let client = auth::check(auth_context, who, &mut request)?;
         Ok((client, handler.call(request, state.clone())))
     }
+}
 
-    fn throttle(&self, client: Option<ClientIp>, response: Response) -> Result<Response, Problem> {
-        match client {
-            Some(client) => auth::throttle_failures(&self.0.auth_context, client, response),
-            None => Ok(response),
+/// For each answer without a `Cache-Control` of its own.
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// Longer ones are replaced, not echoed into logs and answers.
+const MAX_REQUEST_ID_BYTES: usize = 128;
+
+/// What is recorded of a request before it is answered.
+struct RequestInfo {
+    start: Instant,
+    method: &'static str,
+    route: Option<MatchedPath>,
+    id: Option<HeaderValue>,
+}
+
+impl RequestInfo {
+    /// Keeps the caller's request id if it is printable and short, or generates one.
+    fn of(request: &Request) -> Self {
+        let fit = |id: &&HeaderValue| (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()) && id.to_str().is_ok();
+        let own = request.headers().get(REQUEST_ID).filter(fit).cloned();
+        Self {
+            start: Instant::now(),
+            method: method_label(request.method()),
+            route: request.extensions().get::<MatchedPath>().cloned(),
+            id: own.or_else(|| HeaderValue::from_bytes(random_code().as_bytes()).ok()),
         }
+    }
+
+    fn route(&self) -> &str {
+        self.route.as_ref().map_or("unmatched", MatchedPath::as_str)
+    }
+
+    /// Measures and logs an answered request, and adds the request id to the answer.
+    fn record(self, mut response: Response) -> Response {
+        let (route, method, status, took) = (self.route(), self.method, response.status(), self.start.elapsed());
+        HTTP_REQUEST_DURATION_SECONDS.of(&[method, route, status.as_str()]).observe(took.as_secs_f64());
+        let request_id = self.id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
+        let ms = took.as_secs_f64() * 1e3;
+        if let Some(act) = response.extensions().get::<AuditEntry>() {
+            act.log(request_id);
+        }
+        tracing::debug!(method, route, status = status.as_u16(), ms, request_id, "request");
+        let headers = response.headers_mut();
+        // A cache may keep an answer that does not mention caching, and give it to others (RFC 9111, section 4.2.2).
+        headers.entry(header::CACHE_CONTROL).or_insert(NO_STORE);
+        if let Some(id) = self.id {
+            headers.insert(REQUEST_ID, id);
+        }
+        response
+    }
+}
+
+/// Unknown methods share one label, because callers can invent any number.
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PATCH => "PATCH",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
     }
 }

@@ -1,41 +1,114 @@
-//! Reads a body within its timeout and memory budget.
+//! Extracts a body, read within its timeout and memory budget; every refusal is a problem.
 
 use std::{borrow::Cow, time::Duration};
 
 use axum::{
     body::Body,
-    extract::Request,
+    extract::{FromRequest, Request},
     http::{HeaderMap, header},
 };
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::Body as _;
 use http_body_util::BodyExt;
+use tokio::sync::OwnedMutexGuard;
 
 use crate::{
     http::{
-        middleware::body_budget::{BodyBudget, ReservedBytes},
+        middleware::{
+            auth::AuthOutcome,
+            body_budget::{BodyBudget, ReservedBytes},
+        },
+        request::fields::JsonFields,
         response::{
             json::JSON,
             problem::{Problem, ProblemType},
         },
     },
-    text::MARK,
+    text::{MARK, UTF16_RULE, is_utf16},
 };
 
 /// For the whole body, however slowly it arrives.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A JSON body.
+pub struct JsonBody(pub Bytes, ReservedBytes);
+
+/// A JSON body that may be labelled `text/plain`, because `navigator.sendBeacon` can send no other type without a
+/// preflight. It holds the permit of a client that has to wait for one.
+pub struct BeaconBody(pub JsonBody, pub Option<OwnedMutexGuard<()>>);
+
+impl JsonBody {
+    /// # Errors
+    /// A problem, when the body is not UTF-8 text.
+    pub fn text(&self) -> Result<&str, Problem> {
+        let not_json = |why: String| Problem::new(ProblemType::NotJson, why);
+        match &*self.0 {
+            [] => Err(not_json("the body is empty".to_owned())),
+            body if is_utf16(body) => Err(not_json(UTF16_RULE.to_owned())),
+            body => std::str::from_utf8(body).map_err(|error| not_json(format!("not UTF-8: {error}"))),
+        }
+    }
+
+    /// # Errors
+    /// A problem, when it is not an object.
+    pub fn fields(&self) -> Result<JsonFields<'_>, Problem> {
+        JsonFields::of(self.text()?)
+    }
+
+    /// The same, where an empty body stands for `{}`.
+    ///
+    /// # Errors
+    /// A problem, when it is not an object.
+    pub fn fields_if_any(&self) -> Result<JsonFields<'_>, Problem> {
+        if self.0.is_empty() { JsonFields::of("{}") } else { self.fields() }
+    }
+}
+
+impl<S: Sync> FromRequest<S> for JsonBody {
+    type Rejection = Problem;
+
+    fn from_request(request: Request, _: &S) -> impl Future<Output = Result<Self, Problem>> + Send {
+        let reading = read(request, "send the body as application/json", is_json);
+        async move { reading?.await }
+    }
+}
+
+impl<S: Sync> FromRequest<S> for BeaconBody {
+    type Rejection = Problem;
+
+    fn from_request(request: Request, _: &S) -> impl Future<Output = Result<Self, Problem>> + Send {
+        let takes = |essence: &str| is_json(essence) || essence == "text/plain";
+        let reading = read(request, "send the body as application/json or text/plain", takes);
+        async move {
+            let body = reading?.await?;
+            let permit = body.1.failure_permit().await;
+            Ok(Self(body, permit))
+        }
+    }
+}
+
+/// The budget that authorization inserted.
+///
+/// # Errors
+/// `500`, when a route has no authorization.
+pub fn body_budget(request: &Request) -> Result<BodyBudget, Problem> {
+    request.extensions().get::<AuthOutcome>().map(|admission| admission.budget.clone()).ok_or_else(|| {
+        tracing::error!("no body budget in the request extensions: the middleware is missing");
+        Problem::internal()
+    })
+}
 
 /// Checks the headers at once and returns a future that reads the body, so that the future holds nothing else of the
 /// request.
 ///
 /// # Errors
 /// A problem.
-pub fn read(
+fn read(
     request: Request,
-    budget: &BodyBudget,
     rule: &'static str,
     takes: fn(&str) -> bool,
-) -> Result<impl Future<Output = Result<(Bytes, ReservedBytes), Problem>> + Send + use<>, Problem> {
+) -> Result<impl Future<Output = Result<JsonBody, Problem>> + Send + use<>, Problem> {
+    let budget = body_budget(&request)?;
     if !request.body().is_end_stream() && !is_plain(request.headers()) {
         return Err(Problem::content_encoding());
     }
@@ -54,56 +127,32 @@ pub fn read(
     })
 }
 
-/// Reads up to the limit. A body that arrives in one chunk is not copied.
-async fn read_limited(
-    mut body: Body,
-    most: usize,
-    mut reserved: ReservedBytes,
-) -> Result<(Bytes, ReservedBytes), Problem> {
-    let mut pieces = BodyChunks::default();
+/// Reads up to the limit, without a byte order mark. A body that arrives in one chunk is not copied.
+async fn read_limited(mut body: Body, most: usize, mut reserved: ReservedBytes) -> Result<JsonBody, Problem> {
+    let (mut whole, mut copy) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Problem::new(ProblemType::NotJson, "the body broke off"))?;
         let Ok(piece) = frame.into_data() else { continue };
-        let size = pieces.len() + piece.len();
+        let size = whole.len() + copy.len() + piece.len();
         if size > most {
             return Err(too_large(most));
         }
         reserved.grow(size)?;
-        pieces.add(piece);
-    }
-    Ok((pieces.into_bytes(), reserved))
-}
-
-/// The chunks of a body.
-#[derive(Default)]
-struct BodyChunks {
-    first: Bytes,
-    all: BytesMut,
-}
-
-impl BodyChunks {
-    fn len(&self) -> usize {
-        self.first.len() + self.all.len()
-    }
-
-    fn add(&mut self, piece: Bytes) {
-        if self.len() == 0 {
-            self.first = piece;
-            return;
+        if size == piece.len() {
+            whole = piece;
+            continue;
         }
         // Chunks are slices of the connection's buffer and would keep all of it in memory.
-        self.all.extend_from_slice(&std::mem::take(&mut self.first));
-        self.all.extend_from_slice(&piece);
+        copy.extend_from_slice(&std::mem::take(&mut whole));
+        copy.extend_from_slice(&piece);
     }
-
-    /// Without a byte order mark.
-    fn into_bytes(self) -> Bytes {
-        let mut whole = if self.all.is_empty() { self.first } else { self.all.freeze() };
-        if whole.starts_with(MARK) {
-            whole.advance(MARK.len());
-        }
-        whole
+    if !copy.is_empty() {
+        whole = copy.freeze();
     }
+    if whole.starts_with(MARK) {
+        whole.advance(MARK.len());
+    }
+    Ok(JsonBody(whole, reserved))
 }
 
 fn too_large(most: usize) -> Problem {
@@ -137,6 +186,75 @@ pub fn is_of(headers: &HeaderMap, kind: &str) -> bool {
         && essence(headers).is_some_and(|essence| essence == kind)
 }
 
-pub fn is_json(essence: &str) -> bool {
+fn is_json(essence: &str) -> bool {
     essence == "application/json" || essence.split_once('/').is_some_and(|(_, subtype)| subtype.ends_with("+json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::{access::Access, http::middleware::body_budget::MemoryPool, job::limits};
+
+    fn paid(request: Request) -> Request {
+        let mut request = request;
+        request.extensions_mut().insert(AuthOutcome {
+            pass: None,
+            budget: BodyBudget::authenticated(&MemoryPool::new(Access::off()), None),
+        });
+        request
+    }
+
+    async fn sent(content_type: &str, body: impl Into<Body>) -> Result<Bytes, Problem> {
+        let request =
+            Request::builder().header(header::CONTENT_TYPE, content_type).body(body.into()).expect("a request");
+        JsonBody::from_request(paid(request), &()).await.map(|body| body.0)
+    }
+
+    fn type_of(problem: &Problem) -> String {
+        serde_json::to_value(problem).expect("JSON")["type"].as_str().expect("text").to_owned()
+    }
+
+    #[tokio::test]
+    async fn json_media_types_are_accepted() {
+        for name in
+            ["application/json", "Application/JSON; charset=utf-8", "application/cloudevents+json", "a/b+json;x=y"]
+        {
+            assert!(sent(name, "1").await.is_ok(), "{name}");
+        }
+        for name in ["", "text/plain", "application/jsonp", "+json", "application/x-www-form-urlencoded", "é"] {
+            let refusal = sent(name, "1").await.expect_err(name);
+            assert_eq!(type_of(&refusal), "/problems/unsupported-media-type");
+            assert!(sent(name, "").await.is_ok(), "nothing has no type: {name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn beacon_accepts_text_plain() {
+        let request =
+            || Request::builder().header(header::CONTENT_TYPE, "text/plain;charset=UTF-8").body(Body::from("1"));
+        assert!(BeaconBody::from_request(paid(request().expect("a request")), &()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn oversized_body_is_refused_with_and_without_a_length() {
+        let large = vec![b' '; limits::BODY + 1];
+        let chunks: Vec<_> = large.chunks(1 << 20).map(|chunk| Ok::<_, Infallible>(chunk.to_vec())).collect();
+        let stream = futures_util::stream::iter(chunks);
+        for body in [Body::from(large.clone()), Body::from_stream(stream)] {
+            let refusal = sent("application/json", body).await.expect_err("too large");
+            assert_eq!(type_of(&refusal), "/problems/too-large");
+        }
+        assert!(sent("application/json", vec![b' '; limits::BODY]).await.is_ok());
+    }
+
+    #[test]
+    fn body_that_is_not_text_is_not_json() {
+        let budget = BodyBudget::authenticated(&MemoryPool::new(Access::off()), None);
+        for wrong in [&b""[..], b"\xff"] {
+            let body = JsonBody(Bytes::from_static(wrong), budget.reserve());
+            assert_eq!(type_of(&body.text().expect_err("not text")), "/problems/not-json");
+        }
+    }
 }

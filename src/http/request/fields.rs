@@ -5,7 +5,7 @@ use std::{borrow::Cow, ops::RangeInclusive};
 use serde_json::value::RawValue;
 
 use crate::http::{
-    request::json,
+    request::rules,
     response::{
         field_error::{FieldError, MAX_ERRORS, Rule},
         problem::Problem,
@@ -26,15 +26,15 @@ impl<'b> JsonFields<'b> {
         match Self::at(String::new(), text) {
             Ok(fields) => Ok(fields),
             // Invalid JSON is reported first. Only this path reads the text twice.
-            Err(place) => Err(json::check(text).err().unwrap_or_else(|| Problem::invalid(vec![place]))),
+            Err(place) => Err(rules::check_syntax(text).err().unwrap_or_else(|| Problem::invalid(vec![place]))),
         }
     }
 
     fn at(at: String, text: &'b str) -> Result<Self, FieldError> {
-        if !json::is(text, b'{') {
+        if !rules::starts_with(text, b'{') {
             return Err(FieldError::pointer(at, "must be an object"));
         }
-        match json::members(text) {
+        match rules::members(text) {
             Some(members) => Ok(Self { at, members, errors: Vec::new() }),
             None => Err(FieldError::pointer(at, "must have at most 32 fields, named in Unicode text")),
         }
@@ -84,7 +84,7 @@ impl<'b> JsonFields<'b> {
         count: RangeInclusive<usize>,
         rule: impl Fn(&RawValue) -> Result<T, Rule>,
     ) -> Option<Vec<T>> {
-        let elements = self.take(key, |raw| match json::elements(raw.get(), *count.end()) {
+        let elements = self.take(key, |raw| match rules::elements(raw.get(), *count.end()) {
             Some(Some(elements)) if elements.len() >= *count.start() => Ok(elements),
             _ => Err(format!("must be an array of {} to {}", count.start(), count.end()).into()),
         })?;
@@ -114,7 +114,7 @@ impl<'b> JsonFields<'b> {
         mut read: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<Option<Vec<T>>, Problem> {
         let (least, most) = count.into_inner();
-        let elements = self.take(key, |raw| match json::elements(raw.get(), most) {
+        let elements = self.take(key, |raw| match rules::elements(raw.get(), most) {
             Some(Some(elements)) if elements.len() < least => Err(format!("must have at least {least}").into()),
             Some(elements) => Ok(elements),
             None => Err("must be an array".into()),
@@ -186,8 +186,7 @@ impl<'b> JsonFields<'b> {
 
 #[cfg(test)]
 mod tests {
-    use super::{json::MAX_FIELDS, *};
-    use crate::http::request::rules;
+    use super::{rules::MAX_FIELDS, *};
 
     fn errors(problem: Problem) -> String {
         let problem: serde_json::Value = serde_json::to_value(problem).expect("JSON");

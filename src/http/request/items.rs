@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     http::{
-        request::json,
+        request::rules,
         response::{
             field_error::FieldError,
             json::JsonResponse,
@@ -41,7 +41,7 @@ impl<'b> Items<'b> {
     /// # Errors
     /// A problem, when an array is empty or too long.
     pub fn of(body: &'b str, most: usize) -> Result<Self, Problem> {
-        match json::elements(body, most) {
+        match rules::elements(body, most) {
             None => Ok(Self::One(body)),
             Some(Some(list)) if list.is_empty() => {
                 Err(Problem::invalid(vec![FieldError::pointer("", "must be an object, or an array with at least one")]))

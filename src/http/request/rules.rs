@@ -1,18 +1,20 @@
-//! Rules for single values: each turns raw JSON into a value of the domain, or says what the value must be.
+//! Rules for single values: each turns raw JSON into a value of the domain, or says what the value must be. JSON is
+//! borrowed from the body; values stay raw text until they are parsed.
 
-use std::{borrow::Cow, ops::RangeInclusive};
+use std::{borrow::Cow, fmt, ops::RangeInclusive};
 
+use serde::{
+    Deserialize,
+    de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
 use serde_json::value::RawValue;
 
 use crate::{
-    http::{
-        request::{fields::JsonFields, json::text as json_text},
-        response::{
-            field_error::Rule,
-            problem::{Problem, ProblemType},
-        },
+    http::response::{
+        field_error::Rule,
+        problem::{Problem, ProblemType},
     },
-    job::{Backoff, Invalid, Priority, limits},
+    job::{Invalid, Priority, limits},
     payload::Json,
 };
 
@@ -64,7 +66,7 @@ pub fn search(text: &str) -> Result<String, Invalid> {
 }
 
 pub fn text(raw: &RawValue) -> Result<Cow<'_, str>, Rule> {
-    json_text(raw).ok_or_else(|| "must be text".into())
+    unicode_text(raw).ok_or_else(|| "must be text".into())
 }
 
 /// A whole number. `1.0` and `1e3` are whole too, as in JSON Schema.
@@ -115,22 +117,6 @@ pub fn json(raw: &RawValue) -> Result<Json, Rule> {
     Ok(Json::check(raw.to_owned())?)
 }
 
-/// The `backoff` object.
-pub fn backoff(fields: &mut JsonFields<'_>) -> Option<Backoff> {
-    let exponential = fields.require("type", |raw| match &*text(raw)? {
-        "fixed" => Ok(false),
-        "exponential" => Ok(true),
-        _ => Err("must be fixed or exponential".into()),
-    });
-    let delay = fields.require("delay_ms", whole(0..=limits::DELAY_MS));
-    let max = if fields.null("max_ms") { None } else { fields.take("max_ms", whole(0..=limits::DELAY_MS)) };
-    match (exponential?, delay?, max) {
-        (false, delay_ms, None) => Some(Backoff::Fixed { delay_ms }),
-        (false, _, Some(_)) => fields.reject("max_ms", "is for exponential only"),
-        (true, delay_ms, max) => Some(Backoff::Exponential { delay_ms, max_ms: max.unwrap_or(limits::DELAY_MS) }),
-    }
-}
-
 /// Largest payload, result or draft, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct PayloadLimit(pub usize);
@@ -141,6 +127,99 @@ pub fn check_size(field: &str, json: &Json, most: usize) -> Result<(), Problem> 
         return Ok(());
     }
     Err(Problem::new(ProblemType::TooLarge, format!("{field}: has at most {most} bytes")))
+}
+
+/// More than any request has; limits the errors in an answer too.
+pub const MAX_FIELDS: usize = 32;
+
+/// Validates a whole text, to report its first syntax error.
+///
+/// # Errors
+/// A problem, when the text is not JSON.
+pub fn check_syntax(text: &str) -> Result<(), Problem> {
+    let not_json = |error: serde_json::Error| Problem::new(ProblemType::NotJson, error.to_string());
+    serde_json::from_str::<&RawValue>(text).map(drop).map_err(not_json)
+}
+
+/// The members of an object in order; `None` when the text is not an object, has too many members, or has a name that
+/// is not Unicode.
+pub fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
+    serde_json::from_str(text).ok().map(|Members(members)| members)
+}
+
+/// The elements of an array; `None` when it is not one, `Some(None)` when it has more than `most`.
+pub fn elements(text: &str, most: usize) -> Option<Option<Vec<&RawValue>>> {
+    if !starts_with(text, b'[') {
+        return None;
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let elements = reader.deserialize_seq(Elements(most)).ok()?;
+    reader.end().ok().map(|()| elements)
+}
+
+/// A string as Unicode text; `None` when it is something else.
+pub fn unicode_text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str(raw.get()).ok().map(|UnicodeText(text)| text)
+}
+
+/// Whether a text starts with the bracket.
+pub fn starts_with(text: &str, bracket: u8) -> bool {
+    text.as_bytes().trim_ascii_start().first() == Some(&bracket)
+}
+
+#[derive(Deserialize)]
+struct UnicodeText<'b>(#[serde(borrow)] Cow<'b, str>);
+
+struct Members<'b>(Vec<(Cow<'b, str>, &'b RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor).map(Self)
+    }
+}
+
+/// Names are decoded; values stay raw.
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::with_capacity(8);
+        while let Some((UnicodeText(name), value)) = map.next_entry()? {
+            if members.len() == MAX_FIELDS {
+                return Err(A::Error::custom("too many fields"));
+            }
+            members.push((name, value));
+        }
+        Ok(members)
+    }
+}
+
+struct Elements(usize);
+
+impl<'de> Visitor<'de> for Elements {
+    type Value = Option<Vec<&'de RawValue>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = array.next_element()? {
+            if elements.len() == self.0 {
+                while array.next_element::<IgnoredAny>()?.is_some() {}
+                return Ok(None);
+            }
+            elements.push(element);
+        }
+        Ok(Some(elements))
+    }
 }
 
 #[cfg(test)]
@@ -173,20 +252,34 @@ mod tests {
     }
 
     #[test]
-    fn backoff_is_fixed_or_exponential() {
-        let read = |text: &'static str| {
-            let mut fields = JsonFields::of(text).expect("an object");
-            let value = backoff(&mut fields);
-            fields.finish(value).ok()
-        };
-        assert_eq!(read(r#"{"type":"fixed","delay_ms":5,"max_ms":null}"#), Some(Backoff::Fixed { delay_ms: 5 }));
-        let exponential = |max_ms| Some(Backoff::Exponential { delay_ms: 5, max_ms });
-        assert_eq!(read(r#"{"type":"exponential","delay_ms":5,"max_ms":9}"#), exponential(9));
-        assert_eq!(read(r#"{"type":"exponential","delay_ms":5}"#), exponential(limits::DELAY_MS));
-        for wrong in
-            [r#"{"type":"fixed","delay_ms":5,"max_ms":9}"#, r#"{"type":"no","delay_ms":5}"#, r#"{"type":"fixed"}"#]
-        {
-            assert_eq!(read(wrong), None, "{wrong}");
+    fn invalid_json_is_reported() {
+        for wrong in ["", "{", "nul", r#"{"a":1}x"#, "\u{feff}1", "01", "'a'", "\"\x01\"", r#""\x""#] {
+            let problem = serde_json::to_value(check_syntax(wrong).expect_err("not JSON")).expect("JSON");
+            assert_eq!(problem["type"], "/problems/not-json", "{wrong}");
+        }
+        for right in ["1e400", r#""\ud800""#, " [1,{}] ", &format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))] {
+            assert!(check_syntax(right).is_ok());
+        }
+    }
+
+    #[test]
+    fn strings_are_copied_only_when_escaped() {
+        let members = members(r#" { "a" : "b" , "\u0061" : "\u0062" } "#).expect("an object");
+        let is_borrowed = |text: &Cow<'_, str>| matches!(text, Cow::Borrowed(_));
+        let texts: Vec<_> = members
+            .iter()
+            .map(|(name, value)| (is_borrowed(name), is_borrowed(&unicode_text(value).expect("text"))))
+            .collect();
+        assert_eq!(texts, [(true, true), (false, false)]);
+        assert!(members.iter().all(|(name, value)| name == "a" && unicode_text(value).expect("text") == "b"));
+    }
+
+    #[test]
+    fn array_is_parsed_to_its_end() {
+        assert_eq!(elements(" [1, 2] ", 2).expect("an array").expect("two").len(), 2);
+        assert!(elements("[1,2,3]", 2).expect("an array").is_none());
+        for wrong in ["[1,2,3", "[1,2,3]]", "[1,2]x", "{}", "1", ""] {
+            assert!(elements(wrong, 2).is_none(), "{wrong}");
         }
     }
 }

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    http::middleware::host::UnknownHost,
+    http::middleware::origin::UnknownHost,
     store::{Check, OF_QUEUES, Queues},
 };
 

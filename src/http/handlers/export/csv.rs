@@ -1,13 +1,17 @@
 //! Jobs as CSV (RFC 4180) in which no cell is a formula.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
+use serde::{
+    Deserialize,
+    de::{Deserializer, MapAccess, Visitor},
+};
 use serde_json::value::RawValue;
 
 use crate::{
     http::{
-        request::{json, query::Query},
+        request::{query::Query, rules},
         response::{field_error::Rule, formula, shapes},
     },
     job::limits,
@@ -88,7 +92,7 @@ impl Column {
     fn cell<'j>(&self, job: &'j RawValue) -> Cow<'j, str> {
         let Some(found) = self.steps.iter().try_fold(job, |at, step| part(at, step)) else { return "".into() };
         match found.get().as_bytes().first() {
-            Some(b'"') => quote_formula(json::text(found).unwrap_or(found.get().into())),
+            Some(b'"') => quote_formula(rules::unicode_text(found).unwrap_or(found.get().into())),
             _ if found.get() == "null" => "".into(),
             _ => found.get().into(),
         }
@@ -97,7 +101,7 @@ impl Column {
 
 fn part<'j>(of: &'j RawValue, step: &str) -> Option<&'j RawValue> {
     match of.get().as_bytes().first()? {
-        b'{' => json::member(of.get(), step),
+        b'{' => member(of.get(), step),
         b'[' => {
             let place: usize = step.parse().ok().filter(|place: &usize| place.to_string() == step)?;
             serde_json::from_str::<Vec<&'j RawValue>>(of.get()).ok()?.get(place).copied()
@@ -126,6 +130,36 @@ fn write<'c>(cells: impl Iterator<Item = Cow<'c, str>>, text: &mut Vec<u8>) {
         }
     }
     text.extend(b"\r\n");
+}
+
+/// The last member of that name, also in an object with names that are not Unicode; `None` when there is none.
+fn member<'t>(text: &'t str, name: &str) -> Option<&'t RawValue> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.deserialize_map(MemberByName(name)).ok()?
+}
+
+/// Names stay raw until they are compared.
+struct MemberByName<'n>(&'n str);
+
+#[derive(Deserialize)]
+struct RawKey<'b>(#[serde(borrow)] &'b RawValue);
+
+impl<'de> Visitor<'de> for MemberByName<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some((RawKey(key), value)) = map.next_entry()? {
+            if rules::unicode_text(key).is_some_and(|key| key == self.0) {
+                found = Some(value);
+            }
+        }
+        Ok(found)
+    }
 }
 
 #[cfg(test)]

@@ -3,10 +3,7 @@
 use intray_redis::{Args, Fault};
 use redis::Value;
 
-use super::{
-    Handout, Reserve, ReserveOutcome,
-    answer::{QueueAnswer, Snapshot},
-};
+use super::{Handout, QueueAnswer, Reserve, ReserveOutcome, Snapshot};
 use crate::{
     figures::QueueMetrics,
     job::{
@@ -103,7 +100,11 @@ impl Transition for ReserveRequest {
 
     fn read(&self, reply: Reply<'_>) -> Result<QueueAnswer, Fault> {
         let (runner, queue) = (reply.runner, reply.queue);
-        let (warn_ms, mut snapshot) = read_shared(reply.shared)?;
+        // How long before a deadline to warn, and the state of the queue.
+        let [shared] = reply.shared else { return Err(broken("the shared part of a reserve")) };
+        let mut shared = Fields::of(shared)?;
+        let (now, warn_ms) = (shared.time()?, shared.count()? as u32);
+        let mut snapshot = Snapshot::of(now, shared)?;
         let (word, mut item) = reply.words()?;
         let (mut jobs, mut undo, mut refusal) = (Vec::new(), Undo::default(), None);
         match word {
@@ -174,14 +175,6 @@ impl BatchedTransition for ReserveRequest {
             _ => Retry::Done,
         }
     }
-}
-
-/// How long before a deadline to warn, and the state of the queue.
-fn read_shared(shared: &[Value]) -> Result<(u32, Snapshot), Fault> {
-    let [shared] = shared else { return Err(broken("the shared part of a reserve")) };
-    let mut fields = Fields::of(shared)?;
-    let (now, warn_ms) = (fields.time()?, fields.count()? as u32);
-    Ok((warn_ms, Snapshot::of(now, fields)?))
 }
 
 /// A job, and how long it waited in line if this is its first hand-out.
