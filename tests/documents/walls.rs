@@ -43,7 +43,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("runner", &["keys", "redis", "retention", "script"]),
     ("redis", &["keys"]),
     ("script", &["keys", "record_fields"]),
-    ("record_fields", &[]),
+    ("record_fields", &["keys"]),
     ("retention", &[]),
     ("keys", &[]),
 ];
