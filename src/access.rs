@@ -56,10 +56,7 @@ impl Pass {
     /// How long the caller has to wait.
     pub fn take_rate_permit(&self) -> Result<(), Duration> {
         let Some(rate) = self.control.as_ref().and_then(|control| control.rate.as_ref()) else { return Ok(()) };
-        match rate.take(&self.caller.credential, Instant::now()) {
-            Err(AccessDenied::TooMany { retry_after_ms }) => Err(Duration::from_millis(retry_after_ms.into())),
-            Ok(()) | Err(AccessDenied::Bad(_)) => Ok(()),
-        }
+        rate.take(&self.caller.credential, Instant::now()).map_err(|ms| Duration::from_millis(ms.into()))
     }
 }
 
@@ -151,7 +148,8 @@ impl Access {
         };
         let caller = control.identify(credential).map_err(AccessDenied::Bad)?;
         if let Some(rate) = &control.rate {
-            rate.take(&caller.credential, Instant::now())?;
+            let taken = rate.take(&caller.credential, Instant::now());
+            taken.map_err(|retry_after_ms| AccessDenied::TooMany { retry_after_ms })?;
         }
         Ok(Pass { caller, control: self.control.clone(), credential: credential.into() })
     }

@@ -102,7 +102,7 @@ impl Waiting {
     /// # Errors
     /// When none is free soon.
     pub async fn page_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
-        self.inner.pages.enter_soon(who).await.map_err(|busy| self.inner.why(busy))
+        self.inner.enter_soon(&self.inner.pages, who).await
     }
 
     /// A permit for a small read.
@@ -110,7 +110,7 @@ impl Waiting {
     /// # Errors
     /// When none is free soon.
     pub async fn read_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
-        self.inner.looks.enter_soon(who).await.map_err(|busy| self.inner.why(busy))
+        self.inner.enter_soon(&self.inner.looks, who).await
     }
 
     /// Receives hints and wakes callers until it is stopped.
@@ -257,8 +257,9 @@ impl Waiting {
 }
 
 impl WaitingState {
-    /// Why no permit was free: other reads are running, or they wait for a Redis that is away.
-    fn why(&self, _: TooManyReads) -> ReadRefused {
-        self.queues.lately_away().map_or(ReadRefused::Busy, ReadRefused::Fault)
+    /// Waits for a permit. If none is free soon, other reads are running, or they wait for a Redis that is away.
+    async fn enter_soon(&self, reads: &Reads, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
+        let why = |TooManyReads| self.queues.lately_away().map_or(ReadRefused::Busy, ReadRefused::Fault);
+        reads.enter_soon(who).await.map_err(why)
     }
 }

@@ -1,6 +1,7 @@
 -- history_codec: compresses a full field of the history to half its size: the rows as bits, column by column. A column begins with
 -- its coding, of three the shortest: plain, delta to the previous row, or difference from a prediction made of other columns.
--- Low bits come first.
+-- Low bits come first. Without it the queue of 30,000 jobs a day that the contract promises to hold would need 31,680 bytes of the
+-- 24,000: 1,440 minutes of 7 and 2,160 hours of 10.
 local text = require 'base/text'
 local history_codec = {}
 local min, max, frexp, bytes = math.min, math.max, math.frexp, text.bytes

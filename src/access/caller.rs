@@ -29,18 +29,15 @@ pub enum RequiredRole {
 impl RequiredRole {
     /// An operator may make every call.
     pub fn allows(self, role: Role) -> bool {
-        match role {
-            Role::Worker => {
-                matches!(self, Self::Public | Self::Authenticated | Self::Worker | Self::WorkerOrViewer)
-            }
-            Role::Producer => {
-                matches!(self, Self::Public | Self::Authenticated | Self::Producer | Self::ProducerOrViewer)
-            }
-            Role::Viewer => matches!(
-                self,
-                Self::Public | Self::Authenticated | Self::WorkerOrViewer | Self::ProducerOrViewer | Self::Viewer
-            ),
-            Role::Operator => true,
+        let has = |allowed: &[Role]| role == Role::Operator || allowed.contains(&role);
+        match self {
+            Self::Public | Self::Authenticated => true,
+            Self::Worker => has(&[Role::Worker]),
+            Self::Producer => has(&[Role::Producer]),
+            Self::WorkerOrViewer => has(&[Role::Worker, Role::Viewer]),
+            Self::ProducerOrViewer => has(&[Role::Producer, Role::Viewer]),
+            Self::Viewer => has(&[Role::Viewer]),
+            Self::Operator => has(&[]),
         }
     }
 }

@@ -35,7 +35,7 @@ impl std::str::FromStr for KeyName {
 pub struct HashStart(String);
 
 /// Digits of a hash that are shown to an operator.
-pub(super) const SHOWN_HASH_DIGITS: usize = 8;
+const SHOWN_HASH_DIGITS: usize = 8;
 
 impl std::str::FromStr for HashStart {
     type Err = Invalid;
@@ -128,6 +128,11 @@ pub(super) fn is_line_of(line: &str, name: &KeyName, hash: Option<&HashStart>) -
     let mut words = line.split_whitespace();
     words.next() == Some(name.as_str())
         && hash.is_none_or(|start| words.nth(2).is_some_and(|hash| hash.to_ascii_lowercase().starts_with(&start.0)))
+}
+
+/// What an operator is shown of the hash in a line.
+pub(super) fn shown_hash(line: &str) -> String {
+    line.split_whitespace().nth(3).unwrap_or_default().chars().take(SHOWN_HASH_DIGITS).collect()
 }
 
 pub(super) fn parse_line(line: &str) -> Result<ApiKey, String> {

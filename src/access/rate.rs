@@ -5,8 +5,6 @@ use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use parking_lot::Mutex;
 
-use super::AccessDenied;
-
 /// Above this many buckets the full ones are dropped: a full bucket limits nothing.
 const MAX_BUCKETS: usize = 10_000;
 
@@ -26,7 +24,8 @@ impl RateLimiter {
         (per_second > 0).then(|| Self { per_second: per_second.into(), buckets: Mutex::default() })
     }
 
-    pub(super) fn take(&self, credential: &Arc<str>, now: Instant) -> Result<(), AccessDenied> {
+    /// Counts a call. The error is the time to wait, in ms.
+    pub(super) fn take(&self, credential: &Arc<str>, now: Instant) -> Result<(), u32> {
         let mut buckets = self.buckets.lock();
         if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(credential) {
             buckets.retain(|_, bucket| self.refilled(bucket, now) < self.per_second);
@@ -36,7 +35,7 @@ impl RateLimiter {
         *bucket = Bucket { calls: self.refilled(bucket, now), at: now };
         if bucket.calls < 1.0 {
             let wait = (1.0 - bucket.calls) / self.per_second;
-            return Err(AccessDenied::TooMany { retry_after_ms: (wait * 1e3).ceil() as u32 });
+            return Err((wait * 1e3).ceil() as u32);
         }
         bucket.calls -= 1.0;
         Ok(())
@@ -61,7 +60,7 @@ mod tests {
         for _ in 0..4 {
             assert_eq!(rate.take(&ann, now), Ok(()));
         }
-        let refused = Err(AccessDenied::TooMany { retry_after_ms: 250 });
+        let refused = Err(250);
         assert_eq!(rate.take(&ann, now), refused);
         assert_eq!(rate.take(&bob, now), Ok(()));
         let later = now + Duration::from_millis(250);

@@ -17,9 +17,7 @@ pub fn revoke(name: &KeyName, hash: Option<&HashStart>, path: &Path) -> Result<V
     let before = files::read(path).map_err(|error| named(&error))?;
     let is_of = |line: &&str| keys::is_line_of(line, name, hash);
     let kept: String = before.split_inclusive('\n').filter(|line| !is_of(line)).collect();
-    let shown =
-        |line: &str| line.split_whitespace().nth(3).unwrap_or_default().chars().take(keys::SHOWN_HASH_DIGITS).collect();
-    let gone: Vec<String> = before.lines().filter(is_of).map(shown).collect();
+    let gone: Vec<String> = before.lines().filter(is_of).map(keys::shown_hash).collect();
     match (gone.len(), hash) {
         (0, None) => return Err(named(&format_args!("no key is called {}", name.as_str()))),
         (0, Some(_)) => return Err(named(&format_args!("no key called {} has this hash", name.as_str()))),

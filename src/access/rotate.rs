@@ -79,7 +79,7 @@ fn rewritten(
                 let begin = text.rfind(hash).map_or(text, |at| &text[..at + hash.len()]);
                 let ending = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
                 after.push_str(&format!("{begin} until {ends}{ending}"));
-                old.push((hash.chars().take(keys::SHOWN_HASH_DIGITS).collect(), ends));
+                old.push((keys::shown_hash(text), ends));
                 place = after.len();
             }
         }

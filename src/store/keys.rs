@@ -4,8 +4,8 @@
 
 use crate::job::QueueName;
 
-/// The number of the layout. Records hold it too.
-const LAYOUT: &str = "2";
+/// The number of the layout. Records hold it too, as their first byte.
+pub(crate) const LAYOUT: &str = "2";
 
 /// The keys of a queue with their types. They share one hash tag.
 pub(crate) const KEYS: [(&str, &str); 23] = [

@@ -1,6 +1,7 @@
 //! The one table of the fields of a job's records, in their order. The formats and offsets of the scripts are made from it, and the
 //! readers in `layout` take their widths from it.
 
+use super::keys;
 use crate::job::Code;
 
 /// Flags of a job's record: the optional parts that it has, in this order, and what it is.
@@ -35,7 +36,7 @@ pub(crate) mod flags {
 }
 
 /// The layout of both records, which their first byte holds. All fields are there since layout 2, the only one that is read.
-pub(crate) const LAYOUT: u64 = 2;
+pub(crate) const LAYOUT: u8 = keys::LAYOUT.as_bytes()[0] - b'0';
 
 /// Big-endian. `width` in bytes; of a text, of the length before it.
 #[derive(Clone, Copy)]

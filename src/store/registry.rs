@@ -108,19 +108,20 @@ impl Registry {
         if is_lost { Err(Fault::Unavailable { applied: Applied::No, why: why() }) } else { Ok(()) }
     }
 
-    /// Whether the queue has any keys.
     async fn has_keys(&self, queue: &QueueName) -> Result<bool, Fault> {
-        let mut command = redis::cmd("EXISTS");
-        command.arg(["jobs", "settings", "totals"].map(|name| self.runner.keys.of(queue, name)).as_slice());
-        Ok(self.runner.link.plain(&command).await? != Value::Int(0))
+        self.has_any(queue, &["jobs", "settings", "totals"]).await
+    }
+
+    /// Whether the queue has any of these keys.
+    async fn has_any(&self, queue: &QueueName, names: &[&str]) -> Result<bool, Fault> {
+        let keys: Vec<_> = names.iter().map(|name| self.runner.keys.of(queue, name)).collect();
+        Ok(self.runner.link.plain(redis::cmd("EXISTS").arg(keys)).await? != Value::Int(0))
     }
 
     async fn register_all(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
         let mut args = Args::default();
         args.number(most.into());
-        for queue in queues {
-            args.push(queue.as_str());
-        }
+        queues.iter().for_each(|queue| _ = args.push(queue.as_str()));
         let script = self.runner.scripts.named("seen", false);
         Ok(word(&self.runner.run_timed(script, &self.key(), &[&args]).await?) == Some("seen"))
     }
@@ -162,9 +163,8 @@ impl Registry {
 
     async fn is_listed(&self, queue: &QueueName) -> Result<bool, Fault> {
         self.check_available()?;
-        let mut command = redis::cmd("ZSCORE");
-        command.arg(self.runner.keys.registry()).arg(queue.as_str());
-        Ok(self.runner.plain(&command).await? != Value::Nil)
+        let registry = self.runner.keys.registry();
+        Ok(self.runner.plain(redis::cmd("ZSCORE").arg(registry).arg(queue.as_str())).await? != Value::Nil)
     }
 
     /// Whether a queue exists: the registry lists it, or it has jobs although the registry has lost it.
@@ -184,9 +184,7 @@ impl Registry {
             known.insert(queue.clone(), Instant::now());
             return Ok(true);
         }
-        let mut command = redis::cmd("EXISTS");
-        command.arg(self.runner.keys.of(queue, "jobs"));
-        Ok(self.runner.link.plain(&command).await? != Value::Int(0))
+        self.has_any(queue, &["jobs"]).await
     }
 
     /// Every queue, by name; the last known list while the node of the registry is away.
@@ -205,9 +203,9 @@ impl Registry {
 
     async fn listed_names(&self) -> Result<Vec<QueueName>, Fault> {
         self.check_available()?;
-        let mut command = redis::cmd("ZRANGE");
-        command.arg(self.runner.keys.registry()).arg(0).arg(-1);
-        let mut names = names_in(Fields::of(&self.runner.plain(&command).await?)?)?;
+        let registry = self.runner.keys.registry();
+        let reply = self.runner.plain(redis::cmd("ZRANGE").arg(registry).arg(0).arg(-1)).await?;
+        let mut names = names_in(Fields::of(&reply)?)?;
         names.sort();
         if self.runner.link.is_cluster() {
             *self.listed.lock() = Some(names.clone());

@@ -1,10 +1,7 @@
 //! How long queues without a `retention_ms` of their own keep ended jobs: the default while there is memory, and less on a
 //! server that is short of it, so that history never causes a refusal.
 
-use std::{
-    sync::atomic::{AtomicUsize, Ordering},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -25,8 +22,7 @@ pub(crate) struct Retention {
     servers: Mutex<Vec<ShardMemory>>,
     /// A call was refused by a full server.
     wanted: Notify,
-    waiting: AtomicUsize,
-    /// The number of finished sweep rounds.
+    /// The number of finished sweep rounds; each waiting call is a receiver.
     rounds: watch::Sender<u64>,
 }
 
@@ -116,7 +112,7 @@ impl Retention {
 
     /// Whether calls wait for a sweep round.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
+        self.rounds.receiver_count() > 0
     }
 
     /// Waits until the sweep has freed memory for a refused call. False: there was nothing to remove, or no time.
@@ -124,7 +120,6 @@ impl Retention {
         let begin = self.relieved(shard);
         let Some(begin) = begin else { return false };
         let mut rounds = self.rounds.subscribe();
-        let _waiting = WaitingCall::new(&self.waiting);
         self.wanted.notify_one();
         let relieved = async {
             while rounds.changed().await.is_ok() {
@@ -144,21 +139,5 @@ impl Retention {
         let Some(memory) = servers.get(usize::from(shard)) else { return Some(0) };
         let is_futile = memory.futile.is_some_and(|at| at.elapsed() < FUTILE_FOR);
         (!is_futile).then_some(memory.relieved)
-    }
-}
-
-/// Counts a call while it waits.
-struct WaitingCall<'w>(&'w AtomicUsize);
-
-impl<'w> WaitingCall<'w> {
-    fn new(calls: &'w AtomicUsize) -> Self {
-        calls.fetch_add(1, Ordering::Relaxed);
-        Self(calls)
-    }
-}
-
-impl Drop for WaitingCall<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -144,10 +144,6 @@ impl ScriptLibrary {
         let name = format!("intray_{}", hex(&digest[..8]));
         Self { text: library(sources, &name), name }
     }
-
-    fn function(&self, path: &str, is_large: bool) -> String {
-        function(&self.name, path, is_large)
-    }
 }
 
 impl StoreScript {
@@ -160,7 +156,7 @@ impl StoreScript {
             name: name_of(path),
             is_large,
             keys: keys(sources.get(path)),
-            function: library.function(path, is_large),
+            function: function(&library.name, path, is_large),
             writes: flag != Some(NO_WRITES),
             grows: flag.is_none(),
             flag,

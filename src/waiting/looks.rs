@@ -68,8 +68,6 @@ impl<K: Eq + Hash + Clone, T> SharedReadCache<K, T> {
     }
 }
 
-impl<K, T> SharedReadCache<K, T> {}
-
 impl<K: Eq + Hash, T> CacheEntry<'_, K, T> {
     /// The result of a read that began no earlier than `since`, and when it began. Reads if there is none.
     pub(super) async fn since(

@@ -135,11 +135,11 @@ impl Waiting {
         if !wait.is_zero() {
             let mut watch = ReaderState { needed: Some(Instant::now()), ..ReaderState::default() };
             if let Some(what) = self.until(question, wait, &mut watch, &look, enough, matters).await? {
-                let turn = reads.enter_soon(who).await.map_err(|busy| self.inner.why(busy))?;
+                let turn = self.inner.enter_soon(reads, who).await?;
                 return Ok(WaitedRead { what, turn });
             }
         }
-        let turn = reads.enter_soon(who).await.map_err(|busy| self.inner.why(busy))?;
+        let turn = self.inner.enter_soon(reads, who).await?;
         Ok(WaitedRead { what: Arc::new(look().await?), turn })
     }
 
@@ -199,9 +199,9 @@ impl Waiting {
         question: &ReadRequest<'_, K, T>,
         look: impl Fn() -> F,
     ) -> ReadResult<T> {
-        let turn = match question.shared.enter_soon(question.who).await {
+        let turn = match self.inner.enter_soon(question.shared, question.who).await {
             Ok(turn) => turn,
-            Err(busy) => return ReadResult::refused(self.inner.why(busy)),
+            Err(why) => return ReadResult::refused(why),
         };
         let begun = Instant::now();
         match look().await {

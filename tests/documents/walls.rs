@@ -40,7 +40,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("runner", &["keys", "redis", "retention", "script"]),
     ("redis", &["keys"]),
     ("script", &["keys", "record_fields"]),
-    ("record_fields", &[]),
+    ("record_fields", &["keys"]),
     ("retention", &[]),
     ("keys", &[]),
 ];

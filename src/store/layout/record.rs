@@ -143,9 +143,7 @@ impl LiveRecord {
         let mut errors = Vec::new();
         while !error_bytes.0.is_empty() {
             let at = Millis(error_bytes.uint(6)?);
-            let worker = error_bytes.name()?;
-            let length = error_bytes.uint(2)? as usize;
-            errors.push((at, worker, error_bytes.text(length)?));
+            errors.push((at, error_bytes.name()?, error_bytes.long_text()?));
         }
         Ok(Self {
             state,
@@ -169,8 +167,7 @@ impl Ended {
         let (at, reserved_at) =
             (Millis(bytes.uint(fields::ENDED_AT.width)?), Millis(bytes.uint(fields::RESERVED_AT.width)?));
         let worker = bytes.name()?;
-        let length = bytes.uint(2)? as usize;
-        Ok(Self { how, at, reserved_at, worker, note: bytes.text(length)? })
+        Ok(Self { how, at, reserved_at, worker, note: bytes.long_text()? })
     }
 
     pub(crate) fn is_completion(&self) -> bool {
@@ -250,11 +247,8 @@ impl<'b> Bytes<'b> {
     }
 
     fn layout(&mut self) -> Result<(), Fault> {
-        if self.uint(fields::LAYOUT_FIELD.width)? == fields::LAYOUT {
-            Ok(())
-        } else {
-            Err(broken("a record of this layout"))
-        }
+        let is_ours = self.uint(fields::LAYOUT_FIELD.width)? == u64::from(fields::LAYOUT);
+        is_ours.then_some(()).ok_or_else(|| broken("a record of this layout"))
     }
 
     pub(crate) fn uint(&mut self, width: usize) -> Result<u64, Fault> {
@@ -270,6 +264,12 @@ impl<'b> Bytes<'b> {
         String::from_utf8(self.take(length)?.to_vec()).map_err(|_| broken("UTF-8"))
     }
 
+    /// A text after its length in two bytes.
+    pub(crate) fn long_text(&mut self) -> Result<String, Fault> {
+        let length = self.uint(2)? as usize;
+        self.text(length)
+    }
+
     pub(crate) fn name(&mut self) -> Result<Option<Name>, Fault> {
         let length = self.uint(1)? as usize;
         let text = self.text(length)?;
@@ -278,10 +278,7 @@ impl<'b> Bytes<'b> {
 
     fn locks(&mut self) -> Result<Vec<LockName>, Fault> {
         let count = self.uint(1)?;
-        let lock = |_| {
-            let length = self.uint(2)? as usize;
-            LockName::parse(&self.text(length)?).map_err(|_| broken("a lock"))
-        };
+        let lock = |_| LockName::parse(&self.long_text()?).map_err(|_| broken("a lock"));
         (0..count).map(lock).collect()
     }
 

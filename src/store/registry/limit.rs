@@ -50,9 +50,8 @@ impl Registry {
         if let Some(counted) = counted().as_ref().filter(|last| last.all == all && last.at.elapsed() < COUNTED_FOR) {
             return Ok(counted.by_owner.get(&Some(owner)).copied().unwrap_or(0));
         }
-        let mut command = redis::cmd("ZRANGEBYSCORE");
-        command.arg(&registry).arg(0).arg("+inf");
-        let names = names_in(Fields::of(&self.runner.plain(&command).await?)?)?;
+        let reply = self.runner.plain(redis::cmd("ZRANGEBYSCORE").arg(&registry).arg(0).arg("+inf")).await?;
+        let names = names_in(Fields::of(&reply)?)?;
         let mut by_owner = HashMap::new();
         for name in &names {
             *by_owner.entry(self.owners.get().and_then(|owners| owners.owner(name))).or_default() += 1;
@@ -65,10 +64,7 @@ impl Registry {
     /// Frees the place of a purged queue at once, if it has neither jobs nor settings left. Its totals and events are kept as
     /// long as those of any unused queue.
     pub(crate) async fn vacate(&self, queue: &QueueName) -> Result<(), Fault> {
-        let mut command = redis::cmd("EXISTS");
-        let held = ["inbound", "reserved", "delayed", "dead", "parked", "settings"];
-        command.arg(held.map(|name| self.runner.keys.of(queue, name)).as_slice());
-        if self.runner.link.plain(&command).await? == Value::Int(0) {
+        if !self.has_any(queue, &["inbound", "reserved", "delayed", "dead", "parked", "settings"]).await? {
             self.ask_unseen("vacate", queue.as_str()).await?;
             self.registered.lock().remove(queue);
         }

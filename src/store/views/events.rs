@@ -195,8 +195,7 @@ pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Ve
         let code = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a code"))?;
         let id = JobId { queue: queue.clone(), code };
         let (worker, client) = (bytes.name()?, bytes.name()?);
-        let length = bytes.uint(2)? as usize;
-        let mut note = bytes.text(length)?;
+        let mut note = bytes.long_text()?;
         let at = Position { index, ..position };
         index += 1;
         // A newer instance may write kinds that this one does not know: they are skipped.
