@@ -7,7 +7,6 @@ use std::{
 };
 
 use intray_redis::{Fault, parse_reply};
-use redis::Value;
 
 use super::{Registry, names_in};
 use crate::{job::QueueName, shares, store::redis::read::Fields};
