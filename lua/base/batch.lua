@@ -29,13 +29,18 @@ function batch.finish(b, now)
   return NOTES[b.stage], text.of(now - batch.OVER)
 end
 
+-- Whether a batch at this stage ends, by its jobs in these states.
+local function is_at_end(stage, waiting, blocked, delayed, reserved)
+  return stage == SEALED and waiting + blocked + delayed + reserved == 0
+end
+
 -- Writes the changed batches, in the order of their first change. The gate of a finished batch goes.
 local function write_batches(q)
   local state = q.batch
   for _, code in ipairs(state.order) do
     local b = state.moved[code]
     if b then
-      if b.stage == SEALED and b.counts[WAITING] + b.counts[BLOCKED] + b.counts[DELAYED] + b.counts[RESERVED] == 0 then
+      if is_at_end(b.stage, b.counts[WAITING], b.counts[BLOCKED], b.counts[DELAYED], b.counts[RESERVED]) then
         local note, timer = batch.finish(b, clock.now(q))
         event.add(q, 'batch-completed', code, '', {flags = 0, client = b.client}, note)
         write.delete(q, 'gates', '\0' .. code)
@@ -86,7 +91,7 @@ function batch.move(raw, unparked, reserved, completed)
   local waiting, blocked, delayed, held, done = struct.unpack(COUNTS, raw, COUNTS_AT)
   waiting, blocked, held = waiting + unparked - reserved, blocked - unparked, held + reserved - completed
   return sub(raw, 1, COUNTS_AT - 1) .. struct.pack(COUNTS, waiting, blocked, delayed, held, done + completed)
-    .. sub(raw, COUNTS_AT + COUNTS_SIZE), raw:byte(2) == SEALED and waiting + blocked + delayed + held == 0
+    .. sub(raw, COUNTS_AT + COUNTS_SIZE), is_at_end(raw:byte(2), waiting, blocked, delayed, held)
 end
 
 -- Marks it to be written at commit.

@@ -61,18 +61,6 @@ local function settle_doubts(q, freed, n)
   return freed
 end
 
--- Adds the gates of a job, whose flags have one.
-local function note_gates(id, raw, high, flags)
-  if high >= MEMBER then
-    if has.members == 0 then members.open() end
-    members.note(id)
-    has.members = has.members + 1
-    if high == MEMBER then return end
-  end
-  has.locks = has.locks or locks.open()
-  locks.note(id, raw, flags, record_bytes.PARTS)
-end
-
 -- Prepares all writes; nil if an item is unusual. Returns how many digests to free, how many to check first, and how many words
 -- `results` holds.
 local function decide(args, n, now, before, lives, raws)
@@ -91,7 +79,7 @@ local function decide(args, n, now, before, lives, raws)
       results[result_words + 1], results[result_words + 2], claim = id, sub(claim, CLAIM + 1), sub(claim, 1, CLAIM)
     end
     if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > LOCKS + MEMBER or turn >= record_bytes.UNSERVED then return end
-    if high > 0 then note_gates(id, raw, high, flags) end
+    if high > 0 then members.note_gates(has, id, raw, high, flags) end
 
     if since ~= known_since then known_since, known_client, note, done = since, nil, note_of(since, now) end
     if worker ~= known_worker then known_worker, known_client, named = worker, nil, short(worker) end

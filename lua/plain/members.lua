@@ -1,6 +1,7 @@
 -- members: the list form of base/batch and of the limits of batches: counts the jobs of a list that are reserved or completed, takes
 -- and returns units of the limits, and passes their batons. The tables are reused between calls; a call reads only the entries
 -- that it has written.
+local record = require 'base/record'
 local text = require 'base/text'
 local record_bytes = require 'base/record_bytes'
 local event = require 'base/event'
@@ -10,20 +11,15 @@ local gate = require 'jobs/gate'
 local place = require 'jobs/place'
 local members = {}
 local call, pack, unpack_use, unpack, min = redis.call, struct.pack, struct.unpack, unpack, math.min
-local USE, ENDED = gate.USE, event.heads['batch-completed']
+local USE, MEMBER, ENDED = gate.USE, record.MEMBER / 256, event.heads['batch-completed']
 -- Of each batch: its code, its limit's name, how many jobs of the list it has, its record, and the use of its limit or false.
 local n, codes, limits, counts, raws, uses, one_raw, one_use = 0, {}, {}, {}, nil, nil, {}, {}
 -- How many jobs each batch gets back into line, and of these jobs their ids and their members in `parked`.
 local unparked, parked_ids, off_parked, one_live = {}, {}, {'ZREM'}, {}
 local to_batches, to_gates, off_gates, to_inbound, to_timers = {'HSET'}, {'HSET'}, {'HDEL'}, {'ZADD'}, {'ZADD'}
 
-function members.open()
-  n = 0
-  return true
-end
-
 -- Adds a job to the list.
-function members.note(id)
+local function add(id)
   local code = batch.of(id)
   for k = n, 1, -1 do
     if codes[k] == code then
@@ -33,6 +29,19 @@ function members.note(id)
   end
   n = n + 1
   codes[n], limits[n], counts[n] = code, '\0' .. code, 1
+end
+
+-- Adds the gates of a job, which `high`, the second byte of its flags, says it has. `has`: whether any job of the list has locks, and how
+-- many belong to batches. Returns false if it has a lock that the list has already.
+function members.note_gates(has, id, raw, high, flags)
+  if high >= MEMBER then
+    if has.members == 0 then n = 0 end
+    add(id)
+    has.members = has.members + 1
+    if high == MEMBER then return true end
+  end
+  has.locks = has.locks or gate.locks.open()
+  return gate.locks.note(id, raw, flags, record_bytes.PARTS)
 end
 
 -- Reads the batches and adds the jobs, times `by`, to the units in use. Returns false if a batch is gone or has no room.

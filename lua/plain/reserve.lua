@@ -27,8 +27,8 @@ local tonumber = tonumber
 -- Tables reused between calls; a call reads only the entries that it has written.
 local limits, leases, nonces, workers, claims = {}, {}, {}, {}, {}
 local ids, events, answer, settings, one_raw, one_live, one_draft = {}, {}, {}, {}, {}, {}, {}
--- Whether any job has locks, and whether any belongs to a batch.
-local has = {locks = false, members = false}
+-- Whether any job has locks, and how many belong to batches.
+local has = {locks = false, members = 0}
 local to_reserved, to_held, to_live, leave = {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
 for i = 1, MOST do to_held[i * 2 + 1] = '0' end
 
@@ -87,20 +87,9 @@ local function append_draft(at, worker, kept, shares_drafts)
   return at + 2
 end
 
--- Adds the gates of a job, whose flags have one. Returns false if it has a lock that the list has already.
-local function note_gates(id, raw, high, flags)
-  if high >= MEMBER then
-    has.members = has.members or members.open()
-    members.note(id)
-    if high == MEMBER then return true end
-  end
-  has.locks = has.locks or locks.open()
-  return locks.note(id, raw, flags, record_bytes.PARTS)
-end
-
 -- Prepares all writes and the reply. Returns the length of the reply; nil if a job is unusual.
 local function decide(args, n, d, now, entries, raws, lives, drafts)
-  has.locks, has.members = false, false
+  has.locks, has.members = false, 0
   local i, at, size, known_ms, known_worker, known_client = 0, 2, 0, nil, nil, nil
   local agreed, named, terms, due, due_word, rest
   for c = 1, n do
@@ -112,7 +101,7 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
       if not raw or live and not record_bytes.has_no_skips(live) then return end
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
       if layout ~= LAYOUT or high > LOCKS + MEMBER or flags % 2 >= EXTERNAL then return end
-      if high > 0 and not note_gates(id, raw, high, flags) then return end
+      if high > 0 and not members.note_gates(has, id, raw, high, flags) then return end
 
       local client, lease_ms = flags % 4 >= CLIENT and record_bytes.parts(raw, flags, record_bytes.PARTS) or '', asked
       if asked == 0 then lease_ms = record_bytes.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
@@ -154,7 +143,7 @@ local function write(q, n)
   call(unpack(to_held, 1, n * 2 + 2))
   call(unpack(to_live, 1, n * 2 + 2))
   if has.locks then locks.take(q) end
-  if has.members then members.reserve(q) end
+  if has.members > 0 then members.reserve(q) end
   call(unpack(leave, 1, n + 2))
   turns.write_served(q)
   event.publish(q, n, events)
@@ -171,7 +160,7 @@ return function(q, args)
   if not entries then return end
   turns.open()
   local length = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
-  if not length or has.locks and not locks.are_free(q) or has.members and not members.can_reserve(q) then return end
+  if not length or has.locks and not locks.are_free(q) or has.members > 0 and not members.can_reserve(q) then return end
 
   write(q, wanted)
   answer[1], answer[length + 1] = 'flat handed_out ' .. text.of(wanted), nil

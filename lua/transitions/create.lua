@@ -9,7 +9,6 @@ local clock = require 'base/clock'
 local batch = require 'base/batch'
 local gate = require 'jobs/gate'
 local store = require 'jobs/store'
-local STALLED = 60000
 
 return function(q, args)
   local code, expected, fingerprint, now = args[1], tonumber(args[5]), args[7], clock.now(q)
@@ -21,12 +20,13 @@ return function(q, args)
   if expected > 0 and expected > store.room_left(q, redis.call('HGET', q.settings, 'max_jobs')) then return {'full'} end
 
   redis.call('HSET', q.gates, '\0' .. code, struct.pack(gate.USE, 0, 0))
-  redis.call('HSET', q.batches, code, batch.pack({
-    stage = expected == 0 and batch.OPENING or batch.MAKING, marks = args[6] == '1' and batch.TO_SEAL or 0,
+  local b = {
+    stage = batch.MAKING, marks = args[6] == '1' and batch.TO_SEAL or 0,
     priority = tonumber(args[3]), created_at = now, sealed_at = 0, ended_at = 0, expected = expected, total = 0,
     cursor = 0, concurrency = tonumber(args[2]), counts = {0, 0, 0, 0, 0, 0, 0}, fingerprint = fingerprint,
     client = args[4],
-  }))
-  batch.set_timer(q, code, expected == 0 and now or now + STALLED)
+  }
+  batch.grow(q, code, b, 0, true, now)
+  redis.call('HSET', q.batches, code, batch.pack(b))
   return {'making'}
 end

@@ -124,7 +124,7 @@ mod tests {
         assert!(seen.iter().all(|seen| **seen == 0), "one look for all: {seen:?}");
         assert_eq!(*see(Instant::now()).await, 1, "what is old is looked at again");
         drop(kept);
-        assert!(looks.0.lock().is_empty(), "nothing is kept of what nobody looks at");
+        assert!(looks.0.lock().is_empty(), "nothing is kept without a reader");
     }
 
     #[tokio::test]

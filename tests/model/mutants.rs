@@ -84,7 +84,7 @@ const MUTANTS: &[(&str, &str, &str)] = &[
         "if r.state == record.BLOCKED then\n    r.gate = ''\n  elseif",
     ),
     ("a job of a batch is counted where it was", "if from then b.counts[from] = b.counts[from] - 1 end", ""),
-    ("a batch ends while a job of it is reserved", " + b.counts[DELAYED] + b.counts[RESERVED]", " + b.counts[DELAYED]"),
+    ("a batch ends while a job of it is reserved", "blocked + delayed + reserved == 0", "blocked + delayed == 0"),
     ("the gate of a batch that is over stays", r"write.delete(q, 'gates', '\0' .. code)", ""),
     (
         "a script does not see the jobs that it parked",

@@ -2,7 +2,7 @@
 //!
 //! `redis::aio::ConnectionManager` (1.8) was tried and is not used. After a cut the same handle leads to another connection
 //! unnoticed, so that WAIT could be sent on another one than the change was. To a frozen server it keeps its connection, and it
-//! cannot be told to drop one to a demoted primary. It reconnects to the address and user that it was created with.
+//! has no call that drops one to a demoted primary. It reconnects to the address and user that it was created with.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
