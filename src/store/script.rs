@@ -13,7 +13,7 @@ use prometheus::Histogram;
 
 use self::source::{LuaSources, LuaText, header};
 use super::{
-    keys::{KEYS, REGISTRY},
+    keys::{KEYS, OF_NO_QUEUE},
     record_fields,
 };
 use crate::{
@@ -256,7 +256,7 @@ fn named(keys: &[&str], given: &str) -> String {
 /// The keys of a file, in the order of the table.
 fn keys(source: &str) -> Vec<&'static str> {
     let named = header(source, "KEYS");
-    KEYS.iter().map(|(key, _)| *key).chain([REGISTRY]).filter(|key| named.contains(key)).collect()
+    KEYS.iter().chain(&OF_NO_QUEUE).map(|(key, _)| *key).filter(|key| named.contains(key)).collect()
 }
 
 fn flag(source: &str, is_large: bool) -> Option<&'static str> {
