@@ -1,6 +1,7 @@
 //! Starts the parts of the service, and stops them in order within a deadline.
 
 mod backend;
+mod check;
 mod init;
 mod signals;
 
@@ -11,7 +12,7 @@ use intray_listen::{Certificate, Shutdown};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::{backend::Backend, init::reap_as_first_process, signals::shutdown_signal};
+pub use self::{backend::Backend, check::check, init::reap_as_first_process, signals::shutdown_signal};
 use crate::{
     access::{Access, CredentialSources},
     config::{LogFormat, Origin, Serve},
@@ -20,6 +21,7 @@ use crate::{
     store::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
+    webhooks::WebhookFile,
 };
 
 /// Time between failing readiness and closing the listener, so that a load balancer notices, and requests sent before that arrive.
@@ -39,6 +41,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         tracing::warn!("{line}");
     }
     let certificate = certificate(&options).map_err(|line| anyhow!(line))?;
+    let webhooks = webhooks(&options).map_err(|line| anyhow!(line))?;
     let listener = intray_listen::bind(options.listen.address())
         .await
         .with_context(|| format!("cannot listen on {}", options.listen))?;
@@ -67,6 +70,9 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let connections = intray_listen::fit_open_files(options.max_connections);
     if let Some(certificate) = certificate.clone() {
         parts.spawn(certificate.run(closing.clone()));
+    }
+    if let Some(webhooks) = webhooks {
+        parts.spawn(webhooks.run(closing.clone()));
     }
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let end = Shutdown { draining: leaving.clone(), stop: closing.clone() };
@@ -166,6 +172,14 @@ pub fn access(options: &Serve) -> Result<Access, String> {
 /// One line for the operator.
 pub fn certificate(options: &Serve) -> Result<Option<Certificate>, String> {
     options.tls.files().map(Certificate::open).transpose()
+}
+
+/// The webhooks of a service that sends some.
+///
+/// # Errors
+/// One line for the operator.
+pub fn webhooks(options: &Serve) -> Result<Option<WebhookFile>, String> {
+    options.webhooks_file.clone().map(WebhookFile::open).transpose()
 }
 
 /// The operator's settings of requests, in HTTP's types.

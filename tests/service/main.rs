@@ -211,4 +211,6 @@ mod program {
     mod startup; // Startup: what it refuses, checks and adopts.
     mod top; // `intray top` in a terminal, which it restores, and as a table without one.
     mod warnings; // Warnings at the start: each once, and without secrets.
+    mod webhook_command; // `intray webhook` prints a line that the webhooks file accepts.
+    mod webhooks_file; // Which webhooks files are refused, how a change is read, and what `intray check` sends.
 }
