@@ -1,12 +1,14 @@
-"""The receivers in examples/, as they are printed: what is genuine is accepted once, all else is refused."""
+"""The receivers in examples/ and of docs/webhooks.md: what is genuine is accepted once, all else is refused."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,8 +17,11 @@ from threading import Thread
 from typing import Any
 
 from test_webhooks import fresh, signed
+from world import Story, problem
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "examples"
+PAGE = (ROOT / "docs/webhooks.md").read_text()
 JOB = "reviews-01KAJ3V7Q2M8Z4R6T9XW5YB1CD"
 DATA = {"queue": "reviews", "id": JOB, "state": "completed", "worker": "ann & <bob>", "payload": 17, "result": {"verdict": "fine"}}
 
@@ -28,9 +33,9 @@ def body(type: str = "job.completed", data: Any = DATA) -> str:
 class Receiver:
     """An example that runs, at a port of its own choice."""
 
-    def __init__(self, test: unittest.TestCase, program: list[str], name: str, secrets: list[str], **more: str) -> None:
+    def __init__(self, test: unittest.TestCase, program: list[str], path: Path, secrets: list[str], **more: str) -> None:
         variables = {**os.environ, "WEBHOOK_SECRETS": " ".join(secrets), "PORT": "0", **more}
-        command = [*program, str(EXAMPLES / name)]
+        command = [*program, str(path)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=variables)
         test.addCleanup(self._process.communicate)
         test.addCleanup(self._process.kill)
@@ -77,10 +82,14 @@ class Slack:
         test.addCleanup(server.shutdown)
 
 
+def printed(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
 class Receivers(unittest.TestCase):
     def takes_genuine_deliveries_once(self, program: list[str], name: str, says: str) -> None:
         old, new = fresh(), fresh()
-        receiver = Receiver(self, program, name, [new, old])
+        receiver = Receiver(self, program, EXAMPLES / name, [new, old])
         for refused in ({}, signed([fresh()], body()), signed([old], body(), at=1), signed([old], "another"),
                         {**signed([old], body()), "webhook-signature": "v1," + "ä" * 44}):
             self.assertEqual(receiver.post(refused, body()), 401)
@@ -101,7 +110,7 @@ class Receivers(unittest.TestCase):
 
     def test_slack_relay_posts_each_event_once(self) -> None:
         slack, key = Slack(self), fresh()
-        relay = Receiver(self, [sys.executable, "-I"], "webhook_to_slack.py", [key], SLACK_URL=slack.url)
+        relay = Receiver(self, [sys.executable, "-I"], EXAMPLES / "webhook_to_slack.py", [key], SLACK_URL=slack.url)
         self.assertEqual(relay.post(signed([fresh()], body()), body()), 401)
         # Slack refuses it: the answer makes intray send it again.
         slack.status = 500
@@ -114,7 +123,34 @@ class Receivers(unittest.TestCase):
         self.assertEqual(relay.post(signed([key], test, id="msg_2"), test), 204)
         self.assertEqual(slack.texts[1:], ["a test is sent"])
 
+    def test_page_prints_the_examples(self) -> None:
+        python, slack, _ = printed("python")
+        self.assertEqual([python, slack], [(EXAMPLES / f"webhook_{name}.py").read_text() for name in ("receiver", "to_slack")])
+        self.assertEqual(printed("js"), [(EXAMPLES / "webhook_receiver.mjs").read_text()])
+
     def test_examples_can_be_read_at_a_glance(self) -> None:
         sizes = {path.name: len(path.read_text().splitlines()) for path in EXAMPLES.glob("webhook*")}
         self.assertEqual(sorted(sizes), ["webhook_receiver.mjs", "webhook_receiver.py", "webhook_to_slack.py"])
         self.assertLessEqual(max(sizes.values()), 45)
+
+
+class FollowUps(Story):
+    def test_follow_up_job_is_made_once(self) -> None:
+        program = Path(tempfile.mkdtemp(prefix="intray-follow-up-"), "follow_up.py")
+        self.addCleanup(shutil.rmtree, program.parent)
+        program.write_text(printed("python")[2].replace("https://queue.example", self.wire.url))
+        key = fresh()
+        receiver = Receiver(self, [sys.executable, "-I"], program, [key])
+        approved, refused = (body(data={**DATA, "result": {"approved": answer}}) for answer in (True, False))
+        self.assertEqual(receiver.post(signed([fresh()], approved), approved), 401)
+        for number, status in enumerate((503, 204, 204)):
+            # The first time the service does not take the job, so the delivery comes again.
+            self.wire.rule = lambda call: problem(403, "forbidden") if number == 0 else None
+            self.assertEqual(receiver.post(signed([key], approved, id="msg_1"), approved), status)
+        self.assertEqual(receiver.post(signed([key], refused, id="msg_2"), refused), 204)
+        self.assertEqual(self.payloads(), [{"refund": JOB}])
+        keys = {call.headers["idempotency-key"] for call in self.wire.of("/jobs")}
+        self.assertEqual(keys, {"msg_1"})
+
+    def payloads(self) -> list[Any]:
+        return [job.payload for job in self.plain.jobs("payments", "waiting")]
