@@ -74,7 +74,11 @@ const SINGLE: &[(&str, &str, &str)] = &[
     ("docs/deploy.md", "install -m", "it is for root; tests/deploy/units.py reads the unit"),
     ("docs/webhooks.md", "intray serve", "tests/service/program/documented_calls.rs starts it with this file"),
     ("docs/webhooks.md", "shop   https", "tests/service/program/webhooks_file.rs reads such lines"),
-    ("docs/webhooks.md", "POST /intray", "openapi.yaml has this body, and tests/packages/webhook_vectors.json such headers"),
+    (
+        "docs/webhooks.md",
+        "POST /intray",
+        "openapi.yaml has this body, and tests/packages/webhook_vectors.json such headers",
+    ),
     ("docs/webhooks.md", "intray webhook audit", "its arguments are tried below"),
     ("docs/operate.md", "QUEUE", "what a table looks like: tests/service/program/top.rs"),
     ("docs/protocol.md", "due", "a picture"),

@@ -85,7 +85,12 @@ async fn webhooks_page_delivers_to_the_receiver_of_the_reader() {
     let file = folder.path().join(after.lines().next().expect("a file"));
     let w = World::plan().flag("--webhooks-file", file.to_str().expect("UTF-8")).start().await;
     saved(&page, &w, folder.path());
-    assert_as_printed(&after.replace("env/bin/python webhook", &format!("PORT={port} env/bin/python webhook")), &w, folder.path()).await;
+    assert_as_printed(
+        &after.replace("env/bin/python webhook", &format!("PORT={port} env/bin/python webhook")),
+        &w,
+        folder.path(),
+    )
+    .await;
     let delivered = std::fs::read_to_string(folder.path().join("deliveries.txt")).expect("what it printed");
     let events: Vec<_> = delivered.lines().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(events, ["listens", "intray.test", "job.completed"], "{delivered}");
