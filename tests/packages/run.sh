@@ -15,6 +15,11 @@ lock=../web/node_modules/.package-lock.json
 if [ ! -e $lock ] || [ ../web/package-lock.json -nt $lock ]; then
     npm --prefix ../web ci --no-audit --no-fund --ignore-scripts
 fi
+# And deliveries are held against the reference library of their standard.
+lock=npm/reference/node_modules/.package-lock.json
+if [ ! -e $lock ] || [ npm/reference/package-lock.json -nt $lock ]; then
+    npm --prefix npm/reference ci --no-audit --no-fund --ignore-scripts
+fi
 tools=generated/tools
 if [ ! -e $tools/.packages ] || [ python/requirements.txt -nt $tools/.packages ]; then
     python3 -m venv --clear $tools
@@ -38,7 +43,7 @@ examples=$data/examples
 mkdir "$examples"
 python3 python/examples.py "$examples"
 $tools/bin/mypy --strict --python-version 3.10 "$root/packages/python/intray_client"
-$tools/bin/mypy --strict --python-executable $empty/bin/python python "$examples"
+$tools/bin/mypy --strict --python-executable $empty/bin/python python "$examples" "$root"/examples/*.py
 $empty/bin/python -m unittest discover -s python
 
 node --test --test-concurrency=1 --test-timeout=300000 --test-reporter=spec npm/*.test.js

@@ -60,8 +60,8 @@ export type ProblemType =
   | '/problems/offset-mismatch' | '/problems/origin-not-allowed' | '/problems/queue-full' | '/problems/rate-limited'
   | '/problems/request-timeout' | '/problems/reservation-lost' | '/problems/storage-full' | '/problems/too-large'
   | '/problems/too-many-items' | '/problems/too-many-queues' | '/problems/unauthorized' | '/problems/unavailable'
-  | '/problems/unknown-batch' | '/problems/unknown-job' | '/problems/unknown-queue' | '/problems/unsupported-media-type'
-  | '/problems/worker-limit' | '/problems/wrong-state'
+  | '/problems/unknown-batch' | '/problems/unknown-job' | '/problems/unknown-queue' | '/problems/unknown-webhook'
+  | '/problems/unsupported-media-type' | '/problems/worker-limit' | '/problems/wrong-state'
 
 /** An RFC 9457 problem, as intray answers it. */
 export interface Problem {

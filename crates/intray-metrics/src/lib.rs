@@ -157,6 +157,14 @@ metrics! {
         "the most connections to Redis that may be open";
     CONNECTIONS_CUT_TOTAL: Counter = "intray_connections_cut_total", [],
         "callers' connections closed to make room for others";
+    WEBHOOK_DELIVERIES_TOTAL: Counter = "intray_webhook_deliveries_total", ["webhook", "outcome"],
+        "attempts of this instance to deliver an event; `taken`, `retried` (it is tried again) or `failed` (it is not)";
+    WEBHOOK_WAITING: Gauge = "intray_webhook_waiting", ["webhook"],
+        "deliveries that will be tried; every instance shows the same, so take the max";
+    WEBHOOK_OLDEST_SECONDS: Gauge = "intray_webhook_oldest_seconds", ["webhook"],
+        "age of the oldest delivery that waits, or 0; every instance shows the same, so take the max";
+    WEBHOOK_LOST_TOTAL: Counter = "intray_webhook_lost_total", ["webhook"],
+        "events that could not be kept for a webhook, as this instance found them; sum over the instances";
     AUTH_FAILURES_TOTAL: Counter = "intray_auth_failures_total", ["reason"],
         "calls refused for their key or token";
     BUILD_INFO: Gauge = "intray_build_info", ["version", "commit"],

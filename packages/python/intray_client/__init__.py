@@ -9,10 +9,11 @@
 
 from ._caller import Stopped
 from ._client import Intray
-from ._errors import Forgotten, IntrayError, Lost, Refused, SomeRefused, Unavailable
+from ._errors import Forgotten, IntrayError, Lost, NotGenuine, Refused, SomeRefused, Unavailable
 from ._feed import Feed
 from ._models import Batch, Enqueued, Job, NewJob, Queue, Result, Settings, SettingsChange, State
 from ._reserved import Ended, Reserved
+from ._webhooks import WebhookEvent, verify
 
 __all__ = [
     "Batch",
@@ -25,6 +26,7 @@ __all__ = [
     "Job",
     "Lost",
     "NewJob",
+    "NotGenuine",
     "Queue",
     "Refused",
     "Reserved",
@@ -35,4 +37,6 @@ __all__ = [
     "State",
     "Stopped",
     "Unavailable",
+    "WebhookEvent",
+    "verify",
 ]

@@ -72,6 +72,10 @@ class Forgotten(IntrayError):
         return type(self), (self.count, self.after)
 
 
+class NotGenuine(IntrayError):
+    """A delivery of a webhook that no given secret has signed, or that was sent too long ago. Answer it with 401."""
+
+
 class Unavailable(IntrayError):
     """No valid answer arrived within the retry time. `applied` says whether the call may have had an effect."""
 

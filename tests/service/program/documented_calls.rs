@@ -73,6 +73,30 @@ async fn start_page_works_in_an_empty_folder() {
     );
 }
 
+/// In an empty folder, as printed: the file, the service, the receiver of the reader, and a delivery that it prints.
+#[tokio::test]
+async fn webhooks_page_delivers_to_the_receiver_of_the_reader() {
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/webhooks.md"));
+    let page = page.replace(":9000", &format!(":{}", free_port())).replace(", 9000))", ", 0))");
+    let port = page.split("http://127.0.0.1:").nth(1).and_then(|rest| rest.split('/').next()).expect("a port");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (before, after) = page.split_once("\nintray serve --webhooks-file ").expect("where it is served");
+    shell(&commands(before).0, folder.path()).await;
+    let file = folder.path().join(after.lines().next().expect("a file"));
+    let w = World::plan().flag("--webhooks-file", file.to_str().expect("UTF-8")).start().await;
+    saved(&page, &w, folder.path());
+    assert_as_printed(
+        &after.replace("env/bin/python webhook", &format!("PORT={port} env/bin/python webhook")),
+        &w,
+        folder.path(),
+    )
+    .await;
+    let delivered = std::fs::read_to_string(folder.path().join("deliveries.txt")).expect("what it printed");
+    let events: Vec<_> = delivered.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(events, ["listens", "intray.test", "job.completed"], "{delivered}");
+    w.check().await;
+}
+
 /// Writes each block that a page says to save, with its file name.
 fn saved(page: &str, w: &World, folder: &Path) {
     let (page, mut count) = (page.replace("Save\nthis as", "Save this as"), 0);
@@ -92,7 +116,10 @@ fn saved(page: &str, w: &World, folder: &Path) {
 async fn calls_of_the_alerts_page_succeed() {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/alerts.md"));
     let ask = page.lines().find(|line| line.starts_with("ask() {")).expect("what the calls are made with");
-    let w = World::plan().with_keys(&[]).start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    shell("intray webhook shop http://127.0.0.1:1/ 'reviews*' completed > webhooks.txt", folder.path()).await;
+    let webhooks = folder.path().join("webhooks.txt");
+    let w = World::plan().with_keys(&[]).flag("--webhooks-file", webhooks.to_str().expect("UTF-8")).start().await;
     let id = w.enqueue_with(json!({ "queue": "reviews", "payload": 1 })).await;
     let calls: Vec<_> = page.split('`').skip(1).step_by(2).filter(|words| words.starts_with("ask ")).collect();
     assert!(calls.len() > 10, "{calls:?}");

@@ -8,6 +8,9 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
 const NAMES: [&str; 5] =
     ["people-and-cron", "stalled-consumer", "locking-jobs", "requests-from-a-file", "poison-and-clients"];
 
+/// Programs that take deliveries of webhooks; tests/packages/python/test_receivers.py runs them.
+const RECEIVERS: [&str; 3] = ["webhook_receiver.mjs", "webhook_receiver.py", "webhook_to_slack.py"];
+
 /// Runs it twice, because an earlier run must not affect a later one.
 async fn run_twice(name: &str) {
     let w = World::plan().sweep_every(1_000).start().await;
@@ -54,6 +57,7 @@ fn every_example_has_a_test() {
     let mut scripts: Vec<_> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
     scripts.sort();
     let mut expected: Vec<_> = NAMES.iter().chain(&["intray"]).map(|name| format!("{name}.sh")).collect();
+    expected.extend(RECEIVERS.map(str::to_owned));
     expected.sort();
     assert_eq!(scripts, expected);
     for script in scripts {

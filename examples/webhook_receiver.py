@@ -1,0 +1,28 @@
+"""Takes the deliveries of a webhook, prints each event once, and answers 204. WEBHOOK_SECRETS: those of the webhooks file."""
+
+import os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from intray_client import NotGenuine, verify
+
+seen: set[str] = set()  # in earnest: a table, written in the transaction that does the work
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        length = int(self.headers.get("content-length", 0))
+        body = self.rfile.read(length if 0 < length < 1 << 20 else 0)
+        try:
+            event = verify(self.headers, body, os.environ["WEBHOOK_SECRETS"].split())
+        except NotGenuine:
+            return self.send_error(401)
+        if event.id not in seen:
+            print(event.type, event.data.get("id"), event.data.get("result"), flush=True)
+            seen.add(event.id)
+        self.send_response(204)
+        self.end_headers()
+
+
+server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 9000))), Receiver)
+print(f"listens on http://127.0.0.1:{server.server_port}", flush=True)
+server.serve_forever()
