@@ -21,7 +21,7 @@ use crate::{
     store::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
-    webhooks::WebhookFile,
+    webhooks::{Outbox, WebhookFile},
 };
 
 /// Time between failing readiness and closing the listener, so that a load balancer notices, and requests sent before that arrive.
@@ -64,15 +64,14 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
     parts.spawn(access.clone().run(closing.clone()));
+    let webhooks = Outbox::new(backend.queues.clone(), webhooks).map_err(|line| anyhow!(line))?;
+    parts.spawn(webhooks.clone().run(closing.clone()));
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), waiting, access, policy, peers, leaving.clone());
     let connections = intray_listen::fit_open_files(options.max_connections);
     if let Some(certificate) = certificate.clone() {
         parts.spawn(certificate.run(closing.clone()));
-    }
-    if let Some(webhooks) = webhooks {
-        parts.spawn(webhooks.run(closing.clone()));
     }
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let end = Shutdown { draining: leaving.clone(), stop: closing.clone() };

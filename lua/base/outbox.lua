@@ -1,7 +1,7 @@
 -- outbox: how far each webhook has read the events of a queue, and the scores of its deliveries.
 local clock = require 'base/clock'
 local text = require 'base/text'
-local outbox = {MOST = 10000}
+local outbox = {MOST = $WAITING_DELIVERIES}
 local call, find = redis.call, string.find
 
 -- A score is a zone and a time in ms. Each webhook has two zones, so that one with much to do does not slow another: an even one

@@ -2,7 +2,10 @@
 
 use intray_redis::{Args, Fault};
 
-use super::{handle::Queues, redis::read::{Fields, broken}};
+use super::{
+    handle::Queues,
+    redis::read::{Fields, broken},
+};
 use crate::job::{Millis, Name};
 
 /// A webhook that an instance has named within a day.
@@ -37,7 +40,8 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn note_attempt(&self, webhook: &Name, last: &str) -> Result<(), Fault> {
-        self.change(redis::cmd("HSET").arg(self.webhooks_key()).arg(format!("{} last", webhook.as_str())).arg(last)).await
+        self.change(redis::cmd("HSET").arg(self.webhooks_key()).arg(format!("{} last", webhook.as_str())).arg(last))
+            .await
     }
 
     /// No instance sends to the webhook until [`Self::start_webhook`].
@@ -45,7 +49,8 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn stop_webhook(&self, webhook: &Name, at: Millis) -> Result<(), Fault> {
-        self.change(redis::cmd("HSET").arg(self.webhooks_key()).arg(format!("{} gone", webhook.as_str())).arg(at.0)).await
+        self.change(redis::cmd("HSET").arg(self.webhooks_key()).arg(format!("{} gone", webhook.as_str())).arg(at.0))
+            .await
     }
 
     /// # Errors

@@ -1,13 +1,11 @@
 //! A line of the webhooks file.
 
-use std::{fmt, str::FromStr, sync::Arc};
-
 use intray_webhook::{Target, WebhookSecret};
 
 use super::types::Types;
 use crate::{
     access::{KeyName, Pattern},
-    job::Invalid,
+    job::Name,
 };
 
 /// The word at the end of a line whose URL may be http:// on another machine.
@@ -17,34 +15,11 @@ const MAX_SECRETS: usize = 2;
 const FORM: &str = "must be a name, a URL, a queue pattern, types and a secret, with an older secret behind it or none; \
                     it may end with plain";
 
-/// The name of a webhook: its rule is that of the name of a key.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WebhookName(Arc<str>);
-
-impl WebhookName {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for WebhookName {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        text.parse::<KeyName>().map(|name| Self(name.as_str().into()))
-    }
-}
-
-impl fmt::Display for WebhookName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// A receiver, and what it wants to hear of. `Debug` shows neither its secrets nor more of its URL than the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
-    pub name: WebhookName,
+    /// Its rule is that of the name of a key.
+    pub name: Name,
     pub target: Target,
     pub pattern: Pattern,
     pub types: Types,
@@ -73,7 +48,8 @@ impl Webhook {
         if secrets.len() > MAX_SECRETS {
             return Err(format!("must have {MAX_SECRETS} secrets at most; {FORM}"));
         }
-        let name = name.parse().map_err(|rule| format!("the name {rule}"))?;
+        let is_valid = name.parse::<KeyName>().and_then(|_| Name::parse(name));
+        let name = is_valid.map_err(|rule| format!("the name {rule}"))?;
         let target = Target::parse(url, is_plain).map_err(|rule| format!("the URL {rule}"))?;
         let pattern = Pattern::parse(pattern).map_err(|rule| format!("the queue pattern {rule}"))?;
         let types = Types::parse(types).map_err(|rule| format!("the types {rule}"))?;

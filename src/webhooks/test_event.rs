@@ -41,7 +41,7 @@ pub async fn test_all(sender: &Sender, webhooks: &Webhooks) -> Vec<TestReport> {
 impl fmt::Display for TestReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { webhook, attempt } = self;
-        write!(f, "webhook {}: {}", webhook.name, webhook.target.host())?;
+        write!(f, "webhook {}: {}", webhook.name.as_str(), webhook.target.host())?;
         match (attempt.status, attempt.error) {
             (Some(status), _) => write!(f, " answered {status} in {} ms", attempt.took.as_millis()),
             (None, Some(error)) => write!(f, ": {error}"),

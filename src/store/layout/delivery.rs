@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn head_is_read_as_it_was_written() {
-        for (status, error) in [(None, "connection refused"), (Some(204), ""), (Some(500), "the receiver answered 500")] {
+        for (status, error) in [(None, "connection refused"), (Some(204), ""), (Some(500), "the receiver answered 500")]
+        {
             let (kind, subject) = ("job.completed".to_owned(), "q-0".to_owned());
             let head = DeliveryHead { attempts: 3, status, kind, subject, error: error.to_owned() };
             assert_eq!(DeliveryHead::parse(&head.to_string()).expect("a head"), head);
