@@ -68,7 +68,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(webhooks.clone().run(closing.clone()));
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());
-    let router = http::router(backend.queues.clone(), waiting, access, policy, peers, leaving.clone());
+    let router = http::router(backend.queues.clone(), (waiting, webhooks), access, policy, peers, leaving.clone());
     let connections = intray_listen::fit_open_files(options.max_connections);
     if let Some(certificate) = certificate.clone() {
         parts.spawn(certificate.run(closing.clone()));

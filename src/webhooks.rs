@@ -11,6 +11,7 @@ mod line;
 mod reader;
 mod schedule;
 mod shared;
+mod state;
 mod test_event;
 mod types;
 
@@ -24,13 +25,14 @@ pub use self::{
     file::{WebhookFile, Webhooks},
     line::{NewWebhook, Webhook},
     shared::WebhookCounts,
+    state::{WebhookHealth, WebhookState},
     test_event::{TestReport, send_test, test_all},
     types::Types,
 };
 use self::{dispatch::Dispatch, shared::Shared};
 use crate::{
     job::{Name, QueueName},
-    store::{DeliveryId, Fault, KnownWebhook, Queues},
+    store::{DeliveryId, Fault, Queues},
 };
 
 /// How often one webhook may be tested.
@@ -72,28 +74,23 @@ impl Outbox {
         self.all().into_iter().find(|webhook| webhook.name.as_str() == name)
     }
 
-    /// How all webhooks stand, on any instance.
+    /// How webhooks stand on all instances, with the counts of the queues that `sees` allows; of queues whose node is away, as they
+    /// stood last.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn known(&self) -> Result<Vec<KnownWebhook>, Fault> {
-        self.shared.queues.name_webhooks(std::iter::empty()).await
-    }
-
-    /// How webhooks stand in their queues that `sees` allows; of queues whose node is away, as they stood last.
-    ///
-    /// # Errors
-    /// When Redis is not well.
-    pub async fn counts(
+    pub async fn states(
         &self,
         webhooks: &[Arc<Webhook>],
         sees: impl Fn(&QueueName) -> bool,
-    ) -> Result<Vec<WebhookCounts>, Fault> {
+    ) -> Result<Vec<WebhookState>, Fault> {
+        let known = self.shared.queues.name_webhooks(std::iter::empty()).await?;
         let mut names = self.shared.queues.names().await?;
         names.retain(|queue| sees(queue) && webhooks.iter().any(|webhook| webhook.pattern.matches(queue)));
         let states = self.shared.read_all(&names).await?;
         let of = |webhook: &Arc<Webhook>| {
-            WebhookCounts::of(states.iter().flatten().filter(|state| state.webhook == webhook.name))
+            let counts = states.iter().flatten().filter(|state| state.webhook == webhook.name);
+            WebhookState::new(known.iter().find(|known| known.name == webhook.name), WebhookCounts::of(counts))
         };
         Ok(webhooks.iter().map(of).collect())
     }

@@ -14,7 +14,7 @@ pub struct LastAttempt {
     pub status: Option<u16>,
     /// Failures in a row on that instance.
     pub failures: u32,
-    /// Why it failed; empty if it did not.
+    /// Why there was no answer; empty if there was one.
     pub error: String,
 }
 
@@ -29,13 +29,9 @@ impl LastAttempt {
         u64::try_from(since.as_millis()).unwrap_or_default()
     }
 
-    /// Why an attempt failed, without a secret; empty if it did not.
+    /// Why there was no answer, without a secret; empty if there was one.
     pub(super) fn error_of(attempt: &Attempt) -> String {
-        match (attempt.error, attempt.status) {
-            (Some(error), _) => error.to_string(),
-            (None, Some(status)) if !attempt.is_taken() => format!("the receiver answered {status}"),
-            (None, _) => String::new(),
-        }
+        attempt.error.map(|error| error.to_string()).unwrap_or_default()
     }
 
     pub(super) fn parse(text: &str) -> Option<Self> {

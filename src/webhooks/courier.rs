@@ -26,7 +26,7 @@ const IN_FLIGHT: usize = 8;
 /// Deliveries of one call: three attempts one after the other are over before another instance may collect them.
 const COLLECTED: u32 = 24;
 /// After so many failures in a row, one delivery is tried at a time, with a pause.
-const FAILURES_BEFORE_PAUSE: u32 = 5;
+pub(super) const FAILURES_BEFORE_PAUSE: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(30);
 /// The pause after a call to Redis that failed.
 const RETRY_AFTER: Duration = Duration::from_secs(1);

@@ -59,7 +59,7 @@ pub struct DeliveryHead {
     pub kind: String,
     /// The job, or the batch.
     pub subject: String,
-    /// Why the last attempt failed; empty if it did not.
+    /// Why the last attempt had no answer; empty if it had one.
     pub error: String,
 }
 
