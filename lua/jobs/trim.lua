@@ -41,7 +41,7 @@ end
 
 -- Removes the first entries of a stream that a webhook has left too long, and counts what it has lost by it.
 local function lose(q, readers, kept)
-  local length = call('XLEN', q.events)
+  local length = tonumber(call('XINFO', 'STREAM', q.events)[2]) -- its first field is `length`
   local surplus = min(length - kept, LOST)
   if surplus <= 0 then return end
   for _, entry in ipairs(call('XRANGE', q.events, '-', '+', 'COUNT', text.of(surplus))) do
