@@ -4,10 +4,10 @@ use std::{fmt, sync::Arc};
 
 use futures_util::{StreamExt, stream};
 use intray_webhook::{Attempt, Sender};
-use serde_json::json;
+use serde::Serialize;
 
 use super::{file::Webhooks, line::Webhook};
-use crate::job::ids::random_code;
+use crate::job::{Millis, ids::random_code};
 
 /// Tests at the same time.
 const CONCURRENT_TESTS: usize = 8;
@@ -17,10 +17,23 @@ pub fn message_id() -> String {
     format!("msg_{}", random_code().as_str())
 }
 
+/// The members in the order of every webhook's body.
+#[derive(Serialize)]
+struct TestEvent {
+    r#type: &'static str,
+    timestamp: Millis,
+    data: NoData,
+}
+
+#[derive(Serialize)]
+struct NoData {}
+
 /// Sends `intray.test` once.
 pub async fn send_test(sender: &Sender, webhook: &Webhook) -> Attempt {
-    let body = json!({ "type": "intray.test", "timestamp": jiff::Timestamp::now().to_string(), "data": {} });
-    sender.send(&webhook.target, &webhook.secrets, &message_id(), body.to_string().into()).await
+    let now = Millis(jiff::Timestamp::now().as_millisecond().unsigned_abs());
+    let body = serde_json::to_vec(&TestEvent { r#type: "intray.test", timestamp: now, data: NoData {} });
+    let body = body.expect("no member is a map or can fail");
+    sender.send(&webhook.target, &webhook.secrets, &message_id(), body.into()).await
 }
 
 /// What a webhook's test got. Shows the host, and no more of the URL.

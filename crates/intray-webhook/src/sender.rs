@@ -3,7 +3,6 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     Request, Response,
@@ -141,9 +140,7 @@ fn request(target: &Target, secrets: &[WebhookSecret], id: &str, body: Bytes) ->
 async fn read_body(answer: Response<Incoming>) {
     let mut body = answer.into_body();
     let mut left = READ_BODY_BYTES;
-    while body.size_hint().lower() <= left
-        && let Some(Ok(frame)) = body.frame().await
-    {
+    while let Some(Ok(frame)) = body.frame().await {
         let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
         let Some(rest) = left.checked_sub(bytes) else { return };
         left = rest;

@@ -9,7 +9,6 @@ use std::{
 };
 
 use intray_webhook::{WebhookSecret, sign};
-use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -154,10 +153,9 @@ async fn check_tests_each_webhook_and_counts_failures() {
     let seconds = header(&request, "webhook-timestamp").parse().expect("seconds");
     let secret = WebhookSecret::parse(SECRET).expect("a secret");
     assert_eq!(header(&request, "webhook-signature"), sign(&[secret], id, seconds, body.as_bytes()));
-    let body: Value = serde_json::from_str(body).expect("JSON");
-    let timestamp = &body["timestamp"];
-    assert!(timestamp.as_str().is_some_and(|text| text.ends_with('Z')), "{body}");
-    assert_eq!(body, json!({ "type": "intray.test", "timestamp": timestamp, "data": {} }));
+    let timestamp = body.split('"').nth(7).unwrap_or_default();
+    assert_eq!(body, format!(r#"{{"type":"intray.test","timestamp":"{timestamp}","data":{{}}}}"#));
+    assert!(timestamp.len() == 24 && timestamp.ends_with('Z'), "{timestamp}");
 
     let others = [("failing", failing), ("moved", moved), ("closed", free_port())];
     let others = others.map(|(name, port)| line(name, &place(port)));
@@ -199,7 +197,10 @@ async fn check_trusts_the_authorities_of_the_machine_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), true).await;
     let [ours, theirs] = ["ours", "theirs"].map(|name| CertificateAuthority::new(folder.path(), name));
-    for (year, expected) in [(2099, "answered 404 in "), (2021, "the certificate has expired")] {
+    let unknown = "the certificate is of an unknown authority";
+    for (year, authority, expected) in
+        [(2099, &ours, "answered 404 in "), (2099, &theirs, unknown), (2021, &ours, "the certificate has expired")]
+    {
         let own = ours.issue("127.0.0.1", year);
         let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url"]);
         command.arg(format!("unix://{}", engine.socket().display()));
@@ -207,14 +208,16 @@ async fn check_trusts_the_authorities_of_the_machine_alone() {
         let service = Service::start(command).await;
         let file = folder.path().join("webhooks");
         fs::write(&file, line("a", service.url())).expect("written");
-        for (authority, expected) in [(&ours, expected), (&theirs, "the certificate is of an unknown authority")] {
+        let checked = async |authorities: &Path| {
             let mut command = check(&file, &engine);
-            command.env("SSL_CERT_FILE", authority.ca_file());
-            let end = run(command).await;
-            assert!(end.stdout.contains(expected) && end.stdout.contains("wrong    webhook a: 127.0.0.1"), "{end:?}");
+            command.env("SSL_CERT_FILE", authorities);
+            run(command).await
+        };
+        let end = checked(&authority.ca_file()).await;
+        assert!(end.stdout.contains(expected) && end.stdout.contains("wrong    webhook a: 127.0.0.1"), "{end:?}");
+        if authority.ca_file() == theirs.ca_file() {
+            let end = checked(&folder.path().join("nowhere")).await;
+            assert!(end.stdout.contains("install ca-certificates"), "{end:?}");
         }
-        let mut command = check(&file, &engine);
-        command.env("SSL_CERT_FILE", folder.path().join("nowhere"));
-        assert!(run(command).await.stdout.contains("install ca-certificates"), "{}", service.url());
     }
 }
