@@ -21,7 +21,7 @@ use crate::{
     store::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
-    webhooks::{Outbox, WebhookFile},
+    webhooks::{Dispatcher, WebhookFile},
 };
 
 /// Time between failing readiness and closing the listener, so that a load balancer notices, and requests sent before that arrive.
@@ -64,7 +64,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
     parts.spawn(access.clone().run(closing.clone()));
-    let webhooks = Outbox::new(backend.queues.clone(), webhooks).map_err(|line| anyhow!(line))?;
+    let webhooks = Dispatcher::new(backend.queues.clone(), webhooks).map_err(|line| anyhow!(line))?;
     parts.spawn(webhooks.clone().run(closing.clone()));
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());

@@ -40,13 +40,13 @@ const TEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The webhooks of this instance. A cheap handle.
 #[derive(Clone)]
-pub struct Outbox {
+pub struct Dispatcher {
     /// `None`: this instance sends nothing.
     file: Option<WebhookFile>,
     shared: Arc<Shared>,
 }
 
-impl Outbox {
+impl Dispatcher {
     /// # Errors
     /// One line for the operator, when TLS cannot be set up.
     pub fn new(queues: Queues, file: Option<WebhookFile>) -> Result<Self, String> {

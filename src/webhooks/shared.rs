@@ -28,7 +28,7 @@ pub(super) struct Shared {
     pub(super) queues: Queues,
     pub(super) sender: Sender,
     /// How the webhooks stand in each queue, as this instance has last read it.
-    pub(super) counts: Counts,
+    pub(super) counts: QueueStates,
     /// Deliveries of a webhook that may wait in one queue. More events wait in the stream.
     pub(super) most_waiting: u64,
     couriers: Mutex<HashMap<Name, Arc<Orders>>>,
@@ -46,7 +46,7 @@ pub(super) struct Orders {
 }
 
 #[derive(Default)]
-pub(super) struct Counts(Mutex<HashMap<QueueName, Vec<OutboxState>>>);
+pub(super) struct QueueStates(Mutex<HashMap<QueueName, Vec<OutboxState>>>);
 
 /// How a webhook stands in all its queues.
 #[derive(Debug, Default, Clone, Copy)]
@@ -150,7 +150,7 @@ impl Orders {
     }
 }
 
-impl Counts {
+impl QueueStates {
     pub(super) fn put(&self, queue: &QueueName, states: Vec<OutboxState>) {
         let mut counts = self.0.lock();
         if states.is_empty() {
