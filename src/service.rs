@@ -63,17 +63,11 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(backend.follow(followed, closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
-    parts.spawn(access.clone().run(closing.clone()));
+    watch_files(&parts, access.clone(), certificate.clone(), webhooks, &closing);
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), waiting, access, policy, peers, leaving.clone());
     let connections = intray_listen::fit_open_files(options.max_connections);
-    if let Some(certificate) = certificate.clone() {
-        parts.spawn(certificate.run(closing.clone()));
-    }
-    if let Some(webhooks) = webhooks {
-        parts.spawn(webhooks.run(closing.clone()));
-    }
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let end = Shutdown { draining: leaving.clone(), stop: closing.clone() };
     parts.spawn(intray_listen::serve(listener, router, certificate, connections, end));
@@ -87,6 +81,23 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     leaving.cancel();
     shut_down(backend, parts, closing).await;
     outcome
+}
+
+/// Reads the operator's files again when they change.
+fn watch_files(
+    parts: &TaskTracker,
+    access: Access,
+    certificate: Option<Certificate>,
+    webhooks: Option<WebhookFile>,
+    stop: &CancellationToken,
+) {
+    parts.spawn(access.run(stop.clone()));
+    if let Some(certificate) = certificate {
+        parts.spawn(certificate.run(stop.clone()));
+    }
+    if let Some(webhooks) = webhooks {
+        parts.spawn(webhooks.run(stop.clone()));
+    }
 }
 
 /// Ends what has begun, in time: first those who wait for something hear of it, then the rest.

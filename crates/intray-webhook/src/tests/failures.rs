@@ -46,7 +46,7 @@ async fn answer_after_the_timeout_does_not_count() {
     let receiver = Receiver::start(async |mut stream| {
         request(&mut stream).await.expect("a request");
         // Until the sender has given up.
-        stream.read(&mut [0]).await?;
+        assert_eq!(stream.read(&mut [0]).await?, 0);
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await
     })
     .await;
