@@ -28,7 +28,7 @@ async fn panics() -> Response {
 fn service(routes: Routes, cors: Origins) -> Router {
     let queues = Queues::new("redis://localhost", "t:").expect("a URL");
     let leaving = CancellationToken::new();
-    let dispatcher = Dispatcher::new(queues.clone(), None).expect("TLS");
+    let dispatcher = Dispatcher::new(queues.clone(), None);
     let app = Parts {
         waiting: Waiting::new(queues.clone(), leaving.clone()),
         readiness: Readiness::new(queues.clone(), leaving.clone()),

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use intray_webhook::Attempt;
-use tokio::task::JoinSet;
+use intray_webhook::{Attempt, Sender};
+use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -40,7 +40,8 @@ type Mail = (QueueName, DueDelivery);
 /// One webhook on this instance.
 pub(super) struct Courier {
     shared: Arc<Shared>,
-    webhook: tokio::sync::watch::Receiver<Arc<Webhook>>,
+    sender: Sender,
+    webhook: watch::Receiver<Arc<Webhook>>,
     orders: Arc<Orders>,
     collected: VecDeque<Mail>,
     flight: JoinSet<(Mail, Attempt)>,
@@ -52,10 +53,10 @@ pub(super) struct Courier {
 }
 
 impl Courier {
-    pub(super) fn new(shared: Arc<Shared>, webhook: tokio::sync::watch::Receiver<Arc<Webhook>>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, sender: Sender, webhook: watch::Receiver<Arc<Webhook>>) -> Self {
         let orders = shared.courier(&webhook.borrow().name);
         let (collected, flight) = Default::default();
-        Self { shared, webhook, orders, collected, flight, failures: 0, probe_at: Instant::now(), tried: 0 }
+        Self { shared, sender, webhook, orders, collected, flight, failures: 0, probe_at: Instant::now(), tried: 0 }
     }
 
     /// Sends until it is stopped.
@@ -142,7 +143,7 @@ impl Courier {
     }
 
     fn send(&mut self, (queue, delivery): Mail) {
-        let (sender, webhook) = (self.shared.sender.clone(), self.webhook.borrow().clone());
+        let (sender, webhook) = (self.sender.clone(), self.webhook.borrow().clone());
         self.flight.spawn(async move {
             let (id, body) = (delivery.id.to_string(), delivery.body.clone());
             let attempt = sender.send(&webhook.target, &webhook.secrets, &id, body).await;
