@@ -43,7 +43,9 @@ export function Webhooks({ name, only, queues }) {
   return html`<main class="page"><${Missing} answer=${answer}>${({ webhooks }) => {
     if (name === null) return html`<${All} webhooks=${webhooks} changed=${answer.reload} />`
     const webhook = webhooks.find((one) => one.name === name)
-    if (!webhook) return html`<${Empty} title=${`There is no webhook ${name}`}><a href="#/webhooks">All webhooks</a><//>`
+    if (!webhook) {
+      return html`<${Empty} title=${`There is no webhook ${name}`}><a href="#/webhooks">All webhooks</a><//>`
+    }
     return html`<${One} key=${name} webhook=${webhook} only=${only} queues=${queues} changed=${answer.reload} />`
   }}<//>
     ${answer.data && answer.error && html`<p class="stale" role="status">Not up to date: ${answer.error.message}</p>`}
