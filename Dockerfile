@@ -7,7 +7,7 @@ RUN if [ "$(uname -m)" = aarch64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi
 
 FROM debian:bookworm-slim
 # The package starts nothing here; only its program is used, by intray and as intray's user.
-# ca-certificates: whom to trust when REDIS_URL is a rediss:// one and no REDIS_CA_FILE is named.
+# ca-certificates: whom to trust when REDIS_URL is a rediss:// one and no REDIS_CA_FILE is named, and for webhooks.
 RUN apt-get update -q \
     && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends ca-certificates redis-server \
     && rm -rf /var/lib/apt/lists/* \

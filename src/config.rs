@@ -18,6 +18,7 @@ mod store;
 mod threads;
 mod tls;
 mod values;
+mod webhook;
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -47,6 +48,7 @@ pub use self::{
     store::{LogFormat, StoreOptions},
     tls::TlsOptions,
     values::{AddressRange, Adoption, HeaderName, HostName, Listen, MemorySize, Origin, Prefix},
+    webhook::WebhookCommand,
 };
 use crate::{
     access::Pattern,
@@ -83,6 +85,8 @@ pub enum Command {
     Token(TokenOptions),
     /// Make an API key: prints the key, then its line for the keys file; or rotate or revoke one
     Key(KeyCommand),
+    /// Print the line of a new webhook for the webhooks file, with a fresh secret
+    Webhook(WebhookCommand),
     /// Enqueue the jobs of a file, one a line, in a running service
     Import(ImportOptions),
     /// Write a queue's jobs as lines or as a table
@@ -121,6 +125,9 @@ pub struct Serve {
     /// The API keys, each a line: <name> <worker|producer|viewer|operator> <pattern> <sha256 in hex> [until <date>]; read again when it changes
     #[arg(long, env = "INTRAY_KEYS_FILE", value_name = "FILE")]
     pub keys_file: Option<PathBuf>,
+    /// The webhooks, each a line: <name> <url> <queue pattern> <types> <secret> [<older secret>] [plain]; read again when it changes
+    #[arg(long, env = "INTRAY_WEBHOOKS_FILE", value_name = "FILE")]
+    pub webhooks_file: Option<PathBuf>,
     /// The public keys of outside issuers of tokens, as a JSON Web Key Set; read again when it changes
     #[arg(long, env = "INTRAY_JWKS_FILE", value_name = "FILE")]
     pub jwks_file: Option<PathBuf>,

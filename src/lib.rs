@@ -27,5 +27,7 @@ pub mod store;
 pub mod sweeper;
 /// The calls that wait for jobs, and their wake-up.
 pub mod waiting;
+/// Webhooks: where events are sent.
+pub mod webhooks;
 
 use intray_base::{files, sha256, shares, text};

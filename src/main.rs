@@ -11,11 +11,12 @@ use intray::{
     access::{self, Rotated, Signer},
     config::{
         self, Backup, CheckOptions, Cli, Command, KeyCommand, KeyTask, LogFormat, Migrate, Move, Restore, Serve,
-        TokenOptions,
+        TokenOptions, WebhookCommand,
     },
     healthcheck,
     service::{self, Backend},
-    store::{self, Check, Moved, Queues},
+    store::{self, Moved, Queues},
+    webhooks::NewWebhook,
 };
 use intray_cli::{bulk, top};
 use intray_embedded::Copied;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Top(options) => block_on(async move { print(top::run(&options).await?.as_bytes()) }),
         Command::Token(options) => token(&options),
         Command::Key(options) => key(options),
+        Command::Webhook(options) => webhook(&options),
         Command::Completions { shell } => print(&config::completions(shell)),
         Command::Man => config::manual().map_err(Into::into).and_then(|page| print(&page)),
         Command::Serve(options) => init_logging(options.store.log_format)
@@ -68,7 +70,7 @@ fn main() -> ExitCode {
             );
             Ok(())
         }
-        Command::Check(CheckOptions { serve, acl: false }) => block_on(check(serve)),
+        Command::Check(CheckOptions { serve, acl: false }) => block_on(service::check(serve)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -156,6 +158,15 @@ fn key(options: KeyCommand) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints the line to standard output, and what it is to standard error.
+fn webhook(options: &WebhookCommand) -> anyhow::Result<()> {
+    let WebhookCommand { name, url, pattern, types, plain } = options;
+    let line = NewWebhook { name, url, pattern, types, is_plain: *plain }.line().map_err(anyhow::Error::msg)?;
+    eprintln!("The line for the webhooks file; its receiver gets the secret, which begins with whsec_:");
+    println!("{line}");
+    Ok(())
+}
+
 fn backup(options: &Backup) -> anyhow::Result<()> {
     let data = options.store.private_data_dir().map_err(anyhow::Error::msg)?;
     let Copied { files, bytes } = intray_embedded::backup(data, &options.to)?;
@@ -237,35 +248,4 @@ async fn cancel_move(queues: &Queues, target: Option<&Queues>) -> anyhow::Result
         count => println!("{count} queues are served where they were"),
     }
     Ok(())
-}
-
-async fn check(options: Serve) -> anyhow::Result<()> {
-    let refusal = options.exposure().err();
-    let is_warning = refusal.is_none();
-    let exposure = Check { name: "listen", problem: refusal.or_else(|| options.exposure_warning()), is_warning };
-    let access = Check { name: "access", problem: service::access(&options).err(), is_warning: false };
-    let certificate = Check { name: "certificate", problem: service::certificate(&options).err(), is_warning: false };
-    let secrets = Check { name: "secrets", problem: options.world_readable_secrets(), is_warning: true };
-    let backend = Backend::look(&options.store).await?;
-    let mut checks = vec![exposure, access, certificate, secrets];
-    checks.extend(backend.queues.allowed().await);
-    checks.extend(backend.queues.ready().await);
-    checks.extend(backend.queues.durable().await);
-    backend.close().await;
-    let mut wrong = 0;
-    for Check { name, problem, is_warning } in checks {
-        match problem {
-            None => println!("ok       {name}"),
-            Some(problem) if is_warning => println!("warning  {name}: {problem}"),
-            Some(problem) => {
-                wrong += 1;
-                println!("wrong    {name}: {problem}");
-            }
-        }
-    }
-    match wrong {
-        0 => Ok(()),
-        1 => Err(anyhow!("1 check failed")),
-        more => Err(anyhow!("{more} checks failed")),
-    }
 }

@@ -1,6 +1,7 @@
 //! Starts the parts of the service, and stops them in order within a deadline.
 
 mod backend;
+mod check;
 mod init;
 mod signals;
 
@@ -11,7 +12,7 @@ use intray_listen::{Certificate, Shutdown};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::{backend::Backend, init::reap_as_first_process, signals::shutdown_signal};
+pub use self::{backend::Backend, check::check, init::reap_as_first_process, signals::shutdown_signal};
 use crate::{
     access::{Access, CredentialSources},
     config::{LogFormat, Origin, Serve},
@@ -20,6 +21,7 @@ use crate::{
     store::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
+    webhooks::{Outbox, WebhookFile},
 };
 
 /// Time between failing readiness and closing the listener, so that a load balancer notices, and requests sent before that arrive.
@@ -39,6 +41,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         tracing::warn!("{line}");
     }
     let certificate = certificate(&options).map_err(|line| anyhow!(line))?;
+    let webhooks = webhooks(&options).map_err(|line| anyhow!(line))?;
     let listener = intray_listen::bind(options.listen.address())
         .await
         .with_context(|| format!("cannot listen on {}", options.listen))?;
@@ -61,9 +64,11 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
     parts.spawn(access.clone().run(closing.clone()));
+    let webhooks = Outbox::new(backend.queues.clone(), webhooks).map_err(|line| anyhow!(line))?;
+    parts.spawn(webhooks.clone().run(closing.clone()));
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());
-    let router = http::router(backend.queues.clone(), waiting, access, policy, peers, leaving.clone());
+    let router = http::router(backend.queues.clone(), (waiting, webhooks), access, policy, peers, leaving.clone());
     let connections = intray_listen::fit_open_files(options.max_connections);
     if let Some(certificate) = certificate.clone() {
         parts.spawn(certificate.run(closing.clone()));
@@ -166,6 +171,14 @@ pub fn access(options: &Serve) -> Result<Access, String> {
 /// One line for the operator.
 pub fn certificate(options: &Serve) -> Result<Option<Certificate>, String> {
     options.tls.files().map(Certificate::open).transpose()
+}
+
+/// The webhooks of a service that sends some.
+///
+/// # Errors
+/// One line for the operator.
+pub fn webhooks(options: &Serve) -> Result<Option<WebhookFile>, String> {
+    options.webhooks_file.clone().map(WebhookFile::open).transpose()
 }
 
 /// The operator's settings of requests, in HTTP's types.

@@ -3,7 +3,7 @@
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
--- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · cursors hash · hints channel
 -- ARGV   'all' | 'overdue': only expiries and delays; retention ms of queues without their own ('' = the default)
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
 local record = require 'base/record'
@@ -13,13 +13,14 @@ local write = require 'base/write'
 local total = require 'base/total'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
+local outbox = require 'base/outbox'
 local overdue = require 'jobs/overdue'
 local removal = require 'jobs/removal'
 local upcoming = require 'jobs/upcoming'
+local trim = require 'jobs/trim'
 local stage = require 'batches/stage'
 -- Jobs put back, or forgotten, per step: other calls wait while a step runs. Unusual jobs count four times.
 local STEP, FORGOTTEN = 8, 100
-local EVENTS, DAY = 10000, 86400000
 local BESIDES = 30 -- fixed commands of a step
 
 -- The upper bound of scores that ended in this ms or before.
@@ -27,14 +28,16 @@ local function ended_by(ms)
   return '(' .. text.of((ms + 1) * clock.PER_MS)
 end
 
--- Ended jobs past their retention, or beyond how many are kept; none younger than ten seconds.
+-- Ended jobs past their retention, or beyond how many are kept; none younger than ten seconds, and none whose end a webhook has
+-- not read.
 local function ended_first(q, kept, most)
-  local old = ended_by(clock.now(q) - kept.ms)
+  local old = ended_by(math.min(clock.now(q) - kept.ms, kept.read_ms))
   local ids = redis.call('ZRANGEBYSCORE', q.ended, '-inf', old, 'LIMIT', '0', text.of(most))
   if #ids > 0 then return ids end
   local surplus = math.min(redis.call('ZCARD', q.ended) - kept.most, most)
   if surplus <= 0 then return ids end
-  return redis.call('ZRANGEBYSCORE', q.ended, '-inf', ended_by(clock.now(q) - upcoming.YOUNG), 'LIMIT', '0', text.of(surplus))
+  local young = ended_by(math.min(clock.now(q) - upcoming.YOUNG, kept.read_ms))
+  return redis.call('ZRANGEBYSCORE', q.ended, '-inf', young, 'LIMIT', '0', text.of(surplus))
 end
 
 -- Deletes ended jobs. Returns how many, and whether there are more.
@@ -76,31 +79,6 @@ local function look_at_batches(q, kept, is_done)
   return stage.step(q, code, b, true) or 0, true
 end
 
-local function is_empty(...)
-  for _, key in ipairs({...}) do
-    if redis.call('EXISTS', key) == 1 then return false end
-  end
-  return true
-end
-
--- Deletes the order only when no job with a place is left.
-local function forget_order(q)
-  if is_empty(q.inbound, q.reserved, q.delayed, q.parked) then redis.call('UNLINK', q.tops, q.turns) end
-end
-
--- Keeps about ten thousand transitions; deletes the stream when the queue has been empty for a day.
-local function trim_events(q)
-  local last = redis.call('XREVRANGE', q.events, '+', '-', 'COUNT', '20')
-  if #last == 0 then return end
-  local carried = 0
-  for _, entry in ipairs(last) do carried = carried + tonumber(entry[2][1]) end
-  redis.call('XTRIM', q.events, 'MAXLEN', '~', text.of(math.max(math.ceil(EVENTS * #last / carried), 100)))
-  local idle = clock.now(q) - tonumber(last[1][1]:match('^%d+'))
-  if idle > DAY and is_empty(q.inbound, q.reserved, q.delayed, q.parked, q.dead, q.ended) then
-    redis.call('UNLINK', q.events)
-  end
-end
-
 -- The work that is not urgent. Returns how many jobs were deleted, and whether there are more.
 local function tidy(q, kept, step)
   local forgotten, more_to_forget = forget(q, kept, step.more and 0 or FORGOTTEN)
@@ -114,13 +92,14 @@ return function(q, args)
   write.flush(q)
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
   local kept = {ms = tonumber(chosen[1] or args[2]) or $RETENTION_MS, most = tonumber(chosen[2] or $RETENTION_MAX)}
+  local readers = outbox.all(q)
+  kept.read_ms = trim.read_until(q, readers)
   local forgotten, more = 0, false
   if args[1] == 'all' then forgotten, more = tidy(q, kept, step) end
   more = more or step.more
   return commit(q, function()
-    forget_order(q)
-    -- Trimming exactly reads the last entries, so only the last of many steps does it.
-    if more then redis.call('XTRIM', q.events, 'MAXLEN', '~', text.of(EVENTS)) else trim_events(q) end
+    trim.order(q)
+    trim.events(q, readers, more)
     local next_ms = upcoming.next_ms(q, kept.ms, kept.most)
     return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag}
   end)

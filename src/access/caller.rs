@@ -90,6 +90,11 @@ impl Caller {
         self.queues.iter().any(|own| own.covers(pattern))
     }
 
+    /// Whether this caller may see some queue of the pattern.
+    pub fn overlaps(&self, pattern: &Pattern) -> bool {
+        self.queues.iter().any(|own| own.overlaps(pattern))
+    }
+
     /// The patterns of the queues this caller may see.
     pub fn patterns(&self) -> &[Pattern] {
         &self.queues

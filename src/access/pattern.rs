@@ -36,6 +36,29 @@ impl Pattern {
         glob(self.0.as_bytes(), other.0.as_bytes())
     }
 
+    /// Whether some queue name matches both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (one, other) = (self.0.as_bytes(), other.0.as_bytes());
+        // Row by row from the ends: whether what follows in both can be the same text.
+        let mut below = vec![false; other.len() + 1];
+        for p in (0..=one.len()).rev() {
+            let mut row = vec![false; other.len() + 1];
+            for t in (0..=other.len()).rev() {
+                row[t] = match (one.get(p), other.get(t)) {
+                    (None, None) => true,
+                    (Some(b'*'), _) if below[t] => true,
+                    (_, Some(b'*')) if row[t + 1] => true,
+                    (Some(b'*'), Some(_)) => row[t + 1],
+                    (Some(_), Some(b'*')) => below[t],
+                    (Some(a), Some(b)) => a == b && below[t + 1],
+                    (None, Some(_)) | (Some(_), None) => false,
+                };
+            }
+            below = row;
+        }
+        below[0]
+    }
+
     /// The number of literal characters: a narrower pattern has more.
     pub(super) fn letters(&self) -> usize {
         self.0.bytes().filter(|byte| *byte != b'*').count()
@@ -126,6 +149,25 @@ mod tests {
             ("a*c", "a*", false),
         ] {
             assert_eq!(pattern(own).covers(&pattern(given)), is, "{own} {given}");
+        }
+    }
+
+    #[test]
+    fn patterns_overlap_if_a_name_matches_both() {
+        for (one, other, is) in [
+            ("*", "a", true),
+            ("a*", "*b", true),
+            ("a*", "b*", false),
+            ("a*c", "ab*", true),
+            ("a*c", "*d", false),
+            ("ab", "ab", true),
+            ("ab", "a", false),
+            ("a*b*c", "*x*", true),
+            ("abc", "a*d", false),
+            ("a", "a*", true),
+        ] {
+            assert_eq!(pattern(one).overlaps(&pattern(other)), is, "{one} {other}");
+            assert_eq!(pattern(other).overlaps(&pattern(one)), is, "{other} {one}");
         }
     }
 

@@ -23,7 +23,8 @@ impl Serve {
         let url = self.store.redis_url_file.iter().map(|file| &file.path);
         let keys = self.store.redis_tls.key_file().into_iter().chain(self.tls.key_file());
         let password = self.store.sentinel.password_file();
-        let all = self.keys_file.iter().chain(secrets).chain(url).chain(keys).chain(password);
+        let all =
+            self.keys_file.iter().chain(&self.webhooks_file).chain(secrets).chain(url).chain(keys).chain(password);
         let open = all.filter(|file| files::is_world_readable(file));
         let open: Vec<_> = open.map(|file| file.display().to_string()).collect();
         (!open.is_empty()).then(|| format!("{} can be read by everybody on this machine: chmod o-r", open.join(", ")))

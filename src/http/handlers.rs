@@ -19,4 +19,5 @@ pub mod selection;
 pub mod settle;
 pub mod task;
 pub mod tokens;
+pub mod webhooks;
 pub mod workers;

@@ -25,7 +25,7 @@ pub use self::middleware::{
 use self::{
     handlers::{
         batches, bulk, events, history, job_lists, jobs, me, memory, queue_actions, queues, recent_events, reserve,
-        settle::settle, tokens, workers as people,
+        settle::settle, tokens, webhooks, workers as people,
     },
     middleware::{
         auth::AuthContext,
@@ -46,6 +46,7 @@ use crate::{
     access::Access,
     store::{Abandon, Complete, Extend, Fail, Queues},
     waiting::Waiting,
+    webhooks::Outbox,
 };
 
 /// The routes, each with the role that it is for.
@@ -54,7 +55,7 @@ type Routes = Router<AppStack<App>>;
 /// All routes of the service. Cancelling `leaving` makes `/readyz` fail.
 pub fn router(
     queues: Queues,
-    waiting: Waiting,
+    (waiting, outbox): (Waiting, Outbox),
     access: Access,
     policy: Policy,
     clients: Clients,
@@ -62,12 +63,13 @@ pub fn router(
 ) -> Router {
     let app = Parts {
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: MetricsPage::new(queues.clone(), waiting.clone()),
+        figures: MetricsPage::new(queues.clone(), waiting.clone(), outbox.clone()),
         max_payload: PayloadLimit(policy.max_payload),
         demo: Demo(policy.demo),
         access: access.clone(),
         queues,
         waiting,
+        outbox,
         leaving,
     };
     let app = App(app.into());
@@ -129,6 +131,10 @@ fn for_operators() -> Routes {
         .route("/queues/{queue}/locks", get(viewers(queues::locks)))
         .route("/workers", get(viewers(people::workers)))
         .route("/events", get(viewers(events::events)))
+        .route("/webhooks", get(viewers(webhooks::webhooks)))
+        .route("/webhooks/{name}/deliveries", get(viewers(webhooks::deliveries)))
+        .route("/webhooks/{name}/redeliver", post(operators(webhooks::redeliver)))
+        .route("/webhooks/{name}/test", post(operators(webhooks::test)))
         .route("/redis", get(viewers(memory::redis)))
         .route("/metrics", get(viewers(metrics::metrics)))
 }

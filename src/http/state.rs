@@ -13,6 +13,7 @@ use crate::{
     },
     store::Queues,
     waiting::Waiting,
+    webhooks::Outbox,
 };
 
 macro_rules! parts {
@@ -36,6 +37,7 @@ pub struct App(pub Arc<Parts>);
 parts! {
     queues: Queues,
     waiting: Waiting,
+    outbox: Outbox,
     access: Access,
     max_payload: PayloadLimit,
     demo: Demo,

@@ -131,6 +131,11 @@ impl Queues {
         self.parts.registry.names().await
     }
 
+    /// The queues that this instance has used recently.
+    pub fn in_use(&self) -> Vec<QueueName> {
+        self.parts.registry.in_use()
+    }
+
     /// Every queue. Queues in use here that the registry has lost are registered again.
     ///
     /// # Errors

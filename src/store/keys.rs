@@ -8,7 +8,7 @@ use crate::job::QueueName;
 pub(crate) const LAYOUT: &str = "2";
 
 /// The keys of a queue with their types. They share one hash tag.
-pub(crate) const KEYS: [(&str, &str); 23] = [
+pub(crate) const KEYS: [(&str, &str); 26] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -31,6 +31,9 @@ pub(crate) const KEYS: [(&str, &str); 23] = [
     ("totals", "hash"),
     ("history", "hash"),
     ("events", "stream"),
+    ("cursors", "hash"),
+    ("deliveries", "zset"),
+    ("bodies", "hash"),
     // A channel, named like a key: on a cluster it belongs to a slot too.
     (HINTS, "channel"),
 ];
@@ -39,6 +42,10 @@ pub(crate) const KEYS: [(&str, &str); 23] = [
 pub(crate) const HINTS: &str = "hints";
 /// The key of scripts that work on the registry.
 pub(crate) const REGISTRY: &str = "registry";
+/// The key of the script that works on the webhooks.
+pub(crate) const WEBHOOKS: &str = "webhooks";
+/// The keys that belong to no queue, as scripts name them, with their types.
+pub(crate) const OF_NO_QUEUE: [(&str, &str); 2] = [(REGISTRY, "zset"), (WEBHOOKS, "hash")];
 
 /// Makes key names under a prefix.
 #[derive(Debug, Clone)]
@@ -60,6 +67,7 @@ impl KeyNames {
     pub(crate) fn parts<'k>(&'k self, queue: &'k QueueName, name: &'k str) -> [&'k str; 7] {
         match name {
             REGISTRY => [&self.prefix, ":", LAYOUT, ":queues", "", "", ""],
+            WEBHOOKS => [&self.prefix, ":", LAYOUT, ":webhooks", "", "", ""],
             _ => [&self.prefix, ":{", queue.as_str(), "}:", LAYOUT, ":", name],
         }
     }
@@ -67,6 +75,11 @@ impl KeyNames {
     /// The sorted set of queue names.
     pub(crate) fn registry(&self) -> String {
         format!("{}:{LAYOUT}:queues", self.prefix)
+    }
+
+    /// The hash of webhooks: since when each is known, and how it stands.
+    pub(crate) fn webhooks(&self) -> String {
+        format!("{}:{LAYOUT}:webhooks", self.prefix)
     }
 
     /// The sorted set of the function libraries in use.
@@ -123,7 +136,7 @@ mod tests {
     #[test]
     fn how_it_works_names_keys_outside_the_table() {
         let keys = KeyNames::new("intray");
-        for key in [keys.registry(), keys.libraries(), keys.layout(), keys.store_id()] {
+        for key in [keys.registry(), keys.webhooks(), keys.libraries(), keys.layout(), keys.store_id()] {
             assert!(PAGE.contains(&format!("`{key}`")), "{key}");
         }
     }

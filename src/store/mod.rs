@@ -21,6 +21,7 @@ mod transition;
 mod transitions;
 mod upkeep;
 mod views;
+mod webhooks;
 
 pub use handle::Queues;
 pub use intray_redis::{
@@ -30,6 +31,7 @@ pub use intray_redis::{
 pub use layout::{
     batch::{Batch, StateCounts},
     cursor::Cursor,
+    delivery::{DeliveryHead, DeliveryId},
     ended::{AbandonReason, Completed},
     member::NewMember,
     progress::{JobSelection, Progress},
@@ -49,15 +51,19 @@ pub use upkeep::{
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     deadlines::{DeadlinePage, HeldUntil},
+    deliveries::{Delivery, DeliveryPage},
     events::{Event, EventLimit, EventPage, Position, Subject},
     inspect::{HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
     job_history::JobHistory,
     list::{Forgotten, JobFilter, JobPage},
     locks::{HeldLock, LockPage},
+    outbox::OutboxState,
     queue_history::{HistoryStep, QueueHistory, Span},
     recent::Recent,
     stats::{QueueInfo, QueuePage, ReservationCounts, Totals},
 };
+
+pub use webhooks::KnownWebhook;
 
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
 pub use crate::job::{

@@ -13,7 +13,7 @@ use prometheus::Histogram;
 
 use self::source::{LuaSources, LuaText, header};
 use super::{
-    keys::{KEYS, REGISTRY},
+    keys::{KEYS, OF_NO_QUEUE},
     record_fields,
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 16] = [
+const CONSTANTS: [(&str, u64); 17] = [
     ("SPAN", 1 << limits::SPAN_BITS),
     ("ID_LEN", Code::LEN as u64),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
@@ -36,6 +36,7 @@ const CONSTANTS: [(&str, u64); 16] = [
     ("WARN_MS", DEFAULT.warn_ms as u64),
     ("BATCH_TOTAL", limits::BATCH_TOTAL as u64),
     ("LATE_RESULTS", limits::LATE_RESULTS),
+    ("WAITING_DELIVERIES", limits::WAITING_DELIVERIES),
     ("HISTORY_MINUTES", limits::HISTORY_MINUTES as u64),
     ("HISTORY_HOURS", limits::HISTORY_HOURS as u64),
     ("HISTORY_PLACES", limits::HISTORY_PLACES),
@@ -256,7 +257,7 @@ fn named(keys: &[&str], given: &str) -> String {
 /// The keys of a file, in the order of the table.
 fn keys(source: &str) -> Vec<&'static str> {
     let named = header(source, "KEYS");
-    KEYS.iter().map(|(key, _)| *key).chain([REGISTRY]).filter(|key| named.contains(key)).collect()
+    KEYS.iter().chain(&OF_NO_QUEUE).map(|(key, _)| *key).filter(|key| named.contains(key)).collect()
 }
 
 fn flag(source: &str, is_large: bool) -> Option<&'static str> {

@@ -10,9 +10,10 @@ use super::{
 /// Each module and the modules that it may use, all of them below it, so that there is no cycle. A new module may use
 /// none until it is granted here.
 const GRANTED: &[(&str, &[&str])] = &[
-    ("main", &["access", "config", "healthcheck", "store", "service"]),
+    ("main", &["access", "config", "healthcheck", "store", "service", "webhooks"]),
     ("healthcheck", &["config"]),
-    ("service", &["access", "config", "http", "store", "sweeper", "waiting"]),
+    ("service", &["access", "config", "http", "store", "sweeper", "waiting", "webhooks"]),
+    ("webhooks", &["access"]),
     ("config", &["access"]),
     ("http", &["access", "figures", "memory", "payload", "store", "waiting"]),
     ("sweeper", &["store"]),
@@ -79,6 +80,7 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
     ("http", &["redis::", "deadpool", "env::var"]),
     ("access", &["axum::", "redis::", "hyper::", "env::var"]),
     ("config", &["redis::", "axum::", "hyper::"]),
+    ("webhooks", &["redis::", "axum::", "hyper::", "SystemTime", "env::var"]),
     ("top", &["redis::", "axum::", "SystemTime", "env::var"]),
 ];
 

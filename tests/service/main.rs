@@ -126,6 +126,22 @@ mod access {
     mod viewer_and_identity; // A viewer reads and changes nothing; `/me` shows the caller.
 }
 
+/// Webhooks: what is delivered, how often, and what becomes of a receiver that does not take it.
+mod webhooks {
+    mod deliveries; // What is delivered: each event of a webhook's types and queues, once, signed, with the job.
+    mod retries; // Deliveries that are not taken: when they are tried again, and under which id.
+
+    use crate::world::receiver::Receiver;
+
+    pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    pub const OTHER_SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+
+    /// A line of the webhooks file.
+    pub fn line(name: &str, receiver: &Receiver, queues: &str, types: &str) -> String {
+        format!("{name} {} {queues} {types} {SECRET}", receiver.url())
+    }
+}
+
 /// Requests and answers: which are refused, and that every answer matches the contract.
 mod requests {
     mod contract; // Every answer that the contract documents is provoked and checked against it.
@@ -211,4 +227,6 @@ mod program {
     mod startup; // Startup: what it refuses, checks and adopts.
     mod top; // `intray top` in a terminal, which it restores, and as a table without one.
     mod warnings; // Warnings at the start: each once, and without secrets.
+    mod webhook_command; // `intray webhook` prints a line that the webhooks file accepts.
+    mod webhooks_file; // Which webhooks files are refused, how a change is read, and what `intray check` sends.
 }

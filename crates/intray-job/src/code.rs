@@ -52,7 +52,7 @@ impl Code {
         Self::from_bits(self.bits() & !Self::TAIL | u128::from(tail) & Self::TAIL)
     }
 
-    fn bits(&self) -> u128 {
+    pub fn bits(&self) -> u128 {
         ulid::Ulid::from_string(self.as_str()).expect("it was made of a code").0
     }
 }

@@ -23,7 +23,7 @@ pub use name::{LockName, Name, QueueName};
 pub use priority::Priority;
 pub use reason::Reason;
 pub use role::Role;
-pub use state::{BatchState, State};
+pub use state::{BatchState, DeliveryState, State};
 pub use time::{Backoff, Millis};
 
 /// A text does not follow the rule of its type. The message states the rule and may be sent to the client.

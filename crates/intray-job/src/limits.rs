@@ -56,6 +56,10 @@ pub const RESERVE_JOBS: u32 = 100;
 pub const RESERVE_QUEUES: usize = 16;
 /// Queues, or patterns of them, in one token.
 pub const TOKEN_QUEUES: usize = 16;
+/// Webhooks in one file.
+pub const WEBHOOKS: usize = 100;
+/// Deliveries of a webhook that wait in one queue, and as many that failed.
+pub const WAITING_DELIVERIES: u64 = 10_000;
 /// How long a token may last.
 pub const TOKEN_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
 /// The default lifetime of a token.

@@ -42,6 +42,15 @@ impl BatchState {
     }
 }
 
+words! {
+    /// Whether a delivery to a webhook will be tried again.
+    pub enum DeliveryState {
+        Waiting = "waiting",
+        /// It was tried as often as it may be.
+        Failed = "failed",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -91,6 +91,10 @@ impl Problem {
         Self::new(ProblemType::UnknownBatch, "no batch has this id, or it is forgotten")
     }
 
+    pub fn unknown_webhook() -> Self {
+        Self::new(ProblemType::UnknownWebhook, "no webhook has this name")
+    }
+
     /// `Accept-Encoding` in the answer names what is supported (RFC 7694).
     pub fn content_encoding() -> Self {
         let refused =

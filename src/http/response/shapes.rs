@@ -6,6 +6,7 @@ mod history;
 mod job;
 mod memory;
 mod queue;
+mod webhooks;
 mod workers;
 
 use serde::Serialize;
@@ -17,6 +18,7 @@ pub use self::{
     job::{EmptyReserveBody, ForgottenBody, HandoutBody, HandoutsBody, JobBody, JobPageBody},
     memory::RedisMemoryBody,
     queue::{HeldJobBody, LockBody, LockPageBody, ReservationBody, ReservationsBody, WorkerBody, WorkerPageBody},
+    webhooks::{DeliveryPageBody, RedeliveredBody, WebhookListBody, WebhookTestedBody},
     workers::WorkersBody,
 };
 use crate::{

@@ -24,6 +24,7 @@ use crate::{
     job::{QueueName, State as JobState, Total},
     store::{QueueInfo, QueuePage, Queues, StateCounts},
     waiting::Waiting,
+    webhooks::Outbox,
 };
 
 /// The start of a queue label.
@@ -43,20 +44,24 @@ pub async fn metrics(
     let of_queues = figures.look().await;
     let mut all = intray_metrics::gather();
     all.push_str(&of_queues);
-    let seen = if caller.covers(&Pattern::all()) { all } else { of_callers_queues(&all, &caller) };
+    let hidden = figures.hidden_webhooks(&caller);
+    let seen = if caller.covers(&Pattern::all()) { all } else { of_callers_queues(&all, &caller, &hidden) };
     let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, text)], counted::body(turn, seen.into())).into_response())
 }
 
-/// The metrics without those of queues that the caller may not see, and without sums that include such queues.
-fn of_callers_queues(all: &str, caller: &Caller) -> String {
+/// The metrics without those of queues and webhooks that the caller may not see, and without sums that include such queues.
+fn of_callers_queues(all: &str, caller: &Caller, hidden: &[String]) -> String {
     let queue = |line: &str| {
         let labels = line.split_once('{')?.1;
         let value = labels.strip_prefix(QUEUE).or_else(|| Some(labels.split_once(&format!(",{QUEUE}"))?.1))?;
         Some(value.split_once('"')?.0.to_owned()).filter(|name| !name.is_empty())
     };
     let sees = |name: &str| name != OTHER && QueueName::parse(name).is_ok_and(|queue| caller.may_see(&queue));
-    all.split_inclusive('\n').filter(|line| queue(line).is_none_or(|name| sees(&name))).collect()
+    let is_shown = |line: &&str| {
+        queue(line).is_none_or(|name| sees(&name)) && !hidden.iter().any(|label| line.contains(label.as_str()))
+    };
+    all.split_inclusive('\n').filter(is_shown).collect()
 }
 
 /// All metrics.
@@ -64,6 +69,7 @@ fn of_callers_queues(all: &str, caller: &Caller) -> String {
 pub struct MetricsPage {
     queues: Queues,
     waiting: Waiting,
+    outbox: Outbox,
     /// The queues at the last successful read.
     known: Arc<parking_lot::Mutex<BTreeSet<QueueName>>>,
     /// Locked while queues are read, so that concurrent scrapes share one read.
@@ -85,8 +91,8 @@ impl RenderedQueues {
 }
 
 impl MetricsPage {
-    pub fn new(queues: Queues, waiting: Waiting) -> Self {
-        Self { queues, waiting, known: Arc::default(), looked: Arc::default() }
+    pub fn new(queues: Queues, waiting: Waiting, outbox: Outbox) -> Self {
+        Self { queues, waiting, outbox, known: Arc::default(), looked: Arc::default() }
     }
 
     /// The metrics of queues, not older than this call.
@@ -109,6 +115,7 @@ impl MetricsPage {
         intray_metrics::REDIS_CONNECTIONS_MAX.of(&[]).set(most as f64);
         intray_metrics::WAITERS.of(&[]).set(self.waiting.count() as f64);
         intray_metrics::BUILD_INFO.of(&[env!("CARGO_PKG_VERSION"), env!("BUILT_COMMIT")]).set(1.0);
+        self.set_webhooks();
         if let Some(bytes) = crate::memory::allocated() {
             intray_metrics::ALLOCATED_BYTES.of(&[]).set(bytes as f64);
         }
@@ -125,6 +132,23 @@ impl MetricsPage {
         };
         let figures = self.queues.figures();
         intray_metrics::process() + &figures.rendered() + &now(&figures.labelled(), &there, &away)
+    }
+
+    fn set_webhooks(&self) {
+        for (webhook, counts) in self.outbox.last_counts() {
+            let name = &[webhook.name.as_str()];
+            intray_metrics::WEBHOOK_WAITING.of(name).set(counts.waiting as f64);
+            intray_metrics::WEBHOOK_OLDEST_SECONDS.of(name).set(counts.oldest.unwrap_or_default().as_secs_f64());
+            let lost = intray_metrics::WEBHOOK_LOST_TOTAL.of(name);
+            lost.inc_by(counts.lost.saturating_sub(lost.get()));
+        }
+    }
+
+    /// The labels of webhooks that may send events of queues that the caller may not see.
+    fn hidden_webhooks(&self, caller: &Caller) -> Vec<String> {
+        let mut webhooks = self.outbox.all();
+        webhooks.retain(|webhook| !caller.covers(&webhook.pattern));
+        webhooks.iter().map(|webhook| format!("webhook=\"{}\"", webhook.name.as_str())).collect()
     }
 }
 

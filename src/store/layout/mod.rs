@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod cursor;
+pub(crate) mod delivery;
 pub(crate) mod ended;
 pub(crate) mod history;
 pub(crate) mod member;

@@ -3,13 +3,18 @@
 pub(crate) mod abandon;
 pub(crate) mod append;
 pub(crate) mod cancel;
+pub(crate) mod collect;
 pub(crate) mod complete;
 pub(crate) mod create;
+pub(crate) mod discard;
 pub(crate) mod enqueue;
 pub(crate) mod extend;
 pub(crate) mod fail;
+pub(crate) mod forward;
+pub(crate) mod posted;
 pub(crate) mod purge;
 pub(crate) mod record;
+pub(crate) mod redeliver;
 pub(crate) mod release;
 pub(crate) mod reprioritize;
 pub(crate) mod requeue;
@@ -26,11 +31,14 @@ pub use self::{
     abandon::Abandon,
     append::Appended,
     cancel::Cancellation,
+    collect::{Collected, DueDelivery},
     complete::{Complete, Completion},
     create::{BatchCreation, NewBatch},
     enqueue::{Dedupe, Enqueued, NewJob},
     extend::{Extend, Extension},
     fail::Fail,
+    forward::{Forward, Forwarded},
+    posted::{Posted, Sent},
     purge::{Purge, Purged},
     record::Entered,
     release::{Release, Released},
@@ -50,8 +58,8 @@ mod tests {
         path::Path,
     };
 
-    /// Scripts that work on the registry, not on a queue.
-    const OF_THE_REGISTRY: [&str; 2] = ["seen", "unseen"];
+    /// Scripts that work on the registry or the webhooks, not on a queue.
+    const OF_NO_QUEUE: [&str; 3] = ["seen", "unseen", "webhooks"];
 
     /// Each file of a folder by its name, without the extension, with its first line.
     fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
@@ -69,7 +77,7 @@ mod tests {
     #[test]
     fn transition_has_a_lua_file_and_a_rust_file() {
         let scripts = files("lua/transitions", "lua").into_iter();
-        let scripts: BTreeMap<_, _> = scripts.filter(|(name, _)| !OF_THE_REGISTRY.contains(&name.as_str())).collect();
+        let scripts: BTreeMap<_, _> = scripts.filter(|(name, _)| !OF_NO_QUEUE.contains(&name.as_str())).collect();
         let mut twins = BTreeSet::new();
         for (name, text) in files("src/store/transitions", "rs").into_iter().filter(|(name, _)| name != "mod") {
             assert!(text.starts_with(&format!("//! {name}: ")), "{name}: the first line says the transition");

@@ -2,11 +2,13 @@
 
 pub(crate) mod batches;
 pub(crate) mod deadlines;
+pub(crate) mod deliveries;
 pub(crate) mod events;
 pub(crate) mod inspect;
 pub(crate) mod job_history;
 pub(crate) mod list;
 pub(crate) mod locks;
+pub(crate) mod outbox;
 pub(crate) mod queue_history;
 pub(crate) mod recent;
 pub(crate) mod stats;

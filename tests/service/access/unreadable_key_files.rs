@@ -97,7 +97,7 @@ async fn start_is_refused_when_a_credential_file_is_a_pipe() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("pipe");
     pipe(&place);
-    for flag in ["--keys-file", "--jwks-file", "--token-secret-file", "--redis-url-file"] {
+    for flag in ["--keys-file", "--webhooks-file", "--jwks-file", "--token-secret-file", "--redis-url-file"] {
         let args = ["serve", "--listen", "127.0.0.1:0", "--redis-url", "redis://127.0.0.1:1", flag];
         let end = run(program(args.iter().copied().chain([place.to_str().expect("UTF-8")]))).await;
         assert!(!end.status.success() && end.stderr.contains("not a regular file"), "{flag}: {end:?}");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::engine::Engine;
 
 /// Every key that a queue may have, with its type.
-pub const KEYS: [(&str, &str); 22] = [
+pub const KEYS: [(&str, &str); 25] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -28,10 +28,14 @@ pub const KEYS: [(&str, &str); 22] = [
     ("totals", "hash"),
     ("history", "hash"),
     ("events", "stream"),
+    ("cursors", "hash"),
+    ("deliveries", "zset"),
+    ("bodies", "hash"),
 ];
 /// Belong to no queue.
-const COMMON: [(&str, &str); 5] = [
+const COMMON: [(&str, &str); 6] = [
     ("intray:2:queues", "zset"),
+    ("intray:2:webhooks", "hash"),
     ("intray:2:libraries", "zset"),
     ("intray:layout", "string"),
     ("intray:epoch", "string"),

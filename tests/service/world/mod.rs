@@ -21,6 +21,7 @@ pub mod move_process;
 pub mod pending_reserve;
 mod plan;
 mod proxy;
+pub mod receiver;
 pub mod replica;
 mod sentinel_service;
 pub mod sentinels;

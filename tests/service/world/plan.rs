@@ -23,6 +23,7 @@ pub struct Plan {
     proxied: bool,
     /// Lines of the keys file.
     keys: Vec<String>,
+    webhooks: Vec<String>,
     talkative: bool,
     everywhere: bool,
     first_layout: bool,
@@ -43,6 +44,12 @@ impl Plan {
         let all = [("root", "operator", "*")];
         self.keys =
             all.iter().chain(keys).map(|(name, role, pattern)| access::keys_file_line(name, role, pattern)).collect();
+        self
+    }
+
+    /// With a webhooks file of these lines.
+    pub fn with_webhooks(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.webhooks = lines.into_iter().collect();
         self
     }
 
@@ -157,6 +164,11 @@ impl Plan {
             let file = folder.join("keys");
             std::fs::write(&file, self.keys.join("\n")).expect("a file of keys");
             args.extend(["--keys-file".to_owned(), file.display().to_string()]);
+        }
+        if !self.webhooks.is_empty() {
+            let file = folder.join("webhooks");
+            std::fs::write(&file, self.webhooks.join("\n")).expect("a file of webhooks");
+            args.extend(["--webhooks-file".to_owned(), file.display().to_string()]);
         }
         args
     }

@@ -25,7 +25,7 @@ const SAME_MS: u64 = 1_000;
 const HELD: &str = "reserved";
 const STREAM: &str = "stream";
 /// The sets whose scores are due times.
-const DUE: [&str; 2] = ["delayed", "timers"];
+const DUE: [&str; 3] = ["delayed", "timers", "deliveries"];
 
 /// The state in which a failed move leaves the queues; it follows the reason in the error.
 const OPEN: &str = "nothing was moved, and the queues are served where they were";

@@ -1,0 +1,61 @@
+//! `intray check`.
+
+use anyhow::anyhow;
+use intray_webhook::Sender;
+
+use super::backend::Backend;
+use crate::{
+    config::Serve,
+    store::Check,
+    webhooks::{Webhooks, test_all},
+};
+
+/// Tests the configuration, Redis and the webhooks, and prints a line for each test.
+///
+/// # Errors
+/// How many tests failed, or why Redis cannot be looked at.
+pub async fn check(options: Serve) -> anyhow::Result<()> {
+    let refusal = options.exposure().err();
+    let is_warning = refusal.is_none();
+    let exposure = Check { name: "listen", problem: refusal.or_else(|| options.exposure_warning()), is_warning };
+    let access = Check { name: "access", problem: super::access(&options).err(), is_warning: false };
+    let certificate = Check { name: "certificate", problem: super::certificate(&options).err(), is_warning: false };
+    let webhooks = super::webhooks(&options);
+    let file = Check { name: "webhooks", problem: webhooks.as_ref().err().cloned(), is_warning: false };
+    let secrets = Check { name: "secrets", problem: options.world_readable_secrets(), is_warning: true };
+    let backend = Backend::look(&options.store).await?;
+    let mut checks = vec![exposure, access, certificate, secrets, file];
+    checks.extend(backend.queues.allowed().await);
+    checks.extend(backend.queues.ready().await);
+    checks.extend(backend.queues.durable().await);
+    backend.close().await;
+    let mut wrong = 0;
+    for Check { name, problem, is_warning } in checks {
+        match problem {
+            None => println!("ok       {name}"),
+            Some(problem) if is_warning => println!("warning  {name}: {problem}"),
+            Some(problem) => {
+                wrong += 1;
+                println!("wrong    {name}: {problem}");
+            }
+        }
+    }
+    if let Ok(Some(webhooks)) = webhooks {
+        wrong += check_webhooks(&webhooks.current()).await?;
+    }
+    match wrong {
+        0 => Ok(()),
+        1 => Err(anyhow!("1 check failed")),
+        more => Err(anyhow!("{more} checks failed")),
+    }
+}
+
+/// Sends a test to each webhook, and counts those that were not taken.
+async fn check_webhooks(webhooks: &Webhooks) -> anyhow::Result<usize> {
+    let sender = Sender::new().map_err(anyhow::Error::msg)?;
+    let reports = test_all(&sender, webhooks).await;
+    for report in &reports {
+        println!("{:<8} {report}", if report.attempt.is_taken() { "ok" } else { "wrong" });
+    }
+    Ok(reports.iter().filter(|report| !report.attempt.is_taken()).count())
+}

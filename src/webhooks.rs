@@ -1,0 +1,125 @@
+//! Webhooks: receivers that the operator's file names, to which the events of queues are sent. The stream of events is the outbox: no
+//! call that changes jobs knows of a webhook.
+
+mod attempt;
+mod body;
+mod courier;
+mod dispatch;
+mod file;
+mod forget;
+mod line;
+mod reader;
+mod schedule;
+mod shared;
+mod state;
+mod test_event;
+mod types;
+
+use std::{sync::Arc, time::Duration};
+
+use intray_webhook::{Attempt, Sender};
+use tokio_util::sync::CancellationToken;
+
+pub use self::{
+    attempt::LastAttempt,
+    file::{WebhookFile, Webhooks},
+    line::{NewWebhook, Webhook},
+    shared::WebhookCounts,
+    state::{WebhookHealth, WebhookState},
+    test_event::{TestReport, send_test, test_all},
+    types::Types,
+};
+use self::{dispatch::Dispatch, shared::Shared};
+use crate::{
+    job::{Name, QueueName},
+    store::{DeliveryId, Fault, Queues},
+};
+
+/// How often one webhook may be tested.
+const TEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The webhooks of this instance. A cheap handle.
+#[derive(Clone)]
+pub struct Outbox {
+    /// `None`: this instance sends nothing.
+    file: Option<WebhookFile>,
+    shared: Arc<Shared>,
+}
+
+impl Outbox {
+    /// # Errors
+    /// One line for the operator, when TLS cannot be set up.
+    pub fn new(queues: Queues, file: Option<WebhookFile>) -> Result<Self, String> {
+        Ok(Self { file, shared: Arc::new(Shared::new(queues, Sender::new()?)) })
+    }
+
+    /// Reads events and sends deliveries until it is stopped.
+    pub async fn run(self, stop: CancellationToken) {
+        let forgetting = forget::run(self.shared.clone(), stop.clone());
+        match self.file {
+            Some(file) => {
+                let dispatch = Dispatch::new(self.shared, file.subscribe());
+                tokio::join!(forgetting, file.run(stop.clone()), dispatch.run(stop));
+            }
+            None => forgetting.await,
+        }
+    }
+
+    /// The webhooks of the file, in its order.
+    pub fn all(&self) -> Vec<Arc<Webhook>> {
+        self.file.as_ref().map(|file| file.current().to_vec()).unwrap_or_default()
+    }
+
+    pub fn find(&self, name: &str) -> Option<Arc<Webhook>> {
+        self.all().into_iter().find(|webhook| webhook.name.as_str() == name)
+    }
+
+    /// How webhooks stand on all instances, with the counts of the queues that `sees` allows; of queues whose node is away, as they
+    /// stood last.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn states(
+        &self,
+        webhooks: &[Arc<Webhook>],
+        sees: impl Fn(&QueueName) -> bool,
+    ) -> Result<Vec<WebhookState>, Fault> {
+        let known = self.shared.queues.name_webhooks(std::iter::empty()).await?;
+        let mut names = self.shared.queues.names().await?;
+        names.retain(|queue| sees(queue) && webhooks.iter().any(|webhook| webhook.pattern.matches(queue)));
+        let states = self.shared.read_all(&names).await?;
+        let of = |webhook: &Arc<Webhook>| {
+            let counts = states.iter().flatten().filter(|state| state.webhook == webhook.name);
+            WebhookState::new(known.iter().find(|known| known.name == webhook.name), WebhookCounts::of(counts))
+        };
+        Ok(webhooks.iter().map(of).collect())
+    }
+
+    /// The failed deliveries of a queue are due now, or this delivery is; a webhook that was stopped goes on. Returns how many.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn redeliver(&self, queue: &QueueName, webhook: &Name, id: Option<&DeliveryId>) -> Result<u64, Fault> {
+        let Shared { queues, .. } = &*self.shared;
+        let count = queues.redeliver(queue, webhook, id).await?;
+        queues.start_webhook(webhook).await?;
+        let orders = self.shared.courier(webhook);
+        orders.stop(false);
+        orders.due_in(queue, Duration::ZERO);
+        Ok(count)
+    }
+
+    /// Sends `intray.test` now.
+    ///
+    /// # Errors
+    /// The time until this webhook may be tested again.
+    pub async fn test(&self, webhook: &Webhook) -> Result<Attempt, Duration> {
+        self.shared.may_test(&webhook.name, TEST_PAUSE)?;
+        Ok(send_test(&self.shared.sender, webhook).await)
+    }
+
+    /// The webhooks of the file with their counts, as this instance has last read them.
+    pub fn last_counts(&self) -> Vec<(Arc<Webhook>, WebhookCounts)> {
+        self.all().into_iter().map(|webhook| (webhook.clone(), self.shared.counts.of(&webhook.name))).collect()
+    }
+}

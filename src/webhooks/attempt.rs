@@ -1,0 +1,49 @@
+//! What became of the last attempt of a webhook, as instances tell each other.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use intray_webhook::Attempt;
+
+use crate::job::Millis;
+
+/// The last attempt of a webhook on any instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastAttempt {
+    /// By the clock of the instance.
+    pub at: Millis,
+    pub status: Option<u16>,
+    /// Failures in a row on that instance.
+    pub failures: u32,
+    /// Why there was no answer; empty if there was one.
+    pub error: String,
+}
+
+impl LastAttempt {
+    pub(super) fn new(attempt: &Attempt, failures: u32) -> Self {
+        Self { at: Millis(Self::now()), status: attempt.status, failures, error: Self::error_of(attempt) }
+    }
+
+    /// Ms since 1970 by the clock of this machine.
+    pub(super) fn now() -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or_default()
+    }
+
+    /// Why there was no answer, without a secret; empty if there was one.
+    pub(super) fn error_of(attempt: &Attempt) -> String {
+        attempt.error.map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut words = text.splitn(4, ' ');
+        let (at, status) = (Millis(words.next()?.parse().ok()?), words.next()?.parse().ok());
+        Some(Self { at, status, failures: words.next()?.parse().ok()?, error: words.next()?.to_owned() })
+    }
+}
+
+impl std::fmt::Display for LastAttempt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let status = self.status.map_or_else(|| "-".to_owned(), |status| status.to_string());
+        write!(f, "{} {status} {} {}", self.at.0, self.failures, self.error)
+    }
+}

@@ -1,0 +1,161 @@
+//! The body of a webhook: an event with its job, made once and sent unchanged at each attempt.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::{
+    job::{BatchId, BatchState, Concern, EventKind, JobId, Millis, Name, QueueName},
+    payload::Json,
+    sha256::Sha256,
+    store::{DeliveryHead, DeliveryId, Event, Fault, Job, Queues, Subject},
+};
+
+/// A payload and a result that are longer together are left out.
+const MAX_CONTENT_BYTES: usize = 65_536;
+
+#[derive(Serialize)]
+struct WebhookBody<'e> {
+    #[serde(rename = "type")]
+    kind: &'e str,
+    timestamp: Millis,
+    data: EventData<'e>,
+}
+
+#[derive(Serialize)]
+struct EventData<'e> {
+    queue: &'e QueueName,
+    /// The job, or the batch; null for the queue itself.
+    id: Option<&'e str>,
+    state: Option<&'e str>,
+    worker: Option<&'e Name>,
+    client: Option<&'e Name>,
+    batch: Option<BatchId>,
+    late: bool,
+    held_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'e Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'e str>,
+    #[serde(flatten)]
+    content: Content<'e>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'e> {
+    Whole {
+        payload: Option<&'e Json>,
+        result: Option<&'e Json>,
+    },
+    /// Too large, or not kept any more.
+    Truncated {
+        truncated: bool,
+    },
+}
+
+/// The type of an event, as receivers read it.
+fn type_of(kind: EventKind) -> String {
+    match kind.concerns() {
+        Concern::Job(_) => format!("job.{}", kind.word()),
+        Concern::Batch => kind.word().replacen('-', ".", 1),
+        Concern::Queue => format!("queue.{}", kind.word()),
+    }
+}
+
+/// The jobs and batches of a page of events, each read once.
+pub(super) struct Contents {
+    jobs: HashMap<JobId, Option<Job>>,
+    batches: HashMap<BatchId, BatchState>,
+}
+
+impl Contents {
+    /// # Errors
+    /// When Redis is not well.
+    pub(super) async fn read(queues: &Queues, events: &[&Event]) -> Result<Self, Fault> {
+        let (mut jobs, mut batches) = (HashMap::new(), HashMap::new());
+        for event in events {
+            match &event.subject {
+                Subject::Job(job) | Subject::Member(job) => _ = jobs.entry(job.clone()).or_default(),
+                Subject::Batch(batch) => _ = batches.entry(batch.clone()).or_insert(BatchState::Completed),
+                Subject::Queue => {}
+            }
+        }
+        let reads = jobs.keys().map(|id| queues.job(id.clone()));
+        let found = futures_util::future::try_join_all(reads).await?;
+        jobs.values_mut().zip(found).for_each(|(job, found)| *job = found);
+        for (id, state) in &mut batches {
+            if let Some(batch) = queues.batch(id).await? {
+                *state = batch.state;
+            }
+        }
+        Ok(Self { jobs, batches })
+    }
+
+    /// The event as it is sent to a webhook.
+    pub(super) fn delivery(&self, webhook: &Name, event: &Event) -> (DeliveryId, DeliveryHead, Vec<u8>) {
+        let kind = type_of(event.kind);
+        let subject = match &event.subject {
+            Subject::Job(job) | Subject::Member(job) => job.to_string(),
+            Subject::Batch(batch) => batch.to_string(),
+            Subject::Queue => String::new(),
+        };
+        let body = serde_json::to_vec(&self.body(&kind, &subject, event)).unwrap_or_default();
+        let id = id_of(webhook, event, &subject);
+        (id, DeliveryHead { attempts: 0, status: None, kind, subject, error: String::new() }, body)
+    }
+
+    fn body<'e>(&'e self, kind: &'e str, subject: &'e str, event: &'e Event) -> WebhookBody<'e> {
+        let (state, batch, content) = match &event.subject {
+            Subject::Job(id) => (self.state_of(event), None, self.content_of(id)),
+            Subject::Member(id) => (self.state_of(event), Some(id.batch()), self.content_of(id)),
+            Subject::Batch(id) => {
+                (self.state_of(event), Some(id.clone()), Content::Whole { payload: None, result: None })
+            }
+            Subject::Queue => (None, None, Content::Whole { payload: None, result: None }),
+        };
+        let completed = event.completed.as_ref();
+        let data = EventData {
+            queue: &event.queue,
+            id: Some(subject).filter(|subject| !subject.is_empty()),
+            state,
+            worker: event.worker.as_ref(),
+            client: event.client.as_ref(),
+            batch,
+            late: completed.is_some_and(|completed| completed.late),
+            held_ms: completed.map(|completed| completed.held_ms),
+            by: event.by.as_ref(),
+            reason: Some(event.note.as_str()).filter(|note| !note.is_empty() && completed.is_none()),
+            content,
+        };
+        WebhookBody { kind, timestamp: event.time(), data }
+    }
+
+    fn state_of(&self, event: &Event) -> Option<&'static str> {
+        match (event.kind.concerns(), &event.subject) {
+            (Concern::Job(state), _) => Some(state.word()),
+            (Concern::Batch, Subject::Batch(id)) => self.batches.get(id).map(|state| state.word()),
+            (Concern::Batch | Concern::Queue, _) => None,
+        }
+    }
+
+    fn content_of(&self, id: &JobId) -> Content<'_> {
+        let Some(job) = self.jobs.get(id).and_then(Option::as_ref) else {
+            return Content::Truncated { truncated: true };
+        };
+        let (payload, result) = (job.payload.as_ref(), job.result.as_ref());
+        let length = |json: Option<&Json>| json.map_or(0, Json::len);
+        if length(payload) + length(result) > MAX_CONTENT_BYTES {
+            return Content::Truncated { truncated: true };
+        }
+        Content::Whole { payload, result }
+    }
+}
+
+/// The same for the same event of the same webhook, on any instance. Its place in the stream is not enough: after a failover that
+/// lost events, another event may have it.
+fn id_of(webhook: &Name, event: &Event, subject: &str) -> DeliveryId {
+    let place = event.at.to_string();
+    let parts = [webhook.as_str(), event.queue.as_str(), &place, event.kind.word(), subject];
+    DeliveryId::new(event.time(), &Sha256::digest(parts.join("\0")))
+}

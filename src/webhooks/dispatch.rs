@@ -1,0 +1,232 @@
+//! The rounds of this instance over the queues that webhooks are for, and its couriers.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{courier::Courier, file::Webhooks, line::Webhook, reader::QueueReader, shared::Shared};
+use crate::{
+    job::{Name, QueueName},
+    store::{Fault, Hint, KnownWebhook, Wanted},
+};
+
+/// How often due visits are looked for.
+const TICK: Duration = Duration::from_millis(500);
+/// Queues whose hints are heard; the others are visited at their next check.
+const MAX_HEARD: usize = 1_000;
+/// Visits at the same time.
+const MAX_VISITS: usize = 16;
+const LIST_EVERY: Duration = Duration::from_secs(10);
+/// How often other instances learn that this one serves its webhooks, and how often it learns which were stopped.
+const NAME_EVERY: Duration = Duration::from_secs(30);
+const LEARN_EVERY: Duration = Duration::from_secs(2);
+/// The pause of a queue whose visit failed.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+pub(super) struct Dispatch {
+    shared: Arc<Shared>,
+    file: watch::Receiver<Webhooks>,
+    /// Grows with each change of the file.
+    version: u64,
+    /// The webhooks of the file that are known to Redis.
+    webhooks: Arc<[(Arc<Webhook>, KnownWebhook)]>,
+    couriers: HashMap<Name, (watch::Sender<Arc<Webhook>>, CancellationToken)>,
+    tasks: TaskTracker,
+    queues: HashMap<QueueName, QueueVisits>,
+    visits: JoinSet<(QueueReader, Result<(), Fault>)>,
+    heard: HashSet<QueueName>,
+    named: Option<Instant>,
+    learned: Option<Instant>,
+    listed: Option<Instant>,
+}
+
+/// A queue that a webhook is for.
+struct QueueVisits {
+    /// `None` during a visit.
+    reader: Option<QueueReader>,
+    /// There may be new events.
+    is_news: bool,
+    not_before: Option<Instant>,
+}
+
+impl Dispatch {
+    pub(super) fn new(shared: Arc<Shared>, mut file: watch::Receiver<Webhooks>) -> Self {
+        file.mark_changed();
+        Self {
+            shared,
+            file,
+            version: 0,
+            webhooks: Arc::default(),
+            couriers: HashMap::new(),
+            tasks: TaskTracker::new(),
+            queues: HashMap::new(),
+            visits: JoinSet::new(),
+            heard: HashSet::new(),
+            named: None,
+            learned: None,
+            listed: None,
+        }
+    }
+
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        let (wanted, (sender, mut hints)) = (Wanted::default(), mpsc::unbounded_channel());
+        let queues = self.shared.queues.clone();
+        let listening = queues.listen(&wanted, sender, stop.clone());
+        let rounds = async {
+            let mut ticks = tokio::time::interval(TICK);
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => break,
+                    _ = ticks.tick() => self.tick(&wanted, &stop).await,
+                    Some(hint) = hints.recv() => self.hear(hint),
+                    Some(done) = self.visits.join_next(), if !self.visits.is_empty() => self.end_visit(done.ok()),
+                }
+                self.begin_visits();
+            }
+            self.visits.abort_all();
+            self.tasks.close();
+            self.tasks.wait().await;
+        };
+        tokio::join!(listening, rounds);
+    }
+
+    async fn tick(&mut self, wanted: &Wanted, stop: &CancellationToken) {
+        if self.file.has_changed().unwrap_or(false) {
+            (self.version, self.named, self.listed) = (self.version + 1, None, None);
+        }
+        let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
+        // While Redis is away, the next tick tries again.
+        if (is_due(self.named, NAME_EVERY) || is_due(self.learned, LEARN_EVERY)) && self.learn(stop).await.is_err() {
+            return;
+        }
+        if is_due(self.listed, LIST_EVERY) && self.list(wanted).await.is_ok() {
+            self.listed = Some(Instant::now());
+        }
+        let in_use = self.shared.queues.in_use();
+        self.add(in_use, wanted);
+    }
+
+    /// Names the webhooks of the file, and learns how they stand.
+    async fn learn(&mut self, stop: &CancellationToken) -> Result<(), Fault> {
+        let file = self.file.borrow_and_update().clone();
+        let is_naming = self.named.is_none_or(|named| named.elapsed() >= NAME_EVERY);
+        let names = file.iter().map(|webhook| &webhook.name).filter(|_| is_naming);
+        let known = self.shared.queues.name_webhooks(names).await?;
+        let now = Some(Instant::now());
+        (self.named, self.learned) = (if is_naming { now } else { self.named }, now);
+        self.shared.learn(&known);
+        let of = |webhook: &Arc<Webhook>| {
+            let known = known.iter().find(|known| known.name == webhook.name)?.clone();
+            Some((webhook.clone(), known))
+        };
+        self.webhooks = file.iter().filter_map(of).collect();
+        self.staff(&file, stop);
+        Ok(())
+    }
+
+    /// A courier for each webhook of the file, and none for others.
+    fn staff(&mut self, file: &Webhooks, stop: &CancellationToken) {
+        self.couriers.retain(|name, (_, leaving)| {
+            let stays = file.iter().any(|webhook| webhook.name == *name);
+            if !stays {
+                leaving.cancel();
+            }
+            stays
+        });
+        for webhook in file.iter() {
+            if let Some((current, _)) = self.couriers.get(&webhook.name) {
+                current.send_if_modified(|before| {
+                    let is_new = before != webhook;
+                    *before = webhook.clone();
+                    is_new
+                });
+                continue;
+            }
+            let (current, webhook_of) = watch::channel(webhook.clone());
+            let leaving = stop.child_token();
+            self.tasks.spawn(Courier::new(self.shared.clone(), webhook_of).run(leaving.clone()));
+            self.couriers.insert(webhook.name.clone(), (current, leaving));
+        }
+    }
+
+    fn is_for_a_webhook(&self, queue: &QueueName) -> bool {
+        self.webhooks.iter().any(|(webhook, _)| webhook.pattern.matches(queue))
+    }
+
+    async fn list(&mut self, wanted: &Wanted) -> Result<(), Fault> {
+        let names = self.shared.queues.names().await?;
+        let gone: Vec<_> = self.queues.keys().filter(|queue| !self.is_for_a_webhook(queue)).cloned().collect();
+        for queue in gone {
+            self.queues.remove(&queue);
+            if self.heard.remove(&queue) {
+                wanted.remove(&queue);
+            }
+        }
+        self.add(names, wanted);
+        self.shared.counts.retain(|queue| self.queues.contains_key(queue));
+        Ok(())
+    }
+
+    fn add(&mut self, names: Vec<QueueName>, wanted: &Wanted) {
+        for queue in names {
+            if self.queues.contains_key(&queue) || !self.is_for_a_webhook(&queue) {
+                continue;
+            }
+            if self.heard.len() < MAX_HEARD {
+                wanted.add(&queue);
+                self.heard.insert(queue.clone());
+            }
+            let reader = Some(QueueReader::new(queue.clone()));
+            self.queues.insert(queue, QueueVisits { reader, is_news: true, not_before: None });
+        }
+    }
+
+    fn hear(&mut self, hint: Hint) {
+        match hint {
+            Hint::Ready(queue, _) | Hint::Listening(queue) => {
+                if let Some(visits) = self.queues.get_mut(&queue) {
+                    visits.is_news = true;
+                }
+            }
+            Hint::Disconnected => self.queues.values_mut().for_each(|visits| visits.is_news = true),
+        }
+    }
+
+    fn begin_visits(&mut self) {
+        let (now, mut room) = (Instant::now(), MAX_VISITS.saturating_sub(self.visits.len()));
+        for visits in self.queues.values_mut() {
+            if room == 0 {
+                break;
+            }
+            if visits.not_before.is_some_and(|at| at > now) {
+                continue;
+            }
+            let is_due = |reader: &mut QueueReader| visits.is_news || reader.is_due(self.version);
+            let Some(mut reader) = visits.reader.take_if(is_due) else { continue };
+            (visits.is_news, room) = (false, room - 1);
+            let (shared, webhooks, version) = (self.shared.clone(), self.webhooks.clone(), self.version);
+            self.visits.spawn(async move {
+                let outcome = reader.visit(&shared, &webhooks, version).await;
+                (reader, outcome)
+            });
+        }
+    }
+
+    fn end_visit(&mut self, done: Option<(QueueReader, Result<(), Fault>)>) {
+        let Some((reader, outcome)) = done else { return };
+        let Some(visits) = self.queues.get_mut(&reader.queue) else { return };
+        if outcome.is_err() {
+            (visits.is_news, visits.not_before) = (true, Some(Instant::now() + RETRY_AFTER));
+        }
+        visits.reader = Some(reader);
+    }
+}

@@ -1,0 +1,64 @@
+//! The event by which an operator tests a webhook.
+
+use std::{fmt, sync::Arc};
+
+use futures_util::{StreamExt, stream};
+use intray_webhook::{Attempt, Sender};
+use serde::Serialize;
+
+use super::{file::Webhooks, line::Webhook};
+use crate::job::{Millis, ids::random_code};
+
+/// Tests at the same time.
+const CONCURRENT_TESTS: usize = 8;
+
+/// A new value of `webhook-id`: 128 unguessable bits.
+pub fn message_id() -> String {
+    format!("msg_{}", random_code().as_str())
+}
+
+/// The members in the order of every webhook's body.
+#[derive(Serialize)]
+struct TestEvent {
+    r#type: &'static str,
+    timestamp: Millis,
+    data: NoData,
+}
+
+#[derive(Serialize)]
+struct NoData {}
+
+/// Sends `intray.test` once.
+pub async fn send_test(sender: &Sender, webhook: &Webhook) -> Attempt {
+    let now = Millis(jiff::Timestamp::now().as_millisecond().unsigned_abs());
+    let body = serde_json::to_vec(&TestEvent { r#type: "intray.test", timestamp: now, data: NoData {} });
+    let body = body.expect("no member is a map or can fail");
+    sender.send(&webhook.target, &webhook.secrets, &message_id(), body.into()).await
+}
+
+/// What a webhook's test got. Shows the host, and no more of the URL.
+pub struct TestReport {
+    pub webhook: Arc<Webhook>,
+    pub attempt: Attempt,
+}
+
+/// Tests all of them, and reports in their order.
+pub async fn test_all(sender: &Sender, webhooks: &Webhooks) -> Vec<TestReport> {
+    let tests = webhooks.iter().cloned().map(|webhook| async {
+        let attempt = send_test(sender, &webhook).await;
+        TestReport { webhook, attempt }
+    });
+    stream::iter(tests).buffered(CONCURRENT_TESTS).collect().await
+}
+
+impl fmt::Display for TestReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { webhook, attempt } = self;
+        write!(f, "webhook {}: {}", webhook.name.as_str(), webhook.target.host())?;
+        match (attempt.status, attempt.error) {
+            (Some(status), _) => write!(f, " answered {status} in {} ms", attempt.took.as_millis()),
+            (None, Some(error)) => write!(f, ": {error}"),
+            (None, None) => f.write_str(": no answer"),
+        }
+    }
+}
