@@ -18,10 +18,11 @@ return function(q, args)
   end
   local known = {}
   for name, times in pairs(fields) do
-    local since, named = times:match('^(%d+) (%d+)$')
-    if since and now - named > DAY then
+    local since, named = times:match('^(%d+) (%d+)')
+    local is_name = not name:find(' ', 1, true)
+    if is_name and now - named > DAY then
       redis.call('HDEL', q.webhooks, name, name .. ' gone', name .. ' last')
-    elseif since then
+    elseif is_name then
       known[#known + 1] = {name, since, fields[name .. ' gone'] or '0', fields[name .. ' last'] or ''}
     end
   end

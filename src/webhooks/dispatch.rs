@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use intray_webhook::Sender;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
@@ -33,6 +34,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) struct Dispatch {
     shared: Arc<Shared>,
+    sender: Sender,
     file: watch::Receiver<Webhooks>,
     /// Grows with each change of the file.
     version: u64,
@@ -58,10 +60,10 @@ struct QueueVisits {
 }
 
 impl Dispatch {
-    pub(super) fn new(shared: Arc<Shared>, mut file: watch::Receiver<Webhooks>) -> Self {
-        file.mark_changed();
+    pub(super) fn new(shared: Arc<Shared>, sender: Sender, file: watch::Receiver<Webhooks>) -> Self {
         Self {
             shared,
+            sender,
             file,
             version: 0,
             webhooks: Arc::default(),
@@ -87,6 +89,8 @@ impl Dispatch {
                 tokio::select! {
                     () = stop.cancelled() => break,
                     _ = ticks.tick() => self.tick(&wanted, &stop).await,
+                    // A change of the file counts at once.
+                    Ok(()) = self.file.changed() => self.tick_after_change(&wanted, &stop).await,
                     Some(hint) = hints.recv() => self.hear(hint),
                     Some(done) = self.visits.join_next(), if !self.visits.is_empty() => self.end_visit(done.ok()),
                 }
@@ -99,10 +103,12 @@ impl Dispatch {
         tokio::join!(listening, rounds);
     }
 
+    async fn tick_after_change(&mut self, wanted: &Wanted, stop: &CancellationToken) {
+        (self.version, self.named, self.listed) = (self.version + 1, None, None);
+        self.tick(wanted, stop).await;
+    }
+
     async fn tick(&mut self, wanted: &Wanted, stop: &CancellationToken) {
-        if self.file.has_changed().unwrap_or(false) {
-            (self.version, self.named, self.listed) = (self.version + 1, None, None);
-        }
         let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
         // While Redis is away, the next tick tries again.
         if (is_due(self.named, NAME_EVERY) || is_due(self.learned, LEARN_EVERY)) && self.learn(stop).await.is_err() {
@@ -117,7 +123,7 @@ impl Dispatch {
 
     /// Names the webhooks of the file, and learns how they stand.
     async fn learn(&mut self, stop: &CancellationToken) -> Result<(), Fault> {
-        let file = self.file.borrow_and_update().clone();
+        let file = self.file.borrow().clone();
         let is_naming = self.named.is_none_or(|named| named.elapsed() >= NAME_EVERY);
         let names = file.iter().map(|webhook| &webhook.name).filter(|_| is_naming);
         let known = self.shared.queues.name_webhooks(names).await?;
@@ -153,7 +159,7 @@ impl Dispatch {
             }
             let (current, webhook_of) = watch::channel(webhook.clone());
             let leaving = stop.child_token();
-            self.tasks.spawn(Courier::new(self.shared.clone(), webhook_of).run(leaving.clone()));
+            self.tasks.spawn(Courier::new(self.shared.clone(), self.sender.clone(), webhook_of).run(leaving.clone()));
             self.couriers.insert(webhook.name.clone(), (current, leaving));
         }
     }
