@@ -10,7 +10,6 @@ use axum::{
 use crate::{
     access::Caller,
     http::{
-        handlers::queues::require_queue,
         middleware::{
             audit::{AuditEntry, Audited, key_of},
             auth,
@@ -70,7 +69,6 @@ pub async fn deliveries(
 
 /// `POST /webhooks/{name}/redeliver`
 pub async fn redeliver(
-    State(queues): State<Queues>,
     State(dispatcher): State<Dispatcher>,
     Path(name): Path<String>,
     caller: Caller,
@@ -80,7 +78,6 @@ pub async fn redeliver(
     let webhook = visible(&dispatcher, &name, &caller)?;
     let (queue, id) = read_deliveries(body.fields()?)?;
     auth::queue(&caller, &queue)?;
-    require_queue(&queues, &queue).await?;
     let redelivered = dispatcher.redeliver(&queue, &webhook.name, id.as_ref()).await?;
     let entry = AuditEntry::on_queue("redeliver", queue, redelivered, key_of(&caller));
     Ok(Audited(entry, shapes::RedeliveredBody { redelivered }))
