@@ -54,7 +54,7 @@ impl Dispatcher {
 
     /// Reads events and sends deliveries until it is stopped.
     pub async fn run(self, stop: CancellationToken) {
-        let forgetting = forget::run(self.shared.clone(), stop.clone());
+        let forgetting = forget::run(self.clone(), stop.clone());
         match self.source {
             Some((file, sender)) => {
                 let dispatch = Dispatch::new(self.shared, sender, file.subscribe());
@@ -83,7 +83,8 @@ impl Dispatcher {
         webhooks: &[Arc<Webhook>],
         sees: impl Fn(&QueueName) -> bool,
     ) -> Result<Vec<WebhookState>, Fault> {
-        let known = self.shared.queues.name_webhooks(std::iter::empty()).await?;
+        let file = self.all();
+        let known = self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await?;
         let mut names = self.shared.queues.names().await?;
         names.retain(|queue| sees(queue) && webhooks.iter().any(|webhook| webhook.pattern.matches(queue)));
         let states = self.shared.read_all(&names).await?;

@@ -27,7 +27,6 @@ const MAX_HEARD: usize = 1_000;
 const MAX_VISITS: usize = 16;
 const LIST_EVERY: Duration = Duration::from_secs(10);
 /// How often other instances learn that this one serves its webhooks, and how often it learns which were stopped.
-const NAME_EVERY: Duration = Duration::from_secs(30);
 const LEARN_EVERY: Duration = Duration::from_secs(2);
 /// The pause of a queue whose visit failed.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -45,7 +44,6 @@ pub(super) struct Dispatch {
     queues: HashMap<QueueName, QueueVisits>,
     visits: JoinSet<(QueueReader, Result<(), Fault>)>,
     heard: HashSet<QueueName>,
-    named: Option<Instant>,
     learned: Option<Instant>,
     listed: Option<Instant>,
 }
@@ -72,7 +70,6 @@ impl Dispatch {
             queues: HashMap::new(),
             visits: JoinSet::new(),
             heard: HashSet::new(),
-            named: None,
             learned: None,
             listed: None,
         }
@@ -104,14 +101,14 @@ impl Dispatch {
     }
 
     async fn tick_after_change(&mut self, wanted: &Wanted, stop: &CancellationToken) {
-        (self.version, self.named, self.listed) = (self.version + 1, None, None);
+        (self.version, self.learned, self.listed) = (self.version + 1, None, None);
         self.tick(wanted, stop).await;
     }
 
     async fn tick(&mut self, wanted: &Wanted, stop: &CancellationToken) {
         let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
         // While Redis is away, the next tick tries again.
-        if (is_due(self.named, NAME_EVERY) || is_due(self.learned, LEARN_EVERY)) && self.learn(stop).await.is_err() {
+        if is_due(self.learned, LEARN_EVERY) && self.learn(stop).await.is_err() {
             return;
         }
         if is_due(self.listed, LIST_EVERY) && self.list(wanted).await.is_ok() {
@@ -124,11 +121,8 @@ impl Dispatch {
     /// Names the webhooks of the file, and learns how they stand.
     async fn learn(&mut self, stop: &CancellationToken) -> Result<(), Fault> {
         let file = self.file.borrow().clone();
-        let is_naming = self.named.is_none_or(|named| named.elapsed() >= NAME_EVERY);
-        let names = file.iter().map(|webhook| &webhook.name).filter(|_| is_naming);
-        let known = self.shared.queues.name_webhooks(names).await?;
-        let now = Some(Instant::now());
-        (self.named, self.learned) = (if is_naming { now } else { self.named }, now);
+        let known = self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await?;
+        self.learned = Some(Instant::now());
         self.shared.learn(&known);
         let of = |webhook: &Arc<Webhook>| {
             let known = known.iter().find(|known| known.name == webhook.name)?.clone();

@@ -5,7 +5,7 @@ import { narrowed } from './filters.js'
 import { many, tail } from './format.js'
 import { again } from './live.js'
 import { jobsOf } from './matching.js'
-import { act, ask } from './ui.js'
+import { act, ask, say } from './ui.js'
 
 /** Notifies the views of the changed object. */
 const then = (work, changed) => async (tell) => {
@@ -120,5 +120,35 @@ export function cancelBatch(batch, changed) {
     danger: true,
     work: then(() => api.cancelBatch(batch.id), changed),
     done: `Batch ${tail(batch.id)} is withdrawn.`,
+  })
+}
+
+const answered = ({ status, ms, error }) =>
+  (status === null ? `There was no answer: ${error} (${ms} ms).` : `The receiver answers ${status} after ${ms} ms.`)
+
+/** A receiver that refuses is bad news, though the call went well. */
+export async function testWebhook(name, changed) {
+  try {
+    const answer = await api.testWebhook(name)
+    say(answered(answer), answer.status >= 200 && answer.status < 300 ? 'good' : 'bad')
+  } catch (error) {
+    say(error.message, 'bad')
+  }
+  changed()
+}
+
+export const redeliver = (name, queue, { webhook_id: id }, changed) => act(
+  then(() => api.redeliver(name, { queue, webhook_id: id }), changed),
+  ({ redelivered }) => (redelivered ? `Delivery ${tail(id)} is due now.` : 'It is not among the failed any more.'),
+)
+
+export function redeliverAll(name, queue, changed) {
+  ask({
+    title: `Send all that has failed of ${queue} to ${name} again?`,
+    text: 'The deliveries are due now, under the ids that they had, so a receiver that knows one of them ignores it. '
+      + 'A webhook that its receiver has stopped goes on.',
+    action: 'Send all again',
+    work: then(() => api.redeliver(name, { queue }), changed),
+    done: ({ redelivered }) => `${many(redelivered, 'delivery', 'deliveries')} due now.`,
   })
 }

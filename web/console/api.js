@@ -7,6 +7,8 @@ import { STOPPED, patiently } from './patience.js'
 
 const base = new URL(document.querySelector('meta[name=intray-api]')?.content || '../', document.baseURI)
 const PATIENCE = 10_000
+/** A test of a webhook has an answer after 15 seconds at the latest. */
+const PATIENCE_WITH_A_RECEIVER = 20_000
 
 let key = tabKey.read()
 let ahead = 0
@@ -35,11 +37,11 @@ export function url(path, query = {}) {
 export const headers = (more = {}) => (key === null ? more : { ...more, authorization: `Bearer ${key}` })
 
 /**
- * `body` is sent as JSON, `text` is JSON already; `more` are further headers. A refusal is an IntrayError; any other
+ * `body` is sent as JSON, `text` is JSON already; `more` are further headers, `within` the time in ms. A refusal is an IntrayError; any other
  * error means that there was no answer of the service.
  */
-export async function call(method, path, { query, body, text, more, signal, parse = read } = {}) {
-  const patience = AbortSignal.timeout(PATIENCE)
+export async function call(method, path, { query, body, text, more, signal, parse = read, within = PATIENCE } = {}) {
+  const patience = AbortSignal.timeout(within)
   const how = {
     method,
     headers: headers(body === undefined && text === undefined ? {} : { 'content-type': 'application/json', ...more }),
@@ -92,6 +94,13 @@ export const events = (name, query, signal) => call('GET', queue(name, '/events'
 export const redis = (signal) => call('GET', '/redis', { signal })
 export const history = (name, query, signal) => call('GET', queue(name, '/history'), { query, signal })
 export const people = (query, signal) => call('GET', '/workers', { query, signal })
+const webhook = (name, more) => `/webhooks/${segment(name)}${more}`
+export const webhooks = (signal) => call('GET', '/webhooks', { signal })
+export const deliveries = (name, query, signal) => call('GET', webhook(name, '/deliveries'), { query, signal })
+/** `what`: `{queue}`, or `{queue, webhook_id}` for one delivery. */
+export const redeliver = (name, what) => call('POST', webhook(name, '/redeliver'), { body: what })
+export const testWebhook = (name) =>
+  call('POST', webhook(name, '/test'), { body: {}, within: PATIENCE_WITH_A_RECEIVER })
 export const locks = (name, query, signal) => call('GET', queue(name, '/locks'), { query, signal })
 /** `text`: the job as JSON. */
 export const enqueue = (text, key) => call('POST', '/jobs', { text, more: { 'idempotency-key': key } })

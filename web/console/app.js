@@ -14,6 +14,7 @@ import { placeOf } from './views/job.js'
 import { Overview } from './views/overview.js'
 import { Queue } from './views/queue.js'
 import { SignIn } from './views/signin.js'
+import { Webhooks } from './views/webhooks.js'
 import { Workers } from './views/workers.js'
 
 const LINKS = {
@@ -23,14 +24,16 @@ const LINKS = {
   away: ['Offline', 'The service does not answer'],
 }
 
-const TITLES = { overview: 'intray console', workers: 'Workers · intray', dead: 'Dead jobs · intray' }
+const TITLES = {
+  overview: 'intray console', workers: 'Workers · intray', dead: 'Dead jobs · intray', webhooks: 'Webhooks · intray',
+}
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 function App() {
   const state = useStore(live)
-  const { page, queue, tab, id, only } = useStore(place)
-  const isWorkers = page === 'workers'
+  const { page, queue, tab, id, webhook, only } = useStore(place)
+  const current = (name) => (page === name ? 'page' : undefined)
   const [help, setHelp] = useState(false)
   useEffect(() => onLeave(() => setHelp(false)), [])
   const [theme, setTheme] = useTheme()
@@ -43,8 +46,10 @@ function App() {
     <header class="top">
       <a class="brand" href="#/" aria-keyshortcuts="g" title="All queues (g)"><${Mark} />intray</a>
       ${queue && html`<span class="crumb" aria-hidden="true">/</span><a class="crumb" href=${link(queue)}>${queue}</a>`}
-      <a class="everybody" href="#/workers" aria-keyshortcuts="w" aria-current=${isWorkers ? 'page' : undefined}
+      <a class="everybody" href="#/workers" aria-keyshortcuts="w" aria-current=${current('workers')}
         title="Everybody who works (w)">Workers</a>
+      <a class="everybody" href="#/webhooks" aria-keyshortcuts="W" aria-current=${current('webhooks')}
+        title="Where events are sent (W)">Webhooks</a>
       <span class="space"></span>
       <${Search} queues=${state.queues ?? []} page=${page} only=${only} />
       <span class=${classes('link', state.link)} role="status" title=${meaning}>${connection}</span>
@@ -53,7 +58,8 @@ function App() {
       ${api.hasKey() && html`<${Button} kind="quiet" title=${who(state.me)} onClick=${leave}>Sign out<//>`}
     </header>
     ${state.error && html`<${Offline} state=${state} />`}
-    ${isWorkers && html`<${Workers} />`}
+    ${page === 'workers' && html`<${Workers} />`}
+    ${page === 'webhooks' && html`<${Webhooks} name=${webhook} only=${only} queues=${state.queues} />`}
     ${page === 'dead' && html`<${Dead} queues=${state.queues} />`}
     ${page === 'overview' && html`<${Overview} queues=${state.queues} at=${state.at} theme=${theme} only=${only} />`}
     ${queue && html`<${Queue} name=${queue} tab=${tab} id=${id} only=${only} state=${state} theme=${theme} />`}

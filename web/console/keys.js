@@ -66,8 +66,8 @@ export const listen = (leave) => document.addEventListener('keydown', (event) =>
 
 export const HELP = [
   ['Anywhere', [
-    ['/', 'search'], ['g', 'all queues'], ['w', 'everybody who works'], ['t', 'dark or light'], ['?', 'these keys'],
-    ['Esc', 'close, leave a field'],
+    ['/', 'search'], ['g', 'all queues'], ['w', 'everybody who works'], ['W', 'webhooks'], ['t', 'dark or light'],
+    ['?', 'these keys'], ['Esc', 'close, leave a field'],
   ]],
   ['In lists', [
     ['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'],
@@ -82,8 +82,9 @@ export const HELP = [
 /** Those of the buttons that only an operator has. */
 export const HELP_TO_ACT = [
   ['What you do', [
-    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now'], ['c', 'withdraw'], ['y', 'priority'],
+    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now, send again'], ['c', 'withdraw'], ['y', 'priority'],
     ['A', 'add a job'], ['E', 'edit and run again'],
-    ['U', 'requeue all that died'],
+    ['U', 'requeue all that died, send all again'],
+    ['T', 'test a webhook'],
   ]],
 ]

@@ -1,6 +1,7 @@
 // The address: #/ is all queues, #/q/NAME/TAB one of a queue's lists, #/q/NAME/TAB/ID a job or a batch beside it,
-// #/workers all who work, #/dead the dead jobs of all queues. What narrows or sorts a page follows a question
-// mark, so that a link and the browser's Back and Forward restore it.
+// #/workers all who work, #/dead the dead jobs of all queues, #/webhooks the webhooks, #/webhooks/NAME the deliveries
+// of one. What narrows or sorts a page follows a question mark, so that a link and the browser's Back and Forward
+// restore it.
 
 import { store } from './store.js'
 
@@ -10,11 +11,12 @@ export const TABS = [
 /** The filters of a list of jobs, by the service's words. */
 export const FILTERS = ['client', 'search', 'error', 'batch', 'enqueued_before']
 const OVERVIEW = ['find', 'sort', 'way']
-const PAGES = ['workers', 'dead']
+const DELIVERIES = ['queue', 'state']
+const PAGES = ['workers', 'dead', 'webhooks']
 
 export const place = store(read())
 
-/** `{page, queue, tab, id, only}`: `only` has the known parameters that are not empty. */
+/** `{page, queue, tab, id, webhook, only}`: `only` has the known parameters that are not empty. */
 function read() {
   const mark = location.hash.indexOf('?')
   const path = mark < 0 ? location.hash : location.hash.slice(0, mark)
@@ -25,7 +27,8 @@ function read() {
     return { page: 'queue', queue, tab: TABS.includes(tab) ? tab : 'waiting', id: id || null, only: only(FILTERS) }
   }
   const page = PAGES.includes(kind) ? kind : 'overview'
-  return { page, queue: null, tab: null, id: null, only: only(OVERVIEW) }
+  const webhook = (page === 'webhooks' && queue) || null
+  return { page, queue: null, tab: null, id: null, webhook, only: only(webhook ? DELIVERIES : OVERVIEW) }
 }
 
 function decode(part) {
@@ -43,6 +46,7 @@ function withQuery(path, only = {}) {
 
 export const link = (queue, tab = 'waiting', id = null, only = {}) =>
   withQuery(['#', ...['q', queue, tab, ...(id ? [id] : [])].map(encodeURIComponent)].join('/'), only)
+export const webhookLink = (name, only = {}) => withQuery(`#/webhooks/${encodeURIComponent(name)}`, only)
 export const overviewLink = (only) => withQuery('#/', only)
 
 /** The list that holds jobs of a state. */

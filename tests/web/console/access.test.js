@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { stage } from '../world/stage.js'
+import { stubWebhooks } from '../world/webhooks.js'
 
 const TABS = ['waiting', 'held', 'blocked', 'delayed', 'dead', 'completed', 'cancelled', 'locks', 'batches', 'activity', 'settings']
 const axe = await readFile(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
@@ -25,6 +26,7 @@ async function begin({ service }) {
   await service.enqueue(queue, { n: 'later' }, { delay_ms: 3_600_000 })
   await service.batch(queue, { client: 'press', jobs: [{ payload: 1 }, { payload: 2 }], sealed: false })
   await service.enqueue(queue, { n: 'usual' }, { client: 'acme' })
+  await service.enqueue('reviews', { n: 'of a webhook' })
   on.dead = dead
 }
 
@@ -48,6 +50,15 @@ const PAGES = {
   ...Object.fromEntries(TABS.map((name) => [name, tab(name)])),
   async 'the dead by error'(page) {
     await page.goto(`${on.url}/console/#/dead`)
+    await page.locator('[data-row]').first().waitFor()
+  },
+  async webhooks(page) {
+    stubWebhooks(on)
+    await page.goto(`${on.url}/console/#/webhooks`)
+    await page.locator('[data-row]').first().waitFor()
+  },
+  async 'the deliveries of one'(page) {
+    await page.goto(`${on.url}/console/#/webhooks/shop`)
     await page.locator('[data-row]').first().waitFor()
   },
   async 'a job that is made'(page) {
@@ -89,8 +100,8 @@ const PAGES = {
 /** In dark the colours are others, and on a phone a row is a card. */
 const WAYS = [
   ['in light', {}, Object.keys(PAGES)],
-  ['in dark', { dark: true }, ['all queues', 'dead', 'the dead by error', 'activity', 'a job that is made', 'no match', 'a job and its story', 'what is picked', 'a question', 'the root']],
-  ['on a phone', { width: 360, height: 740, touch: true }, ['all queues', 'held', 'batches', 'activity', 'the dead by error', 'a job that is made', 'a job and its story', 'the root']],
+  ['in dark', { dark: true }, ['all queues', 'dead', 'the dead by error', 'activity', 'webhooks', 'the deliveries of one', 'a job that is made', 'no match', 'a job and its story', 'what is picked', 'a question', 'the root']],
+  ['on a phone', { width: 360, height: 740, touch: true }, ['all queues', 'held', 'batches', 'activity', 'the dead by error', 'webhooks', 'the deliveries of one', 'a job that is made', 'a job and its story', 'the root']],
 ]
 
 for (const [name, how, pages] of WAYS) {
