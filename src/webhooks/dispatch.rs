@@ -89,7 +89,7 @@ impl Dispatch {
                     // A change of the file counts at once.
                     Ok(()) = self.file.changed() => self.tick_after_change(&wanted, &stop).await,
                     Some(hint) = hints.recv() => self.hear(hint),
-                    Some(done) = self.visits.join_next(), if !self.visits.is_empty() => self.end_visit(done.ok()),
+                    Some(done) = self.visits.join_next(), if !self.visits.is_empty() => self.end_visit(done.ok(), &wanted),
                 }
                 self.begin_visits();
             }
@@ -167,9 +167,7 @@ impl Dispatch {
         let gone: Vec<_> = self.queues.keys().filter(|queue| !self.is_for_a_webhook(queue)).cloned().collect();
         for queue in gone {
             self.queues.remove(&queue);
-            if self.heard.remove(&queue) {
-                wanted.remove(&queue);
-            }
+            self.listen_to(&queue, false, wanted);
         }
         self.add(names, wanted);
         self.shared.counts.retain(|queue| self.queues.contains_key(queue));
@@ -181,12 +179,18 @@ impl Dispatch {
             if self.queues.contains_key(&queue) || !self.is_for_a_webhook(&queue) {
                 continue;
             }
-            if self.heard.len() < MAX_HEARD {
-                wanted.add(&queue);
-                self.heard.insert(queue.clone());
-            }
+            self.listen_to(&queue, true, wanted);
             let reader = Some(QueueReader::new(queue.clone()));
             self.queues.insert(queue, QueueVisits { reader, is_news: true, not_before: None });
+        }
+    }
+
+    /// Hears the hints of a queue, or not any more.
+    fn listen_to(&mut self, queue: &QueueName, is_wanted: bool, wanted: &Wanted) {
+        if !is_wanted && self.heard.remove(queue) {
+            wanted.remove(queue);
+        } else if is_wanted && self.heard.len() < MAX_HEARD && self.heard.insert(queue.clone()) {
+            wanted.add(queue);
         }
     }
 
@@ -221,12 +225,14 @@ impl Dispatch {
         }
     }
 
-    fn end_visit(&mut self, done: Option<(QueueReader, Result<(), Fault>)>) {
+    fn end_visit(&mut self, done: Option<(QueueReader, Result<(), Fault>)>, wanted: &Wanted) {
         let Some((reader, outcome)) = done else { return };
         let Some(visits) = self.queues.get_mut(&reader.queue) else { return };
         if outcome.is_err() {
             (visits.is_news, visits.not_before) = (true, Some(Instant::now() + RETRY_AFTER));
         }
+        let (has_room, queue) = (reader.has_room(), reader.queue.clone());
         visits.reader = Some(reader);
+        self.listen_to(&queue, has_room, wanted);
     }
 }
