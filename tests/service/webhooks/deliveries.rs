@@ -52,6 +52,28 @@ async fn only_listed_types_and_matching_queues_are_delivered() {
 }
 
 #[tokio::test]
+async fn each_webhook_gets_only_the_queues_of_its_pattern() {
+    let (reviews, texts) = (Receiver::start().await, Receiver::start().await);
+    let lines = [line("reviews", &reviews, "reviews*", "completed"), line("texts", &texts, "texts", "completed")];
+    let w = World::plan().with_webhooks(lines).start().await;
+    for queue in ["reviews-de", "texts", "reviews-de", "texts"] {
+        w.enqueue_with(json!({ "queue": queue, "payload": 1, "dedupe": false })).await;
+        let held = w.reserve_with(json!({ "queues": [queue] })).await;
+        w.complete(&held).await.is(200);
+    }
+    for (receiver, queue) in [(&reviews, "reviews-de"), (&texts, "texts")] {
+        let posted = receiver.wait_for(2).await;
+        let queues: Vec<_> = posted.iter().map(|posted| posted.body["data"]["queue"].clone()).collect();
+        assert_eq!(queues, [queue, queue]);
+    }
+    eventually("nothing waits", async || {
+        let all = w.get("/webhooks").await.is(200);
+        all["webhooks"].as_array().expect("a list").iter().all(|webhook| webhook["waiting"] == 0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn audit_webhook_gets_every_event_with_the_key_that_acted() {
     let receiver = Receiver::start().await;
     let keys = [("boss", "operator", "*")];
