@@ -6,11 +6,11 @@ use super::{ask::Talk, words::clean};
 
 #[derive(Deserialize, Default)]
 struct WebhooksPage {
-    webhooks: Vec<Webhook>,
+    webhooks: Vec<WebhookRow>,
 }
 
 #[derive(Deserialize)]
-struct Webhook {
+struct WebhookRow {
     name: String,
     state: String,
     waiting: u64,
@@ -24,6 +24,6 @@ pub(super) async fn notes(talk: &mut Talk<'_>) -> String {
     troubled.map(note).collect()
 }
 
-fn note(Webhook { name, state, waiting, failed }: &Webhook) -> String {
+fn note(WebhookRow { name, state, waiting, failed }: &WebhookRow) -> String {
     format!("; webhook {} is {}: {waiting} waiting, {failed} failed", clean(name), clean(state))
 }
