@@ -1,7 +1,7 @@
 //! The rounds of this instance over the queues that webhooks are for, and its couriers.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -38,10 +38,14 @@ pub(super) struct Dispatch {
     /// Grows with each change of the file.
     version: u64,
     /// The webhooks of the file that are known to Redis.
-    webhooks: Arc<[(Arc<Webhook>, KnownWebhook)]>,
+    webhooks: Vec<(Arc<Webhook>, KnownWebhook)>,
     couriers: HashMap<Name, (watch::Sender<Arc<Webhook>>, CancellationToken)>,
     tasks: TaskTracker,
     queues: HashMap<QueueName, QueueVisits>,
+    /// To be visited now, in the order in which their news came.
+    due: VecDeque<QueueName>,
+    /// Queues that no webhook is for, by the current file.
+    ignored: HashSet<QueueName>,
     visits: JoinSet<(QueueReader, Result<(), Fault>)>,
     heard: HashSet<QueueName>,
     learned: Option<Instant>,
@@ -52,8 +56,8 @@ pub(super) struct Dispatch {
 struct QueueVisits {
     /// `None` during a visit.
     reader: Option<QueueReader>,
-    /// There may be new events.
-    is_news: bool,
+    /// It is to be visited, now or at the end of a visit.
+    is_due: bool,
     not_before: Option<Instant>,
 }
 
@@ -64,10 +68,12 @@ impl Dispatch {
             sender,
             file,
             version: 0,
-            webhooks: Arc::default(),
+            webhooks: Vec::new(),
             couriers: HashMap::new(),
             tasks: TaskTracker::new(),
             queues: HashMap::new(),
+            due: VecDeque::new(),
+            ignored: HashSet::new(),
             visits: JoinSet::new(),
             heard: HashSet::new(),
             learned: None,
@@ -102,6 +108,7 @@ impl Dispatch {
 
     async fn tick_after_change(&mut self, wanted: &Wanted, stop: &CancellationToken) {
         (self.version, self.learned, self.listed) = (self.version + 1, None, None);
+        self.ignored.clear();
         self.tick(wanted, stop).await;
     }
 
@@ -116,6 +123,7 @@ impl Dispatch {
         }
         let in_use = self.shared.queues.in_use();
         self.add(in_use, wanted);
+        self.mark_overdue();
     }
 
     /// Names the webhooks of the file, and learns how they stand.
@@ -176,12 +184,17 @@ impl Dispatch {
 
     fn add(&mut self, names: Vec<QueueName>, wanted: &Wanted) {
         for queue in names {
-            if self.queues.contains_key(&queue) || !self.is_for_a_webhook(&queue) {
+            if self.queues.contains_key(&queue) || self.ignored.contains(&queue) {
+                continue;
+            }
+            if !self.is_for_a_webhook(&queue) {
+                self.ignored.insert(queue);
                 continue;
             }
             self.listen_to(&queue, true, wanted);
             let reader = Some(QueueReader::new(queue.clone()));
-            self.queues.insert(queue, QueueVisits { reader, is_news: true, not_before: None });
+            self.queues.insert(queue.clone(), QueueVisits { reader, is_due: false, not_before: None });
+            self.mark_due(&queue);
         }
     }
 
@@ -197,27 +210,44 @@ impl Dispatch {
     fn hear(&mut self, hint: Hint) {
         match hint {
             Hint::Ready(queue, _) | Hint::Listening(queue) => {
-                if let Some(visits) = self.queues.get_mut(&queue) {
-                    visits.is_news = true;
-                }
+                self.mark_due(&queue);
             }
-            Hint::Disconnected => self.queues.values_mut().for_each(|visits| visits.is_news = true),
+            // The queues are subscribed to again, and visited then.
+            Hint::Disconnected => {}
+        }
+    }
+
+    fn mark_due(&mut self, queue: &QueueName) {
+        let Some(visits) = self.queues.get_mut(queue).filter(|visits| !visits.is_due) else { return };
+        visits.is_due = true;
+        if visits.reader.is_some() && visits.not_before.is_none() {
+            self.due.push_back(queue.clone());
+        }
+    }
+
+    /// Queues that were not checked for a while, and those whose pause is over.
+    fn mark_overdue(&mut self) {
+        let (now, version) = (Instant::now(), self.version);
+        for (queue, visits) in &mut self.queues {
+            let Some(reader) = &visits.reader else { continue };
+            let was_paused = visits.not_before.take_if(|at| *at <= now).is_some();
+            if visits.not_before.is_none() && (was_paused || !visits.is_due && reader.is_due(version)) {
+                visits.is_due = true;
+                self.due.push_back(queue.clone());
+            }
         }
     }
 
     fn begin_visits(&mut self) {
-        let (now, mut room) = (Instant::now(), MAX_VISITS.saturating_sub(self.visits.len()));
-        for visits in self.queues.values_mut() {
-            if room == 0 {
-                break;
-            }
-            if visits.not_before.is_some_and(|at| at > now) {
-                continue;
-            }
-            let is_due = |reader: &mut QueueReader| visits.is_news || reader.is_due(self.version);
-            let Some(mut reader) = visits.reader.take_if(is_due) else { continue };
-            (visits.is_news, room) = (false, room - 1);
-            let (shared, webhooks, version) = (self.shared.clone(), self.webhooks.clone(), self.version);
+        while self.visits.len() < MAX_VISITS
+            && let Some(queue) = self.due.pop_front()
+        {
+            let Some(visits) = self.queues.get_mut(&queue) else { continue };
+            let Some(mut reader) = visits.reader.take() else { continue };
+            visits.is_due = false;
+            let is_for_it = |(webhook, _): &&(Arc<Webhook>, KnownWebhook)| webhook.pattern.matches(&queue);
+            let webhooks: Vec<_> = self.webhooks.iter().filter(is_for_it).cloned().collect();
+            let (shared, version) = (self.shared.clone(), self.version);
             self.visits.spawn(async move {
                 let outcome = reader.visit(&shared, &webhooks, version).await;
                 (reader, outcome)
@@ -228,11 +258,14 @@ impl Dispatch {
     fn end_visit(&mut self, done: Option<(QueueReader, Result<(), Fault>)>, wanted: &Wanted) {
         let Some((reader, outcome)) = done else { return };
         let Some(visits) = self.queues.get_mut(&reader.queue) else { return };
-        if outcome.is_err() {
-            (visits.is_news, visits.not_before) = (true, Some(Instant::now() + RETRY_AFTER));
-        }
         let (has_room, queue) = (reader.has_room(), reader.queue.clone());
         visits.reader = Some(reader);
+        if outcome.is_err() {
+            (visits.is_due, visits.not_before) = (true, Some(Instant::now() + RETRY_AFTER));
+        } else if visits.is_due {
+            // There was news during the visit.
+            self.due.push_back(queue.clone());
+        }
         self.listen_to(&queue, has_room, wanted);
     }
 }

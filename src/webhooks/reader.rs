@@ -53,7 +53,7 @@ impl QueueReader {
         version != self.version || self.checked.is_none_or(|checked| checked.elapsed() >= CHECK_EVERY)
     }
 
-    /// Forwards all events that are for those of these webhooks whose pattern has this queue.
+    /// Forwards all events that are for these webhooks.
     ///
     /// # Errors
     /// When Redis is not well, or has no memory for deliveries. The next visit goes on from there.
@@ -63,13 +63,11 @@ impl QueueReader {
         webhooks: &[(Arc<Webhook>, KnownWebhook)],
         version: u64,
     ) -> Result<(), Fault> {
-        let of_queue = webhooks.iter().filter(|(webhook, _)| webhook.pattern.matches(&self.queue));
-        let webhooks: Vec<_> = of_queue.cloned().collect();
         if self.is_due(version) {
-            self.check(shared, &webhooks).await?;
+            self.check(shared, webhooks).await?;
             (self.checked, self.version) = (Some(Instant::now()), version);
         }
-        while self.read_page(shared, &webhooks).await? {}
+        while self.read_page(shared, webhooks).await? {}
         Ok(())
     }
 
