@@ -1,7 +1,7 @@
--- webhooks: an instance names the webhooks that it serves. Those that none has named for a day are forgotten.
+-- webhooks: an instance names the webhooks that it serves. Those that none has named for a day are not known any more.
 -- FLAGS  allow-oom
 -- KEYS   webhooks hash
--- ARGV   names
+-- ARGV   'forget' | '' (keep those that are not known any more), names
 -- REPLY  {{name, since ms, when it was stopped (0 = it was not), what became of its last attempt} …}
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -14,7 +14,8 @@ return function(q, args)
   local fields, kept, now = {}, redis.call('HGETALL', q.webhooks), clock.now(q)
   for i = 1, #kept, 2 do fields[kept[i]] = kept[i + 1] end
   -- Before any is forgotten, so that a jump of the clock forgets none that is named.
-  for _, name in ipairs(args) do
+  for i = 2, #args do
+    local name = args[i]
     local since, named = (fields[name] or ''):match('^(%d+) (%d+)')
     if not named or math.abs(now - named) > RENEWED_MS then
       fields[name] = text.words(since or text.of(now), text.of(now))
@@ -26,7 +27,7 @@ return function(q, args)
     local since, named = times:match('^(%d+) (%d+)')
     local is_name = not name:find(' ', 1, true)
     if is_name and now - named > DAY then
-      redis.call('HDEL', q.webhooks, name, name .. ' gone', name .. ' last')
+      if args[1] == 'forget' then redis.call('HDEL', q.webhooks, name, name .. ' gone', name .. ' last') end
     elseif is_name then
       known[#known + 1] = {name, since, fields[name .. ' gone'] or '0', fields[name .. ' last'] or ''}
     end

@@ -21,15 +21,31 @@ pub struct KnownWebhook {
 }
 
 impl Queues {
-    /// Names the webhooks that this instance serves. Returns all that are known; those that no instance has named for a day are
-    /// forgotten.
+    /// Names the webhooks that this instance serves. Returns all that an instance has named within a day.
     ///
     /// # Errors
     /// When Redis is not well.
     pub async fn name_webhooks<'n>(&self, names: impl Iterator<Item = &'n Name>) -> Result<Vec<KnownWebhook>, Fault> {
+        self.ask_webhooks("", names).await
+    }
+
+    /// The same, and forgets the others.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn forget_webhooks<'n>(&self, names: impl Iterator<Item = &'n Name>) -> Result<Vec<KnownWebhook>, Fault> {
+        self.ask_webhooks("forget", names).await
+    }
+
+    async fn ask_webhooks<'n>(
+        &self,
+        word: &str,
+        names: impl Iterator<Item = &'n Name>,
+    ) -> Result<Vec<KnownWebhook>, Fault> {
         let runner = &self.parts.runner;
         let (mut key, mut args) = (Args::default(), Args::default());
         key.push(runner.keys.webhooks());
+        args.push(word);
         names.for_each(|name| _ = args.push(name.as_str()));
         let answered = runner.run_timed(runner.scripts.named("webhooks", false), &key, &[&args]).await?;
         Fields::of(&answered)?.lists().map(|webhook| read(webhook?)).collect()

@@ -210,3 +210,26 @@ async fn webhooks_are_known_since_they_were_first_named() {
     let known = redis.queues.name_webhooks(names.iter()).await.expect("known");
     assert!(known.iter().all(|now| now.stopped_at.is_none()), "{known:?}");
 }
+
+#[tokio::test]
+async fn webhook_without_an_instance_for_a_day_is_forgotten_on_demand() {
+    let redis = Redis::start().await;
+    let (used, unused) = (webhook("used"), webhook("unused"));
+    redis.queues.name_webhooks([&used, &unused].into_iter()).await.expect("known");
+    redis.queues.stop_webhook(&unused, Millis(7)).await.expect("stopped");
+    let key = redis.queues.parts.runner.keys.webhooks();
+    for name in ["used", "unused"] {
+        let mut command = redis::cmd("HSET");
+        command.arg(&key).arg(name).arg("1000 1000");
+        redis.queues.parts.runner.link.plain(&command).await.expect("long ago");
+    }
+    let names = |known: Vec<crate::store::KnownWebhook>| known.into_iter().map(|one| one.name).collect::<Vec<_>>();
+    assert_eq!(names(redis.queues.name_webhooks(std::iter::once(&used)).await.expect("known")), [used.clone()]);
+    let length = async || {
+        let fields = redis.queues.parts.runner.link.plain(redis::cmd("HGETALL").arg(&key)).await.expect("fields");
+        Fields::of(&fields).expect("a list").pairs().expect("pairs").len()
+    };
+    assert_eq!(length().await, 3, "nothing is forgotten yet");
+    assert_eq!(names(redis.queues.forget_webhooks(std::iter::once(&used)).await.expect("known")), [used.clone()]);
+    assert_eq!(length().await, 1);
+}
