@@ -1,13 +1,16 @@
 -- sweep: applies what time changes, one bounded step.   reserved -> waiting | blocked | dead,
 --        delayed -> waiting | blocked, ended -> forgotten, batches: what `stage` does
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
--- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
--- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash ·
+-- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash ·
+-- KEYS   totals hash · events stream · hints channel
 -- ARGV   'all' | 'overdue': only expiries and delays; retention ms of queues without their own ('' = the default)
--- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
+-- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue, whether an alarm is
+-- REPLY  due (0 | 1)}
 local record = require 'base/record'
 local clock = require 'base/clock'
+local first_of = require 'base/first'
 local text = require 'base/text'
 local write = require 'base/write'
 local total = require 'base/total'
@@ -83,9 +86,12 @@ local function is_empty(...)
   return true
 end
 
--- Deletes the order only when no job with a place is left.
+-- Deletes the order only when no job with a place is left. Returns when the first alarm goes off. One command looks for both keys: the
+-- alarms, named twice, count two.
 local function forget_order(q)
-  if is_empty(q.inbound, q.reserved, q.delayed, q.parked) then redis.call('UNLINK', q.tops, q.turns) end
+  local found = redis.call('EXISTS', q.inbound, q.alarms, q.alarms)
+  if found % 2 == 0 and is_empty(q.reserved, q.delayed, q.parked) then redis.call('UNLINK', q.tops, q.turns) end
+  return found > 1 and first_of(q.alarms) or math.huge
 end
 
 -- Keeps about ten thousand transitions; deletes the stream when the queue has been empty for a day.
@@ -118,10 +124,10 @@ return function(q, args)
   if args[1] == 'all' then forgotten, more = tidy(q, kept, step) end
   more = more or step.more
   return commit(q, function()
-    forget_order(q)
+    local alarm = forget_order(q)
     -- Trimming exactly reads the last entries, so only the last of many steps does it.
     if more then redis.call('XTRIM', q.events, 'MAXLEN', '~', text.of(EVENTS)) else trim_events(q) end
-    local next_ms = upcoming.next_ms(q, kept.ms, kept.most)
-    return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag}
+    local next_ms, rings = upcoming.next_ms(q, kept.ms, kept.most, alarm), alarm <= clock.now(q) and 1 or 0
+    return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag, rings}
   end)
 end

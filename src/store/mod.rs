@@ -32,8 +32,10 @@ pub use layout::{
     cursor::Cursor,
     ended::{AbandonReason, Completed},
     member::NewMember,
+    moment::{Delay, Moment},
     progress::{JobSelection, Progress},
-    task::{Delay, Task},
+    route::{JobRoute, TimeError, TimeLimits, TimeLimitsPatch},
+    task::Task,
 };
 pub use redis::{
     hints::{Hint, Wanted},
@@ -50,7 +52,7 @@ pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     deadlines::{DeadlinePage, HeldUntil},
     events::{Event, EventLimit, EventPage, Position, Subject},
-    inspect::{HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
+    inspect::{Cancelled, HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
     job_history::JobHistory,
     list::{Forgotten, JobFilter, JobPage},
     locks::{HeldLock, LockPage},

@@ -6,6 +6,7 @@ pub(crate) mod cancel;
 pub(crate) mod complete;
 pub(crate) mod create;
 pub(crate) mod enqueue;
+pub(crate) mod expire;
 pub(crate) mod extend;
 pub(crate) mod fail;
 pub(crate) mod purge;
@@ -34,7 +35,7 @@ pub use self::{
     purge::{Purge, Purged},
     record::Entered,
     release::{Release, Released},
-    reprioritize::{ReprioritizeAll, Reprioritized, ReprioritizedAll},
+    reprioritize::{JobPatch, ReprioritizeAll, Reprioritized, ReprioritizedAll},
     requeue::{Requeue, Requeued},
     reserve::{Handout, Reserve, ReserveOutcome, Snapshot},
     sweep::Swept,
