@@ -60,6 +60,8 @@ end
 function items.live_holder(q, id, secret, digest)
   local job = items.holder(q, id, secret)
   if not job then return items.touch(q, id, digest) end
+  -- A move to a Redis with another clock may have left a deadline beyond the expiry.
+  if route.is_over(q, id, job.header) then return items.expire(q, job) end
   if clock.now(q) < job.deadline then return job end
   items.expire(q, job)
 end

@@ -181,11 +181,7 @@ pub(super) fn read_job(
     let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
     let route = JobRoute::parse(&fields.bytes()?)?;
     let live = if raw.is_empty() { None } else { Some(LiveRecord::parse(&raw)?) };
-    let mut late_results = Vec::new();
-    while !fields.is_done() {
-        let (at, worker, result) = record::late_result(&fields.bytes()?)?;
-        late_results.push(LateResult { at, worker, result });
-    }
+    let late_results = late_results(fields)?;
     let batch = header.is_member.then(|| id.batch());
     let place = match ended {
         Some(ended) => Cursor::after_ended(&score, id.code.as_bytes(), ended),
@@ -216,9 +212,7 @@ pub(super) fn read_job(
         reserved,
         completed,
         reasons,
-        errors: live
-            .map(|live| live.errors.into_iter().map(|(at, worker, error)| JobError { at, worker, error }).collect())
-            .unwrap_or_default(),
+        errors: live.map(errors).unwrap_or_default(),
         result: if result.is_empty() { None } else { Some(record::json(result)?) },
         late_results,
         enqueued_at: header.enqueued_at,
@@ -230,6 +224,19 @@ pub(super) fn read_job(
         cancelled: (state == State::Cancelled).then(|| Cancelled { reason: route.cancel_reason() }),
     };
     Ok((job, place.filter(|_| !matches!(state, State::Waiting | State::Blocked))))
+}
+
+fn late_results(mut fields: Fields<'_>) -> Result<Vec<LateResult>, Fault> {
+    let mut results = Vec::new();
+    while !fields.is_done() {
+        let (at, worker, result) = record::late_result(&fields.bytes()?)?;
+        results.push(LateResult { at, worker, result });
+    }
+    Ok(results)
+}
+
+fn errors(live: LiveRecord) -> Vec<JobError> {
+    live.errors.into_iter().map(|(at, worker, error)| JobError { at, worker, error }).collect()
 }
 
 /// That of the job's place in line. A job that has ended has none, and its record keeps the last priority.

@@ -20,7 +20,8 @@ async fn breached_sla_is_told_once_and_moves_nothing() {
     assert_events(&w.events_of(&id).await, &["enqueued", "sla-breached"]);
     assert_eq!(w.queue().await["totals"]["breached"], 1);
     let listed = w.get("/queues/default/jobs?state=waiting&breached=true").await.is(200);
-    assert_eq!(listed["jobs"].as_array().expect("jobs").iter().map(id_of).collect::<Vec<_>>(), [id.clone()]);
+    let listed: Vec<_> = listed["jobs"].as_array().expect("jobs").iter().map(id_of).collect();
+    assert_eq!(listed, std::slice::from_ref(&id));
     assert_eq!(w.list_ids("waiting").await, [id.clone(), other]);
     let held = w.reserve_as("ann").await;
     assert_eq!((held.id.clone(), held.number("expires_in_ms")), (id, 30_000));
