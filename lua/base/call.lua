@@ -28,7 +28,7 @@ function call.open(q)
   q.now, q.stamp, q.loaded, q.put_back = false, false, false, false
   q.order, q.batch, q.gate, q.parking, q.freed = false, false, false, false, false
   q.line, q.context, q.handout, q.served, q.new_results, q.by = false, false, false, false, false, false
-  q.max_hold, q.max_attempts, q.backoff = false, false, false
+  q.max_hold, q.max_attempts, q.backoff, q.route, q.routed = false, false, false, false, false
   return q
 end
 

@@ -86,6 +86,11 @@ function record.is_member(header)
   return band(header.flags, record.MEMBER) ~= 0
 end
 
+-- It may have an entry in `routes`.
+function record.is_routed(header)
+  return band(header.flags, record.ROUTED) ~= 0
+end
+
 -- It needs a lock or the gate of its batch.
 function record.is_gated(header)
   return band(header.flags, LOCKS + record.MEMBER) ~= 0

@@ -18,7 +18,7 @@ local record_bytes = {
 local byte, sub, rep, band = string.byte, string.sub, string.rep, bit.band
 local pack, unpack, bytes = struct.pack, struct.unpack, text.bytes
 local LAYOUT, LEASE, UNSERVED = bytes[record.LAYOUT], $LEASE_AT, 128
-local CLIENT, DIGEST, GATED = record.CLIENT, record.DIGEST, (record.LOCKS + record.MEMBER) / 256
+local CLIENT, DIGEST, GATED, ROUTED = record.CLIENT, record.DIGEST, (record.LOCKS + record.MEMBER) / 256, record.ROUTED / 256
 local LEASE_SIZE = $LEASE_SIZE                 -- of a lease with an unnamed worker
 local CLAIM_SIZE = $TERMS_AT - $LEASE_AT       -- of secret, digest and nonce
 local ENDED_SIZE = $ENDED_SIZE - 1             -- of an entry of the history without its worker
@@ -33,6 +33,16 @@ record_bytes.ONCE, record_bytes.UNSERVED = ONCE, UNSERVED
 -- It needs a lock or the gate of its batch.
 function record_bytes.is_gated(raw)
   return band(byte(raw, $FLAGS_AT), GATED) ~= 0
+end
+
+-- It may have an entry in `routes`.
+function record_bytes.is_routed(raw)
+  return band(byte(raw, $FLAGS_AT), ROUTED) ~= 0
+end
+
+-- The same record with that flag.
+function record_bytes.with_route(raw)
+  return sub(raw, 1, $FLAGS_AT - 1) .. bytes[byte(raw, $FLAGS_AT) + ROUTED] .. sub(raw, $FLAGS_AT + 1)
 end
 
 -- Its payload is inside the record.

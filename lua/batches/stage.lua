@@ -14,6 +14,7 @@ local parking = require 'jobs/parking'
 local baton = require 'jobs/baton'
 local ending = require 'jobs/ending'
 local removal = require 'jobs/removal'
+local alarm = require 'jobs/alarm'
 local stage = {}
 local STEP, IDLE = 200, 86400000
 
@@ -79,6 +80,7 @@ local function remove_job(q, job)
   else
     ending.leave_set(q, id, r, header)
     order.give_back(q, r, header.client)
+    alarm.stop(q, id, header, r.state)
     if r.state ~= record.DEAD then
       event.add(q, 'cancelled', id, '', header, '')
       total.count(q, 'cancelled')

@@ -13,6 +13,8 @@ local baton = require 'jobs/baton'
 local dedupe = require 'jobs/dedupe'
 local ending = require 'jobs/ending'
 local leave = require 'jobs/leave'
+local route = require 'jobs/route'
+local alarm = require 'jobs/alarm'
 local back = {}
 
 -- The attempts of a job without a limit of its own; 0 means unlimited.
@@ -31,19 +33,30 @@ local function is_cancelled(q, id, header)
   return record.is_member(header) and batch.is_marked(batch.read(q, batch.of(id)), batch.TO_CANCEL)
 end
 
+-- Ends a job that must not return. Returns whether it does.
+local function ends(q, id, r, header)
+  if is_cancelled(q, id, header) then
+    ending.cancel(q, id, r, header, '')
+    return true
+  end
+  if not route.is_over(q, id, header) then return false end
+  ending.cancel_expired(q, id, r, header)
+  return true
+end
+
 function back.to_line(q, id, r, header)
-  if is_cancelled(q, id, header) then return ending.cancel(q, id, r, header, '') end
-  baton.line_up(q, id, r, header)
+  if not ends(q, id, r, header) then baton.line_up(q, id, r, header) end
 end
 
 function back.to_delay(q, id, r, header, delay)
-  if is_cancelled(q, id, header) then return ending.cancel(q, id, r, header, '') end
+  if ends(q, id, r, header) then return end
   batch.enter(q, id, r, header, record.DELAYED)
   write.add(q, 'delayed', clock.now(q) + delay, id)
   gate.keep(q, id, r)
 end
 
 function back.to_dead(q, id, r, header, worker)
+  alarm.stop(q, id, header, r.state)
   batch.enter(q, id, r, header, record.DEAD)
   order.give_back(q, r, header.client)
   write.add(q, 'dead', text.of(stamp.new(q)), id)
@@ -53,9 +66,14 @@ function back.to_dead(q, id, r, header, worker)
   total.count(q, 'dead')
 end
 
--- Ends a reservation past its deadline. Returns whether the job is dead now.
+-- Ends a reservation past its deadline. At the expiry of the job both end. Returns whether the job is dead now.
 function back.expire(q, id, r, lease, header)
-  leave.by_time(q, id, r, lease, header)
+  local is_over = route.is_over(q, id, header)
+  leave.by_time(q, id, r, lease, header, is_over)
+  if is_over then
+    ending.cancel_expired(q, id, r, header)
+    return false
+  end
   if not record.is_marked(lease, record.GRACE) and back.is_out_of_attempts(q, r, header) then
     back.to_dead(q, id, r, header, lease.worker)
     return true

@@ -10,6 +10,8 @@ local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local baton = require 'jobs/baton'
 local dedupe = require 'jobs/dedupe'
+local route = require 'jobs/route'
+local alarm = require 'jobs/alarm'
 local ending = {}
 local COMPLETED, CANCELLED = record.COMPLETED, record.CANCELLED
 
@@ -17,6 +19,7 @@ function ending.finish(q, id, r, header, state)
   local ended = stamp.new(q)
   if r.score >= 0 then r.priority = order.priority_of(r.score) end
   order.give_back(q, r, header.client)
+  alarm.stop(q, id, header, r.state)
   batch.enter(q, id, r, header, state)
   if record.is_member(header) then
     r.score = ended
@@ -44,13 +47,27 @@ function ending.leave_set(q, id, r, header)
   end
 end
 
--- Cancels a job that has left its set; its payload goes at once.
-function ending.cancel(q, id, r, header, worker)
+-- Cancels a job that has left its set; its payload goes at once. `reason` is the note of the event.
+function ending.cancel(q, id, r, header, worker, reason)
   ending.finish(q, id, r, header, CANCELLED)
   write.set(q, 'jobs', id, header.raw:sub(1, header.stop - 1))
   write.delete(q, 'payloads', id)
-  event.add(q, 'cancelled', id, worker, header, '')
+  event.add(q, 'cancelled', id, worker, header, reason or '')
   total.count(q, 'cancelled')
+end
+
+-- The same for a job that has expired.
+function ending.cancel_expired(q, id, r, header)
+  ending.cancel(q, id, r, header, '', 'expired')
+  route.mark(q, id, route.of(q, id, header), route.OVER)
+end
+
+-- A job that waits, is blocked or delayed: it ends here if it has expired, swept or not. Returns whether it does.
+function ending.expire(q, id, r, header)
+  if not route.is_over_in(q, id, header, r.state) then return false end
+  ending.leave_set(q, id, r, header)
+  ending.cancel_expired(q, id, r, header)
+  return true
 end
 
 return ending

@@ -4,8 +4,11 @@ local clock = require 'base/clock'
 local write = require 'base/write'
 local gate = require 'jobs/gate'
 local loaded = require 'jobs/loaded'
+local ended = require 'jobs/ended'
 local leave = require 'jobs/leave'
 local back = require 'jobs/back'
+local route = require 'jobs/route'
+local ending = require 'jobs/ending'
 local items = {}
 
 -- Loads the jobs of all items at once, with their deadlines and leases.
@@ -14,6 +17,7 @@ function items.read(q, args, stride)
   for i = 1, #args, stride do ids[#ids + 1] = args[i] end
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   local deadlines = redis.call('ZMSCORE', q.reserved, unpack(ids))
+  route.prefetch(q, ids, headers)
   for i, id in ipairs(ids) do
     if lives[i] and headers[i] and not all[id] then
       local r = record.live(lives[i])
@@ -40,13 +44,26 @@ function items.holder(q, id, secret)
   if job and job.lease and job.lease.secret == secret then return job end
 end
 
--- The same, but a reservation that is overdue and not yet swept expires here; no call revives it.
-function items.live_holder(q, id, secret)
-  local job = items.holder(q, id, secret)
-  if not job then return end
-  if clock.now(q) < job.deadline then return job end
-  back.expire(q, id, job.record, job.lease, job.header)
+-- Ends the reservation of a job at its deadline.
+function items.expire(q, job)
+  back.expire(q, job.id, job.record, job.lease, job.header)
   job.lease = nil
+end
+
+-- A job that a call names by an older reservation ends here if it has expired and is not yet swept.
+function items.touch(q, id, digest)
+  local job = q.loaded[id]
+  if job and not job.lease and ended.find(job.record, digest) then ending.expire(q, id, job.record, job.header) end
+end
+
+-- The holder, but a reservation that is overdue and not yet swept expires here; no call revives it.
+function items.live_holder(q, id, secret, digest)
+  local job = items.holder(q, id, secret)
+  if not job then return items.touch(q, id, digest) end
+  -- A move to a Redis with another clock may have left a deadline beyond the expiry.
+  if route.is_over(q, id, job.header) then return items.expire(q, job) end
+  if clock.now(q) < job.deadline then return job end
+  items.expire(q, job)
 end
 
 -- Decides item by item until the budget is spent; the caller sends the rest again in the same order.

@@ -17,9 +17,10 @@ function leave.lease(q, id, r, lease, how, header, note)
   if record.is_gated(header) then baton.free_gates(q, id, header) end
 end
 
--- Ends a reservation at its deadline, which counts an attempt, or at the end of a grace, which counts as abandoned.
-function leave.by_time(q, id, r, lease, header)
-  if record.is_marked(lease, record.GRACE) then
+-- Ends a reservation at its deadline, which counts an attempt, or at the end of a grace, which counts as abandoned. `is_over`: the job
+-- itself has expired, so a grace does not matter.
+function leave.by_time(q, id, r, lease, header, is_over)
+  if not is_over and record.is_marked(lease, record.GRACE) then
     r.abandoned = r.abandoned + 1
     if record.is_marked(lease, record.SKIPS) then skip.add(r, lease.worker) end
     leave.lease(q, id, r, lease, ended.GRACE_OVER, header)

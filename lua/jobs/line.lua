@@ -6,6 +6,7 @@ local write = require 'base/write'
 local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
+local route = require 'jobs/route'
 local line = {CANDIDATES = 200, CHUNK = 50}
 local SPAN = order.SPAN
 
@@ -16,7 +17,7 @@ local SPAN = order.SPAN
 local function read_on(q, l, most)
   local from = l.behind + #l - l.first + 1
   local entries, ids = write.ask(q, 'ZRANGE', q.inbound, from, from + most - 1, 'WITHSCORES'), {}
-  l.ends, l.is_prefetched = #entries < most * 2, false
+  l.ends, l.is_prefetched, l.has_routes = #entries < most * 2, false, false
   if #entries == 0 then return end
   for i = 1, #entries, 2 do ids[#ids + 1] = place.id_of(entries[i]) end
   local headers, lives = write.ask(q, 'HMGET', q.jobs, unpack(ids)), write.ask(q, 'HMGET', q.live, unpack(ids))
@@ -71,6 +72,17 @@ function line.prefetch(q)
     if header and record.is_gated(header) then those[#those + 1] = {id = l[at][1], header = header} end
   end
   gate.prefetch(q, those)
+end
+
+-- Loads the routes of the read part when its first job with one is met.
+function line.prefetch_routes(q)
+  local l, ids, raws = q.line, {}, {}
+  if l.has_routes then return end
+  l.has_routes = true
+  for at = l.first, #l do
+    if l[at] then ids[#ids + 1], raws[#raws + 1] = l[at][1], l[at][3] end
+  end
+  route.prefetch(q, ids, raws)
 end
 
 -- The current entry; reads on while the call may look at more. Nil at the end.

@@ -7,7 +7,8 @@ local line = require 'jobs/line'
 local handout = require 'jobs/handout'
 local take = require 'jobs/take'
 
--- For a worker who has skipped it, a job is not in line: the next job parked at its gates is put back instead.
+-- For a worker who has skipped it, and for all once it has expired, a job is not in line: the next job parked at its gates is put back
+-- instead.
 local function pass_over(q, job, seen)
   local served = q.served
   if not record.is_gated(job.header) or seen[job.id] then return end
@@ -27,25 +28,26 @@ local function fits(q, job, given, bytes)
 end
 
 -- The reply of a call that found nothing: where to continue, or that all were skipped.
-local function nothing(q, call, given, passed)
+local function nothing(q, call, given, passed, skipped)
   -- A continued call has passed jobs before.
-  if call.member then passed = passed or {call.place, call.member} end
+  if call.member then passed, skipped = passed or {call.place, call.member}, true end
   local l = q.line
   if handout.is_full(q) and l.cursor <= #l or l.cursor > #l and not l.ends then
     return {'more', passed and text.of(passed[1]) or '', passed and passed[2] or ''}
   end
-  return passed and {'skipped'} or given
+  return skipped and {'skipped'} or given
 end
 
 return function(q, call)
-  local given, bytes, passed, seen = {'new'}, 0, nil, {}
+  local given, bytes, passed, skipped, seen = {'new'}, 0, nil, false, {}
   line.rewind(q)
   while #given <= call.limit and not handout.is_full(q) do
     local entry = line.current(q)
     if not entry then break end
     local job, full = take.look_at(q, entry[1], entry[2], entry[3], entry[4])
-    if job.record.skips ~= '' and skip.has(job.record, call.worker) then
-      passed = {entry[2], entry[5]}
+    local is_skipped = job.record.skips ~= '' and skip.has(job.record, call.worker)
+    if is_skipped or job.is_over then
+      passed, skipped = {entry[2], entry[5]}, skipped or not job.is_over
       line.pass(q)
       pass_over(q, job, seen)
     elseif full then
@@ -63,5 +65,5 @@ return function(q, call)
     end
   end
   if #given > 1 then return given end
-  return nothing(q, call, given, passed)
+  return nothing(q, call, given, passed, skipped)
 end

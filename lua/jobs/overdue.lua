@@ -8,6 +8,7 @@ local event = require 'base/event'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local back = require 'jobs/back'
+local ending = require 'jobs/ending'
 local expire_fast = require 'jobs/expire_fast'
 local overdue = {}
 -- The cost of a job in a step, by the fast path and by the full one.
@@ -21,6 +22,7 @@ local function expire(q, id, r, header)
 end
 
 local function fall_due(q, id, r, header)
+  if ending.expire(q, id, r, header) then return false end
   write.remove(q, 'delayed', id)
   if r.state ~= record.DELAYED then return false end
   if r.score < 0 then

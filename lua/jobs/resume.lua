@@ -9,6 +9,7 @@ local gate = require 'jobs/gate'
 local ask = require 'jobs/ask'
 local handout = require 'jobs/handout'
 local reserve_context = require 'jobs/reserve_context'
+local route = require 'jobs/route'
 local resume = {}
 local HELD = '200'
 local REPLAYED = record.REPLAYED
@@ -90,16 +91,17 @@ end
 
 -- Renews the reservation for the same worker, for its own length or the one that this call asks for.
 local function hand_again(q, call, job)
-  local id, r, lease = job.id, job.record, job.lease
+  local id, r, lease, header = job.id, job.record, job.lease, record.header(job.raw)
   write.remove(q, 'held', record.held(lease, id))
   lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, 0
   if call.lease_ms > 0 then lease.ms = call.lease_ms end
   r.lease = record.pack_lease(lease)
-  job.deadline = math.max(job.deadline, reserve_context.capped(q, clock.now(q) + lease.ms, lease.reserved_at))
+  local deadline = math.max(job.deadline, reserve_context.capped(q, clock.now(q) + lease.ms, lease.reserved_at))
+  job.deadline = route.capped(q, id, header, deadline)
   write.add(q, 'held', '0', record.held(lease, id))
   write.add(q, 'reserved', text.of(job.deadline), id)
   gate.keep(q, id, r)
-  event.add(q, 'resumed', id, lease.worker, record.header(job.raw), '')
+  event.add(q, 'resumed', id, lease.worker, header, '')
   return handout.show(q, id, job.raw, record.pack(r), job.deadline, lease.worker)
 end
 

@@ -12,15 +12,29 @@ local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local baton = require 'jobs/baton'
+local alarm = require 'jobs/alarm'
 local store = {}
 local WAITING, BLOCKED, DELAYED = record.WAITING, record.BLOCKED, record.DELAYED
 
--- The rare options of a new job, which begin there: whether to look for duplicates even if the queue does not, delay, run at, payload
--- outside the record. Most jobs have none.
-function store.rare(options, at)
-  if #options < at then return false, 0, 0, '' end
-  local always, delay, run_at, stop = struct.unpack('>BI6I6', options, at)
-  return always == 1, delay, run_at, options:sub(stop)
+-- Adds the rare options of a new job, which begin there, to the job, {header} and more: whether to look for duplicates even if the queue
+-- does not, delay, run at, the times between which its route is valid and what it says, payload outside the record. Most jobs have none.
+function store.rare(job, options, at)
+  job.always, job.delay, job.run_at, job.from, job.before, job.asked, job.external = false, 0, 0, 0, math.huge, '', ''
+  if #options < at then return job end
+  local always, stop
+  always, job.delay, job.run_at, stop = struct.unpack('>BI6I6', options, at)
+  job.always = always == 1
+  if record.is_routed(job.header) then
+    job.from, job.before, job.asked, stop = struct.unpack('>I6I6I2c0', options, stop)
+  end
+  job.external = options:sub(stop)
+  return job
+end
+
+-- The times that a new job names are valid now.
+function store.is_timely(q, job)
+  local now = clock.now(q)
+  return job.from <= now and now < job.before
 end
 
 -- How many more jobs `max_jobs` allows; dead jobs count, other ended ones do not.
@@ -65,14 +79,15 @@ local function first_place(q, job, header, arrival)
   return WAITING
 end
 
--- `job`: id, tail of its record, header (of any stamp), delay and run_at in ms (0 = none), `external` payload with a field of its
--- own ('' = it is in the record). Returns the record and the word of its state.
+-- `job`: id, tail of its record, header (of any stamp), delay and run_at in ms (0 = none), what its route says (`asked`), `external`
+-- payload with a field of its own ('' = it is in the record). Returns the record and the word of its state.
 function store.job(q, job)
   local id, arrival = job.id, stamp.new(q)
   local raw = record.stamped(arrival, job.tail)
   local header = record.header(raw)
   write.set(q, 'jobs', id, raw)
   if job.external ~= '' then write.set(q, 'payloads', id, job.external) end
+  alarm.start(q, id, header, job.asked)
   local state = first_place(q, job, header, arrival)
   event.add(q, 'enqueued', id, '', header, '')
   total.count(q, 'enqueued')

@@ -12,18 +12,24 @@ local gate = require 'jobs/gate'
 local loaded = require 'jobs/loaded'
 local baton = require 'jobs/baton'
 local line = require 'jobs/line'
+local route = require 'jobs/route'
 local ask = require 'jobs/ask'
 local handout = require 'jobs/handout'
 local reserve_context = require 'jobs/reserve_context'
 local take = {}
 local PRIORITY = 1 -- commands for each further priority in the order
 
--- The job {id, record, header, raw, fresh}, and its first gate without room. `fresh`: it was never reserved.
+-- The job {id, record, header, raw, fresh, is_over}, and its first gate without room. `fresh`: it was never reserved; `is_over`: it has
+-- expired, and the sweep will cancel it.
 function take.look_at(q, id, score, raw, live)
   local header = record.header(raw)
   local r = live and record.live(live) or record.new(record.WAITING, score, header.priority, header.stamp)
   r.score = score
-  local job = {id = id, record = r, header = header, raw = raw, fresh = not live}
+  local job = {id = id, record = r, header = header, raw = raw, fresh = not live, is_over = false}
+  if record.is_routed(header) then
+    line.prefetch_routes(q)
+    job.is_over = route.is_over(q, id, header)
+  end
   if not record.is_gated(header) then return job end
   loaded.all(q)[id] = job
   line.prefetch(q)
@@ -68,7 +74,7 @@ end
 function take.job(q, job, call, i, first_passed)
   local id, r, header, now = job.id, job.record, job.header, clock.now(q)
   local lease_ms = call.lease_ms > 0 and call.lease_ms or header.lease_ms or q.context.lease_ms
-  local deadline = reserve_context.capped(q, now + lease_ms, now)
+  local deadline = route.capped(q, id, header, reserve_context.capped(q, now + lease_ms, now))
   batch.enter(q, id, r, header, record.RESERVED)
   r.handed_out = r.handed_out + 1
   order.handed_out(q, r.score, first_passed)

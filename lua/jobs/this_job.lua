@@ -5,6 +5,7 @@ local place = require 'jobs/place'
 local line = require 'jobs/line'
 local take = require 'jobs/take'
 local resume = require 'jobs/resume'
+local route = require 'jobs/route'
 local STATES, WAITING, RESERVED = record.STATES, record.WAITING, record.RESERVED
 
 -- The reply if the caller holds the job already.
@@ -35,11 +36,13 @@ end
 local function answer(q, call, mine)
   local id, d = call.id, q.context
   local raw = write.ask(q, 'HGET', q.jobs, id)
-  if not raw or record.is_alias(record.header(raw)) then return {'unknown'} end
+  local header = raw and record.header(raw)
+  if not header or record.is_alias(header) then return {'unknown'} end
   local live = write.ask(q, 'HGET', q.live, id)
   local r = live and record.live(live)
   local held = held_by(q, call, id, r)
   if held then return held end
+  if route.is_over_in(q, id, header, r and r.state or WAITING) then return {'state', STATES[record.CANCELLED]} end
   if r and r.state ~= WAITING then return {'state', STATES[r.state]} end
   if d.is_paused then return {'paused'} end
   if call.worker ~= '' and d.worker_limit > 0 and #mine >= d.worker_limit then return {'limit'} end

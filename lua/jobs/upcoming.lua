@@ -13,13 +13,14 @@ local function first_timer(q, retention)
   return min(first + batch.OVER + retention, tonumber(runs or huge))
 end
 
--- In ms; 0 for overdue, -1 for never. Ended jobs beyond `most_kept` go as soon as they are no longer YOUNG.
-function upcoming.next_ms(q, retention, most_kept)
+-- In ms; 0 for overdue, -1 for never. Ended jobs beyond `most_kept` go as soon as they are no longer YOUNG. `alarm`: when the first alarm
+-- goes off.
+function upcoming.next_ms(q, retention, most_kept, alarm)
   local kept_for = retention
   if call('ZCARD', q.ended) > most_kept then kept_for = min(retention, upcoming.YOUNG) end
   local ended = first_of(q.ended)
   local forget = ended < huge and clock.ms_of(ended) + kept_for or huge
-  local soonest = min(first_of(q.reserved), first_of(q.delayed), forget, first_timer(q, retention))
+  local soonest = min(first_of(q.reserved), first_of(q.delayed), forget, first_timer(q, retention), alarm)
   return soonest < huge and math.max(soonest - clock.now(q), 0) or -1
 end
 

@@ -3,6 +3,7 @@ local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
 local place = require 'jobs/place'
+local route = require 'jobs/route'
 local view = {}
 local COMPLETED, CANCELLED = record.COMPLETED, record.CANCELLED
 
@@ -11,11 +12,12 @@ function view.bodies_of(header, r)
   return (record.is_external(header) and 1 or 0) + (r.state == COMPLETED and 1 or 0) + math.min(r.late, $LATE_RESULTS)
 end
 
--- {id, record, payload, live record, result, score in its set, late results …}; '' where there is none. `raw` is the live
--- record as it is kept, '' when there is none.
+-- {id, record, payload, live record, result, score in its set, route, late results …}; '' where there is none. `raw` is the
+-- live record as it is kept, '' when there is none.
 function view.show(q, id, header, r, raw, at)
   local shown = {
     id, header.raw, record.is_external(header) and write.ask(q, 'HGET', q.payloads, id) or '', raw, '', at or '',
+    route.raw(q, id, header),
   }
   local kept, fields = math.min(r.late, $LATE_RESULTS), {id}
   for n = r.late - kept, r.late - 1 do fields[#fields + 1] = id .. '\0' .. n % $LATE_RESULTS end

@@ -2,5 +2,5 @@
 local call = redis.call
 
 return function(q)
-  if call('EXISTS', q.reserved, q.delayed, q.ended, q.timers) == 0 then return {-1} end
+  if call('EXISTS', q.reserved, q.delayed, q.ended, q.timers, q.alarms) == 0 then return {-1} end
 end

@@ -1,9 +1,10 @@
 -- abandon: the holder gives the job back, now or after a grace, and it keeps its place.
 --          reserved -> waiting | blocked | delayed | reserved (for the grace)
 -- FLAGS  allow-oom if-small
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
--- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash ·
+-- KEYS   batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash ·
+-- KEYS   events stream · hints channel
 -- ARGV   per item 9: id, secret, digest of the secret, reason, delay ms (0 = none), skip (0 | 1), grace ms (0 = none),
 -- ARGV   the resumes that the caller knows of (-1 = any), draft ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} |
@@ -49,7 +50,7 @@ end
 local function abandon(q, args, at)
   local id, secret, digest, reason, delay = args[at], args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
   local skips, grace, resumes = args[at + 5] == '1', tonumber(args[at + 6]), tonumber(args[at + 7])
-  local job = items.live_holder(q, id, secret)
+  local job = items.live_holder(q, id, secret, digest)
   if not job then return ended.answer(q.loaded[id], digest, ended.ABANDONED) end
   local worker = job.lease.worker
   if resumes >= 0 and resumes < job.lease.resumes then return {'resumed', STATES[job.record.state]} end

@@ -1,11 +1,11 @@
 -- append: adds jobs to a batch, after those that it has.   - -> waiting | blocked | delayed
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · turns hash · jobs hash ·
--- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · tops hash · settings hash ·
--- KEYS   totals hash · events stream · hints channel
+-- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   batch, how many jobs it had before, 'make' (by its creation) | 'add', then per job 2: record without layout, stamp and
 -- ARGV   client, its priority 255 for the batch's; rare options, as behind the id of enqueue
 -- REPLY  {'appended', record of the batch} | {'made'}: the creation is over | {'unknown'} | {'sealed', record} |
--- REPLY  {'misfit', how many jobs it has} | {'full'} | {'long'}: no batch has as many
+-- REPLY  {'misfit', how many jobs it has} | {'full'} | {'long'}: no batch has as many | {'untimely', now ms}
 local record = require 'base/record'
 local clock = require 'base/clock'
 local commit = require 'base/commit'
@@ -22,6 +22,18 @@ local function is_misfit(q, args, members)
   return false
 end
 
+-- The new jobs, the last `new` of the list.
+local function read_new(args, b, members, new)
+  local jobs = {}
+  for i = #members - new + 1, #members do
+    local at = HEAD + i * STRIDE
+    local tail = batch.tail(b, args[at - 1])
+    local job = {id = members[i], tail = tail, header = record.header(record.stamped(0, tail))}
+    jobs[#jobs + 1] = store.rare(job, args[at], 1)
+  end
+  return jobs
+end
+
 -- The reply if nothing is to be stored; nil if the last `new` jobs are.
 local function refusal(q, args, b, making, members, offset, new)
   if is_misfit(q, args, members) then return {'misfit', b.total} end
@@ -31,19 +43,12 @@ local function refusal(q, args, b, making, members, offset, new)
   if not making and new > store.room_left(q, redis.call('HGET', q.settings, 'max_jobs')) then return {'full'} end
 end
 
-local function store_new(q, args, b, members, new)
-  local jobs = {}
-  for i = #members - new + 1, #members do
-    local at = HEAD + i * STRIDE
-    local _, delay, run_at, external = store.rare(args[at], 1)
-    local tail = batch.tail(b, args[at - 1])
-    jobs[#jobs + 1] = {
-      id = members[i], tail = tail, header = record.header(record.stamped(0, tail)), delay = delay, run_at = run_at,
-      external = external,
-    }
+-- A creation is refused before its first job.
+local function are_timely(q, jobs, making)
+  for _, job in ipairs(jobs) do
+    if not making and not store.is_timely(q, job) then return false end
   end
-  store.prefetch_locks(q, jobs)
-  for _, job in ipairs(jobs) do store.job(q, job) end
+  return true
 end
 
 return function(q, args)
@@ -58,7 +63,10 @@ return function(q, args)
   local refused = refusal(q, args, b, making, members, offset, new)
   if refused then return refused end
 
-  store_new(q, args, b, members, new)
+  local jobs = read_new(args, b, members, new)
+  if not are_timely(q, jobs, making) then return {'untimely', clock.now(q)} end
+  store.prefetch_locks(q, jobs)
+  for _, job in ipairs(jobs) do store.job(q, job) end
   batch.grow(q, code, b, new, making, clock.now(q))
   batch.changed(q, code, b)
   return commit(q, function() return {'appended', batch.pack(b)} end)

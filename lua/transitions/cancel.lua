@@ -1,8 +1,9 @@
 -- cancel: a producer or operator withdraws a job.   waiting | blocked | delayed | dead | reserved (force) -> cancelled
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
--- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
--- KEYS   tops hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash ·
+-- KEYS   batches hash · timers zset · routes hash · alarms zset · tops hash · totals hash · events stream ·
+-- KEYS   hints channel
 -- ARGV   id, force (0 | 1), name of the API key ('' = none)
 -- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, reserved without force, dead in a batch that is over
 local record = require 'base/record'
@@ -14,6 +15,7 @@ local place = require 'jobs/place'
 local ended = require 'jobs/ended'
 local leave = require 'jobs/leave'
 local ending = require 'jobs/ending'
+local route = require 'jobs/route'
 local RESERVED = record.RESERVED
 
 -- A dead job stays dead once its batch is over.
@@ -21,15 +23,15 @@ local function is_kept(q, id, r, header)
   return r.state == record.DEAD and record.is_member(header) and batch.is_over(batch.read(q, batch.of(id)))
 end
 
--- Takes the job out of its set. Returns the worker who loses it.
-local function take_away(q, id, r, header, overdue)
+-- Takes the job out of its set. Returns the worker who loses it. `is_over`: it has expired before.
+local function take_away(q, id, r, header, overdue, is_over)
   if r.state ~= RESERVED then
     ending.leave_set(q, id, r, header)
     return ''
   end
   local lease = record.lease(r.lease)
   if overdue then
-    leave.by_time(q, id, r, lease, header)
+    leave.by_time(q, id, r, lease, header, is_over)
     return ''
   end
   leave.lease(q, id, r, lease, ended.CANCELLED, header)
@@ -50,7 +52,8 @@ return function(q, args)
     return {'state', record.STATES[r.state]}
   end
 
-  local worker = take_away(q, id, r, header, overdue)
-  ending.cancel(q, id, r, header, worker)
+  local is_over = r.state ~= record.DEAD and route.is_over(q, id, header)
+  local worker = take_away(q, id, r, header, overdue, is_over)
+  if is_over then ending.cancel_expired(q, id, r, header) else ending.cancel(q, id, r, header, worker) end
   return commit(q, {'cancelled'})
 end

@@ -1,8 +1,9 @@
 -- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
 -- FLAGS  allow-oom if-small
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
--- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
--- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash ·
+-- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash ·
+-- KEYS   totals hash · events stream · hints channel
 -- ARGV   per item 2: id; secret, digest of the secret, and behind them the result ('' = none)
 -- REPLY  per item: its words, 'done', late (0 | 1) and how long it was held, ms | 'again' and late |
 -- REPLY  {'lost', how, state ('' = unknown)} |
@@ -18,6 +19,7 @@ local batch = require 'base/batch'
 local gate = require 'jobs/gate'
 local ended = require 'jobs/ended'
 local ending = require 'jobs/ending'
+local route = require 'jobs/route'
 local items = require 'jobs/items'
 local STRIDE = 2
 local STATES, DEAD = record.STATES, record.DEAD
@@ -74,6 +76,8 @@ end
 -- The job is not reserved, and the outcome of its batch is not written yet.
 local function is_open(q, job)
   local state = job.record.state
+  -- No work counts at the expiry of its job, or later.
+  if route.is_over(q, job.id, job.header) then return false end
   if state == DEAD then
     return not record.is_member(job.header) or not batch.is_over(batch.read(q, batch.of(job.id)))
   end
@@ -97,7 +101,8 @@ local function complete(q, args, at)
   local id, secret, digest, stop = args[at], unpack_record('>c$ID_LENc8', args[at + 1])
   local result = args[at + 1]:sub(stop)
   local job = items.holder(q, id, secret)
-  if job then return complete_held(q, job, result) end
+  if job and not route.is_over(q, id, job.header) then return complete_held(q, job, result) end
+  if job then items.expire(q, job) else items.touch(q, id, digest) end
   job = q.loaded[id]
   local entry, how, worker, reserved_at
   if job then entry, how, worker, reserved_at = ended.find(job.record, digest) end

@@ -1,10 +1,12 @@
 -- create: a producer begins a batch, which is closed and invisible until all its jobs are there.   - -> making
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · turns hash · jobs hash ·
--- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · tops hash · settings hash ·
--- KEYS   totals hash · events stream · hints channel
+-- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   batch, concurrency (0 = no limit), priority, client, how many jobs it will have, sealed then (0 | 1),
--- ARGV   fingerprint (8 bytes, or 8 NUL for none)
--- REPLY  {'making'} | {'made'}: by the same call before | {'removing'}: an older one of this id | {'reused'} | {'full'}
+-- ARGV   fingerprint (8 bytes, or 8 NUL for none), and if its jobs name times: the first ms and the one after the last at which
+-- ARGV   these are valid
+-- REPLY  {'making'} | {'made'}: by the same call before | {'removing'}: an older one of this id | {'reused'} | {'full'} |
+-- REPLY  {'untimely', now ms}
 local clock = require 'base/clock'
 local batch = require 'base/batch'
 local gate = require 'jobs/gate'
@@ -17,6 +19,7 @@ return function(q, args)
   if before and before.fingerprint ~= fingerprint then return {'reused'} end
   if before and before.stage <= batch.OPENING then return {'making'} end
   if before then return {'made'} end
+  if args[8] and (now < tonumber(args[8]) or now >= tonumber(args[9])) then return {'untimely', now} end
   if expected > 0 and expected > store.room_left(q, redis.call('HGET', q.settings, 'max_jobs')) then return {'full'} end
 
   redis.call('HSET', q.gates, '\0' .. code, struct.pack(gate.USE, 0, 0))

@@ -1,13 +1,16 @@
 -- enqueue: producers put jobs into the line.   - -> waiting | blocked | delayed
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
--- KEYS   payloads hash · live hash · dedupe hash · gates hash · batches hash · timers zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash ·
+-- KEYS   jobs hash · payloads hash · live hash · dedupe hash · gates hash · batches hash · timers zset ·
+-- KEYS   routes hash · alarms zset · tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per job 2: id, and behind it rare options (none: no delay, and deduplicated if the queue does): always deduplicate
--- ARGV   (0 | 1), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), external payload;
+-- ARGV   (0 | 1), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), with the flag ROUTED the first ms and the one after
+-- ARGV   the last at which its times are valid, 6 bytes each, and its route behind its length in 2 bytes, as jobs/route reads it;
+-- ARGV   external payload;
 -- ARGV   record without layout and stamp
--- REPLY  per job, its words: 'stored' state | 'twin' id state | 'reused' | 'full' |
+-- REPLY  per job, its words: 'stored' state | 'twin' id state | 'reused' | 'full' | 'untimely' now ms |
 -- REPLY  'later': in the next script, as all behind it
 local record = require 'base/record'
+local clock = require 'base/clock'
 local text = require 'base/text'
 local write = require 'base/write'
 local total = require 'base/total'
@@ -20,11 +23,8 @@ local call, unpack, words = redis.call, unpack, text.words
 
 local function read_job(args, at)
   local id, tail = args[at + 1], args[at + 2]
-  local always, delay, run_at, external = store.rare(id, $ID_LEN + 1)
-  return {
-    id = id:sub(1, $ID_LEN), tail = tail, header = record.header(record.stamped(0, tail)), always = always, delay = delay,
-    run_at = run_at, external = external,
-  }
+  local job = {id = id:sub(1, $ID_LEN), tail = tail, header = record.header(record.stamped(0, tail))}
+  return store.rare(job, id, $ID_LEN + 1)
 end
 
 -- The jobs stored before (`known`, `twins`) and by this list: `here` id -> record, `digests` digest -> id, `states` id -> state.
@@ -89,6 +89,7 @@ local function accept(q, list, i)
   end
   local twin = digest and (list.digests[digest] or list.twins[i])
   if twin then return answer_twin(q, list, id, twin, fingerprint) end
+  if not store.is_timely(q, job) then return words('untimely', text.of(clock.now(q))) end
   if list.room <= 0 then return 'full' end
   list.room = list.room - 1
 

@@ -1,8 +1,9 @@
 -- extend: the holder keeps working; a lost reservation is never revived.   reserved -> reserved
 -- FLAGS  allow-oom if-small
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
--- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash ·
+-- KEYS   batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash ·
+-- KEYS   events stream · hints channel
 -- ARGV   per item 5: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given), draft
 -- ARGV   ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)} |
@@ -16,6 +17,7 @@ local commit = require 'base/commit'
 local gate = require 'jobs/gate'
 local ended = require 'jobs/ended'
 local items = require 'jobs/items'
+local route = require 'jobs/route'
 local draft = require 'jobs/draft'
 local STRIDE = 5
 
@@ -30,12 +32,13 @@ end
 
 local function extend(q, args, at)
   local id, secret, digest, lease_ms, typed = args[at], args[at + 1], args[at + 2], tonumber(args[at + 3]), args[at + 4]
-  local job, now = items.live_holder(q, id, secret), clock.now(q)
+  local job, now = items.live_holder(q, id, secret, digest), clock.now(q)
   if not job then return ended.answer(q.loaded[id], digest, nil) end
   local lease = job.lease
   local deadline = now + (lease_ms > 0 and lease_ms or lease.ms)
   -- A maximum hold that was lowered meanwhile does not shorten a granted deadline.
   if q.max_hold > 0 then deadline = math.min(deadline, math.max(job.deadline, lease.reserved_at + q.max_hold)) end
+  deadline = route.capped(q, id, job.header, deadline)
   job.deadline = deadline
   write.add(q, 'reserved', text.of(deadline), id)
   draft.save(q, id, lease.worker, typed)

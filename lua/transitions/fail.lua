@@ -1,8 +1,9 @@
 -- fail: the holder reports failure, which counts an attempt.   reserved -> waiting | blocked | delayed | dead
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
--- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash ·
+-- KEYS   batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash ·
+-- KEYS   events stream · hints channel
 -- ARGV   per item 5: id, secret, digest of the secret, error, jitter (0 .. 200 thousandths of the backoff, only added)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} |
 -- REPLY  {'later'}: in the next script, as all behind it
@@ -43,7 +44,7 @@ end
 
 local function fail(q, args, at)
   local id, secret, digest, message, jitter = args[at], args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
-  local job = items.live_holder(q, id, secret)
+  local job = items.live_holder(q, id, secret, digest)
   if not job then return ended.answer(q.loaded[id], digest, ended.FAILED) end
   local r, header, worker = job.record, job.header, job.lease.worker
   r.failed, r.attempts = r.failed + 1, r.attempts + 1

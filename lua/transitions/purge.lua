@@ -1,9 +1,10 @@
 -- purge: an operator removes the jobs of one state, a bounded step at a time; those of a batch, which counts them, are
 --        cancelled instead.   any -> gone | cancelled
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
--- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
--- KEYS   batches hash · timers zset · tops hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash ·
+-- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · totals hash ·
+-- KEYS   events stream · hints channel
 -- ARGV   state, or 'ended' for all that have ended, with aliases; client
 -- ARGV   ('' = any), batch ('' = any), text of an error ('' = any), enqueued before (ms, '' = any); score
 -- ARGV   and member of the last one that stays ('' = from the front); name of the API key ('' = none)
@@ -20,6 +21,7 @@ local gate = require 'jobs/gate'
 local ended = require 'jobs/ended'
 local dedupe = require 'jobs/dedupe'
 local leave = require 'jobs/leave'
+local alarm = require 'jobs/alarm'
 local ending = require 'jobs/ending'
 local removal = require 'jobs/removal'
 local search = require 'jobs/search'
@@ -67,6 +69,7 @@ local function remove(q, id, r, header)
   local worker = take_away(q, id, r, header)
   if record.is_member(header) then return ending.cancel(q, id, r, header, worker) end
   order.give_back(q, r, header.client)
+  alarm.stop(q, id, header, r.state)
   dedupe.free(q, id, header)
   removal.delete(q, id, r)
   event.add(q, 'cancelled', id, worker, header, '')

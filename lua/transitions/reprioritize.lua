@@ -1,15 +1,23 @@
--- reprioritize: an operator changes how urgent a job is, or those of one state are; a reserved one has it on its return.
+-- reprioritize: an operator changes how urgent a job is, or those of one state are; a reserved one has it on its return. Of one job also
+--        when it expires and when its SLA is over.
 --        waiting | blocked | reserved | delayed, blocked -> waiting if it has come before others
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · parked zset · turns hash · jobs hash · live hash · gates hash ·
--- KEYS   batches hash · timers zset · tops hash · totals hash · events stream · hints channel
--- ARGV   'job' id | 'queue' state; priority; client ('' = any), batch ('' = any), text of an error ('' = any),
+-- KEYS   inbound zset · reserved zset · delayed zset · parked zset · turns hash · jobs hash · live hash ·
+-- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · totals hash ·
+-- KEYS   events stream · hints channel
+-- ARGV   'job' id, priority ('' = as it is), changes of its route as jobs/route reads them ('' = none), the first ms and the one after
+-- ARGV   the last at which these are valid |
+-- ARGV   'queue' state; priority; client ('' = any), batch ('' = any), text of an error ('' = any),
 -- ARGV   enqueued before (ms, '' = any), score and member of the last one that stays ('' = from the front); of both
 -- ARGV   at their end, name of the API key ('' = none)
--- REPLY  {'changed', state} | {'unknown'} | {'state', state}: the job has ended |
+-- REPLY  {'changed', state, priority, route ('' = none)} | {'unknown'} | {'untimely', now ms} |
+-- REPLY  {'state', state}: the job has ended, or it is dead and another priority is asked for |
 -- REPLY  {'all', n, more (0 | 1), score and member of the last one that stays: it has another state, does not match, has
 -- REPLY  this priority already, or keeps its place in the set}
 local record = require 'base/record'
+local record_bytes = require 'base/record_bytes'
+local clock = require 'base/clock'
+local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
 local commit = require 'base/commit'
@@ -20,11 +28,17 @@ local loaded = require 'jobs/loaded'
 local parking = require 'jobs/parking'
 local baton = require 'jobs/baton'
 local search = require 'jobs/search'
+local route = require 'jobs/route'
+local alarm = require 'jobs/alarm'
 local STATES, WAITING, BLOCKED = record.STATES, record.WAITING, record.BLOCKED
 local SETS = {waiting = 'inbound', blocked = 'parked', delayed = 'delayed', reserved = 'reserved'}
 
-local function has_ended(state)
-  return state == record.COMPLETED or state == record.DEAD or state == record.CANCELLED
+-- The state of a job that has ended; one that has expired and is not swept counts as cancelled. A dead job may get another expiry, which
+-- lets it be requeued, but no priority.
+local function end_of(q, id, r, header, priority)
+  local state, DEAD = r.state, record.DEAD
+  if state == record.COMPLETED or state == record.CANCELLED or state == DEAD and priority then return state end
+  if state ~= DEAD and route.is_over(q, id, header) then return record.CANCELLED end
 end
 
 -- Puts the job at its new place in line or at its gate.
@@ -58,15 +72,39 @@ local function change(q, id, r, header, priority)
   return true
 end
 
-local function change_one(q, id, priority)
+-- Changes the route of a job. Returns whether anything changed.
+local function change_route(q, id, r, header, asked)
+  if asked == '' then return false end
+  local own, is_changed = route.change(q, id, header, asked)
+  if not is_changed then return false end
+  if not record.is_routed(header) then
+    header.flags, header.raw = header.flags + record.ROUTED, record_bytes.with_route(header.raw)
+    write.set(q, 'jobs', id, header.raw)
+  end
+  if r.state ~= record.DEAD then alarm.set(q, id, own) end
+  if r.state == record.RESERVED and own.expires then
+    local deadline = tonumber(redis.call('ZSCORE', q.reserved, id))
+    if own.expires < deadline then write.add(q, 'reserved', text.of(own.expires), id) end
+  end
+  return true
+end
+
+local function change_one(q, id, priority, asked, from, before)
   local raw, live = redis.call('HGET', q.jobs, id), redis.call('HGET', q.live, id)
   local header = raw and record.header(raw)
   if not header or record.is_alias(header) then return {'unknown'} end
   local r = live and record.live(live) or place.unseen(q, id, header)
-  if has_ended(r.state) then return {'state', STATES[r.state]} end
-  local changed = change(q, id, r, header, priority)
-  local answer = {'changed', STATES[r.state]}
-  return changed and commit(q, answer) or answer
+  local state, now = end_of(q, id, r, header, priority), clock.now(q)
+  if state then return {'state', STATES[state]} end
+  if asked ~= '' and (now < from or now >= before) then return {'untimely', now} end
+  local is_other = change_route(q, id, r, header, asked)
+  if priority and change(q, id, r, header, priority) then
+    is_other = true
+  elseif is_other then
+    event.add(q, 'changed', id, '', header, '')
+  end
+  local answer = {'changed', STATES[r.state], r.score < 0 and r.priority or order.priority_of(r.score), route.raw(q, id, header)}
+  return is_other and commit(q, answer) or answer
 end
 
 -- One entry of the set. A job that moved is met again at its new place, and then stays.
@@ -107,5 +145,5 @@ end
 return function(q, args)
   event.set_actor(q, args[#args])
   if args[1] == 'queue' then return change_all(q, args) end
-  return change_one(q, args[2], tonumber(args[3]))
+  return change_one(q, args[2], tonumber(args[3]), args[4], tonumber(args[5]), tonumber(args[6]))
 end

@@ -1,13 +1,15 @@
 -- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · delayed zset · dead zset · parked zset · turns hash · jobs hash · live hash · dedupe hash ·
--- KEYS   gates hash · batches hash · timers zset · tops hash · totals hash · events stream · hints channel
+-- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · totals hash ·
+-- KEYS   events stream · hints channel
 -- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), text of an error
 -- ARGV   ('' = any), enqueued before (ms, '' = any), score and id of the last one that stays ('' = from the
 -- ARGV   front), name of the API key ('' = none)
 -- REPLY  {'requeued', n, more (0 | 1), died until (a stamp), score and id of the last one that stays: it does not match, or
--- REPLY  its batch is over or called off} | {'unknown'} |
--- REPLY  {'state', state}: completed, cancelled, or dead in a batch that is over or called off
+-- REPLY  its batch is over or called off, or it has expired} | {'unknown'} |
+-- REPLY  {'state', state}: completed, cancelled, dead in a batch that is over or called off, or dead and expired; a delayed job
+-- REPLY  that has expired counts as cancelled
 local record = require 'base/record'
 local write = require 'base/write'
 local event = require 'base/event'
@@ -20,6 +22,8 @@ local dedupe = require 'jobs/dedupe'
 local gate = require 'jobs/gate'
 local baton = require 'jobs/baton'
 local search = require 'jobs/search'
+local route = require 'jobs/route'
+local alarm = require 'jobs/alarm'
 local STEP = 200
 local STATES, DEAD, DELAYED = record.STATES, record.DEAD, record.DELAYED
 
@@ -53,6 +57,7 @@ end
 local function read(q, step)
   local ids, digests = step.ids, {}
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
+  route.prefetch(q, ids, headers)
   step.jobs, step.owners, step.behind, step.first = {}, {}, {}, headers[1] and record.header(headers[1])
   for i, id in ipairs(ids) do
     local header = lives[i] and headers[i] and record.header(headers[i])
@@ -67,9 +72,11 @@ local function read(q, step)
   gate.prefetch(q, step.jobs)
 end
 
--- A dead job stays dead once its batch is over or cancelled.
+-- A dead job stays dead once its batch is over or cancelled, or once it has expired.
 local function is_kept(q, id, r, header)
-  local b = r.state == DEAD and record.is_member(header) and batch.read(q, batch.of(id))
+  if r.state ~= DEAD then return false end
+  if route.is_over(q, id, header) then return true end
+  local b = record.is_member(header) and batch.read(q, batch.of(id))
   return b and (batch.is_over(b) or batch.is_marked(b, batch.TO_CANCEL))
 end
 
@@ -84,6 +91,7 @@ local function revive(q, step, id, r, header)
   r.attempts, r.skips = 0, ''
   new_turn(q, r, header)
   write.remove(q, 'dead', id)
+  alarm.restart(q, id, header)
   event.add(q, 'requeued', id, '', header, '')
   total.count(q, 'requeued')
 end
@@ -119,6 +127,7 @@ local function refusal(q, step)
   if not step.first or record.is_alias(step.first) then return {'unknown'} end
   if not job then return end
   local state = job.record.state
+  if state == DELAYED and route.is_over(q, job.id, job.header) then return {'state', STATES[record.CANCELLED]} end
   if state == record.COMPLETED or state == record.CANCELLED or is_kept(q, job.id, job.record, job.header) then
     return {'state', STATES[state]}
   end

@@ -1,8 +1,8 @@
 -- reserve: a worker takes the next jobs, or gets back the jobs that they hold.   waiting -> reserved | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · turns hash · jobs hash ·
--- KEYS   payloads hash · live hash · drafts hash · gates hash · batches hash · timers zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   payloads hash · live hash · drafts hash · gates hash · batches hash · timers zset · routes hash ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per call 1: packed, as jobs/ask reads it: mode (next; next and surely new; resume; this) and whether it waits until
 -- ARGV   nothing is overdue, limit, lease ms (0 = the job's), nonce, worker ('' = unnamed), a claim a job (its secret and the
 -- ARGV   digest of it), then id (mode this), or place and member to go on behind, a space between them ('' = from the front)

@@ -1,11 +1,13 @@
 -- sweep: applies what time changes, one bounded step.   reserved -> waiting | blocked | dead,
 --        delayed -> waiting | blocked, ended -> forgotten, batches: what `stage` does
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
--- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
--- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · cursors hash · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash ·
+-- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash ·
+-- KEYS   totals hash · events stream · cursors hash · hints channel
 -- ARGV   'all' | 'overdue': only expiries and delays; retention ms of queues without their own ('' = the default)
--- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
+-- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue, whether an alarm is
+-- REPLY  due (0 | 1)}
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -92,15 +94,18 @@ return function(q, args)
   write.flush(q)
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
   local kept = {ms = tonumber(chosen[1] or args[2]) or $RETENTION_MS, most = tonumber(chosen[2] or $RETENTION_MAX)}
-  local readers = outbox.all(q)
-  kept.read_ms = trim.read_until(q, readers)
-  local forgotten, more = 0, false
-  if args[1] == 'all' then forgotten, more = tidy(q, kept, step) end
+  local readers, forgotten, more = nil, 0, false
+  if args[1] == 'all' then
+    -- With more to do that is urgent, no job is forgotten.
+    if not step.more then readers = outbox.all(q) end
+    kept.read_ms = trim.read_until(q, readers or {})
+    forgotten, more = tidy(q, kept, step)
+  end
   more = more or step.more
   return commit(q, function()
-    trim.order(q)
-    trim.events(q, readers, more)
-    local next_ms = upcoming.next_ms(q, kept.ms, kept.most)
-    return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag}
+    local alarm, has_readers = trim.order(q)
+    trim.events(q, readers or has_readers and outbox.all(q) or {}, more)
+    local next_ms, rings = upcoming.next_ms(q, kept.ms, kept.most, alarm), alarm <= clock.now(q) and 1 or 0
+    return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag, rings}
   end)
 end

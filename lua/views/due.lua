@@ -1,12 +1,14 @@
 -- due: when the sweep next has work. It runs often on unused queues, so it must be cheap.
 -- FLAGS  no-writes
--- KEYS   reserved zset · delayed zset · ended zset · gates hash · batches hash · timers zset · settings hash ·
--- KEYS   events stream
+-- KEYS   reserved zset · delayed zset · ended zset · gates hash · batches hash · timers zset · alarms zset ·
+-- KEYS   settings hash · events stream
 -- ARGV   retention ms of queues without their own
 -- REPLY  {next ms (-1 = never)}
+local first_of = require 'base/first'
 local upcoming = require 'jobs/upcoming'
 
 return function(q, args)
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
-  return {upcoming.next_ms(q, tonumber(chosen[1] or args[1]), tonumber(chosen[2] or $RETENTION_MAX))}
+  local kept_ms, most_kept = tonumber(chosen[1] or args[1]), tonumber(chosen[2] or $RETENTION_MAX)
+  return {upcoming.next_ms(q, kept_ms, most_kept, first_of(q.alarms))}
 end

@@ -1,9 +1,9 @@
 -- job: everything about one job.   reads only
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash ·
--- KEYS   live hash · results hash
+-- KEYS   live hash · results hash · routes hash
 -- ARGV   id
--- REPLY  {id, record, payload, live record, result, score in its set, late results …} | {'unknown'}
+-- REPLY  {id, record, payload, live record, result, score in its set, route, late results …} | {'unknown'}
 local view = require 'jobs/view'
 
 return function(q, args)

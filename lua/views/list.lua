@@ -2,10 +2,11 @@
 --        reads only
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
--- KEYS   payloads hash · live hash · results hash · gates hash · batches hash · timers zset · totals hash · events stream
+-- KEYS   payloads hash · live hash · results hash · gates hash · batches hash · timers zset · routes hash ·
+-- KEYS   totals hash · events stream
 -- ARGV   state, limit, worker ('' = any), client ('' = any), batch ('' = any), text of an error ('' = any),
--- ARGV   enqueued before (ms, '' = any), text of the payload or an error ('' = any), score and member of
--- ARGV   the one seen last ('' = from the start), bytes of bodies that the page has already
+-- ARGV   enqueued before (ms, '' = any), text of the payload or an error ('' = any), breached SLA (0 = any | 1), score
+-- ARGV   and member of the one seen last ('' = from the start), bytes of bodies that the page has already
 -- REPLY  {score and member of the last that was looked at ('' = none), the end (0 | 1), bytes of the page, full (0 | 1), how
 -- REPLY  many were looked at, {jobs, as
 -- REPLY  `job` shows them …}, how many had ended before the first that was looked at, forgotten ones included ('' = it is no
@@ -16,6 +17,7 @@ local batch = require 'base/batch'
 local place = require 'jobs/place'
 local page = require 'jobs/page'
 local search = require 'jobs/search'
+local route = require 'jobs/route'
 local json_escapes = require 'base/json_escapes'
 local view = require 'jobs/view'
 local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
@@ -28,7 +30,7 @@ local function open(q, args)
   local state = args[1]
   return {
     state = state, limit = tonumber(args[2]), worker = args[3], filter = search.filter(args, 4), text = args[8],
-    after_score = args[9], after = args[10], bytes = tonumber(args[11]), page = {}, full = false, bodies = 0, searched = 0,
+    breached = args[9] == '1', after_score = args[10], after = args[11], bytes = tonumber(args[12]), page = {}, full = false, bodies = 0, searched = 0,
     looked = 0, ranks = {}, decoded = 0,
     set = ({
       waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
@@ -57,6 +59,8 @@ end
 local function fits(q, list, id, header, r)
   if record.is_alias(header) or record.STATES[r.state] ~= list.state then return false end
   if not search.matches(id, header, r, list.filter) then return false end
+  local own = list.breached and route.of(q, id, header)
+  if list.breached and not (own and route.is_marked(own, route.BREACHED)) then return false end
   local of = record.is_member(header) and batch.read(q, batch.of(id))
   -- A batch in the making is invisible.
   if of and of.stage == batch.MAKING then return false end
@@ -118,6 +122,7 @@ local function look_at(q, list, entries, first, past)
   local ids = {}
   for i = first, past - 1, 2 do ids[#ids + 1] = place.id_of(entries[i]) end
   local headers, lives = redis.call('HMGET', q.jobs, unpack(ids)), redis.call('HMGET', q.live, unpack(ids))
+  route.prefetch(q, ids, headers)
   for n = 1, #ids do
     local at = first + n * 2 - 2
     if write.is_spent(q) or not consider(q, list, entries[at], entries[at + 1], headers[n], lives[n]) then return false end

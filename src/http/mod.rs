@@ -93,7 +93,7 @@ fn for_producers() -> Routes {
     let batch = get(readers(batches::inspect)).delete(producers(batches::cancel));
     Router::new()
         .route("/jobs", post(producers(jobs::enqueue)))
-        .route("/jobs/{id}", job.patch(operators(jobs::reprioritize)))
+        .route("/jobs/{id}", job.patch(operators(jobs::patch)))
         .route("/batches", post(producers(batches::create)).get(readers(batches::list)))
         .route("/batches/{id}", batch)
         .route("/batches/{id}/jobs", post(producers(batches::append)))

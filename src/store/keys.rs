@@ -8,7 +8,7 @@ use crate::job::QueueName;
 pub(crate) const LAYOUT: &str = "2";
 
 /// The keys of a queue with their types. They share one hash tag.
-pub(crate) const KEYS: [(&str, &str); 26] = [
+pub(crate) const KEYS: [(&str, &str); 28] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -26,6 +26,8 @@ pub(crate) const KEYS: [(&str, &str); 26] = [
     ("gates", "hash"),
     ("batches", "hash"),
     ("timers", "zset"),
+    ("routes", "hash"),
+    ("alarms", "zset"),
     ("tops", "hash"),
     ("settings", "hash"),
     ("totals", "hash"),
@@ -37,6 +39,9 @@ pub(crate) const KEYS: [(&str, &str); 26] = [
     // A channel, named like a key: on a cluster it belongs to a slot too.
     (HINTS, "channel"),
 ];
+
+/// Keys of layout 2 that the first one did not have; no migration moves them.
+pub(crate) const ADDED: [&str; 2] = ["routes", "alarms"];
 
 /// The channel of the hints.
 pub(crate) const HINTS: &str = "hints";

@@ -34,8 +34,10 @@ pub use layout::{
     delivery::{DeliveryHead, DeliveryId},
     ended::{AbandonReason, Completed},
     member::NewMember,
+    moment::{Delay, Moment},
     progress::{JobSelection, Progress},
-    task::{Delay, Task},
+    route::{JobRoute, TimeError, TimeLimits, TimeLimitsPatch},
+    task::Task,
 };
 pub use redis::{
     hints::{Hint, Wanted},
@@ -53,7 +55,7 @@ pub use views::{
     deadlines::{DeadlinePage, HeldUntil},
     deliveries::{Delivery, DeliveryPage},
     events::{Event, EventLimit, EventPage, Position, Subject},
-    inspect::{HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
+    inspect::{Cancelled, HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
     job_history::JobHistory,
     list::{Forgotten, JobFilter, JobPage},
     locks::{HeldLock, LockPage},

@@ -19,8 +19,10 @@ pub(crate) mod flags {
     pub(crate) const ALIAS: u16 = 256;
     pub(crate) const LOCKS: u16 = 512;
     pub(crate) const MEMBER: u16 = 1024;
+    /// It may have an entry in `routes`.
+    pub(crate) const ROUTED: u16 = 2048;
 
-    pub(super) const ALL: [(&str, u16); 11] = [
+    pub(super) const ALL: [(&str, u16); 12] = [
         ("EXTERNAL", EXTERNAL),
         ("CLIENT", CLIENT),
         ("DIGEST", DIGEST),
@@ -32,7 +34,26 @@ pub(crate) mod flags {
         ("ALIAS", ALIAS),
         ("LOCKS", LOCKS),
         ("MEMBER", MEMBER),
+        ("ROUTED", ROUTED),
     ];
+}
+
+/// The parts of an entry of `routes`: a tag, the length of the value in two bytes, the value.
+pub(crate) mod route_parts {
+    pub(crate) const EXPIRES: u8 = 1;
+    pub(crate) const SLA: u8 = 2;
+    pub(crate) const MARKS: u8 = 3;
+    /// Added to a tag in a call: the value is ms from now.
+    pub(crate) const FROM_NOW: u8 = 128;
+
+    /// Marks: the SLA was breached; the job was cancelled because it expired.
+    pub(crate) const BREACHED: u64 = 1;
+    pub(crate) const OVER: u64 = 2;
+
+    pub(super) fn constants() -> String {
+        let tags = format!("EXPIRES = {EXPIRES}, SLA = {SLA}, MARKS = {MARKS}, FROM_NOW = {FROM_NOW}");
+        format!("{tags}, BREACHED = {BREACHED}, OVER = {OVER}")
+    }
 }
 
 /// The layout of both records, which their first byte holds. All fields are there since layout 2, the only one that is read.
@@ -207,7 +228,11 @@ pub(crate) fn constants() -> Vec<(&'static str, String)> {
         ("LEASED_FORMAT", view(&held, &LEASED_PARTS)),
     ];
     let numbers = numbers.map(|(name, number)| (name, number.to_string()));
-    numbers.into_iter().chain(formats).chain([("RECORD_FLAGS", flags.join(", "))]).collect()
+    numbers
+        .into_iter()
+        .chain(formats)
+        .chain([("RECORD_FLAGS", flags.join(", ")), ("ROUTE_PARTS", route_parts::constants())])
+        .collect()
 }
 
 /// The live record of a reserved job, as far as its lease.

@@ -64,6 +64,7 @@ const GRANTED_IN_HTTP: &[(&str, &[&str])] = &[
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
+    ("transitions::sweep", "transitions::expire"),
     ("views::deadlines", "views::inspect"),
     ("views::job_history", "views::events"),
     ("views::list", "views::inspect"),

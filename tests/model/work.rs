@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Backoff, BatchId, Millis},
-    store::{Delay, NewMember, Task},
+    store::{Delay, Moment, NewMember, Task, TimeLimits},
 };
 use proptest::{
     collection::{SizeRange, vec},
@@ -21,10 +21,12 @@ pub struct Work {
     /// Without its delay.
     task: Task,
     delay: Option<Wait>,
+    expires: Option<Wait>,
+    sla: Option<Wait>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Wait {
+pub enum Wait {
     For(u32),
     /// From now.
     Until(i32),
@@ -54,13 +56,33 @@ pub fn work() -> impl Strategy<Value = Work> {
         weighted(0.3, backoff()),
         proptest::bool::weighted(0.1),
     );
-    (0..PAYLOADS.len(), weighted(0.15, delay), names, numbers).prop_map(
-        |(payload, delay, names, (lease_ms, max_attempts, backoff, traced))| {
+    let limits = (weighted(0.2, limit()), weighted(0.1, limit()));
+    (0..PAYLOADS.len(), weighted(0.15, delay), limits, names, numbers).prop_map(
+        |(payload, delay, (expires, sla), names, (lease_ms, max_attempts, backoff, traced))| {
             let names: Vec<_> = names.into_iter().map(|n| LOCKS[n]).collect();
             let (payload, locks, traceparent) = (json(PAYLOADS[payload].0), locks(&names), trace(traced));
-            Work { task: Task { payload, delay: None, lease_ms, max_attempts, backoff, locks, traceparent }, delay }
+            let limits = TimeLimits::default();
+            let task = Task { payload, delay: None, lease_ms, max_attempts, backoff, locks, traceparent, limits };
+            Work { task, delay, expires, sla }
         },
     )
+}
+
+/// By when a job has ended or should have.
+pub fn limit() -> impl Strategy<Value = Wait> {
+    prop_oneof![
+        6 => select(&[1_000, 3_000, 20_000, 70_000]).prop_map(Wait::For),
+        3 => select(&[0, 1, 2_000, 30_000]).prop_map(Wait::Until),
+    ]
+}
+
+impl Wait {
+    pub fn moment(self, now: u64) -> Moment {
+        match self {
+            Self::For(ms) => Moment::In(ms),
+            Self::Until(ms) => Moment::At(Millis(now.saturating_add_signed(ms.into()))),
+        }
+    }
 }
 
 pub fn backoff() -> impl Strategy<Value = Backoff> {
@@ -90,7 +112,9 @@ impl Work {
             Wait::For(ms) => Delay::For(ms),
             Wait::Until(ms) => Delay::Until(Millis(now.saturating_add_signed(ms.into()))),
         });
-        Task { delay, ..self.task.clone() }
+        let moment = |wait: Wait| wait.moment(now);
+        let limits = TimeLimits { expires: self.expires.map(moment), sla: self.sla.map(moment) };
+        Task { delay, limits, ..self.task.clone() }
     }
 }
 

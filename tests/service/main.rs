@@ -45,6 +45,15 @@ mod leases {
     mod worker_limit; // The worker limit resumes reservations; a disconnect returns them.
 }
 
+/// Asking: a job that must end in time, and one that should.
+mod asking {
+    mod expiry_boundary; // A job is completed until the millisecond of its expiry, whichever call looks first.
+    mod fields_and_patch; // The fields have ranges and two forms, and a PATCH changes them.
+    mod held_jobs; // Jobs that expire while they are held, dead, locked or in a batch.
+    mod one_question; // A question under a key is one job with one answer, through crashes.
+    mod sla; // A breached SLA is told once and counted, and nothing moves.
+}
+
 /// Locks: jobs that share a lock are never reserved together, and the baton names the next one.
 mod locks {
     mod baton; // A job that has the baton and leaves the queue passes it on.

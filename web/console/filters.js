@@ -1,5 +1,5 @@
 // What a list is narrowed to. The words are the service's, so that what is shown is what an act on all of it changes;
-// but for `search`, which only shows.
+// but for `search` and `breached`, which only show.
 
 import { html, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import * as api from './api.js'
@@ -15,6 +15,9 @@ export const narrowed = (only) => [
 ].filter(Boolean).join(',')
 
 export const isNarrowed = (only) => Object.keys(only).length > 0
+
+/** The service looks through the jobs for it, and changes none by it. */
+export const onlyShows = (only) => Boolean(only.search || only.breached)
 
 /** Changes one filter; empty ones are removed. */
 const changed = (only, name, value) =>
@@ -42,7 +45,7 @@ function Field({ label, value, keys, hint = 'any', input, onChange }) {
       onChange=${set} onKeyDown=${enter} onSearch=${set} /></label>`
 }
 
-const hasMore = (only) => Boolean(only.error || only.batch || only.enqueued_before)
+const hasMore = (only) => Boolean(only.error || only.batch || only.enqueued_before || only.breached)
 
 /** Whether the further filters are shown; they are when one of them narrows the list. The first has the focus then. */
 function useMore(only) {
@@ -91,7 +94,9 @@ export function Filters({ only, setOnly }) {
     ${isOpen && html`
       <${Field} label="Error" input=${first} value=${only.error ?? ''} onChange=${set('error')} />
       <${Field} label="Batch" value=${only.batch ?? ''} onChange=${setBatch} />
-      <${Field} label="Older than" hint="like 2 h" value=${ago} onChange=${setBefore} />`}
+      <${Field} label="Older than" hint="like 2 h" value=${ago} onChange=${setBefore} />
+      <label class="filter check"><input type="checkbox" checked=${Boolean(only.breached)}
+        onChange=${(event) => set('breached')(event.target.checked && 'true')} /><span>SLA breached</span></label>`}
     <${Button} kind="quiet" keys="F" label=${isOpen ? 'Fewer filters' : 'More filters'} aria-expanded=${isOpen}
       onClick=${toggle}>${isOpen ? 'Fewer' : 'More'}<//>
     ${isNarrowed(only) && html`<${Button} kind="quiet" label="Clear: show all again"

@@ -2,7 +2,7 @@
 
 import { useAnswer, useEffect } from './html.js'
 import * as api from './api.js'
-import { isNarrowed } from './filters.js'
+import { isNarrowed, onlyShows } from './filters.js'
 import { many, number } from './format.js'
 import { STOPPED, patiently } from './patience.js'
 
@@ -34,7 +34,7 @@ export function useMatching(queue, state, only, count, pages) {
   const narrows = isNarrowed(only)
   const isShown = Boolean(data) && pages.number === 1 && !data.next
   // A search only shows: nothing is done to all that it finds, and to look through all of it again would be dear.
-  const isCounted = narrows && !only.search && Boolean(data) && !isShown
+  const isCounted = narrows && !onlyShows(only) && Boolean(data) && !isShown
   const load = async (signal) => (isCounted ? countPages(queue, { state, ...only }, signal) : null)
   const answer = useAnswer(load, [queue, state, JSON.stringify(only), isCounted])
   useEffect(() => {
@@ -42,7 +42,7 @@ export function useMatching(queue, state, only, count, pages) {
   }, [at])
   const reload = () => { if (isCounted) answer.reload() }
   if (!narrows) return { n: count, isAll: true, isNarrowed: false, reload }
-  if (only.search && data) return { n: data.jobs.length, isAll: !data.next, isNarrowed: true, reload }
+  if (onlyShows(only) && data) return { n: data.jobs.length, isAll: !data.next, isNarrowed: true, reload }
   if (isShown) return { n: data.jobs.length, isAll: true, isNarrowed: true, reload }
   return { n: null, isAll: false, ...answer.data, isNarrowed: true, reload }
 }

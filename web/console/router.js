@@ -9,7 +9,7 @@ export const TABS = [
   'waiting', 'held', 'blocked', 'delayed', 'dead', 'completed', 'cancelled', 'locks', 'batches', 'activity', 'settings',
 ]
 /** The filters of a list of jobs, by the service's words. */
-export const FILTERS = ['client', 'search', 'error', 'batch', 'enqueued_before']
+export const FILTERS = ['client', 'search', 'breached', 'error', 'batch', 'enqueued_before']
 const OVERVIEW = ['find', 'sort', 'way']
 const DELIVERIES = ['queue', 'state']
 const PAGES = ['workers', 'dead', 'webhooks']

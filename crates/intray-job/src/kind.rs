@@ -23,6 +23,7 @@ words! {
         Paused = "paused" => Concern::Queue,
         Unpaused = "unpaused" => Concern::Queue,
         BatchCompleted = "batch-completed" => Concern::Batch,
+        SlaBreached = "sla-breached" => Concern::Job(State::Waiting),
     }
 }
 
@@ -48,7 +49,8 @@ impl EventKind {
             | Self::Failed
             | Self::Completed
             | Self::Dead
-            | Self::BatchCompleted => false,
+            | Self::BatchCompleted
+            | Self::SlaBreached => false,
         }
     }
 }
@@ -119,6 +121,17 @@ words! {
         Dead = "dead",
         Cancelled = "cancelled",
         Requeued = "requeued",
+        Breached = "breached",
+    }
+}
+
+words! {
+    /// Why a job was cancelled.
+    pub enum CancelReason {
+        /// Nobody completed it before it expired.
+        Expired = "expired",
+        /// A caller cancelled it, or its batch.
+        Withdrawn = "withdrawn",
     }
 }
 

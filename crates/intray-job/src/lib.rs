@@ -18,7 +18,7 @@ mod words;
 use std::borrow::Cow;
 
 pub use code::{BatchId, Code, JobId, Reservation};
-pub use kind::{Concern, Ending, EventKind, InternalTotal, StoredEnding, Tally, Total};
+pub use kind::{CancelReason, Concern, Ending, EventKind, InternalTotal, StoredEnding, Tally, Total};
 pub use name::{LockName, Name, QueueName};
 pub use priority::Priority;
 pub use reason::Reason;

@@ -107,6 +107,8 @@ pub const WAIT_MS: u32 = 30_000;
 pub const LEASE_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
 /// The longest delay: thirty days.
 pub const DELAY_MS: u32 = 2_592_000_000;
+/// How long from now a job expires, or its SLA is over: thirty days at most.
+pub const JOB_TIME_MS: std::ops::RangeInclusive<u32> = 1_000..=DELAY_MS;
 pub const RETENTION_MS: std::ops::RangeInclusive<u32> = 10_000..=2_592_000_000;
 /// The shortest time that queues without a setting keep ended jobs while Redis is short of memory.
 pub const SHORT_RETENTION_MS: u32 = 3_600_000;

@@ -56,6 +56,7 @@ pub async fn create(
         BatchCreation::KeyReused => Err(Problem::key_reused()),
         BatchCreation::QueueFull => Err(Problem::queue_full()),
         BatchCreation::TooManyQueues => Err(Problem::too_many_queues()),
+        BatchCreation::Untimely(errors) => Err(Problem::untimely_members(&errors)),
     }
 }
 
@@ -127,6 +128,7 @@ pub async fn append(
         Appended::Misfit { total } => Err(Problem::offset_mismatch(total)),
         Appended::NotOpen(state) => Err(Problem::wrong_batch_state(state)),
         Appended::QueueFull => Err(Problem::queue_full()),
+        Appended::Untimely(errors) => Err(Problem::untimely_members(&errors)),
         Appended::TooLong => {
             let detail = format!("a batch has at most {} jobs in all", limits::BATCH_TOTAL);
             Err(Problem::new(ProblemType::TooManyItems, detail))

@@ -91,6 +91,7 @@ fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
         selection: read_selection(query, queue),
         worker,
         search: query.take("search", rules::search),
+        breached: query.take("breached", rules::flag_text).unwrap_or(false),
         after,
         limit,
     }

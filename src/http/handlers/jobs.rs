@@ -11,7 +11,7 @@ use crate::{
         handlers::{
             ingest,
             new_job::{EnqueueContext, enqueued},
-            task::{EnqueueBody, JsonCall},
+            task::{EnqueueBody, JsonCall, read_time_limits},
         },
         middleware::{
             audit::{AuditEntry, Audited, key_of},
@@ -28,7 +28,7 @@ use crate::{
         response::{counted, json::created, problem::Problem, shapes},
     },
     job::{JobId, State as JobState, limits},
-    store::{Cancellation, Queues, Reprioritized},
+    store::{Cancellation, JobPatch, Queues, Reprioritized},
     waiting::{WaitedRead, Waiting},
 };
 
@@ -99,23 +99,29 @@ pub async fn cancel(
 }
 
 /// `PATCH /jobs/{id}`
-pub async fn reprioritize(
+pub async fn patch(
     State(queues): State<Queues>,
     InPath(id): InPath<JobId>,
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Audited<shapes::ReprioritizedBody>, Problem> {
+) -> Result<Audited<shapes::ChangedBody>, Problem> {
     let mut fields = body.fields()?;
-    let priority = fields.require("priority", rules::priority);
-    let priority = fields.finish(priority)?;
+    let has_times = ["expires_ms", "expires_at", "sla_ms", "sla_at"].into_iter().any(|field| fields.has(field));
+    let priority = match has_times {
+        true => fields.take("priority", rules::priority),
+        false => fields.require("priority", rules::priority),
+    };
+    let limits = read_time_limits(&mut fields);
+    let patch = fields.finish(Some(JobPatch { priority, limits }))?;
     let by = key_of(&caller);
-    match queues.reprioritize(id.clone(), priority, by.as_ref()).await? {
-        Reprioritized::Changed(state) => {
+    match queues.reprioritize(id.clone(), patch, by.as_ref()).await? {
+        Reprioritized::Changed { state, priority, route } => {
             let act = AuditEntry::on_job("reprioritize", id.clone(), 1, by);
-            Ok(Audited(act, shapes::ReprioritizedBody { id, state, priority }))
+            Ok(Audited(act, shapes::ChangedBody::new(id, state, priority, &route)))
         }
         Reprioritized::UnknownJob => Err(Problem::unknown_job()),
         Reprioritized::WrongState(state) => Err(Problem::wrong_state(state)),
+        Reprioritized::Untimely(errors) => Err(Problem::untimely(&errors)),
     }
 }

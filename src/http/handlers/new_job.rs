@@ -75,5 +75,6 @@ pub fn enqueued(outcome: Enqueued) -> Result<shapes::EnqueuedBody, Problem> {
         Enqueued::KeyReused => Err(Problem::key_reused()),
         Enqueued::QueueFull => Err(Problem::queue_full()),
         Enqueued::TooManyQueues => Err(Problem::too_many_queues()),
+        Enqueued::Untimely(errors) => Err(Problem::untimely(&errors)),
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     job::{Backoff, BatchId, JobId, LockName, QueueName, limits},
     payload::meaning,
     sha256::Sha256,
-    store::{self, Delay, Task},
+    store::{self, Delay, Moment, Task, TimeLimits, TimeLimitsPatch},
 };
 
 /// A call that enqueues jobs.
@@ -153,7 +153,36 @@ pub fn read_task(fields: &mut JsonFields<'_>, traceparent: Option<String>) -> Op
     let max_attempts = fields.take("max_attempts", rules::whole(0..=limits::COUNT));
     let backoff = fields.object("backoff", backoff);
     let locks = fields.list("locks", 0..=limits::LOCKS, rules::parsed(LockName::parse)).unwrap_or_default();
-    Some(Task { payload: payload?, delay, lease_ms, max_attempts, backoff, locks, traceparent })
+    let limits = time_limits(fields, delay);
+    Some(Task { payload: payload?, delay, lease_ms, max_attempts, backoff, locks, traceparent, limits })
+}
+
+fn time_limits(fields: &mut JsonFields<'_>, delay: Option<Delay>) -> TimeLimits {
+    let limits =
+        TimeLimits { expires: moment(fields, "expires_ms", "expires_at"), sla: moment(fields, "sla_ms", "sla_at") };
+    if let Some(error) = limits.impossible(delay) {
+        fields.reject::<()>(error.field, error.rule);
+    }
+    limits
+}
+
+/// A time in one of its two forms.
+fn moment(fields: &mut JsonFields<'_>, ms: &'static str, at: &'static str) -> Option<Moment> {
+    let both = fields.has(ms) && fields.has(at);
+    let from_now = fields.take(ms, rules::whole(limits::JOB_TIME_MS)).map(Moment::In);
+    let named = fields.take(at, time).map(Moment::At);
+    if both { fields.reject(at, format!("does not go together with {ms}")) } else { from_now.or(named) }
+}
+
+/// Changes of the times of a job: `null` takes one away.
+pub fn read_time_limits(fields: &mut JsonFields<'_>) -> TimeLimitsPatch {
+    let mut change = |ms, at| {
+        if !(fields.has(ms) && fields.has(at)) && (fields.null(ms) || fields.null(at)) {
+            return Some(None);
+        }
+        moment(fields, ms, at).map(Some)
+    };
+    TimeLimitsPatch { expires: change("expires_ms", "expires_at"), sla: change("sla_ms", "sla_at") }
 }
 
 fn delay(fields: &mut JsonFields<'_>) -> Option<Delay> {

@@ -10,9 +10,9 @@ use axum::http::Uri;
 
 pub use self::{attempts::Attempts, failure::ProblemType};
 use crate::{
-    http::response::field_error::{FieldError, Rule},
+    http::response::field_error::{FieldError, MAX_ERRORS, Rule},
     job::{BatchState, Ending, State},
-    store::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE, is_moved},
+    store::{Applied, Fault, Lost, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, is_moved},
 };
 
 /// When to retry after a full queue, a busy service or an unavailable Redis.
@@ -73,6 +73,20 @@ impl Problem {
             [first, rest @ ..] => format!("{} (and {} more)", first.to_text(), rest.len()),
         };
         Self { errors, ..Self::new(ProblemType::InvalidRequest, detail) }
+    }
+
+    /// Times of a job, or of one item of an array, that break a rule.
+    pub fn untimely(errors: &[TimeError]) -> Self {
+        let error = |error: &TimeError| FieldError::pointer(format!("/{}", error.field), error.rule);
+        Self::invalid(errors.iter().map(error).collect())
+    }
+
+    /// The same for jobs of a batch, by their index.
+    pub fn untimely_members(errors: &[(usize, TimeError)]) -> Self {
+        let errors = errors.iter().take(MAX_ERRORS);
+        let error =
+            |(i, error): &(usize, TimeError)| FieldError::pointer(format!("/jobs/{i}/{}", error.field), error.rule);
+        Self::invalid(errors.map(error).collect())
     }
 
     pub fn no_such_route(uri: &Uri) -> Self {

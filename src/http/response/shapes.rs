@@ -24,7 +24,7 @@ pub use self::{
 use crate::{
     access::{Caller, Pattern},
     job::{JobId, Millis, Name, Priority, QueueName, Role, State},
-    store::Progress,
+    store::{self, Progress},
 };
 
 /// `{}`
@@ -52,10 +52,20 @@ pub struct CancelledBody {
 }
 
 #[derive(Serialize)]
-pub struct ReprioritizedBody {
-    pub id: JobId,
-    pub state: State,
-    pub priority: Priority,
+pub struct ChangedBody {
+    id: JobId,
+    state: State,
+    priority: Priority,
+    expires_at: Option<Millis>,
+    sla_at: Option<Millis>,
+    breached: bool,
+}
+
+impl ChangedBody {
+    pub fn new(id: JobId, state: State, priority: Priority, route: &store::JobRoute) -> Self {
+        let store::JobRoute { expires_at, sla_at, breached, .. } = *route;
+        Self { id, state, priority, expires_at, sla_at, breached }
+    }
 }
 
 #[derive(Serialize)]

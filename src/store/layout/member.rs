@@ -19,6 +19,7 @@ pub(crate) fn marks(jobs: &[NewMember], salt: &[u8; 8]) -> Vec<[u8; 8]> {
         hash.update(has.to_be_bytes());
         hash.update(format!("{:?}", job.task.delay));
         hash.update(rest);
+        hash.update(job.task.limits.pack());
         hash.update(job.task.payload.as_str());
         let digest = hash.finalize();
         std::array::from_fn(|i| digest[i])

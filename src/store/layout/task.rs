@@ -1,6 +1,10 @@
 //! The description of a job, which enqueues and batches share.
 
-use crate::store::layout::record::{self, flags};
+use crate::store::layout::{
+    moment::Delay,
+    record::{self, flags},
+    route::{TimeError, TimeLimits},
+};
 use crate::{
     job::{Backoff, LockName, Millis, limits},
     payload::Json,
@@ -17,12 +21,7 @@ pub struct Task {
     /// Jobs of a queue with a lock in common are never reserved at the same time.
     pub locks: Vec<LockName>,
     pub traceparent: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub enum Delay {
-    For(u32),
-    Until(Millis),
+    pub limits: TimeLimits,
 }
 
 /// About the longest record without its payload and locks.
@@ -31,8 +30,8 @@ const TAIL: usize = 80;
 impl Task {
     /// A task with a payload and nothing else.
     pub fn plain(payload: Json) -> Self {
-        let (delay, lease_ms, max_attempts, backoff, traceparent) = Default::default();
-        Self { payload, delay, lease_ms, max_attempts, backoff, locks: Vec::new(), traceparent }
+        let (delay, lease_ms, max_attempts, backoff, traceparent, limits) = Default::default();
+        Self { payload, delay, lease_ms, max_attempts, backoff, locks: Vec::new(), traceparent, limits }
     }
 
     /// The end of the job's record, with its flags.
@@ -50,6 +49,7 @@ impl Task {
             (flags::BACKOFF, self.backoff.is_some()),
             (flags::TRACE, self.trace().is_some()),
             (flags::LOCKS, !self.locks.is_empty()),
+            (flags::ROUTED, !self.limits.is_empty()),
         ];
         parts.iter().filter(|(_, is_there)| *is_there).fold(0, |has, (flag, _)| has | flag)
     }
@@ -111,20 +111,33 @@ impl Task {
         self.write(out);
     }
 
-    /// Writes the rare parts of a job: whether to look for duplicates `always`, a delay, a time, a payload outside the record.
-    /// Writes nothing for other jobs.
+    /// Writes the rare parts of a job: whether to look for duplicates `always`, a delay, a time, when its own times are valid and
+    /// what they are, a payload outside the record. Writes nothing for other jobs.
     pub(crate) fn write_rare(&self, always: bool, out: &mut Vec<u8>) {
         let (delay, run_at) = self.times();
-        if !always && delay == 0 && run_at == 0 && !self.is_external() {
+        if !always && delay == 0 && run_at == 0 && self.limits.is_empty() && !self.is_external() {
             return;
         }
         out.push(u8::from(always));
         for ms in [delay, run_at] {
             out.extend(&ms.to_be_bytes()[2..]);
         }
+        if !self.limits.is_empty() {
+            let (valid, route) = (self.limits.valid_times(self.delay), self.limits.pack());
+            for ms in [valid.from, valid.before] {
+                out.extend(&ms.to_be_bytes()[2..]);
+            }
+            out.extend((route.len() as u16).to_be_bytes());
+            out.extend(route);
+        }
         if self.is_external() {
             out.extend(self.payload.as_str().as_bytes());
         }
+    }
+
+    /// The rules that the times of the job break at this time.
+    pub(crate) fn untimely_at(&self, now: Millis) -> Vec<TimeError> {
+        self.limits.broken_at(now, self.delay)
     }
 
     /// The delay in ms, and the time.

@@ -14,11 +14,11 @@ use crate::{
 };
 
 /// The first flag of a later release.
-const LATER: u16 = 2048;
+const LATER: u16 = 4096;
 const ATTEMPTS: u32 = 5;
 /// As many as one step expires by the fast path.
 const JOBS: u8 = 8;
-const FLAGS: [u16; 11] = [
+const FLAGS: [u16; 12] = [
     flags::EXTERNAL,
     flags::CLIENT,
     flags::DIGEST,
@@ -29,6 +29,7 @@ const FLAGS: [u16; 11] = [
     flags::TRACE,
     flags::LOCKS,
     flags::MEMBER,
+    flags::ROUTED,
     LATER,
 ];
 
@@ -57,8 +58,18 @@ fn tail(has: u16, unique: u8) -> Vec<u8> {
     tail
 }
 
+/// The rare options: with a route, valid always and of an expiry in a minute; with a payload outside the record.
 fn rare(has: u16) -> Vec<u8> {
-    if has & flags::EXTERNAL == 0 { Vec::new() } else { [&[0; 13][..], b"7"].concat() }
+    let mut rare = vec![0; 13];
+    if has & flags::ROUTED != 0 {
+        rare.extend([0; 6]);
+        rare.extend([255; 6]);
+        rare.extend(b"\x00\x09\x81\x00\x06\x00\x00\x00\x00\xff\xff");
+    }
+    if has & flags::EXTERNAL != 0 {
+        rare.push(b'7');
+    }
+    if has & (flags::ROUTED | flags::EXTERNAL) == 0 { Vec::new() } else { rare }
 }
 
 impl Redis {

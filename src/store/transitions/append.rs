@@ -3,13 +3,14 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
-    job::{BatchId, BatchState, Priority, chance},
+    job::{BatchId, BatchState, Millis, Priority, chance},
     store::{
         handle::Queues,
         layout::{
             batch::Batch,
             member::{NewMember, marks},
             record::flags,
+            route::TimeError,
         },
         record_fields::INHERITED,
         redis::read::broken,
@@ -29,6 +30,8 @@ pub enum Appended {
     QueueFull,
     /// The batch would exceed the limit of jobs.
     TooLong,
+    /// Times of the jobs, by their index, break a rule by Redis's clock.
+    Untimely(Vec<(usize, TimeError)>),
 }
 
 /// One call of the script.
@@ -105,6 +108,7 @@ impl Transition for Append<'_> {
             "unknown" => Appended::UnknownBatch,
             "full" => Appended::QueueFull,
             "long" => Appended::TooLong,
+            "untimely" => Appended::Untimely(untimely(self.jobs, fields.time()?)),
             _ => return Err(broken("what became of an append")),
         }))
     }
@@ -112,4 +116,10 @@ impl Transition for Append<'_> {
     fn effect(&self, outcome: &Option<Appended>) -> Effect {
         Effect::moved_if(matches!(outcome, Some(Appended::Batch(_))))
     }
+}
+
+/// The rules that times of these jobs break, with the index of the job.
+pub(super) fn untimely(jobs: &[NewMember], now: Millis) -> Vec<(usize, TimeError)> {
+    let jobs = jobs.iter().enumerate();
+    jobs.flat_map(|(index, job)| job.task.untimely_at(now).into_iter().map(move |error| (index, error))).collect()
 }

@@ -2,14 +2,15 @@
 
 use intray_redis::{Applied, Args, Fault};
 
-use super::append::{Append, Appended, Purpose};
+use super::append::{Append, Appended, Purpose, untimely};
 use crate::{
-    job::{BatchId, Name, Priority, chance},
+    job::{BatchId, Millis, Name, Priority, chance},
     store::{
         handle::Queues,
         layout::{
             batch::Batch,
             member::{NewMember, marks},
+            route::{TimeError, ValidTimes},
         },
         redis::read::broken,
         transition::{Effect, Reply, Transition},
@@ -43,6 +44,8 @@ pub enum BatchCreation {
     QueueFull,
     /// The queue would be new, and the limit of queues is reached.
     TooManyQueues,
+    /// Times of the jobs, by their index, break a rule by Redis's clock.
+    Untimely(Vec<(usize, TimeError)>),
 }
 
 struct Create<'b>(&'b NewBatch);
@@ -56,6 +59,7 @@ enum CreateReply {
     Removing,
     KeyReused,
     QueueFull,
+    Untimely(Millis),
 }
 
 impl Queues {
@@ -85,6 +89,7 @@ impl Queues {
                 }
                 CreateReply::KeyReused => return Ok(BatchCreation::KeyReused),
                 CreateReply::QueueFull => return Ok(BatchCreation::QueueFull),
+                CreateReply::Untimely(now) => return Ok(BatchCreation::Untimely(untimely(&new.jobs, now))),
             }
             let batch = self.batch(&new.id).await.map_err(unknown)?;
             return batch.map(BatchCreation::Created).ok_or_else(|| broken("the batch that was just made"));
@@ -128,17 +133,23 @@ impl Transition for Create<'_> {
         args.push(new.id.code.as_str()).number(new.concurrency.unwrap_or(0).into()).number(new.priority.get().into());
         args.push(new.client.as_ref().map_or("", Name::as_str)).number(new.jobs.len() as u64);
         args.number(new.sealed.into()).push(new.fingerprint.unwrap_or_default());
+        let limited = new.jobs.iter().map(|job| &job.task).filter(|task| !task.limits.is_empty());
+        if let Some(valid) = ValidTimes::of_all(limited.map(|task| task.limits.valid_times(task.delay))) {
+            args.number(valid.from).number(valid.before);
+        }
         args
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<CreateReply, Fault> {
-        match reply.words()?.0 {
+        let (word, mut fields) = reply.words()?;
+        match word {
             "making" => Ok(CreateReply::Making),
             "made" => Ok(CreateReply::Made),
             "removing" => Ok(CreateReply::Removing),
             "reused" => Ok(CreateReply::KeyReused),
             "full" => Ok(CreateReply::QueueFull),
-            _ => Err(broken("making, made, removing, reused or full")),
+            "untimely" => Ok(CreateReply::Untimely(fields.time()?)),
+            _ => Err(broken("making, made, removing, reused, full or untimely")),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     sha256::Sha256,
     store::{
         handle::Queues,
-        layout::task::Task,
+        layout::{route::TimeError, task::Task},
         redis::read::{broken, word},
         transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Transition},
     },
@@ -54,6 +54,8 @@ pub enum Enqueued {
     QueueFull,
     /// The queue would be new, and the limit of queues is reached.
     TooManyQueues,
+    /// Times of the job break a rule by Redis's clock.
+    Untimely(Vec<TimeError>),
 }
 
 impl NewJob {
@@ -157,7 +159,8 @@ impl Transition for NewJob {
             }
             "reused" => Ok(Enqueued::KeyReused),
             "full" => Ok(Enqueued::QueueFull),
-            _ => Err(broken("stored, twin, reused or full")),
+            "untimely" => Ok(Enqueued::Untimely(self.task.untimely_at(fields.time()?))),
+            _ => Err(broken("stored, twin, reused, full or untimely")),
         }
     }
 
@@ -165,7 +168,7 @@ impl Transition for NewJob {
         match outcome {
             Enqueued::Stored { .. } => Effect::Moved,
             Enqueued::Twin { .. } => Effect::Counted(Tally::Deduplicated, 1),
-            Enqueued::KeyReused | Enqueued::QueueFull | Enqueued::TooManyQueues => Effect::None,
+            Enqueued::KeyReused | Enqueued::QueueFull | Enqueued::TooManyQueues | Enqueued::Untimely(_) => Effect::None,
         }
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod complete;
 pub(crate) mod create;
 pub(crate) mod discard;
 pub(crate) mod enqueue;
+pub(crate) mod expire;
 pub(crate) mod extend;
 pub(crate) mod fail;
 pub(crate) mod forward;
@@ -42,7 +43,7 @@ pub use self::{
     purge::{Purge, Purged},
     record::Entered,
     release::{Release, Released},
-    reprioritize::{ReprioritizeAll, Reprioritized, ReprioritizedAll},
+    reprioritize::{JobPatch, ReprioritizeAll, Reprioritized, ReprioritizedAll},
     requeue::{Requeue, Requeued},
     reserve::{Handout, Reserve, ReserveOutcome, Snapshot},
     sweep::Swept,

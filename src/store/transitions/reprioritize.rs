@@ -1,4 +1,4 @@
-//! reprioritize: an operator changes the priority of one job or many.
+//! reprioritize: an operator changes the priority of one job or many, and when one expires or its SLA is over.
 
 use intray_redis::{Args, Fault};
 
@@ -9,24 +9,38 @@ use crate::{
         layout::{
             cursor::Cursor,
             progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
+            route::{JobRoute, TimeError, TimeLimitsPatch},
         },
         redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };
 
+/// What to change of a job.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JobPatch {
+    pub priority: Option<Priority>,
+    pub limits: TimeLimitsPatch,
+}
+
 struct Reprioritize<'r> {
     id: JobId,
-    priority: Priority,
+    patch: JobPatch,
     by: Option<&'r Name>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reprioritized {
-    Changed(State),
+    Changed {
+        state: State,
+        priority: Priority,
+        route: JobRoute,
+    },
     UnknownJob,
     /// The job has ended.
     WrongState(State),
+    /// Times break a rule by Redis's clock.
+    Untimely(Vec<TimeError>),
 }
 
 /// Which jobs of a queue get another priority.
@@ -57,13 +71,14 @@ struct ReprioritizeStep<'s> {
 }
 
 impl Queues {
-    /// A waiting job moves at once, a reserved one when it comes back.
+    /// With another priority, a waiting job moves at once, a reserved one when it comes back. A reservation ends no later than its
+    /// job. Of a dead job only the times can be changed.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn reprioritize(&self, id: JobId, priority: Priority, by: Option<&Name>) -> Result<Reprioritized, Fault> {
+    pub async fn reprioritize(&self, id: JobId, patch: JobPatch, by: Option<&Name>) -> Result<Reprioritized, Fault> {
         let queue = id.queue.clone();
-        self.run_alone(&queue, &Reprioritize { id, priority, by }).await
+        self.run_alone(&queue, &Reprioritize { id, patch, by }).await
     }
 
     /// Changes the priority of a bounded number of jobs.
@@ -93,24 +108,31 @@ impl Transition for Reprioritize<'_> {
 
     fn args(&self) -> Args {
         let mut args = Args::default();
-        args.push("job").push(self.id.code.as_str()).number(self.priority.get().into());
-        args.push(self.by.map_or("", Name::as_str));
+        let JobPatch { priority, limits } = self.patch;
+        let (priority, valid) = (priority.map_or_else(String::new, |p| p.get().to_string()), limits.valid_times());
+        args.push("job").push(self.id.code.as_str()).push(priority).push(limits.pack());
+        args.number(valid.from).number(valid.before).push(self.by.map_or("", Name::as_str));
         args
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<Reprioritized, Fault> {
         let (word, mut fields) = reply.words()?;
         match word {
-            "changed" => Ok(Reprioritized::Changed(fields.state()?)),
+            "changed" => {
+                let (state, priority) = (fields.state()?, fields.count()?);
+                let priority = Priority::new(priority).map_err(|_| broken("a priority"))?;
+                Ok(Reprioritized::Changed { state, priority, route: JobRoute::parse(&fields.bytes()?)? })
+            }
             "unknown" => Ok(Reprioritized::UnknownJob),
             "state" => Ok(Reprioritized::WrongState(fields.state()?)),
-            _ => Err(broken("changed, unknown or state")),
+            "untimely" => Ok(Reprioritized::Untimely(self.patch.limits.broken_at(fields.time()?))),
+            _ => Err(broken("changed, unknown, state or untimely")),
         }
     }
 
     /// A priority changes no deadline.
     fn effect(&self, _: &Reprioritized) -> Effect {
-        Effect::None
+        Effect::moved_if(!self.patch.limits.is_empty())
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
         redis::read::Fields,
         runner::Runner,
         transition::{Effect, Reply, Transition, run},
+        transitions::expire::ExpireStep,
     },
 };
 
@@ -48,6 +49,8 @@ pub(crate) struct SweepReply {
     swept: Swept,
     /// How late the oldest expired or due job was, if there was one.
     lag_ms: Option<u64>,
+    /// A job has expired, or its SLA is breached.
+    rings: bool,
 }
 
 impl Queues {
@@ -101,15 +104,20 @@ pub(crate) fn turn<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFutu
 async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32) -> Result<Swept, Fault> {
     let mut swept = Swept::default();
     for _ in 0..most {
-        let step = run(runner, queue, sweep).await?.swept;
+        let SweepReply { swept: step, rings, .. } = run(runner, queue, sweep).await?;
         swept.expired += step.expired;
         swept.due += step.due;
         swept.dead += step.dead;
         swept.forgotten += step.forgotten;
         (swept.more, swept.next_ms) = (step.more, step.next_ms);
-        if !step.more {
+        if step.more {
+            continue;
+        }
+        if !rings || matches!(sweep, Sweep::Overdue) {
             break;
         }
+        run(runner, queue, &ExpireStep).await?;
+        swept.more = true;
     }
     Ok(swept)
 }
@@ -136,7 +144,7 @@ impl Transition for Sweep {
         let more = fields.flag()?;
         let (next_ms, lag_ms) = (fields.maybe()?, fields.count()?);
         let lag_ms = (expired + due > 0).then_some(lag_ms);
-        Ok(SweepReply { swept: Swept { expired, due, dead, forgotten, more, next_ms }, lag_ms })
+        Ok(SweepReply { swept: Swept { expired, due, dead, forgotten, more, next_ms }, lag_ms, rings: fields.flag()? })
     }
 
     /// The reply says already when the next sweep is due.

@@ -132,7 +132,9 @@ impl Queues {
                 adopted.twins += 1;
                 return Ok(());
             }
-            Enqueued::KeyReused | Enqueued::QueueFull | Enqueued::TooManyQueues => return Err(Fault::Full),
+            Enqueued::KeyReused | Enqueued::QueueFull | Enqueued::TooManyQueues | Enqueued::Untimely(_) => {
+                return Err(Fault::Full);
+            }
         }
         let lease = match held_since {
             None => None,

@@ -8,10 +8,11 @@ use crate::store::{
     layout::cursor::Cursor,
     layout::ended::{AbandonReason, Completed, completed, reasons},
     layout::record::{self, Header, Lease, LiveRecord},
+    layout::route::JobRoute,
     redis::read::{Fields, broken},
 };
 use crate::{
-    job::{Backoff, BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
+    job::{Backoff, BatchId, CancelReason, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
     payload::Json,
 };
 
@@ -44,6 +45,16 @@ pub struct Job {
     pub enqueued_at: Millis,
     pub due_at: Option<Millis>,
     pub ended_at: Option<Millis>,
+    pub expires_at: Option<Millis>,
+    pub sla_at: Option<Millis>,
+    pub breached: bool,
+    pub cancelled: Option<Cancelled>,
+}
+
+/// Why a job was cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Cancelled {
+    pub reason: CancelReason,
 }
 
 /// How the hand-outs of a job ended, since it was enqueued.
@@ -168,12 +179,9 @@ pub(super) fn read_job(
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let header = Header::parse(&fields.bytes()?)?;
     let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
+    let route = JobRoute::parse(&fields.bytes()?)?;
     let live = if raw.is_empty() { None } else { Some(LiveRecord::parse(&raw)?) };
-    let mut late_results = Vec::new();
-    while !fields.is_done() {
-        let (at, worker, result) = record::late_result(&fields.bytes()?)?;
-        late_results.push(LateResult { at, worker, result });
-    }
+    let late_results = late_results(fields)?;
     let batch = header.is_member.then(|| id.batch());
     let place = match ended {
         Some(ended) => Cursor::after_ended(&score, id.code.as_bytes(), ended),
@@ -204,16 +212,31 @@ pub(super) fn read_job(
         reserved,
         completed,
         reasons,
-        errors: live
-            .map(|live| live.errors.into_iter().map(|(at, worker, error)| JobError { at, worker, error }).collect())
-            .unwrap_or_default(),
+        errors: live.map(errors).unwrap_or_default(),
         result: if result.is_empty() { None } else { Some(record::json(result)?) },
         late_results,
         enqueued_at: header.enqueued_at,
         due_at: at(&[State::Delayed]),
         ended_at: score.filter(|_| is_over).map(record::at_stamp),
+        expires_at: route.expires_at,
+        sla_at: route.sla_at,
+        breached: route.breached,
+        cancelled: (state == State::Cancelled).then(|| Cancelled { reason: route.cancel_reason() }),
     };
     Ok((job, place.filter(|_| !matches!(state, State::Waiting | State::Blocked))))
+}
+
+fn late_results(mut fields: Fields<'_>) -> Result<Vec<LateResult>, Fault> {
+    let mut results = Vec::new();
+    while !fields.is_done() {
+        let (at, worker, result) = record::late_result(&fields.bytes()?)?;
+        results.push(LateResult { at, worker, result });
+    }
+    Ok(results)
+}
+
+fn errors(live: LiveRecord) -> Vec<JobError> {
+    live.errors.into_iter().map(|(at, worker, error)| JobError { at, worker, error }).collect()
 }
 
 /// That of the job's place in line. A job that has ended has none, and its record keeps the last priority.

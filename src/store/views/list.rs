@@ -19,6 +19,8 @@ pub struct JobFilter {
     pub worker: Option<Name>,
     /// The payload or a stored error contains this text.
     pub search: Option<String>,
+    /// Only jobs whose SLA was breached.
+    pub breached: bool,
     pub after: Option<Cursor>,
     pub limit: u32,
 }
@@ -44,7 +46,7 @@ impl JobFilter {
         args.push(self.state.word()).number(u64::from(self.limit).saturating_sub(page.jobs.len() as u64));
         args.push(self.worker.as_ref().map_or("", Name::as_str));
         self.selection.push(&mut args);
-        args.push(self.search.as_deref().unwrap_or_default());
+        args.push(self.search.as_deref().unwrap_or_default()).number(self.breached.into());
         args.push(score).push(member).number(bytes);
         args
     }

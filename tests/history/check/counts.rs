@@ -45,7 +45,8 @@ impl Recount {
             | EventKind::Changed
             | EventKind::Paused
             | EventKind::Unpaused
-            | EventKind::BatchCompleted => {}
+            | EventKind::BatchCompleted
+            | EventKind::SlaBreached => {}
         }
     }
 }
@@ -133,7 +134,11 @@ pub fn of_queues(index: &Index) -> Vec<String> {
 fn totals(index: &Index, queue: &str) -> HashMap<&'static str, u64> {
     let mut streamed: HashMap<&str, u64> = Total::ALL.iter().map(|total| (total.word(), 0)).collect();
     for event in index.events.get(queue).into_iter().flatten().filter(|event| !event.is_undelivered()) {
-        let total = if event.kind == EventKind::Reserved.word() { "handed_out" } else { &event.kind };
+        let total = match EventKind::parse(&event.kind) {
+            Some(EventKind::Reserved) => Total::HandedOut.word(),
+            Some(EventKind::SlaBreached) => Total::Breached.word(),
+            Some(_) | None => &event.kind,
+        };
         if let Some(n) = streamed.get_mut(total) {
             *n += 1;
         }

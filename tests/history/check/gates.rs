@@ -27,7 +27,8 @@ pub fn is_out(event: &Event) -> Option<bool> {
         | EventKind::Changed
         | EventKind::Paused
         | EventKind::Unpaused
-        | EventKind::BatchCompleted => None,
+        | EventKind::BatchCompleted
+        | EventKind::SlaBreached => None,
     }
 }
 

@@ -70,7 +70,7 @@ fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>)
         EventKind::Dead => None,
         EventKind::Cancelled => from(&[InLine, Out, Dead], Cancelled),
         EventKind::Requeued => from(&[Dead], InLine),
-        EventKind::Changed => from(&[InLine, Out], place),
+        EventKind::Changed | EventKind::SlaBreached => from(&[InLine, Out], place),
         EventKind::Paused | EventKind::Unpaused | EventKind::BatchCompleted => None,
     }
 }
@@ -92,7 +92,8 @@ fn is_holders(kind: EventKind, event: &Event, holder: Option<&str>) -> bool {
         | EventKind::Changed
         | EventKind::Paused
         | EventKind::Unpaused
-        | EventKind::BatchCompleted => false,
+        | EventKind::BatchCompleted
+        | EventKind::SlaBreached => false,
     };
     !by_holder || event.worker.as_deref() == holder
 }

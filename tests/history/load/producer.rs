@@ -62,6 +62,8 @@ fn job(caller: &mut Caller, queue: &str) -> Job {
         delay_ms: None,
         locks: Vec::new(),
         max_attempts: None,
+        expires_ms: None,
+        sla_ms: None,
     };
     if LINES.contains(&queue) {
         return plain;
@@ -77,6 +79,9 @@ fn job(caller: &mut Caller, queue: &str) -> Job {
         delay_ms: chance.maybe(10, |chance| chance.up_to(5_000)),
         max_attempts: chance.maybe(10, |chance| u32::try_from(chance.within(1, 4)).unwrap_or(1)),
         locks: locks(chance, queue),
+        // Later than the longest delay.
+        expires_ms: chance.maybe(8, |chance| chance.within(6_000, 30_000)),
+        sla_ms: chance.maybe(8, |chance| chance.within(1_000, 30_000)),
         ..plain
     }
 }

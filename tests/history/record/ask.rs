@@ -96,6 +96,10 @@ pub struct Job {
     pub locks: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sla_ms: Option<u64>,
 }
 
 /// How the job is deduplicated.
@@ -219,6 +223,8 @@ impl Job {
         say(&mut body, "priority", self.priority);
         say(&mut body, "delay_ms", self.delay_ms);
         say(&mut body, "max_attempts", self.max_attempts);
+        say(&mut body, "expires_ms", self.expires_ms);
+        say(&mut body, "sla_ms", self.sla_ms);
         body
     }
 }

@@ -1,10 +1,10 @@
 //! append: more jobs for a batch, from where it ends; the same call again, or one that does not fit, says so.
 
-use intray::store::{Appended, NewMember, Task};
+use intray::store::{Appended, NewMember, Task, TimeError};
 
 use super::prelude::*;
 use crate::{
-    reference::{Batch, IDLE_MS},
+    reference::{Batch, IDLE_MS, untimely},
     work::{Member, members},
 };
 
@@ -34,7 +34,7 @@ pub struct Sent {
 
 impl Operation for Append {
     const OFTEN: Often = Often { everything: 12, few_jobs: 3, desk: 0, many: 1 };
-    const MUST_BE_MET: &'static [&'static str] = &["append Misfit"];
+    const MUST_BE_MET: &'static [&'static str] = &["append Misfit", "append Untimely"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let behind = |(members, has_offset)| Call::Behind { members, has_offset };
@@ -89,8 +89,14 @@ fn mark(job: &NewMember) -> String {
     format!("{untraced:?} {:?}", job.priority)
 }
 
+/// Which times of these jobs break a rule, with the index of the job.
+pub fn untimely_members(jobs: &[NewMember], now: u64) -> Vec<(usize, TimeError)> {
+    let errors = |(n, job): (usize, &NewMember)| untimely(&job.task, now).into_iter().map(move |error| (n, error));
+    jobs.iter().enumerate().flat_map(errors).collect()
+}
+
 impl Queue {
-    fn append(&mut self, id: &BatchId, new: &[NewMember], offset: Option<u32>) -> Appended {
+    fn append(&mut self, id: &BatchId, all: &[NewMember], offset: Option<u32>) -> Appended {
         let Some(batch) = self.batches.get(&id.code) else { return Appended::UnknownBatch };
         let total = batch.members.len() as u32;
         let state = batch.state;
@@ -100,16 +106,19 @@ impl Queue {
         let from = offset.unwrap_or(total);
         let there = batch.members.iter().skip(from as usize);
         let is_same = |(code, new): (&Code, &NewMember)| self.jobs[code].mark == Some(mark(new));
-        if from > total || !there.zip(new).all(is_same) {
+        if from > total || !there.zip(all).all(is_same) {
             return Appended::Misfit { total };
         }
-        let new = new.get((total - from) as usize..).unwrap_or_default();
+        let new = all.get((total - from) as usize..).unwrap_or_default();
         if !new.is_empty() {
             if state != BatchState::Open {
                 return Appended::NotOpen(state);
             }
             if self.room() < new.len() as i64 {
                 return Appended::QueueFull;
+            }
+            if !untimely_members(new, self.now).is_empty() {
+                return Appended::Untimely(untimely_members(all, self.now));
             }
             for member in new {
                 self.add_member(id, member, offset.map(|_| mark(member)));

@@ -40,14 +40,18 @@ impl Queue {
             State::Reserved if job.is_live(now) && !force => return Cancellation::WrongState(State::Reserved),
             _ => {}
         }
-        let mut worker = "";
+        let (mut worker, is_over) = ("", job.is_over(now));
         if job.is_overdue(now) {
             self.run_out(id);
         } else if job.hold.is_some() {
             worker = job.worker();
             self.let_go(id, Some(How::CANCELLED));
         }
-        self.cancel_now(id, worker);
+        if is_over {
+            self.cancel_expired(id);
+        } else {
+            self.cancel_now(id, worker);
+        }
         Cancellation::Cancelled
     }
 }

@@ -44,6 +44,12 @@ impl Queue {
         let (id, secret) = (call.reservation.job.code, &call.reservation.secret);
         let result = call.result.as_ref().map_or("", |result| known(&RESULTS, result.as_str()));
         let Some(job) = self.jobs.get(&id) else { return Completion::Lost(UNKNOWN) };
+        if job.is_held_by(secret) && job.is_over(self.now) {
+            self.expire(id);
+        } else {
+            self.touch(id, secret);
+        }
+        let job = &self.jobs[&id];
         if job.is_held_by(secret) {
             let (late, worker) = (job.is_overdue(self.now), job.worker());
             let since = job.hold.as_ref().map_or(0, |hold| hold.reserved_at);
@@ -60,6 +66,7 @@ impl Queue {
             return Completion::Done { late: how == How::DONE_LATE, duplicate: true };
         }
         let is_unheld = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
+        let is_unheld = is_unheld && !job.has_expired(self.now);
         if matches!(how, How::EXPIRED | How::GRACE_OVER) && nth == 0 && is_unheld {
             let now = self.now;
             let ended = &mut self.job(id).ring[0];
@@ -75,6 +82,7 @@ impl Queue {
         let was_in_line = self.jobs[&id].state == State::Waiting;
         let stamp = self.stamp();
         self.give_back(id);
+        self.stop_alarm(id);
         let job = self.job(id);
         job.end(State::Completed, stamp);
         job.result = (!result.is_empty()).then_some(result);

@@ -7,6 +7,7 @@ use intray::store::{BatchCreation, derived_batch};
 use super::prelude::*;
 use crate::{
     fixtures::{self, CLIENTS, name},
+    operations::append::untimely_members,
     reference::{Batch, Gate, IDLE_MS},
     work::{Idempotency, Member, idempotency, members, priority},
 };
@@ -23,7 +24,7 @@ pub struct CreateBatch {
 
 impl Operation for CreateBatch {
     const OFTEN: Often = Often { everything: 12, few_jobs: 3, desk: 4, many: 1 };
-    const MUST_BE_MET: &'static [&'static str] = &["batch KeyReused"];
+    const MUST_BE_MET: &'static [&'static str] = &["batch KeyReused", "batch Untimely"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
@@ -90,6 +91,8 @@ impl Queue {
             if batch.fingerprint != new.fingerprint {
                 return BatchCreation::KeyReused;
             }
+        } else if let errors @ [_, ..] = &untimely_members(&new.jobs, self.now)[..] {
+            return BatchCreation::Untimely(errors.to_vec());
         } else if self.room() < new.jobs.len() as i64 && !new.jobs.is_empty() {
             return BatchCreation::QueueFull;
         } else {

@@ -9,7 +9,7 @@ use proptest::collection::{SizeRange, vec};
 use super::prelude::*;
 use crate::{
     fixtures::{self, CLIENTS, KEYS, canonical, dedupe_digest, name},
-    reference::Stub,
+    reference::{Stub, untimely},
     work::{Idempotency, Work, idempotency, priority, work},
 };
 
@@ -27,7 +27,8 @@ struct Item {
 
 impl Operation for Enqueue {
     const OFTEN: Often = Often { everything: 40, few_jobs: 6, desk: 8, many: 0 };
-    const MUST_BE_MET: &'static [&'static str] = &["enqueue KeyReused", "enqueue QueueFull", "enqueue Twin"];
+    const MUST_BE_MET: &'static [&'static str] =
+        &["enqueue KeyReused", "enqueue QueueFull", "enqueue Twin", "enqueue Untimely"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
@@ -121,6 +122,10 @@ impl Queue {
                 self.count("stubs");
             }
             return Enqueued::Twin { id: named(twin), state };
+        }
+        let errors = untimely(&new.task, self.now);
+        if !errors.is_empty() {
+            return Enqueued::Untimely(errors);
         }
         if self.room() <= 0 {
             return Enqueued::QueueFull;

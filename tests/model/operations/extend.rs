@@ -33,13 +33,15 @@ impl Queue {
             return Extension::Lost(lost);
         }
         let (now, most) = (self.now, u64::from(self.settings.max_hold_ms));
+        let expires = self.jobs[&id].expires;
         let hold = self.job(id).hold.as_mut().expect("it is live");
         let mut deadline = now + u64::from(call.lease_ms.unwrap_or(hold.lease_ms));
         if most > 0 {
             // What was granted before a limit was lowered stays granted.
             deadline = deadline.min(hold.deadline.max(hold.reserved_at + most));
         }
-        hold.deadline = deadline;
+        hold.deadline = expires.map_or(deadline, |expires| deadline.min(expires));
+        let deadline = hold.deadline;
         // Who goes on has not left.
         hold.grace = None;
         let worker = hold.worker;

@@ -15,7 +15,7 @@ use crate::{
 pub enum Look {
     Queue,
     Job(Which),
-    List { state: State, client: usize, worker: Option<usize>, limit: u32 },
+    List { state: State, client: usize, worker: Option<usize>, breached: bool, limit: u32 },
     Holders { limit: u32 },
     Reservations(usize),
     Locks { lock: Option<usize>, limit: u32 },
@@ -32,8 +32,14 @@ impl Operation for Look {
         prop_oneof![
             Just(Self::Queue),
             which(State::Reserved).prop_map(Self::Job),
-            (select(&State::ALL), 0..3_usize, weighted(0.2, 0..3_usize), 1..4_u32)
-                .prop_map(|(state, client, worker, limit)| Self::List { state, client, worker, limit }),
+            (select(&State::ALL), 0..3_usize, weighted(0.2, 0..3_usize), proptest::bool::weighted(0.3), 1..4_u32)
+                .prop_map(|(state, client, worker, breached, limit)| Self::List {
+                    state,
+                    client,
+                    worker,
+                    breached,
+                    limit
+                }),
             (1..4_u32).prop_map(|limit| Self::Holders { limit }),
             (0..3_usize).prop_map(Self::Reservations),
             (weighted(0.4, 0..3_usize), 1..4_u32).prop_map(|(lock, limit)| Self::Locks { lock, limit }),
@@ -49,7 +55,9 @@ impl Operation for Look {
         match *self {
             Self::Queue => queue(walk).await,
             Self::Job(which) => one(walk, &walk.which(which)).await,
-            Self::List { state, client, worker, limit } => list(walk, state, CLIENTS[client], worker, limit).await,
+            Self::List { state, client, worker, breached, limit } => {
+                list(walk, (state, breached), CLIENTS[client], worker, limit).await
+            }
             Self::Holders { limit } => holders(walk, limit).await,
             Self::Reservations(worker) => reservations(walk, WORKERS[worker]).await,
             Self::Locks { lock, limit } => held_locks(walk, lock, limit).await,
@@ -87,17 +95,24 @@ async fn pages<T>(
     }
 }
 
-async fn list(walk: &Walk<'_>, state: State, client: &str, worker: Option<usize>, limit: u32) -> Verdict {
+async fn list(
+    walk: &Walk<'_>,
+    (state, breached): (State, bool),
+    client: &str,
+    worker: Option<usize>,
+    limit: u32,
+) -> Verdict {
     let worker = worker.map_or("", |n| WORKERS[n]);
     let found = pages(async |after| {
         let selection = JobSelection { client: name(client), ..JobSelection::default() };
-        let filter = JobFilter { state, selection, worker: name(worker), search: None, after, limit };
+        let filter = JobFilter { state, selection, worker: name(worker), search: None, breached, after, limit };
         let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
         Ok((page.jobs, page.next))
     });
     let found: Vec<_> = found.await?.iter().map(|job| job.id.code).collect();
     let mut expected = listed(walk, state);
     let jobs = &walk.model.jobs;
+    expected.retain(|id| !breached || jobs[id].breached);
     expected.retain(|id| client.is_empty() || jobs[id].client == client);
     expected.retain(|id| worker.is_empty() || jobs[id].hold.is_some() && jobs[id].worker() == worker);
     same(&format!("the list of the {}", state.word()), &found, &expected)
@@ -114,7 +129,7 @@ fn listed(walk: &Walk<'_>, state: State) -> Vec<Code> {
 
 async fn members(walk: &Walk<'_>, id: &BatchId, state: State) -> Verdict {
     let selection = JobSelection { batch: Some(id.clone()), ..JobSelection::default() };
-    let filter = JobFilter { state, selection, worker: None, search: None, after: None, limit: 1_000 };
+    let filter = JobFilter { state, selection, worker: None, search: None, breached: false, after: None, limit: 1_000 };
     let page = walk.real.handle.jobs(&walk.real.queue, filter).await.map_err(broken)?;
     let expected = listed(walk, state).into_iter().filter(|code| walk.model.jobs[code].batch == Some(id.code));
     same("the jobs of a batch", &sorted(page.jobs.iter().map(|job| job.id.code)), &sorted(expected))

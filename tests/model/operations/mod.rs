@@ -12,6 +12,7 @@ mod extend;
 mod fail;
 mod look;
 mod pass;
+mod patch;
 mod purge;
 mod record;
 mod release;
@@ -127,6 +128,7 @@ operations! {
     release::Release,
     requeue::Requeue,
     reprioritize::Reprioritize,
+    patch::Patch,
     purge::Purge,
     sweep::Sweep,
     record::Record,

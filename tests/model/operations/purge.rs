@@ -71,7 +71,7 @@ impl Queue {
             match (is_ended, is_member) {
                 (false, true) => self.cancel_now(id, worker),
                 // What goes at once has no time of its end.
-                (false, false) => self.cancel_at(id, worker, 0),
+                (false, false) => self.cancel_at(id, worker, 0, ""),
                 (true, _) => {}
             }
             if is_ended {

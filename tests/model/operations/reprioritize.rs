@@ -1,6 +1,6 @@
 //! reprioritize: an operator gives a job another priority, or all of one state.
 
-use intray::store::{JobSelection, ReprioritizeAll, Reprioritized, ReprioritizedAll};
+use intray::store::{JobPatch, JobSelection, ReprioritizeAll, ReprioritizedAll, TimeLimitsPatch};
 
 use super::prelude::*;
 use crate::fixtures::{PRIORITIES, priority};
@@ -41,8 +41,9 @@ impl Operation for Reprioritize {
             What::All(state) => return self.run_all(state, walk).await,
         };
         let id = walk.which(job);
-        let answer = walk.real.handle.reprioritize(id.clone(), priority(self.priority), None).await;
-        walk.answered("reprioritize", answer, |model| model.reprioritize(id.code, self.priority))
+        let patch = JobPatch { priority: Some(priority(self.priority)), limits: TimeLimitsPatch::default() };
+        let answer = walk.real.handle.reprioritize(id.clone(), patch, None).await;
+        walk.answered("reprioritize", answer, |model| model.patch(id.code, &patch))
     }
 }
 
@@ -69,23 +70,16 @@ impl Queue {
         ReprioritizedAll { changed, next: None }
     }
 
-    fn reprioritize(&mut self, id: Code, priority: u8) -> Reprioritized {
-        let Some(job) = self.jobs.get_mut(&id) else { return Reprioritized::UnknownJob };
-        let state = job.state;
-        if matches!(state, State::Completed | State::Dead | State::Cancelled) {
-            return Reprioritized::WrongState(state);
+    pub fn reprioritize(&mut self, id: Code, priority: u8) {
+        let job = self.job(id);
+        job.priority = priority;
+        if job.place.is_some() {
+            self.give_back(id);
+            self.job(id).place = None;
+            self.ensure_place(id, None);
         }
-        if job.priority != priority {
-            job.priority = priority;
-            if job.place.is_some() {
-                self.give_back(id);
-                self.job(id).place = None;
-                self.ensure_place(id, None);
-            }
-            self.line_changed(id);
-            self.tell("changed", id, "", "");
-        }
-        Reprioritized::Changed(self.jobs[&id].state)
+        self.line_changed(id);
+        self.tell("changed", id, "", "");
     }
 
     /// A job has another place. If it is the first one parked at its gate now, and there is room, it is put back; if it

@@ -39,6 +39,7 @@ impl Queue {
     fn requeue(&mut self, id: Code) -> Requeued {
         let Some(job) = self.jobs.get(&id) else { return Requeued::UnknownJob };
         match job.state {
+            State::Delayed if job.is_over(self.now) => return Requeued::WrongState(State::Cancelled),
             State::Dead if self.is_dead_for_good(id) => return Requeued::WrongState(State::Dead),
             State::Dead => self.revive(id),
             State::Delayed => self.fall_due(id),
@@ -59,7 +60,7 @@ impl Queue {
 
     /// What a batch came to stays so, and the jobs of one that was cancelled do not come back.
     fn is_dead_for_good(&self, id: Code) -> bool {
-        self.is_kept(id) || self.is_called_off(id)
+        self.is_kept(id) || self.is_called_off(id) || self.jobs[&id].has_expired(self.now)
     }
 
     /// Another life: attempts start again, at the end of the line, with its dedupe key, behind those that have it.

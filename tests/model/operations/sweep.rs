@@ -10,7 +10,8 @@ pub struct Sweep;
 
 impl Operation for Sweep {
     const OFTEN: Often = Often { everything: 8, few_jobs: 10, desk: 8, many: 2 };
-    const MUST_BE_MET: &'static [&'static str] = &["sweep forgot jobs", "sweep forgot a batch"];
+    const MUST_BE_MET: &'static [&'static str] =
+        &["sweep forgot jobs", "sweep forgot a batch", "event cancelled expired"];
 
     fn draw(_: Theme) -> BoxedStrategy<Self> {
         Just(Self).boxed()
@@ -36,7 +37,12 @@ impl Queue {
     /// Steps until nothing more is to be done.
     fn sweep(&mut self) -> Swept {
         let mut swept = Swept::default();
-        while self.sweep_step(&mut swept) {}
+        loop {
+            while self.sweep_step(&mut swept) {}
+            if !self.ring() {
+                break;
+            }
+        }
         swept.next_ms = self.moments().first().map(|moment| moment.saturating_sub(self.now));
         swept
     }
@@ -66,7 +72,11 @@ impl Queue {
         for id in self.in_state(State::Delayed) {
             if self.jobs[&id].at <= now {
                 swept.due += 1;
-                self.fall_due(id);
+                if self.jobs[&id].is_over(now) {
+                    self.cancel_expired(id);
+                } else {
+                    self.fall_due(id);
+                }
             }
         }
     }

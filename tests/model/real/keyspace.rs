@@ -7,15 +7,15 @@ use redis::Value;
 
 use super::{
     batch::BatchRow,
-    record::{Bytes, Header, Live, Row, plain},
+    record::{Bytes, Header, Live, Row, plain, read_route},
 };
 use crate::{fixtures::SPAN, reference::Event};
 
 /// Every key that a queue may have, by type.
-const SETS: [&str; 8] = ["inbound", "reserved", "delayed", "dead", "ended", "parked", "held", "timers"];
-const HASHES: [&str; 13] = [
+const SETS: [&str; 9] = ["inbound", "reserved", "delayed", "dead", "ended", "parked", "held", "timers", "alarms"];
+const HASHES: [&str; 14] = [
     "jobs", "payloads", "live", "results", "drafts", "dedupe", "gates", "batches", "turns", "tops", "settings",
-    "totals", "history",
+    "totals", "history", "routes",
 ];
 /// In which of the sets jobs are, by themselves.
 const PLACES: [&str; 5] = ["inbound", "reserved", "delayed", "dead", "ended"];
@@ -148,7 +148,9 @@ impl Keyspace {
             let own = self.hash("results").range(id.clone()..).take_while(|(field, _)| field.starts_with(id));
             let results = own.map(|(field, value)| (plain(&field[Code::LEN..]), value.clone())).collect();
             let draft = self.hash("drafts").get(id).map(|raw| read_draft(raw)).transpose()?;
-            rows.insert(plain(id), Row { sets, header, apart, live, results, draft });
+            let route = self.hash("routes").get(id).map(|raw| read_route(raw)).transpose()?.unwrap_or_default();
+            let alarm = self.set("alarms").get(id).copied();
+            rows.insert(plain(id), Row { sets, header, apart, live, results, draft, route, alarm });
         }
         for (_, place, id) in self.parked()? {
             rows.get_mut(&id).ok_or(format!("{id} is parked and no job"))?.sets.push(("parked", place));

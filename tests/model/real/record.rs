@@ -1,8 +1,8 @@
 //! The records of a job, read as the scripts pack them: big-endian, lengths before texts.
 
 use intray::{
-    job::{Backoff, Code, State},
-    store::HandoutCounts,
+    job::{Backoff, Code, Millis, State},
+    store::{HandoutCounts, JobRoute},
 };
 
 use crate::fixtures::SPAN;
@@ -20,6 +20,9 @@ pub struct Row {
     pub results: Vec<(String, Vec<u8>)>,
     /// Whose, and what was typed.
     pub draft: Option<(String, String)>,
+    pub route: JobRoute,
+    /// When time next does something to it, as the sweep knows.
+    pub alarm: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +39,7 @@ pub struct Header {
     pub trace: String,
     pub locks: Vec<String>,
     pub is_member: bool,
+    pub is_routed: bool,
     /// The payload; of a stub, its twin and the twin's state.
     pub rest: String,
 }
@@ -106,6 +110,7 @@ impl Header {
         let count = if has(512) { bytes.uint(1)? } else { 0 };
         header.locks = (0..count).map(|_| bytes.text(2)).collect::<Result<_, _>>()?;
         header.is_member = has(1024);
+        header.is_routed = has(2048);
         if header.is_member {
             // It tells the same append from another, and is the program's own.
             header.fingerprint = None;
@@ -194,6 +199,23 @@ impl Hold {
             worker: bytes.text(1)?,
         })
     }
+}
+
+/// Its parts, each behind a tag and a length.
+pub fn read_route(raw: &[u8]) -> Result<JobRoute, String> {
+    let (mut bytes, mut route) = (Bytes(raw), JobRoute::default());
+    while !bytes.0.is_empty() {
+        match (bytes.uint(1)?, bytes.uint(2)?) {
+            (1, 6) => route.expires_at = Some(Millis(bytes.uint(6)?)),
+            (2, 6) => route.sla_at = Some(Millis(bytes.uint(6)?)),
+            (3, 1) => {
+                let marks = bytes.uint(1)?;
+                (route.breached, route.is_over) = (marks & 1 != 0, marks & 2 != 0);
+            }
+            part => return Err(format!("{part:?} is no part of a route")),
+        }
+    }
+    Ok(route)
 }
 
 pub struct Bytes<'b>(pub &'b [u8]);

@@ -37,8 +37,14 @@ impl Queue {
             late: Vec::new(),
             draft: None,
             skips: Vec::new(),
+            expires: None,
+            sla: None,
+            breached: false,
+            is_cut_off: false,
+            is_routed: false,
         };
         self.jobs.insert(id, job);
+        self.take_limits(id, task);
     }
 
     /// A new job goes where it belongs.

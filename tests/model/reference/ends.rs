@@ -21,6 +21,8 @@ impl Queue {
                 return Ok(job.worker());
             }
             self.expire(id);
+        } else {
+            self.touch(id, secret);
         }
         let job = &self.jobs[&id];
         let ended = job.recall(&secret_digest(secret)).map(|nth| job.ring[nth].how);
@@ -56,12 +58,18 @@ impl Queue {
 
     /// Back to its place; but the jobs of a batch that was called off do not come back.
     pub fn come_back(&mut self, id: Code) {
-        if self.is_called_off(id) { self.cancel_now(id, "") } else { self.ready(id) }
+        if self.is_called_off(id) {
+            self.cancel_now(id, "");
+        } else if self.jobs[&id].is_over(self.now) {
+            self.cancel_expired(id);
+        } else {
+            self.ready(id);
+        }
     }
 
     /// It ends by its deadline, which counts an attempt; or by the end of a grace, which counts as abandoned.
     pub fn run_out(&mut self, id: Code) {
-        let (worker, grace) = (self.jobs[&id].worker(), self.jobs[&id].grace());
+        let (worker, grace) = (self.jobs[&id].worker(), self.grace_of(id));
         self.count_end_of_time(id);
         self.let_go(id, Some(if grace.is_some() { How::GRACE_OVER } else { How::EXPIRED }));
         let job = self.job(id);
@@ -74,8 +82,13 @@ impl Queue {
         self.tell(kind, id, worker, note);
     }
 
+    /// At the expiry of the job a grace does not matter.
+    fn grace_of(&self, id: Code) -> Option<Grace> {
+        self.jobs[&id].grace().filter(|_| !self.jobs[&id].is_over(self.now))
+    }
+
     pub fn count_end_of_time(&mut self, id: Code) {
-        let is_left = self.jobs[&id].grace().is_some();
+        let is_left = self.grace_of(id).is_some();
         let counts = &mut self.job(id).counts;
         *(if is_left { &mut counts.abandoned } else { &mut counts.expired }) += 1;
         self.count(if is_left { "abandoned" } else { "expired" });
@@ -83,8 +96,12 @@ impl Queue {
 
     /// Answers whether the job is dead by it.
     pub fn expire(&mut self, id: Code) -> bool {
-        let (worker, grace) = (self.jobs[&id].worker(), self.jobs[&id].grace());
+        let (worker, grace) = (self.jobs[&id].worker(), self.grace_of(id));
         self.run_out(id);
+        if self.jobs[&id].is_over(self.now) {
+            self.cancel_expired(id);
+            return false;
+        }
         let died = grace.is_none() && self.is_out_of_attempts(id);
         if died {
             self.die(id, worker)
@@ -103,6 +120,7 @@ impl Queue {
     pub fn die(&mut self, id: Code, worker: &str) {
         let stamp = self.stamp();
         self.give_back(id);
+        self.stop_alarm(id);
         let job = self.job(id);
         (job.state, job.at) = (State::Dead, stamp);
         self.free_key(id);
@@ -112,7 +130,7 @@ impl Queue {
 
     pub fn come_back_after(&mut self, id: Code, delay: u64, jitter: u64) -> Return {
         let due = self.now + delay;
-        if delay > 0 && !self.is_called_off(id) {
+        if delay > 0 && !self.is_called_off(id) && !self.jobs[&id].is_over(self.now) {
             let job = self.job(id);
             (job.state, job.at, job.jitter) = (State::Delayed, due, jitter);
         } else {
@@ -124,12 +142,13 @@ impl Queue {
     /// A job that nobody holds; one that was in line passes the batons.
     pub fn cancel_now(&mut self, id: Code, worker: &str) {
         let stamp = self.stamp();
-        self.cancel_at(id, worker, stamp);
+        self.cancel_at(id, worker, stamp, "");
     }
 
-    pub fn cancel_at(&mut self, id: Code, worker: &str, stamp: u64) {
+    pub fn cancel_at(&mut self, id: Code, worker: &str, stamp: u64, reason: &str) {
         let was_in_line = self.jobs[&id].state == State::Waiting;
         self.give_back(id);
+        self.stop_alarm(id);
         let job = self.job(id);
         job.end(State::Cancelled, stamp);
         job.has_payload = false;
@@ -138,7 +157,7 @@ impl Queue {
             self.batons(id);
         }
         self.free_key(id);
-        self.tell("cancelled", id, worker, "");
+        self.tell("cancelled", id, worker, reason);
         self.count("cancelled");
         self.count(if is_member { "batch_cancelled_kept" } else { "cancelled_kept" });
     }

@@ -72,7 +72,8 @@ impl Queue {
             |job: &&Job| matches!(job.state, State::Waiting | State::Blocked) && (job.place, job.arrival) < place;
         let mut rooms = BTreeMap::new();
         let mut has_room = |gate: Gate| *rooms.entry(gate).or_insert_with(|| self.has_room(gate));
-        let mut before = self.jobs.values().filter(is_before).filter(|job| !job.is_skipped_by(worker));
+        let mut before =
+            self.jobs.values().filter(is_before).filter(|job| !job.is_skipped_by(worker) && !job.is_over(self.now));
         let passed = before.find(|job| job.gates().into_iter().all(&mut has_room));
         if let Some(passed) = passed {
             self.broken = Some(format!("{} is handed out, and {passed:?} could be", id.as_str()));

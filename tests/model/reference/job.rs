@@ -91,6 +91,13 @@ pub struct Job {
     pub draft: Option<Draft>,
     /// The last sixteen who have skipped it, newest first.
     pub skips: Vec<&'static str>,
+    pub expires: Option<u64>,
+    pub sla: Option<u64>,
+    pub breached: bool,
+    /// It was cancelled because it expired.
+    pub is_cut_off: bool,
+    /// Such times were given once.
+    pub is_routed: bool,
 }
 
 /// A reservation that is out.

@@ -6,6 +6,7 @@ mod desk;
 mod ends;
 mod gates;
 mod job;
+mod limits;
 mod order;
 mod reserve;
 mod shown;
@@ -23,6 +24,7 @@ pub use self::{
     batches::{Batch, IDLE_MS},
     ends::UNKNOWN,
     job::{Draft, Ended, Gate, Grace, Hold, How, Job, JobOptions, Late, Note, Stub},
+    limits::{untimely, untimely_changes},
     order::Share,
     reserve::{Asked, Given},
     time::YOUNG_MS,

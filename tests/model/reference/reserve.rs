@@ -52,11 +52,14 @@ impl Queue {
         if mine.len() >= limit {
             return Given::Held(mine.into_iter().take(asked.limit).map(|id| self.resume(id, asked)).collect());
         }
-        let (mut given, mut looked, mut passed) = (Vec::new(), 0, BTreeSet::new());
+        let (mut given, mut looked, mut passed, mut skipped) = (Vec::new(), 0, BTreeSet::new(), false);
         while !self.settings.paused && given.len() < asked.limit.min(limit - mine.len()) {
             let Some(id) = self.next(&passed) else { break };
-            if self.jobs[&id].is_skipped_by(asked.worker) {
-                // For this worker it is not in line: a job parked at its gates is put back instead.
+            let is_over = self.jobs[&id].is_over(self.now);
+            if is_over || self.jobs[&id].is_skipped_by(asked.worker) {
+                // For this worker it is not in line, nor for any once it has expired: a job parked at its gates is put back
+                // instead.
+                skipped |= !is_over;
                 passed.insert(id);
                 self.batons(id);
                 looked += 1;
@@ -74,7 +77,7 @@ impl Queue {
             self.promise_order(id, asked.worker);
             given.push(self.take(id, asked));
         }
-        if given.is_empty() && !passed.is_empty() { Given::Skipped } else { Given::New(given) }
+        if given.is_empty() && skipped { Given::Skipped } else { Given::New(given) }
     }
 
     /// A call that names another queue too looks first, and moves nothing that is overdue unless something can be had.
@@ -112,6 +115,7 @@ impl Queue {
             return Given::Held(vec![self.resume(id, asked)]);
         }
         match job.state {
+            _ if job.is_over_unheld(self.now) => Given::NotWaiting(State::Cancelled),
             State::Waiting if self.settings.paused => Given::Paused,
             State::Waiting if is_at_limit => Given::WorkerLimit,
             State::Waiting => match self.full_gate(job) {
@@ -133,7 +137,7 @@ impl Queue {
             worker: asked.worker,
             reserved_at: self.now,
             lease_ms,
-            deadline: self.capped(self.now + u64::from(lease_ms), self.now),
+            deadline: self.jobs[&id].capped(self.capped(self.now + u64::from(lease_ms), self.now)),
             resumes: 0,
             replayed: false,
             grace: None,
@@ -154,6 +158,7 @@ impl Queue {
         let hold = self.jobs[&id].hold.clone().expect("a reserved job has a lease");
         let lease_ms = asked.lease_ms.unwrap_or(hold.lease_ms);
         let deadline = self.capped(self.now + u64::from(lease_ms), hold.reserved_at).max(hold.deadline);
+        let deadline = self.jobs[&id].capped(deadline);
         let (nonce, resumes) = (asked.nonce.clone(), hold.resumes + 1);
         self.job(id).hold = Some(Hold { nonce, lease_ms, deadline, resumes, replayed: false, grace: None, ..hold });
         self.tell("resumed", id, asked.worker, "");

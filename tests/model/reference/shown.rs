@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use intray::{
-    job::{BatchId, JobId, Millis, Reservation, State},
+    job::{BatchId, CancelReason, JobId, Millis, Reservation, State},
     store::{
-        self, AbandonReason, Completed, Handout, Held, JobError, LateResult, QueueInfo, Reason, ReservationCounts,
-        StateCounts, Totals,
+        self, AbandonReason, Cancelled, Completed, Handout, Held, JobError, LateResult, QueueInfo, Reason,
+        ReservationCounts, StateCounts, Totals,
     },
 };
 
-use super::{How, LATE_RESULTS, Queue, job::Ended};
+use super::{How, Job, LATE_RESULTS, Queue, job::Ended};
 use crate::fixtures::{SPAN, STAMPS, count, json, locks, name, priority, trace};
 
 impl Queue {
@@ -94,6 +94,10 @@ impl Queue {
             enqueued_at: Millis(job.stamp / STAMPS),
             due_at: is(&[State::Delayed], job.at),
             ended_at: is(&[State::Completed, State::Cancelled, State::Dead], job.at / STAMPS),
+            expires_at: job.expires.map(Millis),
+            sla_at: job.sla.map(Millis),
+            breached: job.breached,
+            cancelled: (job.state == State::Cancelled).then(|| Cancelled { reason: cancel_reason(job) }),
         })
     }
 
@@ -158,6 +162,10 @@ impl Queue {
             Reason::Empty
         }
     }
+}
+
+fn cancel_reason(job: &Job) -> CancelReason {
+    if job.is_cut_off { CancelReason::Expired } else { CancelReason::Withdrawn }
 }
 
 fn completion(ended: &Ended) -> Completed {

@@ -63,7 +63,8 @@ impl Queue {
         let kept_for = if too_many { retention.min(YOUNG_MS) } else { retention };
         let ended = ended.into_iter().map(|(at, _)| at / STAMPS + kept_for);
         let batches = self.batches.values().filter_map(|batch| self.moment_of(batch));
-        let mut moments: Vec<_> = self.open().map(Job::score).chain(ended).chain(batches).collect();
+        let alarms = self.jobs.values().filter_map(Job::alarm);
+        let mut moments: Vec<_> = self.open().map(Job::score).chain(ended).chain(batches).chain(alarms).collect();
         moments.sort_unstable();
         moments
     }

@@ -92,6 +92,7 @@ impl Job {
             backoff: self.options.backoff,
             locks: self.options.locks.iter().map(|lock| (*lock).to_owned()).collect(),
             is_member: self.batch.is_some(),
+            is_routed: self.is_routed,
             trace: if self.options.traced { TRACE.to_owned() } else { String::new() },
             rest: payload.filter(|payload| !is_large(payload)).unwrap_or_default().to_owned(),
         };
@@ -100,7 +101,8 @@ impl Job {
         let is_kept = self.batch.is_some() && set == "ended";
         let sets = if is_kept { Vec::new() } else { vec![(set, self.score())] };
         let draft = self.draft.map(|draft| (draft.worker.to_owned(), draft.text.to_owned()));
-        Row { sets, header, apart, live: self.live(), results: self.results(), draft }
+        let (route, alarm) = (self.route(), self.alarm());
+        Row { sets, header, apart, live: self.live(), results: self.results(), draft, route, alarm }
     }
 
     fn live(&self) -> Live {
@@ -179,6 +181,16 @@ impl Stub {
             ..Header::default()
         };
         let live = Live::untouched(None, 0, self.at);
-        Row { sets: vec![("ended", self.at)], header, apart: None, live, results: Vec::new(), draft: None }
+        let (route, alarm) = Default::default();
+        Row {
+            sets: vec![("ended", self.at)],
+            header,
+            apart: None,
+            live,
+            results: Vec::new(),
+            draft: None,
+            route,
+            alarm,
+        }
     }
 }

@@ -70,7 +70,11 @@ impl Walk<'_> {
     /// At the end of a walk the metric of transitions equals the counts.
     pub(super) fn compare_metric(&self) -> Verdict {
         let counted = self.real.counted();
-        let named = |name: &str| if name == Total::HandedOut.word() { "reserved".to_owned() } else { name.to_owned() };
+        let named = |name: &str| match name {
+            _ if name == Total::HandedOut.word() => "reserved".to_owned(),
+            _ if name == Total::Breached.word() => "sla-breached".to_owned(),
+            _ => name.to_owned(),
+        };
         let ever = self.model.ever.iter().filter(|(name, _)| InternalTotal::parse(name).is_none());
         let expected: BTreeMap<_, _> = ever.map(|(name, n)| (named(name), *n)).collect();
         let of_totals = |(transition, _): &(String, i64)| Total::ALL.iter().any(|t| named(t.word()) == *transition);
@@ -89,7 +93,7 @@ impl Walk<'_> {
         let mut expected = std::mem::take(&mut self.model.events);
         for event in &expected {
             let note = event.note.rsplit(' ').next().unwrap_or_default();
-            let note = if ["grace", "late", "undelivered"].contains(&note) { note } else { "" };
+            let note = if ["expired", "grace", "late", "undelivered"].contains(&note) { note } else { "" };
             self.met(&format!("event {} {note}", event.kind));
         }
         found.sort_by(|a, b| a.job.cmp(&b.job));

@@ -21,6 +21,7 @@ pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     no_job_is_stranded(found, rows)?;
     batches_are_a_recount(found, rows)?;
     desks_are_in_order(rows)?;
+    alarms_are_a_recount(found, rows)?;
     nothing_is_left_over(found, rows)
 }
 
@@ -101,11 +102,28 @@ fn desks_are_in_order(rows: &BTreeMap<String, Row>) -> Verdict {
 }
 
 fn nothing_is_left_over(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
-    for hash in ["payloads", "live", "results", "drafts"] {
+    for hash in ["payloads", "live", "results", "drafts", "routes"] {
         let stray = found.hash(hash).keys().map(|id| plain(&id[..26])).find(|id| !rows.contains_key(id));
         claim(stray.is_none(), || format!("{hash} holds {stray:?}, which is gone"))?;
     }
     Ok(())
+}
+
+/// Only jobs with something to come have an alarm, and no reservation reaches beyond the expiry of its job.
+fn alarms_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    for (id, Row { route, alarm, live, sets, header, .. }) in rows {
+        let has_ended = matches!(live.state, State::Completed | State::Cancelled | State::Dead);
+        let times = [route.expires_at, route.sla_at.filter(|_| !route.breached)];
+        let expected = times.into_iter().flatten().min().map(|at| at.0).filter(|_| !has_ended);
+        claim(*alarm == expected, || format!("{id} has the alarm {alarm:?} and needs {expected:?}"))?;
+        claim(header.is_routed || found.hash("routes").get(id.as_bytes()).is_none(), || {
+            format!("{id} hides its route")
+        })?;
+        let deadline = sets.iter().find(|(set, _)| *set == "reserved").map_or(0, |(_, deadline)| *deadline);
+        claim(route.expires_at.is_none_or(|at| deadline <= at.0), || format!("{id} is held beyond its expiry"))?;
+    }
+    let stray = found.set("alarms").keys().map(|id| plain(id)).find(|id| !rows.contains_key(id));
+    claim(stray.is_none(), || format!("{stray:?} has an alarm and is gone"))
 }
 
 /// The gates of a job: the field of each in `gates`.

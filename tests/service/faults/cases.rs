@@ -128,6 +128,12 @@ pub async fn sweep(w: &World, q: &str) -> Call {
     Call::post(format!("/queues/{q}/sweep"), json!({}))
 }
 
+pub async fn expire(w: &World, q: &str) -> Call {
+    w.enqueue_with(json!({ "queue": q, "payload": 1, "expires_ms": 60_000, "sla_ms": 30_000 })).await;
+    w.advance_clock(60_000);
+    Call::post(format!("/queues/{q}/sweep"), json!({}))
+}
+
 fn batch(q: &str, jobs: usize, is_sealed: bool) -> Value {
     let jobs: Vec<_> = (0..jobs).map(|n| json!({ "payload": n })).collect();
     json!({ "queue": q, "concurrency": 1, "sealed": is_sealed, "jobs": jobs })

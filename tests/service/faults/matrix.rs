@@ -56,7 +56,7 @@ macro_rules! transitions {
 }
 
 transitions! {
-    abandon append cancel complete create enqueue extend fail purge release reprioritize requeue reserve seal seen set stage
+    abandon append cancel complete create enqueue expire extend fail purge release reprioritize requeue reserve seal seen set stage
     sweep withdraw
 }
 

@@ -1,5 +1,6 @@
 //! The check of the world at the end of every test: the invariants of a queue.
 
+mod alarms;
 mod gates;
 mod order;
 
@@ -43,6 +44,7 @@ pub async fn check(engine: &Engine, client: &Client) {
         check.turns_are_a_recount();
         check.batches_are_a_recount();
         check.dedupe_keys_point_at_live_jobs();
+        check.alarms_are_a_recount();
         check.no_data_is_left_over();
         check.totals_are_a_recount();
         check.events_match_totals(&keyspace::events(engine, &queue).await);
@@ -159,7 +161,7 @@ impl Check<'_> {
     }
 
     fn no_data_is_left_over(&self) {
-        for hash in ["payloads", "live", "results", "drafts"] {
+        for hash in ["payloads", "live", "results", "drafts", "routes"] {
             for field in self.keyspace.hash(hash).keys() {
                 assert!(self.records.contains_key(&field[..26]), "{hash} holds {}, which is gone", self.name(field));
             }
@@ -211,7 +213,11 @@ impl Check<'_> {
         }
         // A late completion counts an expiry without an event.
         for total in Total::ALL.into_iter().filter(|total| *total != Total::Expired).map(Total::word) {
-            let kind = if total == Total::HandedOut.word() { "reserved" } else { total };
+            let kind = match total {
+                _ if total == Total::HandedOut.word() => "reserved",
+                _ if total == Total::Breached.word() => "sla-breached",
+                total => total,
+            };
             let answers = events.iter().filter(|event| event.kind == kind && event.note != "undelivered").count();
             assert_eq!(answers as i64, self.keyspace.total(total), "{}: events {kind}", self.queue);
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::engine::Engine;
 
 /// Every key that a queue may have, with its type.
-pub const KEYS: [(&str, &str); 25] = [
+pub const KEYS: [(&str, &str); 27] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -23,6 +23,8 @@ pub const KEYS: [(&str, &str); 25] = [
     ("gates", "hash"),
     ("batches", "hash"),
     ("timers", "zset"),
+    ("routes", "hash"),
+    ("alarms", "zset"),
     ("tops", "hash"),
     ("settings", "hash"),
     ("totals", "hash"),

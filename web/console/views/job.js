@@ -30,6 +30,9 @@ function Known({ job, settings, changed, error }) {
     ${error && html`<p class="stale" role="status">Not up to date: ${error.message}</p>`}
     <p class="facts"><${State} of=${job.state} />
       ${job.state === 'delayed' && html`<span>due in <${Until} at=${job.due_at} /></span>`}
+      ${job.expires_at && !job.ended_at && html`<span>expires in <${Until} at=${job.expires_at} /></span>`}
+      ${job.breached && html`<b class="chip breached">SLA breached</b>`}
+      ${job.cancelled && html`<span>${job.cancelled.reason}</span>`}
       ${job.ended_at && html`<span>ended <${Ago} at=${job.ended_at} /> ago</span>`}
       <span>enqueued <${Ago} at=${job.enqueued_at} /> ago</span>
     </p>
@@ -77,6 +80,8 @@ function About({ job, settings }) {
     ${job.backoff && html`<dt>Backoff</dt><dd>${job.backoff.type}, ${duration(job.backoff.delay_ms)}</dd>`}
     <dt>Enqueued</dt><dd>${time(job.enqueued_at)}</dd>
     ${job.due_at && html`<dt>Due</dt><dd>${time(job.due_at)}</dd>`}
+    ${job.sla_at && html`<dt>SLA</dt><dd>${time(job.sla_at)}${job.breached && ', breached'}</dd>`}
+    ${job.expires_at && html`<dt>Expires</dt><dd>${time(job.expires_at)}</dd>`}
     ${job.ended_at && html`<dt>Ended</dt><dd>${time(job.ended_at)}</dd>`}
     ${job.traceparent && html`<dt>Trace</dt><dd class="mono">${job.traceparent}</dd>`}
   </dl></section>`

@@ -5,7 +5,7 @@ import * as api from '../api.js'
 import * as actions from '../actions.js'
 import * as bulk from '../bulk.js'
 import { exportList } from '../export.js'
-import { Filters, isNarrowed } from '../filters.js'
+import { Filters, isNarrowed, onlyShows } from '../filters.js'
 import { number, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { jobsOf, useMatching } from '../matching.js'
@@ -18,7 +18,8 @@ const PAGE = 50
 
 const Id = ({ job, href }) => html`<td class="id">
   <a href=${href} title=${job.id}>${tail(job.id)}</a></td>`
-const What = ({ job }) => html`<td class="what"><${Brief} exact=${job.payload} /></td>`
+const What = ({ job }) => html`<td class="what">${job.breached && html`<b class="chip breached">SLA breached</b> `}
+  <${Brief} exact=${job.payload} /></td>`
 const Client = ({ job }) => html`<td class="client" data-title="client">${
   job.client && html`<bdi>${job.client}</bdi>`}</td>`
 const Priority = ({ job }) => html`<td class="n priority" data-title="priority">${job.priority}</td>`
@@ -107,7 +108,7 @@ export function Jobs({ name, state, count, selected, only }) {
   <//>`
   return html`<div class="bar">
       <${Filters} only=${only} setOnly=${setOnly} />
-      ${only.search && data && html`<span role="status">${number(data.looked)} looked at</span>`}
+      ${onlyShows(only) && data && html`<span role="status">${number(data.looked)} looked at</span>`}
       ${matching.n > 0 && html`<${All} queue=${name} state=${state} matching=${matching} only=${only} picks=${picks}
         changed=${changed} />`}
     </div>
@@ -125,7 +126,7 @@ function Nothing({ list: { empty: [title, text] }, only, setOnly }) {
 /** What is done to all that the list shows. By what it contains the service finds jobs, and changes none. */
 function All({ queue, state, matching, only, picks, changed }) {
   const list = LISTS[state]
-  return html`<span class="acts">${!only.search && html`
+  return html`<span class="acts">${!onlyShows(only) && html`
       ${list.all?.(queue, matching, only, changed)}
       ${list.moves && html`<${Act} kind="row"
         onClick=${() => bulk.reprioritizeAll(queue, state, matching, only, changed)}>${

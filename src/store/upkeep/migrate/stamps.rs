@@ -5,7 +5,7 @@ use intray_redis::Fault;
 use crate::job::QueueName;
 use crate::store::{
     handle::Queues,
-    keys::{HINTS, KEYS},
+    keys::{ADDED, HINTS, KEYS},
 };
 
 const CODE: &str = include_str!("../../../../migrations/0002_stamps.lua");
@@ -96,5 +96,5 @@ impl<'q> Stamps<'q> {
 
 /// Every key of a queue, without the channel.
 fn names() -> impl Iterator<Item = &'static str> {
-    KEYS.iter().map(|(name, _)| *name).filter(|name| *name != HINTS)
+    KEYS.iter().map(|(name, _)| *name).filter(|name| *name != HINTS && !ADDED.contains(name))
 }

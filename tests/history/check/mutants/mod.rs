@@ -33,6 +33,14 @@ const MUTATIONS: &[(&str, &str, Mutation)] = &[
         let (one, two) = (h.events[0].job.clone(), h.events[1].job.clone());
         (h.events[0].job, h.events[1].job) = (two, one);
     }),
+    ("a job that expires has ended by then, and not before", "it is handed out at its expiry", |h| {
+        expire(h, Some(0));
+    }),
+    ("a job that expires has ended by then, and not before", "it is cancelled before", |h| {
+        expire(h, Some(1_000_000));
+        let completed = event_of(h, "completed", &id(1));
+        (completed.kind, completed.reason) = ("cancelled".to_owned(), Some("expired".to_owned()));
+    }),
     ("nothing lost", "a job is gone", |h| h.ends[0].jobs.retain(|job| job.id != id(1))),
     ("nothing lost", "a job is where it should not be", |h| end(h, &id(1)).state = "waiting".to_owned()),
     ("nothing invented", "another payload", |h| end(h, &id(1)).payload = Some(999)),
@@ -183,6 +191,15 @@ fn settled(history: &mut History, way: Way, reservation: &str, value: Option<u64
 }
 
 /// A second worker reserves and extends a job that its holder completes afterwards.
+/// All jobs are enqueued with this expiry.
+fn expire(h: &mut History, expires_ms: Option<u64>) {
+    let asks = h.calls.iter_mut().filter_map(|call| match &mut call.ask {
+        Ask::Enqueue { jobs, .. } => Some(jobs),
+        _ => None,
+    });
+    asks.flatten().for_each(|job| job.expires_ms = expires_ms);
+}
+
 fn two_at_once(history: &mut History) {
     let id = id(1);
     let mine = handed(history, &reservation(&id, 2)).clone();

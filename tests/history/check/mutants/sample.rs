@@ -246,5 +246,7 @@ pub fn job(n: u64, client: &str) -> Job {
         delay_ms: None,
         locks: Vec::new(),
         max_attempts: None,
+        expires_ms: None,
+        sla_ms: None,
     }
 }

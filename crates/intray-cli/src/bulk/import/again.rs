@@ -28,6 +28,10 @@ struct RestoredJob<'l> {
     locks: &'l RawValue,
     #[serde(borrow, rename(serialize = "run_at"), skip_serializing_if = "Option::is_none")]
     due_at: Option<&'l RawValue>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<&'l RawValue>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    sla_at: Option<&'l RawValue>,
     #[serde(borrow, skip_serializing)]
     state: Cow<'l, str>,
     /// Always false: exported jobs with equal payloads were separate jobs, and each one is kept.
@@ -41,6 +45,10 @@ pub fn again(text: &[u8], queue: Option<&QueueName>) -> Option<Vec<u8>> {
     // A cancelled job has no payload any more. In any other state, null is the payload.
     if job.state != State::Cancelled.word() {
         job.payload.get_or_insert(RawValue::NULL);
+    }
+    // A job that has ended starts over without the times of its first life. Any other one keeps them, and is refused if it has expired.
+    if [State::Completed, State::Dead, State::Cancelled].iter().any(|state| job.state == state.word()) {
+        (job.expires_at, job.sla_at) = (None, None);
     }
     if let Some(queue) = queue {
         job.queue = queue.as_str().into();

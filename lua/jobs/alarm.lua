@@ -1,0 +1,53 @@
+-- alarm: when time next does something to a job that has not ended: its expiry, or the end of its SLA. The sweep works these off.
+local record = require 'base/record'
+local clock = require 'base/clock'
+local text = require 'base/text'
+local write = require 'base/write'
+local event = require 'base/event'
+local total = require 'base/total'
+local route = require 'jobs/route'
+local alarm = {}
+local huge, min = math.huge, math.min
+
+-- Its SLA is over, and this was not told yet. An SLA that ends at the expiry or later is never breached.
+local function is_breached(q, own)
+  return own.sla and own.sla <= clock.now(q) and not route.is_marked(own, route.BREACHED)
+    and own.sla < (own.expires or huge)
+end
+
+-- Sets it by the route of a job that has not ended.
+function alarm.set(q, id, own)
+  local sla = not route.is_marked(own, route.BREACHED) and own.sla or huge
+  local at = min(own.expires or huge, sla)
+  if at < huge then write.add(q, 'alarms', text.of(at), id) else write.remove(q, 'alarms', id) end
+end
+
+-- Tells once that the SLA of a job is over. Returns whether it is.
+function alarm.breach(q, id, own, header)
+  if not is_breached(q, own) then return false end
+  route.mark(q, id, own, route.BREACHED)
+  event.add(q, 'sla-breached', id, '', header, '')
+  total.count(q, 'breached')
+  return true
+end
+
+-- A new job has this route.
+function alarm.start(q, id, header, asked)
+  if record.is_routed(header) then alarm.set(q, id, route.new(q, id, asked)) end
+end
+
+-- The job lives again.
+function alarm.restart(q, id, header)
+  local own = route.of(q, id, header)
+  if own then alarm.set(q, id, own) end
+end
+
+-- The job ends in this call, from this state. A dead job has ended before.
+function alarm.stop(q, id, header, state)
+  local own = route.of(q, id, header)
+  if not own then return end
+  if state ~= record.DEAD then alarm.breach(q, id, own, header) end
+  write.remove(q, 'alarms', id)
+end
+
+return alarm

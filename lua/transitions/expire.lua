@@ -1,0 +1,75 @@
+-- expire: cancels jobs that have expired and tells of breached SLAs, one bounded step.
+--         waiting | blocked | delayed | reserved -> cancelled
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash ·
+-- KEYS   batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash ·
+-- KEYS   events stream · hints channel
+-- ARGV   -
+-- REPLY  {how many were cancelled}
+local record = require 'base/record'
+local clock = require 'base/clock'
+local text = require 'base/text'
+local write = require 'base/write'
+local commit = require 'base/commit'
+local place = require 'jobs/place'
+local gate = require 'jobs/gate'
+local loaded = require 'jobs/loaded'
+local route = require 'jobs/route'
+local alarm = require 'jobs/alarm'
+local back = require 'jobs/back'
+local ending = require 'jobs/ending'
+local STEP = '100'
+
+-- The jobs whose alarms are due, {id, record, header} each, false for one that is gone.
+local function read(q)
+  local ids = redis.call('ZRANGEBYSCORE', q.alarms, '-inf', text.of(clock.now(q)), 'LIMIT', '0', STEP)
+  local jobs, new = {}, {}
+  if #ids == 0 then return ids, jobs end
+  local lives, raws = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
+  for i, id in ipairs(ids) do
+    jobs[i] = raws[i] and {id = id, record = lives[i] and record.live(lives[i]), header = record.header(raws[i])}
+    if jobs[i] and not lives[i] then new[#new + 1] = jobs[i] end
+  end
+  route.prefetch(q, ids, raws)
+  place.unseen_ones(q, new)
+  gate.prefetch(q, jobs)
+  -- A baton that one of them passes may put back another.
+  for _, job in ipairs(jobs) do
+    if job then loaded.note(q, job.id, job.record, job.header) end
+  end
+  return ids, jobs
+end
+
+-- Returns whether the job ends.
+local function ring(q, job)
+  local id, r, header = job.id, job.record, job.header
+  local own = route.of(q, id, header)
+  if not own or r.state == record.DEAD or r.state == record.COMPLETED or r.state == record.CANCELLED then
+    write.remove(q, 'alarms', id) -- a stale alarm would come first again
+    return false
+  end
+  if r.state == record.RESERVED and route.is_over(q, id, header) then
+    back.expire(q, id, r, record.lease(r.lease), header)
+    return true
+  end
+  if ending.expire(q, id, r, header) then return true end
+  alarm.breach(q, id, own, header)
+  alarm.set(q, id, own)
+  return false
+end
+
+return function(q)
+  local ids, jobs = read(q)
+  local cancelled = 0
+  for i, id in ipairs(ids) do
+    if write.is_spent(q) then
+      break
+    elseif not jobs[i] then
+      write.remove(q, 'alarms', id) -- the job is gone
+    elseif ring(q, jobs[i]) then
+      cancelled = cancelled + 1
+    end
+  end
+  return commit(q, {cancelled})
+end

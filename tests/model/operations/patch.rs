@@ -1,0 +1,76 @@
+//! patch: an operator changes when a job expires or its SLA is over, and perhaps how urgent it is.
+
+use intray::store::{JobPatch, Reprioritized, TimeLimitsPatch};
+
+use super::prelude::*;
+use crate::{
+    fixtures::{PRIORITIES, priority},
+    reference::untimely_changes,
+    work::{Wait, limit},
+};
+
+/// `None`: as it is; an inner `None` takes it away.
+type Change = Option<Option<Wait>>;
+
+#[derive(Debug, Clone)]
+pub struct Patch {
+    job: Which,
+    priority: Option<u8>,
+    expires: Change,
+    sla: Change,
+}
+
+impl Operation for Patch {
+    const OFTEN: Often = Often { everything: 10, few_jobs: 6, desk: 6, many: 0 };
+    const MUST_BE_MET: &'static [&'static str] =
+        &["patch Untimely", "patch WrongState(Dead", "patch WrongState(Cancelled"];
+
+    fn draw(_: Theme) -> BoxedStrategy<Self> {
+        let job = prop_oneof![
+            which(State::Waiting),
+            which(State::Reserved),
+            which(State::Blocked),
+            which(State::Delayed),
+            which(State::Dead)
+        ];
+        let change = || weighted(0.6, weighted(0.8, limit()));
+        (job, weighted(0.3, select(&PRIORITIES)), change(), change())
+            .prop_map(|(job, priority, expires, sla)| Self { job, priority, expires, sla })
+            .boxed()
+    }
+
+    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
+        let (id, now) = (walk.which(self.job), walk.model.now);
+        let moments = |change: Change| change.map(|wait| wait.map(|wait| wait.moment(now)));
+        let limits = TimeLimitsPatch { expires: moments(self.expires), sla: moments(self.sla) };
+        let patch = JobPatch { priority: self.priority.map(priority), limits };
+        let answer = walk.real.handle.reprioritize(id.clone(), patch, None).await;
+        walk.answered("patch", answer, |model| model.patch(id.code, &patch))
+    }
+}
+
+impl Queue {
+    pub fn patch(&mut self, id: Code, patch: &JobPatch) -> Reprioritized {
+        let now = self.now;
+        let Some(job) = self.jobs.get(&id) else { return Reprioritized::UnknownJob };
+        match job.state {
+            State::Completed | State::Cancelled => return Reprioritized::WrongState(job.state),
+            State::Dead if patch.priority.is_some() => return Reprioritized::WrongState(State::Dead),
+            _ if job.is_over(now) => return Reprioritized::WrongState(State::Cancelled),
+            _ => {}
+        }
+        let errors = untimely_changes(&patch.limits, now);
+        if !errors.is_empty() {
+            return Reprioritized::Untimely(errors);
+        }
+        let before = self.jobs[&id].priority;
+        let is_changed = self.change_limits(id, &patch.limits);
+        match patch.priority {
+            Some(priority) if priority.get() != before => self.reprioritize(id, priority.get()),
+            _ if is_changed => self.tell("changed", id, "", ""),
+            _ => {}
+        }
+        let job = &self.jobs[&id];
+        Reprioritized::Changed { state: job.state, priority: priority(job.priority), route: job.route() }
+    }
+}

@@ -1,0 +1,59 @@
+//! Expiries and SLAs: only a job with something to come has an alarm, and no reservation reaches beyond the expiry of its job.
+
+use super::Check;
+
+/// Flag of a job's record.
+const ROUTED: u16 = 2048;
+
+/// Of an entry of `routes`: when the job expires, when its SLA is over, and whether that was told.
+#[derive(Default)]
+struct Route {
+    expires: Option<f64>,
+    sla: Option<f64>,
+    is_breached: bool,
+}
+
+impl Route {
+    fn read(mut raw: &[u8]) -> Self {
+        let mut route = Self::default();
+        while let [tag, high, low, rest @ ..] = raw {
+            let (value, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])));
+            let number = value.iter().fold(0.0, |number, &byte| number * 256.0 + f64::from(byte));
+            match tag {
+                1 => route.expires = Some(number),
+                2 => route.sla = Some(number),
+                3 => route.is_breached = value[0] & 1 != 0,
+                _ => {}
+            }
+            raw = rest;
+        }
+        route
+    }
+
+    fn alarm(&self) -> Option<f64> {
+        let times = [self.expires, self.sla.filter(|_| !self.is_breached)];
+        times.into_iter().flatten().reduce(f64::min)
+    }
+}
+
+impl Check<'_> {
+    pub(super) fn alarms_are_a_recount(&self) {
+        let (routes, alarms) = (self.keyspace.hash("routes"), self.keyspace.set("alarms"));
+        for (&id, record) in &self.records {
+            let name = self.name(id);
+            let route = routes.get(id).map_or_else(Route::default, |raw| Route::read(raw));
+            let raw = &self.keyspace.hash("jobs")[id];
+            let is_routed = u16::from_be_bytes([raw[7], raw[8]]) & ROUTED != 0;
+            assert!(is_routed || !routes.contains_key(id), "{name} has a route and no flag");
+            let has_ended =
+                record.live.as_ref().is_some_and(|live| matches!(live.state, "completed" | "cancelled" | "dead"));
+            let expected = if has_ended { None } else { route.alarm() };
+            assert_eq!(alarms.get(id).copied(), expected, "the alarm of {name}");
+            let deadline = self.keyspace.set("reserved").get(id).copied().unwrap_or(0.0);
+            assert!(route.expires.is_none_or(|expires| deadline <= expires), "{name} is held beyond its expiry");
+        }
+        for id in alarms.keys() {
+            assert!(self.records.contains_key(id.as_slice()), "{} has an alarm and is gone", self.name(id));
+        }
+    }
+}
