@@ -114,7 +114,7 @@ bench: rust engine
 
 # docs/protocol.md says what openapi.yaml says.
 protocol: rust
-	INTRAY_WRITE_PROTOCOL=1 cargo test --locked --quiet --test documents protocol_page_is_generated_from_the_contract
+	INTRAY_WRITE_PROTOCOL=1 cargo test --locked --quiet --test documents protocol_page
 
 fmt: rust
 	cargo fmt --all

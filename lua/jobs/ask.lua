@@ -10,16 +10,17 @@ local ask = {
   REGARDLESS = 128,
 }
 
--- `id` is the job of mode THIS; `place` and `member` say where a continued call goes on.
+-- `id` is the job of mode THIS; `place` and `member` say where a continued call goes on, `skipped` that it has met a job that its
+-- worker has skipped: '+' stands before the place.
 function ask.read(packed)
   local mode, limit, lease_ms, nonce, worker, claims = struct.unpack(ask.FORMAT, packed)
   local is_regardless = mode >= ask.REGARDLESS
   if is_regardless then mode = mode - ask.REGARDLESS end
   local behind = packed:sub(claims + limit * ask.CLAIM)
-  local place, member = behind:match('^(%d+) (.+)')
+  local skipped, place, member = behind:match('^(%+?)(%d+) (.+)')
   return {
     mode = mode, limit = limit, lease_ms = lease_ms, nonce = nonce, worker = worker, packed = packed, claims = claims,
-    is_regardless = is_regardless, id = behind, place = tonumber(place), member = member,
+    is_regardless = is_regardless, id = behind, place = tonumber(place), member = member, skipped = skipped == '+',
   }
 end
 

@@ -30,10 +30,10 @@ end
 -- The reply of a call that found nothing: where to continue, or that all were skipped.
 local function nothing(q, call, given, passed, skipped)
   -- A continued call has passed jobs before.
-  if call.member then passed, skipped = passed or {call.place, call.member}, true end
+  if call.member then passed, skipped = passed or {call.place, call.member}, skipped or call.skipped end
   local l = q.line
   if handout.is_full(q) and l.cursor <= #l or l.cursor > #l and not l.ends then
-    return {'more', passed and text.of(passed[1]) or '', passed and passed[2] or ''}
+    return {'more', passed and (skipped and '+' or '') .. text.of(passed[1]) or '', passed and passed[2] or ''}
   end
   return skipped and {'skipped'} or given
 end

@@ -1,5 +1,5 @@
--- route: what a job has beside its records, in `routes`: when it expires, when its SLA is over, and what has happened by that. Each part is a
--- tag and a value. A part that this version does not know stays as it is. Only a job with the flag ROUTED is looked up.
+-- route: what a job has beside its records, in `routes`: when it expires, when its SLA is over, and what has happened by that. Each
+-- part is a tag and a value. A part that this version does not know stays as it is. Only a job with the flag ROUTED is looked up.
 -- The twin is src/store/layout/route.rs.
 local record = require 'base/record'
 local record_bytes = require 'base/record_bytes'

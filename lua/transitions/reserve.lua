@@ -5,12 +5,13 @@
 -- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per call 1: packed, as jobs/ask reads it: mode (next; next and surely new; resume; this) and whether it waits until
 -- ARGV   nothing is overdue, limit, lease ms (0 = the job's), nonce, worker ('' = unnamed), a claim a job (its secret and the
--- ARGV   digest of it), then id (mode this), or place and member to go on behind, a space between them ('' = from the front)
+-- ARGV   digest of it), then id (mode this), or place and member to go on behind, a space between them, and '+' before them if a job
+-- ARGV   before was skipped ('' = from the front)
 -- REPLY  {now ms, warn ms, waiting blocked delayed reserved paused (0 | 1) next ms (-1 = never): words, per call:
 -- REPLY  {'new' | 'held', of each job: id deadline ms: words; record, live record; if they go on with 'more', payload ('' = in
 -- REPLY  the record) and draft ('' = none)} |
 -- REPLY  {'overdue'}: sweep first | {'later'}: the reply is full or the budget is spent |
--- REPLY  {'more', place, member}: nothing among those looked at; go on behind that one ('' = from the front) |
+-- REPLY  {'more', place with '+' if one was skipped, member}: nothing among those looked at; go on behind that one ('' = from the front) |
 -- REPLY  {'skipped'}: all that is there, this worker has skipped |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}
 local write = require 'base/write'

@@ -30,8 +30,8 @@ local function open(q, args)
   local state = args[1]
   return {
     state = state, limit = tonumber(args[2]), worker = args[3], filter = search.filter(args, 4), text = args[8],
-    breached = args[9] == '1', after_score = args[10], after = args[11], bytes = tonumber(args[12]), page = {}, full = false, bodies = 0, searched = 0,
-    looked = 0, ranks = {}, decoded = 0,
+    breached = args[9] == '1', after_score = args[10], after = args[11], bytes = tonumber(args[12]), page = {},
+    full = false, bodies = 0, searched = 0, looked = 0, ranks = {}, decoded = 0,
     set = ({
       waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
       completed = q.ended, cancelled = q.ended,

@@ -41,7 +41,7 @@ pub(crate) const KEYS: [(&str, &str); 28] = [
 ];
 
 /// Keys of layout 2 that the first one did not have; no migration moves them.
-pub(crate) const ADDED: [&str; 2] = ["routes", "alarms"];
+pub(crate) const ADDED: [&str; 5] = ["routes", "alarms", "cursors", "deliveries", "bodies"];
 
 /// The channel of the hints.
 pub(crate) const HINTS: &str = "hints";

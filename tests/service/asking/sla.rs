@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::world::{World, assert_contains, assert_events, id_of};
 
 #[tokio::test]
-async fn breached_sla_is_told_once_and_moves_nothing() {
+async fn breached_sla_has_one_event_and_moves_nothing() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue_with(json!({ "payload": 1, "sla_ms": 30_000, "expires_ms": 60_000 })).await;

@@ -63,7 +63,7 @@ async fn make_every_event(w: &World) {
     assert_eq!(w.empty_reason(json!({})).await, "blocked");
     w.advance_clock(300_000);
     w.complete(&second).await.is(200);
-    let late = w.enqueue_with(json!({ "payload": ["day", 4], "delay_ms": 1_000 })).await;
+    let late = w.enqueue_with(json!({ "payload": ["day", 4], "delay_ms": 1_000, "sla_ms": 1_000 })).await;
     w.advance_clock(1_000);
     w.sweep().await;
     w.cancel(&late).await.is(200);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{ReservedJob, World, assert_events};
+use crate::world::{ReservedJob, World, assert_contains, assert_events};
 
 /// One job holds the lock and three wait for it. Once the lock is free, the first of the three has the
 /// baton, unless the test changes that.
@@ -156,7 +156,7 @@ async fn purge_removes_all_blocked_jobs() {
 async fn priority_change_moves_a_blocked_job() {
     let line = Line::start().await;
     let response = line.w.set_priority(&line.ids[2], 10).await.is(200);
-    assert_eq!(response, json!({ "id": line.ids[2], "state": "blocked", "priority": 10 }));
+    assert_contains(&response, json!({ "id": line.ids[2], "state": "blocked", "priority": 10 }));
     assert_eq!(line.w.set_priority(&line.ids[0], 90).await.is(200)["state"], "blocked");
     assert_events(&line.w.events_of(&line.ids[2]).await, &["enqueued", "changed"]);
     line.w.check().await;

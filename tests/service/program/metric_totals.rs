@@ -86,7 +86,10 @@ async fn reservations_end_in_every_way(w: &World, other: &Client) {
 
 async fn operators_do_all_they_can(w: &World, other: &Client) {
     assert_eq!(w.requeue(&w.list_ids("dead").await[0]).await, 1);
-    let delayed = id_of(&w.send_enqueue(json!({ "payload": "later", "delay_ms": 60_000 })).await.is(201));
+    let delayed =
+        id_of(&w.send_enqueue(json!({ "payload": "later", "delay_ms": 60_000, "sla_ms": 1_000 })).await.is(201));
+    w.advance_clock(1_000);
+    w.sweep().await;
     assert_eq!(w.requeue(&delayed).await, 1);
     other.set_priority(&delayed, 9).await.is(200);
     w.cancel(&delayed).await.is(200);
@@ -112,7 +115,11 @@ async fn transitions_of_all_instances_add_up_to_the_totals() {
     let counted = summed(&[&w, &other]).await;
     for (total, n) in w.queue().await["totals"].as_object().expect("totals") {
         assert_ne!(n, 0, "{total} never happened in this test");
-        let transition = if total == "handed_out" { "reserved" } else { total };
+        let transition = match total.as_str() {
+            "handed_out" => "reserved",
+            "breached" => "sla-breached",
+            total => total,
+        };
         assert_eq!(&json!(counted.get(transition)), n, "{total}: {counted:?}");
     }
     let of_no_total = |kind: &&str| *kind != "reserved" && Total::parse(kind).is_none();

@@ -78,7 +78,7 @@ async fn reprioritized_job_joins_the_end_of_its_new_priority() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
     let answer = w.set_priority(&ids[2], 10).await.is(200);
-    assert_eq!(answer, json!({ "id": ids[2], "state": "waiting", "priority": 10 }));
+    assert_contains(&answer, json!({ "id": ids[2], "state": "waiting", "priority": 10 }));
     w.set_priority(&ids[3], 10).await.is(200);
     let place = w.score_of(&ids[0]).await;
     w.set_priority(&ids[0], 50).await.is(200);

@@ -55,3 +55,26 @@ pub fn again(text: &[u8], queue: Option<&QueueName>) -> Option<Vec<u8>> {
     }
     serde_json::to_vec(&job).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::again;
+
+    fn restored(state: &str) -> String {
+        let line = format!(
+            r#"{{"queue":"q","payload":1,"priority":5,"client":null,"lease_ms":null,"max_attempts":null,"backoff":null,"locks":[],"due_at":null,"expires_at":"2026-11-21T09:00:00.000Z","sla_at":null,"state":"{state}"}}"#
+        );
+        String::from_utf8(again(line.as_bytes(), None).expect("an exported job")).expect("text")
+    }
+
+    #[test]
+    fn job_that_has_not_ended_keeps_its_expiry() {
+        for state in ["waiting", "blocked", "delayed", "reserved"] {
+            assert!(restored(state).contains(r#""expires_at":"2026-11-21T09:00:00.000Z""#), "{}", restored(state));
+            assert!(!restored(state).contains("sla_at"), "{}", restored(state));
+        }
+        for state in ["completed", "dead"] {
+            assert!(!restored(state).contains("expires_at"), "{}", restored(state));
+        }
+    }
+}
