@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from intray_client import Intray
+from intray_client._blocking import run
 
 
 @dataclass
@@ -212,7 +213,7 @@ class Story(unittest.TestCase):
             jobs = self.plain.reserve([self.queue], limit=min(100, count), wait=10)
             done = [{"reservation": job._reservation, "result": verdict(job.payload)} for job in jobs]
             if done:
-                self.plain._caller.call("POST", "/jobs/complete", done)
+                run(self.plain._caller.call("POST", "/jobs/complete", done))
             count -= len(jobs)
 
     def eventually(self, ask: Callable[[], bool], within: float = 20.0) -> None:
