@@ -80,7 +80,9 @@ class Asking:
         expires_ms = None if expires is None else round(expires * 1_000)
         body = {"queue": queue, **NewJob(payload, expires_ms=expires_ms, **job).body()}
         patience = inf if timeout is None else timeout or self._caller.retry_for
-        stored = await self._caller.call("POST", "/jobs", body, key=key, retry_for=patience, passing=_is_job)
+        stored = await self._caller.call(
+            "POST", "/jobs", body, key=key, retry_for=patience, passing=lambda job: _is_job(job, queue=queue)
+        )
         while True:
             left = max(0.0, end - time.monotonic())
             answer = await self._look(str(stored["id"]), left)
@@ -95,7 +97,7 @@ class Asking:
         query = {"wait_ms": int(wait * 1_000)}
         try:
             answer = await self._caller.call(
-                "GET", of_job(id), query=query, wait=wait, retry_for=left, passing=lambda value: _is_job(value, id)
+                "GET", of_job(id), query=query, wait=wait, retry_for=left, passing=lambda job: _is_job(job, id=id)
             )
         except Refused as refused:
             if refused.is_own and refused.status in (404, 410):
@@ -115,7 +117,7 @@ class Asking:
         raise (Expired if (job.cancelled or {}).get("reason") == "expired" else Withdrawn)(job.id)
 
 
-def _is_job(answer: Any, id: str | None = None) -> Problem | None:
+def _is_job(answer: Any, **names: str) -> Problem | None:
     """A page of something on the way is asked for again."""
     is_own = isinstance(answer, dict) and isinstance(answer.get("id"), str) and isinstance(answer.get("state"), str)
-    return None if is_own and id in (None, answer["id"]) else not_of_intray()
+    return None if is_own and all(answer.get(name) == value for name, value in names.items()) else not_of_intray()
