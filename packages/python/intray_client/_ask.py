@@ -84,20 +84,19 @@ class Asking:
             "POST", "/jobs", body, key=key, retry_for=patience, passing=lambda job: _is_job(job, queue=queue)
         )
         while True:
-            left = max(0.0, end - time.monotonic())
-            answer = await self._look(str(stored["id"]), left)
+            is_last = time.monotonic() >= end
+            answer = await self._look(str(stored["id"]), end)
             if answer is not None:
                 return answer
-            if not left:
+            if is_last:
                 raise StillOpen(str(stored["id"]))
 
-    async def _look(self, id: str, left: float) -> Answer | None:
-        """The answer, if there is one within `WAIT` seconds, or so many as are left."""
-        wait = min(WAIT, left)
-        query = {"wait_ms": int(wait * 1_000)}
+    async def _look(self, id: str, end: float) -> Answer | None:
+        """The answer, if there is one within `WAIT` seconds, or by the end."""
+        left = max(0.0, end - time.monotonic())
         try:
             answer = await self._caller.call(
-                "GET", of_job(id), query=query, wait=wait, retry_for=left, passing=lambda job: _is_job(job, id=id)
+                "GET", of_job(id), wait=WAIT, until=end, retry_for=left, passing=lambda job: _is_job(job, id=id)
             )
         except Refused as refused:
             if refused.is_own and refused.status in (404, 410):

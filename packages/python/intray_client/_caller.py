@@ -8,7 +8,7 @@ import inspect
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -56,6 +56,11 @@ class Request:
     #: What of a good answer is to be asked for again.
     passing: Callable[[Any], Problem | None]
 
+    def until(self, end: float) -> Request:
+        """With a wait that is over by then, and that the query says."""
+        wait = max(0.0, min(self.wait, end - time.monotonic()))
+        return replace(self, wait=wait, address=f"{self.address}?wait_ms={int(wait * 1_000)}")
+
 
 class Caller:
     def __init__(self, io: Io, key: AsyncKey, timeout: float, retry_for: float | None) -> None:
@@ -87,10 +92,12 @@ class Caller:
         waits_out: bool = False,
         lines: int = 0,
         passing: Callable[[Any], Problem | None] = lambda value: None,
+        until: float | None = None,
     ) -> Any:
         """The answer's JSON. `wait`: the service may think about it for so many seconds. `key`: makes repeating it safe.
         `waits_out`: what a proxy refuses is tried again for as long as anything else that passes. `lines`: the answer is a list
         of so many lines at most. `passing`: what of a good answer is to be asked for again.
+        `until`: by then each try has waited, so a late one waits less; the call has no `query`.
         """
         address = path + ("?" + urlencode(query, errors="surrogatepass", quote_via=quote) if query else "")
         sent = None if body is None else written(body)
@@ -101,7 +108,8 @@ class Caller:
         while True:
             if stop is not None and stop.is_set():
                 raise Stopped("stopped before there was an answer")
-            outcome = await self._try(request, end - time.monotonic())
+            sent_now = request if until is None else request.until(until)
+            outcome = await self._try(sent_now, end - time.monotonic())
             if isinstance(outcome, Good):
                 return outcome.value
             applied = "unknown" if "unknown" in (applied, outcome.applied) else False

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ssl
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http.client import HTTPException
@@ -14,6 +15,8 @@ from urllib.parse import urlsplit
 
 #: Connections that are kept for the next call.
 KEPT = 16
+#: Seconds in which a connection breaks that the service had closed before the call.
+STALE = 1.0
 #: Bytes of lines that are read at once, and one line more.
 LINES_BYTES = 4 << 20
 #: Seconds between two lines: a blank one says every 15 seconds that the connection is well.
@@ -116,7 +119,7 @@ class Wire:
     async def send(self, message: Message, *, timeout: float, wait: float = 0.0) -> Response:
         """`timeout` is for a connection and for the answer, which may take `wait` longer."""
         message = replace(message, path=self._place.prefix + message.path)
-        kept = self._kept()
+        kept, began = self._kept(), time.monotonic()
         try:
             if kept:
                 try:
@@ -124,7 +127,9 @@ class Wire:
                 except TimeoutError:
                     raise
                 except (OSError, HTTPException):
-                    pass  # A service closes what was idle for long. What is sent here may be sent again.
+                    # A service closes what was idle for long. What is sent here may be sent again.
+                    if time.monotonic() - began > STALE:
+                        raise
             return await self._exchange(await self._connect(self._place, timeout), message, timeout + wait)
         except TimeoutError as error:
             raise Broken("no answer came in time") from error

@@ -231,6 +231,19 @@ class Asking(Story):
             self.ask(timeout=0.6)
         self.assertLess(time.monotonic() - start, 5.0)
 
+    def test_wait_after_a_lost_connection_ends_with_the_timeout(self) -> None:
+        def rule(call: Call) -> Fate | None:
+            if call.method == "GET" and len(self.wire.calls) == 2:
+                time.sleep(1.5)  # The connection breaks when most of the time is over.
+                return CUT
+            return None
+
+        self.wire.rule = rule
+        start = time.monotonic()
+        with self.assertRaises(StillOpen):
+            self.ask(timeout=2)
+        self.assertLess(time.monotonic() - start, 3.0)
+
     def test_foreign_answers_are_never_taken_for_a_yes(self) -> None:
         pages: list[Any] = [{"state": "completed", "result": "yes"}, {"id": "x", "state": "completed"}, [], "yes", {"id": 1}, None]
         left = [Fate(200, page) for page in pages[:3]]

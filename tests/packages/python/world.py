@@ -139,6 +139,7 @@ class Wire:
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
+            request_queue_size = 256
 
             def handle_error(self, request: Any, client_address: Any) -> None:
                 """A client may close what it does not read to its end."""
