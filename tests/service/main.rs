@@ -207,6 +207,7 @@ mod faults {
     mod cases; // For each transition, a queue in which it has work to do.
     mod load; // Faults under load: lost replies, flushed scripts, a frozen Redis.
     mod matrix; // Every transition with every fault: at most one effect, and no answer claims more than is true.
+    mod webhooks; // The same for webhooks: each end is delivered, under one id however often.
 }
 
 /// The program: how it starts, what it shows, how it ends, and what remains of its files.

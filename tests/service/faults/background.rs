@@ -9,7 +9,7 @@ use crate::world::{CallFate, RETENTION_MS, World, eventually, pending_reserve::P
 pub const COVERED: [&str; 4] = ["record", "retire", "undo", "unseen"];
 const DAY_MS: u64 = 86_400_000;
 
-const FATES: [CallFate; 6] = [
+pub const FATES: [CallFate; 6] = [
     CallFate::NotDelivered,
     CallFate::CutAt(0),
     CallFate::CutAt(1),
