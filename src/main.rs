@@ -32,14 +32,10 @@ fn main() -> ExitCode {
     if !matches!(command, Command::Serve(_) | Command::Healthcheck(_)) {
         config::unknown_variables().iter().for_each(|line| eprintln!("intray: {line}"));
     }
-    if matches!(command, Command::Serve(_)) {
-        match service::reap_as_first_process() {
-            Ok(None) => {}
-            Ok(Some(status)) => return ExitCode::from(status),
-            Err(error) => {
-                eprintln!("intray: cannot start a child, so processes without a parent are not reaped: {error}")
-            }
-        }
+    if matches!(command, Command::Serve(_))
+        && let Some(status) = reap_as_first_process()
+    {
+        return ExitCode::from(status);
     }
     let outcome = match command {
         Command::Healthcheck(options) => {
@@ -79,6 +75,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The exit status of the child that serves, in the first process of a container. `None`: serve here.
+fn reap_as_first_process() -> Option<u8> {
+    service::reap_as_first_process().unwrap_or_else(|error| {
+        eprintln!("intray: cannot start a child, so processes without a parent are not reaped: {error}");
+        None
+    })
 }
 
 /// Writes to standard output. A reader that closes the pipe early is no error.

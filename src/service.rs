@@ -9,6 +9,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
 use intray_listen::{Certificate, Shutdown};
+use intray_webhook::Sender;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -21,7 +22,7 @@ use crate::{
     store::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
-    webhooks::{Outbox, WebhookFile},
+    webhooks::{Dispatcher, WebhookFile},
 };
 
 /// Time between failing readiness and closing the listener, so that a load balancer notices, and requests sent before that arrive.
@@ -63,16 +64,13 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(backend.follow(followed, closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
-    parts.spawn(access.clone().run(closing.clone()));
-    let webhooks = Outbox::new(backend.queues.clone(), webhooks).map_err(|line| anyhow!(line))?;
+    let webhooks = Dispatcher::new(backend.queues.clone(), webhooks);
     parts.spawn(webhooks.clone().run(closing.clone()));
+    watch_files(&parts, access.clone(), certificate.clone(), &closing);
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), (waiting, webhooks), access, policy, peers, leaving.clone());
     let connections = intray_listen::fit_open_files(options.max_connections);
-    if let Some(certificate) = certificate.clone() {
-        parts.spawn(certificate.run(closing.clone()));
-    }
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let end = Shutdown { draining: leaving.clone(), stop: closing.clone() };
     parts.spawn(intray_listen::serve(listener, router, certificate, connections, end));
@@ -86,6 +84,14 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     leaving.cancel();
     shut_down(backend, parts, closing).await;
     outcome
+}
+
+/// Reads the operator's files again when they change.
+fn watch_files(parts: &TaskTracker, access: Access, certificate: Option<Certificate>, stop: &CancellationToken) {
+    parts.spawn(access.run(stop.clone()));
+    if let Some(certificate) = certificate {
+        parts.spawn(certificate.run(stop.clone()));
+    }
 }
 
 /// Ends what has begun, in time: first those who wait for something hear of it, then the rest.
@@ -173,12 +179,13 @@ pub fn certificate(options: &Serve) -> Result<Option<Certificate>, String> {
     options.tls.files().map(Certificate::open).transpose()
 }
 
-/// The webhooks of a service that sends some.
+/// What sends webhooks, of a service that sends some.
 ///
 /// # Errors
 /// One line for the operator.
-pub fn webhooks(options: &Serve) -> Result<Option<WebhookFile>, String> {
-    options.webhooks_file.clone().map(WebhookFile::open).transpose()
+pub fn webhooks(options: &Serve) -> Result<Option<(WebhookFile, Sender)>, String> {
+    let file = options.webhooks_file.clone().map(WebhookFile::open).transpose()?;
+    file.map(|file| Ok((file, Sender::new()?))).transpose()
 }
 
 /// The operator's settings of requests, in HTTP's types.

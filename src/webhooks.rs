@@ -40,25 +40,24 @@ const TEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The webhooks of this instance. A cheap handle.
 #[derive(Clone)]
-pub struct Outbox {
+pub struct Dispatcher {
     /// `None`: this instance sends nothing.
-    file: Option<WebhookFile>,
+    source: Option<(WebhookFile, Sender)>,
     shared: Arc<Shared>,
 }
 
-impl Outbox {
-    /// # Errors
-    /// One line for the operator, when TLS cannot be set up.
-    pub fn new(queues: Queues, file: Option<WebhookFile>) -> Result<Self, String> {
-        Ok(Self { file, shared: Arc::new(Shared::new(queues, Sender::new()?)) })
+impl Dispatcher {
+    /// With the file of the webhooks and what sends them.
+    pub fn new(queues: Queues, source: Option<(WebhookFile, Sender)>) -> Self {
+        Self { source, shared: Arc::new(Shared::new(queues)) }
     }
 
     /// Reads events and sends deliveries until it is stopped.
     pub async fn run(self, stop: CancellationToken) {
-        let forgetting = forget::run(self.shared.clone(), stop.clone());
-        match self.file {
-            Some(file) => {
-                let dispatch = Dispatch::new(self.shared, file.subscribe());
+        let forgetting = forget::run(self.clone(), stop.clone());
+        match self.source {
+            Some((file, sender)) => {
+                let dispatch = Dispatch::new(self.shared, sender, file.subscribe());
                 tokio::join!(forgetting, file.run(stop.clone()), dispatch.run(stop));
             }
             None => forgetting.await,
@@ -67,7 +66,7 @@ impl Outbox {
 
     /// The webhooks of the file, in its order.
     pub fn all(&self) -> Vec<Arc<Webhook>> {
-        self.file.as_ref().map(|file| file.current().to_vec()).unwrap_or_default()
+        self.source.as_ref().map(|(file, _)| file.current().to_vec()).unwrap_or_default()
     }
 
     pub fn find(&self, name: &str) -> Option<Arc<Webhook>> {
@@ -84,7 +83,8 @@ impl Outbox {
         webhooks: &[Arc<Webhook>],
         sees: impl Fn(&QueueName) -> bool,
     ) -> Result<Vec<WebhookState>, Fault> {
-        let known = self.shared.queues.name_webhooks(std::iter::empty()).await?;
+        let file = self.all();
+        let known = self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await?;
         let mut names = self.shared.queues.names().await?;
         names.retain(|queue| sees(queue) && webhooks.iter().any(|webhook| webhook.pattern.matches(queue)));
         let states = self.shared.read_all(&names).await?;
@@ -115,7 +115,8 @@ impl Outbox {
     /// The time until this webhook may be tested again.
     pub async fn test(&self, webhook: &Webhook) -> Result<Attempt, Duration> {
         self.shared.may_test(&webhook.name, TEST_PAUSE)?;
-        Ok(send_test(&self.shared.sender, webhook).await)
+        let (_, sender) = self.source.as_ref().ok_or(TEST_PAUSE)?;
+        Ok(send_test(sender, webhook).await)
     }
 
     /// The webhooks of the file with their counts, as this instance has last read them.

@@ -1,5 +1,5 @@
 //! The cost of a cycle in instructions, `make cost`; the guard of those figures, `make guard`; and what other callers
-//! notice when very much expires at once, `cargo bench --bench figures -- tails`. `make bench` measures what depends on
+//! notice when very much expires at once, `cargo bench --bench figures -- tails`, or beside a dead webhook, `-- webhooks`. `make bench` measures what depends on
 //! the machine.
 
 #![recursion_limit = "256"] // of types: what a task holds is proved to be Send through all of them
@@ -9,6 +9,7 @@ mod cost;
 #[expect(dead_code, reason = "the other bench uses the rest")]
 mod rig;
 mod tails;
+mod webhooks;
 
 use clap::{Parser, ValueEnum};
 use rig::client;
@@ -29,6 +30,8 @@ enum Figures {
     Cost,
     Guard,
     Tails,
+    /// What a dead webhook costs others.
+    Webhooks,
 }
 
 /// On one thread, so that clients use little of the machine.
@@ -39,6 +42,7 @@ async fn main() {
         match figures {
             Figures::Cost => cost::run(&asked.cost).await,
             Figures::Tails => tails::run(&asked.cost.engine).await,
+            Figures::Webhooks => webhooks::run().await,
             Figures::Guard => cost::guard(&asked.cost).await,
         }
     }

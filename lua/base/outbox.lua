@@ -1,12 +1,7 @@
--- outbox: how far each webhook has read the events of a queue, and the scores of its deliveries.
-local clock = require 'base/clock'
+-- outbox: how far each webhook has read the events of a queue.
 local text = require 'base/text'
-local outbox = {MOST = $WAITING_DELIVERIES}
+local outbox = {}
 local call, find = redis.call, string.find
-
--- A score is a zone and a time in ms. Each webhook has two zones, so that one with much to do does not slow another: an even one
--- for deliveries that wait, by when they are next tried, and an odd one for those that failed for good, by when they failed.
-local ZONE, FAILED = 4398046511104, 1 -- 2^42 ms end in the year 2109
 
 -- Fields of `cursors`: a reader is a word and a name.
 local function field(webhook)
@@ -15,7 +10,7 @@ end
 
 -- `position` is that of an event, as the service reads it.
 local function parse(raw)
-  local _, _, position, slot, lost = find(raw, '^(%S+) (%d+) (%d+)$')
+  local _, _, position, slot, lost = find(raw, '^(%S+) (%d+) (%d+)')
   return {position = position, slot = tonumber(slot), lost = tonumber(lost)}
 end
 
@@ -50,48 +45,6 @@ function outbox.free_slot(q)
   for _, reader in ipairs(outbox.all(q)) do taken[reader.slot] = true end
   while taken[slot] do slot = slot + 1 end
   return slot
-end
-
-function outbox.waiting(reader, ms)
-  return reader.slot * 2 * ZONE + ms
-end
-
-function outbox.failed(reader, ms)
-  return (reader.slot * 2 + FAILED) * ZONE + ms
-end
-
--- The scores of a zone, for commands; up to a time if it is given.
-function outbox.range(score, reader, until_ms)
-  return text.of(score(reader, 0)), text.of(score(reader, until_ms or ZONE - 1))
-end
-
-function outbox.ms_of(score)
-  return tonumber(score) % ZONE
-end
-
-function outbox.count(q, score, reader)
-  return call('ZCOUNT', q.deliveries, outbox.range(score, reader))
-end
-
--- Ms until the next delivery is tried: 0 for now, -1 for none.
-function outbox.next_ms(q, reader)
-  local from, to = outbox.range(outbox.waiting, reader)
-  local first = call('ZRANGEBYSCORE', q.deliveries, from, to, 'WITHSCORES', 'LIMIT', '0', '1')[2]
-  return first and math.max(outbox.ms_of(first) - clock.now(q), 0) or -1
-end
-
--- The field of a delivery's body. The other, by its id alone, says what became of it: that one changes, the body never.
-function outbox.body(id)
-  return id .. 'b'
-end
-
--- Removes deliveries with what is kept of them.
-function outbox.remove(q, ids)
-  if #ids == 0 then return end
-  local fields = {}
-  for _, id in ipairs(ids) do fields[#fields + 1], fields[#fields + 2] = id, outbox.body(id) end
-  call('ZREM', q.deliveries, unpack(ids))
-  call('HDEL', q.bodies, unpack(fields))
 end
 
 -- Is the first position, of an event or an entry, behind the second?

@@ -7,37 +7,39 @@
 local clock = require 'base/clock'
 local text = require 'base/text'
 local outbox = require 'base/outbox'
+local bodies = require 'base/bodies'
+local delivery = require 'base/delivery'
 local KEPT_MS, REMOVED = 604800000, 50
 
 local function tidy(q, reader)
-  local from, old = outbox.range(outbox.failed, reader, clock.now(q) - KEPT_MS)
+  local from, old = delivery.range(delivery.failed, reader, clock.now(q) - KEPT_MS)
   local gone = redis.call('ZRANGEBYSCORE', q.deliveries, from, old, 'LIMIT', '0', text.of(REMOVED))
-  local surplus = math.min(outbox.count(q, outbox.failed, reader) - #gone - outbox.MOST, REMOVED)
+  local surplus = math.min(delivery.count(q, delivery.failed, reader) - #gone - delivery.MOST, REMOVED)
   if #gone == 0 and surplus > 0 then
-    local _, newest = outbox.range(outbox.failed, reader)
+    local _, newest = delivery.range(delivery.failed, reader)
     gone = redis.call('ZRANGEBYSCORE', q.deliveries, from, newest, 'LIMIT', '0', text.of(surplus))
   end
-  outbox.remove(q, gone)
+  bodies.remove(q, gone)
 end
 
 return function(q, args)
   local reader = outbox.of(q, args[1])
   if not reader then return {-1} end
   tidy(q, reader)
-  local from, to = outbox.range(outbox.waiting, reader, clock.now(q))
+  local from, to = delivery.range(delivery.waiting, reader, clock.now(q))
   local due = redis.call('ZRANGEBYSCORE', q.deliveries, from, to, 'WITHSCORES', 'LIMIT', args[3], args[2])
   local fields, later, taken = {}, {}, {-1}
   for i = 1, #due, 2 do
-    fields[i], fields[i + 1] = due[i], outbox.body(due[i])
-    later[i], later[i + 1] = text.of(outbox.waiting(reader, clock.now(q) + args[4])), due[i]
+    fields[i], fields[i + 1] = due[i], bodies.field(due[i])
+    later[i], later[i + 1] = text.of(delivery.waiting(reader, clock.now(q) + args[4])), due[i]
   end
   if #due > 0 then
     local kept = redis.call('HMGET', q.bodies, unpack(fields))
     for i = 1, #due, 2 do
-      taken[#taken + 1] = {due[i], text.of(outbox.ms_of(due[i + 1])), kept[i] or '', kept[i + 1] or ''}
+      taken[#taken + 1] = {due[i], text.of(delivery.ms_of(due[i + 1])), kept[i] or '', kept[i + 1] or ''}
     end
     redis.call('ZADD', q.deliveries, unpack(later))
   end
-  taken[1] = outbox.next_ms(q, reader)
+  taken[1] = delivery.next_ms(q, reader)
   return taken
 end

@@ -7,19 +7,21 @@
 local clock = require 'base/clock'
 local text = require 'base/text'
 local outbox = require 'base/outbox'
+local bodies = require 'base/bodies'
+local delivery = require 'base/delivery'
 local FIRST, STRIDE = 4, 3
 
 return function(q, args)
   local webhook, reader = args[1], outbox.of(q, args[1])
   if args[2] ~= (reader and reader.position or '') then return {'moved', reader and reader.position or ''} end
   reader = reader or {slot = outbox.free_slot(q), lost = 0}
-  if #args >= FIRST and outbox.count(q, outbox.waiting, reader) >= outbox.MOST then return {'full'} end
+  if #args >= FIRST and delivery.count(q, delivery.waiting, reader) >= delivery.MOST then return {'full'} end
 
   local now, due, kept = clock.now(q), {}, {}
   for i = FIRST, #args, STRIDE do
-    due[#due + 1], due[#due + 2] = text.of(outbox.waiting(reader, now)), args[i]
+    due[#due + 1], due[#due + 2] = text.of(delivery.waiting(reader, now)), args[i]
     local n = #kept
-    kept[n + 1], kept[n + 2], kept[n + 3], kept[n + 4] = args[i], args[i + 1], outbox.body(args[i]), args[i + 2]
+    kept[n + 1], kept[n + 2], kept[n + 3], kept[n + 4] = args[i], args[i + 1], bodies.field(args[i]), args[i + 2]
   end
   if #due > 0 then
     redis.call('HSET', q.bodies, unpack(kept))

@@ -2,24 +2,26 @@
 -- FLAGS  allow-oom
 -- KEYS   cursors hash · deliveries zset · bodies hash
 -- ARGV   webhook; per delivery 4: id, 'taken' | 'again' | 'back' | 'failed', ms (again: from now; back: when it was due), new head
--- REPLY  {ms until the next is due (-1 = none)}
+-- REPLY  {now ms, ms until the next is due (-1 = none)}
 local clock = require 'base/clock'
 local text = require 'base/text'
 local outbox = require 'base/outbox'
+local bodies = require 'base/bodies'
+local delivery = require 'base/delivery'
 local FIRST, STRIDE = 2, 4
 
 local function score(q, reader, how, ms)
-  if how == 'failed' then return outbox.failed(reader, clock.now(q)) end
-  return outbox.waiting(reader, how == 'again' and clock.now(q) + ms or tonumber(ms))
+  if how == 'failed' then return delivery.failed(reader, clock.now(q)) end
+  return delivery.waiting(reader, how == 'again' and clock.now(q) + ms or tonumber(ms))
 end
 
 return function(q, args)
   local reader = outbox.of(q, args[1])
-  if not reader then return {-1} end
+  if not reader then return {clock.now(q), -1} end
   local ids, scores, heads, gone = {}, {}, {}, {}
   for i = FIRST, #args, STRIDE do ids[#ids + 1] = args[i] end
   local found = redis.call('ZMSCORE', q.deliveries, unpack(ids))
-  local _, last = outbox.range(outbox.waiting, reader)
+  local _, last = delivery.range(delivery.waiting, reader)
   for n, id in ipairs(ids) do
     local i = FIRST + (n - 1) * STRIDE
     local waits = found[n] and tonumber(found[n]) <= tonumber(last)
@@ -34,6 +36,6 @@ return function(q, args)
     redis.call('HSET', q.bodies, unpack(heads))
     redis.call('ZADD', q.deliveries, unpack(scores))
   end
-  outbox.remove(q, gone)
-  return {outbox.next_ms(q, reader)}
+  bodies.remove(q, gone)
+  return {clock.now(q), delivery.next_ms(q, reader)}
 end

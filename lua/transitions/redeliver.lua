@@ -6,12 +6,13 @@
 local clock = require 'base/clock'
 local text = require 'base/text'
 local outbox = require 'base/outbox'
+local delivery = require 'base/delivery'
 
 local function chosen(q, reader, id, limit)
-  local from, to = outbox.range(outbox.failed, reader)
+  local from, to = delivery.range(delivery.failed, reader)
   if id == '' then return redis.call('ZRANGEBYSCORE', q.deliveries, from, to, 'LIMIT', '0', limit) end
   local score = tonumber(redis.call('ZSCORE', q.deliveries, id) or -1)
-  local first = outbox.range(outbox.waiting, reader)
+  local first = delivery.range(delivery.waiting, reader)
   return score >= tonumber(first) and score <= tonumber(to) and {id} or {}
 end
 
@@ -21,7 +22,7 @@ return function(q, args)
   if #ids == 0 then return {0, 0} end
   local due, heads = {}, {}
   for i, head in ipairs(redis.call('HMGET', q.bodies, unpack(ids))) do
-    due[#due + 1], due[#due + 2] = text.of(outbox.waiting(reader, clock.now(q))), ids[i]
+    due[#due + 1], due[#due + 2] = text.of(delivery.waiting(reader, clock.now(q))), ids[i]
     heads[#heads + 1], heads[#heads + 2] = ids[i], ((head or ''):gsub('^%d+', '0', 1))
   end
   redis.call('ZADD', q.deliveries, unpack(due))

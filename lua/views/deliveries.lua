@@ -4,12 +4,13 @@
 -- ARGV   webhook, 'waiting' | 'failed', limit, score and id of the delivery seen last ('' = from the start)
 -- REPLY  {score ('' = the end), {id, ms, head} …}
 local outbox = require 'base/outbox'
+local delivery = require 'base/delivery'
 local page = require 'jobs/page'
 
 return function(q, args)
   local reader, limit = outbox.of(q, args[1]), tonumber(args[3])
   if not reader then return {''} end
-  local from, to = outbox.range(outbox[args[2]], reader)
+  local from, to = delivery.range(delivery[args[2]], reader)
   local rank = redis.call('ZCOUNT', q.deliveries, '-inf', '(' .. from)
   if args[4] ~= '' then rank = math.max(rank, page.rank_after(q.deliveries, args[4], args[5])) end
   local last = redis.call('ZCOUNT', q.deliveries, '-inf', to) - 1
@@ -18,7 +19,7 @@ return function(q, args)
   local ids, shown = {}, {rank + limit <= last and found[#found] or ''}
   for i = 1, #found, 2 do ids[#ids + 1] = found[i] end
   for i, head in ipairs(redis.call('HMGET', q.bodies, unpack(ids))) do
-    shown[#shown + 1] = {ids[i], outbox.ms_of(found[i * 2]), head or ''}
+    shown[#shown + 1] = {ids[i], delivery.ms_of(found[i * 2]), head or ''}
   end
   return shown
 end

@@ -5,11 +5,12 @@
 -- REPLY  {now ms, {webhook, cursor, lost, waiting, failed, ms until the next is due (-1 = none), the oldest of those due first} …}
 local clock = require 'base/clock'
 local outbox = require 'base/outbox'
+local delivery = require 'base/delivery'
 local LOOK = '100'
 
 -- Ids sort by the time of their event. Most deliveries are due in that order.
 local function oldest(q, reader)
-  local from, to = outbox.range(outbox.waiting, reader)
+  local from, to = delivery.range(delivery.waiting, reader)
   local first = ''
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', q.deliveries, from, to, 'LIMIT', '0', LOOK)) do
     if first == '' or id < first then first = id end
@@ -20,10 +21,10 @@ end
 return function(q)
   local answer = {clock.now(q)}
   for _, reader in ipairs(outbox.all(q)) do
-    local waiting = outbox.count(q, outbox.waiting, reader)
+    local waiting = delivery.count(q, delivery.waiting, reader)
     answer[#answer + 1] = {
-      reader.name, reader.position, reader.lost, waiting, outbox.count(q, outbox.failed, reader),
-      outbox.next_ms(q, reader), waiting > 0 and oldest(q, reader) or '',
+      reader.name, reader.position, reader.lost, waiting, delivery.count(q, delivery.failed, reader),
+      delivery.next_ms(q, reader), waiting > 0 and oldest(q, reader) or '',
     }
   end
   return answer

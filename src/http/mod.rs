@@ -46,7 +46,7 @@ use crate::{
     access::Access,
     store::{Abandon, Complete, Extend, Fail, Queues},
     waiting::Waiting,
-    webhooks::Outbox,
+    webhooks::Dispatcher,
 };
 
 /// The routes, each with the role that it is for.
@@ -55,7 +55,7 @@ type Routes = Router<AppStack<App>>;
 /// All routes of the service. Cancelling `leaving` makes `/readyz` fail.
 pub fn router(
     queues: Queues,
-    (waiting, outbox): (Waiting, Outbox),
+    (waiting, dispatcher): (Waiting, Dispatcher),
     access: Access,
     policy: Policy,
     clients: Clients,
@@ -63,13 +63,13 @@ pub fn router(
 ) -> Router {
     let app = Parts {
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: MetricsPage::new(queues.clone(), waiting.clone(), outbox.clone()),
+        figures: MetricsPage::new(queues.clone(), waiting.clone(), dispatcher.clone()),
         max_payload: PayloadLimit(policy.max_payload),
         demo: Demo(policy.demo),
         access: access.clone(),
         queues,
         waiting,
-        outbox,
+        dispatcher,
         leaving,
     };
     let app = App(app.into());

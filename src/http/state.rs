@@ -13,7 +13,7 @@ use crate::{
     },
     store::Queues,
     waiting::Waiting,
-    webhooks::Outbox,
+    webhooks::Dispatcher,
 };
 
 macro_rules! parts {
@@ -37,7 +37,7 @@ pub struct App(pub Arc<Parts>);
 parts! {
     queues: Queues,
     waiting: Waiting,
-    outbox: Outbox,
+    dispatcher: Dispatcher,
     access: Access,
     max_payload: PayloadLimit,
     demo: Demo,

@@ -28,10 +28,12 @@ async fn panics() -> Response {
 fn service(routes: Routes, cors: Origins) -> Router {
     let queues = Queues::new("redis://localhost", "t:").expect("a URL");
     let leaving = CancellationToken::new();
+    let dispatcher = Dispatcher::new(queues.clone(), None);
     let app = Parts {
         waiting: Waiting::new(queues.clone(), leaving.clone()),
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: MetricsPage::new(queues.clone(), Waiting::new(queues.clone(), leaving.clone())),
+        figures: MetricsPage::new(queues.clone(), Waiting::new(queues.clone(), leaving.clone()), dispatcher.clone()),
+        dispatcher,
         access: Access::off(),
         max_payload: PayloadLimit(1),
         demo: Demo(false),

@@ -40,8 +40,8 @@ pub async fn check(options: Serve) -> anyhow::Result<()> {
             }
         }
     }
-    if let Ok(Some(webhooks)) = webhooks {
-        wrong += check_webhooks(&webhooks.current()).await?;
+    if let Ok(Some((webhooks, sender))) = webhooks {
+        wrong += check_webhooks(&sender, &webhooks.current()).await;
     }
     match wrong {
         0 => Ok(()),
@@ -51,11 +51,10 @@ pub async fn check(options: Serve) -> anyhow::Result<()> {
 }
 
 /// Sends a test to each webhook, and counts those that were not taken.
-async fn check_webhooks(webhooks: &Webhooks) -> anyhow::Result<usize> {
-    let sender = Sender::new().map_err(anyhow::Error::msg)?;
-    let reports = test_all(&sender, webhooks).await;
+async fn check_webhooks(sender: &Sender, webhooks: &Webhooks) -> usize {
+    let reports = test_all(sender, webhooks).await;
     for report in &reports {
         println!("{:<8} {report}", if report.attempt.is_taken() { "ok" } else { "wrong" });
     }
-    Ok(reports.iter().filter(|report| !report.attempt.is_taken()).count())
+    reports.iter().filter(|report| !report.attempt.is_taken()).count()
 }

@@ -1,7 +1,5 @@
 //! What became of the last attempt of a webhook, as instances tell each other.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use intray_webhook::Attempt;
 
 use crate::job::Millis;
@@ -9,7 +7,6 @@ use crate::job::Millis;
 /// The last attempt of a webhook on any instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastAttempt {
-    /// By the clock of the instance.
     pub at: Millis,
     pub status: Option<u16>,
     /// Failures in a row on that instance.
@@ -19,14 +16,8 @@ pub struct LastAttempt {
 }
 
 impl LastAttempt {
-    pub(super) fn new(attempt: &Attempt, failures: u32) -> Self {
-        Self { at: Millis(Self::now()), status: attempt.status, failures, error: Self::error_of(attempt) }
-    }
-
-    /// Ms since 1970 by the clock of this machine.
-    pub(super) fn now() -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(since.as_millis()).unwrap_or_default()
+    pub(super) fn new(at: Millis, attempt: &Attempt, failures: u32) -> Self {
+        Self { at, status: attempt.status, failures, error: Self::error_of(attempt) }
     }
 
     /// Why there was no answer, without a secret; empty if there was one.

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use intray_webhook::Attempt;
-use tokio::task::JoinSet;
+use intray_webhook::{Attempt, Sender};
+use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -40,7 +40,8 @@ type Mail = (QueueName, DueDelivery);
 /// One webhook on this instance.
 pub(super) struct Courier {
     shared: Arc<Shared>,
-    webhook: tokio::sync::watch::Receiver<Arc<Webhook>>,
+    sender: Sender,
+    webhook: watch::Receiver<Arc<Webhook>>,
     orders: Arc<Orders>,
     collected: VecDeque<Mail>,
     flight: JoinSet<(Mail, Attempt)>,
@@ -52,10 +53,10 @@ pub(super) struct Courier {
 }
 
 impl Courier {
-    pub(super) fn new(shared: Arc<Shared>, webhook: tokio::sync::watch::Receiver<Arc<Webhook>>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, sender: Sender, webhook: watch::Receiver<Arc<Webhook>>) -> Self {
         let orders = shared.courier(&webhook.borrow().name);
         let (collected, flight) = Default::default();
-        Self { shared, webhook, orders, collected, flight, failures: 0, probe_at: Instant::now(), tried: 0 }
+        Self { shared, sender, webhook, orders, collected, flight, failures: 0, probe_at: Instant::now(), tried: 0 }
     }
 
     /// Sends until it is stopped.
@@ -142,7 +143,7 @@ impl Courier {
     }
 
     fn send(&mut self, (queue, delivery): Mail) {
-        let (sender, webhook) = (self.shared.sender.clone(), self.webhook.borrow().clone());
+        let (sender, webhook) = (self.sender.clone(), self.webhook.borrow().clone());
         self.flight.spawn(async move {
             let (id, body) = (delivery.id.to_string(), delivery.body.clone());
             let attempt = sender.send(&webhook.target, &webhook.secrets, &id, body).await;
@@ -158,27 +159,29 @@ impl Courier {
         }
         let (mut by_queue, mut last, was_probe) = (HashMap::<_, Vec<_>>::new(), None, self.pauses());
         for ((queue, delivery), attempt) in done {
-            last = Some(attempt);
-            let posted = self.judge(delivery, &attempt, was_probe).await;
+            // Of several, the one that stops the webhook is told to the others.
+            last = last.filter(|last: &Attempt| last.status == Some(GONE)).or(Some(attempt));
+            let posted = self.judge(delivery, &attempt, was_probe);
             by_queue.entry(queue).or_default().push(posted);
         }
+        let mut now = None;
         for (queue, posted) in by_queue {
-            self.post(&queue, &posted).await;
+            now = self.post(&queue, &posted).await.or(now);
         }
-        if let Some(attempt) = last {
-            self.note(attempt).await;
+        if let (Some(attempt), Some(now)) = (last, now) {
+            self.note(&attempt, now).await;
         }
     }
 
     /// What becomes of a delivery after an attempt.
-    async fn judge(&mut self, delivery: DueDelivery, attempt: &Attempt, was_probe: bool) -> Posted {
+    fn judge(&mut self, delivery: DueDelivery, attempt: &Attempt, was_probe: bool) -> Posted {
         let DueDelivery { id, due_at, mut head, .. } = delivery;
         (head.status, head.error) = (attempt.status, LastAttempt::error_of(attempt));
         let sent = if attempt.is_taken() {
             (self.failures, self.tried) = (0, 0);
             Sent::Taken
         } else if attempt.status == Some(GONE) {
-            self.stop().await;
+            self.orders.stop(true);
             Sent::Back(due_at)
         } else {
             self.failures = self.failures.saturating_add(1);
@@ -207,21 +210,21 @@ impl Courier {
         intray_metrics::WEBHOOK_DELIVERIES_TOTAL.of(&[self.webhook.borrow().name.as_str(), outcome]).inc();
     }
 
-    async fn stop(&self) {
-        self.orders.stop(true);
-        let name = self.webhook.borrow().name.clone();
-        tracing::warn!(webhook = name.as_str(), "the receiver answered 410: the webhook rests until `redeliver`");
-        // Where this fails, the next attempt is answered so too.
-        let _ = self.shared.queues.stop_webhook(&name, Millis(LastAttempt::now())).await;
-    }
-
-    async fn post(&self, queue: &QueueName, posted: &[Posted]) {
+    /// Returns the time of Redis.
+    async fn post(&self, queue: &QueueName, posted: &[Posted]) -> Option<Millis> {
         let name = self.webhook.borrow().name.clone();
         match self.shared.queues.posted(queue, &name, posted).await {
-            Ok(Some(next)) => self.orders.due_in(queue, next),
-            Ok(None) => {}
-            // They are due again after a while.
-            Err(_) => self.orders.due_in(queue, Queues::COLLECTED_FOR),
+            Ok((now, next)) => {
+                if let Some(next) = next {
+                    self.orders.due_in(queue, next);
+                }
+                Some(now)
+            }
+            Err(_) => {
+                // They are due again after a while.
+                self.orders.due_in(queue, Queues::COLLECTED_FOR);
+                None
+            }
         }
     }
 
@@ -236,8 +239,13 @@ impl Courier {
         }
     }
 
-    async fn note(&self, attempt: Attempt) {
+    async fn note(&self, attempt: &Attempt, now: Millis) {
         let name = self.webhook.borrow().name.clone();
-        self.shared.note(&name, &LastAttempt::new(&attempt, self.failures)).await;
+        self.shared.note(&name, &LastAttempt::new(now, attempt, self.failures)).await;
+        if attempt.status == Some(GONE) {
+            tracing::warn!(webhook = name.as_str(), "the receiver answered 410: the webhook rests until `redeliver`");
+            // Where this fails, the next attempt is answered so too.
+            let _ = self.shared.queues.stop_webhook(&name, now).await;
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! The rounds of this instance over the queues that webhooks are for, and its couriers.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use intray_webhook::Sender;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
@@ -26,24 +27,27 @@ const MAX_HEARD: usize = 1_000;
 const MAX_VISITS: usize = 16;
 const LIST_EVERY: Duration = Duration::from_secs(10);
 /// How often other instances learn that this one serves its webhooks, and how often it learns which were stopped.
-const NAME_EVERY: Duration = Duration::from_secs(30);
 const LEARN_EVERY: Duration = Duration::from_secs(2);
 /// The pause of a queue whose visit failed.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) struct Dispatch {
     shared: Arc<Shared>,
+    sender: Sender,
     file: watch::Receiver<Webhooks>,
     /// Grows with each change of the file.
     version: u64,
     /// The webhooks of the file that are known to Redis.
-    webhooks: Arc<[(Arc<Webhook>, KnownWebhook)]>,
+    webhooks: Vec<(Arc<Webhook>, KnownWebhook)>,
     couriers: HashMap<Name, (watch::Sender<Arc<Webhook>>, CancellationToken)>,
     tasks: TaskTracker,
     queues: HashMap<QueueName, QueueVisits>,
+    /// To be visited now, in the order in which their news came.
+    due: VecDeque<QueueName>,
+    /// Queues that no webhook is for, by the current file.
+    ignored: HashSet<QueueName>,
     visits: JoinSet<(QueueReader, Result<(), Fault>)>,
     heard: HashSet<QueueName>,
-    named: Option<Instant>,
     learned: Option<Instant>,
     listed: Option<Instant>,
 }
@@ -52,25 +56,26 @@ pub(super) struct Dispatch {
 struct QueueVisits {
     /// `None` during a visit.
     reader: Option<QueueReader>,
-    /// There may be new events.
-    is_news: bool,
+    /// It is to be visited, now or at the end of a visit.
+    is_due: bool,
     not_before: Option<Instant>,
 }
 
 impl Dispatch {
-    pub(super) fn new(shared: Arc<Shared>, mut file: watch::Receiver<Webhooks>) -> Self {
-        file.mark_changed();
+    pub(super) fn new(shared: Arc<Shared>, sender: Sender, file: watch::Receiver<Webhooks>) -> Self {
         Self {
             shared,
+            sender,
             file,
             version: 0,
-            webhooks: Arc::default(),
+            webhooks: Vec::new(),
             couriers: HashMap::new(),
             tasks: TaskTracker::new(),
             queues: HashMap::new(),
+            due: VecDeque::new(),
+            ignored: HashSet::new(),
             visits: JoinSet::new(),
             heard: HashSet::new(),
-            named: None,
             learned: None,
             listed: None,
         }
@@ -87,8 +92,10 @@ impl Dispatch {
                 tokio::select! {
                     () = stop.cancelled() => break,
                     _ = ticks.tick() => self.tick(&wanted, &stop).await,
+                    // A change of the file counts at once.
+                    Ok(()) = self.file.changed() => self.tick_after_change(&wanted, &stop).await,
                     Some(hint) = hints.recv() => self.hear(hint),
-                    Some(done) = self.visits.join_next(), if !self.visits.is_empty() => self.end_visit(done.ok()),
+                    Some(done) = self.visits.join_next(), if !self.visits.is_empty() => self.end_visit(done.ok(), &wanted),
                 }
                 self.begin_visits();
             }
@@ -99,13 +106,16 @@ impl Dispatch {
         tokio::join!(listening, rounds);
     }
 
+    async fn tick_after_change(&mut self, wanted: &Wanted, stop: &CancellationToken) {
+        (self.version, self.learned, self.listed) = (self.version + 1, None, None);
+        self.ignored.clear();
+        self.tick(wanted, stop).await;
+    }
+
     async fn tick(&mut self, wanted: &Wanted, stop: &CancellationToken) {
-        if self.file.has_changed().unwrap_or(false) {
-            (self.version, self.named, self.listed) = (self.version + 1, None, None);
-        }
         let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
         // While Redis is away, the next tick tries again.
-        if (is_due(self.named, NAME_EVERY) || is_due(self.learned, LEARN_EVERY)) && self.learn(stop).await.is_err() {
+        if is_due(self.learned, LEARN_EVERY) && self.learn(stop).await.is_err() {
             return;
         }
         if is_due(self.listed, LIST_EVERY) && self.list(wanted).await.is_ok() {
@@ -113,16 +123,14 @@ impl Dispatch {
         }
         let in_use = self.shared.queues.in_use();
         self.add(in_use, wanted);
+        self.mark_overdue();
     }
 
     /// Names the webhooks of the file, and learns how they stand.
     async fn learn(&mut self, stop: &CancellationToken) -> Result<(), Fault> {
-        let file = self.file.borrow_and_update().clone();
-        let is_naming = self.named.is_none_or(|named| named.elapsed() >= NAME_EVERY);
-        let names = file.iter().map(|webhook| &webhook.name).filter(|_| is_naming);
-        let known = self.shared.queues.name_webhooks(names).await?;
-        let now = Some(Instant::now());
-        (self.named, self.learned) = (if is_naming { now } else { self.named }, now);
+        let file = self.file.borrow().clone();
+        let known = self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await?;
+        self.learned = Some(Instant::now());
         self.shared.learn(&known);
         let of = |webhook: &Arc<Webhook>| {
             let known = known.iter().find(|known| known.name == webhook.name)?.clone();
@@ -153,7 +161,7 @@ impl Dispatch {
             }
             let (current, webhook_of) = watch::channel(webhook.clone());
             let leaving = stop.child_token();
-            self.tasks.spawn(Courier::new(self.shared.clone(), webhook_of).run(leaving.clone()));
+            self.tasks.spawn(Courier::new(self.shared.clone(), self.sender.clone(), webhook_of).run(leaving.clone()));
             self.couriers.insert(webhook.name.clone(), (current, leaving));
         }
     }
@@ -167,9 +175,7 @@ impl Dispatch {
         let gone: Vec<_> = self.queues.keys().filter(|queue| !self.is_for_a_webhook(queue)).cloned().collect();
         for queue in gone {
             self.queues.remove(&queue);
-            if self.heard.remove(&queue) {
-                wanted.remove(&queue);
-            }
+            self.listen_to(&queue, false, wanted);
         }
         self.add(names, wanted);
         self.shared.counts.retain(|queue| self.queues.contains_key(queue));
@@ -178,42 +184,70 @@ impl Dispatch {
 
     fn add(&mut self, names: Vec<QueueName>, wanted: &Wanted) {
         for queue in names {
-            if self.queues.contains_key(&queue) || !self.is_for_a_webhook(&queue) {
+            if self.queues.contains_key(&queue) || self.ignored.contains(&queue) {
                 continue;
             }
-            if self.heard.len() < MAX_HEARD {
-                wanted.add(&queue);
-                self.heard.insert(queue.clone());
+            if !self.is_for_a_webhook(&queue) {
+                self.ignored.insert(queue);
+                continue;
             }
+            self.listen_to(&queue, true, wanted);
             let reader = Some(QueueReader::new(queue.clone()));
-            self.queues.insert(queue, QueueVisits { reader, is_news: true, not_before: None });
+            self.queues.insert(queue.clone(), QueueVisits { reader, is_due: false, not_before: None });
+            self.mark_due(&queue);
+        }
+    }
+
+    /// Hears the hints of a queue, or not any more.
+    fn listen_to(&mut self, queue: &QueueName, is_wanted: bool, wanted: &Wanted) {
+        if !is_wanted && self.heard.remove(queue) {
+            wanted.remove(queue);
+        } else if is_wanted && self.heard.len() < MAX_HEARD && self.heard.insert(queue.clone()) {
+            wanted.add(queue);
         }
     }
 
     fn hear(&mut self, hint: Hint) {
         match hint {
             Hint::Ready(queue, _) | Hint::Listening(queue) => {
-                if let Some(visits) = self.queues.get_mut(&queue) {
-                    visits.is_news = true;
-                }
+                self.mark_due(&queue);
             }
-            Hint::Disconnected => self.queues.values_mut().for_each(|visits| visits.is_news = true),
+            // The queues are subscribed to again, and visited then.
+            Hint::Disconnected => {}
+        }
+    }
+
+    fn mark_due(&mut self, queue: &QueueName) {
+        let Some(visits) = self.queues.get_mut(queue).filter(|visits| !visits.is_due) else { return };
+        visits.is_due = true;
+        if visits.reader.is_some() && visits.not_before.is_none() {
+            self.due.push_back(queue.clone());
+        }
+    }
+
+    /// Queues that were not checked for a while, and those whose pause is over.
+    fn mark_overdue(&mut self) {
+        let (now, version) = (Instant::now(), self.version);
+        for (queue, visits) in &mut self.queues {
+            let Some(reader) = &visits.reader else { continue };
+            let was_paused = visits.not_before.take_if(|at| *at <= now).is_some();
+            if visits.not_before.is_none() && (was_paused || !visits.is_due && reader.is_due(version)) {
+                visits.is_due = true;
+                self.due.push_back(queue.clone());
+            }
         }
     }
 
     fn begin_visits(&mut self) {
-        let (now, mut room) = (Instant::now(), MAX_VISITS.saturating_sub(self.visits.len()));
-        for visits in self.queues.values_mut() {
-            if room == 0 {
-                break;
-            }
-            if visits.not_before.is_some_and(|at| at > now) {
-                continue;
-            }
-            let is_due = |reader: &mut QueueReader| visits.is_news || reader.is_due(self.version);
-            let Some(mut reader) = visits.reader.take_if(is_due) else { continue };
-            (visits.is_news, room) = (false, room - 1);
-            let (shared, webhooks, version) = (self.shared.clone(), self.webhooks.clone(), self.version);
+        while self.visits.len() < MAX_VISITS
+            && let Some(queue) = self.due.pop_front()
+        {
+            let Some(visits) = self.queues.get_mut(&queue) else { continue };
+            let Some(mut reader) = visits.reader.take() else { continue };
+            visits.is_due = false;
+            let is_for_it = |(webhook, _): &&(Arc<Webhook>, KnownWebhook)| webhook.pattern.matches(&queue);
+            let webhooks: Vec<_> = self.webhooks.iter().filter(is_for_it).cloned().collect();
+            let (shared, version) = (self.shared.clone(), self.version);
             self.visits.spawn(async move {
                 let outcome = reader.visit(&shared, &webhooks, version).await;
                 (reader, outcome)
@@ -221,12 +255,17 @@ impl Dispatch {
         }
     }
 
-    fn end_visit(&mut self, done: Option<(QueueReader, Result<(), Fault>)>) {
+    fn end_visit(&mut self, done: Option<(QueueReader, Result<(), Fault>)>, wanted: &Wanted) {
         let Some((reader, outcome)) = done else { return };
         let Some(visits) = self.queues.get_mut(&reader.queue) else { return };
-        if outcome.is_err() {
-            (visits.is_news, visits.not_before) = (true, Some(Instant::now() + RETRY_AFTER));
-        }
+        let (has_room, queue) = (reader.has_room(), reader.queue.clone());
         visits.reader = Some(reader);
+        if outcome.is_err() {
+            (visits.is_due, visits.not_before) = (true, Some(Instant::now() + RETRY_AFTER));
+        } else if visits.is_due {
+            // There was news during the visit.
+            self.due.push_back(queue.clone());
+        }
+        self.listen_to(&queue, has_room, wanted);
     }
 }

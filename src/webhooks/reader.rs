@@ -44,6 +44,11 @@ impl QueueReader {
         Self { queue, readings: HashMap::new(), checked: None, version: 0 }
     }
 
+    /// Whether a webhook can take more deliveries: else there is no reason to hear of new events.
+    pub(super) fn has_room(&self) -> bool {
+        self.readings.is_empty() || self.readings.values().any(|reading| !reading.is_full)
+    }
+
     pub(super) fn is_due(&self, version: u64) -> bool {
         version != self.version || self.checked.is_none_or(|checked| checked.elapsed() >= CHECK_EVERY)
     }

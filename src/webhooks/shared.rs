@@ -9,7 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use intray_webhook::Sender;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -26,9 +25,8 @@ const MAX_PIPELINED: usize = 32;
 
 pub(super) struct Shared {
     pub(super) queues: Queues,
-    pub(super) sender: Sender,
     /// How the webhooks stand in each queue, as this instance has last read it.
-    pub(super) counts: Counts,
+    pub(super) counts: QueueStates,
     /// Deliveries of a webhook that may wait in one queue. More events wait in the stream.
     pub(super) most_waiting: u64,
     couriers: Mutex<HashMap<Name, Arc<Orders>>>,
@@ -46,7 +44,7 @@ pub(super) struct Orders {
 }
 
 #[derive(Default)]
-pub(super) struct Counts(Mutex<HashMap<QueueName, Vec<OutboxState>>>);
+pub(super) struct QueueStates(Mutex<HashMap<QueueName, Vec<OutboxState>>>);
 
 /// How a webhook stands in all its queues.
 #[derive(Debug, Default, Clone, Copy)]
@@ -58,9 +56,9 @@ pub struct WebhookCounts {
 }
 
 impl Shared {
-    pub(super) fn new(queues: Queues, sender: Sender) -> Self {
+    pub(super) fn new(queues: Queues) -> Self {
         let (counts, couriers, tests, noted) = Default::default();
-        Self { queues, sender, counts, most_waiting: limits::WAITING_DELIVERIES, couriers, tests, noted }
+        Self { queues, counts, most_waiting: limits::WAITING_DELIVERIES, couriers, tests, noted }
     }
 
     pub(super) fn courier(&self, webhook: &Name) -> Arc<Orders> {
@@ -150,7 +148,7 @@ impl Orders {
     }
 }
 
-impl Counts {
+impl QueueStates {
     pub(super) fn put(&self, queue: &QueueName, states: Vec<OutboxState>) {
         let mut counts = self.0.lock();
         if states.is_empty() {

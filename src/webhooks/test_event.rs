@@ -44,9 +44,9 @@ pub struct TestReport {
 
 /// Tests all of them, and reports in their order.
 pub async fn test_all(sender: &Sender, webhooks: &Webhooks) -> Vec<TestReport> {
-    let tests = webhooks.iter().cloned().map(|webhook| async {
-        let attempt = send_test(sender, &webhook).await;
-        TestReport { webhook, attempt }
+    let tests = webhooks.iter().map(async |webhook| {
+        let attempt = send_test(sender, webhook).await;
+        TestReport { webhook: webhook.clone(), attempt }
     });
     stream::iter(tests).buffered(CONCURRENT_TESTS).collect().await
 }

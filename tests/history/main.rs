@@ -39,6 +39,7 @@ mod world {
     mod clock;
     mod engine;
     pub mod proxy;
+    pub mod receiver;
     pub mod replica;
     pub mod sentinels;
     mod service;

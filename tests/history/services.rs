@@ -32,11 +32,12 @@ pub struct Instance {
 }
 
 impl Services {
-    /// The log of the instances is appended to the file.
-    pub async fn start(topology: impl Topology, many: usize, log: &Path) -> Arc<Self> {
+    /// All instances have the same webhooks. Their log is appended to the file.
+    pub async fn start(topology: impl Topology, many: usize, webhooks: &Path, log: &Path) -> Arc<Self> {
         let mut instances = Vec::new();
         for n in 0..many {
-            let Reach { flags, wires } = topology.reach(n).await;
+            let Reach { mut flags, wires } = topology.reach(n).await;
+            flags.extend(["--webhooks-file".to_owned(), webhooks.display().to_string()]);
             let service = started(&flags).await;
             let url = Lock::new(service.url().to_owned());
             let (service, log) = (tokio::sync::Mutex::new(service), log.to_owned());

@@ -8,6 +8,7 @@ mod queues;
 mod screen;
 mod table;
 mod view;
+mod webhooks;
 mod words;
 
 use std::io::IsTerminal;

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// For everything from the name to the headers of the answer.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
+pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 /// An answer's body is read up to here, so that its connection can be used again; a longer one closes it.
 const READ_BODY_BYTES: u64 = 65_536;
 /// And for so long.
@@ -83,12 +83,6 @@ impl Sender {
             .http1_max_buf_size(MAX_HEADER_BYTES)
             .build(connector(authorities, timeout)?);
         Ok(Self { client, timeout, has_authorities })
-    }
-
-    /// The same with another timeout.
-    #[must_use]
-    pub fn with_timeout(self, timeout: Duration) -> Self {
-        Self { timeout, ..self }
     }
 
     /// Signs the body with the time of now, and posts it once. Redirects are not followed. Returns after 15 s at the latest.

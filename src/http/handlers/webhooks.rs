@@ -10,7 +10,6 @@ use axum::{
 use crate::{
     access::Caller,
     http::{
-        handlers::queues::require_queue,
         middleware::{
             audit::{AuditEntry, Audited, key_of},
             auth,
@@ -26,7 +25,7 @@ use crate::{
     },
     job::{DeliveryState, Invalid, QueueName},
     store::{Cursor, DeliveryId, Queues},
-    webhooks::{Outbox, Webhook},
+    webhooks::{Dispatcher, Webhook},
 };
 
 const WEBHOOK_ID: Invalid = Invalid("must be the `webhook_id` of a delivery: msg_ and 26 characters");
@@ -34,28 +33,28 @@ const DELIVERY_STATE: Invalid = Invalid("must be waiting or failed");
 
 /// `GET /webhooks`
 pub async fn webhooks(
-    State(outbox): State<Outbox>,
+    State(dispatcher): State<Dispatcher>,
     caller: Caller,
     reader: ReadCall,
     _: NoQuery,
 ) -> Result<Response, Problem> {
     let turn = reader.page_permit().await?;
-    let mut webhooks = outbox.all();
+    let mut webhooks = dispatcher.all();
     webhooks.retain(|webhook| caller.overlaps(&webhook.pattern));
-    let states = outbox.states(&webhooks, |queue| caller.may_see(queue)).await.map_err(Problem::from_read)?;
+    let states = dispatcher.states(&webhooks, |queue| caller.may_see(queue)).await.map_err(Problem::from_read)?;
     Ok(counted::answer(turn, &shapes::WebhookListBody::new(&webhooks, &states)))
 }
 
 /// `GET /webhooks/{name}/deliveries`
 pub async fn deliveries(
     State(queues): State<Queues>,
-    State(outbox): State<Outbox>,
+    State(dispatcher): State<Dispatcher>,
     Path(name): Path<String>,
     caller: Caller,
     reader: ReadCall,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let webhook = visible(&outbox, &name, &caller)?;
+    let webhook = visible(&dispatcher, &name, &caller)?;
     let queue = query.require("queue", QueueName::parse);
     let state = query.take("state", |text| DeliveryState::parse(text).ok_or(DELIVERY_STATE));
     let (after, limit) = read_page(&mut query, Cursor::of_jobs);
@@ -70,43 +69,41 @@ pub async fn deliveries(
 
 /// `POST /webhooks/{name}/redeliver`
 pub async fn redeliver(
-    State(queues): State<Queues>,
-    State(outbox): State<Outbox>,
+    State(dispatcher): State<Dispatcher>,
     Path(name): Path<String>,
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Audited<shapes::RedeliveredBody>, Problem> {
-    let webhook = visible(&outbox, &name, &caller)?;
+    let webhook = visible(&dispatcher, &name, &caller)?;
     let (queue, id) = read_deliveries(body.fields()?)?;
     auth::queue(&caller, &queue)?;
-    require_queue(&queues, &queue).await?;
-    let redelivered = outbox.redeliver(&queue, &webhook.name, id.as_ref()).await?;
+    let redelivered = dispatcher.redeliver(&queue, &webhook.name, id.as_ref()).await?;
     let entry = AuditEntry::on_queue("redeliver", queue, redelivered, key_of(&caller));
     Ok(Audited(entry, shapes::RedeliveredBody { redelivered }))
 }
 
 /// `POST /webhooks/{name}/test`
 pub async fn test(
-    State(outbox): State<Outbox>,
+    State(dispatcher): State<Dispatcher>,
     Path(name): Path<String>,
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<JsonResponse<shapes::WebhookTestedBody>, Problem> {
-    let webhook = visible(&outbox, &name, &caller)?;
+    let webhook = visible(&dispatcher, &name, &caller)?;
     body.fields_if_any()?.finish(Some(()))?;
     if !caller.covers(&webhook.pattern) {
         return Err(Problem::forbidden("a test needs a key for all queues of the webhook"));
     }
-    match outbox.test(&webhook).await {
+    match dispatcher.test(&webhook).await {
         Ok(attempt) => Ok(JsonResponse(shapes::WebhookTestedBody::new(&attempt))),
         Err(left) => Err(Problem::rate_limited(u32::try_from(left.as_millis()).unwrap_or_default().max(1))),
     }
 }
 
-fn visible(outbox: &Outbox, name: &str, caller: &Caller) -> Result<Arc<Webhook>, Problem> {
-    outbox.find(name).filter(|webhook| caller.overlaps(&webhook.pattern)).ok_or_else(Problem::unknown_webhook)
+fn visible(dispatcher: &Dispatcher, name: &str, caller: &Caller) -> Result<Arc<Webhook>, Problem> {
+    dispatcher.find(name).filter(|webhook| caller.overlaps(&webhook.pattern)).ok_or_else(Problem::unknown_webhook)
 }
 
 fn read_deliveries(mut fields: JsonFields<'_>) -> Result<(QueueName, Option<DeliveryId>), Problem> {

@@ -24,7 +24,7 @@ use crate::{
     job::{QueueName, State as JobState, Total},
     store::{QueueInfo, QueuePage, Queues, StateCounts},
     waiting::Waiting,
-    webhooks::Outbox,
+    webhooks::Dispatcher,
 };
 
 /// The start of a queue label.
@@ -69,7 +69,7 @@ fn of_callers_queues(all: &str, caller: &Caller, hidden: &[String]) -> String {
 pub struct MetricsPage {
     queues: Queues,
     waiting: Waiting,
-    outbox: Outbox,
+    dispatcher: Dispatcher,
     /// The queues at the last successful read.
     known: Arc<parking_lot::Mutex<BTreeSet<QueueName>>>,
     /// Locked while queues are read, so that concurrent scrapes share one read.
@@ -91,8 +91,8 @@ impl RenderedQueues {
 }
 
 impl MetricsPage {
-    pub fn new(queues: Queues, waiting: Waiting, outbox: Outbox) -> Self {
-        Self { queues, waiting, outbox, known: Arc::default(), looked: Arc::default() }
+    pub fn new(queues: Queues, waiting: Waiting, dispatcher: Dispatcher) -> Self {
+        Self { queues, waiting, dispatcher, known: Arc::default(), looked: Arc::default() }
     }
 
     /// The metrics of queues, not older than this call.
@@ -135,7 +135,7 @@ impl MetricsPage {
     }
 
     fn set_webhooks(&self) {
-        for (webhook, counts) in self.outbox.last_counts() {
+        for (webhook, counts) in self.dispatcher.last_counts() {
             let name = &[webhook.name.as_str()];
             intray_metrics::WEBHOOK_WAITING.of(name).set(counts.waiting as f64);
             intray_metrics::WEBHOOK_OLDEST_SECONDS.of(name).set(counts.oldest.unwrap_or_default().as_secs_f64());
@@ -146,7 +146,7 @@ impl MetricsPage {
 
     /// The labels of webhooks that may send events of queues that the caller may not see.
     fn hidden_webhooks(&self, caller: &Caller) -> Vec<String> {
-        let mut webhooks = self.outbox.all();
+        let mut webhooks = self.dispatcher.all();
         webhooks.retain(|webhook| !caller.covers(&webhook.pattern));
         webhooks.iter().map(|webhook| format!("webhook=\"{}\"", webhook.name.as_str())).collect()
     }

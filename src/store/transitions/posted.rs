@@ -37,7 +37,7 @@ pub enum Sent {
 struct PostedTo<'p>(&'p Name, &'p [Posted]);
 
 impl Queues {
-    /// Returns the time until the next delivery is due.
+    /// Returns the time of Redis, and the time until the next delivery is due.
     ///
     /// # Errors
     /// When Redis is not well. What was sent is then sent again.
@@ -46,13 +46,13 @@ impl Queues {
         queue: &QueueName,
         webhook: &Name,
         posted: &[Posted],
-    ) -> Result<Option<Duration>, Fault> {
+    ) -> Result<(Millis, Option<Duration>), Fault> {
         self.run_alone(queue, &PostedTo(webhook, posted)).await
     }
 }
 
 impl Transition for PostedTo<'_> {
-    type Outcome = Option<Duration>;
+    type Outcome = (Millis, Option<Duration>);
     const SCRIPT: &'static str = "posted";
     const EFFECT_OF_FAULT: Effect = Effect::None;
 
@@ -72,7 +72,8 @@ impl Transition for PostedTo<'_> {
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<Self::Outcome, Fault> {
-        Ok(reply.fields()?.maybe()?.map(Duration::from_millis))
+        let mut fields = reply.fields()?;
+        Ok((fields.time()?, fields.maybe()?.map(Duration::from_millis)))
     }
 
     fn effect(&self, _: &Self::Outcome) -> Effect {

@@ -13,6 +13,7 @@ mod steps;
 mod stream;
 mod tally;
 mod target;
+mod webhooks;
 
 use intray_redis::Fault;
 

@@ -79,6 +79,20 @@ pub fn feed(index: &Index) -> Vec<String> {
     found
 }
 
+/// What a webhook's receiver was sent, or what is listed for it, against the streams.
+pub fn delivered(index: &Index) -> Vec<String> {
+    let Some(delivered) = &index.history.delivered else { return Vec::new() };
+    let delivered: HashSet<&str> = delivered.iter().map(String::as_str).collect();
+    let is_completed =
+        |events: &[&crate::record::Event]| events.iter().any(|event| event.kind == EventKind::Completed.word());
+    let completed: HashSet<&str> =
+        index.jobs.iter().filter(|(_, trace)| is_completed(&trace.events)).map(|(id, _)| *id).collect();
+    let missing = completed.difference(&delivered).map(|id| format!("{id} was completed, and its webhook never came"));
+    missing
+        .chain(delivered.difference(&completed).map(|id| format!("{id} was delivered, and never completed")))
+        .collect()
+}
+
 /// The first index at which two lists differ.
 fn difference(one: &[&str], other: &[&str]) -> Option<usize> {
     (one != other).then(|| one.iter().zip(other).position(|(a, b)| a != b).unwrap_or(one.len().min(other.len())))

@@ -41,6 +41,7 @@ const RULES: &[(&str, Rule)] = &[
     ("each reservation has its attempt number", counts::attempts),
     ("a queue counts what happened in it", counts::of_queues),
     ("the feed lists each completion once, in order", kept::feed),
+    ("a webhook gets each completion, and no other", kept::delivered),
     ("a batch counts its jobs, and ends once", batches::ends),
     ("drafts come back", drafts::come_back),
     ("refused calls have no effect", refusals::no_effect),

@@ -71,6 +71,14 @@ impl Caller {
         panic!("{path} cannot be had")
     }
 
+    /// Sends the failed deliveries of a queue again, and makes an instance look for those that are due.
+    pub async fn redeliver(&mut self, webhook: &str, queue: &str) {
+        let body = Some(serde_json::json!({ "queue": queue }));
+        let path = format!("/webhooks/{webhook}/redeliver");
+        // The next round does it once more.
+        let _ = self.send(Request { method: "POST", path, key: None, body }).await;
+    }
+
     async fn send(&mut self, request: Request) -> reqwest::Result<(u16, Option<Value>)> {
         let base = self.shared.services.url(&mut self.chance);
         let method = request.method.parse().expect("a method");

@@ -31,6 +31,8 @@ pub enum Entry {
         queue: String,
         ids: Vec<String>,
     },
+    /// The jobs whose completion a webhook's receiver was sent, or whose delivery is listed.
+    Delivered(Vec<String>),
     /// A fault, for readers of the file.
     Fault {
         begin: Moment,
@@ -92,6 +94,8 @@ pub struct History {
     pub events: Vec<Event>,
     pub feeds: Vec<(String, Vec<String>)>,
     pub ends: Vec<End>,
+    /// `None` in a file of before webhooks.
+    pub delivered: Option<Vec<String>>,
 }
 
 impl History {
@@ -101,6 +105,7 @@ impl History {
             Entry::Call(call) => self.calls.push(call),
             Entry::Event(event) => self.events.push(event),
             Entry::Feed { queue, ids } => self.feeds.push((queue, ids)),
+            Entry::Delivered(jobs) => self.delivered = Some(jobs),
             Entry::Fault { .. } => {}
             Entry::End(end) => self.ends.push(end),
         }

@@ -150,3 +150,21 @@ async fn body_memory_limit_reserves_room_for_other_keys() {
     .await;
     w.check().await;
 }
+
+#[tokio::test]
+async fn rate_limit_applies_per_key() {
+    let keys = [("a", "producer", "*"), ("b", "producer", "*")];
+    let w = World::plan().with_keys(&keys).flag("--rate-limit", "3").start().await;
+    let (a, b) = (w.with_credential(&key("a")), w.with_credential(&key("b")));
+    let refusal = eventually("the rate limit applies", async || {
+        let answer = a.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await;
+        (answer.status != 404).then_some(answer)
+    })
+    .await;
+    assert_eq!(refusal.status, 429, "{}", refusal.text());
+    let wait = refusal.refused("rate-limited")["retry_after_ms"].as_u64().expect("a time");
+    assert!((1..=334).contains(&wait) && refusal.header("retry-after") == Some("1"), "{wait}");
+    b.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await.refused("unknown-job");
+    tokio::time::sleep(std::time::Duration::from_millis(wait + 20)).await;
+    a.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await.refused("unknown-job");
+}

@@ -8,7 +8,7 @@ use crate::world::{
     Answer, Client, World,
     access::{SECRET, key, signed},
     contract::CONTRACT,
-    eventually, id_of,
+    id_of,
 };
 
 const KEYS: [(&str, &str, &str); 8] = [
@@ -23,7 +23,8 @@ const KEYS: [(&str, &str, &str); 8] = [
 ];
 
 async fn guarded() -> World {
-    World::plan().with_keys(&KEYS).flag("--token-secret", SECRET).start().await
+    let webhook = format!("shop http://127.0.0.1:1/ default completed {}", crate::webhooks::SECRET);
+    World::plan().with_keys(&KEYS).with_webhooks([webhook]).flag("--token-secret", SECRET).start().await
 }
 
 fn method_of(path: &str, key: &str) -> Option<(String, String)> {
@@ -62,6 +63,7 @@ async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answe
         .replace("{id}", id)
         .replace("{queue}", "default")
         .replace("{worker}", "ann")
+        .replace("{name}", "shop")
         .replace("{wheel}", env!("BUILT_WHEEL"));
     let (path, body) = match (method, template) {
         ("POST", "/jobs") => (path, json!({ "payload": 1, "dedupe": false })),
@@ -76,7 +78,10 @@ async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answe
             let held = w.reserve_with(json!({ "id": job })).await;
             (path, CONTRACT.settle_body(method, settle, &held.reservation).expect("a settle call"))
         }
-        ("GET", "/workers/{worker}/reservations") => (format!("{path}?queue=default"), Value::Null),
+        ("POST", "/webhooks/{name}/redeliver") => (path, json!({ "queue": "default" })),
+        ("GET", "/workers/{worker}/reservations" | "/webhooks/{name}/deliveries") => {
+            (format!("{path}?queue=default"), Value::Null)
+        }
         ("GET", "/queues/{queue}/jobs") => (format!("{path}?state=completed"), Value::Null),
         ("DELETE", "/queues/{queue}") => (format!("{path}?state=dead"), Value::Null),
         ("PATCH", _) | ("POST", _) => (path, json!({})),
@@ -143,6 +148,10 @@ async fn every_route_admits_only_its_roles_and_queues() {
                 (false, _) => refused(&answer, 403, "forbidden", &what(&of_queue)),
                 (true, _) if roles.is_empty() => assert_eq!(answer.status, 200, "{}", answer.text()),
                 (true, "/queues") => assert_eq!(answer.is(200), json!({ "queues": [], "next": null })),
+                (true, "/webhooks") => assert_eq!(answer.is(200), json!({ "webhooks": [] })),
+                (true, path) if path.starts_with("/webhooks/{name}") => {
+                    refused(&answer, 404, "unknown-webhook", &what(&of_queue));
+                }
                 (true, "/workers") => {
                     assert_eq!(answer.is(200)["server_time"], Value::Null, "there is no queue to see")
                 }
@@ -276,22 +285,4 @@ async fn idempotency_keys_are_separate_per_credential() {
     assert!(by_c.is_string() && by_d.is_string() && by_c != by_d);
     assert_eq!(reserve("c").await, by_c);
     w.check().await;
-}
-
-#[tokio::test]
-async fn rate_limit_applies_per_key() {
-    let keys = [("a", "producer", "*"), ("b", "producer", "*")];
-    let w = World::plan().with_keys(&keys).flag("--rate-limit", "3").start().await;
-    let (a, b) = (w.with_credential(&key("a")), w.with_credential(&key("b")));
-    let refusal = eventually("the rate limit applies", async || {
-        let answer = a.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await;
-        (answer.status != 404).then_some(answer)
-    })
-    .await;
-    assert_eq!(refusal.status, 429, "{}", refusal.text());
-    let wait = refusal.refused("rate-limited")["retry_after_ms"].as_u64().expect("a time");
-    assert!((1..=334).contains(&wait) && refusal.header("retry-after") == Some("1"), "{wait}");
-    b.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await.refused("unknown-job");
-    tokio::time::sleep(std::time::Duration::from_millis(wait + 20)).await;
-    a.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await.refused("unknown-job");
 }

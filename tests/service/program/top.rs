@@ -4,7 +4,15 @@ use std::{fs, net::TcpListener, path::PathBuf, process::Command};
 
 use serde_json::json;
 
-use crate::world::{Exit, World, access, eventually, program, run, terminal::Terminal};
+use crate::{
+    webhooks::line,
+    world::{
+        Exit, World, access, eventually, program,
+        receiver::{Reaction, Receiver},
+        run,
+        terminal::Terminal,
+    },
+};
 
 /// `intray top` with an operator's key from a file.
 fn top(w: &World, more: &[&str]) -> Command {
@@ -31,6 +39,21 @@ fn refused(end: &Exit, words: &[&str]) {
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
     end.assert_no_repetition();
     assert!(words.iter().all(|word| end.stderr.contains(word)), "{words:?}: {end:?}");
+}
+
+#[tokio::test]
+async fn top_names_webhooks_that_do_not_deliver() {
+    let receiver = Receiver::start().await;
+    let lines = [line("shop", &receiver, "*", "enqueued"), line("audit", &receiver, "none", "all")];
+    let w = World::plan().with_webhooks(lines).start().await;
+    let printed = async || run(program(["top", "--url", w.base()])).await.stdout;
+    w.enqueue("x").await;
+    receiver.wait_for(1).await;
+    assert!(!printed().await.contains("webhook"));
+    receiver.react(|_| Reaction::Status(410));
+    w.enqueue("y").await;
+    let is_named = async || printed().await.contains("waiting: 2, held: 0; webhook shop is gone: 1 waiting, 0 failed");
+    eventually("it is named", async || is_named().await.then_some(())).await;
 }
 
 #[tokio::test]

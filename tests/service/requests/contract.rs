@@ -5,6 +5,7 @@ mod bodies;
 mod guarded;
 mod jobs;
 mod shape;
+mod webhooks;
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use serde_json::json;
@@ -39,12 +40,12 @@ const SERVED: [&str; 13] = [
 
 #[tokio::test]
 async fn every_documented_answer_can_be_provoked() {
-    let w = World::start().await;
+    let w = World::plan().with_webhooks([webhooks::line()]).start().await;
     w.update_settings(json!({ "worker_limit": 1 })).await;
     let guarded = Guarded::start().await;
     let crowded = World::plan().flag("--max-queues", "1").start().await;
     crowded.enqueue(1).await;
-    let frozen = World::start().await;
+    let frozen = World::plan().with_webhooks([webhooks::line()]).start().await;
     frozen.enqueue(1).await;
     let mut while_frozen = Vec::new();
     let mut provoked = 0;
@@ -86,12 +87,17 @@ async fn every_documented_answer_can_be_provoked() {
                 "/jobs": { "payload": 2 }, "/jobs/{id}": { "priority": 1 }, "/jobs/release": { "id": jobs::UNKNOWN },
                 "/jobs/requeue": { "id": jobs::UNKNOWN }, "/jobs/reprioritize": { "queue": "default", "priority": 1 },
                 "/queues/{queue}": {}, "/batches": batches::items(),
-                "/batches/{id}/jobs": batches::items(),
+                "/batches/{id}/jobs": batches::items(), "/webhooks/{name}/redeliver": webhooks::redelivery(),
             });
             let settling = CONTRACT.settle_body(&method, &template, UNKNOWN_RESERVATION);
             let body = settling.unwrap_or_else(|| body[&template].clone());
             let path = filled(&template, unknown(&template));
-            let path = if method == "DELETE" && path == "/queues/default" { format!("{path}?state=all") } else { path };
+            let query = match (method.as_str(), template.as_str()) {
+                ("DELETE", "/queues/{queue}") => "?state=all",
+                (_, webhooks::DELIVERIES) => "?queue=default",
+                _ => "",
+            };
+            let path = format!("{path}{query}");
             let request = client.request(&method, &path);
             let answer =
                 if body.is_null() { request.send().await } else { request.json(body.to_string()).send().await };
@@ -113,7 +119,7 @@ fn expect(method: &str, template: &str, status: u16, slug: &str, answer: &Answer
 
 fn filled(template: &str, id: &str) -> String {
     let path = template.replace("{id}", id).replace("{queue}", "default").replace("{worker}", "ann");
-    path.replace("{wheel}", env!("BUILT_WHEEL"))
+    path.replace("{wheel}", env!("BUILT_WHEEL")).replace("{name}", webhooks::NAME)
 }
 
 /// An id that does not exist, of the kind that the path needs.
@@ -163,6 +169,7 @@ async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
     match operation.template {
         "/tokens" => w.post("/tokens", json!({ "worker": "ann", "queues": ["default"] })).await,
         template if template.starts_with("/batches") => batches::succeed(w, operation).await,
+        template if template.starts_with("/webhooks") => webhooks::succeed(w, operation).await,
         _ => jobs::succeed(w, operation, status).await,
     }
 }
@@ -182,6 +189,7 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
         "too-large" => w.request(method, path).json(vec![b' '; (8 << 20) + 1]).send().await,
         "invalid-request" => w.request(method, &format!("{path}?nonsense=1")).json("{}").send().await,
         _ if template.starts_with("/batches") => batches::refuse(w, operation, slug).await,
+        _ if template.starts_with("/webhooks") => webhooks::refuse(w, operation, slug).await,
         _ => jobs::refuse(w, operation, slug).await,
     }
 }

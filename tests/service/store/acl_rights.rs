@@ -2,7 +2,14 @@
 
 use serde_json::json;
 
-use crate::world::{Client, Engine, RETENTION_MS, Service, World, assert_contains, eventually, program, run};
+use crate::{
+    webhooks::line,
+    world::{
+        Client, Engine, RETENTION_MS, Service, World, assert_contains, eventually, program,
+        receiver::{Reaction, Receiver},
+        run,
+    },
+};
 
 /// The documented ACL rule.
 fn needed() -> Vec<String> {
@@ -30,7 +37,12 @@ async fn documented_rights_are_enough_for_every_call() {
     make_user(&w.engine, &needed()).await;
     // This user prepares an empty Redis.
     let _: String = w.engine.run("FLUSHALL").await;
-    let service = Service::start(serve(&w.engine)).await;
+    let receiver = Receiver::start().await;
+    let webhooks = w.folder().join("webhooks");
+    std::fs::write(&webhooks, line("shop", &receiver, "*", "all")).expect("written");
+    let mut command = serve(&w.engine);
+    command.arg("--webhooks-file").arg(&webhooks);
+    let service = Service::start(command).await;
     let client = Client::new(service.url());
 
     let waiter = client.start_wait(json!({ "queues": ["default"], "worker": "ann" })).await;
@@ -73,6 +85,13 @@ async fn documented_rights_are_enough_for_every_call() {
     })
     .await;
     client.delete("/queues/default?state=all").await.is(200);
+    receiver.wait_for(10).await;
+    receiver.react(|_| Reaction::Status(500));
+    client.enqueue("y").await;
+    for path in ["", "/shop/deliveries?queue=default"] {
+        client.get(&format!("/webhooks{path}")).await.is(200);
+    }
+    client.post("/webhooks/shop/redeliver", json!({ "queue": "default" })).await.is(200);
 
     for command in ["check", "migrate"] {
         let end = run(program([command, "--redis-url", &url(&w.engine)])).await;

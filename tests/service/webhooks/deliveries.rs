@@ -52,6 +52,31 @@ async fn only_listed_types_and_matching_queues_are_delivered() {
 }
 
 #[tokio::test]
+async fn each_webhook_gets_the_events_of_its_own_queues() {
+    let (texts, images) = (Receiver::start().await, Receiver::start().await);
+    let lines = [line("texts", &texts, "texts", "enqueued"), line("images", &images, "images*", "enqueued")];
+    let w = World::plan().with_webhooks(lines).start().await;
+    let enqueue = async |queue: &str| w.enqueue_with(json!({ "queue": queue, "payload": 1, "dedupe": false })).await;
+    for queue in ["texts", "images-de", "texts", "images-fr"] {
+        enqueue(queue).await;
+    }
+    let queues = |receiver: &Receiver| -> BTreeSet<String> {
+        receiver
+            .posted()
+            .iter()
+            .map(|posted| posted.body["data"]["queue"].as_str().expect("a queue").to_owned())
+            .collect()
+    };
+    texts.wait_for(2).await;
+    images.wait_for(2).await;
+    let waiting = async || w.get("/webhooks").await.is(200).to_string().matches(r#""waiting":0"#).count() == 2;
+    eventually("all are taken", async || waiting().await.then_some(())).await;
+    assert_eq!(queues(&texts), BTreeSet::from(["texts".to_owned()]));
+    assert_eq!(queues(&images), BTreeSet::from(["images-de", "images-fr"].map(str::to_owned)));
+    assert_eq!((texts.posted().len(), images.posted().len()), (2, 2));
+}
+
+#[tokio::test]
 async fn audit_webhook_gets_every_event_with_the_key_that_acted() {
     let receiver = Receiver::start().await;
     let keys = [("boss", "operator", "*")];

@@ -14,10 +14,14 @@ export function binary() {
   return found
 }
 
-export async function startService(...flags) {
+export const startService = (...flags) => startServiceWith({}, ...flags)
+
+/** `env`: further variables of its environment. */
+export async function startServiceWith(env, ...flags) {
   const data = await mkdtemp(join(tmpdir(), 'intray-web-'))
   const child = spawn(binary(), ['--listen', '127.0.0.1:0', '--data-dir', data, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
   let output = ''

@@ -1,18 +1,21 @@
 // The world of the console's and the demo's stories: a service, its pages behind a wire, and a browser that forgives nothing.
-// One for all stories of a file; `begin(on)` comes before the first.
+// One for all stories of a file; `begin(on)` comes before the first. `prepare()` comes before the service, answers its
+// `{env, flags}`, and may have a `stop`.
 import assert from 'node:assert/strict'
 import { after, afterEach, before } from 'node:test'
 import { startBrowser } from './browser.js'
-import { startService } from './service.js'
+import { startServiceWith } from './service.js'
 import { becomes } from './until.js'
 import { startWire } from './wire.js'
 
-export function stage(begin) {
+export function stage(begin, prepare) {
   const on = {}
   const opened = []
   const parts = []
   before(async () => {
-    on.service = await startService('--sweep-interval-ms', '200', '--demo')
+    const { env = {}, flags = [], stop } = await prepare?.(on) ?? {}
+    if (stop) parts.push({ stop })
+    on.service = await startServiceWith(env, '--sweep-interval-ms', '200', '--demo', ...flags)
     parts.push(on.service)
     on.wire = await startWire(on.service)
     parts.push(on.wire)

@@ -1,14 +1,16 @@
-// What a service with webhooks answers, in the form of openapi.yaml, until a story has a real receiver that fails.
+// What a service with webhooks answers, in the form of openapi.yaml, where a story needs many deliveries or another role.
 
 const JOB = `reviews-01KAJ3V7Q2M8Z4R6T9XW5Y${'0'.repeat(3)}1`
 export const deliveryId = (n) => `msg_01KAJ3V7Q2M8Z4R6T9XW5YB1${String(n).padStart(2, '0')}`
+// One of a job, of a batch, and of the queue itself.
+const EVENTS = [{ type: 'job.completed', job: JOB }, { type: 'batch.completed', job: `${JOB.slice(0, -4)}0000` }, { type: 'queue.paused', job: null }]
 const ago = (ms) => new Date(Date.now() - ms).toISOString()
 
 /** Two webhooks, and deliveries of the queue `reviews` to one of them. `role` is the caller's, `status` what a test gets. */
 export function stubWebhooks(on, { role = 'operator', failed = 3, state = 'failing', status = 204 } = {}) {
   const hooks = {
     calls: [],
-    failed: Array.from({ length: failed }, (_, n) => ({ webhook_id: deliveryId(n), type: 'job.completed', job: JOB, attempts: 10,
+    failed: Array.from({ length: failed }, (_, n) => ({ webhook_id: deliveryId(n), ...EVENTS[Math.min(n, 2)], attempts: 10,
       last_status: n ? 503 : null, last_error: n ? null : 'connection refused', next_at: null, failed_at: ago(60_000) })),
     waiting: [],
     state,

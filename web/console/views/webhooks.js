@@ -125,11 +125,11 @@ function One({ webhook, only, queues, changed }) {
       <${Deliveries} key=${`${queue} ${shown}`} name=${name} queue=${queue} state=${shown} changed=${changed} />`}`
 }
 
-/** The list of a queue in which the job of such an event is, most likely; the job is shown beside it in any case. */
-function listOf(type, job) {
+/** What the event is of: a job beside the list in which it most likely is, a batch, or the queue itself. */
+function placeOf(queue, { type, job }) {
+  if (job === null) return link(queue)
   const word = type.split('.').at(-1)
-  if (type.startsWith('batch.') || job.endsWith('0000')) return 'batches'
-  return TABS.includes(word) ? word : 'waiting'
+  return link(queue, type.startsWith('batch.') ? 'batches' : TABS.includes(word) ? word : 'waiting', job)
 }
 
 function Deliveries({ name, queue, state, changed }) {
@@ -137,17 +137,17 @@ function Deliveries({ name, queue, state, changed }) {
   const pages = usePages(ask, [name, queue, state], queue)
   useRegular(pages.answer)
   const after = () => { pages.answer.reload(); changed() }
-  const row = (one, fresh) => html`<${Row} key=${one.webhook_id} href=${link(queue, listOf(one.type, one.job), one.job)}
-      fresh=${fresh}>
+  const row = (one, fresh) => html`<${Row} key=${one.webhook_id} href=${placeOf(queue, one)} fresh=${fresh}>
     <td class="type" title=${one.webhook_id}>${one.type}</td>
-    <td class="id"><a href=${link(queue, listOf(one.type, one.job), one.job)} title=${one.job}>${tail(one.job)}</a></td>
+    <td class="id">${one.job && html`<a href=${placeOf(queue, one)} title=${one.job}>${tail(one.job)}</a>`}</td>
     <td class="n attempts" data-title="attempts">${counted(one.attempts)}</td>
     <td class="last"><${Last} status=${one.last_status} error=${one.last_error} /></td>
     <td class="n age">${one.failed_at
       ? html`<${Ago} at=${one.failed_at} /> ago`
       : html`<span class="dim">next: </span><${Until} at=${one.next_at} />`}</td>
     <td class="do always">${state === 'failed' && html`<${Act} kind="row" keys="u"
-      label=${`Send again ${tail(one.webhook_id)}`} onClick=${() => actions.redeliver(name, queue, one, after)}>Send again<//>`}</td>
+      label=${`Send again ${tail(one.webhook_id)}`}
+      onClick=${() => actions.redeliver(name, queue, one, after)}>Send again<//>`}</td>
   <//>`
   const [title, text] = NOTHING[state]
   const empty = html`<${Empty} title=${title}>${text}<//>`

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{
     ask::Talk,
     options::Sort,
-    table,
+    table, webhooks,
     words::{age, clean, rate},
 };
 use crate::client::Service;
@@ -66,12 +66,15 @@ pub(super) struct QueueRows {
     /// The number of queues whose node is away.
     away: usize,
     are_all: bool,
+    /// Webhooks that do not deliver.
+    webhooks: String,
 }
 
 impl QueueRows {
     pub(super) async fn look(service: &Service) -> Result<Self, String> {
         let mut talk = Talk::with(service).await?;
-        let mut all = Self { at: Instant::now(), queues: Vec::new(), away: 0, are_all: true };
+        let webhooks = webhooks::notes(&mut talk).await;
+        let mut all = Self { at: Instant::now(), queues: Vec::new(), away: 0, are_all: true, webhooks };
         let mut path = "/queues?limit=1000".to_owned();
         for _ in 0..PAGES {
             let page: QueuesPage = talk.get(&path).await?;
@@ -95,7 +98,7 @@ impl QueueRows {
             let rates = then.and_then(|(_, seconds)| Some(queue.rates(*known.get(&queue.name)?, seconds)));
             Row::of(queue, rates)
         });
-        Rows { rows: rows.collect(), away: self.away, are_all: self.are_all }
+        Rows { rows: rows.collect(), away: self.away, are_all: self.are_all, webhooks: self.webhooks.clone() }
     }
 }
 
@@ -115,6 +118,7 @@ pub(super) struct Rows {
     rows: Vec<Row>,
     away: usize,
     are_all: bool,
+    webhooks: String,
 }
 
 struct Row {
@@ -194,7 +198,7 @@ impl Rows {
         let (waiting, held) = (sum(|row| row.waiting), sum(|row| row.held));
         let some = if self.are_all { "" } else { ", and more that are not shown" };
         let away = if self.away > 0 { format!(", and {} on nodes that are away", self.away) } else { String::new() };
-        format!("queues: {}{some}{away}; waiting: {waiting}, held: {held}", self.rows.len())
+        format!("queues: {}{some}{away}; waiting: {waiting}, held: {held}{}", self.rows.len(), self.webhooks)
     }
 
     pub(super) fn sort(&mut self, sort: Sort, turned: bool) {
@@ -243,7 +247,7 @@ mod tests {
     }
 
     fn seen(at: Instant, queues: Vec<Queue>) -> QueueRows {
-        QueueRows { at, queues, away: 0, are_all: true }
+        QueueRows { at, queues, away: 0, are_all: true, webhooks: String::new() }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{
     receiver::{Receiver, request},
     sender,
 };
-use crate::AttemptError;
+use crate::{AttemptError, sender::ATTEMPT_TIMEOUT};
 
 async fn error_of(answer: impl Into<String>) -> Option<AttemptError> {
     let attempt = post(&sender(PATIENCE), &Receiver::answering(answer).await.url()).await;
@@ -46,14 +46,16 @@ async fn answer_after_the_timeout_does_not_count() {
     let receiver = Receiver::start(async |mut stream| {
         request(&mut stream).await.expect("a request");
         // Until the sender has given up.
-        stream.read(&mut [0]).await?;
+        assert_eq!(stream.read(&mut [0]).await?, 0);
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await
     })
     .await;
     let attempt = post(&sender(IMPATIENCE), &receiver.url()).await;
     assert_eq!((attempt.status, attempt.error), (None, Some(AttemptError::Timeout)));
     assert!(attempt.took >= IMPATIENCE && !attempt.is_taken(), "{attempt:?}");
-    assert_eq!(AttemptError::Timeout.to_string(), "no answer within 15 s");
+    let seconds = ATTEMPT_TIMEOUT.as_secs();
+    assert_eq!(AttemptError::Timeout.to_string(), format!("no answer within {seconds} s"));
+    assert_eq!(seconds, 15);
 }
 
 #[tokio::test]

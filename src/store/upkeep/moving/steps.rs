@@ -115,6 +115,7 @@ impl Moving<'_> {
     /// Publishes the queues. It cannot be undone, because the target may serve some queues already.
     async fn switch(&self, names: &[QueueName]) -> Result<(), Halt> {
         self.on_disk(self.source.queues).await.map_err(Halt::Source)?;
+        self.bring_webhooks().await?;
         (self.tell)("all is there and the same; from one to the next they are served there");
         for queue in names {
             if self.target.claim(queue, true).await? {

@@ -86,6 +86,12 @@ const MUTATIONS: &[(&str, &str, Mutation)] = &[
         let page = h.feeds[0].clone();
         h.feeds.push(page);
     }),
+    ("a webhook gets each completion, and no other", "one never came", |h| {
+        drop(h.delivered.as_mut().expect("a list").pop())
+    }),
+    ("a webhook gets each completion, and no other", "one that was never completed", |h| {
+        h.delivered.as_mut().expect("a list").push(id(8));
+    }),
     ("the feed lists each completion once, in order", "one is missing", |h| drop(h.feeds[0].1.remove(0))),
     ("a batch counts its jobs, and ends once", "it ends twice", |h| {
         let end = h.events.iter().find(|event| event.kind == "batch-completed").expect("one").clone();
@@ -235,6 +241,7 @@ fn history_file_holds_the_whole_history() {
     good.events.iter().for_each(|event| record.add(crate::record::Entry::Event(event.clone())));
     let feeds = good.feeds.iter().map(|(queue, ids)| (queue.clone(), ids.clone()));
     feeds.for_each(|(queue, ids)| record.add(crate::record::Entry::Feed { queue, ids }));
+    record.add(crate::record::Entry::Delivered(good.delivered.clone().expect("a list")));
     good.ends.iter().for_each(|end| record.add(crate::record::Entry::End(end.clone())));
     drop(record);
     assert_eq!(written.join().expect("a thread").expect("written"), good);

@@ -209,6 +209,8 @@ impl JobTrace {
         let completed = history.events.iter().filter(|event| event.kind == "completed" && event.batch.is_none());
         end.feed = completed.filter_map(|event| event.job.clone()).collect();
         history.feeds.push((QUEUE.to_owned(), end.feed.clone()));
+        let all = history.events.iter().filter(|event| event.kind == "completed");
+        history.delivered = Some(all.filter_map(|event| event.job.clone()).collect());
         end.jobs = self.jobs.into_values().collect();
         for job in &end.jobs {
             *end.counts.entry(job.state.clone()).or_default() += 1;

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::world::{World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually, id_of};
+use crate::{
+    webhooks::line,
+    world::{World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually, id_of, receiver::Receiver},
+};
 
 #[tokio::test]
 async fn job_completes_its_life_cycle_on_any_node() {
@@ -23,6 +26,23 @@ async fn job_completes_its_life_cycle_on_any_node() {
         w.complete(&again).await.is(200);
         assert_contains(&w.job(&id).await, json!({ "state": "completed", "completed": { "worker": "bob" } }));
     }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn webhook_gets_the_events_of_queues_on_all_nodes() {
+    let receiver = Receiver::start().await;
+    let lines = [line("shop", &receiver, "*", "completed")];
+    let w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).with_webhooks(lines).start().await;
+    let mut ids = BTreeSet::new();
+    for queue in w.queue_of_each_node().await {
+        ids.insert(w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await);
+        w.complete(&w.reserve_with(json!({ "queues": [queue] })).await).await.is(200);
+    }
+    let posted = receiver.wait_for(3).await;
+    assert_eq!(posted.iter().map(|posted| posted.job().to_owned()).collect::<BTreeSet<_>>(), ids);
+    let waits = async || w.get("/webhooks").await.is(200)["webhooks"][0]["waiting"] == 0;
+    eventually("all are taken", async || waits().await.then_some(())).await;
     w.check().await;
 }
 

@@ -2,10 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{
-    Client, ReservedJob, Service, World, assert_contains, id_of,
-    move_process::{move_queues, move_with_flags},
-    percent_encode, program,
+use crate::{
+    webhooks::line,
+    world::{
+        Client, ReservedJob, Service, World, assert_contains, eventually, id_of,
+        move_process::{move_queues, move_with_flags},
+        percent_encode, program,
+        receiver::Receiver,
+    },
 };
 
 /// A queue with content in every one of its keys.
@@ -187,4 +191,34 @@ async fn move_keeps_the_remaining_lease_time() {
         there.complete(&held).await.is(200);
         there.check().await;
     }
+}
+
+#[tokio::test]
+async fn waiting_deliveries_of_webhooks_are_sent_from_the_target() {
+    let mut receiver = Receiver::start().await;
+    let shop = || [line("shop", &receiver, "*", "completed")];
+    let (w, there) =
+        (World::plan().with_webhooks(shop()).start().await, World::plan().with_webhooks(shop()).start().await);
+    receiver.go_down().await;
+    let id = w.enqueue(1).await;
+    w.complete(&w.reserve().await).await.is(200);
+    let waiting = async |w: &World| w.get("/webhooks").await.is(200)["webhooks"][0]["waiting"].clone();
+    let delivery = eventually("it is put off", async || {
+        let page = w.get("/webhooks/shop/deliveries?queue=default").await.is(200);
+        page["deliveries"].get(0).filter(|delivery| delivery["attempts"] == 1).cloned()
+    })
+    .await;
+    let end = move_queues(&w, &there).await;
+    assert!(end.status.success(), "{end:?}");
+    receiver.come_back().await;
+    there
+        .post("/webhooks/shop/redeliver", json!({ "queue": "default", "webhook_id": delivery["webhook_id"] }))
+        .await
+        .is(200);
+    let posted = receiver.wait_for(1).await.remove(0);
+    assert_eq!((json!(posted.id), posted.job()), (delivery["webhook_id"].clone(), id.as_str()));
+    eventually("it is taken", async || (waiting(&there).await == 0).then_some(())).await;
+    let since: String = there.engine.run("HGET intray:2:webhooks shop").await;
+    let before: String = w.engine.run("HGET intray:2:webhooks shop").await;
+    assert_eq!(since.split(' ').next(), before.split(' ').next(), "known since it was known first");
 }
