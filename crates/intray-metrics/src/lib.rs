@@ -164,7 +164,7 @@ metrics! {
     WEBHOOK_OLDEST_SECONDS: Gauge = "intray_webhook_oldest_seconds", ["webhook"],
         "age of the oldest delivery that waits, or 0; every instance shows the same, so take the max";
     WEBHOOK_LOST_TOTAL: Counter = "intray_webhook_lost_total", ["webhook"],
-        "events that could not be kept for a webhook, as this instance found them; sum over the instances";
+        "transitions that were deleted before a webhook could read them; every instance shows the same, so take the max";
     AUTH_FAILURES_TOTAL: Counter = "intray_auth_failures_total", ["reason"],
         "calls refused for their key or token";
     BUILD_INFO: Gauge = "intray_build_info", ["version", "commit"],

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use intray_metrics::{ALL, MetricKind};
 use serde_json::json;
 
-use crate::world::{World, eventually, id_of};
+use crate::{
+    webhooks::line,
+    world::{World, eventually, id_of, receiver::Receiver},
+};
 
 /// The type of each metric, by name.
 fn types(text: &str) -> BTreeMap<String, String> {
@@ -31,7 +34,9 @@ fn labels(text: &str, name: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn every_metric_matches_its_documentation() {
-    let w = World::plan().sweep_every(20).start().await;
+    let receiver = Receiver::start().await;
+    let lines = [line("shop", &receiver, "*", "completed")];
+    let w = World::plan().sweep_every(20).with_webhooks(lines).start().await;
     w.enqueue(1).await;
     w.enqueue(2).await;
     w.complete(&w.reserve().await).await.is(200);
