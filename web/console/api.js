@@ -37,8 +37,8 @@ export function url(path, query = {}) {
 export const headers = (more = {}) => (key === null ? more : { ...more, authorization: `Bearer ${key}` })
 
 /**
- * `body` is sent as JSON, `text` is JSON already; `more` are further headers, `within` the time in ms. A refusal is an IntrayError; any other
- * error means that there was no answer of the service.
+ * `body` is sent as JSON, `text` is JSON already; `more` are further headers, `within` the time in ms. A refusal is an
+ * IntrayError; any other error means that there was no answer of the service.
  */
 export async function call(method, path, { query, body, text, more, signal, parse = read, within = PATIENCE } = {}) {
   const patience = AbortSignal.timeout(within)

@@ -82,8 +82,8 @@ export const HELP = [
 /** Those of the buttons that only an operator has. */
 export const HELP_TO_ACT = [
   ['What you do', [
-    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now, send again'], ['c', 'withdraw'], ['y', 'priority'],
-    ['A', 'add a job'], ['E', 'edit and run again'],
+    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now, send again'], ['c', 'withdraw'],
+    ['y', 'priority'], ['A', 'add a job'], ['E', 'edit and run again'],
     ['U', 'requeue all that died, send all again'],
     ['T', 'test a webhook'],
   ]],

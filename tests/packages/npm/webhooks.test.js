@@ -8,6 +8,8 @@ import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { failDeliveries, startReceiver } from '../../web/world/receiver.js'
+import { startServiceWith } from '../../web/world/service.js'
 
 const { Webhook, WebhookVerificationError } = createRequire(new URL('reference/', import.meta.url))('standardwebhooks')
 const vectors = JSON.parse(await readFile(new URL('../webhook_vectors.json', import.meta.url), 'utf8'))
@@ -36,6 +38,24 @@ test('reference_library_reads_a_vector_by_each_of_its_secrets', (t) => {
     for (const secret of secrets) assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body))
     assert.throws(() => new Webhook(freshSecret()).verify(body, headers), WebhookVerificationError)
     assert.throws(() => new Webhook(secrets[0]).verify(`${body} `, headers), WebhookVerificationError)
+    t.mock.timers.reset()
+  }
+})
+
+test('every_attempt_of_the_service_is_genuine_for_the_reference_library', async (t) => {
+  const receiver = await startReceiver({ shop: ['reviews', 'completed'] })
+  t.after(receiver.stop)
+  const service = await startServiceWith(receiver.env, ...receiver.flags)
+  t.after(service.stop)
+  await failDeliveries(service, receiver, 'shop', 'reviews', ['poison'])
+  const [webhook, other] = [new Webhook(receiver.secrets[0]), new Webhook(freshSecret())]
+  const attempts = receiver.events.filter(({ data }) => data.payload === 'poison')
+  assert.equal(new Set(attempts.map(({ id }) => id)).size, 1)
+  assert.equal(new Set(attempts.map(({ headers }) => headers['webhook-timestamp'])).size, 10)
+  for (const { headers, text, type } of receiver.events) {
+    t.mock.timers.enable({ apis: ['Date'], now: headers['webhook-timestamp'] * 1000 })
+    assert.equal(webhook.verify(text, headers).type, type)
+    assert.throws(() => other.verify(text, headers), WebhookVerificationError)
     t.mock.timers.reset()
   }
 })

@@ -16,7 +16,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from test_webhooks import fresh, signed
+from intray_client import NotGenuine, verify
+from test_webhooks import fresh, reference, signed
 from world import Story, problem
 
 ROOT = Path(__file__).parents[3]
@@ -132,6 +133,53 @@ class Receivers(unittest.TestCase):
         sizes = {path.name: len(path.read_text().splitlines()) for path in EXAMPLES.glob("webhook*")}
         self.assertEqual(sorted(sizes), ["webhook_receiver.mjs", "webhook_receiver.py", "webhook_to_slack.py"])
         self.assertLessEqual(max(sizes.values()), 45)
+
+
+class Delivered(Story):
+    """What the service itself sends."""
+
+    posts: list[tuple[dict[str, str], bytes]]
+    key: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.posts = posts = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                posts.append((dict(self.headers.items()), self.rfile.read(int(self.headers["content-length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        cls.addClassCleanup(server.server_close)
+        cls.addClassCleanup(server.shutdown)
+        command = [os.environ["INTRAY_BIN"], "webhook", "shop", f"http://127.0.0.1:{server.server_port}/", "*", "completed"]
+        line = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        cls.key = line.split()[4]
+        folder = tempfile.mkdtemp(prefix="intray-webhooks-")
+        cls.addClassCleanup(shutil.rmtree, folder)
+        file = Path(folder, "webhooks")
+        file.write_text(line)
+        cls.flags = ("--webhooks-file", str(file))
+        super().setUpClass()
+
+    def test_delivery_of_the_service_is_genuine_for_both_libraries(self) -> None:
+        job = self.plain.enqueue(self.queue, {"text": "größer 😀"})
+        self.work_off(1, lambda payload: {"verdict": "fine"})
+        self.eventually(lambda: len(self.posts) > 0)
+        [(headers, text)] = self.posts
+        event = verify(headers, text, [fresh(), self.key])
+        self.assertEqual((event.type, event.data["id"], event.data["result"]), ("job.completed", job.id, {"verdict": "fine"}))
+        self.assertEqual(event.data["payload"], {"text": "größer 😀"})
+        with self.assertRaises(NotGenuine):
+            verify(headers, text, fresh())
+        for key, is_genuine in ((self.key, True), (fresh(), False)):
+            self.assertEqual(reference("verify", secret=key, headers=headers, body=text.decode()), str(is_genuine))
 
 
 class FollowUps(Story):

@@ -10,13 +10,18 @@ import { until } from './until.js'
 const root = new URL('../../../', import.meta.url).pathname
 const HOUR = 3_600_000
 
-/** `webhooks`: {name: [queue pattern, types]}. `receiver.status(event)` decides what is answered, 0: nothing; `receiver.events` came. */
+/**
+ * `webhooks`: {name: [queue pattern, types]}. `receiver.status(event)` decides what is answered, 0: nothing; `receiver.events` came.
+ * `receiver.secrets` are those of the webhooks, in their order.
+ */
 export async function startReceiver(webhooks) {
   const receiver = { events: [], status: () => 204 }
   const server = http.createServer(async (request, response) => {
     const chunks = []
     for await (const chunk of request) chunks.push(chunk)
-    const event = { id: request.headers['webhook-id'], to: request.url.slice(1), ...JSON.parse(Buffer.concat(chunks)) }
+    const text = Buffer.concat(chunks).toString()
+    const { headers, url } = request
+    const event = { id: headers['webhook-id'], to: url.slice(1), headers, text, ...JSON.parse(text) }
     receiver.events.push(event)
     const status = receiver.status(event)
     if (status === 0) return request.socket.destroy()
@@ -29,7 +34,9 @@ export async function startReceiver(webhooks) {
     const url = `http://127.0.0.1:${server.address().port}/${name}`
     return execFileSync(binary(), ['webhook', name, url, queues, types], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
   }
-  await writeFile(file, Object.entries(webhooks).map(line).join(''), { mode: 0o600 })
+  const lines = Object.entries(webhooks).map(line).join('')
+  await writeFile(file, lines, { mode: 0o600 })
+  receiver.secrets = lines.match(/whsec_\S+/g)
   // As the service's own stories do: time is moved, and nobody sleeps through it.
   execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', shim, join(root, 'tests/shims/clock.c')])
   await writeFile(clock, new Uint8Array(16))

@@ -146,7 +146,8 @@ function Deliveries({ name, queue, state, changed }) {
       ? html`<${Ago} at=${one.failed_at} /> ago`
       : html`<span class="dim">next: </span><${Until} at=${one.next_at} />`}</td>
     <td class="do always">${state === 'failed' && html`<${Act} kind="row" keys="u"
-      label=${`Send again ${tail(one.webhook_id)}`} onClick=${() => actions.redeliver(name, queue, one, after)}>Send again<//>`}</td>
+      label=${`Send again ${tail(one.webhook_id)}`}
+      onClick=${() => actions.redeliver(name, queue, one, after)}>Send again<//>`}</td>
   <//>`
   const [title, text] = NOTHING[state]
   const empty = html`<${Empty} title=${title}>${text}<//>`
