@@ -17,6 +17,8 @@ const RUN: &[(&str, &str, &str)] = &[
     ("docs/webhooks.md", "sh", "tests/service/program/documented_calls.rs"),
     ("docs/webhooks.md", "python", "tests/packages/python/test_receivers.py"),
     ("docs/webhooks.md", "js", "tests/packages/python/test_receivers.py"),
+    ("docs/ask.md", "sh", "tests/packages/python/test_ask_page.py"),
+    ("docs/ask.md", "python", "tests/packages/python/test_ask_page.py"),
     ("docs/browser.md", "js", "tests/packages/npm/frameworks.test.js"),
     ("docs/browser.md", "html", "tests/packages/npm/shop.js"),
     ("docs/browser.md", "tsx", "tests/packages/npm/shop.js"),

@@ -27,12 +27,24 @@ if [ ! -e $tools/.packages ] || [ python/requirements.txt -nt $tools/.packages ]
     touch $tools/.packages
 fi
 
+# The script that docs/ask.md prints reads JSON, and its programs for agents have packages of their own.
+command -v jq >/dev/null || "$root/scripts/install.sh" jq
+agents=generated/agents
+if [ ! -e $agents/.packages ] || [ python/agents.txt -nt $agents/.packages ]; then
+    python3 -m venv --clear $agents
+    $agents/bin/pip install -q --disable-pip-version-check -r python/agents.txt
+    touch $agents/.packages
+fi
+AGENTS_PYTHON=$PWD/$agents/bin/python
+export AGENTS_PYTHON
+
 . "$root/scripts/served.sh"
 
 # From an empty folder, and from nowhere else.
 empty=generated/empty
 python3 -m venv --clear $empty
 $empty/bin/pip install -q --disable-pip-version-check --no-index --find-links "$url/python/" intray-client
+$agents/bin/pip install -q --disable-pip-version-check --no-deps --force-reinstall --no-index --find-links "$url/python/" intray-client
 if [ -n "${PACKAGES:-}" ]; then
     curl -fsS "$url/client.tgz" | cmp - "$PACKAGES"/intray-client-*.tgz
     wheel=$(basename "$PACKAGES"/*.whl)
@@ -43,7 +55,8 @@ examples=$data/examples
 mkdir "$examples"
 python3 python/examples.py "$examples"
 $tools/bin/mypy --strict --python-version 3.10 "$root/packages/python/intray_client"
-$tools/bin/mypy --strict --python-executable $empty/bin/python python "$examples" "$root"/examples/*.py
+$tools/bin/mypy --strict --python-executable $empty/bin/python python "$examples"/*.py "$root"/examples/*.py
+$tools/bin/mypy --strict --python-executable $agents/bin/python "$examples/agents"
 $empty/bin/python -m unittest discover -s python
 
 node --test --test-concurrency=1 --test-timeout=300000 --test-reporter=spec npm/*.test.js

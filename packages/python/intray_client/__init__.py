@@ -7,18 +7,39 @@
     print(intray.wait(job.id).result)
 """
 
+from ._ask import Answer
 from ._caller import Stopped
 from ._client import Intray
-from ._errors import Forgotten, IntrayError, Lost, NotGenuine, Refused, SomeRefused, Unavailable
+from ._errors import (
+    Dead,
+    Expired,
+    Forgotten,
+    IntrayError,
+    Lost,
+    NoAnswer,
+    NotGenuine,
+    Refused,
+    SomeRefused,
+    StillOpen,
+    Unavailable,
+    Withdrawn,
+)
 from ._feed import Feed
 from ._models import Batch, Enqueued, Job, NewJob, Queue, Result, Settings, SettingsChange, State
 from ._reserved import Ended, Reserved
 from ._webhooks import WebhookEvent, verify
+from .aio import AsyncFeed, AsyncIntray, AsyncReserved
 
 __all__ = [
+    "Answer",
+    "AsyncFeed",
+    "AsyncIntray",
+    "AsyncReserved",
     "Batch",
+    "Dead",
     "Ended",
     "Enqueued",
+    "Expired",
     "Feed",
     "Forgotten",
     "Intray",
@@ -26,6 +47,7 @@ __all__ = [
     "Job",
     "Lost",
     "NewJob",
+    "NoAnswer",
     "NotGenuine",
     "Queue",
     "Refused",
@@ -35,8 +57,10 @@ __all__ = [
     "SettingsChange",
     "SomeRefused",
     "State",
+    "StillOpen",
     "Stopped",
     "Unavailable",
     "WebhookEvent",
+    "Withdrawn",
     "verify",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
 from ._caller import Caller, in_path
@@ -17,7 +17,7 @@ RESULTS = 1_000
 class Batches:
     _caller: Caller
 
-    def create_batch(
+    async def create_batch(
         self,
         queue: str,
         jobs: Iterable[Any],
@@ -40,42 +40,43 @@ class Batches:
         about = {"queue": queue, "concurrency": concurrency, "priority": priority, "client": client}
         about = {name: value for name, value in about.items() if value is not None}
         body = {**about, "jobs": first, "sealed": second is None}
-        batch = read(Batch, self._caller.call("POST", "/batches", body, key=key, retry_for=retry_for))
+        batch = read(Batch, await self._caller.call("POST", "/batches", body, key=key, retry_for=retry_for))
         if second is None:
             return batch
         offset = len(first)
         for part in _rest(second, parts):
             appended = {"offset": offset, "jobs": part}
-            self._caller.call("POST", _path(batch.id, "/jobs"), appended, retry_for=retry_for)
+            await self._caller.call("POST", _path(batch.id, "/jobs"), appended, retry_for=retry_for)
             offset += len(part)
-        return read(Batch, self._caller.call("POST", _path(batch.id, "/seal"), {}, retry_for=retry_for))
+        return read(Batch, await self._caller.call("POST", _path(batch.id, "/seal"), {}, retry_for=retry_for))
 
-    def batch(self, id: str) -> Batch:
+    async def batch(self, id: str) -> Batch:
         """Its state and counts."""
-        return read(Batch, self._caller.call("GET", _path(id)))
+        return read(Batch, await self._caller.call("GET", _path(id)))
 
-    def wait_batch(self, id: str, timeout: float | None = None) -> Batch:
+    async def wait_batch(self, id: str, timeout: float | None = None) -> Batch:
         """Waits for the end of the batch. `TimeoutError`: it has not ended in time."""
         for wait, patience in waits(timeout, self._caller.retry_for):
             query = {"wait_ms": int(wait * 1_000)}
-            batch = read(Batch, self._caller.call("GET", _path(id), query=query, wait=wait, retry_for=patience))
+            batch = read(Batch, await self._caller.call("GET", _path(id), query=query, wait=wait, retry_for=patience))
             if batch.is_over:
                 return batch
         raise TimeoutError("the batch is not over yet")
 
-    def results(self, id: str) -> Iterator[Result]:
+    async def results(self, id: str) -> AsyncIterator[Result]:
         """The results of its jobs in order; a job that is not completed has no result."""
         after: dict[str, str] = {}
         while True:
-            page = self._caller.call("GET", _path(id, "/results"), query={"limit": RESULTS, **after})
-            yield from (read(Result, result) for result in page["results"])
+            page = await self._caller.call("GET", _path(id, "/results"), query={"limit": RESULTS, **after})
+            for result in page["results"]:
+                yield read(Result, result)
             if page["next"] is None:
                 return
             after = {"after": page["next"]}
 
-    def cancel_batch(self, id: str) -> Batch:
+    async def cancel_batch(self, id: str) -> Batch:
         """Cancels the batch. Reserved jobs may finish; all others are withdrawn."""
-        return read(Batch, self._caller.call("DELETE", _path(id)))
+        return read(Batch, await self._caller.call("DELETE", _path(id)))
 
 
 def _rest(second: list[dict[str, Any]], parts: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:

@@ -4,23 +4,25 @@ what makes something new has an idempotency key, and every other call counts onc
 
 from __future__ import annotations
 
+import inspect
 import logging
-import ssl
-import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from ._errors import Applied, IntrayError, Unavailable, is_final, is_own, is_refused_on_the_way, refusal
+from ._io import Event, Io
 from ._patience import SHUT_TRIES, Problem, header_seconds, not_of_intray, passes, pause
 from ._text import value_of, written
-from ._wire import Answer, Broken, NotSent, Wire
+from ._wire import Broken, Message, NotSent, Response
 
 log = logging.getLogger("intray_client")
 
 Key = str | Callable[[], str] | None
+#: On an event loop the function may be a coroutine function.
+AsyncKey = str | Callable[[], str] | Callable[[], Awaitable[str]] | None
 
 #: Seconds for which a call is tried again: of a producer, which may be a web request, and of a program that works.
 PRODUCER, CONSUMER = 5.0, 120.0
@@ -54,12 +56,15 @@ class Request:
     #: What of a good answer is to be asked for again.
     passing: Callable[[Any], Problem | None]
 
+    def until(self, end: float) -> Request:
+        """With a wait that is over by then, and that the query says."""
+        wait = max(0.0, min(self.wait, end - time.monotonic()))
+        return replace(self, wait=wait, address=f"{self.address}?wait_ms={int(wait * 1_000)}")
+
 
 class Caller:
-    def __init__(
-        self, url: str, key: Key, timeout: float, retry_for: float | None, context: ssl.SSLContext | None
-    ) -> None:
-        self._wire = Wire(url, context)
+    def __init__(self, io: Io, key: AsyncKey, timeout: float, retry_for: float | None) -> None:
+        self.io = io
         self._timeout = timeout
         self._key = key
         self._known: str | None = None if callable(key) else _checked(key)
@@ -68,15 +73,12 @@ class Caller:
         self.retry_for = PRODUCER if retry_for is None else retry_for
         self.patience = CONSUMER if retry_for is None else retry_for
 
-    def close(self) -> None:
-        self._wire.close()
-
     @staticmethod
     def weight(item: Any) -> int:
         """Bytes of it in a body."""
         return len(written(item)) + 1
 
-    def call(
+    async def call(
         self,
         method: str,
         path: str,
@@ -85,15 +87,17 @@ class Caller:
         query: Mapping[str, Any] | None = None,
         key: str | None = None,
         wait: float = 0.0,
-        stop: threading.Event | None = None,
+        stop: Event | None = None,
         retry_for: float | None = None,
         waits_out: bool = False,
         lines: int = 0,
         passing: Callable[[Any], Problem | None] = lambda value: None,
+        until: float | None = None,
     ) -> Any:
         """The answer's JSON. `wait`: the service may think about it for so many seconds. `key`: makes repeating it safe.
         `waits_out`: what a proxy refuses is tried again for as long as anything else that passes. `lines`: the answer is a list
         of so many lines at most. `passing`: what of a good answer is to be asked for again.
+        `until`: by then each try has waited, so a late one waits less; the call has no `query`.
         """
         address = path + ("?" + urlencode(query, errors="surrogatepass", quote_via=quote) if query else "")
         sent = None if body is None else written(body)
@@ -104,7 +108,8 @@ class Caller:
         while True:
             if stop is not None and stop.is_set():
                 raise Stopped("stopped before there was an answer")
-            outcome = self._try(request, end - time.monotonic())
+            sent_now = request if until is None else request.until(until)
+            outcome = await self._try(sent_now, end - time.monotonic())
             if isinstance(outcome, Good):
                 return outcome.value
             applied = "unknown" if "unknown" in (applied, outcome.applied) else False
@@ -116,20 +121,20 @@ class Caller:
             tries += 1
             level = logging.WARNING if outcome.is_shut else logging.INFO
             log.log(level, "%s %s: %s; tried again in %.1f s", method, path.split("/")[1], outcome.summary, latest)
-            self._rest(soonest, latest, stop)
+            await self._rest(soonest, latest, stop)
 
-    def _rest(self, soonest: float, latest: float, stop: threading.Event | None) -> None:
+    async def _rest(self, soonest: float, latest: float, stop: Event | None) -> None:
         """Until `latest`, or, when another call got a good answer meanwhile, not much longer than until `soonest`."""
         answers, start = self._answers, time.monotonic()
-        sleep(soonest, stop)
+        await self.io.sleep(soonest, stop)
         while (left := start + latest - time.monotonic()) > 0 and self._answers == answers:
             if stop is not None and stop.is_set():
                 return
-            sleep(min(left, LOOK), stop)
+            await self.io.sleep(min(left, LOOK), stop)
 
-    def _try(self, request: Request, left: float) -> Good | Problem:
+    async def _try(self, request: Request, left: float) -> Good | Problem:
         try:
-            answer = self._send(request, left)
+            answer = await self._send(request, left)
         except NotSent as error:
             return Problem(str(error), False)
         except Broken as error:
@@ -148,23 +153,24 @@ class Caller:
             return Problem(f"refused on the way with {answer.status}", False, is_foreign=True, is_shut=True, refused=problem)
         return passes(problem, header_seconds(answer.headers.get("retry-after", "")))
 
-    def _send(self, request: Request, left: float) -> Answer:
+    async def _send(self, request: Request, left: float) -> Response:
         """A key that a function gave is asked for anew when it is refused, once. No try takes much longer than is left."""
         patience = max(SHORTEST_TRY, left) + len(request.body or b"") / BYTES_A_SECOND
         timeout = min(self._timeout, patience)
-        answer = self._sent(request, self._known, timeout)
+        answer = await self._sent(request, self._known, timeout)
         if answer.status == 401 and callable(self._key):
-            answer = self._sent(request, None, timeout)
+            answer = await self._sent(request, None, timeout)
         return answer
 
-    def _sent(self, request: Request, known: str | None, timeout: float) -> Answer:
-        headers = {**request.headers, **self._authorization(known)}
-        sent = (request.method, request.address, request.body, headers)
-        return self._wire.send(*sent, timeout=timeout, wait=request.wait, lines=request.lines)
+    async def _sent(self, request: Request, known: str | None, timeout: float) -> Response:
+        headers = {**request.headers, **await self._authorization(known)}
+        message = Message(request.method, request.address, request.body, headers, request.lines)
+        return await self.io.send(message, timeout=timeout, wait=request.wait)
 
-    def _authorization(self, known: str | None) -> dict[str, str]:
+    async def _authorization(self, known: str | None) -> dict[str, str]:
         if known is None and callable(self._key):
-            known = self._known = _checked(self._key())
+            given = self._key()
+            known = self._known = _checked(await given if inspect.isawaitable(given) else given)
         return {} if known is None else {"authorization": f"Bearer {known}"}
 
 
@@ -193,18 +199,13 @@ def in_path(text: str) -> str:
     return quote(text, safe="", errors="surrogatepass")
 
 
-def _problem(answer: Answer) -> dict[str, Any]:
+def _problem(answer: Response) -> dict[str, Any]:
     """What stands between may answer too, with a page of its own; nothing of that is shown, for it may repeat what was sent."""
     try:
         problem = value_of(answer.body)
     except ValueError:
         problem = None
-    own = isinstance(problem, dict) and is_own(problem)
-    return {**problem, "status": answer.status} if own else {"status": answer.status, "title": "not in the words of intray"}
+    if isinstance(problem, dict) and is_own(problem):
+        return {**problem, "status": answer.status}
+    return {"status": answer.status, "title": "not in the words of intray"}
 
-
-def sleep(seconds: float, stop: threading.Event | None) -> None:
-    if stop is None:
-        time.sleep(seconds)
-    else:
-        stop.wait(seconds)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from traceback import format_tb
-from typing import Any
+from typing import Any, TypeVar
 
 from ._errors import IntrayError, Lost, Refused, Unavailable
-from ._reserved import ERROR, Reserved
+from ._io import Event
+from ._reserved import ERROR, Handout
 from ._text import cut, cut_front
 
 log = logging.getLogger("intray_client")
 
-Work = Callable[[Reserved], Any]
+R = TypeVar("R", bound=Handout)
+
+Work = Callable[[R], Any]
 Describe = Callable[[Exception], str]
 
 #: Seconds between two extensions, at least and at most; it is a third of the lease in between.
@@ -26,14 +28,17 @@ LAST_HAND_IN, LAST_WORDS = 0.5, 1.0
 NAME, FRAMES = 128, 20
 
 
-def do(job: Reserved, work: Work, describe: Describe, traceback: bool) -> None:
+async def do(job: R, work: Work[R], describe: Describe, traceback: bool) -> None:
     """If this fails, the job returns when its lease expires."""
-    done = threading.Event()
+    done = job._caller.io.event()
     job._on_refused_draft = lambda error: note(logging.WARNING, "a draft of %s was not taken: %s", job.id, _reason(error))
     try:
         try:
-            _keep_alive(job, done)
-            _settle(job, work, describe, traceback)
+            beat_ends = _keep_alive(job, done)
+            try:
+                await _settle(job, work, describe, traceback)
+            finally:
+                beat_ends()
         finally:
             done.set()
     except Lost as lost:
@@ -41,7 +46,7 @@ def do(job: Reserved, work: Work, describe: Describe, traceback: bool) -> None:
     except Exception as error:
         note(logging.ERROR, "%s could not be handed in: %s", job.id, error if isinstance(error, IntrayError) else _name(error))
     except BaseException:
-        _say_last_words(job)
+        await _say_last_words(job)
         raise
 
 
@@ -53,60 +58,60 @@ def note(level: int, text: str, *about: object) -> None:
         pass
 
 
-def _settle(job: Reserved, work: Work, describe: Describe, traceback: bool) -> None:
+async def _settle(job: R, work: Work[R], describe: Describe, traceback: bool) -> None:
     try:
-        result = work(job)
+        result = await job._caller.io.outcome(work(job))
     except Exception as error:
         note(logging.WARNING, "%s failed: %s", job.id, _name(error))
         if log.isEnabledFor(logging.DEBUG):
             note(logging.DEBUG, "%s failed at\n%s", job.id, _frames(error))
         if not job.is_settled:
-            _fail(job, _described(error, describe, traceback), _name(error))
+            await _fail(job, _described(error, describe, traceback), _name(error))
         return
     if job.is_settled:
         return
     try:
-        _hand_in(job, lambda: job.complete(result))
+        await _hand_in(job, lambda: job._complete(result))
     except Lost:
         raise
     except Exception as error:
-        if isinstance(error, Unavailable) and not (error.is_foreign and _is_answered(job)):
+        if isinstance(error, Unavailable) and not (error.is_foreign and await _is_answered(job)):
             raise
         # It is no JSON, or too large, or something on the way refuses it: so it would be the next time.
         note(logging.WARNING, "the result of %s was not taken: %s", job.id, _reason(error))
-        _fail(job, f"the result was not taken: {_reason(error)}")
+        await _fail(job, f"the result was not taken: {_reason(error)}")
 
 
-def _fail(job: Reserved, *texts: str) -> None:
+async def _fail(job: Handout, *texts: str) -> None:
     """With the first text that is taken, our own at last. A job that cannot be failed goes to another worker: the next call for
     work by this one would get it again, before those behind it.
     """
     for text in (*texts, "the job failed, and its error could not be written"):
         try:
-            return _hand_in(job, lambda text=text: job.fail(text))  # type: ignore[misc]
+            return await _hand_in(job, lambda text=text: job._fail(text))  # type: ignore[misc]
         except Refused as refused:
             if isinstance(refused, Lost):
                 raise
             note(logging.WARNING, "the error of %s was not taken: %s", job.id, _reason(refused))
-    job.abandon(reason="it could not be handed in", skip=True)
+    await job._abandon(reason="it could not be handed in", skip=True)
 
 
-def _hand_in(job: Reserved, say: Callable[[], object]) -> None:
+async def _hand_in(job: Handout, say: Callable[[], Awaitable[object]]) -> None:
     """What something on the way refuses is refused for what it holds if other calls pass. While none does, it is said again."""
     end = time.monotonic() + job._caller.patience
     while True:
         try:
-            say()
+            await say()
             return
         except (Refused, Unavailable) as error:
             is_foreign = error.is_foreign if isinstance(error, Unavailable) else not error.is_own
-            if not is_foreign or time.monotonic() > end or _is_answered(job):
+            if not is_foreign or time.monotonic() > end or await _is_answered(job):
                 raise
 
 
-def _is_answered(job: Reserved) -> bool:
+async def _is_answered(job: Handout) -> bool:
     try:
-        job.extend(retry_for=0)
+        await job._extend(retry_for=0)
     except Refused as refused:
         return refused.is_own
     except IntrayError:
@@ -114,7 +119,7 @@ def _is_answered(job: Reserved) -> bool:
     return True
 
 
-def _say_last_words(job: Reserved) -> None:
+async def _say_last_words(job: Handout) -> None:
     """What the work came to, if that was on its way; or the job is given back. Whatever becomes of it, nothing is raised."""
     words = [] if job._ending is None else [(*job._ending, LAST_HAND_IN)]
     words.append(("abandon", {"reason": "the worker was stopped"}, LAST_WORDS))
@@ -122,7 +127,7 @@ def _say_last_words(job: Reserved) -> None:
         if job.is_settled:
             return
         try:
-            job._end_by(*word)
+            await job._end_by(*word)
             return
         except Lost:
             return
@@ -167,20 +172,22 @@ def _reason(error: Exception) -> str:
     return _name(error)
 
 
-def _keep_alive(job: Reserved, done: threading.Event) -> None:
+def _keep_alive(job: Handout, done: Event) -> Callable[[], None]:
     try:
-        threading.Thread(target=_beat, args=(job, done), name=f"intray {job.id}", daemon=True).start()
+        return job._caller.io.start(_beat(job, done), f"intray {job.id}")
     except RuntimeError:  # This process may have no more threads. The job is its own until the lease is over.
         note(logging.WARNING, "%s is not extended: there is no thread for it", job.id)
+        return lambda: None
 
 
-def _beat(job: Reserved, done: threading.Event) -> None:
+async def _beat(job: Handout, done: Event) -> None:
     while True:
         beat = min(LONGEST_BEAT, max(SHORTEST_BEAT, job.expires_in_ms / 3_000))
-        if done.wait(beat):
+        await job._caller.io.sleep(beat, done)
+        if done.is_set():
             return
         try:
-            job.extend(retry_for=beat)
+            await job._extend(retry_for=beat)
         except Lost:
             return
         except Exception as error:

@@ -58,18 +58,62 @@ class SomeRefused(IntrayError):
 
 
 class Forgotten(IntrayError):
-    """Jobs ended behind the place of a feed and are gone, so the feed cannot name them. The feed itself goes on behind them.
+    """Jobs have ended and are not kept any more.
 
-    `count`: how many, `None` where the place is too old to tell; with filters it is an upper bound. `after`: the place.
+    Of a feed: jobs behind its place, so that the feed cannot name them; it goes on behind them. `count`: how many, `None` where the
+    place is too old to tell; with filters it is an upper bound. `after`: the place. Of a question: its `job`.
     """
 
-    def __init__(self, count: int | None, after: str | None) -> None:
-        self.count, self.after = count, after
+    def __init__(self, count: int | None, after: str | None, job: str | None = None) -> None:
+        self.count, self.after, self.job = count, after, job
         number = "an unknown number of" if count is None else count
-        super().__init__(f"{number} ended jobs behind this place are forgotten")
+        feed = f"{number} ended jobs behind this place are forgotten"
+        super().__init__(feed if job is None else f"{job} has ended and is not kept any more: its answer is not known")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.count, self.after)
+        return type(self), (self.count, self.after, self.job)
+
+
+class NoAnswer(IntrayError):
+    """A question has ended, and nobody has answered it: none of these is a yes. `job`: the id of its job."""
+
+    says = "has no answer"
+
+    def __init__(self, job: str) -> None:
+        self.job = job
+        super().__init__(f"{job} {self.says}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.job,)
+
+
+class Expired(NoAnswer):
+    """Nobody had answered by the time that it expired."""
+
+    says = "has expired, and nobody had answered it"
+
+
+class Withdrawn(NoAnswer):
+    """It was cancelled."""
+
+    says = "was withdrawn before it was answered"
+
+
+class Dead(NoAnswer):
+    """All who tried to answer it failed, as often as the queue allows. An operator may requeue the job."""
+
+    says = "is dead: it failed as often as its queue allows"
+
+
+class StillOpen(IntrayError, TimeoutError):
+    """Nobody has answered in time. The question is still open: ask again with the same key. `job`: the id of its job."""
+
+    def __init__(self, job: str) -> None:
+        self.job = job
+        super().__init__(f"{job} is not answered yet: ask again with the same key")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.job,)
 
 
 class NotGenuine(IntrayError):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Literal
 
-from ._caller import Caller, Stopped, in_path, sleep
+from ._blocking import run
+from ._caller import Caller, Stopped, in_path
 from ._errors import Forgotten, Refused
+from ._io import Event
 from ._models import Job, read
 
 #: Jobs per page.
@@ -24,7 +25,7 @@ NOTHING: Mapping[str, Any] = {"jobs": [], "next": None}
 OnForgotten = Literal["raise", "ignore"] | Callable[[Forgotten], object]
 
 
-class Feed(Iterator[Job]):
+class AsyncFeed(AsyncIterator[Job]):
     """Iterate over it. Keep `after` when a job is dealt with, and begin there the next time: then nothing is missed and nothing
     comes twice. After a `Forgotten`, or any other exception, the next iteration goes on at `after`.
     """
@@ -36,7 +37,7 @@ class Feed(Iterator[Job]):
         after: str | None,
         client: str | None,
         every: float | None,
-        stop: threading.Event | None,
+        stop: Event | None,
         forgotten: OnForgotten,
     ) -> None:
         #: The cursor after the last job of the feed.
@@ -53,41 +54,41 @@ class Feed(Iterator[Job]):
         self._is_at_end = False
         self._is_rested = False
 
-    def __next__(self) -> Job:
+    async def __anext__(self) -> Job:
         while True:
             while self._lines and not (self._stop and self._stop.is_set()):
-                job = self._of_line(self._lines.popleft())
+                job = await self._of_line(self._lines.popleft())
                 if job is not None:
                     return job
             try:
-                is_over = not self._look()
+                is_over = not await self._look()
             except Stopped:
                 is_over = True
             if is_over:
-                raise StopIteration
+                raise StopAsyncIteration
 
-    def _of_line(self, line: dict[str, Any]) -> Job | None:
+    async def _of_line(self, line: dict[str, Any]) -> Job | None:
         """Reads a line: a job, a number of forgotten jobs, or an error that ends the list."""
         job = read(Job, line) if "id" in line else None
         if job is None and "forgotten" in line:
             self._miss(line)
         if job is None and "error" in line:
-            sleep(self._every or PAUSE, self._stop)
+            await self._caller.io.sleep(self._every or PAUSE, self._stop)
         self.after = line.get("next") or self.after
         return job
 
-    def _look(self) -> bool:
+    async def _look(self) -> bool:
         """Whether there may be more. Lines have a place each; a page tells when there is something, and passes over the rest."""
         if not self._is_at_end:
-            self._lines.extend(self._call(LINES, {}, 0.0))
+            self._lines.extend(await self._call(LINES, {}, 0.0))
             self._is_at_end = len(self._lines) < LINES
             self._is_rested = self._is_rested and not self._lines
             return True
         wait = 0.0
         if self._every is not None:
-            self._rest(self._every)
+            await self._rest(self._every)
             wait = WAIT
-        page = self._call(0, {"limit": 1, "wait_ms": int(wait * 1_000)}, wait)
+        page = await self._call(0, {"limit": 1, "wait_ms": int(wait * 1_000)}, wait)
         self._is_rested = bool(wait) and page is not NOTHING
         self._is_at_end = not page["jobs"]
         if page["jobs"]:
@@ -96,17 +97,17 @@ class Feed(Iterator[Job]):
         self.after = page.get("next") or page.get("resume") or self.after
         return page.get("next") is not None or self._every is not None
 
-    def _rest(self, seconds: float) -> None:
+    async def _rest(self, seconds: float) -> None:
         """Where results come one by one, they are not asked for one by one."""
         if not self._is_rested:
-            sleep(seconds, self._stop)
+            await self._caller.io.sleep(seconds, self._stop)
 
-    def _call(self, lines: int, more: Mapping[str, Any], wait: float) -> Any:
+    async def _call(self, lines: int, more: Mapping[str, Any], wait: float) -> Any:
         given = (("after", self.after), ("client", self._client))
         query = {"state": "completed", **more, **{name: value for name, value in given if value is not None}}
         patience = self._caller.retry_for if self._every is None else self._caller.patience
         try:
-            return self._caller.call(
+            return await self._caller.call(
                 *("GET", self._path),
                 query=query,
                 wait=wait,
@@ -135,3 +136,23 @@ class Feed(Iterator[Job]):
             self._forgotten(forgotten)
         else:
             raise forgotten
+
+
+class Feed(Iterator[Job]):
+    """Iterate over it. Keep `after` when a job is dealt with, and begin there the next time: then nothing is missed and nothing
+    comes twice. After a `Forgotten`, or any other exception, the next iteration goes on at `after`.
+    """
+
+    def __init__(self, feed: AsyncFeed) -> None:
+        self._feed = feed
+
+    @property
+    def after(self) -> str | None:
+        """The cursor after the last job of the feed."""
+        return self._feed.after
+
+    def __next__(self) -> Job:
+        try:
+            return run(self._feed.__anext__())
+        except StopAsyncIteration:
+            raise StopIteration from None

@@ -38,6 +38,12 @@ class NewJob:
     max_attempts: int | None = None
     backoff: Mapping[str, Any] | None = None
     locks: Sequence[str] | None = None
+    #: By then it has ended: what nobody has completed is cancelled.
+    expires_ms: int | None = None
+    expires_at: str | None = None
+    #: By then it should have ended: what has not is marked as breached.
+    sla_ms: int | None = None
+    sla_at: str | None = None
 
     def body(self) -> dict[str, Any]:
         """The JSON body of the contract."""
@@ -83,6 +89,13 @@ class Job:
     enqueued_at: str
     due_at: str | None
     ended_at: str | None
+    #: By then it has ended.
+    expires_at: str | None = None
+    #: By then it should have ended, and whether it had not.
+    sla_at: str | None = None
+    breached: bool = False
+    #: The `reason` why it was cancelled: `expired` or `withdrawn`.
+    cancelled: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Literal
 
 from ._caller import Caller, in_path
@@ -19,32 +19,33 @@ class Operator:
 
     _caller: Caller
 
-    def queues(self) -> Iterator[Queue]:
+    async def queues(self) -> AsyncIterator[Queue]:
         """All queues, by name."""
-        for page in self._pages("/queues", {"limit": QUEUES}):
-            yield from (read(Queue, queue) for queue in page["queues"])
+        async for page in self._pages("/queues", {"limit": QUEUES}):
+            for queue in page["queues"]:
+                yield read(Queue, queue)
 
-    def queue(self, queue: str) -> Queue:
+    async def queue(self, queue: str) -> Queue:
         """One queue: its counts, settings and totals."""
-        return read(Queue, self._caller.call("GET", _of_queue(queue)))
+        return read(Queue, await self._caller.call("GET", _of_queue(queue)))
 
-    def settings(self, queue: str) -> Settings:
+    async def settings(self, queue: str) -> Settings:
         """The settings of a queue."""
-        return self.queue(queue).settings
+        return (await self.queue(queue)).settings
 
-    def configure(self, queue: str, changes: SettingsChange) -> Settings:
+    async def configure(self, queue: str, changes: SettingsChange) -> Settings:
         """Changes the given settings; `None` resets one to its default. Creates the queue if necessary."""
-        return read(Queue, self._caller.call("PATCH", _of_queue(queue), changes)).settings
+        return read(Queue, await self._caller.call("PATCH", _of_queue(queue), changes)).settings
 
-    def pause(self, queue: str) -> Settings:
+    async def pause(self, queue: str) -> Settings:
         """Pauses the queue: no more jobs are handed out. Reserved jobs may finish."""
-        return self.configure(queue, {"paused": True})
+        return await self.configure(queue, {"paused": True})
 
-    def resume(self, queue: str) -> Settings:
+    async def resume(self, queue: str) -> Settings:
         """Resumes the queue."""
-        return self.configure(queue, {"paused": False})
+        return await self.configure(queue, {"paused": False})
 
-    def jobs(
+    async def jobs(
         self,
         queue: str,
         state: State,
@@ -54,11 +55,12 @@ class Operator:
         error: str | None = None,
         enqueued_before: str | None = None,
         search: str | None = None,
-    ) -> Iterator[Job]:
+    ) -> AsyncIterator[Job]:
         """The queue's jobs of one state, in the order of that state. `search`: in the payload and the errors."""
         only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search)
-        for page in self._pages(_of_queue(queue) + "/jobs", {"state": state, "limit": JOBS, **only}):
-            yield from (read(Job, job) for job in page["jobs"])
+        async for page in self._pages(_of_queue(queue) + "/jobs", {"state": state, "limit": JOBS, **only}):
+            for job in page["jobs"]:
+                yield read(Job, job)
 
     def dead(
         self,
@@ -69,16 +71,16 @@ class Operator:
         error: str | None = None,
         enqueued_before: str | None = None,
         search: str | None = None,
-    ) -> Iterator[Job]:
+    ) -> AsyncIterator[Job]:
         """The queue's dead jobs, the oldest death first, with their `errors`."""
         only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search)
         return self.jobs(queue, "dead", **only)
 
-    def requeue(self, id: str) -> int:
+    async def requeue(self, id: str) -> int:
         """Puts a dead job back in line with new attempts, or makes a delayed one ready. 0: it is ready or reserved."""
-        return int(self._caller.call("POST", "/jobs/requeue", {"id": id})["requeued"])
+        return int((await self._caller.call("POST", "/jobs/requeue", {"id": id}))["requeued"])
 
-    def requeue_all(
+    async def requeue_all(
         self,
         queue: str,
         *,
@@ -89,9 +91,9 @@ class Operator:
     ) -> int:
         """Puts the queue's dead jobs back in line."""
         only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before)
-        return self._until_done("POST", "/jobs/requeue", "requeued", body={"queue": queue, **only})
+        return await self._until_done("POST", "/jobs/requeue", "requeued", body={"queue": queue, **only})
 
-    def purge(
+    async def purge(
         self,
         queue: str,
         state: State | Literal["all"],
@@ -105,22 +107,22 @@ class Operator:
         """Removes the queue's jobs of one state, or `"all"`, permanently. `force`: reserved ones too. Settings stay."""
         only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before)
         query = {"state": state, **only, **({"force": "true"} if force else {})}
-        return self._until_done("DELETE", _of_queue(queue), "removed", query=query)
+        return await self._until_done("DELETE", _of_queue(queue), "removed", query=query)
 
-    def release(self, id: str) -> int:
+    async def release(self, id: str) -> int:
         """Releases a reserved job to its place in line. 0: it was not reserved."""
-        return int(self._caller.call("POST", "/jobs/release", {"id": id})["released"])
+        return int((await self._caller.call("POST", "/jobs/release", {"id": id}))["released"])
 
-    def _pages(self, path: str, query: Mapping[str, Any]) -> Iterator[Any]:
+    async def _pages(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[Any]:
         after: dict[str, str] = {}
         while True:
-            page = self._caller.call("GET", path, query={**query, **after})
+            page = await self._caller.call("GET", path, query={**query, **after})
             yield page
             if page["next"] is None:
                 return
             after = {"after": page["next"]}
 
-    def _until_done(
+    async def _until_done(
         self,
         method: str,
         path: str,
@@ -133,7 +135,7 @@ class Operator:
         after: dict[str, str] = {}
         while True:
             asked = None if body is None else {**body, **after}
-            answer = self._caller.call(method, path, asked, query=query and {**query, **after})
+            answer = await self._caller.call(method, path, asked, query=query and {**query, **after})
             count += int(answer[counted])
             if not answer["more"]:
                 return count

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from math import inf
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ._caller import Caller, in_path
 from ._errors import Refused, SomeRefused, is_final, refusal
-from ._feed import Feed, OnForgotten
+from ._feed import AsyncFeed, OnForgotten
+from ._io import Event
 from ._models import ENDS, Enqueued, Job, read, job_body
 from ._patience import Problem, passes
 
@@ -21,6 +21,8 @@ ITEMS = 1_000
 BYTES = 6 << 20
 #: Seconds that one call waits for an end; the service allows 30.
 WAIT = 25.0
+
+E = TypeVar("E", bound=Event)
 
 
 def fresh_key() -> str:
@@ -42,18 +44,18 @@ def chunks(items: Iterable[dict[str, Any]], most: int) -> Iterator[list[dict[str
         yield chunk
 
 
-class Producer:
+class Producer(Generic[E]):
     _caller: Caller
 
-    def enqueue(
+    async def enqueue(
         self, queue: str, job: Any, *, idempotency_key: str | None = None, retry_for: float | None = None
     ) -> Enqueued:
         """Enqueues a payload or a `NewJob`. Retries make one job."""
         key = fresh_key() if idempotency_key is None else idempotency_key
         body = {"queue": queue, **job_body(job)}
-        return read(Enqueued, self._caller.call("POST", "/jobs", body, key=key, retry_for=retry_for))
+        return read(Enqueued, await self._caller.call("POST", "/jobs", body, key=key, retry_for=retry_for))
 
-    def enqueue_many(
+    async def enqueue_many(
         self,
         queue: str,
         jobs: Iterable[Any],
@@ -69,7 +71,7 @@ class Producer:
         results: list[Enqueued | Refused] = []
         for n, chunk in enumerate(chunks(({"queue": queue, **job_body(job)} for job in jobs), ITEMS)):
             try:
-                answer = self._caller.call(
+                answer = await self._caller.call(
                     "POST", "/jobs", chunk, key=f"{key}-{n}", retry_for=retry_for, passing=_refused_for_now
                 )
             except Refused as refused:
@@ -83,22 +85,22 @@ class Producer:
             raise SomeRefused(results)
         return stored
 
-    def job(self, id: str) -> Job:
+    async def job(self, id: str) -> Job:
         """A job with its state and history."""
-        return read(Job, self._caller.call("GET", _of_job(id)))
+        return read(Job, await self._caller.call("GET", of_job(id)))
 
-    def wait(self, id: str, timeout: float | None = None) -> Job:
+    async def wait(self, id: str, timeout: float | None = None) -> Job:
         """Waits until the job is completed, dead or cancelled. `TimeoutError`: it has not ended in time."""
         for wait, patience in waits(timeout, self._caller.retry_for):
             query = {"wait_ms": int(wait * 1_000)}
-            job = read(Job, self._caller.call("GET", _of_job(id), query=query, wait=wait, retry_for=patience))
+            job = read(Job, await self._caller.call("GET", of_job(id), query=query, wait=wait, retry_for=patience))
             if job.state in ENDS:
                 return job
         raise TimeoutError("the job has not ended yet")
 
-    def cancel(self, id: str, *, force: bool = False) -> None:
+    async def cancel(self, id: str, *, force: bool = False) -> None:
         """Withdraws a job. `force`: even if it is reserved."""
-        self._caller.call("DELETE", _of_job(id), query={"force": "true"} if force else None)
+        await self._caller.call("DELETE", of_job(id), query={"force": "true"} if force else None)
 
     def feed(
         self,
@@ -108,16 +110,16 @@ class Producer:
         client: str | None = None,
         follow: bool = True,
         every: float = 1.0,
-        stop: threading.Event | None = None,
+        stop: E | None = None,
         forgotten: OnForgotten = "raise",
-    ) -> Feed:
+    ) -> AsyncFeed:
         """The queue's completed jobs in the order of their completion, those of batches left out.
 
         Begins behind the place `after`, which is what an earlier feed had as `feed.after`. `follow`: at the end it waits for
         what is completed next, and looks at most every so many seconds. `forgotten`: where jobs behind `after` are gone,
         `Forgotten` is raised once, and the next iteration goes on; or it is ignored, or given to a function.
         """
-        return Feed(self._caller, queue, after, client, every if follow else None, stop, forgotten)
+        return AsyncFeed(self._caller, queue, after, client, every if follow else None, stop, forgotten)
 
 
 def _refused_for_now(answer: Any) -> Problem | None:
@@ -126,7 +128,7 @@ def _refused_for_now(answer: Any) -> Problem | None:
     return passes(passing[0]) if passing else None
 
 
-def _of_job(id: str) -> str:
+def of_job(id: str) -> str:
     return "/jobs/" + in_path(id)
 
 

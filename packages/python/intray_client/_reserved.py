@@ -1,4 +1,4 @@
-"""A job in hand."""
+"""A job in hand, for programs that block and for those with an event loop."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ._blocking import blocking
 from ._caller import Caller
 from ._errors import IntrayError, Lost, Refused
 from ._models import read
@@ -29,7 +30,7 @@ class Ended:
     late: bool = False
 
 
-class Reserved:
+class Handout:
     """What was handed out, until it is completed, abandoned or failed, or its lease runs out."""
 
     def __init__(self, caller: Caller, handout: Mapping[str, Any]) -> None:
@@ -62,14 +63,14 @@ class Reserved:
         self._learn(handout)
 
     def __repr__(self) -> str:
-        return f"Reserved(id={self.id!r}, queue={self.queue!r}, attempt={self.attempt}, worker={self.worker!r})"
+        return f"{type(self).__name__}(id={self.id!r}, queue={self.queue!r}, attempt={self.attempt}, worker={self.worker!r})"
 
     @property
     def expires_in_ms(self) -> int:
         """What is left of the lease."""
         return max(0, int((self._end - time.monotonic()) * 1_000))
 
-    def extend(self, *, draft: Any = None, lease_ms: int | None = None, retry_for: float | None = None) -> int:
+    async def _extend(self, *, draft: Any = None, lease_ms: int | None = None, retry_for: float | None = None) -> int:
         """Keeps the job longer, and with it what is done of it so far; answers the milliseconds that are left.
 
         A draft that is refused, or that is no JSON, never costs the job: the lease is extended without it, and then the refusal
@@ -77,42 +78,42 @@ class Reserved:
         """
         body = {name: value for name, value in (("draft", draft), ("lease_ms", lease_ms)) if value is not None}
         try:
-            self._learn(self._settle("extend", body, retry_for))
+            self._learn(await self._settle("extend", body, retry_for))
         except Exception as error:
             is_about_draft = isinstance(error, Refused) or not isinstance(error, IntrayError)
             if draft is None or isinstance(error, Lost) or not is_about_draft:
                 raise
             body.pop("draft")
-            self._learn(self._settle("extend", body, retry_for))
+            self._learn(await self._settle("extend", body, retry_for))
             if self._on_refused_draft is None:
                 raise
             self._on_refused_draft(error)
         return self.expires_in_ms
 
-    def complete(self, result: Any = None) -> Ended:
+    async def _complete(self, result: Any = None) -> Ended:
         """Completes the job. `Lost`: another worker has taken the job meanwhile; the result is kept among its `late_results`."""
-        return self._end_by("complete", {"result": result})
+        return await self._end_by("complete", {"result": result})
 
-    def abandon(self, *, reason: str | None = None, delay_ms: int | None = None, skip: bool = False) -> Ended:
+    async def _abandon(self, *, reason: str | None = None, delay_ms: int | None = None, skip: bool = False) -> Ended:
         """Gives it back to its place in line, which counts no attempt. `skip`: not to this worker again."""
         body = {"reason": None if not reason else cut(reason, REASON), "delay_ms": delay_ms, "skip": skip or None}
-        return self._end_by("abandon", {name: value for name, value in body.items() if value is not None})
+        return await self._end_by("abandon", {name: value for name, value in body.items() if value is not None})
 
-    def fail(self, error: str | None = None) -> Ended:
+    async def _fail(self, error: str | None = None) -> Ended:
         """It could not be done, which counts an attempt."""
-        return self._end_by("fail", {} if not error else {"error": cut(error, ERROR)})
+        return await self._end_by("fail", {} if not error else {"error": cut(error, ERROR)})
 
-    def _end_by(self, action: str, body: dict[str, Any], retry_for: float | None = None) -> Ended:
+    async def _end_by(self, action: str, body: dict[str, Any], retry_for: float | None = None) -> Ended:
         self._ending = action, body
-        ended = read(Ended, self._settle(action, body, retry_for))
+        ended = read(Ended, await self._settle(action, body, retry_for))
         self.is_settled = True
         return ended
 
-    def _settle(self, action: str, body: dict[str, Any], retry_for: float | None) -> Any:
+    async def _settle(self, action: str, body: dict[str, Any], retry_for: float | None) -> Any:
         asked = {"reservation": self._reservation, **body}
         patience = self._caller.patience if retry_for is None else retry_for
         try:
-            return self._caller.call("POST", f"/jobs/{action}", asked, retry_for=patience)
+            return await self._caller.call("POST", f"/jobs/{action}", asked, retry_for=patience)
         except Lost:
             self.is_lost = not self.is_settled
             raise
@@ -120,3 +121,16 @@ class Reserved:
     def _learn(self, handout: Mapping[str, Any]) -> None:
         left = number(handout.get("expires_in_ms"), DAY * 1_000)
         self._end = time.monotonic() + (UNKNOWN_LEASE if left is None else left / 1_000)
+
+
+class AsyncReserved(Handout):
+    """What was handed out, until it is completed, abandoned or failed, or its lease runs out."""
+
+    extend, complete, abandon, fail = Handout._extend, Handout._complete, Handout._abandon, Handout._fail
+
+
+class Reserved(Handout):
+    """What was handed out, until it is completed, abandoned or failed, or its lease runs out."""
+
+    extend, complete = blocking(Handout._extend), blocking(Handout._complete)
+    abandon, fail = blocking(Handout._abandon), blocking(Handout._fail)

@@ -1,17 +1,22 @@
-"""One request over a connection that is kept, and what came back. It knows nothing of jobs."""
+"""One request over a connection that is kept, and what came back. It knows nothing of jobs, and nothing of threads or event loops:
+a kind of connection does the reading and writing.
+"""
 
 from __future__ import annotations
 
-import os
 import ssl
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from http.client import HTTPException
+from typing import Protocol
 from urllib.parse import urlsplit
 
 #: Connections that are kept for the next call.
 KEPT = 16
+#: Seconds in which a connection breaks that the service had closed before the call.
+STALE = 1.0
 #: Bytes of lines that are read at once, and one line more.
 LINES_BYTES = 4 << 20
 #: Seconds between two lines: a blank one says every 15 seconds that the connection is well.
@@ -27,7 +32,39 @@ class Broken(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Place:
+    """Where a service is."""
+
+    host: str
+    port: int | None
+    #: What each path begins with.
+    prefix: str
+    #: Whom to trust over TLS; `None`: without TLS.
+    context: ssl.SSLContext | None
+
+    @staticmethod
+    def of(url: str, context: ssl.SSLContext | None) -> Place:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("the url of a service is like https://queue.example")
+        if parts.username is not None or parts.query or parts.fragment:
+            raise ValueError("the url of a service names a place and nothing else: a key is given as `key`")
+        trusted = (context or ssl.create_default_context()) if parts.scheme == "https" else None
+        return Place(parts.hostname, parts.port, parts.path.rstrip("/"), trusted)
+
+
+@dataclass(frozen=True)
+class Message:
+    method: str
+    path: str
+    body: bytes | None
+    headers: Mapping[str, str]
+    #: Not the whole answer is read, but so many lines of it.
+    lines: int = 0
+
+
+@dataclass(frozen=True)
+class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -35,136 +72,100 @@ class Answer:
     lines: Sequence[bytes] = ()
 
 
+class Lines:
+    """Up to so many lines of an answer, and so many bytes. Of an answer that breaks off, the whole lines before."""
+
+    def __init__(self, most: int) -> None:
+        self.whole: list[bytes] = []
+        self._most = most
+        self._weight = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.whole) >= self._most or self._weight >= LINES_BYTES
+
+    def add(self, line: bytes) -> None:
+        self._weight += len(line)
+        if line.endswith(b"\n") and line.strip():
+            self.whole.append(line)
+
+
+class Connection(Protocol):
+    #: The last answer was read to its end, and the service keeps the connection.
+    is_fit: bool
+
+    async def exchange(self, message: Message, seconds: float) -> Response:
+        """`TimeoutError`: nothing came for so many seconds. `OSError`, `HTTPException`: the connection is no good."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class Wire:
-    """Connections to one service, for any number of threads."""
+    """Connections to one service, for any number of calls at once."""
 
-    def __init__(self, url: str, context: ssl.SSLContext | None) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("the url of a service is like https://queue.example")
-        if parts.username is not None or parts.query or parts.fragment:
-            raise ValueError("the url of a service names a place and nothing else: a key is given as `key`")
-        self._host, self._port = parts.hostname, parts.port
-        self._prefix = parts.path.rstrip("/")
-        self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
+    def __init__(
+        self, place: Place, connect: Callable[[Place, float], Awaitable[Connection]], owner: Callable[[], object]
+    ) -> None:
+        """`connect` raises `NotSent`. `owner`: whose the connections are. Another owner leaves them alone and makes its own."""
+        self._place = place
+        self._connect = connect
+        self._owner = owner
         self._is_closed = False
-        self._idle: list[HTTPConnection] = []
+        self._idle: list[Connection] = []
         self._lock = threading.Lock()
-        self._process = os.getpid()
+        self._owned_by: object = None
 
-    def send(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None,
-        headers: Mapping[str, str],
-        *,
-        timeout: float,
-        wait: float = 0.0,
-        lines: int = 0,
-    ) -> Answer:
-        """`timeout` is for a connection and for the answer, which may take `wait` longer. `lines`: so many of them are read."""
-        connection = self._kept()
-        is_kept = connection is not None
-
-        def exchange(connection: HTTPConnection) -> Answer:
-            connection.sock.settimeout(timeout + wait)
-            return self._exchange(connection, method, self._prefix + path, body, headers, lines)
-
+    async def send(self, message: Message, *, timeout: float, wait: float = 0.0) -> Response:
+        """`timeout` is for a connection and for the answer, which may take `wait` longer."""
+        message = replace(message, path=self._place.prefix + message.path)
+        kept, began = self._kept(), time.monotonic()
         try:
-            if connection:
+            if kept:
                 try:
-                    return exchange(connection)
+                    return await self._exchange(kept, message, timeout + wait)
                 except TimeoutError:
                     raise
                 except (OSError, HTTPException):
-                    pass  # A service closes what was idle for long. What is sent here may be sent again.
-            return exchange(self._connect(timeout))
+                    # A service closes what was idle for long. What is sent here may be sent again.
+                    if time.monotonic() - began > STALE:
+                        raise
+            return await self._exchange(await self._connect(self._place, timeout), message, timeout + wait)
         except TimeoutError as error:
             raise Broken("no answer came in time") from error
         except NotSent as error:
-            raise (Broken(str(error)) if is_kept else error) from error.__cause__
+            raise (Broken(str(error)) if kept else error) from error.__cause__
         except (OSError, HTTPException) as error:
             raise Broken(f"the connection broke ({type(error).__name__})") from error
 
     def close(self) -> None:
+        self._mind_owner()
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
 
-    def _forget(self) -> None:
-        self._idle, self._lock, self._process = [], threading.Lock(), os.getpid()
+    def _mind_owner(self) -> None:
+        """In a child of `fork` the connections are its parent's, too: both would hear what one was answered."""
+        owner = self._owner()
+        if self._owned_by != owner:
+            self._idle, self._lock, self._owned_by = [], threading.Lock(), owner
 
-    def _kept(self) -> HTTPConnection | None:
-        if self._process != os.getpid():
-            self._forget()  # This is a child, and they are its parent's: both would hear what one was answered.
+    def _kept(self) -> Connection | None:
+        self._mind_owner()
         with self._lock:
             return self._idle.pop() if self._idle else None
 
-    def _connect(self, timeout: float) -> HTTPConnection:
-        connection = (
-            HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context)
-            if self._context
-            else HTTPConnection(self._host, self._port, timeout=timeout)
-        )
+    async def _exchange(self, connection: Connection, message: Message, seconds: float) -> Response:
         try:
-            connection.connect()
-        except OSError as error:
-            connection.close()
-            raise NotSent(f"there is no connection ({type(error).__name__})") from error
-        return connection
-
-    def _exchange(
-        self,
-        connection: HTTPConnection,
-        method: str,
-        path: str,
-        body: bytes | None,
-        headers: Mapping[str, str],
-        lines: int,
-    ) -> Answer:
-        try:
-            connection.request(method, path, body, dict(headers))
-            response = connection.getresponse()
-            if lines and 200 <= response.status < 300:
-                if connection.sock is not None:
-                    connection.sock.settimeout(SILENCE)
-                answer = Answer(response.status, _lower(response), b"", _lines(response, lines))
-            else:
-                answer = Answer(response.status, _lower(response), response.read())
+            response = await connection.exchange(message, seconds)
         except BaseException:
             connection.close()
             raise
-        self._keep(connection, response)
-        return answer
-
-    def _keep(self, connection: HTTPConnection, response: HTTPResponse) -> None:
         with self._lock:
-            if response.isclosed() and not response.will_close and not self._is_closed and len(self._idle) < KEPT:
+            if connection.is_fit and not self._is_closed and len(self._idle) < KEPT:
                 self._idle.append(connection)
-                return
+                return response
         connection.close()
-
-
-def _lower(response: HTTPResponse) -> dict[str, str]:
-    return {name.lower(): value for name, value in response.getheaders()}
-
-
-def _lines(response: HTTPResponse, most: int) -> list[bytes]:
-    """Up to so many, and so many bytes. Of an answer that breaks off, the whole lines before."""
-    lines: list[bytes] = []
-    weight = 0
-    try:
-        while len(lines) < most and weight < LINES_BYTES:
-            line = response.readline()
-            if not line:
-                break
-            weight += len(line)
-            if line.endswith(b"\n") and line.strip():
-                lines.append(line)
-    except (OSError, HTTPException):
-        if not lines:
-            raise
-    return lines
+        return response

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 from collections.abc import Sequence
 from math import inf
 from secrets import token_hex
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 from ._caller import Caller, Stopped
 from ._doing import Describe, Work, do
+from ._io import Event
 from ._patience import MINUTE, Problem, not_of_intray, number
 from ._producer import fresh_key
-from ._reserved import Reserved
+from ._reserved import Handout
 from ._text import cut
 
 #: Seconds that a call waits for a job: who is told to stop stops no later.
@@ -30,10 +30,16 @@ def describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-class Worker:
-    _caller: Caller
+E = TypeVar("E", bound=Event)
+R = TypeVar("R", bound=Handout)
 
-    def reserve(
+
+class Worker(Generic[E, R]):
+    _caller: Caller
+    #: What is made of a job that is handed out.
+    _reserved: type[R]
+
+    async def reserve(
         self,
         queues: Sequence[str] = ("default",),
         *,
@@ -42,9 +48,9 @@ class Worker:
         wait: float = 0.0,
         lease_ms: int | None = None,
         rotate: bool = False,
-        stop: threading.Event | None = None,
+        stop: E | None = None,
         retry_for: float | None = None,
-    ) -> list[Reserved]:
+    ) -> list[R]:
         """Takes up to `limit` jobs, or none after `wait` seconds, of which there are 30 at most. Settle each."""
         body: dict[str, Any] = {"queues": list(queues), "limit": limit, "wait_ms": int(wait * 1_000)}
         body |= {name: value for name, value in (("worker", worker), ("lease_ms", lease_ms)) if value is not None}
@@ -53,7 +59,7 @@ class Worker:
         # A named worker that repeats the call gets a lost answer again. Jobs that were not delivered go back.
         key = None if worker is None else fresh_key()
         patience = self._caller.patience if retry_for is None else retry_for
-        answer = self._caller.call(
+        answer = await self._caller.call(
             *("POST", "/jobs/reserve", body),
             key=key,
             wait=wait,
@@ -64,18 +70,18 @@ class Worker:
         )
         if not answer["jobs"] and wait and answer.get("reason") == "shutdown" and stop is not None:
             asked = number(answer.get("retry_after_ms"), MINUTE * 1_000)
-            stop.wait(AGAIN if asked is None else asked / 1_000)
-        return [Reserved(self._caller, handout) for handout in answer["jobs"]]
+            await self._caller.io.sleep(AGAIN if asked is None else asked / 1_000, stop)
+        return [self._reserved(self._caller, handout) for handout in answer["jobs"]]
 
-    def consume(
+    async def consume(
         self,
         queues: Sequence[str],
-        work: Work,
+        work: Work[R],
         *,
         worker: str | None = None,
         lease_ms: int | None = None,
         rotate: bool = False,
-        stop: threading.Event | None = None,
+        stop: E | None = None,
         describe: Describe = describe,
         traceback: bool = False,
     ) -> None:
@@ -86,16 +92,16 @@ class Worker:
         what the service refuses for good is raised, and what ends the program: then the job is given back, if a second is enough.
         """
         name = worker or f"{cut(socket.gethostname(), HOST)}-{os.getpid()}-{token_hex(4)}"
-        ending = stop or threading.Event()
+        ending = stop or cast(E, self._caller.io.event())
         while not ending.is_set():
             try:
-                jobs = self.reserve(
+                jobs = await self.reserve(
                     queues, worker=name, wait=WAIT, lease_ms=lease_ms, rotate=rotate, stop=ending, retry_for=inf
                 )
             except Stopped:
                 return
             for job in jobs:
-                do(job, work, describe, traceback)
+                await do(job, work, describe, traceback)
 
 
 def _no_handouts(answer: Any) -> Problem | None:

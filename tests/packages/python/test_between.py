@@ -151,7 +151,7 @@ class Wishing(Story):
     def pauses(self, fate: Fate, retry_for: float = 20.0, path: str = "/jobs") -> list[float]:
         pauses: list[float] = []
         self.wire.once(path, fate)
-        with mock.patch("intray_client._caller.sleep", lambda seconds, stop: pauses.append(seconds)):
+        with mock.patch("intray_client._blocking.sleep", lambda seconds, stop: pauses.append(seconds)):
             start, clock = time.monotonic(), 0.0
             with mock.patch("intray_client._caller.time.monotonic", lambda: start + clock + sum(pauses)):
                 self.client(retry_for=retry_for).enqueue(self.queue, 1)

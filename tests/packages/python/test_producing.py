@@ -188,9 +188,10 @@ class Texts(Story):
             self.intray.enqueue(self.queue, 1, idempotency_key=half)
 
     def test_other_texts_are_sent_unescaped(self) -> None:
-        with mock.patch.object(self.intray._caller._wire, "send", wraps=self.intray._caller._wire.send) as send:
+        io = self.intray._caller.io
+        with mock.patch.object(io, "send", wraps=io.send) as send:
             self.intray.enqueue(self.queue, "ä \U0001f600")
-        self.assertIn("ä \U0001f600".encode(), send.call_args.args[2])
+        self.assertIn("ä \U0001f600".encode(), send.call_args.args[0].body)
 
 
 class Batching(Story):

@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from intray_client import Intray
+from intray_client._blocking import run
 
 
 @dataclass
@@ -59,7 +60,12 @@ def lines(*values: Any) -> Fate:
 class Service:
     def __init__(self, *flags: str) -> None:
         self._data = tempfile.mkdtemp(prefix="intray-packages-")
-        command = [os.environ["INTRAY_BIN"], "--listen", "127.0.0.1:0", "--data-dir", self._data, *flags]
+        self._flags = flags
+        self.start()
+
+    def start(self) -> None:
+        """At a port of its own each time, with the same data."""
+        command = [os.environ["INTRAY_BIN"], "--listen", "127.0.0.1:0", "--data-dir", self._data, *self._flags]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert self._process.stdout
         output = ""
@@ -74,12 +80,19 @@ class Service:
         self._reader = threading.Thread(target=self._process.stdout.read, daemon=True)
         self._reader.start()
 
-    def stop(self) -> None:
-        self._process.terminate()
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._end(self._process.kill)
+
+    def _end(self, by: Callable[[], None]) -> None:
+        by()
         self._process.wait()
         self._reader.join()
         assert self._process.stdout
         self._process.stdout.close()
+
+    def stop(self) -> None:
+        self._end(self._process.terminate)
         shutil.rmtree(self._data, ignore_errors=True)
 
 
@@ -90,7 +103,7 @@ class Wire:
         self.calls: list[Call] = []
         self.rule: Callable[[Call], Fate | None] = lambda call: None
         wire = self
-        self._host = url.removeprefix("http://")
+        self.lead_to(url)
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -126,6 +139,7 @@ class Wire:
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
+            request_queue_size = 256
 
             def handle_error(self, request: Any, client_address: Any) -> None:
                 """A client may close what it does not read to its end."""
@@ -133,6 +147,9 @@ class Wire:
         self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def lead_to(self, url: str) -> None:
+        self._host = url.removeprefix("http://")
 
     def pass_on(self, call: Call, text: bytes) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection(self._host, timeout=60)
@@ -212,7 +229,7 @@ class Story(unittest.TestCase):
             jobs = self.plain.reserve([self.queue], limit=min(100, count), wait=10)
             done = [{"reservation": job._reservation, "result": verdict(job.payload)} for job in jobs]
             if done:
-                self.plain._caller.call("POST", "/jobs/complete", done)
+                run(self.plain._caller.call("POST", "/jobs/complete", done))
             count -= len(jobs)
 
     def eventually(self, ask: Callable[[], bool], within: float = 20.0) -> None:

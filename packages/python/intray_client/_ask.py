@@ -1,0 +1,122 @@
+"""Asking people: a question is a job under a key, and its answer is what became of the job."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from ._caller import Caller
+from ._errors import Dead, Expired, Forgotten, Refused, StillOpen, Unavailable, Withdrawn
+from ._models import ENDS, Job, NewJob, read
+from ._patience import Problem, not_of_intray
+from ._producer import of_job
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: Seconds that one call waits for an answer: as long as the service allows.
+WAIT = 30.0
+
+
+class Question(TypedDict, total=False):
+    """What a question may say besides its payload; see `NewJob`."""
+
+    priority: int
+    client: str
+    dedupe_key: str
+    dedupe: bool
+    delay_ms: int
+    lease_ms: int
+    max_attempts: int
+    backoff: Mapping[str, Any]
+    locks: Sequence[str]
+    sla_ms: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person decided."""
+
+    result: Any = field(repr=False)
+    #: The name of the worker, if it had one.
+    worker: str | None
+    #: The id of the job.
+    job: str
+    #: By the queue's clock (RFC 3339).
+    completed_at: str
+
+
+class Asking:
+    _caller: Caller
+
+    async def ask(
+        self,
+        queue: str,
+        payload: Any,
+        *,
+        key: str,
+        expires: float | None = None,
+        timeout: float | None = None,
+        **job: Unpack[Question],
+    ) -> Answer:
+        """Asks a person and waits for the answer. However often the same question is asked under one key, also by another process,
+        it is one job; another payload under that key is refused.
+
+        `expires`: seconds after which nobody can answer any more. `timeout`: seconds to wait; 0 asks and does not wait. Until then
+        lost connections and a service that is away are tried again.
+        Raises `Expired`, `Withdrawn` or `Dead`: it has ended without an answer. `Forgotten`: it has ended and is not kept any more.
+        `StillOpen`, a `TimeoutError`: ask again with the same key. `Refused`: the question, the credential or the key is no good.
+        `Unavailable`: it could not be asked in time.
+        """
+        if not isinstance(key, str) or not 1 <= len(key) <= 256:
+            raise ValueError("the key of a question is a text of 1 to 256 bytes")
+        end = inf if timeout is None else time.monotonic() + timeout
+        if "dedupe_key" not in job:
+            # An equal question under another key is about another action: the answer to one is none to the other.
+            job.setdefault("dedupe", False)
+        expires_ms = None if expires is None else round(expires * 1_000)
+        body = {"queue": queue, **NewJob(payload, expires_ms=expires_ms, **job).body()}
+        patience = inf if timeout is None else timeout or self._caller.retry_for
+        stored = await self._caller.call(
+            "POST", "/jobs", body, key=key, retry_for=patience, passing=lambda job: _is_job(job, queue=queue)
+        )
+        while True:
+            is_last = time.monotonic() >= end
+            answer = await self._look(str(stored["id"]), end)
+            if answer is not None:
+                return answer
+            if is_last:
+                raise StillOpen(str(stored["id"]))
+
+    async def _look(self, id: str, end: float) -> Answer | None:
+        """The answer, if there is one within `WAIT` seconds, or by the end."""
+        left = max(0.0, end - time.monotonic())
+        try:
+            answer = await self._caller.call(
+                "GET", of_job(id), wait=WAIT, until=end, retry_for=left, passing=lambda job: _is_job(job, id=id)
+            )
+        except Refused as refused:
+            if refused.is_own and refused.status in (404, 410):
+                raise Forgotten(1, None, id) from None
+            raise
+        except Unavailable as away:
+            if left == inf:
+                raise
+            raise StillOpen(id) from away
+        job = read(Job, answer)
+        if job.state not in ENDS:
+            return None
+        if job.state == "completed" and job.completed is not None:
+            return Answer(job.result, job.completed.get("worker"), job.id, str(job.completed.get("at")))
+        if job.state == "dead":
+            raise Dead(job.id)
+        raise (Expired if (job.cancelled or {}).get("reason") == "expired" else Withdrawn)(job.id)
+
+
+def _is_job(answer: Any, **names: str) -> Problem | None:
+    """A page of something on the way is asked for again."""
+    is_own = isinstance(answer, dict) and isinstance(answer.get("id"), str) and isinstance(answer.get("state"), str)
+    return None if is_own and all(answer.get(name) == value for name, value in names.items()) else not_of_intray()
