@@ -140,7 +140,7 @@ function begin(taken) {
   // What is no call of a tool is shown as the JSON that it is, and has no arguments to change.
   original = pretty(payload?.args)
   show('raw', original === undefined)
-  $('raw').textContent = pretty(payload)
+  $('raw').textContent = original === undefined ? pretty(payload) : ''
   show('editor', original !== undefined)
   say(job.draft ? 'You are back where you were.' : '')
   read(job.draft)
