@@ -122,11 +122,11 @@ async function pictures() {
 
 /** The second desk, as three people have it. */
 async function approvals() {
-  const light = await open('/demo/approvals/')
+  const light = await open('/demo/approvals/', { height: 560 })
   await sit(light, 'ann')
   await light.getByLabel('Arguments').fill(JSON.stringify({ order: 'A-1041', eur: 120, reason: 'arrived broken' }, null, 2))
   await light.getByLabel('Reason').fill('The lamp alone is 120 €. Offer to send a new one.')
-  const dark = await open('/demo/approvals/', { dark: true })
+  const dark = await open('/demo/approvals/', { height: 560, dark: true })
   await sit(dark, 'bob')
   const phone = await open('/demo/approvals/', { width: 390, height: 844, touch: true })
   await sit(phone, 'chiara')

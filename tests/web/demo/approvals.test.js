@@ -199,7 +199,7 @@ test('request_that_is_no_call_is_shown_as_text', async () => {
   assert.equal(await page.evaluate(() => globalThis.owned), undefined)
 })
 
-test('phone_never_scrolls_sideways_and_keeps_nobody_out', async () => {
+test('phone_never_scrolls_sideways_and_axe_finds_nothing', async () => {
   for (const dark of [false, true]) {
     await ask({ ...refund({ text: `${'word '.repeat(60)}${'x'.repeat(300)}` }), tool: 't'.repeat(90) })
     const page = await sit(`p${'q'.repeat(50)}`, { width: 360, height: 740, touch: true, dark })
