@@ -65,7 +65,7 @@ class Asking:
         """Asks a person and waits for the answer. However often the same question is asked under one key, also by another process,
         it is one job; another payload under that key is refused.
 
-        `expires`: seconds after which nobody can answer any more. `timeout`: seconds to wait; 0 asks and does not wait. Until then
+        `expires`: seconds after which it cannot be answered any more. `timeout`: seconds to wait; 0 asks and does not wait. Until then
         lost connections and a service that is away are tried again.
         Raises `Expired`, `Withdrawn` or `Dead`: it has ended without an answer. `Forgotten`: it has ended and is not kept any more.
         `StillOpen`, a `TimeoutError`: ask again with the same key. `Refused`: the question, the credential or the key is no good.

@@ -239,10 +239,10 @@ class Asking(Story):
             return None
 
         self.wire.rule = rule
-        start = time.monotonic()
         with self.assertRaises(StillOpen):
             self.ask(timeout=2)
-        self.assertLess(time.monotonic() - start, 3.0)
+        first, *rest = [int(call.path.rsplit("=", 1)[1]) for call in self.wire.calls if call.method == "GET"]
+        self.assertTrue(first > 500 >= max(rest), (first, rest))
 
     def test_foreign_answers_are_never_taken_for_a_yes(self) -> None:
         pages: list[Any] = [{"state": "completed", "result": "yes"}, {"id": "x", "state": "completed"}, [], "yes", {"id": 1}, None]
