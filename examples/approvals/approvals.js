@@ -221,8 +221,9 @@ function settle() {
   for (const id of ['args', 'reason']) $(id).readOnly = isGone
   $('skip').firstChild.data = over ? 'Take it again ' : 'Skip '
   const { value, mistake } = edited()
-  $('args').setAttribute('aria-invalid', String(Boolean(mistake)))
-  show('mistake', Boolean(mistake))
+  const isWrong = Boolean(mistake) && !isGone
+  $('args').setAttribute('aria-invalid', String(isWrong))
+  show('mistake', isWrong)
   $('mistake').textContent = mistake ?? ''
   show('changes', draft.args !== null && !isGone)
   $('changed').textContent = mistake ? '' : differences(job?.payload?.args, value).join('\n')
