@@ -38,7 +38,7 @@ const UNSURE = 'Its time is over, and there is no connection. Your answer counts
 // `over`: null while the request is ours, 'late' when an answer may still count, 'gone' when not.
 // `isCapped`: whether the time left ends with the request itself; null if that is not known yet.
 let desk, job, over = null, isCapped = null, isIdle = false, shownAt = 0, done = 0
-let original = '' // the arguments as they were asked for, as text
+let original // the arguments as they were asked for, as text
 let draft = { args: null, reason: '' } // `args` as typed; null while they are unchanged
 
 // -- coming
@@ -157,7 +157,7 @@ function lost({ reason, jobState, certain }) {
   end(isExpired ? EXPIRED : other ?? 'Lost: this request is not yours any more.')
 }
 
-/** The request is not ours: says why. The focus does not stay on a button that goes. */
+/** Says why the request is not ours. The focus does not stay on a button that goes. */
 function end(text) {
   const hadFocus = $('choices').contains(document.activeElement)
   settle()
@@ -242,7 +242,7 @@ async function answer(approved) {
     const result = { approved, args: approved ? value : null, reason: draft.reason.trim() || null }
     const { sent, late } = await mine.complete(result)
     $('done').textContent = done += 1
-    const how = `${late ? ', late but in time' : ''}${sent ? '' : '; it is sent when the network is back'}`
+    const how = sent ? (late ? ', late but in time' : '') : '; it is sent when the network is back'
     toast(`${approved ? 'Approved' : 'Rejected'}${how}`)
     next()
   } catch (error) {
@@ -294,8 +294,7 @@ document.addEventListener('keydown', (event) => {
     return
   }
   if (event.key === 'Enter' && over === 'gone' && !event.target.matches('button, a')) return $('next').click()
-  const place = PLACES[event.key]
-  if (!place) return
+  if (!Object.hasOwn(PLACES, event.key)) return
   event.preventDefault()
-  $(place).focus()
+  $(PLACES[event.key]).focus()
 })
