@@ -73,7 +73,7 @@ pub fn router(
         leaving,
     };
     let app = App(app.into());
-    let pages = if policy.demo { pages().merge(folder("/demo")) } else { pages() };
+    let pages = if policy.demo { pages().merge(demo()) } else { pages() };
     let routes = for_producers()
         .merge(for_workers())
         .merge(for_operators())
@@ -157,6 +157,11 @@ fn pages() -> Routes {
 }
 
 /// The pages in a folder of `web/`.
+/// Both desks: the second is in the folder of the first.
+fn demo() -> Routes {
+    folder("/demo").merge(without_slash("/demo/approvals"))
+}
+
 fn folder(path: &str) -> Routes {
     let page = || get(public(assets::page));
     without_slash(path).route(&format!("{path}/"), page()).route(&format!("{path}/{{*file}}"), page())

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { album } from './world/album.js'
 import { startBrowser } from './world/browser.js'
 import { startService } from './world/service.js'
 import { startWire } from './world/wire.js'
@@ -16,6 +17,7 @@ await mkdir(docs, { recursive: true })
 const service = await startService('--sweep-interval-ms', '200', '--demo')
 const wire = await startWire(service)
 const { browser, stop } = await startBrowser('--hide-scrollbars')
+const { open, save } = album({ browser, docs, url: wire.url })
 try {
   await fill()
   await pictures()
@@ -103,7 +105,8 @@ async function pictures() {
   await phone.getByText('Draft saved').waitFor()
   await save(phone, 'desk-phone')
 
-  await sleep(60_000)
+  await approvals()
+  await sleep(40_000)
   await save(console_, 'console')
   await list.locator('[data-row]').first().click()
   await list.locator('.panel pre').first().waitFor()
@@ -117,21 +120,25 @@ async function pictures() {
   await Promise.all([...work, arrive])
 }
 
-async function open(path, { width = 1280, height = 800, dark = false, touch = false } = {}) {
-  const context = await browser.newContext({
-    viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', isMobile: touch, hasTouch: touch, deviceScaleFactor: touch ? 2 : 1,
-  })
-  const page = await context.newPage()
-  await page.goto(wire.url + path)
-  return page
+/** The second desk, as three people have it. */
+async function approvals() {
+  const light = await open('/demo/approvals/', { height: 560 })
+  await sit(light, 'ann')
+  await light.getByLabel('Arguments').fill(JSON.stringify({ order: 'A-1041', eur: 120, reason: 'arrived broken' }, null, 2))
+  await light.getByLabel('Reason').fill('The lamp alone is 120 €. Offer to send a new one.')
+  const dark = await open('/demo/approvals/', { height: 560, dark: true })
+  await sit(dark, 'bob')
+  const phone = await open('/demo/approvals/', { width: 390, height: 844, touch: true })
+  await sit(phone, 'chiara')
+  await light.getByText('Draft saved').waitFor()
+  await dark.getByText('Less than a minute left').waitFor({ timeout: 60_000 })
+  await save(light, 'approvals-light')
+  await save(dark, 'approvals-dark')
+  await save(phone, 'approvals-phone')
 }
 
 async function sit(page, name) {
   await page.getByLabel('Your name').fill(name)
   await page.keyboard.press('Enter')
   await page.locator('body[data-view=work]').waitFor()
-}
-
-async function save(page, name) {
-  await page.screenshot({ path: `${docs}/${name}.png`, animations: 'disabled' })
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts the service, fills the queue of the demo and opens the desk; ends with the service.
+# Starts the service, fills the queues of the demo and opens its first desk; ends with the service.
 #   web/demo/run.sh target/release/intray serve --demo
 # If port 7070 is taken it uses another port, unless INTRAY_LISTEN names one: then that one or none.
 set -eu
@@ -47,6 +47,7 @@ curl -fs -o /dev/null "$url/demo/" || {
 "$(dirname "$0")/seed.sh" "$url"
 
 echo "The desk is $url/demo/ and what operators see is $url/console/"
+echo "A second desk, where agents ask and people approve, is $url/demo/approvals/"
 for open in xdg-open open; do
   if command -v "$open" >/dev/null; then
     "$open" "$url/demo/" >/dev/null 2>&1 || true

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fills the queue `moderation` with what a small community's members have reported. Posts that are there already are not
-# doubled.
+# Fills the queue `moderation` with what a small community's members have reported, and `approvals` with what agents ask.
+# What is there already is not doubled.
 #   web/demo/seed.sh [URL]        INTRAY_KEY: an operator's key, where there is access control
 set -eu
 url=${1:-http://127.0.0.1:7070}
@@ -23,6 +23,10 @@ call() {
 
 # Two minutes instead of five, so that one sees what happens to who walks away.
 call PATCH /queues/moderation --data '{"lease_ms":120000,"warn_ms":30000}' >/dev/null
-answer=$(call POST /jobs --data-binary "@$here/items.json")
-new=$(printf '%s' "$answer" | tr ',' '\n' | grep -c '"duplicate":false') || true
-echo "$new posts are new in the queue moderation of $url"
+fill() {
+  answer=$(call POST /jobs --data-binary "@$2")
+  new=$(printf '%s' "$answer" | tr ',' '\n' | grep -c '"duplicate":false') || true
+  echo "$new $3 are new in the queue $1 of $url"
+}
+fill moderation "$here/items.json" posts
+fill approvals "$here/../../examples/approvals/requests.json" requests

@@ -31,13 +31,24 @@ use crate::{
 #[exclude = "*.sh"]
 struct Files;
 
-/// Whether the demo desk is served.
+/// The second demo desk, which is an example to copy too.
+#[derive(RustEmbed)]
+#[folder = "examples/approvals/"]
+#[include = "*.css"]
+#[include = "*.html"]
+#[include = "*.js"]
+#[include = "*.svg"]
+struct Approvals;
+
+/// Whether the demo desks are served.
 #[derive(Debug, Clone, Copy)]
 pub struct Demo(pub bool);
 
 /// The folder of pages that are made from Markdown, with the viewer of the contract.
 const DOCS: &str = "docs/";
 const READER: &str = "docs/contract.html";
+/// Where the second demo desk is served.
+const APPROVALS: &str = "demo/approvals/";
 
 /// Pages may load their own scripts and styles and make their own calls, nothing else. Text never becomes a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -47,7 +58,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const READERS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
     connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// `GET /`: the start page, which links the demo desk if it is served.
+/// `GET /`: the start page, which links the demo desks if they are served.
 pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
     let page =
         Files::get("index.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
@@ -135,7 +146,8 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     if let Some(page) = name.strip_prefix(DOCS).and_then(docs::find) {
         return sent(page.data, &page.hash, page.kind, POLICY, headers);
     }
-    match Files::get(name) {
+    let file = name.strip_prefix(APPROVALS).map_or_else(|| Files::get(name), Approvals::get);
+    match file {
         Some(file) => answer(name, file.data, &file.metadata.sha256_hash(), headers),
         None => Problem::no_such_route(uri).into_response(),
     }

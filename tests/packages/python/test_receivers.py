@@ -189,7 +189,7 @@ class FollowUps(Story):
         program.write_text(printed("python")[2].replace("https://queue.example", self.wire.url))
         key = fresh()
         receiver = Receiver(self, [sys.executable, "-I"], program, [key])
-        approved, refused = (body(data={**DATA, "result": {"approved": answer}}) for answer in (True, False))
+        approved, refused = (body(data={**DATA, "result": {"approved": answer, "args": {"eur": 120}}}) for answer in (True, False))
         self.assertEqual(receiver.post(signed([fresh()], approved), approved), 401)
         for number, status in enumerate((503, 204, 204)):
             # The first time the service does not take the job, so the delivery comes again.

@@ -34,6 +34,9 @@ async fn pages_are_served_with_a_strict_content_policy() {
         ("/console/vendor/preact.LICENSE", "text/plain; charset=utf-8"),
         ("/demo/", "text/html; charset=utf-8"),
         ("/demo/desk.js", "text/javascript; charset=utf-8"),
+        ("/demo/approvals/", "text/html; charset=utf-8"),
+        ("/demo/approvals/approvals.js", "text/javascript; charset=utf-8"),
+        ("/demo/approvals/approvals.css", "text/css; charset=utf-8"),
     ] {
         let answer = fetch(&w, "GET", path, &[]).await;
         assert_eq!((answer.status().as_u16(), header(&answer, "content-type")), (200, kind), "{path}");
@@ -69,7 +72,9 @@ async fn root_page_links_to_everything() {
             links.contains(&"console/") && links.contains(&"docs/") && links.contains(&"openapi.yaml"),
             "{links:?}"
         );
-        assert_eq!(links.contains(&"demo/"), has_demo, "{links:?}");
+        for desk in ["demo/", "demo/approvals/"] {
+            assert_eq!(links.contains(&desk), has_demo, "{links:?}");
+        }
         for link in links {
             assert_eq!(fetch(world, "GET", &format!("/{link}"), &[]).await.status(), 200, "{link}");
         }
@@ -81,7 +86,7 @@ async fn root_page_links_to_everything() {
 #[tokio::test]
 async fn pictures_of_the_pages_are_served() {
     let w = World::plan().switch("--demo").start().await;
-    for page in ["/docs/", "/console/", "/demo/"] {
+    for page in ["/docs/", "/console/", "/demo/", "/demo/approvals/"] {
         let text = fetch(&w, "GET", page, &[]).await.text().await.expect("text");
         let icon = text.split("rel=\"icon\" href=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an icon");
         assert_eq!(fetch(&w, "GET", &format!("{page}{icon}"), &[]).await.status(), 200, "{page}{icon}");
@@ -175,9 +180,10 @@ async fn doc_pages_are_grouped_and_mark_the_current_page() {
 #[tokio::test]
 async fn folder_without_a_slash_redirects() {
     let w = World::plan().switch("--demo").start().await;
-    for name in ["console", "demo", "docs", "python"] {
-        let answer = fetch(&w, "GET", &format!("/{name}"), &[]).await;
-        assert_eq!((answer.status().as_u16(), header(&answer, "location")), (308, &*format!("{name}/")));
+    for path in ["/console", "/demo", "/demo/approvals", "/docs", "/python"] {
+        let answer = fetch(&w, "GET", path, &[]).await;
+        let name = path.rsplit('/').next().expect("a name");
+        assert_eq!((answer.status().as_u16(), header(&answer, "location")), (308, &*format!("{name}/")), "{path}");
     }
     w.check().await;
 }
@@ -188,6 +194,9 @@ async fn unknown_page_file_returns_404() {
     for path in [
         "/demo/items.json",
         "/demo/seed.sh",
+        "/demo/approvals/requests.json",
+        "/demo/approvals/..%2fintray.sh",
+        "/demo/approvals/nowhere.js",
         "/console/nowhere.js",
         "/console/views",
         "/console/views/",
@@ -216,7 +225,7 @@ async fn unknown_page_file_returns_404() {
 #[tokio::test]
 async fn demo_is_served_only_with_its_flag() {
     let w = World::start().await;
-    for path in ["/demo", "/demo/", "/demo/desk.js"] {
+    for path in ["/demo", "/demo/", "/demo/desk.js", "/demo/approvals", "/demo/approvals/"] {
         w.get(path).await.refused("not-found");
     }
     w.check().await;
