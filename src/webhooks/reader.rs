@@ -96,7 +96,12 @@ impl QueueReader {
                 shared.courier(&webhook.name).due_in(&self.queue, next);
             }
         }
-        shared.counts.put(&self.queue, states);
+        for (webhook, lost) in shared.counts.put(&self.queue, states) {
+            tracing::warn!(
+                webhook = webhook.as_str(), queue = %self.queue, lost,
+                "events were deleted before this webhook could read them: it is too far behind"
+            );
+        }
         Ok(())
     }
 

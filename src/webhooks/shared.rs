@@ -149,13 +149,18 @@ impl Orders {
 }
 
 impl QueueStates {
-    pub(super) fn put(&self, queue: &QueueName, states: Vec<OutboxState>) {
+    /// Returns the webhooks that have lost more than when this was last read, with all that they have lost.
+    pub(super) fn put(&self, queue: &QueueName, states: Vec<OutboxState>) -> Vec<(Name, u64)> {
         let mut counts = self.0.lock();
-        if states.is_empty() {
-            counts.remove(queue);
-        } else {
+        let before = counts.remove(queue).unwrap_or_default();
+        let lost_before =
+            |webhook: &Name| before.iter().find(|state| state.webhook == *webhook).map_or(0, |state| state.lost);
+        let lose = states.iter().filter(|state| state.lost > lost_before(&state.webhook));
+        let losers = lose.map(|state| (state.webhook.clone(), state.lost)).collect();
+        if !states.is_empty() {
             counts.insert(queue.clone(), states);
         }
+        losers
     }
 
     pub(super) fn retain(&self, is_there: impl Fn(&QueueName) -> bool) {

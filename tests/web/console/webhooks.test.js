@@ -68,7 +68,7 @@ test('waiting_delivery_says_when_it_is_tried_next', async () => {
   await row(page, '503').getByText(/next: ([1-9] min|\d+ s|due)/).waitFor()
   for (const n of [1, 2, 3, 4]) await completeJob(on.service, 'busy', n)
   await page.locator('h1 + .state.failing').waitFor()
-  await shown(page, 'Only the oldest delivery is tried')
+  await shown(page, 'One delivery is tried every 30 s')
 })
 
 test('stopped_webhook_is_started_again', async () => {

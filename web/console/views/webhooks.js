@@ -24,7 +24,7 @@ const NOTHING = {
   waiting: ['Nothing waits', 'What the receiver has taken is not listed.'],
 }
 const WORDS = {
-  failing: 'The last five attempts failed. Only the oldest delivery is tried, every 30 s, until one is taken.',
+  failing: 'The last five attempts failed. One delivery is tried every 30 s, until one is taken.',
   gone: 'The receiver answered 410, so nothing is sent until something is sent again.',
 }
 
