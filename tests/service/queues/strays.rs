@@ -20,12 +20,12 @@ async fn count(w: &World, set: &str) -> u64 {
 async fn stray_entries_do_not_stop_the_sweep() {
     let w = World::start().await;
     w.enqueue_with(json!({ "payload": 1, "delay_ms": 1_000 })).await;
-    for set in ["delayed", "reserved", "timers", "ended"] {
+    for set in ["delayed", "reserved", "timers", "ended", "alarms"] {
         stray_in(&w, set, STRAY).await;
     }
     w.advance_clock(1_000);
     assert_eq!(w.sweep().await["due"], 1);
-    for set in ["delayed", "reserved", "timers", "ended"] {
+    for set in ["delayed", "reserved", "timers", "ended", "alarms"] {
         w.sweep_until("the stray is removed", async || count(&w, set).await == 0).await;
     }
     w.reserve().await;

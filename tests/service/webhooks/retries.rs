@@ -254,3 +254,23 @@ async fn waiting_deliveries_go_to_the_new_url_with_the_new_secret() {
     assert!(posted.is_signed_by(crate::webhooks::OTHER_SECRET) && !posted.is_signed_by(SECRET));
     assert_eq!(posted.id, old.posted()[0].id);
 }
+
+#[tokio::test]
+async fn job_that_is_forgotten_meanwhile_is_delivered_whole() {
+    let mut receiver = Receiver::start().await;
+    let w = shop(&receiver).await;
+    w.update_settings(json!({ "retention_ms": 60_000 })).await;
+    receiver.go_down().await;
+    let id = complete_one(&w, "kept").await;
+    eventually("it is put off", async || {
+        deliveries(&w, "waiting").await.pop().filter(|delivery| delivery["attempts"] == 1)
+    })
+    .await;
+    w.advance_clock(2 * HOUR);
+    w.sweep().await;
+    w.get(&format!("/jobs/{id}")).await.refused("unknown-job");
+    receiver.come_back().await;
+    nudge(&w).await;
+    let posted = receiver.wait_for(1).await.remove(0);
+    assert_eq!((posted.job(), &posted.body["data"]["payload"]), (id.as_str(), &json!("kept")), "{posted:?}");
+}
