@@ -37,7 +37,7 @@ pub fn moves(index: &Index) -> Vec<String> {
             if kind == EventKind::Reserved {
                 holder = event.worker.as_deref();
             }
-            (place, before) = (next, Some(kind));
+            (place, before) = (next, follows(kind, before));
         }
     }
     found
@@ -75,6 +75,11 @@ fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>)
     }
 }
 
+/// What the next event follows. A breached SLA moves nothing, and may be told between an expiry and the death that it causes.
+fn follows(kind: EventKind, before: Option<EventKind>) -> Option<EventKind> {
+    if kind == EventKind::SlaBreached { before } else { Some(kind) }
+}
+
 /// Only the holder acts on a reserved job.
 fn is_holders(kind: EventKind, event: &Event, holder: Option<&str>) -> bool {
     let by_holder = match kind {
@@ -104,7 +109,7 @@ pub fn last(events: &[&Event]) -> Place {
     for event in events {
         let kind = EventKind::parse(&event.kind);
         place = kind.and_then(|kind| step(place, kind, event, before)).unwrap_or(place);
-        before = kind;
+        before = kind.map_or(before, |kind| follows(kind, before));
     }
     place
 }
