@@ -56,6 +56,8 @@ impl<'s> Talk<'s> {
 
     async fn exchange(&mut self, path: &str) -> Result<(StatusCode, Bytes), Box<dyn std::error::Error + Send + Sync>> {
         let request = self.service.request("GET", path).body(Empty::new())?;
+        // Right after an answer, the connection may not be ready for another call yet.
+        self.requests.ready().await?;
         let (head, body) = self.requests.send_request(request).await?.into_parts();
         Ok((head.status, Limited::new(body, ANSWER_BYTES).collect().await?.to_bytes()))
     }
