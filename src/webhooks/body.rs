@@ -14,12 +14,13 @@ use crate::{
 /// A payload and a result that are longer together are left out.
 const MAX_CONTENT_BYTES: usize = 65_536;
 
+/// The members of every body, in this order.
 #[derive(Serialize)]
-struct WebhookBody<'e> {
+pub(super) struct WebhookBody<'e, D> {
     #[serde(rename = "type")]
-    kind: &'e str,
-    timestamp: Millis,
-    data: EventData<'e>,
+    pub(super) kind: &'e str,
+    pub(super) timestamp: Millis,
+    pub(super) data: D,
 }
 
 #[derive(Serialize)]
@@ -105,7 +106,7 @@ impl Contents {
         (id, DeliveryHead { attempts: 0, status: None, kind, subject, error: String::new() }, body)
     }
 
-    fn body<'e>(&'e self, kind: &'e str, subject: &'e str, event: &'e Event) -> WebhookBody<'e> {
+    fn body<'e>(&'e self, kind: &'e str, subject: &'e str, event: &'e Event) -> WebhookBody<'e, EventData<'e>> {
         let (state, batch, content) = match &event.subject {
             Subject::Job(id) => (self.state_of(event), None, self.content_of(id)),
             Subject::Member(id) => (self.state_of(event), Some(id.batch()), self.content_of(id)),

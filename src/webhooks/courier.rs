@@ -17,7 +17,7 @@ use super::{
     shared::{Orders, Shared},
 };
 use crate::{
-    job::{Millis, QueueName},
+    job::{Millis, Name, QueueName},
     store::{DueDelivery, Posted, Queues, Sent},
 };
 
@@ -41,6 +41,8 @@ type Mail = (QueueName, DueDelivery);
 pub(super) struct Courier {
     shared: Arc<Shared>,
     sender: Sender,
+    /// It stays the same, whatever the file says of the rest.
+    name: Name,
     webhook: watch::Receiver<Arc<Webhook>>,
     orders: Arc<Orders>,
     collected: VecDeque<Mail>,
@@ -54,9 +56,21 @@ pub(super) struct Courier {
 
 impl Courier {
     pub(super) fn new(shared: Arc<Shared>, sender: Sender, webhook: watch::Receiver<Arc<Webhook>>) -> Self {
-        let orders = shared.courier(&webhook.borrow().name);
+        let name = webhook.borrow().name.clone();
+        let orders = shared.courier(&name);
         let (collected, flight) = Default::default();
-        Self { shared, sender, webhook, orders, collected, flight, failures: 0, probe_at: Instant::now(), tried: 0 }
+        Self {
+            shared,
+            sender,
+            name,
+            webhook,
+            orders,
+            collected,
+            flight,
+            failures: 0,
+            probe_at: Instant::now(),
+            tried: 0,
+        }
     }
 
     /// Sends until it is stopped.
@@ -127,8 +141,7 @@ impl Courier {
 
     async fn collect(&mut self, queue: QueueName) {
         let (limit, passed_over) = if self.pauses() { (1, self.tried) } else { (COLLECTED, 0) };
-        let name = self.webhook.borrow().name.clone();
-        let Ok(collected) = self.shared.queues.collect(&queue, &name, limit, passed_over).await else {
+        let Ok(collected) = self.shared.queues.collect(&queue, &self.name, limit, passed_over).await else {
             self.orders.due_in(&queue, RETRY_AFTER);
             return;
         };
@@ -157,17 +170,13 @@ impl Courier {
         while let Some(next) = self.flight.try_join_next() {
             done.extend(next.ok());
         }
-        let (mut by_queue, mut last, was_probe) = (HashMap::<_, Vec<_>>::new(), None, self.pauses());
+        let (mut posted, mut last, was_probe) = (Vec::new(), None, self.pauses());
         for ((queue, delivery), attempt) in done {
-            // Of several, the one that stops the webhook is told to the others.
+            // Of several, the others learn of the one that stops the webhook.
             last = last.filter(|last: &Attempt| last.status == Some(GONE)).or(Some(attempt));
-            let posted = self.judge(delivery, &attempt, was_probe);
-            by_queue.entry(queue).or_default().push(posted);
+            posted.push((queue, self.judge(delivery, &attempt, was_probe)));
         }
-        let mut now = None;
-        for (queue, posted) in by_queue {
-            now = self.post(&queue, &posted).await.or(now);
-        }
+        let now = self.post(posted).await;
         if let (Some(attempt), Some(now)) = (last, now) {
             self.note(&attempt, now).await;
         }
@@ -207,45 +216,49 @@ impl Courier {
             Sent::Again(_) | Sent::Back(_) => "retried",
             Sent::Failed => "failed",
         };
-        intray_metrics::WEBHOOK_DELIVERIES_TOTAL.of(&[self.webhook.borrow().name.as_str(), outcome]).inc();
+        intray_metrics::WEBHOOK_DELIVERIES_TOTAL.of(&[self.name.as_str(), outcome]).inc();
     }
 
-    /// Returns the time of Redis.
-    async fn post(&self, queue: &QueueName, posted: &[Posted]) -> Option<Millis> {
-        let name = self.webhook.borrow().name.clone();
-        match self.shared.queues.posted(queue, &name, posted).await {
-            Ok((now, next)) => {
-                if let Some(next) = next {
-                    self.orders.due_in(queue, next);
+    /// Reports what became of deliveries, queue by queue. Returns the time of Redis.
+    async fn post(&self, posted: Vec<(QueueName, Posted)>) -> Option<Millis> {
+        let mut by_queue = HashMap::<_, Vec<_>>::new();
+        for (queue, posted) in posted {
+            by_queue.entry(queue).or_default().push(posted);
+        }
+        let mut last = None;
+        for (queue, posted) in by_queue {
+            match self.shared.queues.posted(&queue, &self.name, &posted).await {
+                Ok((now, next)) => {
+                    last = Some(now);
+                    if let Some(next) = next {
+                        self.orders.due_in(&queue, next);
+                    }
                 }
-                Some(now)
-            }
-            Err(_) => {
                 // They are due again after a while.
-                self.orders.due_in(queue, Queues::COLLECTED_FOR);
-                None
+                Err(_) => self.orders.due_in(&queue, Queues::COLLECTED_FOR),
             }
         }
+        last
     }
 
     /// What was collected and not sent waits as before.
     async fn give_back(&mut self) {
-        let mut by_queue = HashMap::<_, Vec<_>>::new();
-        for (queue, DueDelivery { id, due_at, head, .. }) in self.collected.drain(..) {
-            by_queue.entry(queue).or_default().push(Posted { id, head, sent: Sent::Back(due_at) });
-        }
-        for (queue, posted) in by_queue {
-            self.post(&queue, &posted).await;
-        }
+        let back = |(queue, DueDelivery { id, due_at, head, .. }): Mail| {
+            (queue, Posted { id, head, sent: Sent::Back(due_at) })
+        };
+        let unsent = self.collected.drain(..).map(back).collect();
+        self.post(unsent).await;
     }
 
     async fn note(&self, attempt: &Attempt, now: Millis) {
-        let name = self.webhook.borrow().name.clone();
-        self.shared.note(&name, &LastAttempt::new(now, attempt, self.failures)).await;
+        self.shared.note(&self.name, &LastAttempt::new(now, attempt, self.failures)).await;
         if attempt.status == Some(GONE) {
-            tracing::warn!(webhook = name.as_str(), "the receiver answered 410: the webhook rests until `redeliver`");
+            tracing::warn!(
+                webhook = self.name.as_str(),
+                "the receiver answered 410: the webhook rests until `redeliver`"
+            );
             // Where this fails, the next attempt is answered so too.
-            let _ = self.shared.queues.stop_webhook(&name, now).await;
+            let _ = self.shared.queues.stop_webhook(&self.name, now).await;
         }
     }
 }

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!((webhook.name.as_str(), webhook.target.host()), ("shop", "shop.example"));
         let queue = |text| QueueName::parse(text).expect("a queue");
         assert!(webhook.pattern.matches(&queue("reviews-de")) && !webhook.pattern.matches(&queue("other")));
-        assert!(webhook.types.wants(EventKind::Dead) && !webhook.types.wants_batches());
+        assert!(webhook.types.wants(EventKind::Dead) && !webhook.types.wants(EventKind::BatchCompleted));
         assert_eq!(webhook.secrets.iter().map(WebhookSecret::expose).collect::<Vec<_>>(), [new.clone(), old.clone()]);
         let shown = format!("{webhook:?}");
         assert!(!["x?y", &new, &old].iter().any(|hidden| shown.contains(*hidden)), "{shown}");

@@ -9,7 +9,7 @@ use std::{
 
 use super::{body::Contents, line::Webhook, shared::Shared};
 use crate::{
-    job::{Name, QueueName},
+    job::{Name, QueueName, limits},
     store::{Event, EventLimit, Fault, Forward, Forwarded, KnownWebhook, Position, Queues},
 };
 
@@ -87,7 +87,7 @@ impl QueueReader {
             if reading.stored != stored {
                 (reading.stored, reading.position) = (stored.clone(), from);
             }
-            reading.is_full = state.is_some_and(|state| state.waiting >= shared.most_waiting);
+            reading.is_full = state.is_some_and(|state| state.waiting >= limits::WAITING_DELIVERIES);
             if stored.as_deref() != Some(reading.position.to_string().as_str()) && !reading.is_full {
                 let step = Forward { reached: reading.position.to_string(), ..Forward::default() };
                 forward(&shared.queues, &self.queue, &webhook.name, reading, step).await?;

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::attempt::LastAttempt;
 use crate::{
-    job::{Name, QueueName, limits},
+    job::{Name, QueueName},
     store::{Fault, KnownWebhook, OutboxState, Queues},
 };
 
@@ -27,8 +27,6 @@ pub(super) struct Shared {
     pub(super) queues: Queues,
     /// How the webhooks stand in each queue, as this instance has last read it.
     pub(super) counts: QueueStates,
-    /// Deliveries of a webhook that may wait in one queue. More events wait in the stream.
-    pub(super) most_waiting: u64,
     couriers: Mutex<HashMap<Name, Arc<Orders>>>,
     tests: Mutex<HashMap<Name, Instant>>,
     /// When the last attempt of a webhook was noted, and with how many failures in a row.
@@ -58,7 +56,7 @@ pub struct WebhookCounts {
 impl Shared {
     pub(super) fn new(queues: Queues) -> Self {
         let (counts, couriers, tests, noted) = Default::default();
-        Self { queues, counts, most_waiting: limits::WAITING_DELIVERIES, couriers, tests, noted }
+        Self { queues, counts, couriers, tests, noted }
     }
 
     pub(super) fn courier(&self, webhook: &Name) -> Arc<Orders> {

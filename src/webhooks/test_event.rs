@@ -6,34 +6,21 @@ use futures_util::{StreamExt, stream};
 use intray_webhook::{Attempt, Sender};
 use serde::Serialize;
 
-use super::{file::Webhooks, line::Webhook};
-use crate::job::{Millis, ids::random_code};
+use super::{body::WebhookBody, file::Webhooks, line::Webhook};
+use crate::{job::Millis, store::DeliveryId};
 
 /// Tests at the same time.
 const CONCURRENT_TESTS: usize = 8;
-
-/// A new value of `webhook-id`: 128 unguessable bits.
-pub fn message_id() -> String {
-    format!("msg_{}", random_code().as_str())
-}
-
-/// The members in the order of every webhook's body.
-#[derive(Serialize)]
-struct TestEvent {
-    r#type: &'static str,
-    timestamp: Millis,
-    data: NoData,
-}
 
 #[derive(Serialize)]
 struct NoData {}
 
 /// Sends `intray.test` once.
 pub async fn send_test(sender: &Sender, webhook: &Webhook) -> Attempt {
-    let now = Millis(jiff::Timestamp::now().as_millisecond().unsigned_abs());
-    let body = serde_json::to_vec(&TestEvent { r#type: "intray.test", timestamp: now, data: NoData {} });
+    let timestamp = Millis(jiff::Timestamp::now().as_millisecond().unsigned_abs());
+    let body = serde_json::to_vec(&WebhookBody { kind: "intray.test", timestamp, data: NoData {} });
     let body = body.expect("no member is a map or can fail");
-    sender.send(&webhook.target, &webhook.secrets, &message_id(), body.into()).await
+    sender.send(&webhook.target, &webhook.secrets, &DeliveryId::random().to_string(), body.into()).await
 }
 
 /// What a webhook's test got. Shows the host, and no more of the URL.

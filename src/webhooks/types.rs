@@ -29,11 +29,6 @@ impl Types {
         self.0 & bit(kind) != 0
     }
 
-    /// Whether the ends of batches are among them.
-    pub fn wants_batches(self) -> bool {
-        self.wants(EventKind::BatchCompleted)
-    }
-
     /// Its words, in the order of the contract.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         EventKind::ALL.into_iter().filter(move |kind| self.wants(*kind)).map(EventKind::word)
@@ -52,8 +47,12 @@ mod tests {
     fn listed_types_are_wanted_and_no_others() {
         let types = Types::parse("dead,completed,batch-completed,dead").expect("types");
         assert_eq!(types.words().collect::<Vec<_>>(), ["completed", "dead", "batch-completed"]);
-        assert!(types.wants(EventKind::Dead) && !types.wants(EventKind::Cancelled) && types.wants_batches());
-        assert!(!Types::parse("completed").expect("types").wants_batches());
+        assert!(
+            types.wants(EventKind::Dead)
+                && !types.wants(EventKind::Cancelled)
+                && types.wants(EventKind::BatchCompleted)
+        );
+        assert!(!Types::parse("completed").expect("types").wants(EventKind::BatchCompleted));
         let all = Types::parse("all").expect("types");
         assert!(EventKind::ALL.into_iter().all(|kind| all.wants(kind)));
     }

@@ -1,7 +1,7 @@
 //! A delivery: an event on its way to a webhook.
 
 use crate::{
-    job::{Code, Millis},
+    job::{Code, Millis, ids::random_code},
     store::redis::read::broken,
 };
 use intray_redis::Fault;
@@ -20,6 +20,11 @@ impl DeliveryId {
     pub fn new(at: Millis, digest: &[u8; 32]) -> Self {
         let hash = digest.iter().take(HASH_BITS as usize / 8).fold(0, |hash, byte| hash << 8 | u128::from(*byte));
         Self(Code::from_bits(u128::from(at.0) << HASH_BITS | hash))
+    }
+
+    /// Of a delivery without an event: 128 unguessable bits.
+    pub fn random() -> Self {
+        Self(random_code())
     }
 
     /// `None` for a text that no id has.
