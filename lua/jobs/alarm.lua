@@ -9,7 +9,7 @@ local route = require 'jobs/route'
 local alarm = {}
 local huge, min = math.huge, math.min
 
--- Its SLA is over, and this was not told yet. An SLA that ends at the expiry or later is never breached.
+-- Its SLA is over, and no event has said so yet. An SLA that ends at the expiry or later is never breached.
 local function is_breached(q, own)
   return own.sla and own.sla <= clock.now(q) and not route.is_marked(own, route.BREACHED)
     and own.sla < (own.expires or huge)

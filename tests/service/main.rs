@@ -51,7 +51,7 @@ mod asking {
     mod fields_and_patch; // The fields have ranges and two forms, and a PATCH changes them.
     mod held_jobs; // Jobs that expire while they are held, dead, locked or in a batch.
     mod one_question; // A question under a key is one job with one answer, through crashes.
-    mod sla; // A breached SLA is told once and counted, and nothing moves.
+    mod sla; // A breached SLA is reported once and counted, and nothing moves.
 }
 
 /// Locks: jobs that share a lock are never reserved together, and the baton names the next one.

@@ -75,7 +75,7 @@ fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>)
     }
 }
 
-/// What the next event follows. A breached SLA moves nothing, and may be told between an expiry and the death that it causes.
+/// What the next event follows. A breached SLA moves nothing, and its event may stand between an expiry and the death that it causes.
 fn follows(kind: EventKind, before: Option<EventKind>) -> Option<EventKind> {
     if kind == EventKind::SlaBreached { before } else { Some(kind) }
 }

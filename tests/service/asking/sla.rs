@@ -1,4 +1,4 @@
-//! An SLA that is over is told once and counted, and nothing moves.
+//! An SLA that is over is reported once and counted, and nothing moves.
 
 use serde_json::json;
 

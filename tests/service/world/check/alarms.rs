@@ -5,7 +5,7 @@ use super::Check;
 /// Flag of a job's record.
 const ROUTED: u16 = 2048;
 
-/// Of an entry of `routes`: when the job expires, when its SLA is over, and whether that was told.
+/// Of an entry of `routes`: when the job expires, when its SLA is over, and whether an event has said so.
 #[derive(Default)]
 struct Route {
     expires: Option<f64>,
