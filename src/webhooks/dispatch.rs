@@ -44,7 +44,7 @@ pub(super) struct Dispatch {
     queues: HashMap<QueueName, QueueVisits>,
     /// To be visited now, in the order in which their news came.
     due: VecDeque<QueueName>,
-    /// Queues that no webhook is for, by the current file.
+    /// Queues that no webhook is for, as they were last listed.
     ignored: HashSet<QueueName>,
     visits: JoinSet<(QueueReader, Result<(), Fault>)>,
     heard: HashSet<QueueName>,
@@ -108,7 +108,6 @@ impl Dispatch {
 
     async fn tick_after_change(&mut self, wanted: &Wanted, stop: &CancellationToken) {
         (self.version, self.learned, self.listed) = (self.version + 1, None, None);
-        self.ignored.clear();
         self.tick(wanted, stop).await;
     }
 
@@ -172,11 +171,13 @@ impl Dispatch {
 
     async fn list(&mut self, wanted: &Wanted) -> Result<(), Fault> {
         let names = self.shared.queues.names().await?;
-        let gone: Vec<_> = self.queues.keys().filter(|queue| !self.is_for_a_webhook(queue)).cloned().collect();
+        let is_there = |queue: &QueueName| names.binary_search(queue).is_ok() && self.is_for_a_webhook(queue);
+        let gone: Vec<_> = self.queues.keys().filter(|queue| !is_there(queue)).cloned().collect();
         for queue in gone {
             self.queues.remove(&queue);
             self.listen_to(&queue, false, wanted);
         }
+        self.ignored.clear();
         self.add(names, wanted);
         self.shared.counts.retain(|queue| self.queues.contains_key(queue));
         Ok(())
