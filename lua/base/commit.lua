@@ -8,6 +8,7 @@ local total = require 'base/total'
 return function(q, answer)
   write.commit(q)
   if event.write(q) or q.ready > 0 then hint.publish(q, q.ready) end
+  if hint.is_for_some(q) then hint.publish_lines(q) end
   total.write(q)
   return total.counted(q, type(answer) == 'function' and answer() or answer)
 end

@@ -7,8 +7,38 @@ function hint.became_ready(q, n)
   q.ready = q.ready + n
 end
 
+-- `n` more jobs wait in a line, '@name' or '+skill'.
+function hint.line_ready(q, line, n)
+  local lines = q.line_hints or {}
+  q.line_hints = lines
+  if not lines[line] then lines[#lines + 1] = line end
+  lines[line] = (lines[line] or 0) + n
+end
+
+-- A gate got room, which jobs that are passed over may need.
+function hint.gate(q)
+  q.gate_hint = true
+end
+
+-- Whether the jobs of this call are ready for some workers only: their hint is a message of its own.
+function hint.is_for_some(q)
+  return q.line_hints or q.gate_hint
+end
+
+-- An entry a row, "<n> <line>" or "gate". An instance that knows no lines takes a message for a number and drops this one.
+local function of_lines(q)
+  local lines, rows = q.line_hints or {}, {}
+  for i, line in ipairs(lines) do rows[i] = text.of(lines[line]) .. ' ' .. line end
+  if q.gate_hint then rows[#rows + 1] = 'gate' end
+  return table.concat(rows, '\n')
+end
+
 function hint.publish(q, ready)
   redis.pcall('PUBLISH', q.hints, text.of(ready))
+end
+
+function hint.publish_lines(q)
+  redis.pcall('PUBLISH', q.hints, of_lines(q))
 end
 
 return hint

@@ -96,7 +96,7 @@ local function gained(q, last)
     totals[i], columns[i + 2], any = total, by, any or by > 0
   end
   if not any then return nil, totals end
-  columns[1], columns[2] = call('ZCARD', q.inbound), call('ZCARD', q.reserved)
+  columns[1], columns[2] = call('ZCARD', q.inbound) + call('ZCARD', q.restricted), call('ZCARD', q.reserved)
   return columns, totals
 end
 

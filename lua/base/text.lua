@@ -1,6 +1,7 @@
 -- text: numbers as text and as bytes. Frequent ones are cached.
 local text = {}
-local format, char, concat, pack = string.format, string.char, table.concat, struct.pack
+local format, char, concat = string.format, string.char, table.concat
+local pack, unpack_short = struct.pack, struct.unpack
 
 -- The byte of each number.
 local bytes = setmetatable({}, {__index = function(self, n)
@@ -59,6 +60,17 @@ end
 -- A short text behind its length: how records and events hold names.
 function text.short(s)
   return bytes[#s] .. s
+end
+
+-- Whether a list of short texts holds one.
+function text.has(list, wanted)
+  local at = 1
+  while at <= #list do
+    local own, stop = unpack_short('>Bc0', list, at)
+    if own == wanted then return true end
+    at = stop
+  end
+  return false
 end
 
 -- A short answer: words between spaces.

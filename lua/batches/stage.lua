@@ -12,6 +12,8 @@ local gate = require 'jobs/gate'
 local loaded = require 'jobs/loaded'
 local parking = require 'jobs/parking'
 local baton = require 'jobs/baton'
+local lines = require 'jobs/lines'
+local route = require 'jobs/route'
 local ending = require 'jobs/ending'
 local removal = require 'jobs/removal'
 local alarm = require 'jobs/alarm'
@@ -45,6 +47,7 @@ local function open_step(q, code, b)
   local used, capacity = struct.unpack(gate.USE, gate.use_of(q, name) or struct.pack(gate.USE, 0, 0))
   local step = math.min(limit - capacity, STEP)
   gate.set_use(q, name, struct.pack(gate.USE, used, capacity + step))
+  lines.gate_opened(q)
   baton.prefetch(q, name, step)
   for _ = 1, step do
     if not baton.pass(q, name) then break end
@@ -105,6 +108,7 @@ local function remove_step(q, code, b)
     batch.removed(q, code)
     gate.set_use(q, '\0' .. code, false)
     redis.call('HDEL', q.batches, code)
+    if route.is_used(q) then route.drop(q, code) end
     redis.call('ZREM', q.timers, code)
   end
   return removed

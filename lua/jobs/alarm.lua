@@ -1,4 +1,5 @@
--- alarm: when time next does something to a job that has not ended: its expiry, or the end of its SLA. The sweep works these off.
+-- alarm: when time next does something to a job that has not ended: its expiry, the end of its SLA, its fallback to everybody, or the
+-- end of a hand-over. The sweep works these off.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -15,11 +16,27 @@ local function is_breached(q, own)
     and own.sla < (own.expires or huge)
 end
 
+local function write_alarms(q)
+  for id, at in pairs(q.alarm) do
+    if at < huge then write.add(q, 'alarms', text.of(at), id) else write.remove(q, 'alarms', id) end
+  end
+  q.alarm = {}
+end
+
+-- The latest alarm of a job counts.
+local function put(q, id, at)
+  if not q.alarm then
+    q.alarm = {}
+    write.at_flush(q, write_alarms)
+  end
+  q.alarm[id] = at
+end
+
 -- Sets it by the route of a job that has not ended.
 function alarm.set(q, id, own)
   local sla = not route.is_marked(own, route.BREACHED) and own.sla or huge
-  local at = min(own.expires or huge, sla)
-  if at < huge then write.add(q, 'alarms', text.of(at), id) else write.remove(q, 'alarms', id) end
+  local fallback = not route.is_marked(own, route.FELL_BACK) and own.fallback_at or huge
+  put(q, id, min(own.expires or huge, sla, fallback, own.handed and own.handed.ends or huge))
 end
 
 -- Tells once that the SLA of a job is over. Returns whether it is.
@@ -47,7 +64,7 @@ function alarm.stop(q, id, header, state)
   local own = route.of(q, id, header)
   if not own then return end
   if state ~= record.DEAD then alarm.breach(q, id, own, header) end
-  write.remove(q, 'alarms', id)
+  put(q, id, huge)
 end
 
 return alarm

@@ -8,19 +8,50 @@ local ask = {
   THIS = 4,    -- the job whose id stands behind the claim
   -- Added to the mode: the call does not wait for overdue jobs to be swept.
   REGARDLESS = 128,
+  -- Why jobs were passed over: their worker has skipped them; they are not for this worker; a gate without room holds them up.
+  SKIPPED = 1, BARRED = 2, HELD_UP = 4,
+  -- Behind the claims may stand the number of the worker's skills, with this added if more follows them, and each behind its length.
+  MORE = 128,
 }
+local NO_SKILLS = {}
 
--- `id` is the job of mode THIS; `place` and `member` say where a continued call goes on, `skipped` that it has met a job that its
--- worker has skipped: '+' stands before the place.
+-- The skills of the worker as a set, and what stands behind them.
+local function read_skills(behind)
+  local n, at, skills = behind:byte(), 2, {}
+  local has_more = n >= ask.MORE
+  for _ = 1, has_more and n - ask.MORE or n do
+    local skill
+    skill, at = struct.unpack('>Bc0', behind, at)
+    skills[skill] = true
+  end
+  return skills, has_more and behind:sub(at) or ''
+end
+
+-- Whether skills stand there, which are no code and no digit.
+local function has_skills(behind)
+  local first = behind:byte()
+  return first and (first < 32 or first > 127)
+end
+
+-- Whether anything but skills stands behind the claims.
+function ask.goes_on(packed, at)
+  local first = packed:byte(at)
+  return first and first >= 32
+end
+
+-- `id` is the job of mode THIS; `place` and `member` say where a continued call goes on, and `bits`, a digit before the place, why it has
+-- passed over jobs so far.
 function ask.read(packed)
   local mode, limit, lease_ms, nonce, worker, claims = struct.unpack(ask.FORMAT, packed)
   local is_regardless = mode >= ask.REGARDLESS
   if is_regardless then mode = mode - ask.REGARDLESS end
   local behind = packed:sub(claims + limit * ask.CLAIM)
-  local skipped, place, member = behind:match('^(%+?)(%d+) (.+)')
+  local skills = NO_SKILLS
+  if has_skills(behind) then skills, behind = read_skills(behind) end
+  local bits, place, member = behind:match('^(%d)(%d+) (.+)')
   return {
     mode = mode, limit = limit, lease_ms = lease_ms, nonce = nonce, worker = worker, packed = packed, claims = claims,
-    is_regardless = is_regardless, id = behind, place = tonumber(place), member = member, skipped = skipped == '+',
+    is_regardless = is_regardless, skills = skills, id = behind, place = tonumber(place), member = member, bits = tonumber(bits or 0),
   }
 end
 

@@ -1,22 +1,15 @@
 -- baton: parks jobs at gates and puts them back into line. The state of the call holds the latest position of each job, and the
 -- end of the call writes it.
 local record = require 'base/record'
-local hint = require 'base/hint'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
 local gate = require 'jobs/gate'
 local loaded = require 'jobs/loaded'
 local parking = require 'jobs/parking'
+local lines = require 'jobs/lines'
+local routing = require 'jobs/routing'
 local baton = {}
 local WAITING, BLOCKED = record.WAITING, record.BLOCKED
-
-function baton.enter_line(q, id, r)
-  parking.set_score(q, place.member(id, r.arrival), r.score)
-end
-
-function baton.leave_line(q, id, r)
-  parking.set_score(q, place.member(id, r.arrival), false)
-end
 
 function baton.park(q, id, r, header, name)
   batch.enter(q, id, r, header, BLOCKED)
@@ -47,8 +40,8 @@ function baton.pass(q, name)
       local r = job.record
       baton.unpark(q, id, r)
       batch.enter(q, id, r, job.header, WAITING)
-      baton.enter_line(q, id, r)
-      hint.became_ready(q, 1)
+      lines.enter(q, id, r, job.header)
+      lines.announce(q, id, job.header)
       gate.keep(q, id, r)
       if q.put_back then q.put_back(q, id, r, job.header) end
       return true
@@ -74,15 +67,23 @@ function baton.free_gates(q, id, header)
     end
   end
   baton.pass_all(q, id, header)
+  lines.gate_opened(q)
 end
 
--- Puts a ready job at its place in line, or parks it at its first gate without room.
+-- A job that waits leaves its line unreserved.
+function baton.step_out(q, id, r, header)
+  lines.leave(q, id, r, header)
+  if not routing.lines(q, id, header) then baton.pass_all(q, id, header) end
+end
+
+-- Puts a ready job at its place in line, or parks it at its first gate without room if it is for everybody.
 function baton.line_up(q, id, r, header)
-  local name = gate.full(q, id, header)
+  routing.ready(q, id, header)
+  local name = not routing.lines(q, id, header) and gate.full(q, id, header)
   if name then return baton.park(q, id, r, header, name) end
   batch.enter(q, id, r, header, WAITING)
-  baton.enter_line(q, id, r)
-  hint.became_ready(q, 1)
+  lines.enter(q, id, r, header)
+  lines.announce(q, id, header)
   gate.keep(q, id, r)
 end
 

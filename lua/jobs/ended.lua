@@ -22,6 +22,13 @@ function ended.find(r, digest)
   end
 end
 
+-- The cause and the worker of the latest one; nil if there is none.
+function ended.latest(r)
+  if r.history == '' then return end
+  local _, how, _, _, worker = unpack_record(ENDED, r.history)
+  return how, worker
+end
+
 -- Turns the latest entry, an expiry, into a late completion.
 function ended.end_late(q, r)
   r.history = pack('>c8BI6', r.history:sub(1, 8), ended.DONE_LATE, clock.now(q)) .. r.history:sub(16)

@@ -42,8 +42,7 @@ function ending.leave_set(q, id, r, header)
   elseif r.state ~= record.WAITING then
     write.remove(q, r.state == record.DELAYED and 'delayed' or 'dead', id)
   else
-    baton.leave_line(q, id, r)
-    baton.pass_all(q, id, header)
+    baton.step_out(q, id, r, header)
   end
 end
 

@@ -142,7 +142,8 @@ function locks.are_free(q)
 end
 
 local function is_awaited(q)
-  if call('EXISTS', q.parked) == 0 then return false end
+  if call('EXISTS', q.parked, q.restricted) == 0 then return false end
+  if call('EXISTS', q.restricted) == 1 then return true end
   if n > MOST_ASKED then return true end
   for i = 1, n do
     if call('ZLEXCOUNT', q.parked, '[' .. names[i] .. '\0', '(' .. names[i] .. '\1') > 0 then return true end

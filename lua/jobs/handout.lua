@@ -43,8 +43,8 @@ function handout.can_show(q, those)
   return h.read == 0 and #h.with_drafts == 0 or h.read + external <= BODIES and write.has_left(q, external)
 end
 
--- Flattens the replies: a word, then of each job its id and deadline, record and live record, and, if either exists, payload and
--- draft.
+-- Flattens the replies: a word, then of each job its id and deadline, record and live record, and, if any of them exists, payload, draft
+-- and note.
 function handout.flat(replies)
   for i, reply in ipairs(replies) do
     if type(reply[2]) == 'table' then
@@ -52,8 +52,9 @@ function handout.flat(replies)
       for j = 2, #reply do
         local job, n = reply[j], #fields
         fields[n + 1], fields[n + 2], fields[n + 3] = job.id .. ' ' .. job.due, job.raw, job.live
-        if job.payload ~= '' or job.draft ~= '' then
+        if job.payload ~= '' or job.draft ~= '' or job.note ~= '' then
           fields[n + 1], fields[n + 4], fields[n + 5] = fields[n + 1] .. handout.MORE, job.payload, job.draft
+          fields[n + 6] = job.note
         end
       end
       replies[i] = fields
@@ -62,9 +63,9 @@ function handout.flat(replies)
   return replies
 end
 
--- `fresh`: it was never reserved, so it has no draft.
-function handout.show(q, id, raw, live, deadline, worker, fresh)
-  local job = {id = id, raw = raw, payload = payload_of(q, id, raw), live = live, due = text.of(deadline), draft = ''}
+-- `note`: what its last worker, who handed it over, says; '' for others. `fresh`: it was never reserved, so it has no draft.
+function handout.show(q, id, raw, live, deadline, worker, note, fresh)
+  local job = {id = id, raw = raw, payload = payload_of(q, id, raw), live = live, due = text.of(deadline), draft = '', note = note}
   local with_drafts = q.handout.with_drafts
   if not fresh then with_drafts[#with_drafts + 1] = {job = job, worker = worker} end
   return job
@@ -84,7 +85,8 @@ function handout.show_drafts(q, shares_drafts)
   for i, one in ipairs(asked) do ids[i] = one.job.id end
   if #ids == 0 then return end
   for i, kept in ipairs(redis.call('HMGET', q.drafts, unpack(ids))) do
-    asked[i].job.draft = handout.draft_for(asked[i].worker, kept, shares_drafts)
+    -- A job that was handed over comes with its draft.
+    asked[i].job.draft = handout.draft_for(asked[i].worker, kept, shares_drafts or asked[i].job.note ~= '')
   end
 end
 

@@ -6,13 +6,19 @@ local total = require 'base/total'
 local baton = require 'jobs/baton'
 local ended = require 'jobs/ended'
 local skip = require 'jobs/skip'
+local routing = require 'jobs/routing'
+local part = require 'jobs/part'
 local leave = {}
 
 -- `how` is nil for an undo: that reservation was never delivered, so no caller can ask about it.
 function leave.lease(q, id, r, lease, how, header, note)
   write.remove(q, 'reserved', id)
   write.remove(q, 'held', record.held(lease, id))
-  if how then ended.add(q, r, lease, how, note or '') end
+  part.leave(q, id, r, header, lease.worker, how)
+  if how then
+    ended.add(q, r, lease, how, note or '')
+    routing.end_hand_over(q, id, header)
+  end
   r.lease = ''
   if record.is_gated(header) then baton.free_gates(q, id, header) end
 end

@@ -1,5 +1,5 @@
--- line: the part of the line that a call has read. Jobs that are taken or blocked leave it; jobs that a worker has skipped stay for
--- the others.
+-- line: the jobs in line for a caller, in order: those for everybody, and those of the lines of its worker and its skills. Jobs that are
+-- taken or blocked leave it; jobs that are passed over stay for the others.
 local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
@@ -7,109 +7,165 @@ local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local route = require 'jobs/route'
+local part = require 'jobs/part'
+local source = require 'jobs/source'
 local line = {CANDIDATES = 200, CHUNK = 50}
 local SPAN = order.SPAN
 
--- `first`: index of the first entry that is still in line; `behind`: rank at which the read part begins; `ends`: it reaches the
--- end of the line; `cursor`: the current entry; `looked`: entries that could not be given; `begun`: where the read part begins, if
--- not at the front; `firsts`: the first place before that, by priority.
--- An entry: {id, place, record, live record or false, member}; false once it has left.
-local function read_on(q, l, most)
-  local from = l.behind + #l - l.first + 1
-  local entries, ids = write.ask(q, 'ZRANGE', q.inbound, from, from + most - 1, 'WITHSCORES'), {}
-  l.ends, l.is_prefetched, l.has_routes = #entries < most * 2, false, false
-  if #entries == 0 then return end
-  for i = 1, #entries, 2 do ids[#ids + 1] = place.id_of(entries[i]) end
-  local headers, lives = write.ask(q, 'HMGET', q.jobs, unpack(ids)), write.ask(q, 'HMGET', q.live, unpack(ids))
-  for i, id in ipairs(ids) do
-    if headers[i] then
-      l[#l + 1] = {id, tonumber(entries[i * 2]), headers[i], lives[i], entries[i * 2 - 1]}
-    else
-      write.remove(q, 'inbound', entries[i * 2 - 1]) -- the job is gone
-    end
-  end
+-- Is the place of one entry before that of another?
+local function precedes(one, other)
+  if one[2] ~= other[2] then return one[2] < other[2] end
+  return place.arrival_of(one[5]) < place.arrival_of(other[5])
 end
 
 -- Inserts a job that the baton put back, unless its place is behind the read part.
 local function put_back(q, id, r, header)
-  local l = q.line
-  local at = l.first
-  while at <= #l and (l[at][2] < r.score or l[at][2] == r.score and place.arrival_of(l[at][5]) < r.arrival) do
-    at = at + 1
-  end
-  if at > #l and not l.ends then return end
-  table.insert(l, at, {id, r.score, header.raw, record.pack(r), place.member(id, r.arrival)})
-  l.cursor = math.min(l.cursor, at)
+  local s = q.line.everybody
+  local entry = {id, r.score, header.raw, record.pack(r), place.member(id, r.arrival)}
+  local at = s.first
+  while at <= #s and precedes(s[at], entry) do at = at + 1 end
+  if at > #s and not s.ends then return end
+  table.insert(s, at, entry)
+  s.cursor = math.min(s.cursor, at)
 end
 
--- An empty read part.
+-- `everybody`: the source of `inbound`; `own`: the others by line; `active`: those of the current call; `at`: the one with the current
+-- entry; `gone`: jobs that have left other lines; `looked`: entries that could not be given; `begun`: where the read parts begin, if not
+-- at the front; `firsts`: the first place before that, by priority.
+local function new(looked)
+  local everybody = source.new('')
+  return {everybody = everybody, own = {}, active = {everybody}, at = everybody, gone = {}, looked = looked, firsts = {}}
+end
+
+-- Nothing is read yet, and `inbound` not looked at.
 function line.open(q)
-  q.line = {first = 1, behind = 0, ends = true, cursor = 1, looked = 0, firsts = {}}
+  q.line = new(0)
+  q.line.everybody.ends = true
   q.put_back = put_back
 end
 
 -- Reads anew from behind a job that may have left meanwhile, or from the front.
 function line.read_from(q, from, member, most)
-  local l = {first = 1, behind = 0, ends = true, cursor = 1, looked = q.line.looked, firsts = {}}
+  local l = new(q.line.looked)
   q.line = l
   if member ~= '' then
-    l.begun = {tonumber(from), member}
-    write.spend(q, 2)
-    local rank = tonumber(redis.call('ZSCORE', q.inbound, member)) == tonumber(from)
-      and redis.call('ZRANK', q.inbound, member)
-    l.behind = rank and rank + 1 or redis.call('ZCOUNT', q.inbound, '-inf', '(' .. from)
+    l.begun = {from, member}
+    source.begin(q, l.everybody, from, member)
   end
-  read_on(q, l, most)
+  source.read(q, l.everybody, most)
+end
+
+-- The source of a line, of which this call reads the first entries.
+local function own_source(q, l, name, most)
+  local s = l.own[name]
+  if not s then
+    s = source.new(name)
+    if l.begun then source.begin(q, s, l.begun[1], l.begun[2]) end
+    source.read(q, s, most)
+    l.own[name] = s
+  end
+  return s
+end
+
+-- Looks from the front, for a worker with these skills.
+function line.rewind(q, call)
+  local l = q.line
+  l.active = {l.everybody}
+  if q.context.is_routed then
+    local most = math.min(call.limit, line.CANDIDATES)
+    if call.worker ~= '' then l.active[2] = own_source(q, l, '@' .. call.worker, most) end
+    for skill in pairs(call.skills) do l.active[#l.active + 1] = own_source(q, l, '+' .. skill, most) end
+  end
+  for _, s in ipairs(l.active) do s.cursor = s.first end
 end
 
 -- Loads the gates of the read part when its first gated job is met.
 function line.prefetch(q)
-  local l, those = q.line, {}
-  if l.is_prefetched then return end
-  l.is_prefetched = true
-  for at = l.first, #l do
-    local header = l[at] and record.header(l[at][3])
-    if header and record.is_gated(header) then those[#those + 1] = {id = l[at][1], header = header} end
+  local s, those = q.line.at, {}
+  if s.is_prefetched then return end
+  s.is_prefetched = true
+  for at = s.first, #s do
+    local header = s[at] and record.header(s[at][3])
+    if header and record.is_gated(header) then those[#those + 1] = {id = s[at][1], header = header} end
   end
   gate.prefetch(q, those)
 end
 
 -- Loads the routes of the read part when its first job with one is met.
 function line.prefetch_routes(q)
-  local l, ids, raws = q.line, {}, {}
-  if l.has_routes then return end
-  l.has_routes = true
-  for at = l.first, #l do
-    if l[at] then ids[#ids + 1], raws[#raws + 1] = l[at][1], l[at][3] end
+  local s, ids, raws = q.line.at, {}, {}
+  if s.has_routes then return end
+  s.has_routes = true
+  for at = s.first, #s do
+    if s[at] then ids[#ids + 1], raws[#raws + 1] = s[at][1], s[at][3] end
   end
   route.prefetch(q, ids, raws)
+  part.prefetch(q, ids)
 end
 
--- The current entry; reads on while the call may look at more. Nil at the end.
+-- The current entry of a source; reads on while the call may look at more. Nil at the end.
+local function current_of(q, s)
+  local l = q.line
+  while true do
+    while s[s.cursor] and l.gone[s[s.cursor][1]] do s.cursor = s.cursor + 1 end
+    if s.cursor <= #s or s.ends or l.looked >= line.CANDIDATES then return s[s.cursor] end
+    write.flush(q)
+    source.read(q, s, math.min(line.CHUNK, line.CANDIDATES - l.looked))
+  end
+end
+
+-- The current entry, the first of all sources. Nil at the end.
 function line.current(q)
   local l = q.line
-  if l.cursor > #l and not l.ends and l.looked < line.CANDIDATES then
-    write.flush(q)
-    read_on(q, l, math.min(line.CHUNK, line.CANDIDATES - l.looked))
+  local first = nil
+  for _, s in ipairs(l.active) do
+    local entry = current_of(q, s)
+    -- A line that this call may not read on could have the next job.
+    if not entry and not s.ends then return nil end
+    if entry and (not first or precedes(entry, first)) then first, l.at = entry, s end
   end
-  return l[l.cursor]
+  return first
 end
 
--- Removes the current entry.
-function line.drop(q)
-  local l = q.line
-  if l.cursor ~= l.first then
-    table.remove(l, l.cursor)
-  else
-    l[l.first], l.first = false, l.first + 1
-    l.cursor = l.first
+-- Whether there may be entries that the call has not looked at.
+function line.has_more(q)
+  for _, s in ipairs(q.line.active) do
+    if s.cursor <= #s or not s.ends then return true end
   end
+  return false
+end
+
+-- Whether all that was read is looked at, but there is more.
+function line.is_cut_short(q)
+  for _, s in ipairs(q.line.active) do
+    if s.cursor > #s and not s.ends then return true end
+  end
+  return false
+end
+
+-- The line of the current entry, '' for everybody's.
+function line.name(q)
+  return q.line.at.line
+end
+
+-- The lines that the current call may look into.
+function line.names(q)
+  local names = {}
+  for i, s in ipairs(q.line.active) do names[i] = s.line end
+  return names
 end
 
 -- Skips the current entry.
 function line.pass(q)
   local l = q.line
-  l.cursor, l.looked = l.cursor + 1, l.looked + 1
+  l.at.cursor, l.looked = l.at.cursor + 1, l.looked + 1
+end
+
+-- Removes the current entry. Other lines may have it too.
+function line.drop(q)
+  local s = q.line.at
+  q.line.gone[s[s.cursor][1]] = s.line ~= ''
+  source.drop(s)
 end
 
 -- Removes the current entry, which could not be given.
@@ -118,22 +174,27 @@ function line.reject(q)
   line.drop(q)
 end
 
--- The next call of this script starts at the front.
-function line.rewind(q)
-  q.line.cursor = q.line.first
-end
-
 function line.drop_id(q, id)
   local l = q.line
-  for at = l.first, #l do
-    if l[at][1] == id then
-      l.cursor = at
-      return line.drop(q)
+  l.gone[id] = true
+  for at = l.everybody.first, #l.everybody do
+    if l.everybody[at][1] == id then
+      l.everybody.cursor = at
+      return source.drop(l.everybody)
     end
   end
 end
 
--- The place of the first in line at a priority, and its member.
+-- How many jobs wait in the own lines of the current call.
+function line.own_waiting(q)
+  local waiting = 0
+  for _, s in ipairs(q.line.active) do
+    if s.line ~= '' then waiting = waiting + source.waiting(q, s, q.line.gone, not q.line.begun) end
+  end
+  return waiting
+end
+
+-- The place of the first in `inbound` at a priority, and its member.
 function line.first_at(q, priority)
   local from, to = text.of(priority * SPAN), '(' .. text.of((priority + 1) * SPAN)
   local first = write.ask(q, 'ZRANGEBYSCORE', q.inbound, from, to, 'WITHSCORES', 'LIMIT', '0', '1')
@@ -152,14 +213,26 @@ local function first_before(q, l, priority)
   return first
 end
 
+-- The first place at a priority among entries of `inbound`, up to one of them.
+local function first_among(s, priority, last)
+  for at = s.first, last do
+    if order.priority_of(s[at][2]) == priority then return s[at][2] end
+  end
+end
+
 -- The first place at a priority that the cursor has passed over; nil if the current entry is the first.
 function line.first_passed(q, priority)
   local l = q.line
-  local before = l.begun and first_before(q, l, priority)
-  if before then return before end
-  for at = l.first, l.cursor - 1 do
-    if order.priority_of(l[at][2]) == priority then return l[at][2] end
-  end
+  return l.begun and first_before(q, l, priority) or first_among(l.everybody, priority, l.everybody.cursor - 1)
+end
+
+-- The same for a job of another line: everything for everybody at its priority is passed over.
+function line.first_for_all(q, priority)
+  local l = q.line
+  local first = l.begun and first_before(q, l, priority) or first_among(l.everybody, priority, #l.everybody)
+  if first or l.everybody.ends then return first end
+  write.flush(q)
+  return (line.first_at(q, priority))
 end
 
 return line

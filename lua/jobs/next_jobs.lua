@@ -1,21 +1,37 @@
 -- next_jobs: hands out jobs in order, up to the limit of the call and the byte budget; the first job always fits.
 local record = require 'base/record'
 local text = require 'base/text'
+local write = require 'base/write'
+local ask = require 'jobs/ask'
 local baton = require 'jobs/baton'
 local skip = require 'jobs/skip'
 local line = require 'jobs/line'
 local handout = require 'jobs/handout'
 local take = require 'jobs/take'
+local SKIPPED, BARRED, HELD_UP = ask.SKIPPED, ask.BARRED, ask.HELD_UP
+local bor = bit.bor
 
--- For a worker who has skipped it, and for all once it has expired, a job is not in line: the next job parked at its gates is put back
+-- For a worker who may not have it, and for all once it has expired, a job is not in line: the next job parked at its gates is put back
 -- instead.
-local function pass_over(q, job, seen)
+local function pass_baton(q, job, seen)
   local served = q.served
   if not record.is_gated(job.header) or seen[job.id] then return end
   seen[job.id] = true
   if served.passed_over >= line.CANDIDATES then return end
   served.passed_over = served.passed_over + 1
   baton.pass_all(q, job.id, job.header)
+end
+
+-- Passes over the current job. `why` is 0 if it has expired.
+local function pass_over(q, call, job, entry, why)
+  local passed, name = call.passed, line.name(q)
+  passed.last, passed.bits = entry, bor(passed.bits, why)
+  if why > 0 and not passed.lines[name] then
+    passed.lines[name] = true
+    passed.names[#passed.names + 1] = name
+  end
+  line.pass(q)
+  if name == '' then pass_baton(q, job, passed.seen) end
 end
 
 -- Whether the job fits into the reply, and the bytes of this call so far.
@@ -27,29 +43,55 @@ local function fits(q, job, given, bytes)
   return true, bytes + weight
 end
 
--- The reply of a call that found nothing: where to continue, or that all were skipped.
-local function nothing(q, call, given, passed, skipped)
-  -- A continued call has passed jobs before.
-  if call.member then passed, skipped = passed or {call.place, call.member}, skipped or call.skipped end
-  local l = q.line
-  if handout.is_full(q) and l.cursor <= #l or l.cursor > #l and not l.ends then
-    return {'more', passed and (skipped and '+' or '') .. text.of(passed[1]) or '', passed and passed[2] or ''}
+-- Whether there are jobs that this worker may not have, if it has met none that it may.
+local function is_kept_from_all(q, bits)
+  if bits > 0 or not q.context.is_routed then return false end
+  write.flush(q) -- a call before may have taken the last
+  return write.ask(q, 'EXISTS', q.restricted) == 1
+end
+
+-- The lines with jobs that were passed over. A continued call does not know in which of its lines the calls before have met them.
+local function passed_lines(q, call)
+  return call.bits > 0 and line.names(q) or call.passed.names
+end
+
+-- The reply of a call that found nothing: where to continue, or why.
+local function nothing(q, call)
+  local passed = call.passed
+  local last = passed.last
+  if handout.is_full(q) and line.has_more(q) or line.is_cut_short(q) then
+    -- A continued call has passed jobs before.
+    local place, member = last and last[2] or call.place, last and last[5] or call.member
+    return {'more', passed.bits .. (place and text.of(place) or ''), member or ''}
   end
-  return skipped and {'skipped'} or given
+  if is_kept_from_all(q, passed.bits) then passed.bits = BARRED end
+  if passed.bits == 0 then return {'new'} end
+  return {'passed', text.words(passed.bits, q.context.is_routed and line.own_waiting(q) or 0), unpack(passed_lines(q, call))}
+end
+
+-- Why a job is passed over; 0 if it has expired, nil if it is not.
+local function reason(q, call, job, full)
+  if job.is_over then return 0 end
+  if job.rule then return BARRED end
+  if job.record.skips ~= '' and skip.has(job.record, call.worker) then return SKIPPED end
+  -- A job that is not for everybody is never parked.
+  if full and line.name(q) ~= '' then return HELD_UP end
 end
 
 return function(q, call)
-  local given, bytes, passed, skipped, seen = {'new'}, 0, nil, false, {}
-  line.rewind(q)
-  while #given <= call.limit and not handout.is_full(q) do
+  local given, bytes = {'new'}, 0
+  call.passed = {bits = call.bits, last = false, names = {}, lines = {}, seen = {}}
+  line.rewind(q, call)
+  local is_first = true
+  -- Each script looks at one job at least, whatever reading the lines has cost.
+  while #given <= call.limit and (is_first or not handout.is_full(q)) do
     local entry = line.current(q)
     if not entry then break end
-    local job, full = take.look_at(q, entry[1], entry[2], entry[3], entry[4])
-    local is_skipped = job.record.skips ~= '' and skip.has(job.record, call.worker)
-    if is_skipped or job.is_over then
-      passed, skipped = {entry[2], entry[5]}, skipped or not job.is_over
-      line.pass(q)
-      pass_over(q, job, seen)
+    is_first = false
+    local job, full = take.look_at(q, call, entry[1], entry[2], entry[3], entry[4])
+    local why = reason(q, call, job, full)
+    if why then
+      pass_over(q, call, job, entry, why)
     elseif full then
       line.reject(q)
       take.block(q, job, full)
@@ -60,10 +102,12 @@ return function(q, call)
         if #given == 1 then return {'later'} end
         break
       end
+      local first_passed = line.name(q) == '' and line.first_passed or line.first_for_all
       line.drop(q)
-      given[#given + 1] = take.job(q, job, call, #given, line.first_passed)
+      given[#given + 1] = take.job(q, job, call, #given, first_passed)
     end
   end
-  if #given > 1 then return given end
-  return nothing(q, call, given, passed, skipped)
+  if #given == 1 then return nothing(q, call) end
+  if q.context.is_routed then given[1] = text.words('new', line.own_waiting(q)) end
+  return given
 end

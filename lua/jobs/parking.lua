@@ -5,33 +5,37 @@ local place = require 'jobs/place'
 local parking = {}
 local byte, sub, find, format = string.byte, string.sub, string.find, string.format
 local MANY, FEW = 50, 100
+local LINES = {'inbound', 'restricted', 'lines'}
 
 local function write_places(q)
   local state = q.parking
+  for _, key in ipairs(LINES) do
+    for member, score in pairs(state[key]) do
+      if score then write.add(q, key, text.of(score), member) else write.remove(q, key, member) end
+    end
+    state[key] = {}
+  end
   for member in pairs(state.moved) do
-    local score, waits = state.scores[member], state.is_parked[member]
-    if score then write.add(q, 'inbound', text.of(score), member) elseif score == false then write.remove(q, 'inbound', member) end
-    if waits then write.add(q, 'parked', '0', member) elseif waits == false then write.remove(q, 'parked', member) end
+    if state.is_parked[member] then write.add(q, 'parked', '0', member) else write.remove(q, 'parked', member) end
   end
   state.moved = {}
 end
 
--- `scores`: member -> its place in line or false; `is_parked`: by member; `moved`: changed members; `at_gate`: gate -> the members
--- parked there.
+-- `inbound`, `restricted`, `lines`: member -> its score there or false, if this call has changed it; `is_parked`: by member; `moved`:
+-- those whose parking has changed; `at_gate`: gate -> the members parked there.
 local function state_of(q)
   local state = q.parking
   if not state then
-    state = {scores = {}, is_parked = {}, moved = {}, at_gate = {}, knows_all = nil}
+    state = {inbound = {}, restricted = {}, lines = {}, is_parked = {}, moved = {}, at_gate = {}, knows_all = nil}
     q.parking = state
     write.at_flush(q, write_places)
   end
   return state
 end
 
--- Sets the place in line; false removes it.
-function parking.set_score(q, member, score)
-  local state = state_of(q)
-  state.scores[member], state.moved[member] = score, true
+-- Sets the score in `inbound`, `restricted` or `lines`; false removes the member.
+function parking.set_score(q, key, member, score)
+  state_of(q)[key][member] = score
 end
 
 -- The member of a job that is parked at a gate; `member` is its own in `inbound`.

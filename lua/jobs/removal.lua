@@ -6,7 +6,7 @@ local removal = {}
 -- `r` is nil for an alias, which has no live record.
 function removal.delete(q, id, r)
   for _, key in ipairs({'jobs', 'payloads', 'live', 'results', 'drafts'}) do write.delete(q, key, id) end
-  if route.is_used(q) then write.delete(q, 'routes', id) end
+  if route.is_used(q) then route.drop(q, id) end
   for slot = 0, math.min(r and r.late or 0, $LATE_RESULTS) - 1 do write.delete(q, 'results', id .. '\0' .. slot) end
 end
 

@@ -8,13 +8,14 @@ local call, huge, min, of = redis.call, math.huge, math.min, text.of
 
 -- Reads the settings of a reserve into the table `d`.
 function reserve_context.read(q, d)
-  local chosen = call('HMGET', q.settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms', 'share_drafts')
+  local chosen = call('HMGET', q.settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms', 'share_drafts', 'routed')
   d.is_paused = chosen[1] == '1'
   d.lease_ms = tonumber(chosen[2] or $LEASE_MS)
   d.max_hold = tonumber(chosen[3] or $MAX_HOLD_MS)
   d.worker_limit = tonumber(chosen[4] or $WORKER_LIMIT)
   d.warn_ms = chosen[5] or '$WARN_MS'
   d.shares_drafts = chosen[6] == '1'
+  d.is_routed = chosen[7] == '1'
   return d
 end
 

@@ -10,6 +10,7 @@ local ask = require 'jobs/ask'
 local handout = require 'jobs/handout'
 local reserve_context = require 'jobs/reserve_context'
 local route = require 'jobs/route'
+local routing = require 'jobs/routing'
 local resume = {}
 local HELD = '200'
 local REPLAYED = record.REPLAYED
@@ -84,7 +85,7 @@ function resume.replay(q, mine, nonce)
       r.lease = record.pack_lease(lease)
       gate.keep(q, job.id, r)
     end
-    given[#given + 1] = handout.show(q, job.id, job.raw, record.pack(r), job.deadline, lease.worker)
+    given[#given + 1] = handout.show(q, job.id, job.raw, record.pack(r), job.deadline, lease.worker, routing.note(q, job.id, record.header(job.raw)))
   end
   return given
 end
@@ -102,7 +103,7 @@ local function hand_again(q, call, job)
   write.add(q, 'reserved', text.of(job.deadline), id)
   gate.keep(q, id, r)
   event.add(q, 'resumed', id, lease.worker, header, '')
-  return handout.show(q, id, job.raw, record.pack(r), job.deadline, lease.worker)
+  return handout.show(q, id, job.raw, record.pack(r), job.deadline, lease.worker, routing.note(q, id, header))
 end
 
 -- A job that the call asks for by id.

@@ -1,56 +1,42 @@
--- route: what a job has beside its records, in `routes`: when it expires, when its SLA is over, and what has happened by that. Each
--- part is a tag and a value. A part that this version does not know stays as it is. Only a job with the flag ROUTED is looked up.
--- The twin is src/store/layout/route.rs.
+-- route: what a job has beside its records, in `routes`: when it expires, when its SLA is over, who may have it, and what has
+-- happened by that. Only a job with the flag ROUTED is looked up.
 local record = require 'base/record'
 local record_bytes = require 'base/record_bytes'
 local clock = require 'base/clock'
 local write = require 'base/write'
-local route = {
-  -- Tags, with FROM_NOW in a call: the value is ms from now. Marks: the SLA was breached; the job was cancelled because it expired.
-  $ROUTE_PARTS,
-}
-local PART = '>BI2c0'
-local pack, unpack_part, min, band = struct.pack, struct.unpack, math.min, bit.band
+local route_codec = require 'base/route_codec'
+local route = {BREACHED = route_codec.BREACHED, OVER = route_codec.OVER, FELL_BACK = route_codec.FELL_BACK}
+local unpack_time, min, band = struct.unpack, math.min, bit.band
 
-local function decode(raw)
-  local own, at = {marks = 0, rest = ''}, 1
-  while at <= #raw do
-    local tag, value, stop = unpack_part(PART, raw, at)
-    if tag == route.EXPIRES then
-      own.expires = unpack_part('>I6', value)
-    elseif tag == route.SLA then
-      own.sla = unpack_part('>I6', value)
-    elseif tag == route.MARKS then
-      own.marks = value:byte()
-    else
-      own.rest = own.rest .. raw:sub(at, stop - 1)
-    end
-    at = stop
+-- Writes the routes that this call has changed.
+local function write_routes(q)
+  local state = q.route
+  for id in pairs(state.moved) do
+    local own = state.known[id]
+    local raw = own and route_codec.encode(own) or ''
+    if raw == '' then write.delete(q, 'routes', id) else write.set(q, 'routes', id, raw) end
   end
-  return own
+  state.moved = {}
 end
 
-local function time(tag, at)
-  return at and pack('>BI2I6', tag, 6, at) or ''
-end
-
--- '' for a route without parts.
-local function encode(own)
-  local marks = own.marks > 0 and pack('>BI2B', route.MARKS, 1, own.marks) or ''
-  return time(route.EXPIRES, own.expires) .. time(route.SLA, own.sla) .. marks .. own.rest
-end
-
--- The routes that this call has read, by id; false for none.
-local function read_so_far(q)
-  if not q.route then q.route = {} end
-  return q.route
+-- `known`: the routes that this call has read, by id, false for none; `moved`: those that it has changed.
+local function state_of(q)
+  local state = q.route
+  if not state then
+    state = {known = {}, moved = {}}
+    q.route = state
+    write.at_flush(q, write_routes)
+  end
+  return state
 end
 
 -- Reads those of many jobs at once.
 function route.read(q, ids)
   if #ids == 0 then return end
-  local known = read_so_far(q)
-  for i, raw in ipairs(write.ask(q, 'HMGET', q.routes, unpack(ids))) do known[ids[i]] = raw and decode(raw) end
+  local known = state_of(q).known
+  for i, raw in ipairs(write.ask(q, 'HMGET', q.routes, unpack(ids))) do
+    if known[ids[i]] == nil then known[ids[i]] = raw and route_codec.decode(raw) end
+  end
 end
 
 -- The same for those of a list of records that have the flag.
@@ -65,7 +51,7 @@ end
 -- Nil or false for a job without one.
 function route.of(q, id, header)
   if not record.is_routed(header) then return end
-  local known = read_so_far(q)
+  local known = state_of(q).known
   if known[id] == nil then route.read(q, {id}) end
   return known[id]
 end
@@ -73,45 +59,78 @@ end
 -- As it is stored; '' for none.
 function route.raw(q, id, header)
   local own = route.of(q, id, header)
-  return own and encode(own) or ''
+  return own and route_codec.encode(own) or ''
 end
 
 function route.keep(q, id, own)
-  local raw = encode(own)
-  if raw == '' then write.delete(q, 'routes', id) else write.set(q, 'routes', id, raw) end
-  read_so_far(q)[id] = raw ~= '' and own
+  local state = state_of(q)
+  state.known[id], state.moved[id] = own, true
+end
+
+-- The job goes for good.
+function route.drop(q, id)
+  if q.route then q.route.moved[id] = nil end
+  write.delete(q, 'routes', id)
+end
+
+local TEXTS = {[route_codec.ASSIGNEES] = 'assignees', [route_codec.EXCLUDED] = 'excluded', [route_codec.SKILL] = 'skill', [route_codec.OVERLAP] = 'overlap'}
+
+local function apply_part(q, own, tag, value)
+  if TEXTS[tag] then
+    own[TEXTS[tag]] = value ~= '' and value or nil
+  elseif tag == route_codec.FALLBACK then
+    own.fallback = value ~= '' and unpack_time('>I4', value) or nil
+  else
+    local moment = value ~= '' and unpack_time('>I6', value) or nil
+    if tag >= route_codec.FROM_NOW then tag, moment = tag - route_codec.FROM_NOW, clock.now(q) + moment end
+    if tag == route_codec.EXPIRES then own.expires = moment else own.sla = moment end
+    -- Each SLA can be breached once; another one counts anew.
+    if tag == route_codec.SLA and route.is_marked(own, route.BREACHED) then own.marks = own.marks - route.BREACHED end
+  end
 end
 
 -- Changes the parts that a call names; a part without a value goes.
 function route.apply(q, own, asked)
   local at = 1
   while at <= #asked do
-    local tag, value, stop = unpack_part(PART, asked, at)
-    local moment = value ~= '' and unpack_part('>I6', value) or nil
-    if tag >= route.FROM_NOW then tag, moment = tag - route.FROM_NOW, clock.now(q) + moment end
-    if tag == route.EXPIRES then own.expires = moment else own.sla = moment end
-    -- Each SLA can be breached once; another one counts anew.
-    if tag == route.SLA then own.marks = band(own.marks, route.OVER) end
+    local tag, value, stop = route_codec.read(asked, at)
+    apply_part(q, own, tag, value)
     at = stop
   end
   return own
 end
 
+-- Whether a call changes who may have the job beside who is excluded: `now` any part of that, `line` its lines. And whether it `names`
+-- workers.
+function route.changes(asked)
+  local now, line, names, at = false, false, false, 1
+  while at <= #asked do
+    local tag, _, stop = route_codec.read(asked, at)
+    line = line or tag == route_codec.ASSIGNEES or tag == route_codec.SKILL
+    names = names or tag == route_codec.ASSIGNEES or tag == route_codec.EXCLUDED
+    now, at = now or line or tag == route_codec.FALLBACK, stop
+  end
+  return now, line, names
+end
+
 -- That of a new job.
 function route.new(q, id, asked)
-  local own = route.apply(q, decode(''), asked)
+  local own = route.apply(q, route_codec.decode(''), asked)
   route.keep(q, id, own)
   return own
 end
 
--- Applies the changes to the route of a job. Returns the route, and whether anything changed.
-function route.change(q, id, header, asked)
-  local own = route.of(q, id, header) or decode('')
-  local before = encode(own)
-  route.apply(q, own, asked)
-  local is_changed = encode(own) ~= before
+-- The route of a job, an empty one if it has none, and as it is stored.
+function route.open(q, id, header)
+  local own = route.of(q, id, header) or route_codec.decode('')
+  return own, route_codec.encode(own)
+end
+
+-- Keeps a route if it has changed. Returns whether it has.
+function route.close(q, id, own, before)
+  local is_changed = route_codec.encode(own) ~= before
   if is_changed then route.keep(q, id, own) end
-  return own, is_changed
+  return is_changed
 end
 
 function route.is_marked(own, mark)

@@ -15,6 +15,24 @@ function search.filter(args, at)
   }
 end
 
+-- Waiting jobs stand in two sets, one after the other: a place in the second has a '+' before its score.
+local IN_RESTRICTED = '+'
+-- A member before every other.
+local FIRST = ('\0'):rep(6) .. ('0'):rep($ID_LEN)
+
+-- The name of the set that a step over `key` is in, its score there, and the mark of its places.
+local function set_of(key, score)
+  if key == 'inbound' and score:sub(1, 1) == IN_RESTRICTED then return 'restricted', score:sub(2), IN_RESTRICTED end
+  return key, score, ''
+end
+
+-- The next step of those that look through waiting jobs and have come to the end of the first set. Returns whether there is one.
+function search.goes_on(q, step)
+  if step.key ~= 'inbound' or step.set ~= 'inbound' or redis.call('EXISTS', q.restricted) == 0 then return false end
+  step.score, step.member = IN_RESTRICTED .. '0', FIRST
+  return true
+end
+
 -- The rank behind a member seen before. If it is gone, its score decides, and some of that score are seen again.
 function search.rank_behind(q, set, score, member)
   if score == '' then return 0 end
@@ -24,17 +42,20 @@ function search.rank_behind(q, set, score, member)
 end
 
 -- The live record; for a waiting job without one, made from its score in the set.
-local function record_of(q, set, live, header, score)
+local function record_of(set, live, header, score)
   if live then return record.live(live) end
   if record.is_alias(header) then return end
-  local at = set == q.inbound and tonumber(score) or -1
+  local at = set == 'inbound' and tonumber(score) or -1
   return record.new(record.WAITING, at, header.priority, header.stamp)
 end
 
--- The next entries of a set, {member, score, job or false} each; their jobs, {id, header, record or nil} each or false; and
--- whether there may be more.
-function search.read(q, set, step)
-  local from = search.rank_behind(q, set, step.score, step.member)
+-- The next entries of the set `step.key`, {member, score, job or false} each; their jobs, {id, header, record or nil} each or false;
+-- and whether there may be more. `step.set` becomes the name of the set that they are in.
+function search.read(q, sets, step)
+  local score, mark
+  step.set, score, mark = set_of(step.key, step.score)
+  local set = sets[step.set]
+  local from = search.rank_behind(q, set, score, step.member)
   local entries = redis.call('ZRANGE', set, from, from + STEP - 1, 'WITHSCORES')
   local ids, found, jobs = {}, {}, {}
   for i = 1, #entries, 2 do ids[#ids + 1] = place.id_of(entries[i]) end
@@ -42,8 +63,8 @@ function search.read(q, set, step)
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   for i, id in ipairs(ids) do
     local header, score = headers[i] and record.header(headers[i]), entries[i * 2]
-    jobs[i] = header and {id = id, header = header, record = record_of(q, set, lives[i], header, score)}
-    found[i] = {member = entries[i * 2 - 1], score = score, job = jobs[i]}
+    jobs[i] = header and {id = id, header = header, record = record_of(step.set, lives[i], header, score)}
+    found[i] = {member = entries[i * 2 - 1], score = mark .. score, job = jobs[i]}
   end
   return found, jobs, #ids >= STEP
 end

@@ -19,13 +19,19 @@ function skip.add(r, worker)
 end
 
 function skip.has(r, worker)
-  local at = 1
+  return text.has(r.skips, worker)
+end
+
+-- A job that was handed over to a worker is offered to them again.
+function skip.take_back(r, worker)
+  local kept, at = {}, 1
   while at <= #r.skips do
-    local name, stop = struct.unpack('>Bc0', r.skips, at)
-    if name == worker then return true end
+    local stop = at + 1 + byte(r.skips, at)
+    local entry = sub(r.skips, at, stop - 1)
+    if sub(entry, 2) ~= worker then kept[#kept + 1] = entry end
     at = stop
   end
-  return false
+  r.skips = table.concat(kept)
 end
 
 return skip

@@ -1,17 +1,16 @@
 -- store: writes a new job, for enqueue and append.
 local record = require 'base/record'
 local clock = require 'base/clock'
-local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
-local hint = require 'base/hint'
 local total = require 'base/total'
 local stamp = require 'base/stamp'
 local batch = require 'base/batch'
-local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local baton = require 'jobs/baton'
+local lines = require 'jobs/lines'
+local routing = require 'jobs/routing'
 local alarm = require 'jobs/alarm'
 local store = {}
 local WAITING, BLOCKED, DELAYED = record.WAITING, record.BLOCKED, record.DELAYED
@@ -41,7 +40,7 @@ end
 function store.room_left(q, max_jobs)
   local room = tonumber(max_jobs or $MAX_JOBS)
   if room == 0 then return math.huge end
-  for _, key in ipairs({q.inbound, q.parked, q.delayed, q.reserved, q.dead}) do
+  for _, key in ipairs({q.inbound, q.restricted, q.parked, q.delayed, q.reserved, q.dead}) do
     room = room - redis.call('ZCARD', key)
   end
   return room
@@ -56,7 +55,7 @@ function store.prefetch_locks(q, jobs)
   if #locked > 0 then gate.prefetch(q, locked) end
 end
 
--- Places a new job and returns its state. One that goes straight into line has no live record until it is reserved.
+-- Places a new job and returns its state. One that goes straight into `inbound` has no live record until it is reserved.
 local function first_place(q, job, header, arrival)
   local id, priority, now = job.id, header.priority, clock.now(q)
   local due = math.max(job.run_at, now + job.delay)
@@ -68,14 +67,17 @@ local function first_place(q, job, header, arrival)
     gate.keep(q, id, r)
     return DELAYED
   end
-  local score = order.new_place(q, priority, header.client)
-  local name = gate.full(q, id, header)
+  local r = record.new(WAITING, order.new_place(q, priority, header.client), priority, arrival)
+  routing.ready(q, id, header)
+  local is_restricted = routing.lines(q, id, header) ~= nil
+  local name = not is_restricted and gate.full(q, id, header)
   if name then
-    baton.park(q, id, record.new(WAITING, score, priority, arrival), header, name)
+    baton.park(q, id, r, header, name)
     return BLOCKED
   end
-  write.add(q, 'inbound', text.of(score), place.member(id, arrival))
-  hint.became_ready(q, 1)
+  lines.enter(q, id, r, header)
+  lines.announce(q, id, header)
+  if is_restricted then gate.keep(q, id, r) end
   return WAITING
 end
 

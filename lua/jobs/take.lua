@@ -13,22 +13,25 @@ local loaded = require 'jobs/loaded'
 local baton = require 'jobs/baton'
 local line = require 'jobs/line'
 local route = require 'jobs/route'
+local lines = require 'jobs/lines'
+local part = require 'jobs/part'
+local routing = require 'jobs/routing'
 local ask = require 'jobs/ask'
 local handout = require 'jobs/handout'
 local reserve_context = require 'jobs/reserve_context'
 local take = {}
 local PRIORITY = 1 -- commands for each further priority in the order
 
--- The job {id, record, header, raw, fresh, is_over}, and its first gate without room. `fresh`: it was never reserved; `is_over`: it has
--- expired, and the sweep will cancel it.
-function take.look_at(q, id, score, raw, live)
+-- The job {id, record, header, raw, fresh, is_over, rule}, and its first gate without room. `fresh`: it was never reserved; `is_over`: it
+-- has expired, and the sweep will cancel it; `rule`: what keeps this caller from it.
+function take.look_at(q, call, id, score, raw, live)
   local header = record.header(raw)
   local r = live and record.live(live) or record.new(record.WAITING, score, header.priority, header.stamp)
   r.score = score
   local job = {id = id, record = r, header = header, raw = raw, fresh = not live, is_over = false}
   if record.is_routed(header) then
     line.prefetch_routes(q)
-    job.is_over = route.is_over(q, id, header)
+    job.is_over, job.rule = route.is_over(q, id, header), routing.rule(q, id, header, call.worker, call.skills)
   end
   if not record.is_gated(header) then return job end
   loaded.all(q)[id] = job
@@ -37,18 +40,19 @@ function take.look_at(q, id, score, raw, live)
 end
 
 function take.block(q, job, name)
-  baton.leave_line(q, job.id, job.record)
+  lines.leave(q, job.id, job.record, job.header)
   baton.park(q, job.id, job.record, job.header, name)
   baton.pass_all(q, job.id, job.header)
   event.add(q, 'blocked', job.id, '', job.header, '')
 end
 
 local function leave_line(q, job)
-  if not record.is_gated(job.header) then
+  if record.is_gated(job.header) then
+    gate.occupy(q, job.id, job.header)
+  elseif not record.is_routed(job.header) then
     return write.remove(q, 'inbound', place.member(job.id, job.record.arrival))
   end
-  gate.occupy(q, job.id, job.header)
-  baton.leave_line(q, job.id, job.record)
+  lines.leave(q, job.id, job.record, job.header)
 end
 
 local function give_lease(q, job, call, i, lease_ms)
@@ -81,6 +85,7 @@ function take.job(q, job, call, i, first_passed)
   order.give_back(q, r, header.client)
   leave_line(q, job)
   give_lease(q, job, call, i, lease_ms)
+  part.take(q, id, header, call.worker)
   count_priority(q, r.score)
   local packed = record.pack(r)
   write.add(q, 'reserved', text.of(deadline), id)
@@ -88,7 +93,7 @@ function take.job(q, job, call, i, first_passed)
   write.set(q, 'live', id, packed)
   event.add(q, 'reserved', id, call.worker, header, '')
   total.count(q, 'handed_out')
-  return handout.show(q, id, job.raw, packed, deadline, call.worker, job.fresh)
+  return handout.show(q, id, job.raw, packed, deadline, call.worker, routing.note(q, id, header), job.fresh)
 end
 
 return take

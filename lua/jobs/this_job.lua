@@ -6,6 +6,7 @@ local line = require 'jobs/line'
 local take = require 'jobs/take'
 local resume = require 'jobs/resume'
 local route = require 'jobs/route'
+local routing = require 'jobs/routing'
 local STATES, WAITING, RESERVED = record.STATES, record.WAITING, record.RESERVED
 
 -- The reply if the caller holds the job already.
@@ -26,11 +27,12 @@ end
 local function take_from_line(q, call, raw, live, r)
   local id = call.id
   local score = (r or place.unseen(q, id, record.header(raw))).score
-  local job, full = take.look_at(q, id, score, raw, live)
-  line.drop_id(q, id)
+  local job, full = take.look_at(q, call, id, score, raw, live)
+  local stays = full and routing.lines(q, id, job.header)
+  if not stays then line.drop_id(q, id) end
   if not full then return {'new', take.job(q, job, call, 1, first_but(job))} end
-  take.block(q, job, full)
-  return {'state', STATES[job.record.state]}
+  if not stays then take.block(q, job, full) end
+  return {'state', STATES[record.BLOCKED]}
 end
 
 local function answer(q, call, mine)
@@ -44,6 +46,8 @@ local function answer(q, call, mine)
   if held then return held end
   if route.is_over_in(q, id, header, r and r.state or WAITING) then return {'state', STATES[record.CANCELLED]} end
   if r and r.state ~= WAITING then return {'state', STATES[r.state]} end
+  local rule = routing.rule(q, id, header, call.worker, call.skills)
+  if rule then return {'ineligible', rule} end
   if d.is_paused then return {'paused'} end
   if call.worker ~= '' and d.worker_limit > 0 and #mine >= d.worker_limit then return {'limit'} end
   return take_from_line(q, call, raw, live, r)

@@ -20,12 +20,14 @@ local function is_empty(...)
   return true
 end
 
--- Deletes the order only when no job with a place is left. Returns when the first alarm goes off, and whether a webhook has read
--- here. One command looks for three keys: one that is named twice counts two.
+-- Deletes the order only when no job with a place is left. Returns when the first alarm goes off, whether a webhook has read here, and
+-- whether there are restricted jobs. One command looks for four keys: one that is named twice counts two.
 function trim.order(q)
-  local found = call('EXISTS', q.inbound, q.alarms, q.alarms, q.cursors, q.cursors, q.cursors, q.cursors)
-  if found % 2 == 0 and is_empty(q.reserved, q.delayed, q.parked) then call('UNLINK', q.tops, q.turns) end
-  return found % 4 > 1 and first_of(q.alarms) or math.huge, found > 3
+  local a, c, r = q.alarms, q.cursors, q.restricted
+  local found = call('EXISTS', q.inbound, a, a, c, c, c, c, r, r, r, r, r, r, r, r)
+  local has_restricted = found > 7
+  if found % 2 == 0 and not has_restricted and is_empty(q.reserved, q.delayed, q.parked) then call('UNLINK', q.tops, q.turns) end
+  return found % 4 > 1 and first_of(q.alarms) or math.huge, found % 8 > 3, has_restricted
 end
 
 -- Jobs that ended later than this are not deleted; infinity without webhooks.
@@ -79,7 +81,7 @@ function trim.events(q, readers, more)
   end
   local idle = clock.now(q) - tonumber(last[1][1]:match('^%d+'))
   if idle > DAY and not lags(readers, last[1][1])
-    and is_empty(q.inbound, q.reserved, q.delayed, q.parked, q.dead, q.ended) then
+    and is_empty(q.inbound, q.restricted, q.reserved, q.delayed, q.parked, q.dead, q.ended) then
     call('UNLINK', q.events)
   end
 end

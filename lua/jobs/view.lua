@@ -31,7 +31,9 @@ end
 -- The time that a job's set or, for an ended job of a batch, its live record holds.
 local function score_of(q, id, r)
   local set = ({q.inbound, nil, q.delayed, q.reserved, q.ended, q.dead, q.ended})[r.state]
-  local at = set and redis.call('ZSCORE', set, set == q.inbound and place.member(id, r.arrival) or id)
+  local member = set == q.inbound and place.member(id, r.arrival) or id
+  local at = set and redis.call('ZSCORE', set, member)
+  if not at and set == q.inbound then at = redis.call('ZSCORE', q.restricted, member) end
   if not at and (r.state == COMPLETED or r.state == CANCELLED) then at = text.of(r.score) end
   return at
 end

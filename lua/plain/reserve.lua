@@ -43,7 +43,7 @@ local function read_calls(q, args, n, worker_limit)
   local wanted, met = 0, n > 1 and {} or NONE
   for i = 1, n do
     local mode, limit, lease_ms, nonce, worker, at = unpack_record(ask.FORMAT, args[i])
-    if mode > ask.FRESH or #args[i] >= at + limit * CLAIM then return end
+    if mode > ask.FRESH or ask.goes_on(args[i], at + limit * CLAIM) then return end
     local is_limited = worker ~= '' and worker_limit > 0
     if worker ~= '' or mode == ask.NEXT then
       local caller = worker ~= '' and worker or nonce
@@ -83,8 +83,8 @@ end
 local function append_draft(at, worker, kept, shares_drafts)
   local draft = handout.draft_for(worker, kept, shares_drafts)
   if draft == '' then return at end
-  answer[at - 2], answer[at + 1], answer[at + 2] = answer[at - 2] .. handout.MORE, '', draft
-  return at + 2
+  answer[at - 2], answer[at + 1], answer[at + 2], answer[at + 3] = answer[at - 2] .. handout.MORE, '', draft, ''
+  return at + 3
 end
 
 -- Prepares all writes and the reply. Returns the length of the reply; nil if a job is unusual.
@@ -153,7 +153,7 @@ end
 
 return function(q, args)
   local n, now, d = #args / STRIDE, clock.read(), reserve_context.read(q, settings)
-  if d.is_paused or is_overdue(q, text.of(now)) then return end
+  if d.is_paused or d.is_routed or is_overdue(q, text.of(now)) then return end
   local wanted = read_calls(q, args, n, d.worker_limit)
   if not wanted or wanted == 0 or wanted > MOST then return end
   local entries, raws, lives = read_line(q, wanted)

@@ -1,7 +1,7 @@
 -- append: adds jobs to a batch, after those that it has.   - -> waiting | blocked | delayed
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · turns hash · jobs hash ·
--- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · restricted zset · lines zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · gates hash · batches hash · timers zset ·
+-- KEYS   routes hash · alarms zset · tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   batch, how many jobs it had before, 'make' (by its creation) | 'add', then per job 2: record without layout, stamp and
 -- ARGV   client, its priority 255 for the batch's; rare options, as behind the id of enqueue
 -- REPLY  {'appended', record of the batch} | {'made'}: the creation is over | {'unknown'} | {'sealed', record} |

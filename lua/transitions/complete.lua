@@ -1,9 +1,9 @@
 -- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   turns hash · jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash ·
--- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash ·
--- KEYS   totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 2: id; secret, digest of the secret, and behind them the result ('' = none)
 -- REPLY  per item: its words, 'done', late (0 | 1) and how long it was held, ms | 'again' and late |
 -- REPLY  {'lost', how, state ('' = unknown)} |
@@ -20,6 +20,7 @@ local gate = require 'jobs/gate'
 local ended = require 'jobs/ended'
 local ending = require 'jobs/ending'
 local route = require 'jobs/route'
+local part = require 'jobs/part'
 local items = require 'jobs/items'
 local STRIDE = 2
 local STATES, DEAD = record.STATES, record.DEAD
@@ -70,6 +71,7 @@ end
 local function complete_late(q, job, worker, reserved_at, result)
   ending.leave_set(q, job.id, job.record, job.header)
   ended.end_late(q, job.record)
+  part.finish(q, job.id, job.header, worker)
   return finish(q, job, worker, reserved_at, result, true)
 end
 

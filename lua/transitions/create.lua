@@ -1,7 +1,7 @@
 -- create: a producer begins a batch, which is closed and invisible until all its jobs are there.   - -> making
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · turns hash · jobs hash ·
--- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · restricted zset · lines zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · gates hash · batches hash · timers zset ·
+-- KEYS   routes hash · alarms zset · tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   batch, concurrency (0 = no limit), priority, client, how many jobs it will have, sealed then (0 | 1),
 -- ARGV   fingerprint (8 bytes, or 8 NUL for none), and if its jobs name times: the first ms and the one after the last at which
 -- ARGV   these are valid

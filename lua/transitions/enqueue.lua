@@ -1,7 +1,8 @@
 -- enqueue: producers put jobs into the line.   - -> waiting | blocked | delayed
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash ·
--- KEYS   jobs hash · payloads hash · live hash · dedupe hash · gates hash · batches hash · timers zset ·
--- KEYS   routes hash · alarms zset · tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · restricted zset ·
+-- KEYS   lines zset · turns hash · jobs hash · payloads hash · live hash · dedupe hash · gates hash · batches hash ·
+-- KEYS   timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash · events stream ·
+-- KEYS   hints channel
 -- ARGV   per job 2: id, and behind it rare options (none: no delay, and deduplicated if the queue does): always deduplicate
 -- ARGV   (0 | 1), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), with the flag ROUTED the first ms and the one after
 -- ARGV   the last at which its times are valid, 6 bytes each, and its route behind its length in 2 bytes, as jobs/route reads it;

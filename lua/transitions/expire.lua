@@ -1,16 +1,17 @@
--- expire: cancels jobs that have expired and tells of breached SLAs, one bounded step.
---         waiting | blocked | delayed | reserved -> cancelled
+-- expire: cancels jobs that have expired, tells of breached SLAs, and lets jobs fall back to others, one bounded step.
+--         waiting | blocked | delayed | reserved -> cancelled, waiting -> waiting | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   turns hash · jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash ·
--- KEYS   batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash ·
--- KEYS   events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   -
 -- REPLY  {how many were cancelled}
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local write = require 'base/write'
+local event = require 'base/event'
 local commit = require 'base/commit'
 local place = require 'jobs/place'
 local gate = require 'jobs/gate'
@@ -19,6 +20,9 @@ local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local back = require 'jobs/back'
 local ending = require 'jobs/ending'
+local baton = require 'jobs/baton'
+local lines = require 'jobs/lines'
+local routing = require 'jobs/routing'
 local STEP = '100'
 
 -- The jobs whose alarms are due, {id, record, header} each, false for one that is gone.
@@ -41,6 +45,15 @@ local function read(q)
   return ids, jobs
 end
 
+-- The job is for others from now on.
+local function fall_back(q, id, r, header, own)
+  local waits = r.state == record.WAITING
+  if waits then lines.leave(q, id, r, header) end
+  routing.fall_back(q, id, own)
+  event.add(q, 'fallback', id, '', header, '')
+  if waits then baton.line_up(q, id, r, header) end
+end
+
 -- Returns whether the job ends.
 local function ring(q, job)
   local id, r, header = job.id, job.record, job.header
@@ -55,6 +68,7 @@ local function ring(q, job)
   end
   if ending.expire(q, id, r, header) then return true end
   alarm.breach(q, id, own, header)
+  if routing.is_due(q, own) then fall_back(q, id, r, header, own) end
   alarm.set(q, id, own)
   return false
 end

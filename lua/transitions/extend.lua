@@ -1,9 +1,9 @@
 -- extend: the holder keeps working; a lost reservation is never revived.   reserved -> reserved
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   turns hash · jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash ·
--- KEYS   batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash ·
--- KEYS   events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 5: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given), draft
 -- ARGV   ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)} |

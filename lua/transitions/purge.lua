@@ -2,9 +2,9 @@
 --        cancelled instead.   any -> gone | cancelled
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   turns hash · jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash ·
--- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · totals hash ·
--- KEYS   events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   state, or 'ended' for all that have ended, with aliases; client
 -- ARGV   ('' = any), batch ('' = any), text of an error ('' = any), enqueued before (ms, '' = any); score
 -- ARGV   and member of the last one that stays ('' = from the front); name of the API key ('' = none)
@@ -21,6 +21,7 @@ local gate = require 'jobs/gate'
 local ended = require 'jobs/ended'
 local dedupe = require 'jobs/dedupe'
 local leave = require 'jobs/leave'
+local lines = require 'jobs/lines'
 local alarm = require 'jobs/alarm'
 local ending = require 'jobs/ending'
 local removal = require 'jobs/removal'
@@ -34,11 +35,12 @@ local function open(q, args)
   local step = {
     state = args[1], key = SETS[args[1]], filter = search.filter(args, 2), score = args[6], member = args[7], removed = 0,
   }
-  local set = ({
-    inbound = q.inbound, parked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved, ended = q.ended,
-  })[step.key]
+  local sets = {
+    inbound = q.inbound, restricted = q.restricted, parked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
+    ended = q.ended,
+  }
   local jobs
-  step.entries, jobs, step.more = search.read(q, set, step)
+  step.entries, jobs, step.more = search.read(q, sets, step)
   gate.prefetch(q, jobs)
   return step
 end
@@ -86,7 +88,7 @@ end
 local function consider(q, step, entry)
   local job = entry.job
   if not job then
-    write.remove(q, step.key, entry.member) -- the job is gone
+    write.remove(q, step.set, entry.member) -- the job is gone
   elseif stays(q, step, job.id, job.record, job.header) then
     step.score, step.member = entry.score, entry.member
   else
@@ -99,7 +101,10 @@ end
 return function(q, args)
   local step = open(q, args)
   event.set_actor(q, args[8])
-  if #step.entries == 0 then return {0, 0, step.score, step.member} end
+  if #step.entries == 0 then
+    if step.key == 'inbound' then lines.unmark(q) end
+    return {0, search.goes_on(q, step) and 1 or 0, step.score, step.member}
+  end
   for _, entry in ipairs(step.entries) do
     if write.is_spent(q) then
       step.more = true
@@ -107,5 +112,8 @@ return function(q, args)
     end
     consider(q, step, entry)
   end
-  return commit(q, {step.removed, step.more and 1 or 0, step.score, step.member})
+  local more = step.more or search.goes_on(q, step)
+  local reply = commit(q, {step.removed, more and 1 or 0, step.score, step.member})
+  if step.key == 'inbound' then lines.unmark(q) end
+  return reply
 end

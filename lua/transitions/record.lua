@@ -1,6 +1,6 @@
 -- record: enters the counts of a minute into the history of the queue when the minute is over.
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · totals hash · history hash
+-- KEYS   inbound zset · reserved zset · restricted zset · totals hash · history hash
 -- ARGV   -
 -- REPLY  {counts wait for the end of the minute (0 | 1), ms until the minute is over}
 local clock = require 'base/clock'

@@ -2,9 +2,9 @@
 --        when it expires and when its SLA is over.
 --        waiting | blocked | reserved | delayed, blocked -> waiting if it has come before others
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · parked zset · turns hash · jobs hash · live hash ·
--- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · totals hash ·
--- KEYS   events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · parked zset · restricted zset · lines zset · turns hash ·
+-- KEYS   jobs hash · live hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   'job' id, priority ('' = as it is), changes of its route as jobs/route reads them ('' = none), the first ms and the one after
 -- ARGV   the last at which these are valid |
 -- ARGV   'queue' state; priority; client ('' = any), batch ('' = any), text of an error ('' = any),
@@ -12,10 +12,12 @@
 -- ARGV   at their end, name of the API key ('' = none)
 -- REPLY  {'changed', state, priority, route ('' = none)} | {'unknown'} | {'untimely', now ms} |
 -- REPLY  {'state', state}: the job has ended, or it is dead and another priority is asked for |
+-- REPLY  {'excluded'}: each of its assignees would be |
 -- REPLY  {'all', n, more (0 | 1), score and member of the last one that stays: it has another state, does not match, has
 -- REPLY  this priority already, or keeps its place in the set}
 local record = require 'base/record'
 local record_bytes = require 'base/record_bytes'
+local route_codec = require 'base/route_codec'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local write = require 'base/write'
@@ -27,6 +29,8 @@ local gate = require 'jobs/gate'
 local loaded = require 'jobs/loaded'
 local parking = require 'jobs/parking'
 local baton = require 'jobs/baton'
+local lines = require 'jobs/lines'
+local routing = require 'jobs/routing'
 local search = require 'jobs/search'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
@@ -44,9 +48,9 @@ end
 -- Puts the job at its new place in line or at its gate.
 local function line_up_anew(q, id, r, header, name)
   if r.state == WAITING then
-    baton.enter_line(q, id, r)
+    lines.enter(q, id, r, header)
     -- A job parked at one of its gates may precede it now.
-    baton.pass_all(q, id, header)
+    if not routing.lines(q, id, header) then baton.pass_all(q, id, header) end
   elseif r.state == BLOCKED then
     baton.park(q, id, r, header, name)
     -- If it is the first there now and there is room, it goes back into line.
@@ -60,7 +64,7 @@ local function change(q, id, r, header, priority)
   if before == priority then return false end
   local name = r.gate
   if r.state == BLOCKED then baton.unpark(q, id, r) end
-  if r.state == WAITING then baton.leave_line(q, id, r) end
+  if r.state == WAITING then lines.leave(q, id, r, header) end
   r.priority = priority
   if r.score >= 0 then
     if not order.is_loaded(q, priority, header.client) then write.spend(q, 2) end
@@ -72,21 +76,69 @@ local function change(q, id, r, header, priority)
   return true
 end
 
--- Changes the route of a job. Returns whether anything changed.
-local function change_route(q, id, r, header, asked)
-  if asked == '' then return false end
-  local own, is_changed = route.change(q, id, header, asked)
-  if not is_changed then return false end
+-- Another rule who may have the job counts from now, and ends a hand-over if it names workers or a skill.
+local function count_anew(q, id, r, own, names_line)
+  if names_line then own.handed = nil end
+  routing.restart(q, id, own)
+  local falls_back = own.fallback and routing.is_for_some(own)
+  if falls_back and r.score >= 0 and r.state ~= record.DEAD then own.fallback_at = clock.now(q) + own.fallback end
+end
+
+local function apply(q, id, r, header, asked)
+  local own, before = route.open(q, id, header)
+  local is_rule, names_line = route.changes(asked)
+  route.apply(q, own, asked)
+  if is_rule then count_anew(q, id, r, own, names_line) end
+  if not route.close(q, id, own, before) then return false end
   if not record.is_routed(header) then
     header.flags, header.raw = header.flags + record.ROUTED, record_bytes.with_route(header.raw)
     write.set(q, 'jobs', id, header.raw)
   end
   if r.state ~= record.DEAD then alarm.set(q, id, own) end
+  return true, own
+end
+
+local function named(q, id, header)
+  return table.concat(routing.lines(q, id, header) or {}, '\0')
+end
+
+-- Changes the route of a job that waits or is blocked, and then where it stands.
+local function apply_in_line(q, id, r, header, asked)
+  local before = named(q, id, header)
+  if r.state == WAITING then lines.leave(q, id, r, header) end
+  local is_changed, own = apply(q, id, r, header, asked)
+  local is_moved = named(q, id, header) ~= before
+  if r.state == BLOCKED then
+    if not is_moved then return is_changed, own end
+    baton.unpark(q, id, r)
+  elseif not is_moved then
+    lines.enter(q, id, r, header)
+    return is_changed, own
+  elseif before == '' then
+    baton.pass_all(q, id, header)
+  end
+  baton.line_up(q, id, r, header)
+  return is_changed, own
+end
+
+-- Changes the route of a job. Returns whether anything changed.
+local function change_route(q, id, r, header, asked)
+  if asked == '' then return false end
+  local stands = r.state == WAITING or r.state == BLOCKED
+  local is_changed, own = (stands and apply_in_line or apply)(q, id, r, header, asked)
+  if not is_changed then return false end
   if r.state == record.RESERVED and own.expires then
     local deadline = tonumber(redis.call('ZSCORE', q.reserved, id))
     if own.expires < deadline then write.add(q, 'reserved', text.of(own.expires), id) end
   end
   return true
+end
+
+-- Whether nobody could have the job: a call that names one list may exclude all of the other.
+local function excludes_all(q, id, header, asked)
+  local own = route.apply(q, route_codec.decode(route.raw(q, id, header)), asked)
+  local _, _, names = route.changes(asked)
+  return names and own.assignees and routing.excludes_all(own, own.assignees)
 end
 
 local function change_one(q, id, priority, asked, from, before)
@@ -97,6 +149,7 @@ local function change_one(q, id, priority, asked, from, before)
   local state, now = end_of(q, id, r, header, priority), clock.now(q)
   if state then return {'state', STATES[state]} end
   if asked ~= '' and (now < from or now >= before) then return {'untimely', now} end
+  if asked ~= '' and excludes_all(q, id, header, asked) then return {'excluded'} end
   local is_other = change_route(q, id, r, header, asked)
   if priority and change(q, id, r, header, priority) then
     is_other = true
@@ -110,7 +163,7 @@ end
 -- One entry of the set. A job that moved is met again at its new place, and then stays.
 local function consider(q, step, entry)
   local job = entry.job
-  if not job then return write.remove(q, step.key, entry.member) end -- the job is gone
+  if not job then return write.remove(q, step.set, entry.member) end -- the job is gone
   local id, r, header = job.id, job.record, job.header
   local is_there = r and STATES[r.state] == step.state and search.matches(id, header, r, step.filter)
   local changed = is_there and change(q, id, r, header, step.priority)
@@ -124,9 +177,11 @@ local function change_all(q, args)
     state = args[2], key = SETS[args[2]], priority = tonumber(args[3]), filter = search.filter(args, 4), score = args[8],
     member = args[9], changed = 0,
   }
-  local sets = {inbound = q.inbound, parked = q.parked, delayed = q.delayed, reserved = q.reserved}
-  local entries, jobs, more = search.read(q, sets[step.key], step)
-  if #entries == 0 then return {'all', 0, 0, step.score, step.member} end
+  local sets = {
+    inbound = q.inbound, restricted = q.restricted, parked = q.parked, delayed = q.delayed, reserved = q.reserved,
+  }
+  local entries, jobs, more = search.read(q, sets, step)
+  if #entries == 0 then return {'all', 0, search.goes_on(q, step) and 1 or 0, step.score, step.member} end
   gate.prefetch(q, jobs)
   -- A baton that one of them passes may put back another.
   for _, job in ipairs(jobs) do
@@ -139,6 +194,7 @@ local function change_all(q, args)
     end
     consider(q, step, entry)
   end
+  more = more or search.goes_on(q, step)
   return commit(q, {'all', step.changed, more and 1 or 0, step.score, step.member})
 end
 

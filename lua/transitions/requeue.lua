@@ -1,8 +1,8 @@
 -- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting | blocked
 -- FLAGS  allow-oom
--- KEYS   inbound zset · delayed zset · dead zset · parked zset · turns hash · jobs hash · live hash · dedupe hash ·
--- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · totals hash ·
--- KEYS   events stream · hints channel
+-- KEYS   inbound zset · delayed zset · dead zset · parked zset · restricted zset · lines zset · turns hash ·
+-- KEYS   jobs hash · live hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), text of an error
 -- ARGV   ('' = any), enqueued before (ms, '' = any), score and id of the last one that stays ('' = from the
 -- ARGV   front), name of the API key ('' = none)
@@ -24,6 +24,7 @@ local baton = require 'jobs/baton'
 local search = require 'jobs/search'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
+local routing = require 'jobs/routing'
 local STEP = 200
 local STATES, DEAD, DELAYED = record.STATES, record.DEAD, record.DELAYED
 
@@ -91,6 +92,11 @@ local function revive(q, step, id, r, header)
   r.attempts, r.skips = 0, ''
   new_turn(q, r, header)
   write.remove(q, 'dead', id)
+  local own = route.of(q, id, header)
+  if own then
+    own.handed = nil
+    routing.restart(q, id, own)
+  end
   alarm.restart(q, id, header)
   event.add(q, 'requeued', id, '', header, '')
   total.count(q, 'requeued')

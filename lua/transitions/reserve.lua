@@ -1,19 +1,24 @@
 -- reserve: a worker takes the next jobs, or gets back the jobs that they hold.   waiting -> reserved | blocked
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · turns hash · jobs hash ·
--- KEYS   payloads hash · live hash · drafts hash · gates hash · batches hash · timers zset · routes hash ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · restricted zset · lines zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · drafts hash · gates hash · batches hash ·
+-- KEYS   timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash · events stream ·
+-- KEYS   hints channel
 -- ARGV   per call 1: packed, as jobs/ask reads it: mode (next; next and surely new; resume; this) and whether it waits until
 -- ARGV   nothing is overdue, limit, lease ms (0 = the job's), nonce, worker ('' = unnamed), a claim a job (its secret and the
--- ARGV   digest of it), then id (mode this), or place and member to go on behind, a space between them, and '+' before them if a job
--- ARGV   before was skipped ('' = from the front)
+-- ARGV   digest of it), then the skills of the worker (none = '') as jobs/ask reads them, then id (mode this), or place and member to go on
+-- ARGV   behind, a space between them, and before them a digit that says why jobs were passed over ('' = from the front)
 -- REPLY  {now ms, warn ms, waiting blocked delayed reserved paused (0 | 1) next ms (-1 = never): words, per call:
 -- REPLY  {'new' | 'held', of each job: id deadline ms: words; record, live record; if they go on with 'more', payload ('' = in
--- REPLY  the record) and draft ('' = none)} |
+-- REPLY  the record), draft ('' = none) and note of a hand-over (when, name behind its length, text; '' = none)}; behind 'new' how many
+-- REPLY  jobs wait in the lines of the caller |
 -- REPLY  {'overdue'}: sweep first | {'later'}: the reply is full or the budget is spent |
--- REPLY  {'more', place with '+' if one was skipped, member}: nothing among those looked at; go on behind that one ('' = from the front) |
--- REPLY  {'skipped'}: all that is there, this worker has skipped |
+-- REPLY  {'more', why jobs were passed over and place, member}: nothing among those looked at; go on behind that one ('' = from the
+-- REPLY  front) |
+-- REPLY  {'passed', why and how many wait in the lines of the caller: words; lines with jobs that were passed over ('' = of jobs for everybody)} |
+-- REPLY  {'ineligible', rule} |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}
+local text = require 'base/text'
 local write = require 'base/write'
 local commit = require 'base/commit'
 local ask = require 'jobs/ask'
@@ -37,7 +42,7 @@ local function read_line(q, calls)
   for _, call in ipairs(calls) do
     if call.mode ~= ask.RESUME and not call.waits then wanted = wanted + call.limit end
   end
-  if wanted > 0 and not q.context.is_paused then line.read_from(q, '', '', math.min(wanted, line.CANDIDATES)) end
+  if wanted > 0 and not q.context.is_paused then line.read_from(q, 0, '', math.min(wanted, line.CANDIDATES)) end
 end
 
 -- Overdue jobs return to their places before any job is handed out, so that a lease of 300 s means 300 s and the oldest job comes
@@ -52,8 +57,15 @@ local function serve_next(q, call)
   line.read_from(q, call.place, call.member, line.CHUNK)
   local given = next_jobs(q, call)
   write.flush(q)
-  line.read_from(q, '', '', line.CHUNK)
+  line.read_from(q, 0, '', line.CHUNK)
   return given
+end
+
+-- A queue that is paused still says how much waits for the caller.
+local function nothing_while_paused(q, call)
+  if not q.context.is_routed then return {'new'} end
+  line.rewind(q, call)
+  return {text.words('new', line.own_waiting(q))}
 end
 
 local function serve(q, call)
@@ -67,7 +79,7 @@ local function serve(q, call)
     if #mine >= d.worker_limit then return resume.all(q, call, mine) end
     call.limit = math.min(call.limit, d.worker_limit - #mine)
   end
-  if d.is_paused then return {'new'} end
+  if d.is_paused then return nothing_while_paused(q, call) end
   return serve_next(q, call)
 end
 

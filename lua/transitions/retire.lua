@@ -1,11 +1,12 @@
 -- retire: deletes a queue without jobs, settings and deliveries, with its totals, history and events.
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
--- KEYS   batches hash · tops hash · settings hash · totals hash · history hash · events stream · cursors hash · deliveries zset · bodies hash
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · restricted zset ·
+-- KEYS   turns hash · jobs hash · batches hash · tops hash · settings hash · totals hash · history hash ·
+-- KEYS   events stream · cursors hash · deliveries zset · bodies hash
 -- ARGV   -
 -- REPLY  {'retired'} | {'kept'}
 return function(q)
-  local holding = {q.inbound, q.reserved, q.delayed, q.dead, q.ended, q.parked, q.jobs, q.settings, q.batches, q.deliveries}
+  local holding = {q.inbound, q.restricted, q.reserved, q.delayed, q.dead, q.ended, q.parked, q.jobs, q.settings, q.batches, q.deliveries}
   for _, key in ipairs(holding) do
     if redis.call('EXISTS', key) == 1 then return {'kept'} end
   end

@@ -1,12 +1,14 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
--- KEYS   inbound zset · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · hints channel
 -- ARGV   name of the API key ('' = none), per setting 2: name, value ('' = back to the default)
 -- REPLY  {'set'}
 local event = require 'base/event'
 local hint = require 'base/hint'
 local commit = require 'base/commit'
+local each_line = require 'jobs/each_line'
 local STRIDE = 2
+local ANNOUNCED = 100
 
 local function is_paused(q)
   return redis.call('HGET', q.settings, 'paused') == '1'
@@ -25,7 +27,11 @@ return function(q, args)
   local is = is_paused(q)
   if is ~= was then
     event.add(q, is and 'paused' or 'unpaused', string.rep('0', $ID_LEN), '', {flags = 0, client = ''}, '')
-    if was then hint.became_ready(q, redis.call('ZCARD', q.inbound)) end
+    if was then
+      hint.became_ready(q, redis.call('ZCARD', q.inbound))
+      -- The callers of other lines try again within seconds.
+      for _, one in ipairs(each_line(q, ANNOUNCED)) do hint.line_ready(q, one[1], one[2]) end
+    end
   end
   return commit(q, {'set'})
 end

@@ -1,8 +1,9 @@
 -- stage: continues a long operation on a batch by one bounded step.   making -> gone, opening -> open | sealed, called off
 -- FLAGS  allow-oom
--- KEYS   inbound zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
--- KEYS   payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash · batches hash ·
--- KEYS   timers zset · routes hash · alarms zset · tops hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · delayed zset · dead zset · ended zset · parked zset · restricted zset · lines zset ·
+-- KEYS   turns hash · jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash ·
+-- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash ·
+-- KEYS   totals hash · events stream · hints channel
 -- ARGV   batch, 'on' | 'give up' (a creation that cannot be finished)
 -- REPLY  {'more'} | {'done'} | {'unknown'}
 local commit = require 'base/commit'

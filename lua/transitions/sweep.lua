@@ -2,9 +2,9 @@
 --        delayed -> waiting | blocked, ended -> forgotten, batches: what `stage` does
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   turns hash · jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash ·
--- KEYS   gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash ·
--- KEYS   totals hash · events stream · cursors hash · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · cursors hash · hints channel
 -- ARGV   'all' | 'overdue': only expiries and delays; retention ms of queues without their own ('' = the default)
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue, whether an alarm is
 -- REPLY  due (0 | 1)}
@@ -18,6 +18,7 @@ local batch = require 'base/batch'
 local outbox = require 'base/outbox'
 local overdue = require 'jobs/overdue'
 local removal = require 'jobs/removal'
+local lines = require 'jobs/lines'
 local upcoming = require 'jobs/upcoming'
 local trim = require 'jobs/trim'
 local stage = require 'batches/stage'
@@ -92,7 +93,7 @@ return function(q, args)
   write.spend(q, BESIDES)
   local step = overdue.step(q, STEP)
   write.flush(q)
-  local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
+  local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max', lines.MARK)
   local kept = {ms = tonumber(chosen[1] or args[2]) or $RETENTION_MS, most = tonumber(chosen[2] or $RETENTION_MAX)}
   local readers, forgotten, more = nil, 0, false
   if args[1] == 'all' then
@@ -103,7 +104,8 @@ return function(q, args)
   end
   more = more or step.more
   return commit(q, function()
-    local alarm, has_readers = trim.order(q)
+    local alarm, has_readers, has_restricted = trim.order(q)
+    if chosen[3] and not has_restricted then redis.call('HDEL', q.settings, lines.MARK) end
     trim.events(q, readers or has_readers and outbox.all(q) or {}, more)
     local next_ms, rings = upcoming.next_ms(q, kept.ms, kept.most, alarm), alarm <= clock.now(q) and 1 or 0
     return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag, rings}

@@ -1,6 +1,6 @@
 -- history: the counts of a queue by minute or hour, with those not entered yet.   reads only
 -- FLAGS  no-writes
--- KEYS   inbound zset · reserved zset · totals hash · history hash
+-- KEYS   inbound zset · reserved zset · restricted zset · totals hash · history hash
 -- ARGV   'm' for minutes, 'h' for hours
 -- REPLY  {now ms, minute or hour where what is left begins (-1: nothing was dropped), first one of a field, its form, its bytes …}
 local clock = require 'base/clock'

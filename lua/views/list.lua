@@ -1,9 +1,9 @@
 -- list: the jobs of one state, in the order of their set, a part of a page at a time; the blocked by their gate.
 --        reads only
 -- FLAGS  no-writes
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
--- KEYS   payloads hash · live hash · results hash · gates hash · batches hash · timers zset · routes hash ·
--- KEYS   totals hash · events stream
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · restricted zset ·
+-- KEYS   jobs hash · payloads hash · live hash · results hash · gates hash · batches hash · timers zset ·
+-- KEYS   routes hash · alarms zset · totals hash · events stream
 -- ARGV   state, limit, worker ('' = any), client ('' = any), batch ('' = any), text of an error ('' = any),
 -- ARGV   enqueued before (ms, '' = any), text of the payload or an error ('' = any), breached SLA (0 = any | 1), score
 -- ARGV   and member of the one seen last ('' = from the start), bytes of bodies that the page has already
@@ -18,6 +18,7 @@ local place = require 'jobs/place'
 local page = require 'jobs/page'
 local search = require 'jobs/search'
 local route = require 'jobs/route'
+local routing = require 'jobs/routing'
 local json_escapes = require 'base/json_escapes'
 local view = require 'jobs/view'
 local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
@@ -25,18 +26,27 @@ local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
 local SEARCHED = 524288
 -- Bytes of payloads that a call decodes, which takes some milliseconds; the last one may exceed it.
 local DECODED = 65536
+local IN_RESTRICTED = '+'
+-- A member before every other.
+local FIRST = ('\0'):rep(6) .. ('0'):rep($ID_LEN)
 
 local function open(q, args)
   local state = args[1]
-  return {
+  local list = {
     state = state, limit = tonumber(args[2]), worker = args[3], filter = search.filter(args, 4), text = args[8],
-    breached = args[9] == '1', after_score = args[10], after = args[11], bytes = tonumber(args[12]), page = {},
+    breached = args[9] == '1', line = args[10], after_score = args[11], after = args[12], bytes = tonumber(args[13]), page = {},
     full = false, bodies = 0, searched = 0, looked = 0, ranks = {}, decoded = 0,
+    mark = '',
     set = ({
       waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
       completed = q.ended, cancelled = q.ended,
     })[state],
   }
+  -- Waiting jobs stand in two sets, one after the other: a place in the second has a '+' before its score.
+  if state == 'waiting' and (list.line ~= '' or list.after_score:sub(1, 1) == IN_RESTRICTED) then
+    list.set, list.mark, list.after_score = q.restricted, IN_RESTRICTED, list.after_score:gsub('^%+', '')
+  end
+  return list
 end
 
 -- The rank after the last one seen, which may have left the set.
@@ -50,9 +60,16 @@ end
 -- Members of the line are compared as numbers and ids, because Lua compares strings by the locale of the server.
 local function is_passed(q, list, member)
   local after = list.after
-  if list.set ~= q.inbound or #member ~= #after then return member <= after end
+  if list.state ~= 'waiting' or #member ~= #after then return member <= after end
   local own, last = place.arrival_of(member), place.arrival_of(after)
   return own < last or own == last and place.id_of(member) <= place.id_of(after)
+end
+
+local function is_in(q, wanted, id, header)
+  for _, line in ipairs(routing.lines(q, id, header) or {}) do
+    if line == wanted then return true end
+  end
+  return false
 end
 
 -- Does the job match, by header and live record?
@@ -61,6 +78,7 @@ local function fits(q, list, id, header, r)
   if not search.matches(id, header, r, list.filter) then return false end
   local own = list.breached and route.of(q, id, header)
   if list.breached and not (own and route.is_marked(own, route.BREACHED)) then return false end
+  if list.line ~= '' and not is_in(q, list.line, id, header) then return false end
   local of = record.is_member(header) and batch.read(q, batch.of(id))
   -- A batch in the making is invisible.
   if of and of.stage == batch.MAKING then return false end
@@ -93,7 +111,7 @@ local function put(q, list, id, header, r, raw, score)
   local bodies = view.bodies_of(header, r)
   if write.is_spent(q) or list.bodies > 0 and list.bodies + bodies > BODIES then return false end
   list.bodies = list.bodies + bodies
-  local job = view.show(q, id, header, r, raw, r.state ~= record.BLOCKED and score or '')
+  local job = view.show(q, id, header, r, raw, r.state ~= record.BLOCKED and list.mark .. score or '')
   local weight = #job[2] + #job[3]
   for part = 5, #job do weight = weight + (part ~= 6 and #job[part] or 0) end
   list.full = list.bytes > 0 and list.bytes + weight > BYTES
@@ -147,8 +165,11 @@ return function(q, args)
   -- The last entry looked at may be the last of the set.
   local last = list.last or {list.after_score, list.after}
   local is_end = #entries == 0 or #entries < LOOK * 2 and (all or last[2] == entries[#entries - 1])
+  if is_end and list.set == q.inbound and redis.call('EXISTS', q.restricted) == 1 then
+    list.mark, last, is_end = IN_RESTRICTED, {'0', FIRST}, false
+  end
   return {
-    last[1], last[2], is_end and 1 or 0, list.bytes, list.full and 1 or 0, list.looked, list.page, ended_before(q, list, from),
+    list.mark .. last[1], last[2], is_end and 1 or 0, list.bytes, list.full and 1 or 0, list.looked, list.page, ended_before(q, list, from),
     list.ranks,
   }
 end

@@ -1,10 +1,13 @@
 -- look: the state of one queue for a reserve over several.   reads only
 -- FLAGS  no-writes
--- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · live hash · settings hash
--- ARGV   worker ('' = unnamed), nonce of the call
+-- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · restricted zset · lines zset · live hash
+-- KEYS   settings hash
+-- ARGV   worker ('' = unnamed), nonce of the call, the worker's skills ('' = none; else their number in a byte, and each behind
+-- ARGV   its length in a byte), then the lines to count
 -- REPLY  {now ms, worker at the limit (0 | 1), this very call was answered before (0 | 1), a job can be had (0 | 1),
 -- REPLY  {since ms of each live reservation of the worker …},
--- REPLY  {waiting, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never)}}
+-- REPLY  {waiting for all or in a line of the worker, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never),
+-- REPLY  restricted = waiting for some workers only}, {how many wait in each line to count …}}
 local record = require 'base/record'
 local clock = require 'base/clock'
 local first_of = require 'base/first'
@@ -27,6 +30,33 @@ local function held_since(q, worker)
   return since
 end
 
+-- The lines that a worker may look into, beside everybody's.
+local function own_lines(worker, skills)
+  local lines, at = {}, 2
+  if worker ~= '' then lines[1] = '@' .. worker end
+  while at <= #skills do
+    local stop = at + skills:byte(at)
+    lines[#lines + 1] = '+' .. skills:sub(at + 1, stop)
+    at = stop + 1
+  end
+  return lines
+end
+
+-- No line has a control character in it.
+local function count(q, line)
+  return call('ZLEXCOUNT', q.lines, '[' .. line .. '\0', '(' .. line .. '\1')
+end
+
+-- How many jobs wait for the worker, and how many in each of the asked lines.
+local function waiting_for(q, args, restricted)
+  local waiting, asked = call('ZCARD', q.inbound), {}
+  for i = 4, #args do asked[i - 3] = restricted > 0 and count(q, args[i]) or 0 end
+  if restricted > 0 then
+    for _, line in ipairs(own_lines(args[1], args[3])) do waiting = waiting + count(q, line) end
+  end
+  return waiting, asked
+end
+
 return function(q, args)
   local worker, nonce, now = args[1], args[2], clock.now(q)
   local chosen = call('HMGET', q.settings, 'paused', 'worker_limit')
@@ -34,12 +64,14 @@ return function(q, args)
   local since, own = held_since(q, worker), worker .. '\0' .. nonce
   local replayed = call('ZLEXCOUNT', q.held, '[' .. own .. '\0', '(' .. own .. '\1') > 0
   local at_limit = limit > 0 and worker ~= '' and #since >= limit
-  local next_at, waiting = math.min(first_of(q.reserved), first_of(q.delayed)), call('ZCARD', q.inbound)
+  local next_at, restricted = math.min(first_of(q.reserved), first_of(q.delayed)), call('ZCARD', q.restricted)
+  local waiting, asked = waiting_for(q, args, restricted)
   local can = not paused and (waiting > 0 or next_at <= now)
 
   return {
     now, at_limit and 1 or 0, replayed and 1 or 0, can and 1 or 0, since,
     {waiting, call('ZCARD', q.parked), call('ZCARD', q.delayed), call('ZCARD', q.reserved), paused and 1 or 0,
-      next_at < huge and math.max(next_at - now, 0) or -1},
+      next_at < huge and math.max(next_at - now, 0) or -1, restricted},
+    asked,
   }
 end

@@ -1,9 +1,9 @@
 -- results: the results of a batch, in the order of its jobs, a part of a page at a time.   reads only
 -- FLAGS  no-writes
--- KEYS   live hash · results hash · gates hash · batches hash · timers zset · events stream
+-- KEYS   live hash · results hash · gates hash · batches hash · timers zset · routes hash · events stream
 -- ARGV   batch, index to begin with, limit, bytes of results that the page has already
--- REPLY  {'results', index to go on with (-1 = the end), bytes of the page, full (0 | 1), {state, result ('' = none), live
--- REPLY  record ('' = not completed)} …} | {'unknown'}
+-- REPLY  {'results', index to go on with (-1 = the end), bytes of the page, full (0 | 1), whether each job is for another worker
+-- REPLY  (0 | 1), {state, result ('' = none), live record ('' = not completed)} …} | {'unknown'}
 local record = require 'base/record'
 local batch = require 'base/batch'
 local BODIES, CHUNK, BYTES = 100, 10, $RESERVE_BYTES
@@ -48,7 +48,9 @@ return function(q, args)
   local code, from, limit, bytes = args[1], tonumber(args[2]), tonumber(args[3]), tonumber(args[4])
   local b = batch.read(q, code)
   if not batch.is_seen(b) then return {'unknown'} end
-  local list, page = open(q, code, from, math.min(from + limit, b.total) - 1), {'results', -1, bytes, 0}
+  -- Under its code are the workers who have had a job of it.
+  local is_shared = redis.call('HEXISTS', q.routes, code)
+  local list, page = open(q, code, from, math.min(from + limit, b.total) - 1), {'results', -1, bytes, 0, is_shared}
   for i = 1, #list.members do
     local has_room, full = put(q, list, page, i)
     if not has_room then

@@ -29,6 +29,8 @@ const MAX_JOBS_PER_SCRIPT: u32 = 100;
 const MAX_BYTES_PER_SCRIPT: usize = 1 << 20;
 /// How often a call continues after jobs that were blocked: a script looks at few, so this is about 200 jobs.
 const MAX_CONTINUATIONS: u8 = 40;
+/// The same after jobs that were passed over, of which a script looks at 200, counts so often: 2,000 jobs in all.
+const PASSED_OVER: u8 = 4;
 /// How often a call is retried after a sweep of overdue jobs, about 1,000 jobs in all. Then it takes what is in line.
 const MAX_SWEEPS: u8 = 20;
 
@@ -208,7 +210,7 @@ impl Batcher {
             match pending.handle.retry(&item) {
                 Retry::Again => {}
                 Retry::After(place, member) if pending.tries < MAX_CONTINUATIONS && !pending.skips_overdue => {
-                    pending.tries += 1;
+                    pending.tries += if member.is_empty() { 1 } else { PASSED_OVER };
                     pending.args = pending.handle.args_after(place, member);
                 }
                 Retry::AfterSweep if pending.tries < MAX_SWEEPS => {

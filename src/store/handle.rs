@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     batcher::{Batcher, SweepFn},
     keys::KeyNames,
+    places::Places,
     redis::hints::{Hint, HintSource, Wanted},
     registry::{Owners, Registry, store_id::StoreId},
     runner::Runner,
@@ -30,6 +31,7 @@ pub(super) struct StoreParts {
     pub(super) registry: Arc<Registry>,
     pub(super) batcher: Arc<Batcher>,
     pub(super) store_id: StoreId,
+    pub(super) places: Arc<Places>,
 }
 
 impl Queues {
@@ -43,8 +45,8 @@ impl Queues {
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let batcher = Arc::new(Batcher::new(runner.clone(), registry.clone(), sweep));
-        let store_id = StoreId::default();
-        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id }) }
+        let (store_id, places) = Default::default();
+        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id, places }) }
     }
 
     /// Maintains the connections and logs the faults that were held back, until it is stopped.

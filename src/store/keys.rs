@@ -8,7 +8,7 @@ use crate::job::QueueName;
 pub(crate) const LAYOUT: &str = "2";
 
 /// The keys of a queue with their types. They share one hash tag.
-pub(crate) const KEYS: [(&str, &str); 28] = [
+pub(crate) const KEYS: [(&str, &str); 30] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -16,6 +16,8 @@ pub(crate) const KEYS: [(&str, &str); 28] = [
     ("ended", "zset"),
     ("parked", "zset"),
     ("held", "zset"),
+    ("restricted", "zset"),
+    ("lines", "zset"),
     ("turns", "hash"),
     ("jobs", "hash"),
     ("payloads", "hash"),
@@ -41,7 +43,7 @@ pub(crate) const KEYS: [(&str, &str); 28] = [
 ];
 
 /// Keys of layout 2 that the first one did not have; no migration moves them.
-pub(crate) const ADDED: [&str; 5] = ["routes", "alarms", "cursors", "deliveries", "bodies"];
+pub(crate) const ADDED: [&str; 7] = ["restricted", "lines", "routes", "alarms", "cursors", "deliveries", "bodies"];
 
 /// The channel of the hints.
 pub(crate) const HINTS: &str = "hints";

@@ -7,6 +7,7 @@ mod batcher;
 mod handle;
 mod keys;
 mod layout;
+mod places;
 mod record_fields;
 mod redis;
 mod registry;
@@ -32,11 +33,13 @@ pub use layout::{
     batch::{Batch, StateCounts},
     cursor::Cursor,
     delivery::{DeliveryHead, DeliveryId},
+    eligibility::Eligibility,
     ended::{AbandonReason, Completed},
     member::NewMember,
     moment::{Delay, Moment},
     progress::{JobSelection, Progress},
     route::{JobRoute, TimeError, TimeLimits, TimeLimitsPatch},
+    routing::{HandedTo, Routing, RoutingPatch},
     task::Task,
 };
 pub use redis::{
@@ -57,6 +60,7 @@ pub use views::{
     events::{Event, EventLimit, EventPage, Position, Subject},
     inspect::{Cancelled, HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
     job_history::JobHistory,
+    lines::LineCount,
     list::{Forgotten, JobFilter, JobPage},
     locks::{HeldLock, LockPage},
     outbox::OutboxState,

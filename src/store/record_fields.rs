@@ -1,6 +1,8 @@
 //! The one table of the fields of a job's records, in their order. The formats and offsets of the scripts are made from it, and the
 //! readers in `layout` take their widths from it.
 
+pub(crate) mod route_parts;
+
 use super::keys;
 use crate::job::Code;
 
@@ -36,24 +38,6 @@ pub(crate) mod flags {
         ("MEMBER", MEMBER),
         ("ROUTED", ROUTED),
     ];
-}
-
-/// The parts of an entry of `routes`: a tag, the length of the value in two bytes, the value.
-pub(crate) mod route_parts {
-    pub(crate) const EXPIRES: u8 = 1;
-    pub(crate) const SLA: u8 = 2;
-    pub(crate) const MARKS: u8 = 3;
-    /// Added to a tag in a call: the value is ms from now.
-    pub(crate) const FROM_NOW: u8 = 128;
-
-    /// Marks: the SLA was breached; the job was cancelled because it expired.
-    pub(crate) const BREACHED: u64 = 1;
-    pub(crate) const OVER: u64 = 2;
-
-    pub(super) fn constants() -> String {
-        let tags = format!("EXPIRES = {EXPIRES}, SLA = {SLA}, MARKS = {MARKS}, FROM_NOW = {FROM_NOW}");
-        format!("{tags}, BREACHED = {BREACHED}, OVER = {OVER}")
-    }
 }
 
 /// The layout of both records, which their first byte holds. All fields are there since layout 2, the only one that is read.

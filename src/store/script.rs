@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 17] = [
+const CONSTANTS: [(&str, u64); 18] = [
     ("SPAN", 1 << limits::SPAN_BITS),
     ("ID_LEN", Code::LEN as u64),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
@@ -36,6 +36,7 @@ const CONSTANTS: [(&str, u64); 17] = [
     ("WARN_MS", DEFAULT.warn_ms as u64),
     ("BATCH_TOTAL", limits::BATCH_TOTAL as u64),
     ("LATE_RESULTS", limits::LATE_RESULTS),
+    ("MAX_ASSIGNEES", limits::ASSIGNEES as u64),
     ("WAITING_DELIVERIES", limits::WAITING_DELIVERIES),
     ("HISTORY_MINUTES", limits::HISTORY_MINUTES as u64),
     ("HISTORY_HOURS", limits::HISTORY_HOURS as u64),

@@ -215,6 +215,8 @@ impl Dispatch {
             }
             // The queues are subscribed to again, and visited then.
             Hint::Disconnected => {}
+            // The events of the call came with a number.
+            Hint::Lines(..) => {}
         }
     }
 

@@ -24,6 +24,8 @@ words! {
         Unpaused = "unpaused" => Concern::Queue,
         BatchCompleted = "batch-completed" => Concern::Batch,
         SlaBreached = "sla-breached" => Concern::Job(State::Waiting),
+        HandedOver = "handed-over" => Concern::Job(State::Waiting),
+        Fallback = "fallback" => Concern::Job(State::Waiting),
     }
 }
 
@@ -50,7 +52,9 @@ impl EventKind {
             | Self::Completed
             | Self::Dead
             | Self::BatchCompleted
-            | Self::SlaBreached => false,
+            | Self::SlaBreached
+            | Self::HandedOver
+            | Self::Fallback => false,
         }
     }
 }
@@ -73,6 +77,7 @@ words! {
         Released = "released" => "an operator took the job back",
         Cancelled = "cancelled" => "the job was cancelled",
         Completed = "completed" => "the job was completed",
+        HandedOver = "handed-over" => "the job was handed over",
         /// The job does not know the reservation, or the job is gone.
         Unknown = "unknown" => "the reservation is not known, or its job is gone",
     }
@@ -91,6 +96,7 @@ words! {
         /// Completed after the deadline, before another worker got the job.
         DoneLate = "DONE_LATE" => Ending::Completed,
         GraceOver = "GRACE_OVER" => Ending::Abandoned,
+        HandedOver = "HANDED_OVER" => Ending::HandedOver,
     }
 }
 
@@ -122,6 +128,7 @@ words! {
         Cancelled = "cancelled",
         Requeued = "requeued",
         Breached = "breached",
+        HandedOver = "handed_over",
     }
 }
 

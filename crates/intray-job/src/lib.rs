@@ -6,6 +6,7 @@ mod code;
 pub mod ids;
 mod kind;
 pub mod limits;
+mod line;
 mod name;
 mod priority;
 mod reason;
@@ -19,6 +20,7 @@ use std::borrow::Cow;
 
 pub use code::{BatchId, Code, JobId, Reservation};
 pub use kind::{CancelReason, Concern, Ending, EventKind, InternalTotal, StoredEnding, Tally, Total};
+pub use line::{EligibilityRule, Line, Skill};
 pub use name::{LockName, Name, QueueName};
 pub use priority::Priority;
 pub use reason::Reason;

@@ -20,6 +20,21 @@ pub const DEPTH: usize = 127;
 pub const ENQUEUE_ITEMS: usize = 1_000;
 /// Locks of one job.
 pub const LOCKS: usize = 8;
+/// Workers that one job is for, and workers that may not have it.
+pub const ASSIGNEES: usize = 8;
+pub const EXCLUDED: usize = 16;
+/// Equal jobs of a batch with an overlap, and batches of one call.
+pub const OVERLAP: std::ops::RangeInclusive<u32> = 2..=9;
+pub const OVERLAP_BATCHES: usize = 100;
+/// Bytes of a skill, and the skills of one worker.
+pub const SKILL: usize = 64;
+pub const SKILLS: usize = 16;
+/// How long a job is for its assignees or a skill before it is for everybody.
+pub const FALLBACK_MS: std::ops::RangeInclusive<u32> = JOB_TIME_MS;
+/// The same after a hand-over that names no time.
+pub const HAND_OVER_MS: u32 = 900_000;
+/// Bytes of the note of a hand-over.
+pub const NOTE: usize = 1_024;
 /// Jobs in one append to a batch: one script adds all of them or none.
 pub const APPEND_JOBS: usize = 200;
 /// Jobs in one batch creation.

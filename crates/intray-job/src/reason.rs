@@ -8,6 +8,8 @@ words! {
         Paused = "paused",
         /// This worker has skipped all waiting jobs.
         Skipped = "skipped",
+        /// There are waiting jobs, and none that this worker may have.
+        Ineligible = "ineligible",
         Blocked = "blocked",
         Delayed = "delayed",
         Reserved = "reserved",

@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod cursor;
 pub(crate) mod delivery;
+pub(crate) mod eligibility;
 pub(crate) mod ended;
 pub(crate) mod history;
 pub(crate) mod member;
@@ -11,5 +12,6 @@ pub(crate) mod packed;
 pub(crate) mod progress;
 pub(crate) mod record;
 pub(crate) mod route;
+pub(crate) mod routing;
 pub(crate) mod settings;
 pub(crate) mod task;

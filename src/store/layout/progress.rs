@@ -5,12 +5,16 @@ use std::fmt;
 use super::cursor::Cursor;
 use intray_redis::Args;
 
-use crate::job::{BatchId, Invalid, Millis, Name};
+use crate::{
+    job::{BatchId, Invalid, Millis, Name, QueueName},
+    sha256::Sha256,
+};
 
 /// Where the next call continues. Opaque: hex of the place after which it continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Of a requeue: the time up to which jobs are dead. Of a purge or a change of priority: the state of the jobs.
+    /// Of a requeue: the time up to which jobs are dead. Of a purge or a change of priority: the state of the jobs. Of a
+    /// reassignment: a digest of the queue and the worker.
     pub(crate) stage: String,
     /// `None`: at the front.
     pub(crate) after: Option<Cursor>,
@@ -43,6 +47,21 @@ impl Progress {
     /// [`Self::RULE`].
     pub fn of_requeue(text: &str) -> Result<Self, Invalid> {
         Self::parse(text).filter(|at| at.stage.parse::<u64>().is_ok_and(|until| until > 0)).ok_or(Self::RULE)
+    }
+
+    /// A reassignment at the front of the worker's line.
+    pub(crate) fn begin_reassign(queue: &QueueName, from: &Name) -> Self {
+        let digest = Sha256::digest([queue.as_str(), "\0", from.as_str()].concat());
+        Self::begin(&hex::encode(&digest[..8]))
+    }
+
+    /// The progress of a reassignment, of this queue and worker only.
+    ///
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn of_reassign(text: &str, queue: &QueueName, from: &Name) -> Result<Self, Invalid> {
+        let own = Self::begin_reassign(queue, from).stage;
+        Self::parse(text).filter(|at| at.stage == own).ok_or(Self::RULE)
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -97,6 +116,12 @@ mod tests {
             assert_eq!(Progress::of_state(&at.to_string()), Ok(at.clone()));
             assert!(Progress::of_requeue(&at.to_string()).is_err());
         }
+        let (queue, [ann, bob]) = (QueueName::default(), ["ann", "bob"].map(|name| Name::parse(name).expect("a name")));
+        let at = Progress { after: Cursor::after("17", code), ..Progress::begin_reassign(&queue, &ann) };
+        assert_eq!(Progress::of_reassign(&at.to_string(), &queue, &ann), Ok(at.clone()));
+        assert!(Progress::of_reassign(&at.to_string(), &queue, &bob).is_err());
+        let other = QueueName::parse("other").expect("a queue");
+        assert!(Progress::of_reassign(&at.to_string(), &other, &ann).is_err());
         let at = Progress::begin("1763");
         assert_eq!(Progress::of_requeue(&at.to_string()), Ok(at));
         for text in ["", "7", "zz", "64656164", "64656164202061"] {

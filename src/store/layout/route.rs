@@ -5,11 +5,15 @@ use intray_redis::Fault;
 use super::{
     moment::{Delay, Moment},
     record::Bytes,
+    routing::{self, HandedTo},
 };
 use crate::{
-    job::{CancelReason, Millis, limits},
+    job::{CancelReason, Millis, Name, Skill, limits},
     store::{
-        record_fields::route_parts::{BREACHED, EXPIRES, FROM_NOW, MARKS, OVER, SLA},
+        record_fields::route_parts::{
+            ASSIGNEES, BREACHED, EXCLUDED, EXPIRES, FALLBACK, FALLBACK_AT, FELL_BACK, FROM_NOW, HANDED, MARKS, OVER,
+            SKILL, SLA,
+        },
         redis::read::broken,
     },
 };
@@ -167,7 +171,7 @@ impl ValidTimes {
 }
 
 /// As it is stored.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobRoute {
     pub expires_at: Option<Millis>,
     pub sla_at: Option<Millis>,
@@ -175,6 +179,15 @@ pub struct JobRoute {
     pub breached: bool,
     /// The job was cancelled because it expired.
     pub is_over: bool,
+    pub assignees: Vec<Name>,
+    pub excluded: Vec<Name>,
+    pub skill: Option<Skill>,
+    pub fallback_ms: Option<u32>,
+    /// When assignees and skill stop to count; known once the job was ready.
+    pub fallback_at: Option<Millis>,
+    /// They do not count any more.
+    pub fell_back: bool,
+    pub handed: Option<HandedTo>,
 }
 
 impl JobRoute {
@@ -189,7 +202,19 @@ impl JobRoute {
             match tag {
                 EXPIRES => route.expires_at = Some(Millis(number)),
                 SLA => route.sla_at = Some(Millis(number)),
-                MARKS => (route.breached, route.is_over) = (number & BREACHED != 0, number & OVER != 0),
+                MARKS => {
+                    (route.breached, route.is_over) = (number & BREACHED != 0, number & OVER != 0);
+                    route.fell_back = number & FELL_BACK != 0;
+                }
+                ASSIGNEES => route.assignees = routing::names(value)?,
+                EXCLUDED => route.excluded = routing::names(value)?,
+                SKILL => {
+                    let skill = std::str::from_utf8(value).ok().and_then(|text| Skill::parse(text).ok());
+                    route.skill = Some(skill.ok_or_else(|| broken("a skill"))?);
+                }
+                FALLBACK => route.fallback_ms = Some(number as u32),
+                FALLBACK_AT => route.fallback_at = Some(Millis(number)),
+                HANDED => route.handed = Some(HandedTo::parse(value)?),
                 _ => {}
             }
         }
@@ -197,7 +222,7 @@ impl JobRoute {
     }
 
     /// Why the job was cancelled, if it was.
-    pub(crate) fn cancel_reason(self) -> CancelReason {
+    pub(crate) fn cancel_reason(&self) -> CancelReason {
         if self.is_over { CancelReason::Expired } else { CancelReason::Withdrawn }
     }
 }
@@ -247,7 +272,7 @@ mod tests {
     #[test]
     fn route_skips_parts_of_a_later_version() {
         let packed = TimeLimits { expires: Some(Moment::At(Millis(NOW))), sla: Some(Moment::At(Millis(7))) }.pack();
-        let raw = [&[9, 0, 2, 1, 1][..], &packed, &[MARKS, 0, 1, 3]].concat();
+        let raw = [&[99, 0, 2, 1, 1][..], &packed, &[MARKS, 0, 1, 3]].concat();
         let route = JobRoute::parse(&raw).expect("a route");
         assert_eq!((route.expires_at, route.sla_at), (Some(Millis(NOW)), Some(Millis(7))));
         assert_eq!((route.breached, route.cancel_reason()), (true, CancelReason::Expired));

@@ -4,6 +4,7 @@ use crate::store::layout::{
     moment::Delay,
     record::{self, flags},
     route::{TimeError, TimeLimits},
+    routing::Routing,
 };
 use crate::{
     job::{Backoff, LockName, Millis, limits},
@@ -22,6 +23,8 @@ pub struct Task {
     pub locks: Vec<LockName>,
     pub traceparent: Option<String>,
     pub limits: TimeLimits,
+    /// Boxed, because most jobs are for everybody.
+    pub routing: Option<Box<Routing>>,
 }
 
 /// About the longest record without its payload and locks.
@@ -30,8 +33,8 @@ const TAIL: usize = 80;
 impl Task {
     /// A task with a payload and nothing else.
     pub fn plain(payload: Json) -> Self {
-        let (delay, lease_ms, max_attempts, backoff, traceparent, limits) = Default::default();
-        Self { payload, delay, lease_ms, max_attempts, backoff, locks: Vec::new(), traceparent, limits }
+        let (delay, lease_ms, max_attempts, backoff, traceparent, limits, routing) = Default::default();
+        Self { payload, delay, lease_ms, max_attempts, backoff, locks: Vec::new(), traceparent, limits, routing }
     }
 
     /// The end of the job's record, with its flags.
@@ -49,9 +52,13 @@ impl Task {
             (flags::BACKOFF, self.backoff.is_some()),
             (flags::TRACE, self.trace().is_some()),
             (flags::LOCKS, !self.locks.is_empty()),
-            (flags::ROUTED, !self.limits.is_empty()),
+            (flags::ROUTED, self.is_routed()),
         ];
         parts.iter().filter(|(_, is_there)| *is_there).fold(0, |has, (flag, _)| has | flag)
+    }
+
+    fn is_routed(&self) -> bool {
+        !self.limits.is_empty() || self.routing.is_some()
     }
 
     fn trace(&self) -> Option<&str> {
@@ -115,15 +122,16 @@ impl Task {
     /// what they are, a payload outside the record. Writes nothing for other jobs.
     pub(crate) fn write_rare(&self, always: bool, out: &mut Vec<u8>) {
         let (delay, run_at) = self.times();
-        if !always && delay == 0 && run_at == 0 && self.limits.is_empty() && !self.is_external() {
+        if !always && delay == 0 && run_at == 0 && !self.is_routed() && !self.is_external() {
             return;
         }
         out.push(u8::from(always));
         for ms in [delay, run_at] {
             out.extend(&ms.to_be_bytes()[2..]);
         }
-        if !self.limits.is_empty() {
-            let (valid, route) = (self.limits.valid_times(self.delay), self.limits.pack());
+        if self.is_routed() {
+            let (valid, mut route) = (self.limits.valid_times(self.delay), self.limits.pack());
+            self.routing.iter().for_each(|routing| routing.pack(&mut route));
             for ms in [valid.from, valid.before] {
                 out.extend(&ms.to_be_bytes()[2..]);
             }

@@ -19,12 +19,14 @@ use tokio_util::sync::CancellationToken;
 use intray_redis::{Links, LogLimiter, RESPONSE_TIMEOUT, Server};
 
 use crate::{
-    job::QueueName,
+    job::{Line, QueueName},
     store::keys::{HINTS, KeyNames},
 };
 
 /// How often the connection is tested: a dead one looks like one without hints.
 const PING_EVERY: Duration = Duration::from_secs(1);
+/// The entry of a gate among those of lines.
+const GATE: &str = "gate";
 /// The pause before the next try to connect.
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
 
@@ -33,6 +35,8 @@ const RECONNECT_AFTER: Duration = Duration::from_millis(100);
 pub enum Hint {
     /// Something happened in a queue, and this number of jobs became ready.
     Ready(QueueName, u64),
+    /// In each of these lines that number of jobs became ready; true: a gate got room, which jobs in lines may need.
+    Lines(QueueName, Vec<(Line, u64)>, bool),
     /// The queue is subscribed to from now on; earlier hints may have been missed.
     Listening(QueueName),
     /// The connection is lost: no hints arrive until there is another.
@@ -173,11 +177,11 @@ struct Subscription<'k> {
 
 impl Subscription<'_> {
     fn receive(&self, data: &[Value], hints: &mpsc::UnboundedSender<Hint>) {
-        let [Value::BulkString(channel), Value::BulkString(ready)] = data else { return };
+        let [Value::BulkString(channel), Value::BulkString(message)] = data else { return };
         let queue = std::str::from_utf8(channel).ok().and_then(|channel| self.channels.get(channel));
-        let ready = std::str::from_utf8(ready).ok().and_then(|ready| ready.parse().ok());
-        if let (Some(queue), Some(ready)) = (queue, ready) {
-            let _ = hints.send(Hint::Ready(queue.clone(), ready));
+        let message = std::str::from_utf8(message).ok();
+        if let Some(hint) = queue.zip(message).and_then(|(queue, message)| hint_of(queue, message)) {
+            let _ = hints.send(hint);
         }
     }
 
@@ -205,5 +209,60 @@ impl Subscription<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Reads a message of `lua/base/hint.lua`: a number, or entries of lines, of which broken ones are dropped.
+fn hint_of(queue: &QueueName, message: &str) -> Option<Hint> {
+    if let Ok(ready) = message.parse() {
+        return Some(Hint::Ready(queue.clone(), ready));
+    }
+    let entry = |row: &str| {
+        let (n, line) = row.split_once(' ')?;
+        Some((Line::parse(line).ok()?, n.parse().ok()?))
+    };
+    let lines: Vec<_> = message.split('\n').filter_map(entry).collect();
+    let gate = message.split('\n').any(|row| row == GATE);
+    (gate || !lines.is_empty()).then(|| Hint::Lines(queue.clone(), lines, gate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(message: &str) -> Option<String> {
+        let hint = hint_of(&QueueName::default(), message)?;
+        Some(match hint {
+            Hint::Ready(_, n) => n.to_string(),
+            Hint::Lines(_, lines, gate) => {
+                let lines: Vec<_> = lines.iter().map(|(line, n)| format!("{line}={n}")).collect();
+                format!("{}{}", lines.join(","), if gate { ",gate" } else { "" })
+            }
+            Hint::Listening(_) | Hint::Disconnected => unreachable!("{message}"),
+        })
+    }
+
+    #[test]
+    fn message_is_a_number_or_entries_of_lines() {
+        let rows = [
+            ("0", "0"),
+            ("17", "17"),
+            ("1 @bob", "@bob=1"),
+            ("2 @Bob B. Smith\n3 +C1 German", "@Bob B. Smith=2,+C1 German=3"),
+            ("gate", ",gate"),
+            ("2 +de\ngate", "+de=2,gate"),
+        ];
+        for (message, read_as) in rows {
+            assert_eq!(read(message).as_deref(), Some(read_as), "{message:?}");
+        }
+    }
+
+    #[test]
+    fn broken_entries_are_dropped_and_others_kept() {
+        let broken = ["", "-1", "gates", "@bob 1", "1 bob", "1  @bob", "x @bob", "-1 @bob", "1 @", "1 + de", "1@bob"];
+        for entry in broken {
+            assert_eq!(read(entry), None, "{entry:?}");
+            assert_eq!(read(&format!("{entry}\n1 @bob\n{entry}")).as_deref(), Some("@bob=1"), "{entry:?}");
+        }
     }
 }

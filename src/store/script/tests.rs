@@ -90,7 +90,15 @@ fn header_lists_all_keys_that_are_used() {
             sources.in_order(sources.paths(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
         let mut used = names_behind(&code, "q.");
         // Deferred commands, and reads of a set by name, get the name as an argument.
-        let named = ["write.set(q, ", "write.add(q, ", "write.delete(q, ", "write.remove(q, ", "key = ", "take(q, "];
+        let named = [
+            "write.set(q, ",
+            "write.add(q, ",
+            "write.delete(q, ",
+            "write.remove(q, ",
+            "key = ",
+            "take(q, ",
+            "set_score(q, ",
+        ];
         for line in code.lines().filter(|line| named.iter().any(|call| line.contains(call))) {
             used.extend(line.split('\'').skip(1).step_by(2));
         }

@@ -31,7 +31,8 @@ impl Redis {
 
     async fn take(&self, limit: u32) -> Vec<Handout> {
         let nonce = Nonce::random();
-        let call = Reserve { queues: vec![queue()], worker: None, limit, lease_ms: None, nonce, id: None };
+        let call =
+            Reserve { queues: vec![queue()], worker: None, skills: Vec::new(), limit, lease_ms: None, nonce, id: None };
         match self.queues.reserve(call).await {
             Ok(ReserveOutcome::Jobs { jobs, undo, .. }) => {
                 undo.disarm();

@@ -25,7 +25,7 @@ impl Chance {
 }
 
 /// An entry as it stands in a field: its place, which columns it has, and these.
-fn entry(place: u64, columns: [u64; 13]) -> Vec<u8> {
+fn entry(place: u64, columns: [u64; 14]) -> Vec<u8> {
     let mut bytes = vec![place as u8];
     let has = columns.iter().rev().fold(0, |has, column| has << 1 | u64::from(*column > 0));
     for mut number in std::iter::once(has).chain(columns.into_iter().filter(|column| *column > 0)) {
@@ -39,13 +39,13 @@ fn entry(place: u64, columns: [u64; 13]) -> Vec<u8> {
 }
 
 /// Columns of random numbers, which cannot be compressed.
-fn noise(bytes: u32) -> impl FnMut(u64, u64) -> [u64; 13] {
+fn noise(bytes: u32) -> impl FnMut(u64, u64) -> [u64; 14] {
     let mut chance = Chance(7);
-    move |_, _| [(); 13].map(|()| chance.below(1 << (7 * bytes)).max(1))
+    move |_, _| [(); 14].map(|()| chance.below(1 << (7 * bytes)).max(1))
 }
 
 /// A queue with many jobs per minute at noon, nearly all completed at once, and few at midnight.
-fn traffic(a_minute: u64) -> impl FnMut(u64, u64) -> [u64; 13] {
+fn traffic(a_minute: u64) -> impl FnMut(u64, u64) -> [u64; 14] {
     let (mut chance, mut waiting) = (Chance(7), 1_000);
     move |at, minutes| {
         let hour = at * minutes / 60 % 24;
@@ -56,17 +56,17 @@ fn traffic(a_minute: u64) -> impl FnMut(u64, u64) -> [u64; 13] {
         let [expired, failed, abandoned] = [50, 20, 30].map(|nth| most / nth + chance.below(most.isqrt() / 4 + 2));
         let completed = (handed_out + chance.below(4)).saturating_sub(expired + failed + abandoned);
         waiting = waiting + enqueued - handed_out;
-        [waiting, 10 + chance.below(5), enqueued, handed_out, completed, expired, failed, abandoned, 0, 0, 0, 0, 0]
+        [waiting, 10 + chance.below(5), enqueued, handed_out, completed, expired, failed, abandoned, 0, 0, 0, 0, 0, 0]
     }
 }
 
 /// The spans, without the current one and the one before, which the test itself changes.
-fn of(history: &QueueHistory, step: u64, since: Millis) -> BTreeMap<Millis, [u64; 13]> {
+fn of(history: &QueueHistory, step: u64, since: Millis) -> BTreeMap<Millis, [u64; 14]> {
     let now = history.now.0 - history.now.0 % step;
     let is_over = |at: Millis| at >= since && (at.0 + step < now || at.0 > now);
     let spans = history.spans.iter().filter(|span| is_over(span.at));
     let columns =
-        |gained: [u64; 11], own: [u64; 2]| std::array::from_fn(|at| if at < 2 { own[at] } else { gained[at - 2] });
+        |gained: [u64; 12], own: [u64; 2]| std::array::from_fn(|at| if at < 2 { own[at] } else { gained[at - 2] });
     spans
         .map(|span| (span.at, columns(Total::ALL.map(|total| span.gained.get(total)), [span.waiting, span.reserved])))
         .collect()
@@ -81,7 +81,7 @@ impl Redis {
     }
 
     /// Every field that there may be is full, of entries.
-    async fn fill_history(&self, now: Millis, mut columns: impl FnMut(u64, u64) -> [u64; 13]) {
+    async fn fill_history(&self, now: Millis, mut columns: impl FnMut(u64, u64) -> [u64; 14]) {
         self.of_history("DEL", &[]).await;
         for (letter, step_ms, fields) in [("m", 60_000, 13), ("h", 3_600_000, 19)] {
             let last = now.0 / step_ms / PLACES;

@@ -126,8 +126,15 @@ impl Redis {
     }
 
     pub(super) async fn reserve(&self) -> Reservation {
-        let call =
-            Reserve { queues: vec![queue()], worker: None, limit: 1, lease_ms: None, nonce: Nonce::random(), id: None };
+        let call = Reserve {
+            queues: vec![queue()],
+            worker: None,
+            skills: Vec::new(),
+            limit: 1,
+            lease_ms: None,
+            nonce: Nonce::random(),
+            id: None,
+        };
         match self.queues.reserve(call).await {
             Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) => {
                 undo.disarm();

@@ -12,8 +12,10 @@ pub(crate) mod expire;
 pub(crate) mod extend;
 pub(crate) mod fail;
 pub(crate) mod forward;
+pub(crate) mod hand_over;
 pub(crate) mod posted;
 pub(crate) mod purge;
+pub(crate) mod reassign;
 pub(crate) mod record;
 pub(crate) mod redeliver;
 pub(crate) mod release;
@@ -39,13 +41,15 @@ pub use self::{
     extend::{Extend, Extension},
     fail::Fail,
     forward::{Forward, Forwarded},
+    hand_over::{HandOver, HandOverOutcome},
     posted::{Posted, Sent},
     purge::{Purge, Purged},
+    reassign::{Reassign, Reassigned},
     record::Entered,
     release::{Release, Released},
     reprioritize::{JobPatch, ReprioritizeAll, Reprioritized, ReprioritizedAll},
     requeue::{Requeue, Requeued},
-    reserve::{Handout, Reserve, ReserveOutcome, Snapshot},
+    reserve::{Handout, HandoverNote, PassedLines, Reserve, ReserveOutcome, Snapshot},
     sweep::Swept,
     undo::Undo,
     withdraw::BatchCancellation,

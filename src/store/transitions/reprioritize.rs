@@ -10,6 +10,7 @@ use crate::{
             cursor::Cursor,
             progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
             route::{JobRoute, TimeError, TimeLimitsPatch},
+            routing::RoutingPatch,
         },
         redis::read::broken,
         transition::{Effect, Reply, Transition},
@@ -17,10 +18,11 @@ use crate::{
 };
 
 /// What to change of a job.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobPatch {
     pub priority: Option<Priority>,
     pub limits: TimeLimitsPatch,
+    pub routing: RoutingPatch,
 }
 
 struct Reprioritize<'r> {
@@ -41,6 +43,8 @@ pub enum Reprioritized {
     WrongState(State),
     /// Times break a rule by Redis's clock.
     Untimely(Vec<TimeError>),
+    /// Each of its assignees would be excluded.
+    NoAssigneeLeft,
 }
 
 /// Which jobs of a queue get another priority.
@@ -108,9 +112,11 @@ impl Transition for Reprioritize<'_> {
 
     fn args(&self) -> Args {
         let mut args = Args::default();
-        let JobPatch { priority, limits } = self.patch;
+        let JobPatch { priority, limits, routing } = &self.patch;
+        let mut changes = limits.pack();
+        routing.pack(&mut changes);
         let (priority, valid) = (priority.map_or_else(String::new, |p| p.get().to_string()), limits.valid_times());
-        args.push("job").push(self.id.code.as_str()).push(priority).push(limits.pack());
+        args.push("job").push(self.id.code.as_str()).push(priority).push(changes);
         args.number(valid.from).number(valid.before).push(self.by.map_or("", Name::as_str));
         args
     }
@@ -126,13 +132,15 @@ impl Transition for Reprioritize<'_> {
             "unknown" => Ok(Reprioritized::UnknownJob),
             "state" => Ok(Reprioritized::WrongState(fields.state()?)),
             "untimely" => Ok(Reprioritized::Untimely(self.patch.limits.broken_at(fields.time()?))),
-            _ => Err(broken("changed, unknown, state or untimely")),
+            "excluded" => Ok(Reprioritized::NoAssigneeLeft),
+            _ => Err(broken("changed, unknown, state, untimely or excluded")),
         }
     }
 
     /// A priority changes no deadline.
     fn effect(&self, _: &Reprioritized) -> Effect {
-        Effect::moved_if(!self.patch.limits.is_empty())
+        let JobPatch { limits, routing, .. } = &self.patch;
+        Effect::moved_if(!limits.is_empty() || !routing.is_empty())
     }
 }
 

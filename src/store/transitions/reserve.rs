@@ -1,16 +1,22 @@
 //! reserve: a worker takes the next jobs, or gets back what it holds.
 
-mod request;
+mod passed;
+pub(in crate::store) mod request;
 mod several;
+mod snapshot;
 
 use intray_redis::{Args, Fault};
 
-use self::request::{Mode, ReserveRequest};
+pub use self::{passed::PassedLines, snapshot::Snapshot};
+use self::{
+    request::{Mode, ReserveRequest, pack_skills},
+    snapshot::QueueLook,
+};
 use super::undo::Undo;
 use crate::{
     job::{
-        BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, State, chance::between,
-        ids::Nonce,
+        BatchId, EligibilityRule, JobId, Line, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, Skill,
+        State, ids::Nonce,
     },
     payload::Json,
     store::{handle::Queues, redis::read::Fields},
@@ -21,6 +27,8 @@ use crate::{
 pub struct Reserve {
     pub queues: Vec<QueueName>,
     pub worker: Option<Name>,
+    /// What the worker can do, in any order, each once.
+    pub skills: Vec<Skill>,
     pub limit: u32,
     pub lease_ms: Option<u32>,
     pub nonce: Nonce,
@@ -38,19 +46,29 @@ pub enum ReserveOutcome {
         /// Queues that could not be asked, because their node is away.
         unavailable: Vec<QueueName>,
     },
-    /// `passed_over`: this worker has skipped some of the waiting jobs, which another worker may take.
     Nothing {
         reason: Reason,
         retry_after_ms: u64,
         remaining: u64,
         now: Millis,
-        passed_over: bool,
+        passed: PassedLines,
         unavailable: Vec<QueueName>,
     },
     UnknownJob,
+    /// This job, and the rule that keeps the worker from it.
+    NotEligible(EligibilityRule),
     NotWaiting(State),
     QueuePaused,
     WorkerLimit,
+}
+
+/// What a worker says who hands a job over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandoverNote {
+    pub text: String,
+    /// `None` for an unnamed worker.
+    pub from: Option<Name>,
+    pub at: Millis,
 }
 
 /// A job with its reservation.
@@ -75,6 +93,8 @@ pub struct Handout {
     /// The draft of its holder, or of any earlier holder where drafts are shared.
     pub draft: Option<Json>,
     pub traceparent: Option<String>,
+    /// Of the worker who handed it over.
+    pub note: Option<HandoverNote>,
 }
 
 impl Queues {
@@ -85,28 +105,37 @@ impl Queues {
     pub async fn reserve(&self, call: Reserve) -> Result<ReserveOutcome, Fault> {
         let batcher = &self.parts.batcher;
         if let Some(id) = &call.id {
-            let answer = batcher.call(&id.queue, ReserveRequest::new(&call, Mode::Job(id.code), 1)).await?;
+            let answer = batcher.call(&id.queue, self.request(&call, Mode::Job(id.code), 1, &id.queue)).await?;
             return Ok(finish(vec![answer], Vec::new()));
         }
         if let [queue] = call.queues.as_slice() {
-            let answer = batcher.call(queue, ReserveRequest::new(&call, Mode::Next, call.limit)).await?;
+            let answer = batcher.call(queue, self.request(&call, Mode::Next, call.limit, queue)).await?;
             return Ok(finish(vec![answer], Vec::new()));
         }
         // Boxed, to keep the future of the common case small.
         Box::pin(self.reserve_from_several(&call)).await
     }
 
-    /// The state of a queue, as a caller without reservations sees it.
+    fn request(&self, call: &Reserve, mode: Mode, limit: u32, queue: &QueueName) -> ReserveRequest {
+        ReserveRequest::new(call, mode, limit, queue, &self.parts.places)
+    }
+
+    /// The state of a queue, as an unnamed caller without reservations sees it, and how many jobs wait in each of these lines.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn snapshot(&self, queue: &QueueName) -> Result<Snapshot, Fault> {
-        self.look_at(queue, None, Nonce::random()).await.map(|look| look.snapshot)
+    pub async fn snapshot(&self, queue: &QueueName, lines: &[Line]) -> Result<(Snapshot, Vec<u64>), Fault> {
+        let look = self.look_at(queue, None, lines).await?;
+        Ok((look.snapshot, look.in_lines))
     }
 
-    async fn look_at(&self, queue: &QueueName, worker: Option<&Name>, nonce: Nonce) -> Result<QueueLook, Fault> {
+    async fn look_at(&self, queue: &QueueName, call: Option<&Reserve>, lines: &[Line]) -> Result<QueueLook, Fault> {
         let mut args = Args::default();
-        args.push(worker.map_or("", Name::as_str)).push(nonce.as_bytes());
+        let worker = call.and_then(|call| call.worker.as_ref());
+        args.push(worker.map_or("", Name::as_str));
+        args.push(call.map_or_else(Nonce::random, |call| call.nonce).as_bytes());
+        args.put(|out| pack_skills(call.map_or(&[], |call| &call.skills), false, out));
+        lines.iter().for_each(|line| _ = args.push(line.to_string()));
         QueueLook::read(Fields::of(&self.run_view("look", queue, &args).await?)?)
     }
 }
@@ -118,86 +147,13 @@ pub(super) struct QueueAnswer {
     pub(super) undo: Undo,
     pub(super) refusal: Option<ReserveOutcome>,
     pub(super) snapshot: Snapshot,
-}
-
-/// The state of a queue, from which an empty answer is made.
-#[derive(Debug, Clone, Copy)]
-pub struct Snapshot {
-    pub(super) now: Millis,
-    pub waiting: u64,
-    pub(super) blocked: u64,
-    pub(super) delayed: u64,
-    pub(super) reserved: u64,
-    pub paused: bool,
-    /// Until a lease expires or a job falls due.
-    pub next_ms: Option<u64>,
-    /// The worker has skipped all waiting jobs.
-    pub(super) skipped: bool,
-    /// The call stopped before it had seen all jobs.
-    pub(super) cut_short: bool,
-}
-
-/// What a reserve over several queues reads of each one first.
-pub(super) struct QueueLook {
-    pub(super) at_limit: bool,
-    /// This call is a repeat, and its jobs are here.
-    pub(super) replayed: bool,
-    pub(super) can_give: bool,
-    /// The start of each live reservation of the worker.
-    pub(super) since: Vec<Millis>,
-    pub(super) snapshot: Snapshot,
-}
-
-impl QueueLook {
-    pub(super) fn read(mut answer: Fields<'_>) -> Result<Self, Fault> {
-        let now = answer.time()?;
-        let (at_limit, replayed, can_give) = (answer.flag()?, answer.flag()?, answer.flag()?);
-        let (mut times, mut since) = (answer.list()?, Vec::new());
-        while !times.is_done() {
-            since.push(times.time()?);
-        }
-        Ok(Self { at_limit, replayed, can_give, since, snapshot: Snapshot::of(now, answer.list()?)? })
-    }
-
-    /// An answer without jobs.
-    pub(super) fn nothing(&self) -> QueueAnswer {
-        QueueAnswer { jobs: Vec::new(), undo: Undo::default(), refusal: None, snapshot: self.snapshot }
-    }
-}
-
-impl Snapshot {
-    /// waiting, blocked, delayed, reserved, paused (0 | 1), next ms (negative: never)
-    pub(super) fn of(now: Millis, mut counts: Fields<'_>) -> Result<Self, Fault> {
-        let (waiting, blocked) = (counts.count()?, counts.count()?);
-        let (delayed, reserved) = (counts.count()?, counts.count()?);
-        let (paused, next_ms) = (counts.flag()?, counts.maybe()?);
-        Ok(Self { now, waiting, blocked, delayed, reserved, paused, next_ms, skipped: false, cut_short: false })
-    }
-
-    /// The state that is expected `ms` later.
-    #[must_use]
-    pub fn aged(mut self, ms: u64) -> Self {
-        self.now = Millis(self.now.0 + ms);
-        self.next_ms = self.next_ms.map(|next| next.saturating_sub(ms));
-        self
-    }
-
-    /// The answer to a call that found no job in these queues.
-    pub fn nothing(snapshots: &[Self], unavailable: Vec<QueueName>) -> ReserveOutcome {
-        ReserveOutcome::Nothing {
-            reason: reason(snapshots),
-            retry_after_ms: retry_after(snapshots),
-            remaining: snapshots.iter().map(|snapshot| snapshot.waiting).sum(),
-            now: snapshots.iter().map(|snapshot| snapshot.now).max().unwrap_or(Millis(0)),
-            passed_over: snapshots.iter().any(|snapshot| snapshot.skipped),
-            unavailable,
-        }
-    }
+    pub(super) passed: PassedLines,
 }
 
 /// Joins the replies of the queues.
 pub(super) fn finish(answers: Vec<QueueAnswer>, unavailable: Vec<QueueName>) -> ReserveOutcome {
-    let (mut jobs, mut undo, mut snapshots) = (Vec::new(), Undo::default(), Vec::new());
+    let (mut jobs, mut undo, mut snapshots, mut passed) =
+        (Vec::new(), Undo::default(), Vec::new(), PassedLines::default());
     for answer in answers {
         if let Some(refusal) = answer.refusal {
             return refusal;
@@ -205,52 +161,13 @@ pub(super) fn finish(answers: Vec<QueueAnswer>, unavailable: Vec<QueueName>) -> 
         jobs.extend(answer.jobs.into_iter().map(|(job, _)| job));
         undo.join(answer.undo);
         snapshots.push(answer.snapshot);
+        passed.join(answer.passed);
     }
     if jobs.is_empty() {
-        return Snapshot::nothing(&snapshots, unavailable);
+        return Snapshot::nothing(&snapshots, passed, unavailable);
     }
     let now = snapshots.iter().map(|snapshot| snapshot.now).max().unwrap_or(Millis(0));
-    let remaining = snapshots.iter().map(|snapshot| snapshot.waiting).sum();
+    let remaining = snapshots.iter().map(|snapshot| snapshot.waiting + snapshot.own_waiting).sum();
     jobs.sort_by_key(|job| if job.resumes > 0 { job.reserved_at } else { Millis(0) });
     ReserveOutcome::Jobs { jobs, remaining, now, undo, unavailable }
-}
-
-fn reason(snapshots: &[Snapshot]) -> Reason {
-    let of = |snapshot: &Snapshot| match snapshot {
-        Snapshot { paused: true, .. } => Reason::Paused,
-        Snapshot { skipped: true, .. } => Reason::Skipped,
-        Snapshot { blocked: 1.., .. } => Reason::Blocked,
-        Snapshot { delayed: 1.., .. } => Reason::Delayed,
-        Snapshot { reserved: 1.., .. } => Reason::Reserved,
-        _ => Reason::Empty,
-    };
-    snapshots.iter().map(of).min().unwrap_or(Reason::Empty)
-}
-
-/// Bounds of `retry_after_ms`.
-const MIN_RETRY_MS: u64 = 250;
-const MAX_RETRY_MS: u64 = 5_000;
-/// After a wait that ended early: another instance, or the call that replaced it, can serve at once.
-const MAX_RETRY_AFTER_WAIT_MS: u64 = 1_000;
-
-/// The soonest expiry or due time within the bounds, with a tenth of jitter so that clients do not return together.
-fn retry_after(snapshots: &[Snapshot]) -> u64 {
-    let soonest = snapshots.iter().filter_map(|snapshot| snapshot.next_ms).min().unwrap_or(MAX_RETRY_MS);
-    let is_cut_short = snapshots.iter().any(|snapshot| snapshot.cut_short);
-    let wanted = if is_cut_short { MIN_RETRY_MS } else { soonest.clamp(MIN_RETRY_MS, MAX_RETRY_MS) };
-    between(wanted, wanted + wanted / 10).min(MAX_RETRY_MS)
-}
-
-impl ReserveOutcome {
-    /// The same answer to a wait that ended early, for a reason other than a job or its deadline.
-    #[must_use]
-    pub fn ended_early(self, reason: Reason) -> Self {
-        match self {
-            Self::Nothing { remaining, now, passed_over, unavailable, .. } => {
-                let retry_after_ms = between(MIN_RETRY_MS, MAX_RETRY_AFTER_WAIT_MS);
-                Self::Nothing { reason, retry_after_ms, remaining, now, passed_over, unavailable }
-            }
-            other => other,
-        }
-    }
 }

@@ -147,6 +147,7 @@ impl Queues {
         let call = Reserve {
             queues: vec![queue.clone()],
             worker: None,
+            skills: Vec::new(),
             limit: 1,
             lease_ms: Some(lease),
             nonce: Nonce::derived(&[b"adopt", member]),

@@ -29,6 +29,8 @@ pub struct ResultPage {
     pub results: Vec<MemberResult>,
     /// The index of the next page.
     pub next: Option<u32>,
+    /// Each of its jobs is for another worker, because the batch has an overlap.
+    pub is_shared: bool,
 }
 
 /// The outcome of one job of a batch.
@@ -39,6 +41,13 @@ pub struct MemberResult {
     pub state: State,
     pub result: Option<Json>,
     pub completed: Option<Completed>,
+}
+
+impl ResultPage {
+    /// Takes away who completed the jobs.
+    pub fn hide_workers(&mut self) {
+        self.results.iter_mut().flat_map(|result| &mut result.completed).for_each(|completed| completed.worker = None);
+    }
 }
 
 impl Queues {
@@ -79,7 +88,8 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn results(&self, id: &BatchId, from: u32, limit: u32) -> Result<Option<ResultPage>, Fault> {
-        let (mut page, mut from, mut bytes) = (ResultPage { results: Vec::new(), next: None }, from, 0);
+        let (mut page, mut from, mut bytes) =
+            (ResultPage { results: Vec::new(), next: None, is_shared: false }, from, 0);
         // One script reads at most a hundred results, so a large page takes several.
         loop {
             let mut args = handle(id);
@@ -92,6 +102,7 @@ impl Queues {
             page.next = answer.maybe()?.map(|index| index as u32);
             bytes = answer.count()?;
             let is_full = answer.flag()?;
+            page.is_shared = answer.flag()?;
             for (index, fields) in (from..).zip(answer.lists()) {
                 page.results.push(read_result(id, index, fields?)?);
             }

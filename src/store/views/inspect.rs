@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::store::{
     handle::Queues,
     layout::cursor::Cursor,
+    layout::eligibility::Eligibility,
     layout::ended::{AbandonReason, Completed, completed, reasons},
     layout::record::{self, Header, Lease, LiveRecord},
     layout::route::JobRoute,
@@ -49,6 +50,8 @@ pub struct Job {
     pub sla_at: Option<Millis>,
     pub breached: bool,
     pub cancelled: Option<Cancelled>,
+    #[serde(flatten)]
+    pub eligibility: Eligibility,
 }
 
 /// Why a job was cancelled.
@@ -222,6 +225,7 @@ pub(super) fn read_job(
         sla_at: route.sla_at,
         breached: route.breached,
         cancelled: (state == State::Cancelled).then(|| Cancelled { reason: route.cancel_reason() }),
+        eligibility: route.into(),
     };
     Ok((job, place.filter(|_| !matches!(state, State::Waiting | State::Blocked))))
 }

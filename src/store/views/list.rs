@@ -2,7 +2,7 @@
 
 use intray_redis::{Args, Fault};
 
-use crate::job::{Name, QueueName, State, limits};
+use crate::job::{Line, Name, QueueName, State, limits};
 use crate::store::{
     handle::Queues,
     layout::cursor::Cursor,
@@ -21,6 +21,8 @@ pub struct JobFilter {
     pub search: Option<String>,
     /// Only jobs whose SLA was breached.
     pub breached: bool,
+    /// Only waiting jobs of this line.
+    pub line: Option<Line>,
     pub after: Option<Cursor>,
     pub limit: u32,
 }
@@ -47,6 +49,7 @@ impl JobFilter {
         args.push(self.worker.as_ref().map_or("", Name::as_str));
         self.selection.push(&mut args);
         args.push(self.search.as_deref().unwrap_or_default()).number(self.breached.into());
+        args.push(self.line.as_ref().map_or_else(String::new, Line::to_string));
         args.push(score).push(member).number(bytes);
         args
     }

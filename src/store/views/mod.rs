@@ -6,6 +6,7 @@ pub(crate) mod deliveries;
 pub(crate) mod events;
 pub(crate) mod inspect;
 pub(crate) mod job_history;
+pub(crate) mod lines;
 pub(crate) mod list;
 pub(crate) mod locks;
 pub(crate) mod outbox;

@@ -1,17 +1,23 @@
 //! A reserve call to one queue: its packed argument, and its reply.
 
+use std::sync::Arc;
+
 use intray_redis::{Args, Fault};
 use redis::Value;
 
-use super::{Handout, QueueAnswer, Reserve, ReserveOutcome, Snapshot};
+use super::{Handout, HandoverNote, PassedLines, QueueAnswer, Reserve, ReserveOutcome, Snapshot};
 use crate::{
     figures::QueueMetrics,
     job::{
-        Code, JobId, Name, QueueName, Reservation,
+        Code, EligibilityRule, JobId, Millis, Name, QueueName, Reservation, Skill,
         ids::{self, Nonce},
     },
     store::{
-        layout::record::{self, Header, LiveRecord},
+        layout::{
+            record::{self, Bytes, Header, LiveRecord},
+            routing,
+        },
+        places::Places,
         redis::read::{Fields, broken, word},
         transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Retry, Transition},
         transitions::undo::Undo,
@@ -20,6 +26,9 @@ use crate::{
 
 pub(super) struct ReserveRequest {
     worker: Option<Name>,
+    skills: Vec<Skill>,
+    /// Where the last look of a named worker ended.
+    place: Option<(Arc<Places>, (QueueName, Name))>,
     nonce: Nonce,
     limit: u32,
     lease_ms: Option<u32>,
@@ -51,10 +60,33 @@ impl Mode {
 /// Beside the mode: the call waits until no job is overdue.
 const WAIT_FOR_OVERDUE: u8 = 0;
 const SKIP_OVERDUE: u8 = 128;
+/// Beside the number of skills: a job or a place follows them.
+const MORE: u8 = 128;
+
+/// The skills as the scripts read them: behind their number and whether more follows them; nothing for none.
+pub(super) fn pack_skills(skills: &[Skill], has_more: bool, out: &mut Vec<u8>) {
+    if skills.is_empty() {
+        return;
+    }
+    out.push(skills.len() as u8 | if has_more { MORE } else { 0 });
+    for skill in skills {
+        out.push(skill.as_str().len() as u8);
+        out.extend(skill.as_str().as_bytes());
+    }
+}
 
 impl ReserveRequest {
-    pub(super) fn new(call: &Reserve, mode: Mode, limit: u32) -> Self {
-        Self { worker: call.worker.clone(), nonce: call.nonce, limit, lease_ms: call.lease_ms, mode }
+    pub(super) fn new(call: &Reserve, mode: Mode, limit: u32, queue: &QueueName, places: &Arc<Places>) -> Self {
+        let (worker, skills) = (call.worker.clone(), call.skills.clone());
+        let place = worker.as_ref().map(|worker| (places.clone(), (queue.clone(), worker.clone())));
+        Self { worker, skills, place, nonce: call.nonce, limit, lease_ms: call.lease_ms, mode }
+    }
+
+    /// The worker has looked at all jobs.
+    fn forget_place(&self) {
+        if let Some((places, of)) = &self.place {
+            places.forget(of);
+        }
     }
 
     fn packed_with(&self, flag: u8) -> Args {
@@ -71,7 +103,9 @@ impl ReserveRequest {
         // A fresh nonce was never used, so the script need not look for jobs of an earlier call.
         let is_fresh = self.worker.is_none() && self.nonce.is_fresh();
         let size = usize::from(limit) * (Code::LEN + ids::DIGEST_LEN) + worker.len();
-        let mut args = Args::with_room(1, 64 + size + tail.iter().map(|part| part.len()).sum::<usize>());
+        let more = tail.iter().map(|part| part.len()).sum::<usize>();
+        let skills = self.skills.iter().map(|skill| 1 + skill.as_str().len()).sum::<usize>();
+        let mut args = Args::with_room(1, 64 + size + skills + more);
         args.put(|out| {
             out.push(self.mode.number(is_fresh) | flag);
             out.extend(limit.to_be_bytes());
@@ -84,6 +118,7 @@ impl ReserveRequest {
                 out.extend(secret.as_bytes());
                 out.extend(ids::secret_digest(&secret));
             }
+            pack_skills(&self.skills, more > 0, out);
             tail.iter().for_each(|part| out.extend(*part));
         });
         args
@@ -106,10 +141,16 @@ impl Transition for ReserveRequest {
         let (now, warn_ms) = (shared.time()?, shared.count()? as u32);
         let mut snapshot = Snapshot::of(now, shared)?;
         let (word, mut item) = reply.words()?;
+        let (word, own) = word.split_once(' ').unwrap_or((word, "0"));
+        snapshot.own_waiting = own.parse().map_err(|_| broken("a number"))?;
+        let mut passed = PassedLines::default();
         let (mut jobs, mut undo, mut refusal) = (Vec::new(), Undo::default(), None);
         match word {
             "new" | "held" => {
                 let is_new = word == "new";
+                if is_new && item.is_done() {
+                    self.forget_place();
+                }
                 while !item.is_done() {
                     let (job, waited_ms) = read_handout(queue, warn_ms, &mut item)?;
                     jobs.push((job, waited_ms.filter(|_| is_new)));
@@ -122,16 +163,28 @@ impl Transition for ReserveRequest {
             "overdue" | "later" => snapshot.cut_short = true,
             "more" => {
                 snapshot.cut_short = true;
-                snapshot.skipped = !item.slice()?.is_empty();
+                let (place, member) = (item.slice()?, item.slice()?);
+                let (bits, place) = place.split_at_checked(1).ok_or_else(|| broken("a place"))?;
+                snapshot.passed = u64::from(bits[0].saturating_sub(b'0'));
+                passed = PassedLines::of_a_part(snapshot.passed);
+                if let Some((places, of)) = &self.place {
+                    places.remember(of, place, member);
+                }
             }
-            "skipped" => snapshot.skipped = true,
+            "passed" => {
+                let mut why = item.list()?;
+                (snapshot.passed, snapshot.own_waiting) = (why.count()?, why.count()?);
+                passed = PassedLines::read(snapshot.passed, &mut item)?;
+                self.forget_place();
+            }
+            "ineligible" => refusal = Some(ReserveOutcome::NotEligible(read_rule(&mut item)?)),
             "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
             "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
             "paused" => refusal = Some(ReserveOutcome::QueuePaused),
             "limit" => refusal = Some(ReserveOutcome::WorkerLimit),
             _ => return Err(broken("jobs or a refusal")),
         }
-        Ok(QueueAnswer { jobs, undo, refusal, snapshot })
+        Ok(QueueAnswer { jobs, undo, refusal, snapshot, passed })
     }
 
     /// A reserve on an unknown queue must not schedule a sweep.
@@ -155,9 +208,16 @@ impl BatchedTransition for ReserveRequest {
         self.limit
     }
 
-    /// An empty place is the front of the line.
+    /// Without a member from the front of the line. A worker goes on where its last look ended, if that is further.
     fn args_after(&self, place: &[u8], member: &[u8]) -> Args {
-        if place.is_empty() { self.args() } else { self.packed(WAIT_FOR_OVERDUE, &[place, b" ", member]) }
+        if member.is_empty() {
+            return self.args();
+        }
+        let (bits, score) = place.split_at(1.min(place.len()));
+        match self.place.as_ref().and_then(|(places, of)| places.further(of, score, member)) {
+            Some((further, member)) => self.packed(WAIT_FOR_OVERDUE, &[bits, further.as_bytes(), b" ", &member]),
+            None => self.packed(WAIT_FOR_OVERDUE, &[place, b" ", member]),
+        }
     }
 
     fn args_without_waiting(&self) -> Args {
@@ -177,6 +237,23 @@ impl BatchedTransition for ReserveRequest {
     }
 }
 
+pub(in crate::store) fn read_rule(item: &mut Fields<'_>) -> Result<EligibilityRule, Fault> {
+    EligibilityRule::parse(item.word()?).ok_or_else(|| broken("a rule"))
+}
+
+/// When a job was handed over, who did it, and what it says; no note if it says nothing.
+fn read_note(raw: &[u8]) -> Result<Option<HandoverNote>, Fault> {
+    if raw.is_empty() {
+        return Ok(None);
+    }
+    let mut bytes = Bytes(raw);
+    let at = Millis(bytes.uint(6)?);
+    let from = routing::short(&mut bytes)?;
+    let text = String::from_utf8(bytes.0.to_vec()).map_err(|_| broken("UTF-8 in a note"))?;
+    let from = if from.is_empty() { None } else { Some(Name::parse(&from).map_err(|_| broken("a name"))?) };
+    Ok((!text.is_empty()).then_some(HandoverNote { text, from, at }))
+}
+
 /// A job, and how long it waited in line if this is its first hand-out.
 fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Result<(Handout, Option<u64>), Fault> {
     let mut head = answer.list()?;
@@ -184,7 +261,8 @@ fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Res
     let deadline = head.time()?;
     let header = Header::parse(answer.slice()?)?;
     let live = LiveRecord::parse(answer.slice()?)?;
-    let (apart, draft) = if head.is_done() { Default::default() } else { (answer.slice()?, answer.slice()?) };
+    let (apart, draft, note) =
+        if head.is_done() { Default::default() } else { (answer.slice()?, answer.slice()?, answer.slice()?) };
     let lease = live.lease.ok_or_else(|| broken("a reservation"))?;
     let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart.to_vec())?) };
     let waited_ms = (live.counters[0] == 1).then(|| lease.reserved_at.since(live.arrived_at));
@@ -204,6 +282,7 @@ fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Res
         resumes: lease.resumes,
         draft: if draft.is_empty() { None } else { Some(record::json(draft.to_vec())?) },
         traceparent: header.traceparent,
+        note: read_note(note)?,
     };
     Ok((handout, waited_ms))
 }

@@ -6,7 +6,7 @@
 use futures_util::future::try_join_all;
 use intray_redis::{Applied, Fault};
 
-use super::{Mode, QueueAnswer, QueueLook, Reserve, ReserveOutcome, ReserveRequest, finish};
+use super::{Mode, QueueAnswer, QueueLook, Reserve, ReserveOutcome, finish};
 use crate::{
     job::{Millis, QueueName},
     store::handle::Queues,
@@ -14,7 +14,7 @@ use crate::{
 
 impl Queues {
     pub(super) async fn reserve_from_several(&self, call: &Reserve) -> Result<ReserveOutcome, Fault> {
-        let asked = call.queues.iter().map(|queue| (queue, self.look_at(queue, call.worker.as_ref(), call.nonce)));
+        let asked = call.queues.iter().map(|queue| (queue, self.look_at(queue, Some(call), &[])));
         let (looks, away) = self.ask_each(asked).await?;
         let (mut unavailable, faults): (Vec<_>, Vec<_>) = away.into_iter().unzip();
         let answers = match shares(&looks, call.limit) {
@@ -34,7 +34,7 @@ impl Queues {
         let asked = looks.iter().zip(shares).map(|((queue, look), share)| async move {
             match share {
                 0 => Ok(look.nothing()),
-                _ => self.parts.batcher.call(queue, ReserveRequest::new(call, Mode::Resume, share)).await,
+                _ => self.parts.batcher.call(queue, self.request(call, Mode::Resume, share, queue)).await,
             }
         });
         try_join_all(asked).await
@@ -55,7 +55,7 @@ impl Queues {
                 answers.push(look.nothing());
                 continue;
             }
-            match self.parts.batcher.call(&queue, ReserveRequest::new(call, Mode::Next, call.limit)).await {
+            match self.parts.batcher.call(&queue, self.request(call, Mode::Next, call.limit, &queue)).await {
                 Ok(answer) => answers.push(answer),
                 // Nothing was reserved there, so the next queue may serve. An unknown effect ends the call.
                 Err(fault @ Fault::Unavailable { applied: Applied::No, .. }) if self.is_of_one_node(&fault) => {

@@ -1,0 +1,146 @@
+-- part: who has had a job of a batch with an overlap, of which each worker is given one job at most. Of so many jobs each is answered by
+-- another worker. The list is in `routes`, under the code of the batch.
+local text = require 'base/text'
+local write = require 'base/write'
+local batch = require 'base/batch'
+local route = require 'jobs/route'
+local route_codec = require 'base/route_codec'
+local ended = require 'jobs/ended'
+local skip = require 'jobs/skip'
+local part = {}
+-- An entry: how, the job, the worker behind the length of its name. A part is HELD with its job; then it is DONE, EXPIRED (the worker may
+-- complete that job late or have it again, and no other) or SKIPPED.
+local ENTRY, HELD, DONE, EXPIRED, SKIPPED = '>Bc' .. $ID_LEN .. 'Bc0', 1, 2, 3, 4
+local MOST = 16
+local FORGOTTEN_FIRST = {SKIPPED, EXPIRED}
+local unpack_entry, remove = struct.unpack, table.remove
+
+local function decode(raw)
+  local parts, list, at = {}, '', 1
+  while raw and at <= #raw do
+    local tag, value, stop = route_codec.read(raw, at)
+    list, at = tag == route_codec.PARTS and value or list, stop
+  end
+  at = 1
+  while at <= #list do
+    local how, id, worker, stop = unpack_entry(ENTRY, list, at)
+    parts[#parts + 1], at = {how = how, id = id, worker = worker}, stop
+  end
+  return parts
+end
+
+local function encode(parts)
+  local entries = {}
+  for i, one in ipairs(parts) do entries[i] = text.bytes[one.how] .. one.id .. text.short(one.worker) end
+  return route_codec.part(route_codec.PARTS, table.concat(entries))
+end
+
+local function write_parts(q)
+  for code in pairs(q.parts.moved) do write.set(q, 'routes', code, encode(q.parts.known[code])) end
+  q.parts.moved = {}
+end
+
+local function state_of(q)
+  if not q.parts then
+    q.parts = {known = {}, moved = {}}
+    write.at_flush(q, write_parts)
+  end
+  return q.parts
+end
+
+local function read(q, codes)
+  local known = state_of(q).known
+  for i, raw in ipairs(write.ask(q, 'HMGET', q.routes, unpack(codes))) do known[codes[i]] = decode(raw) end
+end
+
+-- The parts of the batch of a job.
+local function of(q, id)
+  local code = batch.of(id)
+  local known = state_of(q).known
+  if not known[code] then read(q, {code}) end
+  return known[code], code
+end
+
+local function is_shared(q, id, header)
+  local own = route.of(q, id, header)
+  return own and own.overlap
+end
+
+-- Reads the parts of many jobs at once; their routes have been read.
+function part.prefetch(q, ids)
+  local codes, met = {}, {}
+  for _, id in ipairs(ids) do
+    local own, code = q.route and q.route.known[id], batch.of(id)
+    if own and own.overlap and not met[code] and not state_of(q).known[code] then codes[#codes + 1], met[code] = code, true end
+  end
+  if #codes > 0 then read(q, codes) end
+end
+
+local function find(parts, worker)
+  for i, one in ipairs(parts) do
+    if one.worker == worker then return i end
+  end
+end
+
+-- The oldest part whose job another worker has had since makes room: it can bring no completion any more. A batch has fewer jobs than
+-- MOST, so there is always one.
+local function make_room(parts)
+  local latest = {}
+  for i, one in ipairs(parts) do latest[one.id] = i end
+  for _, how in ipairs(FORGOTTEN_FIRST) do
+    for i, one in ipairs(parts) do
+      if one.how == how and latest[one.id] > i then return remove(parts, i) end
+    end
+  end
+end
+
+local function set(q, id, worker, how)
+  local parts, code = of(q, id)
+  local at = find(parts, worker)
+  if at then remove(parts, at) end
+  if how then
+    parts[#parts + 1] = {how = how, id = id, worker = worker}
+    if #parts > MOST then make_room(parts) end
+  end
+  state_of(q).moved[code] = true
+end
+
+-- Whether the worker has had another job of the batch, or has no name by which that could be known.
+function part.keeps_from(q, id, header, worker)
+  if not is_shared(q, id, header) then return false end
+  if worker == '' then return true end
+  local parts = of(q, id)
+  local at = find(parts, worker)
+  return at and parts[at].id ~= id
+end
+
+function part.take(q, id, header, worker)
+  if is_shared(q, id, header) then set(q, id, worker, HELD) end
+end
+
+-- What a reservation leaves that was never delivered: the worker may still complete an earlier one late.
+local function before(r, worker)
+  local how, by = ended.latest(r)
+  return by == worker and (how == ended.EXPIRED or how == ended.GRACE_OVER) and EXPIRED or nil
+end
+
+-- A reservation ends. `how` as in jobs/ended, nil if it was never delivered.
+function part.leave(q, id, r, header, worker, how)
+  if not is_shared(q, id, header) then return end
+  if how == ended.DONE or how == ended.DONE_LATE then
+    set(q, id, worker, DONE)
+  elseif (how == ended.ABANDONED or how == ended.GRACE_OVER) and skip.has(r, worker) then
+    set(q, id, worker, SKIPPED)
+  elseif how == ended.EXPIRED or how == ended.GRACE_OVER then
+    set(q, id, worker, EXPIRED)
+  else
+    set(q, id, worker, not how and before(r, worker) or nil)
+  end
+end
+
+-- Work that comes late counts, and so does its part.
+function part.finish(q, id, header, worker)
+  if is_shared(q, id, header) then set(q, id, worker, DONE) end
+end
+
+return part

@@ -1,0 +1,127 @@
+-- routing: who may have a job: its lines, the rule that keeps a worker from it, its fallback to everybody, and hand-overs.
+local clock = require 'base/clock'
+local text = require 'base/text'
+local route = require 'jobs/route'
+local alarm = require 'jobs/alarm'
+local part = require 'jobs/part'
+local routing = {WORKER = string.byte('@')}
+local byte, sub, has = string.byte, string.sub, text.has
+local WORKER = routing.WORKER
+
+local function fell_back(own)
+  return route.is_marked(own, route.FELL_BACK)
+end
+
+-- The lines of a job, for each worker or skill that it is for; nil for a job that is for everybody.
+function routing.lines(q, id, header)
+  local own = route.of(q, id, header)
+  if not own then return end
+  if own.handed then return {own.handed.line} end
+  if fell_back(own) then return end
+  if own.assignees then
+    local lines, at = {}, 1
+    while at <= #own.assignees do
+      local stop = at + 1 + byte(own.assignees, at)
+      lines[#lines + 1], at = '@' .. sub(own.assignees, at + 1, stop - 1), stop
+    end
+    return lines
+  end
+  return own.skill and {'+' .. own.skill}
+end
+
+-- Whether a hand-over keeps this worker from the job; nil if it was not handed over.
+local function rule_of_hand_over(own, worker, skills)
+  local line = own.handed.line
+  if byte(line) == WORKER then return sub(line, 2) ~= worker and 'assignees' end
+  return not skills[sub(line, 2)] and 'skill'
+end
+
+-- Whether each of some names, packed as in a route, is excluded; false for none of them.
+function routing.excludes_all(own, names)
+  if not own.excluded or names == '' then return false end
+  local at = 1
+  while at <= #names do
+    local stop = at + 1 + byte(names, at)
+    if not has(own.excluded, sub(names, at + 1, stop - 1)) then return false end
+    at = stop
+  end
+  return true
+end
+
+-- The rule that keeps a worker from a job; false or nil for none. `skills` holds each of the worker's.
+function routing.rule(q, id, header, worker, skills)
+  local own = route.of(q, id, header)
+  if not own then return end
+  if own.excluded and (worker == '' or has(own.excluded, worker)) then return 'excluded' end
+  local is_open = fell_back(own)
+  if own.handed then
+    local rule = rule_of_hand_over(own, worker, skills)
+    if rule then return rule end
+  elseif not is_open and own.assignees and not has(own.assignees, worker) then
+    return 'assignees'
+  end
+  if own.skill and not is_open and not skills[own.skill] then return 'skill' end
+  return own.overlap and part.keeps_from(q, id, header, worker) and 'overlap'
+end
+
+-- Whether the job is for some workers only, by its own rule. Only such a job falls back.
+function routing.is_for_some(own)
+  return own.assignees or own.skill
+end
+
+-- The job is ready, perhaps for the first time: its fallback counts from now.
+function routing.ready(q, id, header)
+  local own = route.of(q, id, header)
+  if not own or not own.fallback or own.fallback_at or not routing.is_for_some(own) then return end
+  own.fallback_at = clock.now(q) + own.fallback
+  route.keep(q, id, own)
+  alarm.set(q, id, own)
+end
+
+-- The rule counts anew, from when the job is next ready.
+function routing.restart(q, id, own)
+  own.fallback_at = nil
+  if fell_back(own) then own.marks = own.marks - route.FELL_BACK end
+  route.keep(q, id, own)
+end
+
+-- A hand-over ends, because its worker has had the job.
+function routing.end_hand_over(q, id, header)
+  local own = route.of(q, id, header)
+  if not own or not own.handed then return end
+  own.handed = nil
+  route.keep(q, id, own)
+  alarm.set(q, id, own)
+end
+
+-- A worker hands the job over, to a line and for so many ms.
+function routing.hand_over(q, id, own, line, from, note, ms)
+  local now = clock.now(q)
+  own.handed = {line = line, since = now, ends = now + ms, from = from, note = note}
+  route.keep(q, id, own)
+  alarm.set(q, id, own)
+end
+
+-- Whether the time of a hand-over or of the rule is over.
+function routing.is_due(q, own)
+  local now = clock.now(q)
+  return own.handed and own.handed.ends <= now
+    or own.fallback_at and own.fallback_at <= now and not fell_back(own)
+end
+
+-- Ends what is over.
+function routing.fall_back(q, id, own)
+  local now = clock.now(q)
+  if own.handed and own.handed.ends <= now then own.handed = nil end
+  if own.fallback_at and own.fallback_at <= now and not fell_back(own) then own.marks = own.marks + route.FELL_BACK end
+  route.keep(q, id, own)
+end
+
+-- What the next to get a job that was handed over is shown: when, by whom, and the note; '' for none.
+function routing.note(q, id, header)
+  local own = route.of(q, id, header)
+  local handed = own and own.handed
+  return handed and struct.pack('>I6', handed.since) .. text.short(handed.from) .. handed.note or ''
+end
+
+return routing

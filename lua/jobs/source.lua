@@ -1,0 +1,85 @@
+-- source: a part of one line as a call has read it: of `inbound`, or of a line in `lines`. An entry: {id, place, record, live record or
+-- false, member}; false once it has left.
+local write = require 'base/write'
+local text = require 'base/text'
+local place = require 'jobs/place'
+local lines = require 'jobs/lines'
+local source = {}
+
+-- `line`: '' is `inbound`; `first`: index of the first entry that is still in line; `behind`: rank at which the read part of `inbound`
+-- begins; `last`: the last member read of another line; `ends`: it reaches the end of the line; `cursor`: the current entry.
+function source.new(line)
+  return {line = line, first = 1, behind = 0, last = false, ends = false, cursor = 1}
+end
+
+-- Begins behind a job that may have left meanwhile.
+function source.begin(q, s, from, member)
+  if s.line ~= '' then
+    s.last = lines.member(s.line, from, member)
+    return
+  end
+  write.spend(q, 2)
+  local rank = tonumber(redis.call('ZSCORE', q.inbound, member)) == from and redis.call('ZRANK', q.inbound, member)
+  s.behind = rank and rank + 1 or redis.call('ZCOUNT', q.inbound, '-inf', '(' .. text.of(from))
+end
+
+-- The next entries as {id, place, member} each, with the member of the set to remove one that is gone, and whether these are all.
+local function read_inbound(q, s, most)
+  local from, found = s.behind + #s - s.first + 1, {}
+  local entries = write.ask(q, 'ZRANGE', q.inbound, from, from + most - 1, 'WITHSCORES')
+  for i = 1, #entries, 2 do
+    local member = entries[i]
+    found[#found + 1] = {id = place.id_of(member), place = tonumber(entries[i + 1]), member = member, key = 'inbound', own = member}
+  end
+  return found, #found < most
+end
+
+local function read_line(q, s, most)
+  local from, found = s.last and '(' .. s.last or '[' .. s.line .. '\0', {}
+  for _, own in ipairs(write.ask(q, 'ZRANGE', q.lines, from, '(' .. s.line .. '\1', 'BYLEX', 'LIMIT', '0', text.of(most))) do
+    local at, member = lines.place_of(s.line, own)
+    found[#found + 1] = {id = place.id_of(member), place = at, member = member, key = 'lines', own = own}
+    s.last = own
+  end
+  return found, #found < most
+end
+
+-- Reads on. What left the line in this call must have been written.
+function source.read(q, s, most)
+  local found, ends = (s.line == '' and read_inbound or read_line)(q, s, most)
+  local ids = {}
+  s.ends, s.is_prefetched, s.has_routes = ends, false, false
+  if #found == 0 then return end
+  for i, one in ipairs(found) do ids[i] = one.id end
+  local headers, lives = write.ask(q, 'HMGET', q.jobs, unpack(ids)), write.ask(q, 'HMGET', q.live, unpack(ids))
+  for i, one in ipairs(found) do
+    if headers[i] then
+      s[#s + 1] = {one.id, one.place, headers[i], lives[i], one.member}
+    else
+      write.remove(q, one.key, one.own) -- the job is gone
+    end
+  end
+end
+
+-- How many jobs wait in a line, without those that are `gone`. It is counted here if the line was read from the front to the end.
+function source.waiting(q, s, gone, is_from_front)
+  if is_from_front and s.ends then
+    local waiting = 0
+    for at = s.first, #s do waiting = waiting + (gone[s[at][1]] and 0 or 1) end
+    return waiting
+  end
+  write.flush(q)
+  return write.ask(q, 'ZLEXCOUNT', q.lines, '[' .. s.line .. '\0', '(' .. s.line .. '\1')
+end
+
+-- Removes the current entry.
+function source.drop(s)
+  if s.cursor ~= s.first then
+    table.remove(s, s.cursor)
+  else
+    s[s.first], s.first = false, s.first + 1
+    s.cursor = s.first
+  end
+end
+
+return source

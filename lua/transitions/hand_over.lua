@@ -1,0 +1,67 @@
+-- hand_over: the holder gives the job to another worker, or to those with a skill, and it keeps its place.
+--            reserved -> waiting
+-- FLAGS  allow-oom if-small
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
+-- ARGV   per item 7: id, secret, digest of the secret, line ('@name' | '+skill'), note ('' = none), how long it is only for these, ms;
+-- ARGV   draft ('' = leave it, 'null' = remove it)
+-- REPLY  per item: {'handed', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'same'}: it is the holder |
+-- REPLY  {'ineligible', rule} | {'later'}: in the next script, as all behind it
+local record = require 'base/record'
+local record_bytes = require 'base/record_bytes'
+local write = require 'base/write'
+local event = require 'base/event'
+local total = require 'base/total'
+local text = require 'base/text'
+local commit = require 'base/commit'
+local route_codec = require 'base/route_codec'
+local ended = require 'jobs/ended'
+local skip = require 'jobs/skip'
+local back = require 'jobs/back'
+local items = require 'jobs/items'
+local draft = require 'jobs/draft'
+local route = require 'jobs/route'
+local routing = require 'jobs/routing'
+local STRIDE = 7
+local STATES = record.STATES
+
+-- The route of the job, which gets one if it has none.
+local function route_of(q, id, header)
+  if record.is_routed(header) then return route.of(q, id, header) or route_codec.decode('') end
+  header.flags, header.raw = header.flags + record.ROUTED, record_bytes.with_route(header.raw)
+  write.set(q, 'jobs', id, header.raw)
+  return route_codec.decode('')
+end
+
+local function give(q, job, id, line, note, ms)
+  local r, header, worker = job.record, job.header, job.lease.worker
+  local own = route_of(q, id, header)
+  items.end_reservation(q, job, id, ended.HANDED_OVER)
+  if line:byte() == routing.WORKER then skip.take_back(r, line:sub(2)) end
+  routing.hand_over(q, id, own, line, worker, note, ms)
+  event.add(q, 'handed-over', id, worker, header, line)
+  back.to_line(q, id, r, header)
+  total.count(q, 'handed_over')
+  return {'handed', STATES[r.state]}
+end
+
+local function hand_over(q, args, at)
+  local id, secret, digest, line = args[at], args[at + 1], args[at + 2], args[at + 3]
+  local job = items.live_holder(q, id, secret, digest)
+  if not job then return ended.answer(q.loaded[id], digest, ended.HANDED_OVER) end
+  local to = line:byte() == routing.WORKER and line:sub(2)
+  if to == job.lease.worker then return {'same'} end
+  local own = route.of(q, id, job.header)
+  if to and own and own.excluded and text.has(own.excluded, to) then return {'ineligible', 'excluded'} end
+  if own and own.overlap then return {'ineligible', 'overlap'} end
+  draft.save(q, id, job.lease.worker, args[at + 6])
+  return give(q, job, id, line, args[at + 4], tonumber(args[at + 5]))
+end
+
+return function(q, args)
+  items.read(q, args, STRIDE)
+  items.prefetch_ends(q)
+  return commit(q, items.each(q, args, STRIDE, hand_over))
+end

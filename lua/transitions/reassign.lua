@@ -1,0 +1,110 @@
+-- reassign: an operator gives what waits for a worker to others, or to everybody, one bounded step.   waiting -> waiting | blocked
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · parked zset · restricted zset · lines zset · jobs hash · live hash · gates hash ·
+-- KEYS   batches hash · timers zset · routes hash · alarms zset · settings hash · totals hash · events stream ·
+-- KEYS   hints channel
+-- ARGV   worker, the names that take their place, each behind its length ('' = none), score and member in `lines` of the last one that
+-- ARGV   stays ('' = from the front), name of the API key ('' = none)
+-- REPLY  {changed, refused, more (0 | 1), score and member of the last one that stays: every new name is excluded from it, or it
+-- REPLY  would get too many assignees}
+local record = require 'base/record'
+local text = require 'base/text'
+local write = require 'base/write'
+local event = require 'base/event'
+local commit = require 'base/commit'
+local place = require 'jobs/place'
+local loaded = require 'jobs/loaded'
+local gate = require 'jobs/gate'
+local baton = require 'jobs/baton'
+local lines = require 'jobs/lines'
+local routing = require 'jobs/routing'
+local route = require 'jobs/route'
+local alarm = require 'jobs/alarm'
+local STEP, MOST = 100, $MAX_ASSIGNEES
+local byte, sub = string.byte, string.sub
+
+-- The names of a list, each behind its length.
+local function names_of(list)
+  local names, at = {}, 1
+  while at <= #list do
+    local stop = at + 1 + byte(list, at)
+    names[#names + 1], at = sub(list, at, stop - 1), stop
+  end
+  return names
+end
+
+-- The list with the new names in the place of one of them, each once, and their number.
+local function replaced(list, from, new)
+  local kept, met = {}, {}
+  for _, name in ipairs(names_of(list)) do
+    for _, own in ipairs(sub(name, 2) ~= from and {name} or new) do
+      if not met[own] then kept[#kept + 1], met[own] = own, true end
+    end
+  end
+  return table.concat(kept), #kept
+end
+
+-- Whether every new name is excluded, or every one that there would be, or there would be too many.
+local function is_refused(own, from, new)
+  if routing.excludes_all(own, table.concat(new)) then return true end
+  local list, count = replaced(own.assignees or '', from, new)
+  return count > MOST or routing.excludes_all(own, list)
+end
+
+-- Of a job that was handed over, its one new worker has it handed over; with more of them the hand-over ends.
+local function change(own, from, new)
+  local list, count = replaced(own.assignees or '', from, new)
+  own.assignees = count > 0 and list or nil
+  if not own.handed then return end
+  if #new == 1 then own.handed.line = '@' .. sub(new[1], 2) else own.handed = nil end
+end
+
+local function move(q, id, job, from, new)
+  local own = route.of(q, id, job.header)
+  lines.leave(q, id, job.record, job.header)
+  change(own, from, new)
+  if not routing.is_for_some(own) then own.fallback_at = nil end
+  route.keep(q, id, own)
+  alarm.set(q, id, own)
+  baton.line_up(q, id, job.record, job.header)
+  event.add(q, 'changed', id, '', job.header, '')
+end
+
+-- The jobs in the line behind the last one that stays, {id, member} each.
+local function read(q, line, member)
+  local from, found, ids = member ~= '' and '(' .. member or '[' .. line .. '\0', {}, {}
+  for i, own in ipairs(redis.call('ZRANGE', q.lines, from, '(' .. line .. '\1', 'BYLEX', 'LIMIT', '0', text.of(STEP))) do
+    found[i] = {id = place.id_of(own), member = own}
+    ids[i] = found[i].id
+  end
+  loaded.read(q, ids)
+  local jobs = {}
+  for i, id in ipairs(ids) do jobs[i] = q.loaded[id] and {id = id, header = q.loaded[id].header} end
+  route.read(q, ids)
+  gate.prefetch(q, jobs)
+  return found
+end
+
+return function(q, args)
+  local from, new, score, member = args[1], names_of(args[2]), args[3], args[4]
+  event.set_actor(q, args[5])
+  local found = read(q, '@' .. from, member)
+  local changed, refused, more = 0, 0, #found >= STEP
+  for _, one in ipairs(found) do
+    if write.is_spent(q) then
+      more = true
+      break
+    end
+    local job = q.loaded[one.id]
+    local own = job and route.of(q, one.id, job.header)
+    if not own or job.record.state ~= record.WAITING then
+      write.remove(q, 'lines', one.member) -- the job is gone
+    elseif is_refused(own, from, new) then
+      refused, score, member = refused + 1, '0', one.member
+    else
+      changed = changed + 1
+      move(q, one.id, job, from, new)
+    end
+  end
+  return commit(q, {changed, refused, more and 1 or 0, score, member})
+end

@@ -1,0 +1,86 @@
+//! Where the last look of a worker ended that passed too many jobs over. The next one goes on there, so that jobs which a worker may not
+//! have never hide one that it may.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use parking_lot::Mutex;
+
+use crate::job::{Name, QueueName};
+
+/// How long a place counts: what lies before it, but for the first jobs, is not looked at for so long.
+const KEPT: Duration = Duration::from_secs(60);
+/// Above this many all are forgotten, which costs each worker one more look.
+const MAX_PLACES: usize = 10_000;
+
+#[derive(Default)]
+pub(crate) struct Places(Mutex<HashMap<(QueueName, Name), PassedPlace>>);
+
+struct PassedPlace {
+    score: u64,
+    /// The arrival and the id of a job.
+    member: Vec<u8>,
+    since: Instant,
+}
+
+impl Places {
+    /// The place of a worker, if it is behind this one.
+    pub(crate) fn further(&self, of: &(QueueName, Name), score: &[u8], member: &[u8]) -> Option<(String, Vec<u8>)> {
+        let places = self.0.lock();
+        let place = places.get(of).filter(|place| place.since.elapsed() < KEPT)?;
+        let is_behind = (place.score, place.member.as_slice()) > (number(score)?, member);
+        is_behind.then(|| (place.score.to_string(), place.member.clone()))
+    }
+
+    /// The look of a worker ended here. What it passes over from the front on is looked at again a minute after the first of its looks.
+    pub(crate) fn remember(&self, of: &(QueueName, Name), score: &[u8], member: &[u8]) {
+        let Some(score) = number(score) else { return };
+        let mut places = self.0.lock();
+        if places.len() >= MAX_PLACES && !places.contains_key(of) {
+            places.clear();
+        }
+        let since = places.get(of).map(|place| place.since).filter(|since| since.elapsed() < KEPT);
+        let place = PassedPlace { score, member: member.to_vec(), since: since.unwrap_or_else(Instant::now) };
+        places.insert(of.clone(), place);
+    }
+
+    /// The worker has looked at all jobs.
+    pub(crate) fn forget(&self, of: &(QueueName, Name)) {
+        let mut places = self.0.lock();
+        if !places.is_empty() {
+            places.remove(of);
+        }
+    }
+}
+
+fn number(score: &[u8]) -> Option<u64> {
+    std::str::from_utf8(score).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ann() -> (QueueName, Name) {
+        (QueueName::default(), Name::parse("ann").expect("a name"))
+    }
+
+    #[test]
+    fn look_goes_on_behind_the_place_of_its_worker() {
+        let places = Places::default();
+        assert_eq!(places.further(&ann(), b"1", b"a"), None);
+        places.remember(&ann(), b"20", b"b");
+        for (score, member, is_before) in
+            [(&b"3"[..], &b"c"[..], true), (b"20", b"a", true), (b"20", b"b", false), (b"100", b"a", false)]
+        {
+            let further = places.further(&ann(), score, member);
+            assert_eq!(further, is_before.then(|| ("20".to_owned(), b"b".to_vec())), "{score:?} {member:?}");
+        }
+        let bob = (QueueName::default(), Name::parse("bob").expect("a name"));
+        assert_eq!(places.further(&bob, b"1", b"a"), None);
+        places.forget(&ann());
+        assert_eq!(places.further(&ann(), b"1", b"a"), None);
+    }
+}
