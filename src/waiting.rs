@@ -33,7 +33,8 @@ use self::{
 use crate::{
     job::{BatchId, JobId, QueueName},
     store::{
-        Applied, Batch, Fault, Hint, Job, JobFilter, JobPage, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted,
+        Applied, Batch, Fault, Hint, Job, JobFilter, JobPage, PassedLines, Queues, Reason, Reserve, ReserveOutcome,
+        Snapshot, Wanted,
     },
 };
 
@@ -124,6 +125,12 @@ impl Waiting {
                         inner.table.wake(&queue, n);
                         inner.tails.news(&queue);
                     }
+                    Hint::Lines(queue, lines, gate) => {
+                        inner.table.wake_lines(&queue, &lines);
+                        if gate {
+                            inner.table.wake_held_up(&queue);
+                        }
+                    }
                     Hint::Listening(queue) => {
                         inner.table.tick(&queue);
                         inner.tails.news(&queue);
@@ -162,9 +169,8 @@ impl Waiting {
             }
             let seen = match answer {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
-                    if let ReserveOutcome::Nothing { passed_over: true, .. } = nothing {
-                        // Another worker may take what this one has skipped.
-                        seat.pass_on();
+                    if let ReserveOutcome::Nothing { ref passed, .. } = nothing {
+                        seat.mark_passed(passed);
                     }
                     tried = Applied::No;
                     Ok(nothing)
@@ -195,7 +201,7 @@ impl Waiting {
         };
         // A try without an answer may have reserved jobs: the repeated call gets them.
         match seen {
-            Ok(_) => self.answer_at_timeout(&call.queues, looked, seen),
+            Ok(_) => self.answer_at_timeout(&call, looked, seen),
             Err(_) if still_authorized() => self.inner.queues.reserve(call).await.map_err(|fault| fault.after(tried)),
             Err(_) => seen,
         }
@@ -220,7 +226,7 @@ impl Waiting {
         }
         match why {
             Some(fault) if there.is_empty() => Err(fault),
-            _ => Ok(Snapshot::nothing(&there, unavailable)),
+            _ => Ok(Snapshot::nothing(&there, PassedLines::default(), unavailable)),
         }
     }
 
@@ -230,7 +236,7 @@ impl Waiting {
     }
 
     fn enter(&self, call: &Reserve) -> Registration<'_> {
-        let (seat, unwatched) = self.inner.table.enter(&call.queues, call.worker.as_ref());
+        let (seat, unwatched) = self.inner.table.enter(&call.queues, call.worker.as_ref(), &call.skills);
         for queue in unwatched {
             self.inner.wanted.add(&queue);
             let inner = self.inner.clone();
@@ -239,21 +245,33 @@ impl Waiting {
         seat
     }
 
-    /// The answer at the deadline: from newer snapshots of the queues, if there are any.
+    /// The answer at the deadline: from newer snapshots of the queues, if there are any that hold for this caller.
     fn answer_at_timeout(
         &self,
-        queues: &[QueueName],
+        call: &Reserve,
         looked: Instant,
         seen: Result<ReserveOutcome, Fault>,
     ) -> Result<ReserveOutcome, Fault> {
-        let later: Option<Vec<_>> = queues.iter().map(|queue| self.inner.table.snapshot_after(queue, looked)).collect();
-        match later {
-            // Skips are per worker, so a shared snapshot cannot answer for this one.
-            _ if matches!(seen, Ok(ReserveOutcome::Nothing { passed_over: true, .. })) => seen,
-            Some(snapshots) => self.nothing_in(queues, snapshots),
-            None => seen,
+        let later = |queue: &QueueName| self.inner.table.snapshot_after(queue, looked);
+        match call.queues.iter().map(later).collect::<Option<Vec<_>>>() {
+            Some(snapshots) if !is_personal(call, &seen, &snapshots) => self.nothing_in(&call.queues, snapshots),
+            Some(_) | None => seen,
         }
     }
+}
+
+/// Whether another caller would be answered differently: skips and exclusions are per worker, and a shared snapshot does not
+/// count what waits in the caller's own lines.
+fn is_personal(call: &Reserve, seen: &Result<ReserveOutcome, Fault>, snapshots: &[Result<Snapshot, Fault>]) -> bool {
+    let has_lines = call.worker.is_some() || !call.skills.is_empty();
+    let is_restricted = |snapshot: &Result<Snapshot, Fault>| matches!(snapshot, Ok(Snapshot { restricted: 1.., .. }));
+    let by_rule = match seen {
+        Ok(ReserveOutcome::Nothing { passed, reason, .. }) => {
+            *passed != PassedLines::default() || *reason == Reason::Ineligible
+        }
+        _ => false,
+    };
+    by_rule || (has_lines && snapshots.iter().any(is_restricted))
 }
 
 impl WaitingState {

@@ -1,26 +1,28 @@
 //! The callers that wait, by queue. The longest waiting are woken first, as many as there are jobs.
 
+mod callers;
+mod registration;
 mod state;
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
+pub(super) use self::registration::Registration;
 use self::state::{TableState, WaitQueue, Waiter, Waker, sorted};
 use crate::{
-    job::{Name, QueueName, chance::between},
-    store::{Fault, ReserveOutcome, Snapshot},
+    job::{Line, Name, QueueName, Skill},
+    store::{Fault, Snapshot},
 };
 
-/// The pause of a queue after Redis did not answer or refused a write, between these.
-const REST_RANGE_MS: [u64; 2] = [250, 500];
+fn limit(jobs: u64) -> usize {
+    usize::try_from(jobs).unwrap_or(usize::MAX)
+}
 
 #[derive(Default)]
 pub(super) struct Table(Mutex<TableState>);
@@ -31,14 +33,6 @@ pub struct WaitInfo {
     pub worker: Option<Name>,
     pub queues: Vec<QueueName>,
     pub waited: Duration,
-}
-
-/// A caller's registration; dropping it removes the caller.
-pub(super) struct Registration<'t> {
-    table: &'t Table,
-    number: u64,
-    waker: Arc<Waker>,
-    served: AtomicBool,
 }
 
 impl Table {
@@ -63,17 +57,24 @@ impl Table {
 
     /// Registers a caller as awake, since it tries before it sleeps. Returns the queues that have no watch yet. All queues are
     /// entered under one lock, because a watch ends as soon as its queue has no caller.
-    pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> (Registration<'_>, Vec<QueueName>) {
+    pub(super) fn enter(
+        &self,
+        queues: &[QueueName],
+        worker: Option<&Name>,
+        skills: &[Skill],
+    ) -> (Registration<'_>, Vec<QueueName>) {
+        let lines = worker.cloned().map(Line::Worker).into_iter().chain(skills.iter().cloned().map(Line::Skill));
+        let lines: Arc<[Line]> = lines.collect();
         let mut state = self.0.lock();
         state.next += 1;
-        let (number, bell, queues) = (state.next, Arc::new(Waker::default()), Arc::<[QueueName]>::from(queues));
+        let (number, waker, queues) = (state.next, Arc::new(Waker::default()), Arc::<[QueueName]>::from(queues));
         let mut unwatched = Vec::new();
-        for queue in queues.iter() {
-            let line = state.lines.entry(queue.clone()).or_insert_with(|| {
-                unwatched.push(queue.clone());
+        for name in queues.iter() {
+            let queue = state.queues.entry(name.clone()).or_insert_with(|| {
+                unwatched.push(name.clone());
                 WaitQueue::default()
             });
-            line.awake.insert(number);
+            queue.awake.insert(number, &lines);
         }
         if let Some(worker) = worker {
             let older = state.workers.insert((worker.clone(), sorted(&queues)), number);
@@ -82,51 +83,74 @@ impl Table {
                 older.waker.woken.notify_one();
             }
         }
-        state
-            .waiters
-            .insert(number, Waiter { waker: bell.clone(), queues, worker: worker.cloned(), since: Instant::now() });
-        (Registration { table: self, number, waker: bell, served: AtomicBool::new(false) }, unwatched)
+        let (worker, since) = (worker.cloned(), Instant::now());
+        state.waiters.insert(number, Waiter { waker: waker.clone(), queues, worker, lines, since });
+        (Registration::new(self, number, waker), unwatched)
     }
 
     /// Wakes as many callers as there are jobs, the longest waiting first. Those that are awake try once more.
     pub(super) fn wake(&self, queue: &QueueName, jobs: u64) {
         let mut state = self.0.lock();
-        let Some(line) = state.lines.get(queue) else { return };
-        let jobs = usize::try_from(jobs).unwrap_or(usize::MAX);
+        let Some(callers) = state.queues.get(queue).filter(|_| jobs > 0) else { return };
         // A caller that is awake may have tried before the job was there.
-        let awake = line.awake.iter().filter(|_| jobs > 0);
-        let chosen: Vec<u64> = line.asleep.iter().take(jobs).chain(awake).copied().collect();
-        for number in chosen {
-            state.wake(number);
+        let chosen: Vec<u64> = callers.asleep.from(0).take(limit(jobs)).chain(callers.awake.from(0)).collect();
+        chosen.into_iter().for_each(|number| state.wake(number));
+    }
+
+    /// The same for each line, among those who may look into it. One who is woken for a job of one line takes none of another.
+    pub(super) fn wake_lines(&self, queue: &QueueName, lines: &[(Line, u64)]) {
+        let mut state = self.0.lock();
+        let Some(callers) = state.queues.get(queue) else { return };
+        let lines = lines.iter().filter(|(_, jobs)| *jobs > 0);
+        let mut chosen: BTreeSet<u64> = lines.clone().flat_map(|(line, _)| callers.awake.in_line(line, 0)).collect();
+        for (line, jobs) in lines {
+            let others = callers.asleep.in_line(line, 0).filter(|number| !chosen.contains(number));
+            let first: Vec<u64> = others.take(limit(*jobs)).collect();
+            chosen.extend(first);
         }
+        chosen.into_iter().for_each(|number| state.wake(number));
+    }
+
+    /// A gate got room. Wakes all that a gate has held up; those that are awake and may look into a line try once more.
+    pub(super) fn wake_held_up(&self, queue: &QueueName) {
+        let mut state = self.0.lock();
+        let Some(callers) = state.queues.get(queue) else { return };
+        let chosen: BTreeSet<u64> = callers.held_up.iter().copied().chain(callers.awake.in_any_line()).collect();
+        chosen.into_iter().for_each(|number| state.wake(number));
+    }
+
+    /// At most `most` lines of the queue that any sleeping caller may look into, in order, behind this one.
+    pub(super) fn sleeping_lines(&self, queue: &QueueName, after: Option<&Line>, most: usize) -> Vec<Line> {
+        let state = self.0.lock();
+        state.queues.get(queue).map_or_else(Vec::new, |callers| callers.asleep.lines(after, most))
     }
 
     /// Makes all watches read their queue now.
     pub(super) fn tick_all(&self) {
-        self.0.lock().lines.values().for_each(|line| line.tick.notify_one());
+        self.0.lock().queues.values().for_each(|queue| queue.tick.notify_one());
     }
 
     /// Makes the watch of the queue read it now.
     pub(super) fn tick(&self, queue: &QueueName) {
-        if let Some(line) = self.0.lock().lines.get(queue) {
-            line.tick.notify_one();
+        if let Some(queue) = self.0.lock().queues.get(queue) {
+            queue.tick.notify_one();
         }
     }
 
     /// The signals of the queue's watch: read now, and no caller is left.
     pub(super) fn notifies_of(&self, queue: &QueueName) -> (Arc<Notify>, Arc<Notify>) {
         let mut state = self.0.lock();
-        let line = state.lines.entry(queue.clone()).or_default();
-        (line.tick.clone(), line.empty.clone())
+        let queue = state.queues.entry(queue.clone()).or_default();
+        (queue.tick.clone(), queue.empty.clone())
     }
 
     /// Stores a snapshot. Wakes one of the callers without an answer, which tries for all of them. True: there are such callers.
     pub(super) fn record(&self, queue: &QueueName, snapshot: Result<Snapshot, Fault>) -> bool {
         let mut state = self.0.lock();
-        let Some(line) = state.lines.get_mut(queue) else { return false };
-        let first = line.unanswered.first().copied();
-        let tries = first.filter(|_| snapshot.is_ok() && line.rest().is_none());
-        line.seen = Some((Instant::now(), snapshot));
+        let Some(queue) = state.queues.get_mut(queue) else { return false };
+        let first = queue.unanswered.first().copied();
+        let tries = first.filter(|_| snapshot.is_ok() && queue.rest().is_none());
+        queue.seen = Some((Instant::now(), snapshot));
         if let Some(number) = tries {
             state.wake(number);
         }
@@ -135,145 +159,31 @@ impl Table {
 
     /// How long the queue still pauses.
     pub(super) fn rest(&self, queue: &QueueName) -> Option<Duration> {
-        self.0.lock().lines.get(queue)?.rest()
+        self.0.lock().queues.get(queue)?.rest()
     }
 
     /// The last snapshot of the queue; `None` if there is none since `then`.
     pub(super) fn snapshot_after(&self, queue: &QueueName, then: Instant) -> Option<Result<Snapshot, Fault>> {
         let state = self.0.lock();
-        let (at, snapshot) = state.lines.get(queue)?.seen.clone().filter(|(at, _)| *at > then)?;
+        let (at, snapshot) = state.queues.get(queue)?.seen.clone().filter(|(at, _)| *at > then)?;
         let age = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
         Some(snapshot.map(|snapshot| snapshot.aged(age)))
     }
 
     pub(super) fn has_no_caller(&self, queue: &QueueName) -> bool {
-        self.0.lock().lines.get(queue).is_none_or(WaitQueue::has_no_caller)
+        self.0.lock().queues.get(queue).is_none_or(WaitQueue::has_no_caller)
     }
 
     /// Removes the queue if it has no caller.
     pub(super) fn close_queue(&self, queue: &QueueName) -> bool {
         let mut state = self.0.lock();
-        let deserted = state.lines.get(queue).is_none_or(WaitQueue::has_no_caller);
+        let deserted = state.queues.get(queue).is_none_or(WaitQueue::has_no_caller);
         if deserted {
-            state.lines.remove(queue);
+            state.queues.remove(queue);
         }
         deserted
     }
 }
 
-impl Registration<'_> {
-    /// Sleeps until it is woken. A wake-up since the last try ends the sleep at once.
-    pub(super) async fn sleep(&self) {
-        self.table.0.lock().shift(self.number, |line| (&mut line.awake, &mut line.asleep));
-        self.waker.woken.notified().await;
-        self.table.0.lock().shift(self.number, |line| (&mut line.asleep, &mut line.awake));
-    }
-
-    /// Wakes the next caller of each queue, for a job that this one does not take.
-    pub(super) fn pass_on(&self) {
-        let mut state = self.table.0.lock();
-        let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
-        state.wake_next(&queues, self.number);
-    }
-
-    pub(super) fn is_replaced(&self) -> bool {
-        self.waker.replaced.load(Ordering::Acquire)
-    }
-
-    /// Redis did not answer, or refused. The watch reads the queue after a pause, and wakes this caller when Redis is well.
-    pub(super) fn mark_unanswered(&self) {
-        let rests_until = Some(Instant::now() + Duration::from_millis(between(REST_RANGE_MS[0], REST_RANGE_MS[1])));
-        let mut state = self.table.0.lock();
-        let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
-        for queue in queues.iter() {
-            if let Some(line) = state.lines.get_mut(queue) {
-                line.unanswered.insert(self.number);
-                line.rests_until = rests_until;
-                line.tick.notify_one();
-            }
-        }
-    }
-
-    /// Redis answered. A call over one queue ran a script that writes, so Redis is well again for all callers of the queue.
-    pub(super) fn mark_answered(&self) {
-        let mut state = self.table.0.lock();
-        let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
-        for queue in queues.iter() {
-            let Some(line) = state.lines.get_mut(queue).filter(|line| !line.unanswered.is_empty()) else { continue };
-            line.tick.notify_one();
-            line.unanswered.remove(&self.number);
-            if queues.len() == 1 {
-                let all = std::mem::take(&mut line.unanswered);
-                all.into_iter().for_each(|number| state.wake(number));
-            }
-        }
-    }
-
-    /// A served caller passes no wake-up on, unless more jobs are left: it may have been woken for those.
-    pub(super) fn mark_served(&self, outcome: &Result<ReserveOutcome, Fault>) {
-        let left = matches!(outcome, Ok(ReserveOutcome::Jobs { remaining: 1.., .. }));
-        self.served.store(!left, Ordering::Relaxed);
-    }
-}
-
-impl Drop for Registration<'_> {
-    fn drop(&mut self) {
-        let mut state = self.table.0.lock();
-        let Some(waiter) = state.waiters.remove(&self.number) else { return };
-        if let Some(worker) = &waiter.worker {
-            let key = (worker.clone(), sorted(&waiter.queues));
-            if state.workers.get(&key) == Some(&self.number) {
-                state.workers.remove(&key);
-            }
-        }
-        let mut was_awake = false;
-        for queue in waiter.queues.iter() {
-            if let Some(line) = state.lines.get_mut(queue) {
-                line.asleep.remove(&self.number);
-                // It may have been the caller that tries for all.
-                if line.unanswered.remove(&self.number) && !line.unanswered.is_empty() {
-                    line.tick.notify_one();
-                }
-                was_awake |= line.awake.remove(&self.number);
-                if line.has_no_caller() {
-                    line.empty.notify_one();
-                }
-            }
-        }
-        // It was woken for a job and left without it: the next caller must try.
-        if was_awake && !self.served.load(Ordering::Relaxed) {
-            state.wake_next(&waiter.queues, 0);
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::{sync::mpsc, thread};
-
-    use super::*;
-
-    /// A caller comes and goes while watches close the queue whenever it is empty. A queue that stayed without a watch would
-    /// never be read.
-    #[test]
-    fn caller_that_enters_as_the_watch_ends_gets_a_new_watch() {
-        let (table, queue) = (&Table::default(), &QueueName::parse("q").expect("a name"));
-        let (sender, watches) = mpsc::channel::<QueueName>();
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                for queue in watches {
-                    while !table.close_queue(&queue) {
-                        std::hint::spin_loop();
-                    }
-                }
-            });
-            for _ in 0..20_000 {
-                let (seat, unwatched) = table.enter(std::slice::from_ref(queue), None);
-                unwatched.into_iter().for_each(|queue| sender.send(queue).expect("watches"));
-                drop(seat);
-            }
-            drop(sender);
-        });
-        assert!(table.0.lock().lines.is_empty(), "a queue without a watch");
-    }
-}
+mod tests;

@@ -8,8 +8,9 @@ use std::{
 
 use tokio::{sync::Notify, time::Instant};
 
+use super::callers::Callers;
 use crate::{
-    job::{Name, QueueName},
+    job::{Line, Name, QueueName},
     store::{Fault, Snapshot},
 };
 
@@ -17,7 +18,7 @@ use crate::{
 pub(super) struct TableState {
     pub(super) next: u64,
     pub(super) waiters: HashMap<u64, Waiter>,
-    pub(super) lines: HashMap<QueueName, WaitQueue>,
+    pub(super) queues: HashMap<QueueName, WaitQueue>,
     /// One wait per named worker and set of queues.
     pub(super) workers: HashMap<(Name, Arc<[QueueName]>), u64>,
 }
@@ -26,6 +27,8 @@ pub(super) struct Waiter {
     pub(super) waker: Arc<Waker>,
     pub(super) queues: Arc<[QueueName]>,
     pub(super) worker: Option<Name>,
+    /// The lines of its own: of its name and of each skill.
+    pub(super) lines: Arc<[Line]>,
     pub(super) since: Instant,
 }
 
@@ -38,8 +41,10 @@ pub(super) struct Waker {
 /// A queue with its callers, the oldest first.
 #[derive(Default)]
 pub(super) struct WaitQueue {
-    pub(super) asleep: BTreeSet<u64>,
-    pub(super) awake: BTreeSet<u64>,
+    pub(super) asleep: Callers,
+    pub(super) awake: Callers,
+    /// Callers that were given nothing because of a gate, until their next answer.
+    pub(super) held_up: BTreeSet<u64>,
     /// Callers whose last try had no answer or was refused; it may have reserved a job all the same.
     pub(super) unanswered: BTreeSet<u64>,
     /// None of them tries before this time.
@@ -71,32 +76,29 @@ impl WaitQueue {
 
 impl TableState {
     pub(super) fn wake(&mut self, number: u64) {
-        self.shift(number, |line| (&mut line.asleep, &mut line.awake));
+        self.shift(number, |queue| (&mut queue.asleep, &mut queue.awake));
         if let Some(waiter) = self.waiters.get(&number) {
             waiter.waker.woken.notify_one();
         }
     }
 
-    /// Wakes the first sleeping caller of each queue, from this number on.
-    pub(super) fn wake_next(&mut self, queues: &[QueueName], from: u64) {
-        let first = |queue| self.lines.get(queue)?.asleep.range(from..).next().copied();
-        let next: BTreeSet<u64> = queues.iter().filter_map(first).collect();
-        for number in next {
-            self.wake(number);
+    /// Wakes the first sleeping caller of each queue, from this number on, and the first of those who may look into each line.
+    pub(super) fn wake_next(&mut self, queues: &[QueueName], everybody: bool, lines: &[Line], from: u64) {
+        let mut next = BTreeSet::new();
+        for queue in queues.iter().filter_map(|queue| self.queues.get(queue)) {
+            next.extend(queue.asleep.from(from).next().filter(|_| everybody));
+            next.extend(lines.iter().filter_map(|line| queue.asleep.in_line(line, from).next()));
         }
+        next.into_iter().for_each(|number| self.wake(number));
     }
 
     /// Moves a caller from one set of each of its queues to another.
-    pub(super) fn shift(
-        &mut self,
-        number: u64,
-        sets: impl Fn(&mut WaitQueue) -> (&mut BTreeSet<u64>, &mut BTreeSet<u64>),
-    ) {
+    pub(super) fn shift(&mut self, number: u64, sets: impl Fn(&mut WaitQueue) -> (&mut Callers, &mut Callers)) {
         let Some(waiter) = self.waiters.get(&number) else { return };
         for queue in waiter.queues.iter() {
-            if let Some((from, to)) = self.lines.get_mut(queue).map(&sets) {
-                from.remove(&number);
-                to.insert(number);
+            if let Some((from, to)) = self.queues.get_mut(queue).map(&sets) {
+                from.remove(number, &waiter.lines);
+                to.insert(number, &waiter.lines);
             }
         }
     }
