@@ -52,7 +52,7 @@ pub use self::{
 };
 use crate::{
     access::Pattern,
-    job::{Name, limits},
+    job::{Name, Skill, limits},
 };
 
 /// A work queue for people: jobs handed out over HTTP/JSON, kept safe in Redis.
@@ -206,12 +206,26 @@ pub struct TokenOptions {
     /// A queue that the worker may work in, or a pattern with *; repeatable, or a comma list
     #[arg(long, required = true, value_delimiter = ',', value_parser = |text: &str| Pattern::parse(text))]
     pub queue: Vec<Pattern>,
+    /// What the worker can do; repeatable
+    #[arg(long, value_parser = |text: &str| Skill::parse(text))]
+    skill: Vec<Skill>,
     /// How long the token lasts
     #[arg(long, value_name = "MS", default_value_t = limits::TOKEN_DEFAULT_MS)]
     #[arg(value_parser = RangedU64ValueParser::<u32>::new().range(1_000..=86_400_000))]
     pub ttl_ms: u32,
     #[command(flatten)]
     pub signing: Signing,
+}
+
+impl TokenOptions {
+    /// # Errors
+    /// When there are more than a token may have.
+    pub fn skills(&self) -> Result<&[Skill], String> {
+        if self.skill.len() <= limits::SKILLS {
+            return Ok(&self.skill);
+        }
+        Err(format!("a token has at most {} skills: name --skill less often", limits::SKILLS))
+    }
 }
 
 #[derive(Debug, Args)]

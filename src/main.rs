@@ -129,7 +129,8 @@ fn token(options: &TokenOptions) -> anyhow::Result<()> {
         secret.ok_or_else(|| anyhow!("there is nothing to sign with: --token-secret or --token-secret-file"))?;
     let signer = Signer::new(secret.expose(), options.signing.jwt_issuer.clone());
     let ttl = Duration::from_millis(options.ttl_ms.into());
-    let token = signer.sign(&options.worker, &options.queue, ttl, None);
+    let skills = options.skills().map_err(anyhow::Error::msg)?;
+    let token = signer.sign(&options.worker, &options.queue, skills, ttl, None);
     let token = token.ok_or_else(|| anyhow!("it cannot be signed"))?;
     println!("{}", token.token);
     Ok(())

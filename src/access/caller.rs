@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{CredentialExpiry, Pattern, Role};
-use crate::job::{Name, QueueName};
+use crate::job::{Name, QueueName, Skill};
 
 /// The first line of a caller's account name: a key's and a token's never collide.
 const KEY: &str = "key\n";
@@ -51,24 +51,35 @@ pub struct Caller {
     /// When the credential expires.
     pub until: Option<CredentialExpiry>,
     queues: Arc<[Pattern]>,
+    /// Those of the token; a key has none of its own.
+    skills: Arc<[Skill]>,
     pub(super) credential: Arc<str>,
 }
 
 impl Caller {
     /// The caller of a service without access control.
     pub fn without_access_control() -> Self {
-        Self { role: Role::Operator, worker: None, until: None, queues: [Pattern::all()].into(), credential: "".into() }
+        let (queues, skills) = ([Pattern::all()].into(), [].into());
+        Self { role: Role::Operator, worker: None, until: None, queues, skills, credential: "".into() }
     }
 
     /// Two keys of one name count as one credential.
     pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<CredentialExpiry>) -> Self {
-        Self { role, worker: None, until, queues: [queues].into(), credential: [KEY, name].concat().into() }
+        let (queues, skills) = ([queues].into(), [].into());
+        Self { role, worker: None, until, queues, skills, credential: [KEY, name].concat().into() }
     }
 
     /// A token is always a worker's, for every issuer.
-    pub(super) fn of_token(issuer: &str, worker: Name, queues: Vec<Pattern>, until: CredentialExpiry) -> Self {
+    pub(super) fn of_token(
+        issuer: &str,
+        worker: Name,
+        queues: Vec<Pattern>,
+        skills: Vec<Skill>,
+        until: CredentialExpiry,
+    ) -> Self {
         let credential = [TOKEN, issuer, "\n", worker.as_str()].concat().into();
-        Self { role: Role::Worker, worker: Some(worker), until: Some(until), queues: queues.into(), credential }
+        let (queues, skills) = (queues.into(), skills.into());
+        Self { role: Role::Worker, worker: Some(worker), until: Some(until), queues, skills, credential }
     }
 
     /// Whether two callers are the same except for their expiry.
@@ -98,6 +109,16 @@ impl Caller {
     /// The patterns of the queues this caller may see.
     pub fn patterns(&self) -> &[Pattern] {
         &self.queues
+    }
+
+    /// The skills that count in a call which names some, or none. A key's caller says what the worker can do; a token says it itself,
+    /// and its caller can only narrow that.
+    pub fn skills(&self, named: Option<Vec<Skill>>) -> Vec<Skill> {
+        match (&self.worker, named) {
+            (None, named) => named.unwrap_or_default(),
+            (Some(_), None) => self.skills.to_vec(),
+            (Some(_), Some(named)) => named.into_iter().filter(|skill| self.skills.contains(skill)).collect(),
+        }
     }
 
     /// The queues of a token that names each queue exactly: the default of its worker's reserve calls.

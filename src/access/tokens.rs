@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Caller, CredentialExpiry, InvalidCredential, Pattern};
 use crate::{
     files::Describe,
-    job::{Millis, Name, limits},
+    job::{Millis, Name, Skill, limits},
 };
 
 /// The shortest secret: as many bytes as an HS256 digest (RFC 7518, section 3.2).
@@ -22,7 +22,7 @@ const LEEWAY_SECONDS: u64 = 5;
 /// 2048 bits in base64url: a shorter RSA key is refused.
 const MIN_RSA_CHARACTERS: usize = 342;
 
-/// The claims that are required; no other is read.
+/// The claims that are read.
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
@@ -32,6 +32,9 @@ struct Claims {
     /// Expiry in milliseconds of the key that the token was requested with; clock leeway does not apply to it.
     key_until: Option<u64>,
     queues: Vec<String>,
+    /// What the worker can do; nothing if it is absent.
+    #[serde(default)]
+    skills: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -44,6 +47,8 @@ struct NewClaims<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     key_until: Option<u64>,
     queues: Vec<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    skills: &'a [Skill],
 }
 
 /// The public keys of outside issuers by `kid`, each for one algorithm.
@@ -193,15 +198,19 @@ impl Tokens {
     }
 
     fn caller(&self, claims: &Claims) -> Option<Caller> {
-        let Claims { iss, sub, exp, key_until, queues } = claims;
+        let Claims { iss, sub, exp, key_until, queues, skills } = claims;
         let worker = Name::of_worker(sub).ok()?;
-        if *iss != self.issuer || !(1..=limits::TOKEN_QUEUES).contains(&queues.len()) {
+        let fits = (1..=limits::TOKEN_QUEUES).contains(&queues.len()) && skills.len() <= limits::SKILLS;
+        if *iss != self.issuer || !fits {
             return None;
         }
         let queues = queues.iter().map(|queue| Pattern::parse(queue).ok()).collect::<Option<Vec<_>>>()?;
+        let mut skills = skills.iter().map(|skill| Skill::parse(skill).ok()).collect::<Option<Vec<_>>>()?;
+        skills.sort_unstable();
+        skills.dedup();
         let own = CredentialExpiry::from_seconds(*exp);
         let until = key_until.map_or(own, |until| own.min(CredentialExpiry::from_millis(until)));
-        Some(Caller::of_token(iss, worker, queues, until))
+        Some(Caller::of_token(iss, worker, queues, skills, until))
     }
 }
 
@@ -228,6 +237,7 @@ impl Signer {
         &self,
         worker: &Name,
         queues: &[Pattern],
+        skills: &[Skill],
         ttl: Duration,
         key: Option<CredentialExpiry>,
     ) -> Option<SignedToken> {
@@ -236,7 +246,8 @@ impl Signer {
         let key_until = key.map(|until| until.instant().0).filter(|until| *until < own * 1_000);
         let exp = key_until.map_or(own, |until| until.div_ceil(1_000));
         let queues = queues.iter().map(Pattern::as_str).collect();
-        let claims = NewClaims { iss: &self.issuer, sub: worker.as_str(), aud: AUDIENCE, iat, exp, key_until, queues };
+        let (iss, sub, aud) = (self.issuer.as_str(), worker.as_str(), AUDIENCE);
+        let claims = NewClaims { iss, sub, aud, iat, exp, key_until, queues, skills };
         let token = encode(&Header::new(Algorithm::HS256), &claims, &self.key).ok()?;
         Some(SignedToken { token, expires_at: Millis(key_until.unwrap_or(exp * 1_000)) })
     }

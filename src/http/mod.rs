@@ -44,7 +44,7 @@ use self::{
 };
 use crate::{
     access::Access,
-    store::{Abandon, Complete, Extend, Fail, Queues},
+    store::{Abandon, Complete, Extend, Fail, HandOver, Queues},
     waiting::Waiting,
     webhooks::Dispatcher,
 };
@@ -113,6 +113,7 @@ fn for_workers() -> Routes {
         .route("/jobs/complete", post(public(settle::<Complete>)))
         .route("/jobs/abandon", post(public(settle::<Abandon>)))
         .route("/jobs/fail", post(public(settle::<Fail>)))
+        .route("/jobs/hand-over", post(public(settle::<HandOver>)))
 }
 
 fn for_operators() -> Routes {
@@ -122,6 +123,7 @@ fn for_operators() -> Routes {
         .route("/jobs/release", post(operators(queue_actions::release)))
         .route("/jobs/requeue", post(operators(bulk::requeue)))
         .route("/jobs/reprioritize", post(operators(bulk::reprioritize)))
+        .route("/jobs/reassign", post(operators(bulk::reassign)))
         .route("/queues", get(viewers(queues::queues)))
         .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
         .route("/queues/{queue}/sweep", post(operators(queue_actions::sweep)))

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::job::{QueueName, Role};
 
+mod skills;
+
 const DAY: Duration = Duration::from_secs(86_400);
 const SECRET: &[u8] = b"a secret of two and thirty bytes";
 const JWKS: &str = include_str!("../../../tests/keys/jwks.json");
@@ -220,7 +222,9 @@ fn secrets_are_replaced_one_after_the_other() {
     let sign = |secret: &[u8]| {
         let queues = [Pattern::parse("reviews").expect("a pattern")];
         let signer = Signer::new(secret, "intray".to_owned());
-        signer.sign(&Name::parse("ann").expect("a name"), &queues, Duration::from_millis(1_500), None).expect("signed")
+        signer
+            .sign(&Name::parse("ann").expect("a name"), &queues, &[], Duration::from_millis(1_500), None)
+            .expect("signed")
     };
     let of = |secrets: &[&[u8]]| {
         Tokens::new(&secrets.iter().map(|secret| secret.to_vec()).collect::<Vec<_>>(), "intray".to_owned(), DAY)
@@ -274,7 +278,7 @@ fn a_token_ends_with_the_key_that_it_was_asked_for_with() {
     let now = get_current_timestamp() * 1_000;
     let sign = |ahead: i64| {
         let until = CredentialExpiry::from_millis(now.saturating_add_signed(ahead));
-        let token = signer.sign(&worker, &queues, Duration::from_secs(60), Some(until)).expect("signed");
+        let token = signer.sign(&worker, &queues, &[], Duration::from_secs(60), Some(until)).expect("signed");
         (i64::try_from(token.expires_at.0 - now).expect("ahead"), tokens.verify(&token.token, None))
     };
     let (ends, caller) = sign(30_500);
@@ -284,7 +288,7 @@ fn a_token_ends_with_the_key_that_it_was_asked_for_with() {
     assert!((60_000..=62_000).contains(&ends), "{ends}: it is for a minute, and the key for longer");
     assert!(caller.is_ok());
     let ended = signer
-        .sign(&worker, &queues, Duration::from_secs(60), Some(CredentialExpiry::from_millis(now)))
+        .sign(&worker, &queues, &[], Duration::from_secs(60), Some(CredentialExpiry::from_millis(now)))
         .expect("signed");
     assert_eq!(tokens.verify(&ended.token, None).err(), Some(InvalidCredential::Expired), "and not five seconds later");
 }

@@ -6,9 +6,11 @@ use axum::{
 };
 
 use crate::{
-    access::{Caller, Pass},
+    access::{Caller, Pass, RequiredRole},
     http::{
         handlers::{
+            new_batch::created_batch,
+            overlap::{create_each, create_overlap},
             queues::require_queue,
             task::{IdempotentCall, JsonCall, read_task},
         },
@@ -33,7 +35,7 @@ use crate::{
         },
     },
     job::{BatchId, Name, QueueName, limits},
-    store::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
+    store::{self, Appended, BatchCancellation, Cursor, NewBatch, NewMember, Queues},
     waiting::{WaitedRead, Waiting},
 };
 
@@ -46,18 +48,21 @@ pub async fn create(
     State(PayloadLimit(max_payload)): State<PayloadLimit>,
     call: JsonCall,
 ) -> Result<Response, Problem> {
-    let new = read_batch(call.body.fields()?, call.repeat.as_ref(), call.traceparent.as_ref())?;
-    auth::queue(&call.caller, &new.id.queue)?;
-    check_sizes(&new.jobs, max_payload)?;
-    match queues.create_batch(new).await? {
-        BatchCreation::Created(batch) => {
-            Ok(created(&["batches/", &batch.id.to_string()], shapes::BatchBody::new(&batch)))
-        }
-        BatchCreation::KeyReused => Err(Problem::key_reused()),
-        BatchCreation::QueueFull => Err(Problem::queue_full()),
-        BatchCreation::TooManyQueues => Err(Problem::too_many_queues()),
-        BatchCreation::Untimely(errors) => Err(Problem::untimely_members(&errors)),
+    let text = call.body.text()?;
+    if text.trim_start().starts_with('[') {
+        return create_each(&queues, &call, text, max_payload).await;
     }
+    let fields = call.body.fields()?;
+    let batch = match fields.has("overlap") {
+        true => create_overlap(&queues, &call, fields, max_payload).await?,
+        false => {
+            let new = read_batch(fields, call.repeat.as_ref(), call.traceparent.as_ref())?;
+            auth::queue(&call.caller, &new.id.queue)?;
+            check_sizes(&new.jobs, max_payload)?;
+            created_batch(queues.create_batch(new).await?)?
+        }
+    };
+    Ok(created(&["batches/", &batch.id.to_string()], shapes::BatchBody::new(&batch)))
 }
 
 /// `GET /batches`
@@ -148,10 +153,11 @@ pub async fn seal(
     Ok(answer(&batch))
 }
 
-/// `GET /batches/{id}/results`
+/// `GET /batches/{id}/results`: viewers do not see who gave which of several opinions.
 pub async fn results(
     State(queues): State<Queues>,
     InPath(id): InPath<BatchId>,
+    caller: Caller,
     reader: ReadCall,
     mut query: Query,
 ) -> Result<Response, Problem> {
@@ -161,7 +167,11 @@ pub async fn results(
     let from = after.map_or(0, |index| index + 1);
     let turn = reader.page_permit().await?;
     let page = queues.results(&id, from, limit).await.map_err(Problem::from_read)?;
-    Ok(counted::answer(turn, &shapes::ResultPageBody::new(&page.ok_or_else(Problem::unknown_batch)?)))
+    let mut page = page.ok_or_else(Problem::unknown_batch)?;
+    if page.is_shared && !RequiredRole::Producer.allows(caller.role) {
+        page.hide_workers();
+    }
+    Ok(counted::answer(turn, &shapes::ResultPageBody::new(&page)))
 }
 
 fn answer(batch: &store::Batch) -> Response {

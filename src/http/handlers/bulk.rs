@@ -7,6 +7,7 @@ use crate::{
     http::{
         handlers::{
             queues::{require_queue, states},
+            routing::read_successors,
             selection::read_selection,
         },
         middleware::{
@@ -22,8 +23,10 @@ use crate::{
         },
         response::{problem::Problem, shapes},
     },
-    job::{Invalid, JobId, QueueName, State as JobState},
-    store::{Progress, Purge, Purged, Queues, ReprioritizeAll, ReprioritizedAll, Requeue, Requeued},
+    job::{Invalid, JobId, Name, QueueName, State as JobState},
+    store::{
+        Progress, Purge, Purged, Queues, Reassign, Reassigned, ReprioritizeAll, ReprioritizedAll, Requeue, Requeued,
+    },
 };
 
 /// `POST /jobs/requeue`
@@ -71,6 +74,22 @@ pub async fn reprioritize(
     ))
 }
 
+/// `POST /jobs/reassign`
+pub async fn reassign(
+    State(queues): State<Queues>,
+    caller: Caller,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Audited<shapes::ReassignedBody>, Problem> {
+    let call = read_reassign(body.fields()?)?;
+    auth::queue(&caller, &call.queue)?;
+    require_queue(&queues, &call.queue).await?;
+    let (queue, from, by) = (call.queue.clone(), call.from.clone(), key_of(&caller));
+    let Reassigned { changed, refused, next } = queues.reassign(call, by.as_ref()).await?;
+    let answer = shapes::ReassignedBody { changed, refused, more: next.is_some(), next };
+    Ok(Audited(AuditEntry::on_worker("reassign", queue, from, changed, by), answer))
+}
+
 /// `DELETE /queues/{queue}`
 pub async fn purge(
     State(queues): State<Queues>,
@@ -115,6 +134,22 @@ fn read_unended(mut fields: JsonFields<'_>) -> Result<ReprioritizeAll, Problem> 
     fields.finish(what.map(|(queue, priority)| ReprioritizeAll { queue, state, priority, selection, after }))
 }
 
+fn read_reassign(mut fields: JsonFields<'_>) -> Result<Reassign, Problem> {
+    let queue = fields.require("queue", rules::parsed(QueueName::parse));
+    let from = fields.require("from", rules::parsed(Name::of_worker));
+    let to = read_successors(&mut fields);
+    let same = to.iter().flatten().flatten().position(|name| Some(name) == from.as_ref());
+    if let Some(place) = same {
+        fields.reject::<()>(&format!("to/{place}"), "must be another worker than from");
+    }
+    let Some((queue, from)) = queue.zip(from) else {
+        fields.take("after", rules::text);
+        return fields.finish(None);
+    };
+    let after = fields.take("after", rules::parsed(|text| Progress::of_reassign(text, &queue, &from)));
+    fields.finish(to.map(|to| Reassign { queue, from, to, after }))
+}
+
 /// The states in which a priority matters.
 fn unended(word: &str) -> Result<JobState, Invalid> {
     let state = JobState::parse(word).filter(|state| match state {
@@ -135,4 +170,34 @@ fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
         query.reject("force", "must be true to take jobs from their holders");
     }
     (state, force)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn wrong_reassignments_are_named_by_their_pointers() {
+        let pointers = |body: Value| {
+            let text = body.to_string();
+            let read = read_reassign(JsonFields::of(&text).expect("an object"));
+            let problem = serde_json::to_value(read.expect_err("a mistake")).expect("JSON");
+            let errors = problem["errors"].as_array().expect("errors").iter();
+            errors.map(|error| error["pointer"].as_str().expect("a pointer").to_owned()).collect::<Vec<_>>()
+        };
+        for (body, wrong) in [
+            (json!({}), vec!["/queue", "/from", "/to"]),
+            (json!({ "queue": "q", "from": "bob", "to": [] }), vec!["/to"]),
+            (json!({ "queue": "q", "from": "bob", "to": ["cleo", "bob"] }), vec!["/to/1"]),
+            (json!({ "queue": "q", "from": "bob", "to": null, "after": "77616974696e6720" }), vec!["/after"]),
+            (json!({ "queue": "q", "from": "bob ", "to": ["cleo"], "after": "00" }), vec!["/from"]),
+        ] {
+            assert_eq!(pointers(body.clone()), wrong, "{body}");
+        }
+        let text = json!({ "queue": "q", "from": "bob", "to": null }).to_string();
+        let read = read_reassign(JsonFields::of(&text).expect("an object"));
+        assert!(read.is_ok_and(|call| call.to.is_none() && call.after.is_none()));
+    }
 }

@@ -22,7 +22,7 @@ use crate::{
         },
         response::{counted, problem::Problem, shapes},
     },
-    job::{Name, QueueName, State as JobState},
+    job::{Line, Name, QueueName, State as JobState},
     store::{Cursor, JobFilter, Queues},
     waiting::{WaitedRead, Waiting},
 };
@@ -86,12 +86,18 @@ fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
     let worker = query.take("worker", Name::of_worker);
     // A waiting job has no worker.
     let usual = if worker.is_some() { JobState::Reserved } else { JobState::Waiting };
+    let state = query.take("state", word).unwrap_or(usual);
+    let line = query.take("line", Line::parse);
+    if line.is_some() && state != JobState::Waiting {
+        query.reject("line", "is for state=waiting");
+    }
     JobFilter {
-        state: query.take("state", word).unwrap_or(usual),
+        state,
         selection: read_selection(query, queue),
         worker,
         search: query.take("search", rules::search),
         breached: query.take("breached", rules::flag_text).unwrap_or(false),
+        line,
         after,
         limit,
     }

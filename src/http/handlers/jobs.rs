@@ -1,4 +1,4 @@
-//! Single jobs: enqueue, inspect, cancel, reprioritize.
+//! Single jobs: enqueue, inspect, cancel, change.
 
 use axum::{
     extract::State,
@@ -11,7 +11,8 @@ use crate::{
         handlers::{
             ingest,
             new_job::{EnqueueContext, enqueued},
-            task::{EnqueueBody, JsonCall, read_time_limits},
+            routing::{ROUTING_FIELDS, read_routing_patch},
+            task::{EnqueueBody, JsonCall, TIME_FIELDS, read_time_limits},
         },
         middleware::{
             audit::{AuditEntry, Audited, key_of},
@@ -107,21 +108,23 @@ pub async fn patch(
     body: JsonBody,
 ) -> Result<Audited<shapes::ChangedBody>, Problem> {
     let mut fields = body.fields()?;
-    let has_times = ["expires_ms", "expires_at", "sla_ms", "sla_at"].into_iter().any(|field| fields.has(field));
-    let priority = match has_times {
+    let mut others = TIME_FIELDS.into_iter().chain(ROUTING_FIELDS);
+    let priority = match others.any(|field| fields.has(field)) {
         true => fields.take("priority", rules::priority),
         false => fields.require("priority", rules::priority),
     };
-    let limits = read_time_limits(&mut fields);
-    let patch = fields.finish(Some(JobPatch { priority, limits }))?;
+    let (limits, routing) = (read_time_limits(&mut fields), read_routing_patch(&mut fields));
+    let names_assignees = routing.assignees.is_some();
+    let patch = fields.finish(Some(JobPatch { priority, limits, routing }))?;
     let by = key_of(&caller);
     match queues.reprioritize(id.clone(), patch, by.as_ref()).await? {
         Reprioritized::Changed { state, priority, route } => {
             let act = AuditEntry::on_job("reprioritize", id.clone(), 1, by);
-            Ok(Audited(act, shapes::ChangedBody::new(id, state, priority, &route)))
+            Ok(Audited(act, shapes::ChangedBody::new(id, state, priority, route)))
         }
         Reprioritized::UnknownJob => Err(Problem::unknown_job()),
         Reprioritized::WrongState(state) => Err(Problem::wrong_state(state)),
         Reprioritized::Untimely(errors) => Err(Problem::untimely(&errors)),
+        Reprioritized::NoAssigneeLeft => Err(Problem::no_assignee_left(names_assignees)),
     }
 }

@@ -42,7 +42,8 @@ pub async fn queue(
 ) -> Result<Response, Problem> {
     let turn = reader.read_permit().await?;
     let info = queues.queue(&name).await.map_err(Problem::from_read)?.ok_or_else(Problem::unknown_queue)?;
-    Ok(counted::answer(turn, &info))
+    let lines = queues.lines(&name).await.map_err(Problem::from_read)?;
+    Ok(counted::answer(turn, &shapes::QueueBody::new(&info, &lines)))
 }
 
 /// `GET /queues/{queue}/workers`

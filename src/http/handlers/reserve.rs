@@ -10,6 +10,7 @@ use axum::{
 use crate::{
     access::{Caller, Pass},
     http::{
+        handlers::routing::read_skills,
         middleware::auth,
         request::{
             body::JsonBody,
@@ -62,6 +63,7 @@ pub async fn reserve(
                 shapes::EmptyReserveBody { jobs: [], remaining, server_time, reason, retry_after_ms, unavailable };
             Ok(JsonResponse(nothing).into_response())
         }
+        ReserveOutcome::NotEligible(rule) => Err(Problem::not_eligible(rule)),
         ReserveOutcome::UnknownJob => Err(Problem::unknown_job()),
         ReserveOutcome::NotWaiting(state) => Err(Problem::wrong_state(state)),
         ReserveOutcome::QueuePaused => Err(Problem::queue_paused()),
@@ -110,9 +112,10 @@ fn read_reserve(
     }
     let wait_ms = fields.take("wait_ms", rules::whole(0..=limits::WAIT_MS)).unwrap_or(0);
     let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
+    let skills = read_skills(&mut fields);
     fields.finish(Some(()))?;
     auth::worker(caller, worker.as_ref())?;
-    let worker = worker.or_else(|| caller.worker.clone());
+    let (worker, skills) = (worker.or_else(|| caller.worker.clone()), caller.skills(skills));
     let queues = match &id {
         Some(JobId { queue, .. }) => vec![queue.clone()],
         None => named.unwrap_or_else(|| default_queues(caller)),
@@ -126,7 +129,8 @@ fn read_reserve(
         (Some(_), "", "") => return Err(IdempotencyKey::problem("needs a worker to belong to")),
         (Some(key), worker, credential) => Nonce::derived(&[credential, worker, &key].map(str::as_bytes)),
     };
-    Ok((Reserve { queues, worker, limit, lease_ms, nonce, id }, Duration::from_millis(wait_ms.into()), rotates))
+    let call = Reserve { queues, worker, skills, limit, lease_ms, nonce, id };
+    Ok((call, Duration::from_millis(wait_ms.into()), rotates))
 }
 
 /// Whether the queues are rotated before each call.

@@ -1,4 +1,4 @@
-//! The calls that name a reservation: extend, complete, abandon, fail. They are read and answered alike.
+//! The calls that name a reservation: extend, complete, abandon, fail, hand over. They are read and answered alike.
 
 use std::future::Future;
 
@@ -24,7 +24,7 @@ use crate::{
     store::{Abandon, Complete, Completion, Extend, Extension, Fail, Fault, Queues, Return},
 };
 
-/// `POST /jobs/extend`, `/jobs/complete`, `/jobs/abandon`, `/jobs/fail`
+/// `POST /jobs/extend`, `/jobs/complete`, `/jobs/abandon`, `/jobs/fail`, `/jobs/hand-over`
 pub async fn settle<C: Settle>(
     State(queues): State<Queues>,
     State(PayloadLimit(most)): State<PayloadLimit>,

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     access::{Caller, Pass},
     http::{
+        handlers::routing::read_routing,
         middleware::body_budget::BodyBudget,
         request::{
             body::{JsonBody, body_budget, is_of, is_plain},
@@ -133,6 +134,12 @@ impl IdempotentCall {
         store::derived_id(queue, &[&self.credential, "POST /jobs", &name, &self.key, &index].map(str::as_bytes))
     }
 
+    /// The id of the batch at an index of an array.
+    pub fn batch_at(&self, queue: QueueName, index: usize) -> BatchId {
+        let (name, index) = (queue.to_string(), index.to_string());
+        store::derived_batch(queue, &[&self.credential, "POST /batches", &name, &self.key, &index].map(str::as_bytes))
+    }
+
     /// The id of the batch.
     pub fn batch(&self, queue: QueueName) -> BatchId {
         let name = queue.to_string();
@@ -153,8 +160,8 @@ pub fn read_task(fields: &mut JsonFields<'_>, traceparent: Option<String>) -> Op
     let max_attempts = fields.take("max_attempts", rules::whole(0..=limits::COUNT));
     let backoff = fields.object("backoff", backoff);
     let locks = fields.list("locks", 0..=limits::LOCKS, rules::parsed(LockName::parse)).unwrap_or_default();
-    let limits = time_limits(fields, delay);
-    Some(Task { payload: payload?, delay, lease_ms, max_attempts, backoff, locks, traceparent, limits })
+    let (limits, routing) = (time_limits(fields, delay), read_routing(fields));
+    Some(Task { payload: payload?, delay, lease_ms, max_attempts, backoff, locks, traceparent, limits, routing })
 }
 
 fn time_limits(fields: &mut JsonFields<'_>, delay: Option<Delay>) -> TimeLimits {
@@ -173,6 +180,9 @@ fn moment(fields: &mut JsonFields<'_>, ms: &'static str, at: &'static str) -> Op
     let named = fields.take(at, time).map(Moment::At);
     if both { fields.reject(at, format!("does not go together with {ms}")) } else { from_now.or(named) }
 }
+
+/// The fields of [`read_time_limits`].
+pub const TIME_FIELDS: [&str; 4] = ["expires_ms", "expires_at", "sla_ms", "sla_at"];
 
 /// Changes of the times of a job: `null` takes one away.
 pub fn read_time_limits(fields: &mut JsonFields<'_>) -> TimeLimitsPatch {

@@ -7,6 +7,7 @@ use axum::extract::State;
 use crate::{
     access::{Access, Caller, Pattern},
     http::{
+        handlers::routing::read_skills,
         request::{body::JsonBody, fields::JsonFields, query::NoQuery, rules},
         response::{
             json::JsonResponse,
@@ -14,7 +15,7 @@ use crate::{
             shapes,
         },
     },
-    job::{Name, limits},
+    job::{Name, Skill, limits},
 };
 
 /// `POST /tokens`
@@ -24,24 +25,32 @@ pub async fn mint(
     _: NoQuery,
     body: JsonBody,
 ) -> Result<JsonResponse<shapes::TokenBody>, Problem> {
-    let (worker, queues, ttl) = read(body.fields()?)?;
+    let NewToken { worker, queues, skills, ttl } = read(body.fields()?)?;
     if let Some(beyond) = queues.iter().find(|queue| !caller.covers(queue)) {
         return Err(Problem::forbidden(format!("this is not for the queue {}", beyond.as_str())));
     }
     let unsigned = || Problem::new(ProblemType::NotFound, "this service has no --token-secret to sign tokens with");
     let signer = access.signer().ok_or_else(unsigned)?;
-    let token = signer.sign(&worker, &queues, ttl, caller.until).ok_or_else(Problem::internal)?;
+    let token = signer.sign(&worker, &queues, &skills, ttl, caller.until).ok_or_else(Problem::internal)?;
     let answer = shapes::TokenBody { token: token.token, expires_at: token.expires_at };
     Ok(JsonResponse(answer))
 }
 
-fn read(mut fields: JsonFields<'_>) -> Result<(Name, Vec<Pattern>, Duration), Problem> {
+struct NewToken {
+    worker: Name,
+    queues: Vec<Pattern>,
+    skills: Vec<Skill>,
+    ttl: Duration,
+}
+
+fn read(mut fields: JsonFields<'_>) -> Result<NewToken, Problem> {
     let worker = fields.require("worker", rules::parsed(Name::of_worker));
     if !fields.has("queues") {
         fields.reject::<()>("queues", "is required");
     }
     let queues = fields.list("queues", 1..=limits::TOKEN_QUEUES, rules::parsed(Pattern::parse));
+    let skills = read_skills(&mut fields).unwrap_or_default();
     let ttl = fields.take("ttl_ms", rules::whole(limits::TOKEN_MS)).unwrap_or(limits::TOKEN_DEFAULT_MS);
     let ttl = Duration::from_millis(ttl.into());
-    fields.finish(worker.zip(queues).map(|(worker, queues)| (worker, queues, ttl)))
+    fields.finish(worker.zip(queues).map(|(worker, queues)| NewToken { worker, queues, skills, ttl }))
 }

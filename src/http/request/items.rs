@@ -1,6 +1,9 @@
 //! Calls that take one object or an array; each item is read, executed and answered by itself.
 
-use axum::response::{IntoResponse, Response};
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
 use futures_util::future::join_all;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -119,6 +122,33 @@ enum ItemAnswer<T> {
     Refusal { error: Problem },
 }
 
+#[derive(Serialize)]
+struct BatchItems<T> {
+    batches: Vec<ItemAnswer<T>>,
+}
+
+impl<T> ItemAnswers<T> {
+    /// The answers to an array of batches: `201`, even when every one was refused.
+    pub fn batches_response<'a, B: Serialize>(&'a self, body: impl Fn(&'a T) -> B) -> Response {
+        let answers = match self {
+            Self::One(answer) => std::slice::from_ref(answer),
+            Self::Many(answers) => answers,
+        };
+        let aim = Attempts::of(answers);
+        let batches = answers.iter().map(|answer| entry(answer.as_ref().map(&body).map_err(Clone::clone))).collect();
+        let mut response = (StatusCode::CREATED, JsonResponse(BatchItems { batches })).into_response();
+        response.extensions_mut().insert(aim);
+        response
+    }
+}
+
+fn entry<T>(answer: Result<T, Problem>) -> ItemAnswer<T> {
+    match answer {
+        Ok(answer) => ItemAnswer::Answer(answer),
+        Err(error) => ItemAnswer::Refusal { error },
+    }
+}
+
 /// `200`, even when every item was refused.
 impl<T: Serialize> IntoResponse for ItemAnswers<T> {
     fn into_response(self) -> Response {
@@ -127,10 +157,6 @@ impl<T: Serialize> IntoResponse for ItemAnswers<T> {
             Self::One(Err(problem)) => problem.into_response(),
             Self::Many(answers) => {
                 let aim = Attempts::of(&answers);
-                let entry = |answer| match answer {
-                    Ok(answer) => ItemAnswer::Answer(answer),
-                    Err(error) => ItemAnswer::Refusal { error },
-                };
                 let mut response =
                     JsonResponse(ItemList { jobs: answers.into_iter().map(entry).collect() }).into_response();
                 response.extensions_mut().insert(aim);

@@ -11,7 +11,7 @@ use axum::http::Uri;
 pub use self::{attempts::Attempts, failure::ProblemType};
 use crate::{
     http::response::field_error::{FieldError, MAX_ERRORS, Rule},
-    job::{BatchState, Ending, State},
+    job::{BatchState, EligibilityRule, Ending, State},
     store::{Applied, Fault, Lost, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, is_moved},
 };
 
@@ -25,6 +25,7 @@ pub struct Problem {
     failure: ProblemType,
     detail: Rule,
     errors: Vec<FieldError>,
+    rule: Option<EligibilityRule>,
     reason: Option<Ending>,
     job_state: Option<State>,
     batch_state: Option<BatchState>,
@@ -39,12 +40,13 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(failure: ProblemType, detail: impl Into<Rule>) -> Self {
-        let (errors, reason, job_state, batch_state, total, applied, retry_after_ms) = Default::default();
+        let (errors, rule, reason, job_state, batch_state, total, applied, retry_after_ms) = Default::default();
         let (has_valid_reservation, packed, detail) = (false, false, detail.into());
         Self {
             failure,
             detail,
             errors,
+            rule,
             reason,
             job_state,
             batch_state,
@@ -87,6 +89,21 @@ impl Problem {
         let error =
             |(i, error): &(usize, TimeError)| FieldError::pointer(format!("/jobs/{i}/{}", error.field), error.rule);
         Self::invalid(errors.map(error).collect())
+    }
+
+    /// The same for equal jobs, which are one in the call.
+    pub fn untimely_overlap(errors: &[(usize, TimeError)]) -> Self {
+        let of_first = errors.iter().filter(|(index, _)| *index == 0);
+        let error = |(_, error): &(usize, TimeError)| FieldError::pointer(format!("/job/{}", error.field), error.rule);
+        Self::invalid(of_first.map(error).collect())
+    }
+
+    /// A change that would exclude each assignee of a job.
+    pub fn no_assignee_left(names_assignees: bool) -> Self {
+        Self::invalid(vec![match names_assignees {
+            true => FieldError::pointer("/assignees", "must name a worker who is not excluded"),
+            false => FieldError::pointer("/excluded", "must leave an assignee of the job"),
+        }])
     }
 
     pub fn no_such_route(uri: &Uri) -> Self {
@@ -144,6 +161,28 @@ impl Problem {
     /// The job is waiting, but its queue is paused.
     pub fn queue_paused() -> Self {
         Self { job_state: Some(State::Waiting), ..Self::new(ProblemType::WrongState, "the queue is paused") }
+    }
+
+    /// A worker may not take the job.
+    pub fn not_eligible(rule: EligibilityRule) -> Self {
+        let detail = match rule {
+            EligibilityRule::Assignees => "the job is for other workers",
+            EligibilityRule::Skill => "the job needs a skill that this worker does not have",
+            EligibilityRule::Excluded => "the job is not for this worker, or not for one without a name",
+            EligibilityRule::Overlap => "this worker has had a job of this batch, or has no name",
+        };
+        Self { rule: Some(rule), ..Self::new(ProblemType::NotEligible, detail) }
+    }
+
+    /// The worker that a job is handed over to may not take it.
+    pub fn ineligible_receiver(rule: EligibilityRule) -> Self {
+        let detail = match rule {
+            EligibilityRule::Assignees => "the job is for other workers than this one",
+            EligibilityRule::Skill => "the job needs a skill that this worker does not have",
+            EligibilityRule::Excluded => "this worker is excluded from the job",
+            EligibilityRule::Overlap => "each job of this batch is for another worker, so none is handed over",
+        };
+        Self { rule: Some(rule), ..Self::new(ProblemType::IneligibleReceiver, detail) }
     }
 
     pub fn queue_full() -> Self {

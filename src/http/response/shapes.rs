@@ -17,13 +17,15 @@ pub use self::{
     history::HistoryBody,
     job::{EmptyReserveBody, ForgottenBody, HandoutBody, HandoutsBody, JobBody, JobPageBody},
     memory::RedisMemoryBody,
-    queue::{HeldJobBody, LockBody, LockPageBody, ReservationBody, ReservationsBody, WorkerBody, WorkerPageBody},
+    queue::{
+        HeldJobBody, LockBody, LockPageBody, QueueBody, ReservationBody, ReservationsBody, WorkerBody, WorkerPageBody,
+    },
     webhooks::{DeliveryPageBody, RedeliveredBody, WebhookListBody, WebhookTestedBody},
     workers::WorkersBody,
 };
 use crate::{
     access::{Caller, Pattern},
-    job::{JobId, Millis, Name, Priority, QueueName, Role, State},
+    job::{JobId, Millis, Name, Priority, QueueName, Role, Skill, State},
     store::{self, Progress},
 };
 
@@ -59,12 +61,14 @@ pub struct ChangedBody {
     expires_at: Option<Millis>,
     sla_at: Option<Millis>,
     breached: bool,
+    #[serde(flatten)]
+    eligibility: store::Eligibility,
 }
 
 impl ChangedBody {
-    pub fn new(id: JobId, state: State, priority: Priority, route: &store::JobRoute) -> Self {
-        let store::JobRoute { expires_at, sla_at, breached, .. } = *route;
-        Self { id, state, priority, expires_at, sla_at, breached }
+    pub fn new(id: JobId, state: State, priority: Priority, route: store::JobRoute) -> Self {
+        let store::JobRoute { expires_at, sla_at, breached, .. } = route;
+        Self { id, state, priority, expires_at, sla_at, breached, eligibility: route.into() }
     }
 }
 
@@ -98,6 +102,7 @@ pub struct MeBody<'a> {
     name: Option<&'a str>,
     worker: Option<&'a Name>,
     queues: Vec<&'a str>,
+    skills: Vec<Skill>,
     until: Option<Millis>,
 }
 
@@ -108,6 +113,7 @@ impl<'a> MeBody<'a> {
             name: caller.key_name(),
             worker: caller.worker.as_ref(),
             queues: caller.patterns().iter().map(Pattern::as_str).collect(),
+            skills: caller.skills(None),
             until: caller.until.map(|until| until.instant()),
         }
     }
@@ -129,6 +135,14 @@ pub struct RequeuedBody {
 #[derive(Serialize)]
 pub struct ReprioritizedAllBody {
     pub changed: u64,
+    pub more: bool,
+    pub next: Option<Progress>,
+}
+
+#[derive(Serialize)]
+pub struct ReassignedBody {
+    pub changed: u64,
+    pub refused: u64,
     pub more: bool,
     pub next: Option<Progress>,
 }

@@ -20,6 +20,9 @@ impl Serialize for Problem {
         if !self.errors.is_empty() {
             map.serialize_entry("errors", &self.errors)?;
         }
+        if let Some(rule) = self.rule {
+            map.serialize_entry("rule", &rule)?;
+        }
         if let Some(reason) = self.reason {
             map.serialize_entry("reason", &reason)?;
         }

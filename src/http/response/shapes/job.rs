@@ -49,6 +49,15 @@ pub struct HandoutBody<'a> {
     resumes: u32,
     draft: Option<&'a Json>,
     traceparent: Option<&'a str>,
+    note: Option<NoteBody<'a>>,
+}
+
+/// What the worker says who handed the job over.
+#[derive(Serialize)]
+struct NoteBody<'a> {
+    text: &'a str,
+    from: Option<&'a Name>,
+    at: Millis,
 }
 
 impl<'a> HandoutBody<'a> {
@@ -74,6 +83,11 @@ impl<'a> HandoutBody<'a> {
             resumes: handout.resumes,
             draft: handout.draft.as_ref(),
             traceparent: handout.traceparent.as_deref(),
+            note: handout.note.as_ref().map(|note| NoteBody {
+                text: &note.text,
+                from: note.from.as_ref(),
+                at: note.at,
+            }),
         }
     }
 }

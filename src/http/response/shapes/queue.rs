@@ -8,6 +8,31 @@ use crate::{
 };
 
 #[derive(Serialize)]
+pub struct QueueBody<'a> {
+    #[serde(flatten)]
+    info: &'a store::QueueInfo,
+    lines: Vec<LineBody>,
+}
+
+#[derive(Serialize)]
+struct LineBody {
+    line: String,
+    waiting: u64,
+    oldest_ms: u64,
+}
+
+impl<'a> QueueBody<'a> {
+    pub fn new(info: &'a store::QueueInfo, lines: &[store::LineCount]) -> Self {
+        let line = |of: &store::LineCount| LineBody {
+            line: of.line.to_string(),
+            waiting: of.waiting,
+            oldest_ms: of.oldest_ms,
+        };
+        Self { info, lines: lines.iter().map(line).collect() }
+    }
+}
+
+#[derive(Serialize)]
 pub struct ReservationsBody<'a> {
     pub reservations: Vec<ReservationBody<'a>>,
     pub server_time: Millis,

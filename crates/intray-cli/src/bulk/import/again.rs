@@ -32,6 +32,14 @@ struct RestoredJob<'l> {
     expires_at: Option<&'l RawValue>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     sla_at: Option<&'l RawValue>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    assignees: Option<&'l RawValue>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    excluded: Option<&'l RawValue>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    skill: Option<&'l RawValue>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    fallback_ms: Option<&'l RawValue>,
     #[serde(borrow, skip_serializing)]
     state: Cow<'l, str>,
     /// Always false: exported jobs with equal payloads were separate jobs, and each one is kept.
@@ -50,6 +58,10 @@ pub fn again(text: &[u8], queue: Option<&QueueName>) -> Option<Vec<u8>> {
     if [State::Completed, State::Dead, State::Cancelled].iter().any(|state| job.state == state.word()) {
         (job.expires_at, job.sla_at) = (None, None);
     }
+    // A job that has fallen back to everybody stays everybody's.
+    if job.assignees.is_none() && job.skill.is_none() {
+        job.fallback_ms = None;
+    }
     if let Some(queue) = queue {
         job.queue = queue.as_str().into();
     }
@@ -65,6 +77,30 @@ mod tests {
             r#"{{"queue":"q","payload":1,"priority":5,"client":null,"lease_ms":null,"max_attempts":null,"backoff":null,"locks":[],"due_at":null,"expires_at":"2026-11-21T09:00:00.000Z","sla_at":null,"state":"{state}"}}"#
         );
         String::from_utf8(again(line.as_bytes(), None).expect("an exported job")).expect("text")
+    }
+
+    #[test]
+    fn restored_job_is_for_the_same_workers() {
+        let restored = |fields: &str| {
+            let job = r#"{"queue":"q","payload":1,"priority":5,"client":null,"lease_ms":null,"max_attempts":null,"backoff":null,"locks":[],"due_at":null,"state":"waiting""#;
+            let line = again(format!("{job},{fields}}}").as_bytes(), None).expect("an exported job");
+            serde_json::from_slice::<serde_json::Value>(&line).expect("JSON")
+        };
+        let job = restored(
+            r#""assignees":["ann"],"excluded":["bob"],"skill":"de","fallback_ms":5000,"fallback_at":"2026-11-21T09:00:00.000Z","handed_to":{"worker":"cleo"}"#,
+        );
+        assert_eq!(
+            (&job["assignees"][0], &job["excluded"][0], &job["skill"]),
+            (&"ann".into(), &"bob".into(), &"de".into())
+        );
+        assert_eq!(job["fallback_ms"], 5_000);
+        assert!(job.get("fallback_at").is_none() && job.get("handed_to").is_none(), "{job}");
+        let fallen =
+            restored(r#""assignees":null,"excluded":["bob"],"skill":null,"fallback_ms":5000,"fallback_at":null"#);
+        assert_eq!(fallen["excluded"][0], "bob");
+        for absent in ["assignees", "skill", "fallback_ms"] {
+            assert!(fallen.get(absent).is_none(), "{fallen}");
+        }
     }
 
     #[test]

@@ -1,0 +1,95 @@
+//! Batches with an overlap: equal jobs, of which each worker is given one at most.
+
+use axum::response::Response;
+
+use super::{
+    new_batch::created_overlap,
+    task::{JsonCall, read_task},
+};
+use crate::{
+    http::{
+        middleware::auth,
+        request::{
+            fields::JsonFields,
+            items::Items,
+            rules::{self, check_size},
+        },
+        response::{problem::Problem, shapes},
+    },
+    job::{Name, QueueName, limits},
+    store::{self, Batch, NewBatch, NewMember, Queues, Task},
+};
+
+/// Why other fields of a batch or a job are refused.
+const NOT_TOGETHER: &str = "does not go together with overlap";
+
+/// A batch with an overlap.
+pub async fn create_overlap(
+    queues: &Queues,
+    call: &JsonCall,
+    fields: JsonFields<'_>,
+    max_payload: usize,
+) -> Result<Batch, Problem> {
+    let new = read_overlap(fields, call, None, max_payload)?;
+    created_overlap(queues.create_batch(new).await?)
+}
+
+/// Those of an array, each stored or refused by itself.
+pub async fn create_each(
+    queues: &Queues,
+    call: &JsonCall,
+    text: &str,
+    max_payload: usize,
+) -> Result<Response, Problem> {
+    let mut index = 0;
+    let read = |item| {
+        let at = index;
+        index += 1;
+        Ok(((), read_overlap(JsonFields::of(item)?, call, Some(at), max_payload)?))
+    };
+    let items = Items::of(text, limits::OVERLAP_BATCHES)?;
+    let answers = items.each(read, |new| queues.create_batch(new), |(), outcome| created_overlap(outcome)).await;
+    Ok(answers.batches_response(shapes::BatchBody::new))
+}
+
+/// With its index if it is one of an array.
+fn read_overlap(
+    mut fields: JsonFields<'_>,
+    call: &JsonCall,
+    index: Option<usize>,
+    max_payload: usize,
+) -> Result<NewBatch, Problem> {
+    let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
+    let overlap = fields.require("overlap", rules::whole(limits::OVERLAP));
+    let priority = fields.take("priority", rules::priority).unwrap_or_default();
+    let client = fields.take("client", rules::parsed(Name::parse));
+    for other in ["concurrency", "jobs", "sealed"] {
+        fields.take(other, |_| Err::<(), _>(NOT_TOGETHER.into()));
+    }
+    if !fields.has("job") {
+        fields.reject::<()>("job", "is required together with overlap");
+    }
+    let task = fields.object("job", |item| read_job(item, call.traceparent.clone(), overlap));
+    let (overlap, mut task) = fields.finish(overlap.zip(task))?;
+    task.routing.get_or_insert_default().overlap = overlap as u8;
+    auth::queue(&call.caller, &queue)?;
+    check_size("job/payload", &task.payload, max_payload)?;
+    let id = match (&call.repeat, index) {
+        (Some(repeat), None) => repeat.batch(queue),
+        (Some(repeat), Some(index)) => repeat.batch_at(queue, index),
+        (None, _) => store::random_batch(queue),
+    };
+    let fingerprint = call.repeat.as_ref().map(|repeat| repeat.fingerprint);
+    let jobs = vec![NewMember { task, priority: None }; overlap as usize];
+    Ok(NewBatch { id, concurrency: None, priority, client, sealed: true, jobs, fingerprint })
+}
+
+fn read_job(item: &mut JsonFields<'_>, traceparent: Option<String>, overlap: Option<u32>) -> Option<Task> {
+    item.take("locks", |_| Err::<(), _>(NOT_TOGETHER.into()));
+    let task = read_task(item, traceparent)?;
+    let assignees = task.routing.as_ref().map_or(0, |routing| routing.assignees.len());
+    if assignees > 0 && assignees < overlap.unwrap_or(0) as usize {
+        item.reject::<()>("assignees", "must be at least as many as the overlap, since each has one job at most");
+    }
+    Some(task)
+}
