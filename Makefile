@@ -20,8 +20,8 @@ test: rust engine curl
 	cargo test --locked --workspace
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job. And all
-# mutants of the model, of which `make test` takes every third.
-moving := jobs:: ordering:: leases:: asking:: locks:: batches:: waiting:: events:: queues:: faults::
+# mutants of the model, of which `make test` takes every fifth.
+moving := jobs:: ordering:: leases:: asking:: routing:: opinions:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_MUTANTS=all cargo test --locked --test model -- model_finds_every_mutant
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture

@@ -29,11 +29,12 @@ const GRANTED: &[(&str, &[&str])] = &[
 /// The same for the folders of `store`. Uses inside a folder are listed below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("upkeep", &["handle", "keys", "redis", "retention", "script", "transitions"]),
-    ("transitions", &["handle", "layout", "record_fields", "redis", "reservation", "runner", "transition"]),
+    ("transitions", &["handle", "layout", "places", "record_fields", "redis", "reservation", "runner", "transition"]),
     ("views", &["handle", "layout", "redis"]),
     ("several", &["handle", "redis"]),
     ("webhooks", &["handle", "redis"]),
-    ("handle", &["batcher", "keys", "redis", "registry", "runner", "script", "transition"]),
+    ("handle", &["batcher", "keys", "places", "redis", "registry", "runner", "script", "transition"]),
+    ("places", &[]),
     ("batcher", &["redis", "registry", "runner", "script", "transition"]),
     ("registry", &["redis", "runner"]),
     ("reservation", &["redis", "transition"]),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use intray::job::{BatchState, Ending, EventKind, InternalTotal, Reason, Role, State, Total};
+use intray::job::{BatchState, EligibilityRule, Ending, EventKind, InternalTotal, Reason, Role, State, Total};
 use serde_json::Value;
 
 use super::{
@@ -51,13 +51,14 @@ fn lua_counts_the_same_totals() {
 fn contract_lists_the_same_words() {
     let contract: Value = serde_saphyr::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML");
     let of_batches: Vec<_> = State::ALL.iter().map(|state| state.word()).chain(["total"]).collect();
-    let lists: [(&str, &[&str]); 9] = [
+    let lists: [(&str, &[&str]); 10] = [
         ("State/enum", &State::ALL.map(State::word)),
         ("StateCounts/required", &State::ALL.map(State::word)),
         ("BatchState/enum", &BatchState::ALL.map(BatchState::word)),
         ("EventType/enum", &EventKind::ALL.map(EventKind::word)),
         ("Totals/required", &Total::ALL.map(Total::word)),
         ("Problem/properties/reason/enum", &Ending::ALL.map(Ending::word)),
+        ("Problem/properties/rule/enum", &EligibilityRule::ALL.map(EligibilityRule::word)),
         ("Me/properties/role/enum", &Role::ALL.map(Role::word)),
         ("NothingToReserve/properties/reason/enum", &Reason::ALL.map(Reason::word)),
         ("BatchCounts/required", &of_batches),

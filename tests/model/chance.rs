@@ -13,6 +13,8 @@ pub enum Theme {
     FewJobs,
     /// People at a few jobs, who mostly mean what they hold: what they type, skip and come back to.
     Desk,
+    /// Jobs for some workers, which are handed over and fall back to everybody.
+    Routing,
     /// Batches of hundreds, which take more than one step of whatever is done to them.
     Many,
 }
@@ -22,6 +24,7 @@ pub struct Often {
     pub everything: u32,
     pub few_jobs: u32,
     pub desk: u32,
+    pub routing: u32,
     pub many: u32,
 }
 
@@ -31,6 +34,7 @@ impl Often {
             Theme::Everything => self.everything,
             Theme::FewJobs => self.few_jobs,
             Theme::Desk => self.desk,
+            Theme::Routing => self.routing,
             Theme::Many => self.many,
         }
     }
@@ -41,8 +45,9 @@ pub fn op(theme: Theme) -> BoxedStrategy<Op> {
 }
 
 /// With which a sequence begins.
-pub fn start() -> impl Strategy<Value = Op> {
-    prop_oneof![3 => Enqueue::of(1..=3).prop_map(Op::Enqueue), 1 => CreateBatch::small().prop_map(Op::CreateBatch)]
+pub fn start(theme: Theme) -> impl Strategy<Value = Op> {
+    let batch = CreateBatch::small(theme).prop_map(Op::CreateBatch);
+    prop_oneof![3 => Enqueue::of(theme, 1..=3).prop_map(Op::Enqueue), 1 => batch]
 }
 
 /// Mostly one, sometimes up to three.

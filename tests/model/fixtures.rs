@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use intray::{
-    job::{Code, LockName, Name, Priority, State},
+    job::{Code, LockName, Name, Priority, Skill, State},
     payload::Json,
     store::StateCounts,
 };
@@ -15,6 +15,8 @@ pub const WORKERS: [&str; 3] = ["ann", "bob", "cyd"];
 pub const CLIENTS: [&str; 3] = ["", "a", "b"];
 /// The third has the first as a prefix.
 pub const LOCKS: [&str; 3] = ["l", "m", "l2"];
+/// The second has the first as a prefix, and the third is a worker's name.
+pub const SKILLS: [&str; 3] = ["de", "de2", "ann"];
 pub const KEYS: [&str; 2] = ["k1", "k2"];
 pub const RESULTS: [&str; 3] = ["", "1", r#"{"ok":true}"#];
 /// The first removes the draft.
@@ -79,6 +81,10 @@ pub fn trace(traced: bool) -> Option<String> {
 /// "" is unnamed.
 pub fn name(text: &str) -> Option<Name> {
     (!text.is_empty()).then(|| Name::parse(text).expect("a name"))
+}
+
+pub fn skill(text: &str) -> Skill {
+    Skill::parse(text).expect("a skill")
 }
 
 pub fn priority(value: u8) -> Priority {

@@ -1,8 +1,8 @@
 //! What there is to do, whichever way it comes: alone, with a batch, or behind one.
 
 use intray::{
-    job::{Backoff, BatchId, Millis},
-    store::{Delay, Moment, NewMember, Task, TimeLimits},
+    job::{Backoff, BatchId, Line, Millis, Name, Skill},
+    store::{Delay, Moment, NewMember, Routing, RoutingPatch, Task, TimeLimits},
 };
 use proptest::{
     collection::{SizeRange, vec},
@@ -12,7 +12,8 @@ use proptest::{
 };
 
 use crate::{
-    fixtures::{self, LOCKS, PAYLOADS, PRIORITIES, json, locks, trace},
+    chance::Theme,
+    fixtures::{self, LOCKS, PAYLOADS, PRIORITIES, SKILLS, WORKERS, json, locks, name, skill, trace},
     walk::Walk,
 };
 
@@ -46,7 +47,7 @@ pub struct Idempotency {
     pub body: u8,
 }
 
-pub fn work() -> impl Strategy<Value = Work> {
+pub fn work(theme: Theme) -> impl Strategy<Value = Work> {
     let delay =
         prop_oneof![select(&[1, 2_000, 60_000]).prop_map(Wait::For), select(&[-1, 0, 5_000]).prop_map(Wait::Until),];
     let names = prop_oneof![3 => Just(vec![]), 2 => subsequence(vec![0, 1, 2], 1..=3).prop_shuffle()];
@@ -57,15 +58,80 @@ pub fn work() -> impl Strategy<Value = Work> {
         proptest::bool::weighted(0.1),
     );
     let limits = (weighted(0.2, limit()), weighted(0.1, limit()));
-    (0..PAYLOADS.len(), weighted(0.15, delay), limits, names, numbers).prop_map(
-        |(payload, delay, (expires, sla), names, (lease_ms, max_attempts, backoff, traced))| {
+    let usual = (0..PAYLOADS.len(), weighted(0.15, delay), limits, names, numbers);
+    (usual, routing(theme)).prop_map(
+        |((payload, delay, (expires, sla), names, (lease_ms, max_attempts, backoff, traced)), routing)| {
             let names: Vec<_> = names.into_iter().map(|n| LOCKS[n]).collect();
             let (payload, locks, traceparent) = (json(PAYLOADS[payload].0), locks(&names), trace(traced));
             let limits = TimeLimits::default();
-            let task = Task { payload, delay: None, lease_ms, max_attempts, backoff, locks, traceparent, limits };
+            let task =
+                Task { payload, delay: None, lease_ms, max_attempts, backoff, locks, traceparent, limits, routing };
             Work { task, delay, expires, sla }
         },
     )
+}
+
+/// Who may have a job, for two in three of a sequence about that.
+fn routing(theme: Theme) -> BoxedStrategy<Option<Box<Routing>>> {
+    match theme {
+        Theme::Everything | Theme::FewJobs | Theme::Desk | Theme::Many => Just(None).boxed(),
+        Theme::Routing => {
+            let parts = (
+                weighted(0.4, assignees()),
+                weighted(0.3, excluded()),
+                weighted(0.35, tag()),
+                weighted(0.4, fallback()),
+            );
+            let routing = parts.prop_map(|(assignees, excluded, skill, fallback_ms)| {
+                let (assignees, excluded) = (assignees.unwrap_or_default(), excluded.unwrap_or_default());
+                let routing = Routing { assignees, excluded, skill, fallback_ms, overlap: 0 };
+                (routing != Routing::default()).then(|| Box::new(routing))
+            });
+            routing.boxed()
+        }
+    }
+}
+
+/// What a call changes of it.
+pub fn routing_patch(theme: Theme) -> BoxedStrategy<RoutingPatch> {
+    match theme {
+        Theme::Everything | Theme::FewJobs | Theme::Desk | Theme::Many => Just(RoutingPatch::default()).boxed(),
+        Theme::Routing => {
+            let assignees = weighted(0.4, weighted(0.6, assignees()));
+            let excluded = weighted(0.3, weighted(0.6, excluded()));
+            let parts =
+                (assignees, excluded, weighted(0.3, weighted(0.6, tag())), weighted(0.2, weighted(0.8, fallback())));
+            let patch =
+                |(assignees, excluded, skill, fallback_ms)| RoutingPatch { assignees, excluded, skill, fallback_ms };
+            parts.prop_map(patch).boxed()
+        }
+    }
+}
+
+fn names(number: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Name>> {
+    let names = subsequence(WORKERS.to_vec(), number).prop_shuffle();
+    names.prop_map(|names| names.into_iter().filter_map(name).collect())
+}
+
+pub fn assignees() -> impl Strategy<Value = Vec<Name>> {
+    names(1..=2)
+}
+
+fn excluded() -> impl Strategy<Value = Vec<Name>> {
+    names(1..=2)
+}
+
+pub fn line() -> impl Strategy<Value = Line> {
+    let worker = select(&WORKERS).prop_map(|to| Line::Worker(name(to).expect("a worker")));
+    prop_oneof![3 => worker, 2 => tag().prop_map(Line::Skill)]
+}
+
+fn tag() -> impl Strategy<Value = Skill> {
+    select(&SKILLS).prop_map(skill)
+}
+
+pub fn fallback() -> impl Strategy<Value = u32> {
+    select(&[1_000, 3_000, 20_000])
 }
 
 /// By when a job has ended or should have.
@@ -102,8 +168,8 @@ pub fn idempotency() -> impl Strategy<Value = Option<Idempotency>> {
     weighted(0.3, (0..3_u8, body).prop_map(|(key, body)| Idempotency { key, body }))
 }
 
-pub fn members(number: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Member>> {
-    vec((work(), weighted(0.4, priority())).prop_map(|(work, priority)| Member { work, priority }), number)
+pub fn members(theme: Theme, number: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Member>> {
+    vec((work(theme), weighted(0.4, priority())).prop_map(|(work, priority)| Member { work, priority }), number)
 }
 
 impl Work {

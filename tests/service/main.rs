@@ -54,6 +54,26 @@ mod asking {
     mod sla; // A breached SLA is reported once and counted, and nothing moves.
 }
 
+/// Routing: who may have a job, and what happens if they do not come.
+mod routing {
+    mod eligibility; // Each job is given only to those who may have it, by any call.
+    mod fallback; // A job falls back to everybody when its time is over, never early.
+    mod hand_over; // A holder hands a job over to another worker, or to those with a skill.
+    mod many; // Many workers, skills and jobs: each is given only what is theirs, and all is handed out.
+    mod patch_and_reassign; // An operator changes who may have a job, and gives what waits for one worker to others.
+    mod request_fields; // The fields have ranges, are refused at their pointers, and are a part of idempotency.
+    mod token_skills; // Skills of a token are narrowed by a call, and never widened.
+    mod wake_ups; // A job in a line wakes one waiter who may have it, and no other.
+}
+
+/// Opinions: equal jobs of a batch, each for another worker.
+mod opinions {
+    mod answers; // Who sees whose answer, and what a batch with an overlap shares with every other.
+    mod many; // Five people and many batches at random: always different ones, and nothing hides what one may have.
+    mod parts; // Which end of a reservation keeps a worker from the other jobs of the batch.
+    mod request_fields; // The fields of such a batch, alone and in an array.
+}
+
 /// Locks: jobs that share a lock are never reserved together, and the baton names the next one.
 mod locks {
     mod baton; // A job that has the baton and leaves the queue passes it on.

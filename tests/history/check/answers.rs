@@ -69,6 +69,7 @@ fn times(trace: &JobTrace) -> Vec<Times> {
     vec![
         settle("completed", EventKind::Completed, Way::Complete),
         settle("failed", EventKind::Failed, Way::Fail),
+        settle("handed over", EventKind::HandedOver, Way::HandOver),
         settle("extended", EventKind::Extended, Way::Extend),
         Times { streamed, ..settle("abandoned", EventKind::Abandoned, Way::Abandon) },
         Times { what: "handed out", certain: handed.len(), possible: usize::MAX / 2, streamed: reserved },

@@ -46,7 +46,9 @@ impl Recount {
             | EventKind::Paused
             | EventKind::Unpaused
             | EventKind::BatchCompleted
-            | EventKind::SlaBreached => {}
+            | EventKind::SlaBreached
+            | EventKind::HandedOver
+            | EventKind::Fallback => {}
         }
     }
 }
@@ -137,6 +139,7 @@ fn totals(index: &Index, queue: &str) -> HashMap<&'static str, u64> {
         let total = match EventKind::parse(&event.kind) {
             Some(EventKind::Reserved) => Total::HandedOut.word(),
             Some(EventKind::SlaBreached) => Total::Breached.word(),
+            Some(EventKind::HandedOver) => Total::HandedOver.word(),
             Some(_) | None => &event.kind,
         };
         if let Some(n) = streamed.get_mut(total) {

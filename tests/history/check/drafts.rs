@@ -1,6 +1,8 @@
 //! A worker gets back the draft that it saved last.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use intray::job::EventKind;
 
 use super::index::{Handed, Index, JobTrace, Outcome, Settled};
 use crate::record::Way;
@@ -22,7 +24,11 @@ pub fn come_back(index: &Index) -> Vec<String> {
     for (id, trace) in &index.jobs {
         let saves = saves(trace);
         let named = trace.handed.iter().filter(|handed| handed.item.worker.is_some());
-        found.extend(named.filter_map(|handed| wrong(handed, &saves)).map(|what| format!("{id}: {what}")));
+        let receivers: HashSet<_> = receivers(trace).collect();
+        let is_receiver = |handed: &Handed| handed.item.worker.as_deref().is_some_and(|name| receivers.contains(name));
+        found.extend(
+            named.filter_map(|handed| wrong(handed, &saves, is_receiver(handed))).map(|what| format!("{id}: {what}")),
+        );
         let nameless = trace.handed.iter().filter(|handed| handed.item.worker.is_none() && handed.item.draft.is_some());
         found.extend(nameless.map(|_| format!("{id}: a draft went to a caller without a name")));
     }
@@ -38,12 +44,20 @@ fn saves<'h>(trace: &'h JobTrace<'h>) -> Vec<Save<'h>> {
     kept.map(|settled| Save { worker: workers.get(settled.reservation).copied().flatten(), settled }).collect()
 }
 
-fn wrong(handed: &Handed, saves: &[Save]) -> Option<String> {
+/// The workers to whom the job was handed over, with its draft.
+fn receivers<'h>(trace: &'h JobTrace<'h>) -> impl Iterator<Item = &'h str> {
+    let hand_overs = trace.events.iter().filter(|event| event.kind == EventKind::HandedOver.word());
+    hand_overs.filter_map(|event| event.reason.as_deref()?.strip_prefix('@'))
+}
+
+fn wrong(handed: &Handed, saves: &[Save], is_receiver: bool) -> Option<String> {
     let worker = handed.item.worker.as_deref();
     let past = saves.iter().filter(|save| save.settled.begin < handed.end);
     match handed.item.draft {
         Some(value) => {
-            let mine: Vec<_> = past.filter(|save| save.worker == worker && save.settled.value == Some(value)).collect();
+            let mine: Vec<_> = past
+                .filter(|save| (is_receiver || save.worker == worker) && save.settled.value == Some(value))
+                .collect();
             let Some(last) = mine.iter().map(|save| save.settled.end).max() else {
                 return Some(format!("{worker:?} was shown {value}, and never saved it"));
             };

@@ -39,7 +39,9 @@ fn wrong<'h>(trace: &'h JobTrace<'h>, expires_ms: Option<u64>) -> impl Iterator<
             | EventKind::Paused
             | EventKind::Unpaused
             | EventKind::BatchCompleted
-            | EventKind::SlaBreached => false,
+            | EventKind::SlaBreached
+            | EventKind::HandedOver
+            | EventKind::Fallback => false,
         };
         is_wrong.then(|| format!("{} at {at}, and it expires at {expiry:?}", event.kind))
     })

@@ -16,7 +16,8 @@ pub fn is_out(event: &Event) -> Option<bool> {
         | EventKind::Expired
         | EventKind::Failed
         | EventKind::Completed
-        | EventKind::Cancelled => Some(false),
+        | EventKind::Cancelled
+        | EventKind::HandedOver => Some(false),
         EventKind::Enqueued
         | EventKind::Due
         | EventKind::Blocked
@@ -28,7 +29,8 @@ pub fn is_out(event: &Event) -> Option<bool> {
         | EventKind::Paused
         | EventKind::Unpaused
         | EventKind::BatchCompleted
-        | EventKind::SlaBreached => None,
+        | EventKind::SlaBreached
+        | EventKind::Fallback => None,
     }
 }
 

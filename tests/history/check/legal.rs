@@ -63,7 +63,9 @@ fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>)
         EventKind::Due | EventKind::Blocked => from(&[InLine], InLine),
         EventKind::Reserved => from(&[InLine], Out),
         EventKind::Resumed | EventKind::Extended => from(&[Out], Out),
-        EventKind::Abandoned | EventKind::Released | EventKind::Expired | EventKind::Failed => from(&[Out], InLine),
+        EventKind::Abandoned | EventKind::Released | EventKind::Expired | EventKind::Failed | EventKind::HandedOver => {
+            from(&[Out], InLine)
+        }
         EventKind::Completed if event.is_late() => from(&[InLine, Out, Dead], Completed),
         EventKind::Completed => from(&[Out], Completed),
         EventKind::Dead if matches!(before, Some(EventKind::Failed | EventKind::Expired)) => from(&[InLine], Dead),
@@ -71,19 +73,22 @@ fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>)
         EventKind::Cancelled => from(&[InLine, Out, Dead], Cancelled),
         EventKind::Requeued => from(&[Dead], InLine),
         EventKind::Changed | EventKind::SlaBreached => from(&[InLine, Out], place),
+        EventKind::Fallback => from(&[InLine, Out], place),
         EventKind::Paused | EventKind::Unpaused | EventKind::BatchCompleted => None,
     }
 }
 
-/// What the next event follows. A breached SLA moves nothing, and its event may stand between an expiry and the death that it causes.
+/// What the next event follows. A breached SLA and a fallback move nothing, and their events may stand between an expiry and the death that it causes.
 fn follows(kind: EventKind, before: Option<EventKind>) -> Option<EventKind> {
-    if kind == EventKind::SlaBreached { before } else { Some(kind) }
+    if matches!(kind, EventKind::SlaBreached | EventKind::Fallback) { before } else { Some(kind) }
 }
 
 /// Only the holder acts on a reserved job.
 fn is_holders(kind: EventKind, event: &Event, holder: Option<&str>) -> bool {
     let by_holder = match kind {
-        EventKind::Resumed | EventKind::Extended | EventKind::Abandoned | EventKind::Failed => true,
+        EventKind::Resumed | EventKind::Extended | EventKind::Abandoned | EventKind::Failed | EventKind::HandedOver => {
+            true
+        }
         EventKind::Completed => !event.is_late(),
         EventKind::Enqueued
         | EventKind::Due
@@ -98,7 +103,8 @@ fn is_holders(kind: EventKind, event: &Event, holder: Option<&str>) -> bool {
         | EventKind::Paused
         | EventKind::Unpaused
         | EventKind::BatchCompleted
-        | EventKind::SlaBreached => false,
+        | EventKind::SlaBreached
+        | EventKind::Fallback => false,
     };
     !by_holder || event.worker.as_deref() == holder
 }

@@ -4,6 +4,7 @@ mod answers;
 mod batches;
 mod counts;
 mod drafts;
+mod eligible;
 mod expiry;
 mod gates;
 mod index;
@@ -45,6 +46,7 @@ const RULES: &[(&str, Rule)] = &[
     ("a webhook gets each completion, and no other", kept::delivered),
     ("a batch counts its jobs, and ends once", batches::ends),
     ("a job that expires has ended by then, and not before", expiry::in_time),
+    ("a job is given only to those who may have it", eligible::given),
     ("drafts come back", drafts::come_back),
     ("refused calls have no effect", refusals::no_effect),
     ("every refusal has a documented reason", refusals::have_reasons),

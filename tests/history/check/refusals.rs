@@ -37,11 +37,13 @@ fn may_be_kept(outcome: Outcome) -> bool {
 }
 
 /// The refusals that a valid request may get.
-const REASONS: [(u16, &str); 11] = [
+const REASONS: [(u16, &str); 13] = [
     (0, "no-connection"),
     (404, "unknown-job"),
     (404, "unknown-batch"),
     (404, "unknown-queue"),
+    (403, "not-eligible"),
+    (409, "not-eligible"),
     (409, "reservation-lost"),
     (409, "wrong-state"),
     (409, "worker-limit"),

@@ -35,7 +35,7 @@ fn windows<'h>(trace: &JobTrace<'h>) -> Vec<Window<'h>> {
         let found_live = match settled.way {
             Way::Extend => settled.outcome.done().is_some(),
             Way::Complete => settled.outcome.done().is_some_and(|item| !item.late && !item.duplicate),
-            Way::Abandon | Way::Fail => settled.outcome.is_new(),
+            Way::Abandon | Way::Fail | Way::HandOver => settled.outcome.is_new(),
         };
         if let Some(window) = windows.get_mut(settled.reservation).filter(|_| found_live) {
             window.to = window.to.max(settled.begin);

@@ -42,8 +42,13 @@ async fn seal_all(caller: &mut Caller, queue: &str) {
 }
 
 async fn work_off(caller: &mut Caller, queue: &str) {
-    let (queues, worker) = (vec![queue.to_owned()], None);
-    let given = caller.insist(Ask::Reserve { queues, worker, limit: 100, wait_ms: 0, id: None, key: None }).await;
+    let reserve =
+        |worker| Ask::Reserve { queues: vec![queue.to_owned()], worker, limit: 100, wait_ms: 0, id: None, key: None };
+    let mut given = caller.insist(reserve(None)).await;
+    if given.is_empty() {
+        // Some jobs are for nobody without a name. Each name is a new one, because a worker may hold few.
+        given = caller.insist(reserve(Some(format!("drain {}", caller.shared.number())))).await;
+    }
     if given.is_empty() {
         caller.insist(Ask::Sweep { queue: queue.to_owned() }).await;
         return;
@@ -56,6 +61,7 @@ async fn work_off(caller: &mut Caller, queue: &str) {
             delay_ms: None,
             grace_ms: None,
             skip: false,
+            to: None,
         })
         .collect();
     if !matches!(caller.call(Ask::Settle { way: Way::Complete, items: items.clone() }).await, Answer::Done(_)) {

@@ -64,6 +64,10 @@ fn job(caller: &mut Caller, queue: &str) -> Job {
         max_attempts: None,
         expires_ms: None,
         sla_ms: None,
+        assignees: Vec::new(),
+        excluded: Vec::new(),
+        skill: None,
+        fallback_ms: None,
     };
     if LINES.contains(&queue) {
         return plain;
@@ -82,8 +86,34 @@ fn job(caller: &mut Caller, queue: &str) -> Job {
         // Later than the longest delay.
         expires_ms: chance.maybe(8, |chance| chance.within(6_000, 30_000)),
         sla_ms: chance.maybe(8, |chance| chance.within(1_000, 30_000)),
-        ..plain
+        ..routed(chance, plain)
     }
+}
+
+/// One in six is for some workers, for a while, and some are never for others.
+fn routed(chance: &mut super::Chance, plain: Job) -> Job {
+    let names = |chance: &mut super::Chance, many: usize| {
+        let mut names: Vec<_> = (0..many).map(|_| format!("worker {}", chance.up_to(19))).collect();
+        names.sort();
+        names.dedup();
+        names
+    };
+    let excluded = if chance.percent(4) { names(chance, 3) } else { Vec::new() };
+    if !chance.percent(16) {
+        return Job { excluded, ..plain };
+    }
+    let fallback_ms = Some(chance.within(1_000, 4_000));
+    if chance.percent(50) {
+        let skill = Some(format!("skill {}", chance.up_to(3)));
+        return Job { excluded, skill, fallback_ms, ..plain };
+    }
+    let many = chance.count(1, 3);
+    let mut assignees = names(chance, many);
+    assignees.retain(|name| !excluded.contains(name));
+    if assignees.is_empty() {
+        return Job { excluded, ..plain };
+    }
+    Job { excluded, assignees, fallback_ms, ..plain }
 }
 
 fn locks(chance: &mut super::Chance, queue: &str) -> Vec<String> {

@@ -72,6 +72,12 @@ impl Worker {
         match self.caller.chance.up_to(99) {
             0..=2 => self.forgotten.push(reservation),
             3..=10 => self.give_back(&reservation, is_line).await,
+            19..=24 if !is_line => {
+                let to = Some(format!("worker {}", self.caller.chance.up_to(19)));
+                let item = Settle { to: to.filter(|to| Some(to) != self.name.as_ref()), ..self.plain(&reservation) };
+                let way = if item.to.is_some() { Way::HandOver } else { Way::Complete };
+                self.finish(way, item).await;
+            }
             11..=18 if !is_line => {
                 let item = self.plain(&reservation);
                 self.finish(Way::Fail, item).await;
@@ -132,6 +138,6 @@ impl Worker {
 
     fn plain(&self, reservation: &str) -> Settle {
         let value = Some(self.caller.shared.number());
-        Settle { reservation: reservation.to_owned(), value, delay_ms: None, grace_ms: None, skip: false }
+        Settle { reservation: reservation.to_owned(), value, delay_ms: None, grace_ms: None, skip: false, to: None }
     }
 }

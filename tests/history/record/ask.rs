@@ -100,6 +100,14 @@ pub struct Job {
     pub expires_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assignees: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_ms: Option<u64>,
 }
 
 /// How the job is deduplicated.
@@ -116,6 +124,7 @@ pub enum Way {
     Complete,
     Abandon,
     Fail,
+    HandOver,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +138,9 @@ pub struct Settle {
     pub grace_ms: Option<u64>,
     #[serde(default)]
     pub skip: bool,
+    /// The worker to whom the job is handed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
 }
 
 pub struct Request {
@@ -192,8 +204,22 @@ impl Ask {
             None => json!({ "queues": queues, "limit": limit, "wait_ms": wait_ms }),
         };
         say(&mut body, "worker", worker.clone());
+        if let Some(skill) = worker.as_deref().and_then(skill_of) {
+            body["skills"] = json!([skill]);
+        }
         body
     }
+}
+
+/// How long a job is handed over.
+const HAND_OVER_MS: u64 = 3_000;
+/// How many skills there are.
+const SKILLS: u64 = 4;
+
+/// The one skill of a worker, by the number in its name.
+pub fn skill_of(worker: &str) -> Option<String> {
+    let n: u64 = worker.strip_prefix("worker ")?.parse().ok()?;
+    Some(format!("skill {}", n % SKILLS))
 }
 
 impl Way {
@@ -203,6 +229,7 @@ impl Way {
             Self::Complete => "complete",
             Self::Abandon => "abandon",
             Self::Fail => "fail",
+            Self::HandOver => "hand-over",
         }
     }
 }
@@ -225,6 +252,11 @@ impl Job {
         say(&mut body, "max_attempts", self.max_attempts);
         say(&mut body, "expires_ms", self.expires_ms);
         say(&mut body, "sla_ms", self.sla_ms);
+        for (field, names) in [("assignees", &self.assignees), ("excluded", &self.excluded)] {
+            say(&mut body, field, Some(names.clone()).filter(|names| !names.is_empty()));
+        }
+        say(&mut body, "skill", self.skill.clone());
+        say(&mut body, "fallback_ms", self.fallback_ms);
         body
     }
 }
@@ -236,6 +268,11 @@ impl Settle {
             Way::Extend | Way::Abandon => say(&mut body, "draft", self.value.map(text)),
             Way::Complete => say(&mut body, "result", self.value.map(text)),
             Way::Fail => say(&mut body, "error", self.value.map(|value| format!("error {value}"))),
+            Way::HandOver => {
+                say(&mut body, "note", self.value.map(|value| format!("note {value}")));
+                say(&mut body, "to", self.to.clone());
+                body["fallback_ms"] = HAND_OVER_MS.into();
+            }
         }
         say(&mut body, "delay_ms", self.delay_ms);
         say(&mut body, "grace_ms", self.grace_ms);

@@ -6,7 +6,7 @@ mod file;
 mod item;
 
 pub use self::{
-    ask::{Ask, Job, Request, Settle, Twin, Way},
+    ask::{Ask, Job, Request, Settle, Twin, Way, skill_of},
     event::Event,
     file::{Recorder, read},
     item::{Counts, Refusal, ReportedItem},

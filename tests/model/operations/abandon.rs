@@ -26,7 +26,7 @@ struct Leaving {
 }
 
 impl Operation for Abandon {
-    const OFTEN: Often = Often { everything: 20, few_jobs: 36, desk: 48, many: 0 };
+    const OFTEN: Often = Often { everything: 20, few_jobs: 36, desk: 48, routing: 20, many: 0 };
     const MUST_BE_MET: &'static [&'static str] = &["event abandoned grace", "abandon UnnamedSkip", "abandon Stays"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {

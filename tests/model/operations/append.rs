@@ -33,16 +33,16 @@ pub struct Sent {
 }
 
 impl Operation for Append {
-    const OFTEN: Often = Often { everything: 12, few_jobs: 3, desk: 0, many: 1 };
+    const OFTEN: Often = Often { everything: 12, few_jobs: 3, desk: 0, routing: 4, many: 1 };
     const MUST_BE_MET: &'static [&'static str] = &["append Misfit", "append Untimely"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let behind = |(members, has_offset)| Call::Behind { members, has_offset };
         let call = match theme {
-            Theme::Many => members(90..=220).prop_map(move |members| behind((members, true))).boxed(),
-            Theme::Everything | Theme::FewJobs | Theme::Desk => prop_oneof![
-                4 => (members(1..=3), proptest::bool::weighted(0.7)).prop_map(behind),
-                1 => (members(1..=3), 0..6_u32).prop_map(|(members, offset)| Call::From { members, offset }),
+            Theme::Many => members(theme, 90..=220).prop_map(move |members| behind((members, true))).boxed(),
+            Theme::Everything | Theme::FewJobs | Theme::Desk | Theme::Routing => prop_oneof![
+                4 => (members(theme, 1..=3), proptest::bool::weighted(0.7)).prop_map(behind),
+                1 => (members(theme, 1..=3), 0..6_u32).prop_map(|(members, offset)| Call::From { members, offset }),
                 3 => nth().prop_map(Call::Again),
             ]
             .boxed(),

@@ -11,13 +11,13 @@ pub struct Cancel {
 }
 
 impl Operation for Cancel {
-    const OFTEN: Often = Often { everything: 8, few_jobs: 3, desk: 4, many: 0 };
+    const OFTEN: Often = Often { everything: 8, few_jobs: 3, desk: 4, routing: 4, many: 0 };
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let job = prop_oneof![which(State::Waiting), which(State::Reserved), which(State::Blocked)];
         let force = match theme {
             Theme::FewJobs => Just(false).boxed(),
-            Theme::Everything | Theme::Desk | Theme::Many => any::<bool>().boxed(),
+            Theme::Everything | Theme::Desk | Theme::Routing | Theme::Many => any::<bool>().boxed(),
         };
         (job, force).prop_map(|(job, force)| Self { job, force }).boxed()
     }

@@ -8,7 +8,7 @@ use super::prelude::*;
 pub struct CancelBatch(Nth);
 
 impl Operation for CancelBatch {
-    const OFTEN: Often = Often { everything: 3, few_jobs: 0, desk: 3, many: 1 };
+    const OFTEN: Often = Often { everything: 3, few_jobs: 0, desk: 3, routing: 1, many: 1 };
 
     fn draw(_: Theme) -> BoxedStrategy<Self> {
         nth().prop_map(Self).boxed()

@@ -14,13 +14,15 @@ const DONE: How = How { number: 6, ending: Ending::Completed };
 pub struct Complete(Vec<(Handle, &'static str)>);
 
 impl Operation for Complete {
-    const OFTEN: Often = Often { everything: 20, few_jobs: 8, desk: 12, many: 2 };
+    const OFTEN: Often = Often { everything: 20, few_jobs: 8, desk: 12, routing: 8, many: 2 };
     const MUST_BE_MET: &'static [&'static str] = &["event completed late"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let result = (0..RESULTS.len()).prop_map(|n| RESULTS[n]);
         match theme {
-            Theme::Everything | Theme::FewJobs | Theme::Many => few((handle(theme), result)).prop_map(Self).boxed(),
+            Theme::Everything | Theme::FewJobs | Theme::Routing | Theme::Many => {
+                few((handle(theme), result)).prop_map(Self).boxed()
+            }
             // A holder who has left may still complete.
             Theme::Desk => {
                 let handle = prop_oneof![handle(theme), nth().prop_map(Handle::Any)];
@@ -79,7 +81,7 @@ impl Queue {
     }
 
     fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, late: bool) -> Completion {
-        let was_in_line = self.jobs[&id].state == State::Waiting;
+        let was_in_line = self.jobs[&id].is_for_all();
         let stamp = self.stamp();
         self.give_back(id);
         self.stop_alarm(id);

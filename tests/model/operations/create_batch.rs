@@ -23,13 +23,13 @@ pub struct CreateBatch {
 }
 
 impl Operation for CreateBatch {
-    const OFTEN: Often = Often { everything: 12, few_jobs: 3, desk: 4, many: 1 };
+    const OFTEN: Often = Often { everything: 12, few_jobs: 3, desk: 4, routing: 5, many: 1 };
     const MUST_BE_MET: &'static [&'static str] = &["batch KeyReused", "batch Untimely"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
-            Theme::Everything | Theme::FewJobs | Theme::Desk => Self::small().boxed(),
-            Theme::Many => Self::large().boxed(),
+            Theme::Everything | Theme::FewJobs | Theme::Desk | Theme::Routing => Self::small(theme).boxed(),
+            Theme::Many => Self::large(theme).boxed(),
         }
     }
 
@@ -57,9 +57,9 @@ impl Operation for CreateBatch {
 }
 
 impl CreateBatch {
-    pub fn small() -> impl Strategy<Value = Self> {
+    pub fn small(theme: Theme) -> impl Strategy<Value = Self> {
         let concurrency = weighted(0.6, 1..=2_u32);
-        (concurrency, priority(), 0..3_usize, any::<bool>(), members(0..=4), idempotency()).prop_map(
+        (concurrency, priority(), 0..3_usize, any::<bool>(), members(theme, 0..=4), idempotency()).prop_map(
             |(concurrency, priority, client, sealed, members, idempotency)| Self {
                 concurrency,
                 priority,
@@ -71,9 +71,9 @@ impl CreateBatch {
         )
     }
 
-    fn large() -> impl Strategy<Value = Self> {
+    fn large(theme: Theme) -> impl Strategy<Value = Self> {
         let concurrency = prop_oneof![Just(None), select(&[Some(2), Some(130), Some(230)])];
-        (concurrency, any::<bool>(), members(150..=450)).prop_map(|(concurrency, sealed, members)| Self {
+        (concurrency, any::<bool>(), members(theme, 150..=450)).prop_map(|(concurrency, sealed, members)| Self {
             concurrency,
             priority: 50,
             client: 0,

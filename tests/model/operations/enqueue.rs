@@ -26,20 +26,20 @@ struct Item {
 }
 
 impl Operation for Enqueue {
-    const OFTEN: Often = Often { everything: 40, few_jobs: 6, desk: 8, many: 0 };
+    const OFTEN: Often = Often { everything: 40, few_jobs: 6, desk: 8, routing: 24, many: 0 };
     const MUST_BE_MET: &'static [&'static str] =
         &["enqueue KeyReused", "enqueue QueueFull", "enqueue Twin", "enqueue Untimely"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
             // Now and then a list names the same job twice.
-            Theme::Everything | Theme::Many => (few(item()), proptest::bool::weighted(0.1))
+            Theme::Everything | Theme::Routing | Theme::Many => (few(item(theme)), proptest::bool::weighted(0.1))
                 .prop_map(|(mut items, twice)| {
                     items.extend(twice.then(|| items[0].clone()));
                     Self(items)
                 })
                 .boxed(),
-            Theme::FewJobs | Theme::Desk => Self::of(1).boxed(),
+            Theme::FewJobs | Theme::Desk => Self::of(theme, 1).boxed(),
         }
     }
 
@@ -58,19 +58,19 @@ impl Operation for Enqueue {
 }
 
 impl Enqueue {
-    pub fn of(number: impl Into<SizeRange>) -> impl Strategy<Value = Self> {
-        vec(item(), number).prop_map(Self)
+    pub fn of(theme: Theme, number: impl Into<SizeRange>) -> impl Strategy<Value = Self> {
+        vec(item(theme), number).prop_map(Self)
     }
 }
 
-fn item() -> impl Strategy<Value = Item> {
+fn item(theme: Theme) -> impl Strategy<Value = Item> {
     let dedupe = prop_oneof![
         3 => Just(Dedupe::Off),
         3 => Just(Dedupe::QueueSetting),
         1 => Just(Dedupe::Payload),
         1 => (0..KEYS.len()).prop_map(|n| Dedupe::Key(KEYS[n].to_owned())),
     ];
-    (work(), priority(), 0..CLIENTS.len(), dedupe, idempotency())
+    (work(theme), priority(), 0..CLIENTS.len(), dedupe, idempotency())
         .prop_map(|(work, priority, client, dedupe, idempotency)| Item { work, priority, client, dedupe, idempotency })
 }
 

@@ -9,7 +9,7 @@ use crate::fixtures::{draft, json};
 pub struct Extend(Vec<(Handle, Option<u32>, Option<&'static str>)>);
 
 impl Operation for Extend {
-    const OFTEN: Often = Often { everything: 12, few_jobs: 16, desk: 28, many: 0 };
+    const OFTEN: Often = Often { everything: 12, few_jobs: 16, desk: 28, routing: 6, many: 0 };
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         few((handle(theme), weighted(0.5, select(&[1_000, 60_000])), draft())).prop_map(Self).boxed()

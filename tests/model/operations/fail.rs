@@ -14,7 +14,7 @@ const ERRORS: usize = 5;
 pub struct Fail(Vec<Handle>);
 
 impl Operation for Fail {
-    const OFTEN: Often = Often { everything: 16, few_jobs: 20, desk: 44, many: 2 };
+    const OFTEN: Often = Often { everything: 16, few_jobs: 20, desk: 44, routing: 12, many: 2 };
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         few(handle(theme)).prop_map(Self).boxed()

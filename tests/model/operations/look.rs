@@ -1,14 +1,15 @@
 //! What lookers are shown. Nothing changes.
 
 use intray::{
-    job::JobId,
+    job::{JobId, Line},
     store::{Cursor, Fault, Held, HeldLock, JobFilter, JobSelection},
 };
 
 use super::prelude::*;
 use crate::{
-    fixtures::{CLIENTS, LOCKS, WORKERS, locks, name},
+    fixtures::{CLIENTS, LOCKS, STAMPS, WORKERS, locks, name},
     reference::Gate,
+    work::line,
 };
 
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub enum Look {
     Queue,
     Job(Which),
     List { state: State, client: usize, worker: Option<usize>, breached: bool, limit: u32 },
+    Line { line: Line, limit: u32 },
+    Lines,
     Holders { limit: u32 },
     Reservations(usize),
     Locks { lock: Option<usize>, limit: u32 },
@@ -26,7 +29,7 @@ pub enum Look {
 }
 
 impl Operation for Look {
-    const OFTEN: Often = Often { everything: 8, few_jobs: 6, desk: 4, many: 1 };
+    const OFTEN: Often = Often { everything: 8, few_jobs: 6, desk: 4, routing: 6, many: 1 };
 
     fn draw(_: Theme) -> BoxedStrategy<Self> {
         prop_oneof![
@@ -40,6 +43,8 @@ impl Operation for Look {
                     breached,
                     limit
                 }),
+            (line(), 1..4_u32).prop_map(|(line, limit)| Self::Line { line, limit }),
+            Just(Self::Lines),
             (1..4_u32).prop_map(|limit| Self::Holders { limit }),
             (0..3_usize).prop_map(Self::Reservations),
             (weighted(0.4, 0..3_usize), 1..4_u32).prop_map(|(lock, limit)| Self::Locks { lock, limit }),
@@ -52,19 +57,21 @@ impl Operation for Look {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        match *self {
+        match self {
             Self::Queue => queue(walk).await,
-            Self::Job(which) => one(walk, &walk.which(which)).await,
+            Self::Job(which) => one(walk, &walk.which(*which)).await,
             Self::List { state, client, worker, breached, limit } => {
-                list(walk, (state, breached), CLIENTS[client], worker, limit).await
+                list(walk, (*state, *breached), CLIENTS[*client], *worker, *limit).await
             }
-            Self::Holders { limit } => holders(walk, limit).await,
-            Self::Reservations(worker) => reservations(walk, WORKERS[worker]).await,
-            Self::Locks { lock, limit } => held_locks(walk, lock, limit).await,
-            Self::Batch(nth) => batch(walk, &walk.nth_batch(nth)).await,
-            Self::Batches { limit } => batches(walk, limit).await,
-            Self::Results { batch, limit } => results(walk, &walk.nth_batch(batch), limit).await,
-            Self::Members(batch, state) => members(walk, &walk.nth_batch(batch), state).await,
+            Self::Line { line, limit } => in_line(walk, line, *limit).await,
+            Self::Lines => lines(walk).await,
+            Self::Holders { limit } => holders(walk, *limit).await,
+            Self::Reservations(worker) => reservations(walk, WORKERS[*worker]).await,
+            Self::Locks { lock, limit } => held_locks(walk, *lock, *limit).await,
+            Self::Batch(nth) => batch(walk, &walk.nth_batch(*nth)).await,
+            Self::Batches { limit } => batches(walk, *limit).await,
+            Self::Results { batch, limit } => results(walk, &walk.nth_batch(*batch), *limit).await,
+            Self::Members(batch, state) => members(walk, &walk.nth_batch(*batch), *state).await,
         }
     }
 }
@@ -105,7 +112,8 @@ async fn list(
     let worker = worker.map_or("", |n| WORKERS[n]);
     let found = pages(async |after| {
         let selection = JobSelection { client: name(client), ..JobSelection::default() };
-        let filter = JobFilter { state, selection, worker: name(worker), search: None, breached, after, limit };
+        let filter =
+            JobFilter { state, selection, worker: name(worker), search: None, breached, line: None, after, limit };
         let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
         Ok((page.jobs, page.next))
     });
@@ -121,15 +129,52 @@ async fn list(
 /// In the order of their list. Those of a batch that have ended are in its results instead.
 fn listed(walk: &Walk<'_>, state: State) -> Vec<Code> {
     let jobs = &walk.model.jobs;
-    let mut listed = walk.model.in_state(state);
+    let mut listed = walk.model.in_sets(state);
     listed.retain(|id| !matches!(state, State::Completed | State::Cancelled) || jobs[id].batch.is_none());
     listed.sort_by_key(|id| jobs[id].parked_at.map(Gate::key));
     listed
 }
 
+async fn in_line(walk: &Walk<'_>, line: &Line, limit: u32) -> Verdict {
+    let found = pages(async |after| {
+        let (state, selection) = (State::Waiting, JobSelection::default());
+        let line = Some(line.clone());
+        let filter = JobFilter { state, selection, worker: None, search: None, breached: false, line, after, limit };
+        let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
+        Ok((page.jobs, page.next))
+    });
+    let found: Vec<_> = found.await?.iter().map(|job| job.id.code.as_str().to_owned()).collect();
+    let rows = walk.model.line_rows().into_iter().filter(|(name, ..)| *name == line.to_string());
+    same(&format!("the jobs in {line}"), &found, &rows.map(|(.., id)| id).collect())
+}
+
+async fn lines(walk: &Walk<'_>) -> Verdict {
+    let found = walk.real.handle.lines(&walk.real.queue).await.map_err(broken)?;
+    let found: Vec<_> = found.into_iter().map(|line| (line.line.to_string(), line.waiting, line.oldest_ms)).collect();
+    let mut expected = Vec::<(String, u64, u64)>::new();
+    for (line, _, _, id) in walk.model.line_rows() {
+        let job = walk.model.jobs.iter().find(|(code, _)| code.as_str() == id).map(|(_, job)| job);
+        let oldest_ms = job.map_or(0, |job| walk.model.now.saturating_sub(job.stamp / STAMPS));
+        match expected.last_mut().filter(|(last, ..)| *last == line) {
+            Some((_, waiting, _)) => *waiting += 1,
+            None => expected.push((line, 1, oldest_ms)),
+        }
+    }
+    same("the lines of the queue", &found, &expected)
+}
+
 async fn members(walk: &Walk<'_>, id: &BatchId, state: State) -> Verdict {
     let selection = JobSelection { batch: Some(id.clone()), ..JobSelection::default() };
-    let filter = JobFilter { state, selection, worker: None, search: None, breached: false, after: None, limit: 1_000 };
+    let filter = JobFilter {
+        state,
+        selection,
+        worker: None,
+        search: None,
+        breached: false,
+        line: None,
+        after: None,
+        limit: 1_000,
+    };
     let page = walk.real.handle.jobs(&walk.real.queue, filter).await.map_err(broken)?;
     let expected = listed(walk, state).into_iter().filter(|code| walk.model.jobs[code].batch == Some(id.code));
     same("the jobs of a batch", &sorted(page.jobs.iter().map(|job| job.id.code)), &sorted(expected))

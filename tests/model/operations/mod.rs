@@ -10,10 +10,12 @@ mod create_batch;
 mod enqueue;
 mod extend;
 mod fail;
+mod hand_over;
 mod look;
 mod pass;
 mod patch;
 mod purge;
+mod reassign;
 mod record;
 mod release;
 mod reprioritize;
@@ -123,12 +125,14 @@ operations! {
     abandon::Abandon,
     fail::Fail,
     extend::Extend,
+    hand_over::HandOver,
     undo::Undo,
     cancel::Cancel,
     release::Release,
     requeue::Requeue,
     reprioritize::Reprioritize,
     patch::Patch,
+    reassign::Reassign,
     purge::Purge,
     sweep::Sweep,
     record::Record,

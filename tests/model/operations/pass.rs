@@ -12,7 +12,7 @@ pub enum Pass {
 }
 
 impl Operation for Pass {
-    const OFTEN: Often = Often { everything: 24, few_jobs: 30, desk: 40, many: 3 };
+    const OFTEN: Often = Often { everything: 24, few_jobs: 30, desk: 40, routing: 30, many: 3 };
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let few = (1..3_000_u32).prop_map(Self::Ms);
@@ -24,7 +24,7 @@ impl Operation for Pass {
                 prop_oneof![12 => few, 20 => moment, 1 => Just(Self::Hour), 1 => Just(Self::Week)].boxed()
             }
             // Nothing so long that all would be forgotten.
-            Theme::FewJobs | Theme::Desk => prop_oneof![few, moment].boxed(),
+            Theme::FewJobs | Theme::Desk | Theme::Routing => prop_oneof![few, moment].boxed(),
         }
     }
 

@@ -1,12 +1,12 @@
-//! patch: an operator changes when a job expires or its SLA is over, and perhaps how urgent it is.
+//! patch: an operator changes when a job expires or its SLA is over, who may have it, and perhaps how urgent it is.
 
-use intray::store::{JobPatch, Reprioritized, TimeLimitsPatch};
+use intray::store::{JobPatch, Reprioritized, RoutingPatch, TimeLimitsPatch};
 
 use super::prelude::*;
 use crate::{
     fixtures::{PRIORITIES, priority},
     reference::untimely_changes,
-    work::{Wait, limit},
+    work::{Wait, limit, routing_patch},
 };
 
 /// `None`: as it is; an inner `None` takes it away.
@@ -18,14 +18,15 @@ pub struct Patch {
     priority: Option<u8>,
     expires: Change,
     sla: Change,
+    routing: RoutingPatch,
 }
 
 impl Operation for Patch {
-    const OFTEN: Often = Often { everything: 10, few_jobs: 6, desk: 6, many: 0 };
+    const OFTEN: Often = Often { everything: 10, few_jobs: 6, desk: 6, routing: 24, many: 0 };
     const MUST_BE_MET: &'static [&'static str] =
-        &["patch Untimely", "patch WrongState(Dead", "patch WrongState(Cancelled"];
+        &["patch NoAssigneeLeft", "patch Untimely", "patch WrongState(Dead", "patch WrongState(Cancelled"];
 
-    fn draw(_: Theme) -> BoxedStrategy<Self> {
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let job = prop_oneof![
             which(State::Waiting),
             which(State::Reserved),
@@ -33,9 +34,10 @@ impl Operation for Patch {
             which(State::Delayed),
             which(State::Dead)
         ];
-        let change = || weighted(0.6, weighted(0.8, limit()));
-        (job, weighted(0.3, select(&PRIORITIES)), change(), change())
-            .prop_map(|(job, priority, expires, sla)| Self { job, priority, expires, sla })
+        let often = if theme == Theme::Routing { 0.2 } else { 0.6 };
+        let change = || weighted(often, weighted(0.8, limit()));
+        (job, weighted(0.3, select(&PRIORITIES)), change(), change(), routing_patch(theme))
+            .prop_map(|(job, priority, expires, sla, routing)| Self { job, priority, expires, sla, routing })
             .boxed()
     }
 
@@ -43,8 +45,8 @@ impl Operation for Patch {
         let (id, now) = (walk.which(self.job), walk.model.now);
         let moments = |change: Change| change.map(|wait| wait.map(|wait| wait.moment(now)));
         let limits = TimeLimitsPatch { expires: moments(self.expires), sla: moments(self.sla) };
-        let patch = JobPatch { priority: self.priority.map(priority), limits };
-        let answer = walk.real.handle.reprioritize(id.clone(), patch, None).await;
+        let patch = JobPatch { priority: self.priority.map(priority), limits, routing: self.routing.clone() };
+        let answer = walk.real.handle.reprioritize(id.clone(), patch.clone(), None).await;
         walk.answered("patch", answer, |model| model.patch(id.code, &patch))
     }
 }
@@ -63,12 +65,20 @@ impl Queue {
         if !errors.is_empty() {
             return Reprioritized::Untimely(errors);
         }
+        if self.would_exclude_all(id, &patch.routing) {
+            return Reprioritized::NoAssigneeLeft;
+        }
         let before = self.jobs[&id].priority;
         let is_changed = self.change_limits(id, &patch.limits);
-        match patch.priority {
-            Some(priority) if priority.get() != before => self.reprioritize(id, priority.get()),
-            _ if is_changed => self.tell("changed", id, "", ""),
-            _ => {}
+        let lines = self.jobs[&id].routing.lines();
+        let is_for_others = self.change_routing(id, &patch.routing);
+        self.change_lines(id, &lines);
+        let is_moved = patch.priority.is_some_and(|priority| priority.get() != before);
+        if let Some(priority) = patch.priority.filter(|_| is_moved) {
+            self.change_place(id, priority.get());
+        }
+        if is_changed || is_for_others || is_moved {
+            self.tell("changed", id, "", "");
         }
         let job = &self.jobs[&id];
         Reprioritized::Changed { state: job.state, priority: priority(job.priority), route: job.route() }

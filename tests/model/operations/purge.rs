@@ -12,14 +12,14 @@ pub struct Purge {
 }
 
 impl Operation for Purge {
-    const OFTEN: Often = Often { everything: 3, few_jobs: 0, desk: 1, many: 0 };
+    const OFTEN: Often = Often { everything: 3, few_jobs: 0, desk: 1, routing: 1, many: 0 };
     const MUST_BE_MET: &'static [&'static str] = &["purge by force Purged"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let some = weighted(0.9, select(&State::ALL)).prop_map(|state| Self { state, force: false });
         match theme {
             Theme::Everything => prop_oneof![2 => some, 1 => Just(Self::ALL)].boxed(),
-            Theme::FewJobs | Theme::Desk | Theme::Many => some.boxed(),
+            Theme::FewJobs | Theme::Desk | Theme::Routing | Theme::Many => some.boxed(),
         }
     }
 
@@ -58,7 +58,7 @@ impl Queue {
     /// A job of a batch is cancelled instead, and stays as long as its batch; what a batch came to stays as it is.
     fn remove_all(&mut self, state: State) -> u64 {
         let is_ended = matches!(state, State::Completed | State::Cancelled);
-        let mut ids = self.in_state(state);
+        let mut ids = self.in_sets(state);
         ids.retain(|id| !self.is_kept(*id));
         if is_ended {
             ids.retain(|id| self.jobs[id].batch.is_none());

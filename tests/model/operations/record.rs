@@ -11,7 +11,7 @@ const NINETY_DAYS_MS: u64 = 90 * 86_400_000;
 pub struct Record;
 
 impl Operation for Record {
-    const OFTEN: Often = Often { everything: 4, few_jobs: 3, desk: 3, many: 1 };
+    const OFTEN: Often = Often { everything: 4, few_jobs: 3, desk: 3, routing: 1, many: 1 };
     const MUST_BE_MET: &'static [&'static str] = &["a minute was entered", "a minute waits for its end"];
 
     fn draw(_: Theme) -> BoxedStrategy<Self> {

@@ -14,13 +14,13 @@ pub enum Release {
 }
 
 impl Operation for Release {
-    const OFTEN: Often = Often { everything: 6, few_jobs: 13, desk: 6, many: 0 };
+    const OFTEN: Often = Often { everything: 6, few_jobs: 13, desk: 6, routing: 6, many: 0 };
     const MUST_BE_MET: &'static [&'static str] = &["release of a worker Some(Released { released: 1, more: false"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let job = which(State::Reserved).prop_map(Self::Job);
         match theme {
-            Theme::Everything | Theme::FewJobs => {
+            Theme::Everything | Theme::FewJobs | Theme::Routing => {
                 prop_oneof![3 => job, 1 => (0..WORKERS.len()).prop_map(Self::Worker)].boxed()
             }
             Theme::Desk | Theme::Many => job.boxed(),

@@ -1,6 +1,6 @@
 //! reprioritize: an operator gives a job another priority, or all of one state.
 
-use intray::store::{JobPatch, JobSelection, ReprioritizeAll, ReprioritizedAll, TimeLimitsPatch};
+use intray::store::{JobPatch, JobSelection, ReprioritizeAll, ReprioritizedAll};
 
 use super::prelude::*;
 use crate::fixtures::{PRIORITIES, priority};
@@ -20,14 +20,14 @@ enum What {
 const UNENDED: [State; 4] = [State::Waiting, State::Blocked, State::Delayed, State::Reserved];
 
 impl Operation for Reprioritize {
-    const OFTEN: Often = Often { everything: 12, few_jobs: 8, desk: 0, many: 1 };
+    const OFTEN: Often = Often { everything: 12, few_jobs: 8, desk: 0, routing: 5, many: 1 };
     const MUST_BE_MET: &'static [&'static str] = &["reprioritize all ReprioritizedAll { changed: 2, next: None"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let all = select(&UNENDED).prop_map(What::All);
         let what = match theme {
             Theme::FewJobs => which(State::Blocked).prop_map(What::Job).boxed(),
-            Theme::Everything | Theme::Desk => {
+            Theme::Everything | Theme::Desk | Theme::Routing => {
                 prop_oneof![2 => prop_oneof![which(State::Waiting), which(State::Blocked)].prop_map(What::Job), 1 => all].boxed()
             }
             Theme::Many => all.boxed(),
@@ -41,8 +41,8 @@ impl Operation for Reprioritize {
             What::All(state) => return self.run_all(state, walk).await,
         };
         let id = walk.which(job);
-        let patch = JobPatch { priority: Some(priority(self.priority)), limits: TimeLimitsPatch::default() };
-        let answer = walk.real.handle.reprioritize(id.clone(), patch, None).await;
+        let patch = JobPatch { priority: Some(priority(self.priority)), ..JobPatch::default() };
+        let answer = walk.real.handle.reprioritize(id.clone(), patch.clone(), None).await;
         walk.answered("reprioritize", answer, |model| model.patch(id.code, &patch))
     }
 }
@@ -60,7 +60,7 @@ impl Queue {
     /// One after the other: whom another has moved out of the state meanwhile is not meant any more.
     fn reprioritize_all(&mut self, state: State, priority: u8) -> ReprioritizedAll {
         let mut changed = 0;
-        for id in self.in_state(state) {
+        for id in self.in_sets(state) {
             let job = &self.jobs[&id];
             if job.state == state && job.priority != priority {
                 self.reprioritize(id, priority);
@@ -70,7 +70,12 @@ impl Queue {
         ReprioritizedAll { changed, next: None }
     }
 
-    pub fn reprioritize(&mut self, id: Code, priority: u8) {
+    fn reprioritize(&mut self, id: Code, priority: u8) {
+        self.change_place(id, priority);
+        self.tell("changed", id, "", "");
+    }
+
+    pub fn change_place(&mut self, id: Code, priority: u8) {
         let job = self.job(id);
         job.priority = priority;
         if job.place.is_some() {
@@ -79,7 +84,6 @@ impl Queue {
             self.ensure_place(id, None);
         }
         self.line_changed(id);
-        self.tell("changed", id, "", "");
     }
 
     /// A job has another place. If it is the first one parked at its gate now, and there is room, it is put back; if it
@@ -87,7 +91,7 @@ impl Queue {
     fn line_changed(&mut self, id: Code) {
         let job = &self.jobs[&id];
         match (job.state, job.parked_at) {
-            (State::Waiting, _) => self.batons(id),
+            (State::Waiting, _) if job.is_for_all() => self.batons(id),
             (State::Blocked, Some(gate)) if self.first_parked(gate) == Some(id) => self.baton(gate),
             _ => {}
         }

@@ -9,13 +9,13 @@ use super::prelude::*;
 pub struct Requeue(Option<Which>);
 
 impl Operation for Requeue {
-    const OFTEN: Often = Often { everything: 8, few_jobs: 16, desk: 20, many: 1 };
+    const OFTEN: Often = Often { everything: 8, few_jobs: 16, desk: 20, routing: 16, many: 1 };
     const MUST_BE_MET: &'static [&'static str] = &["requeue of all Count { requeued: 1, next: None"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let job = prop_oneof![which(State::Dead), which(State::Delayed)].prop_map(Some);
         let job = match theme {
-            Theme::Everything => prop_oneof![3 => job, 1 => Just(None)].boxed(),
+            Theme::Everything | Theme::Routing => prop_oneof![3 => job, 1 => Just(None)].boxed(),
             Theme::FewJobs => job.boxed(),
             Theme::Desk => which(State::Dead).prop_map(Some).boxed(),
             Theme::Many => Just(None).boxed(),
@@ -69,8 +69,10 @@ impl Queue {
         job.attempts = 0;
         job.skips.clear();
         job.place = None;
+        job.routing.handed = None;
         self.take_key(id);
         self.ensure_place(id, None);
+        self.start_fallback(id);
         self.ready(id);
         self.tell("requeued", id, "", "");
         self.count("requeued");

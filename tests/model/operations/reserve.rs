@@ -1,14 +1,20 @@
 //! reserve: the next job in line, one that is named, what a worker holds already, or what the same call was given before.
 
+mod end;
+
+use std::collections::BTreeSet;
+
 use intray::{
     job::QueueName,
-    store::{Handout, Nonce, Reason, ReserveOutcome},
+    store::{Handout, Nonce, PassedLines, ReserveOutcome},
 };
+use proptest::sample::subsequence;
 
+use self::end::End;
 use super::{Unclear, prelude::*};
 use crate::{
-    fixtures::{WORKERS, name},
-    reference::{Asked, Given},
+    fixtures::{SKILLS, WORKERS, name, skill},
+    reference::{Asked, Caller as Who, Given, Passed},
 };
 
 /// Calls that go out together.
@@ -18,6 +24,7 @@ pub struct Reserve(Vec<Ask>);
 #[derive(Debug, Clone)]
 struct Ask {
     worker: Option<usize>,
+    skills: Vec<&'static str>,
     limit: u32,
     lease_ms: Option<u32>,
     id: Option<Which>,
@@ -44,11 +51,16 @@ enum Caller {
 }
 
 impl Operation for Reserve {
-    const OFTEN: Often = Often { everything: 60, few_jobs: 50, desk: 50, many: 4 };
+    const OFTEN: Often = Often { everything: 60, few_jobs: 50, desk: 50, routing: 60, many: 4 };
     const MUST_BE_MET: &'static [&'static str] = &[
         "reserve NotWaiting(Blocked",
         "reserve Paused",
         "reserve Skipped",
+        "reserve Ineligible",
+        "reserve HeldUp",
+        "reserve NotEligible(Assignees",
+        "reserve NotEligible(Skill",
+        "reserve NotEligible(Excluded",
         "reserve WorkerLimit",
         "a draft for its owner",
         "a draft for another",
@@ -57,7 +69,8 @@ impl Operation for Reserve {
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
-            Theme::Everything | Theme::FewJobs | Theme::Desk => few(ask()).prop_map(Self).boxed(),
+            Theme::Everything | Theme::FewJobs | Theme::Desk => few(ask(Just(Vec::new()))).prop_map(Self).boxed(),
+            Theme::Routing => few(ask(skills())).prop_map(Self).boxed(),
             Theme::Many => of_many().prop_map(|ask| Self(vec![ask])).boxed(),
         }
     }
@@ -75,20 +88,34 @@ impl Operation for Reserve {
     }
 }
 
-fn ask() -> impl Strategy<Value = Ask> {
+fn ask(skills: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value = Ask> {
     let caller = prop_oneof![6 => Just(Caller::Hears), 2 => Just(Caller::Unclear), 1 => Just(Caller::Gone)];
     let call = prop_oneof![8 => Just(Call::New), 1 => nth().prop_map(Call::Again)];
     let lease = weighted(0.4, select(&[1_000, 20_000, 60_000]));
-    let who = (weighted(0.7, 0..3_usize), proptest::bool::weighted(0.1));
+    let who = (weighted(0.7, 0..3_usize), skills, proptest::bool::weighted(0.1));
     (who, 1..=3_u32, lease, weighted(0.15, which(State::Waiting)), call, caller).prop_map(
-        |((worker, aside), limit, lease_ms, id, call, caller)| Ask { worker, limit, lease_ms, id, aside, call, caller },
+        |((worker, skills, aside), limit, lease_ms, id, call, caller)| Ask {
+            worker,
+            skills,
+            limit,
+            lease_ms,
+            id,
+            aside,
+            call,
+            caller,
+        },
     )
+}
+
+/// What a caller can do.
+fn skills() -> impl Strategy<Value = Vec<&'static str>> {
+    subsequence(SKILLS.to_vec(), 0..=SKILLS.len()).prop_shuffle()
 }
 
 fn of_many() -> impl Strategy<Value = Ask> {
     (1..=100_u32, select(&[1_000, 60_000])).prop_map(|(limit, lease_ms)| {
         let (lease_ms, call, caller) = (Some(lease_ms), Call::New, Caller::Hears);
-        Ask { worker: None, limit, lease_ms, id: None, aside: false, call, caller }
+        Ask { worker: None, skills: Vec::new(), limit, lease_ms, id: None, aside: false, call, caller }
     })
 }
 
@@ -103,13 +130,15 @@ async fn together(walk: &mut Walk<'_>, asks: &[Ask]) -> Verdict {
     let mut ends = Vec::new();
     for ((ask, asked), outcome) in asks.iter().zip(&asked).zip(outcomes) {
         let outcome = outcome.map_err(broken)?;
-        walk.note(|| format!("  {:?} is given {outcome:?}", asked.worker));
+        walk.note(|| format!("  {:?} is given {outcome:?}", asked.caller));
         let given = match is_aside {
             true => walk.model.reserve_with_another(asked, &order(&outcome)),
             false => walk.model.reserve(asked, &order(&outcome)),
         };
-        walk.met(&format!("reserve {given:?}"));
-        ends.extend(End::of(&given, &outcome));
+        walk.met(&format!("reserve {}", word(&given)));
+        // A call for one job looks into no line.
+        let own = if asked.id.is_some() { 0 } else { walk.model.waiting_for(&asked.caller) };
+        ends.extend(End::of(&walk.model, &given, own, &outcome));
         match (settle(walk, given, outcome)?, ask.caller) {
             (None, _) => {}
             (Some((_, undo)), Caller::Hears) => undo.disarm(),
@@ -141,15 +170,17 @@ impl Ask {
         let nonce = Nonce::derived(&[&number.to_be_bytes()]);
         let (limit, lease_ms, id) = (self.limit, self.lease_ms, self.id.map(|which| walk.which(which)));
         let code = id.as_ref().map(|id| id.code);
+        let skills = self.skills.clone();
+        let known_skills = skills.iter().map(|text| skill(text)).collect();
         let asked = Asked {
-            worker,
+            caller: Who { worker, skills },
             nonce: String::from_utf8_lossy(nonce.as_bytes()).into_owned(),
             limit: limit as usize,
             lease_ms,
             id: code,
         };
         let queues = vec![walk.real.queue.clone()];
-        (store::Reserve { queues, worker: name(worker), limit, lease_ms, nonce, id }, asked)
+        (store::Reserve { queues, worker: name(worker), skills: known_skills, limit, lease_ms, nonce, id }, asked)
     }
 }
 
@@ -158,7 +189,9 @@ fn settle(walk: &mut Walk<'_>, given: Given, outcome: ReserveOutcome) -> Result<
     use ReserveOutcome::{Jobs, Nothing};
     match (given, outcome) {
         (Given::New(ids) | Given::Held(ids), Nothing { .. }) if ids.is_empty() => {}
-        (Given::Skipped, Nothing { .. }) => {}
+        (Given::Skipped(expected) | Given::Ineligible(expected) | Given::HeldUp(expected), Nothing { passed, .. }) => {
+            compare_passed(&passed, &expected, walk.is_short_sighted)?;
+        }
         (Given::New(ids), Jobs { jobs, undo, .. }) => {
             let taken: Vec<_> = jobs.iter().map(|job| (job.reservation.job.code, job.reservation.secret)).collect();
             same("reserve hands out", &taken.iter().map(|(id, _)| *id).collect(), &ids)?;
@@ -177,6 +210,9 @@ fn settle(walk: &mut Walk<'_>, given: Given, outcome: ReserveOutcome) -> Result<
         (Given::UnknownJob, ReserveOutcome::UnknownJob)
         | (Given::Paused, ReserveOutcome::QueuePaused)
         | (Given::WorkerLimit, ReserveOutcome::WorkerLimit) => {}
+        (Given::NotEligible(expected), ReserveOutcome::NotEligible(rule)) => {
+            same("the rule that keeps the worker from it", &rule, &expected)?;
+        }
         (Given::NotWaiting(expected), ReserveOutcome::NotWaiting(state)) => {
             same("reserve finds the job in state", &state, &expected)?;
         }
@@ -185,6 +221,29 @@ fn settle(walk: &mut Walk<'_>, given: Given, outcome: ReserveOutcome) -> Result<
         }
     }
     Ok(None)
+}
+
+/// What was met by it.
+fn word(given: &Given) -> String {
+    match given {
+        Given::Skipped(_) => "Skipped".to_owned(),
+        Given::HeldUp(_) => "HeldUp".to_owned(),
+        Given::Ineligible(_) => "Ineligible".to_owned(),
+        _ => format!("{given:?}"),
+    }
+}
+
+/// For what the caller was passed over, and where.
+fn compare_passed(found: &PassedLines, expected: &Passed, is_short_sighted: bool) -> Verdict {
+    let lines = found.lines.iter().map(ToString::to_string);
+    let mut lines: BTreeSet<_> = lines.chain(found.everybody.then(String::new)).collect();
+    // A script that goes on behind another names all lines of the caller.
+    if is_short_sighted && lines.is_superset(&expected.lines) {
+        lines.clone_from(&expected.lines);
+    }
+    same("reserve passes over jobs in", &(lines, found.held_up), &(expected.lines.clone(), expected.held_up))?;
+    let is_for_others = expected.skipped || expected.barred;
+    same("reserve passes over jobs for others", &(found.for_others && !expected.lines.is_empty()), &is_for_others)
 }
 
 /// No reservation reads with its secret.
@@ -206,45 +265,10 @@ fn meet_draft(walk: &mut Walk<'_>, id: Code) {
         worker if worker == draft.worker => "its owner",
         _ => "another",
     };
+    if job.routing.handed.is_some() {
+        walk.met("a draft that was handed over");
+    }
     walk.met(&format!("a draft for {whom}"));
-}
-
-/// What an answer says of the queue as it is then.
-struct End {
-    remaining: u64,
-    now: Millis,
-    /// Why, when to ask again, and whether all that waited was skipped.
-    nothing: Option<(Reason, u64, bool)>,
-}
-
-impl End {
-    fn of(given: &Given, outcome: &ReserveOutcome) -> Option<Self> {
-        let is_skipped = matches!(given, Given::Skipped);
-        let (&remaining, &now, nothing) = match outcome {
-            ReserveOutcome::Jobs { remaining, now, .. } => (remaining, now, None),
-            ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now, .. } => {
-                (remaining, now, Some((*reason, *retry_after_ms, is_skipped)))
-            }
-            ReserveOutcome::UnknownJob
-            | ReserveOutcome::NotWaiting(_)
-            | ReserveOutcome::QueuePaused
-            | ReserveOutcome::WorkerLimit => return None,
-        };
-        Some(Self { remaining, now, nothing })
-    }
-
-    fn check(&self, model: &Queue) -> Verdict {
-        same("remaining", &self.remaining, &model.counts().waiting)?;
-        same("reserve says that it is", &self.now, &Millis(model.now))?;
-        let Some((reason, retry_after_ms, is_skipped)) = self.nothing else { return Ok(()) };
-        same("reserve gives nothing because", &reason, &model.reason(is_skipped))?;
-        let soon = model.next_overdue().map(|moment| moment.saturating_sub(model.now));
-        let next = soon.unwrap_or(5_000).clamp(250, 5_000);
-        match (next..=(next + next / 10).min(5_000)).contains(&retry_after_ms) {
-            true => Ok(()),
-            false => Err(format!("retry after {retry_after_ms} ms, and something happens in {next} ms")),
-        }
-    }
 }
 
 fn order(outcome: &ReserveOutcome) -> Vec<Code> {

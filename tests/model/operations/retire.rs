@@ -8,7 +8,7 @@ const DAY_MS: u64 = 86_400_000;
 pub struct Retire;
 
 impl Operation for Retire {
-    const OFTEN: Often = Often { everything: 1, few_jobs: 0, desk: 0, many: 0 };
+    const OFTEN: Often = Often { everything: 1, few_jobs: 0, desk: 0, routing: 0, many: 0 };
     const MUST_BE_MET: &'static [&'static str] = &["retired"];
 
     fn draw(_: Theme) -> BoxedStrategy<Self> {

@@ -8,7 +8,7 @@ use super::prelude::*;
 pub struct Seal(Nth);
 
 impl Operation for Seal {
-    const OFTEN: Often = Often { everything: 4, few_jobs: 0, desk: 0, many: 1 };
+    const OFTEN: Often = Often { everything: 4, few_jobs: 0, desk: 0, routing: 1, many: 1 };
 
     fn draw(_: Theme) -> BoxedStrategy<Self> {
         nth().prop_map(Self).boxed()

@@ -62,7 +62,7 @@ settings! {
 }
 
 impl Operation for Set {
-    const OFTEN: Often = Often { everything: 8, few_jobs: 8, desk: 8, many: 0 };
+    const OFTEN: Often = Often { everything: 8, few_jobs: 8, desk: 8, routing: 5, many: 0 };
 
     fn draw(_: Theme) -> BoxedStrategy<Self> {
         prop_oneof![

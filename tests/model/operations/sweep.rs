@@ -9,7 +9,7 @@ use crate::{fixtures::STAMPS, reference::YOUNG_MS};
 pub struct Sweep;
 
 impl Operation for Sweep {
-    const OFTEN: Often = Often { everything: 8, few_jobs: 10, desk: 8, many: 2 };
+    const OFTEN: Often = Often { everything: 8, few_jobs: 10, desk: 8, routing: 18, many: 2 };
     const MUST_BE_MET: &'static [&'static str] =
         &["sweep forgot jobs", "sweep forgot a batch", "event cancelled expired"];
 

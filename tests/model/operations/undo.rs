@@ -10,7 +10,7 @@ pub type Unclear = (Vec<(Code, Code)>, store::Undo);
 pub struct Undo(Nth);
 
 impl Operation for Undo {
-    const OFTEN: Often = Often { everything: 8, few_jobs: 10, desk: 8, many: 0 };
+    const OFTEN: Often = Often { everything: 8, few_jobs: 10, desk: 8, routing: 8, many: 0 };
     const MUST_BE_MET: &'static [&'static str] = &["event abandoned undelivered"];
 
     fn draw(_: Theme) -> BoxedStrategy<Self> {

@@ -1,6 +1,6 @@
 //! What lies in Redis, read in one go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use intray::job::{Code, QueueName};
 use redis::Value;
@@ -12,13 +12,14 @@ use super::{
 use crate::{fixtures::SPAN, reference::Event};
 
 /// Every key that a queue may have, by type.
-const SETS: [&str; 9] = ["inbound", "reserved", "delayed", "dead", "ended", "parked", "held", "timers", "alarms"];
+const SETS: [&str; 11] =
+    ["inbound", "restricted", "lines", "reserved", "delayed", "dead", "ended", "parked", "held", "timers", "alarms"];
 const HASHES: [&str; 14] = [
     "jobs", "payloads", "live", "results", "drafts", "dedupe", "gates", "batches", "turns", "tops", "settings",
     "totals", "history", "routes",
 ];
 /// In which of the sets jobs are, by themselves.
-const PLACES: [&str; 5] = ["inbound", "reserved", "delayed", "dead", "ended"];
+const PLACES: [&str; 6] = ["inbound", "restricted", "reserved", "delayed", "dead", "ended"];
 
 /// A job in line is the stamp of its arrival, and its id.
 const ARRIVAL: usize = 6;
@@ -122,12 +123,20 @@ impl Keyspace {
     /// Gate, place and job of each that is parked, in the order of the set.
     pub fn parked(&self) -> Result<Vec<(String, u64, String)>, String> {
         let read = |member: &Vec<u8>| {
-            let (rest, in_line) = member.split_at_checked(member.len().checked_sub(IN_LINE)?)?;
-            let rest = plain(rest);
-            let (gate, place) = rest.strip_suffix('\0')?.rsplit_once('\0')?;
-            Some((gate.to_owned(), u64::from_str_radix(place, 16).ok()?, plain(&in_line[ARRIVAL..])))
+            let (gate, place, _, id) = read_placed(member)?;
+            Some((gate, place, id))
         };
         self.set("parked").keys().map(|member| read(member).ok_or(format!("{member:?} is parked"))).collect()
+    }
+
+    /// Line, place, arrival and job of each that waits in one.
+    pub fn lines(&self) -> Result<BTreeSet<(String, u64, u64, String)>, String> {
+        let scores = self.set("lines").values().find(|score| **score != 0);
+        let read = |member: &Vec<u8>| read_placed(member).ok_or(format!("{member:?} is in a line"));
+        match scores {
+            None => self.set("lines").keys().map(read).collect(),
+            Some(score) => Err(format!("a job in a line has the score {score}")),
+        }
     }
 
     /// Every job and stub, with all that hangs on it.
@@ -138,7 +147,8 @@ impl Keyspace {
             let known = self.hash("live").get(id).map(|raw| Live::read(raw)).transpose()?;
             let arrival = known.as_ref().map_or(header.stamp, |live| live.arrival);
             let member = [&arrival.to_be_bytes()[8 - ARRIVAL..], id].concat();
-            let score = |set| self.set(set).get(if set == "inbound" { &member } else { id }).copied();
+            let score =
+                |set| self.set(set).get(if ["inbound", "restricted"].contains(&set) { &member } else { id }).copied();
             let sets: Vec<_> = PLACES.iter().filter_map(|set| Some((*set, score(set)?))).collect();
             let live = known.unwrap_or_else(|| match score("inbound") {
                 Some(place) => Live::untouched(Some(place), (place / SPAN) as u8, arrival),
@@ -157,6 +167,15 @@ impl Keyspace {
         }
         Ok(rows)
     }
+}
+
+/// A gate or line, a place in 16 digits, an arrival and an id.
+fn read_placed(member: &[u8]) -> Option<(String, u64, u64, String)> {
+    let (rest, in_line) = member.split_at_checked(member.len().checked_sub(IN_LINE)?)?;
+    let rest = plain(rest);
+    let (name, place) = rest.strip_suffix('\0')?.rsplit_once('\0')?;
+    let (place, arrival) = (u64::from_str_radix(place, 16).ok()?, Bytes(in_line).uint(ARRIVAL).ok()?);
+    Some((name.to_owned(), place, arrival, plain(&in_line[ARRIVAL..])))
 }
 
 /// Whose, and what they typed.

@@ -5,7 +5,7 @@ use intray::{
     store::{HandoutCounts, Task},
 };
 
-use super::{Job, JobOptions, Queue};
+use super::{Job, JobOptions, Queue, Routing};
 
 impl Queue {
     pub fn store(&mut self, id: Code, task: &Task, priority: u8, client: &'static str) {
@@ -41,7 +41,8 @@ impl Queue {
             sla: None,
             breached: false,
             is_cut_off: false,
-            is_routed: false,
+            routing: task.routing.as_deref().map(Routing::of).unwrap_or_default(),
+            is_routed: task.routing.is_some(),
         };
         self.jobs.insert(id, job);
         self.take_limits(id, task);
@@ -51,6 +52,7 @@ impl Queue {
     pub fn line_up(&mut self, id: Code) {
         if self.jobs[&id].at <= self.now {
             self.ensure_place(id, Some(self.jobs[&id].stamp));
+            self.start_fallback(id);
             self.ready(id);
         }
         self.tell("enqueued", id, "", "");

@@ -46,6 +46,10 @@ impl Queue {
         let now = self.now;
         let job = self.job(id);
         let hold = job.hold.take().expect("a reserved job has a lease");
+        // What nobody received is still for whom it was handed to.
+        if how.is_some() {
+            job.routing.handed = None;
+        }
         if let (Some(how), Some(secret)) = (how, hold.secret) {
             let digest = secret_digest(&secret);
             let (reserved_at, worker) = (hold.reserved_at, hold.worker);
@@ -146,7 +150,7 @@ impl Queue {
     }
 
     pub fn cancel_at(&mut self, id: Code, worker: &str, stamp: u64, reason: &str) {
-        let was_in_line = self.jobs[&id].state == State::Waiting;
+        let was_in_line = self.jobs[&id].is_for_all();
         self.give_back(id);
         self.stop_alarm(id);
         let job = self.job(id);

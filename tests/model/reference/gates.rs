@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use intray::job::{Code, State};
 
-use super::{Gate, Job, Queue};
+use super::{Caller, Gate, Job, Queue};
 
 impl Queue {
     pub fn used(&self, gate: Gate) -> u32 {
@@ -28,9 +28,10 @@ impl Queue {
         job.gates().into_iter().find(|gate| !self.has_room(*gate))
     }
 
-    /// Ready: into the line, or parked at the first gate without room.
+    /// Ready: into its lines, or into everybody's, or parked at the first gate without room, which is for everybody's jobs only.
     pub fn ready(&mut self, id: Code) {
-        let gate = self.full_gate(&self.jobs[&id]);
+        let job = &self.jobs[&id];
+        let gate = self.full_gate(job).filter(|_| job.routing.lines().is_empty());
         let job = self.job(id);
         job.state = if gate.is_some() { State::Blocked } else { State::Waiting };
         job.parked_at = gate;
@@ -49,14 +50,14 @@ impl Queue {
         parked.min_by_key(|(_, job)| (job.place, job.arrival)).map(|(id, _)| *id)
     }
 
-    /// A job has left the line unreserved, or has given its units back: the baton at each of its gates.
+    /// A job has left everybody's line unreserved, or has given its units back: the baton at each of its gates.
     pub fn batons(&mut self, id: Code) {
         for gate in self.jobs[&id].gates() {
             self.baton(gate);
         }
     }
 
-    /// A job met with a full gate.
+    /// A job of everybody's line met with a full gate.
     pub fn block(&mut self, id: Code, gate: Gate) {
         let job = self.job(id);
         (job.state, job.parked_at) = (State::Blocked, Some(gate));
@@ -65,15 +66,17 @@ impl Queue {
     }
 
     /// What is handed out next is the first that can be: nobody before it, in line or parked, could have been taken, but
-    /// for those that this worker has skipped.
-    pub fn promise_order(&mut self, id: Code, worker: &str) {
+    /// for those that this worker has skipped or may not have.
+    pub fn promise_order(&mut self, id: Code, caller: &Caller) {
         let place = (self.jobs[&id].place, self.jobs[&id].arrival);
         let is_before =
             |job: &&Job| matches!(job.state, State::Waiting | State::Blocked) && (job.place, job.arrival) < place;
         let mut rooms = BTreeMap::new();
         let mut has_room = |gate: Gate| *rooms.entry(gate).or_insert_with(|| self.has_room(gate));
-        let mut before =
-            self.jobs.values().filter(is_before).filter(|job| !job.is_skipped_by(worker) && !job.is_over(self.now));
+        let may_have = |job: &&Job| {
+            !job.is_skipped_by(caller.worker) && !job.is_over(self.now) && job.routing.bars(caller).is_none()
+        };
+        let mut before = self.jobs.values().filter(is_before).filter(may_have);
         let passed = before.find(|job| job.gates().into_iter().all(&mut has_room));
         if let Some(passed) = passed {
             self.broken = Some(format!("{} is handed out, and {passed:?} could be", id.as_str()));

@@ -5,6 +5,7 @@ use intray::{
     store::{Delay, HandoutCounts, Task},
 };
 
+use super::Routing;
 use crate::fixtures::{LOCKS, PAYLOADS, SPAN, known};
 
 /// What producers say alike of a job, whichever way it comes.
@@ -96,7 +97,8 @@ pub struct Job {
     pub breached: bool,
     /// It was cancelled because it expired.
     pub is_cut_off: bool,
-    /// Such times were given once.
+    pub routing: Routing,
+    /// Such times or a routing were given once.
     pub is_routed: bool,
 }
 
@@ -146,6 +148,7 @@ impl How {
     pub const DONE_LATE: Self = Self { number: 7, ending: Ending::Completed };
     /// Its holder has left and did not come back.
     pub const GRACE_OVER: Self = Self { number: 8, ending: Ending::Abandoned };
+    pub const HANDED_OVER: Self = Self { number: 9, ending: Ending::HandedOver };
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -54,7 +54,7 @@ impl Queue {
         let job = self.job(id);
         job.expires = task.limits.expires.map(|moment| instant(moment, now));
         job.sla = task.limits.sla.map(|moment| instant(moment, now));
-        job.is_routed = job.expires.is_some() || job.sla.is_some();
+        job.is_routed |= job.expires.is_some() || job.sla.is_some();
     }
 
     /// Whether anything is different by it.
@@ -120,6 +120,7 @@ impl Queue {
                 self.cancel_expired(*id);
             } else {
                 self.breach(*id);
+                self.fall_back(*id);
             }
         }
         self.end_batches();
@@ -148,12 +149,15 @@ impl Job {
     /// When time next does something to it.
     pub fn alarm(&self) -> Option<u64> {
         let has_ended = matches!(self.state, State::Completed | State::Cancelled | State::Dead);
-        let times = [self.expires, self.sla.filter(|_| !self.breached)];
+        let times = [self.expires, self.sla.filter(|_| !self.breached), self.routing.alarm()];
         times.into_iter().flatten().min().filter(|_| !has_ended)
     }
 
     pub fn route(&self) -> JobRoute {
         let (expires_at, sla_at) = (self.expires.map(Millis), self.sla.map(Millis));
-        JobRoute { expires_at, sla_at, breached: self.breached, is_over: self.is_cut_off }
+        let (breached, is_over) = (self.breached, self.is_cut_off);
+        let mut route = JobRoute { expires_at, sla_at, breached, is_over, ..JobRoute::default() };
+        self.routing.write(&mut route);
+        route
     }
 }

@@ -9,6 +9,7 @@ mod job;
 mod limits;
 mod order;
 mod reserve;
+mod routing;
 mod shown;
 mod time;
 mod view;
@@ -27,6 +28,7 @@ pub use self::{
     limits::{untimely, untimely_changes},
     order::Share,
     reserve::{Asked, Given},
+    routing::{Caller, HandedTo, Passed, Routing},
     time::YOUNG_MS,
     view::LATE_RESULTS,
 };
@@ -183,7 +185,14 @@ impl Queue {
         }
     }
 
-    /// The jobs of one state, in the order of their set.
+    /// The jobs of one state, in the order of their sets: of those that wait, everybody's come first.
+    pub fn in_sets(&self, state: State) -> Vec<Code> {
+        let mut found = self.in_state(state);
+        found.sort_by_key(|id| self.jobs[id].is_restricted());
+        found
+    }
+
+    /// The jobs of one state, in their order.
     pub fn in_state(&self, state: State) -> Vec<Code> {
         let mut found: Vec<_> = self.jobs.iter().filter(|(_, job)| job.state == state).collect();
         found.sort_by_key(|(id, job)| (job.parked_at.map(Gate::key), job.score(), job.tie(), **id));

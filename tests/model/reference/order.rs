@@ -41,13 +41,16 @@ impl Queue {
         }
     }
 
-    /// V never falls, and stays below the first job that was passed over.
+    /// V never falls, and stays below the first job of everybody's line: the first that was passed over, and for a job of another line
+    /// the first at all.
     pub fn handed_out(&mut self, id: Code) {
         let (place, arrival) = (self.jobs[&id].place.expect("it is in line"), self.jobs[&id].arrival);
+        let is_restricted = self.jobs[&id].is_restricted();
         let is_passed = |other: &Code| {
             let other = &self.jobs[other];
             other.place.is_some_and(|o| o / SPAN == place / SPAN)
-                && (other.place, other.arrival) < (Some(place), arrival)
+                && !other.is_restricted()
+                && (is_restricted || (other.place, other.arrival) < (Some(place), arrival))
         };
         let passed = self.in_state(State::Waiting).into_iter().find(is_passed);
         let first = passed.and_then(|id| self.jobs[&id].place).map_or(place, |first| place.min(first - 1));

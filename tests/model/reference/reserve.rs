@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use intray::job::{Code, State};
+use intray::job::{Code, EligibilityRule, State};
 
-use super::{Hold, Queue};
+use super::{Caller, Hold, Passed, Queue};
 
 /// Jobs of the line that one script may look at in vain.
 const CANDIDATES: usize = 200;
 
 pub struct Asked {
-    /// "" is nobody in particular.
-    pub worker: &'static str,
+    pub caller: Caller,
     pub nonce: String,
     pub limit: usize,
     pub lease_ms: Option<u32>,
@@ -24,8 +23,13 @@ pub enum Given {
     New(Vec<Code>),
     /// The worker has them already.
     Held(Vec<Code>),
-    /// All that waits, the worker has skipped.
-    Skipped,
+    /// Something waits, which the worker has skipped.
+    Skipped(Passed),
+    /// Something waits, which is for others.
+    Ineligible(Passed),
+    /// Something waits, which a full gate holds up.
+    HeldUp(Passed),
+    NotEligible(EligibilityRule),
     UnknownJob,
     NotWaiting(State),
     Paused,
@@ -36,12 +40,12 @@ impl Queue {
     /// One call. Of jobs that were reserved in one instant none is the oldest: they come as they came in `answer`.
     pub fn reserve(&mut self, asked: &Asked, answer: &[Code]) -> Given {
         self.sweep_if_overdue();
-        let mine = self.held_in_order(asked.worker, answer);
+        let mine = self.held_in_order(asked.caller.worker, answer);
         let again: Vec<_> = mine.iter().copied().filter(|id| self.nonce_of(*id) == asked.nonce).collect();
         if !again.is_empty() {
             return Given::Held(again.into_iter().map(|id| self.replay(id)).collect());
         }
-        let limit = match asked.worker {
+        let limit = match asked.caller.worker {
             "" => usize::MAX,
             _ if self.settings.worker_limit == 0 => usize::MAX,
             _ => self.settings.worker_limit as usize,
@@ -52,16 +56,11 @@ impl Queue {
         if mine.len() >= limit {
             return Given::Held(mine.into_iter().take(asked.limit).map(|id| self.resume(id, asked)).collect());
         }
-        let (mut given, mut looked, mut passed, mut skipped) = (Vec::new(), 0, BTreeSet::new(), false);
+        let (mut given, mut looked, mut seen, mut passed) = (Vec::new(), 0, BTreeSet::new(), Passed::default());
         while !self.settings.paused && given.len() < asked.limit.min(limit - mine.len()) {
-            let Some(id) = self.next(&passed) else { break };
-            let is_over = self.jobs[&id].is_over(self.now);
-            if is_over || self.jobs[&id].is_skipped_by(asked.worker) {
-                // For this worker it is not in line, nor for any once it has expired: a job parked at its gates is put back
-                // instead.
-                skipped |= !is_over;
-                passed.insert(id);
-                self.batons(id);
+            let Some(id) = self.next(asked, &seen) else { break };
+            if self.passes_over(id, asked, &mut passed) {
+                seen.insert(id);
                 looked += 1;
                 continue;
             }
@@ -74,20 +73,46 @@ impl Queue {
                 }
                 continue;
             }
-            self.promise_order(id, asked.worker);
+            self.promise_order(id, &asked.caller);
             given.push(self.take(id, asked));
         }
-        if given.is_empty() && skipped { Given::Skipped } else { Given::New(given) }
+        match passed {
+            _ if !given.is_empty() || self.settings.paused => Given::New(given),
+            passed if passed.skipped => Given::Skipped(passed),
+            passed if self.is_kept_from(&passed) => Given::Ineligible(passed),
+            passed if passed.held_up => Given::HeldUp(passed),
+            _ => Given::New(given),
+        }
+    }
+
+    /// For this caller it is not in line, nor for any once it has expired: a job parked at its gates is put back instead. A job that
+    /// is not for everybody is never parked, so nothing is parked behind it either.
+    fn passes_over(&mut self, id: Code, asked: &Asked, passed: &mut Passed) -> bool {
+        let (job, caller) = (&self.jobs[&id], &asked.caller);
+        let line = caller.line_of(job).expect("it waits where the caller may look");
+        let (is_over, is_skipped) = (job.is_over(self.now), job.is_skipped_by(caller.worker));
+        let is_barred = job.routing.bars(caller).is_some();
+        let is_held_up = job.is_restricted() && self.full_gate(job).is_some();
+        if !is_over && (is_skipped || is_barred || is_held_up) {
+            passed.barred |= is_barred;
+            passed.skipped |= !is_barred && is_skipped;
+            passed.held_up |= !is_skipped && !is_barred;
+            passed.lines.insert(line);
+        }
+        if !job.is_restricted() && (is_over || is_skipped || is_barred) {
+            self.batons(id);
+        }
+        is_over || is_skipped || is_barred || is_held_up
     }
 
     /// A call that names another queue too looks first, and moves nothing that is overdue unless something can be had.
     pub fn reserve_with_another(&mut self, asked: &Asked, answer: &[Code]) -> Given {
         let live: Vec<_> =
-            self.held_by(asked.worker).into_iter().filter(|id| self.jobs[id].is_live(self.now)).collect();
-        let is_again = self.held_by(asked.worker).iter().any(|id| self.nonce_of(*id) == asked.nonce);
-        let most = if asked.worker.is_empty() { 0 } else { self.settings.worker_limit as usize };
+            self.held_by(asked.caller.worker).into_iter().filter(|id| self.jobs[id].is_live(self.now)).collect();
+        let is_again = self.held_by(asked.caller.worker).iter().any(|id| self.nonce_of(*id) == asked.nonce);
+        let most = if asked.caller.worker.is_empty() { 0 } else { self.settings.worker_limit as usize };
         let is_at_limit = most > 0 && live.len() >= most;
-        let can_give = self.number(&[State::Waiting]) > 0 || self.is_anything_overdue();
+        let can_give = self.waiting_for_all() + self.waiting_for(&asked.caller) > 0 || self.is_anything_overdue();
         if !is_again && !is_at_limit && (self.settings.paused || !can_give) {
             return Given::New(Vec::new());
         }
@@ -95,37 +120,41 @@ impl Queue {
         if !is_again && !is_at_limit {
             return self.reserve(asked, answer);
         }
-        let mine = self.held_in_order(asked.worker, answer);
+        let mine = self.held_in_order(asked.caller.worker, answer);
         let again: Vec<_> = mine.iter().copied().filter(|id| self.nonce_of(*id) == asked.nonce).collect();
         if !again.is_empty() {
             return Given::Held(again.into_iter().map(|id| self.replay(id)).collect());
         }
-        let mine = if asked.worker.is_empty() { Vec::new() } else { mine };
+        let mine = if asked.caller.worker.is_empty() { Vec::new() } else { mine };
         Given::Held(mine.into_iter().take(asked.limit).map(|id| self.resume(id, asked)).collect())
     }
 
-    /// The lowest place, but for those that were passed over.
-    fn next(&self, passed: &BTreeSet<Code>) -> Option<Code> {
-        self.in_state(State::Waiting).into_iter().find(|id| !passed.contains(id))
+    /// The lowest place in the lines that the caller may look into, but for those that were passed over.
+    fn next(&self, asked: &Asked, seen: &BTreeSet<Code>) -> Option<Code> {
+        let is_next = |id: &Code| !seen.contains(id) && asked.caller.line_of(&self.jobs[id]).is_some();
+        self.in_state(State::Waiting).into_iter().find(is_next)
     }
 
     fn reserve_this(&mut self, id: Code, asked: &Asked, is_at_limit: bool) -> Given {
         let Some(job) = self.jobs.get(&id) else { return Given::UnknownJob };
-        if job.hold.is_some() && !asked.worker.is_empty() && job.worker() == asked.worker {
+        if job.hold.is_some() && !asked.caller.worker.is_empty() && job.worker() == asked.caller.worker {
             return Given::Held(vec![self.resume(id, asked)]);
         }
-        match job.state {
+        let rule = job.routing.bars(&asked.caller);
+        match (job.state, rule) {
             _ if job.is_over_unheld(self.now) => Given::NotWaiting(State::Cancelled),
-            State::Waiting if self.settings.paused => Given::Paused,
-            State::Waiting if is_at_limit => Given::WorkerLimit,
-            State::Waiting => match self.full_gate(job) {
+            (State::Waiting, Some(rule)) => Given::NotEligible(rule),
+            (State::Waiting, None) if self.settings.paused => Given::Paused,
+            (State::Waiting, None) if is_at_limit => Given::WorkerLimit,
+            (State::Waiting, None) => match self.full_gate(job) {
                 None => Given::New(vec![self.take(id, asked)]),
+                Some(_) if job.is_restricted() => Given::NotWaiting(State::Blocked),
                 Some(gate) => {
                     self.block(id, gate);
                     Given::NotWaiting(State::Blocked)
                 }
             },
-            state => Given::NotWaiting(state),
+            (state, _) => Given::NotWaiting(state),
         }
     }
 
@@ -134,7 +163,7 @@ impl Queue {
         let hold = Hold {
             secret: None,
             nonce: asked.nonce.clone(),
-            worker: asked.worker,
+            worker: asked.caller.worker,
             reserved_at: self.now,
             lease_ms,
             deadline: self.jobs[&id].capped(self.capped(self.now + u64::from(lease_ms), self.now)),
@@ -148,7 +177,7 @@ impl Queue {
         job.hold = Some(hold);
         job.state = State::Reserved;
         job.counts.handed_out += 1;
-        self.tell("reserved", id, asked.worker, "");
+        self.tell("reserved", id, asked.caller.worker, "");
         self.count("handed_out");
         id
     }
@@ -161,7 +190,7 @@ impl Queue {
         let deadline = self.jobs[&id].capped(deadline);
         let (nonce, resumes) = (asked.nonce.clone(), hold.resumes + 1);
         self.job(id).hold = Some(Hold { nonce, lease_ms, deadline, resumes, replayed: false, grace: None, ..hold });
-        self.tell("resumed", id, asked.worker, "");
+        self.tell("resumed", id, asked.caller.worker, "");
         id
     }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use intray::{
     job::{BatchId, CancelReason, JobId, Millis, Reservation, State},
     store::{
-        self, AbandonReason, Cancelled, Completed, Handout, Held, JobError, LateResult, QueueInfo, Reason,
-        ReservationCounts, StateCounts, Totals,
+        self, AbandonReason, Cancelled, Completed, Eligibility, Handout, HandoverNote, Held, JobError, LateResult,
+        QueueInfo, Reason, ReservationCounts, StateCounts, Totals,
     },
 };
 
-use super::{How, Job, LATE_RESULTS, Queue, job::Ended};
+use super::{HandedTo, How, Job, LATE_RESULTS, Passed, Queue, job::Ended};
 use crate::fixtures::{SPAN, STAMPS, count, json, locks, name, priority, trace};
 
 impl Queue {
@@ -33,6 +33,7 @@ impl Queue {
             resumes: held.resumes,
             draft: self.draft_for(job, job.worker()).map(json),
             traceparent: trace(job.options.traced),
+            note: job.routing.handed.as_ref().and_then(note_of),
         }
     }
 
@@ -97,6 +98,7 @@ impl Queue {
             expires_at: job.expires.map(Millis),
             sla_at: job.sla.map(Millis),
             breached: job.breached,
+            eligibility: eligibility(job),
             cancelled: (job.state == State::Cancelled).then(|| Cancelled { reason: cancel_reason(job) }),
         })
     }
@@ -130,7 +132,8 @@ impl Queue {
         let soonest = reserved.first().map(|id| Millis(self.jobs[id].score()));
         let mut firsts = BTreeMap::new();
         for id in self.in_state(State::Waiting) {
-            firsts.entry(self.jobs[&id].score() / SPAN).or_insert(self.jobs[&id].stamp / STAMPS);
+            let job = &self.jobs[&id];
+            firsts.entry((job.is_restricted(), job.score() / SPAN)).or_insert(job.stamp / STAMPS);
         }
         QueueInfo {
             name: queue.name.clone(),
@@ -146,13 +149,15 @@ impl Queue {
         }
     }
 
-    /// The reason for an empty answer; `skipped`: the worker has skipped all waiting jobs.
-    pub fn reason(&self, skipped: bool) -> Reason {
+    /// The reason for an empty answer, by what the caller was passed over for, and whether there was work for others.
+    pub fn reason(&self, passed: &Passed, is_kept: bool) -> Reason {
         if self.settings.paused {
             Reason::Paused
-        } else if skipped {
+        } else if passed.skipped {
             Reason::Skipped
-        } else if self.number(&[State::Blocked]) > 0 {
+        } else if is_kept {
+            Reason::Ineligible
+        } else if passed.held_up || self.number(&[State::Blocked]) > 0 {
             Reason::Blocked
         } else if self.number(&[State::Delayed]) > 0 {
             Reason::Delayed
@@ -162,6 +167,28 @@ impl Queue {
             Reason::Empty
         }
     }
+}
+
+/// Who may have it, as far as that counts.
+fn eligibility(job: &Job) -> Eligibility {
+    let mut route = job.route();
+    if route.fell_back {
+        (route.skill, route.fallback_at) = (None, None);
+        route.assignees.clear();
+    }
+    Eligibility {
+        assignees: (!route.assignees.is_empty()).then_some(route.assignees),
+        excluded: (!route.excluded.is_empty()).then_some(route.excluded),
+        skill: route.skill,
+        fallback_ms: route.fallback_ms,
+        fallback_at: route.fallback_at,
+        handed_to: route.handed,
+    }
+}
+
+fn note_of(handed: &HandedTo) -> Option<HandoverNote> {
+    let text = handed.note.clone()?;
+    Some(HandoverNote { text, from: name(handed.from), at: Millis(handed.at) })
 }
 
 fn cancel_reason(job: &Job) -> CancelReason {

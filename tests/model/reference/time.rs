@@ -10,7 +10,10 @@ pub const YOUNG_MS: u64 = 10_000;
 
 impl Queue {
     pub fn fall_due(&mut self, id: Code) {
-        self.ensure_place(id, None);
+        if self.jobs[&id].place.is_none() {
+            self.ensure_place(id, None);
+            self.start_fallback(id);
+        }
         self.ready(id);
         self.tell("due", id, "", "");
     }

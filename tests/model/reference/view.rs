@@ -77,7 +77,7 @@ impl Queue {
 
 impl Job {
     fn row(&self) -> Row {
-        let set = set_of(self.state);
+        let set = if self.is_restricted() { "restricted" } else { set_of(self.state) };
         let payload = self.has_payload.then_some(self.options.payload);
         let is_large = |payload: &&str| payload.len() > INLINE;
         let header = Header {

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use intray::job::{InternalTotal, State, Total};
 
-use super::{Walk, recount};
+use super::{
+    Walk,
+    recount::{self, ROUTED},
+};
 use crate::{
     fixtures::{Verdict, same},
     real::{
@@ -26,6 +29,7 @@ impl Walk<'_> {
         compare_rows(&rows, &self.model.rows())?;
         let held: Vec<_> = found.set("held").keys().map(|member| plain(member)).collect();
         same("who is in `held`", &held, &self.model.held_rows())?;
+        same("the lines", &found.lines()?, &self.model.line_rows())?;
         let keys = found.hash("dedupe").iter().map(|(digest, ids)| (digest.clone(), plain(ids)));
         same("the dedupe keys", &keys.collect(), &self.model.key_rows())?;
         same("the batches", &found.batches()?, &self.model.batch_rows())?;
@@ -33,7 +37,8 @@ impl Walk<'_> {
         same("the gates", &gates.collect::<BTreeMap<_, _>>(), &self.model.gate_rows())?;
         self.compare_order(&found)?;
         self.compare_totals(&found)?;
-        let chosen: BTreeSet<_> = found.hash("settings").keys().map(|name| plain(name)).collect();
+        let chosen: BTreeSet<_> =
+            found.hash("settings").keys().map(|name| plain(name)).filter(|name| name != ROUTED).collect();
         same("the settings", &chosen, &self.model.chosen.iter().map(|name| (*name).to_owned()).collect())?;
         let registered = found.registry.get(self.real.queue.as_str()).copied();
         same("the registry", &(registered, found.registry.len()), &(self.model.registered, registered.iter().len()))?;
@@ -73,6 +78,7 @@ impl Walk<'_> {
         let named = |name: &str| match name {
             _ if name == Total::HandedOut.word() => "reserved".to_owned(),
             _ if name == Total::Breached.word() => "sla-breached".to_owned(),
+            _ if name == Total::HandedOver.word() => "handed-over".to_owned(),
             _ => name.to_owned(),
         };
         let ever = self.model.ever.iter().filter(|(name, _)| InternalTotal::parse(name).is_none());

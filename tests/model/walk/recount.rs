@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use intray::job::{Code, State};
+use intray::{
+    job::{Code, State},
+    store::JobRoute,
+};
 
 use crate::{
     fixtures::{SPAN, Verdict, count, set_of},
@@ -12,6 +15,9 @@ use crate::{
     },
 };
 
+/// Among the settings: jobs wait that are not for everybody, or did when the sweep last looked.
+pub(super) const ROUTED: &str = "routed";
+
 pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     each_job_is_in_one_state(found, rows)?;
     turns_are_a_recount(found, rows)?;
@@ -19,6 +25,7 @@ pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     keys_point_at_live_jobs(found, rows)?;
     gates_are_a_recount(found, rows)?;
     no_job_is_stranded(found, rows)?;
+    lines_are_a_recount(found, rows)?;
     batches_are_a_recount(found, rows)?;
     desks_are_in_order(rows)?;
     alarms_are_a_recount(found, rows)?;
@@ -32,14 +39,18 @@ fn claim(holds: bool, what: impl Fn() -> String) -> Verdict {
 fn each_job_is_in_one_state(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     for (id, row) in rows {
         let sets: Vec<_> = row.sets.iter().map(|(set, _)| *set).collect();
-        let expected = if row.header.is_stub { "ended" } else { set_of(row.live.state) };
+        let expected = match row.live.state {
+            _ if row.header.is_stub => "ended",
+            State::Waiting if !lines_of(&row.route).is_empty() => "restricted",
+            state => set_of(state),
+        };
         // What a batch's jobs came to is in its results, not in the feed.
         let is_in_its_set = sets == [expected] || row.header.is_member && expected == "ended" && sets.is_empty();
         claim(is_in_its_set, || format!("{id} says that it is {expected} and is in {sets:?}"))?;
-        let place = row.sets.first().map(|(_, score)| *score).filter(|_| expected == "inbound");
+        let place = row.sets.first().map(|(_, score)| *score).filter(|_| ["inbound", "restricted"].contains(&expected));
         claim(place.is_none() || place == row.live.place, || format!("{id} is not in its place"))?;
     }
-    for set in ["inbound", "reserved", "delayed", "dead", "ended"] {
+    for set in ["inbound", "restricted", "reserved", "delayed", "dead", "ended"] {
         let ids = found.set(set).keys().map(|member| plain(&member[member.len().saturating_sub(Code::LEN)..]));
         let stray = ids.into_iter().find(|id| !rows.contains_key(id));
         claim(stray.is_none(), || format!("{set} holds {stray:?}, which is no job"))?;
@@ -113,7 +124,9 @@ fn nothing_is_left_over(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdi
 fn alarms_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     for (id, Row { route, alarm, live, sets, header, .. }) in rows {
         let has_ended = matches!(live.state, State::Completed | State::Cancelled | State::Dead);
-        let times = [route.expires_at, route.sla_at.filter(|_| !route.breached)];
+        let fallback_at = route.fallback_at.filter(|_| !route.fell_back);
+        let until = route.handed.as_ref().map(|handed| handed.until);
+        let times = [route.expires_at, route.sla_at.filter(|_| !route.breached), fallback_at, until];
         let expected = times.into_iter().flatten().min().map(|at| at.0).filter(|_| !has_ended);
         claim(*alarm == expected, || format!("{id} has the alarm {alarm:?} and needs {expected:?}"))?;
         claim(header.is_routed || found.hash("routes").get(id.as_bytes()).is_none(), || {
@@ -150,7 +163,7 @@ fn room(found: &Keyspace, gate: &str) -> u32 {
     }
 }
 
-/// Who needs each gate: those that hold a job, and how many are in line.
+/// Who needs each gate: those that hold a job, and how many are in everybody's line, for only these stand for others.
 fn who_needs_what(rows: &BTreeMap<String, Row>) -> BTreeMap<String, (Vec<&str>, usize)> {
     let mut gates = BTreeMap::<_, (Vec<&str>, usize)>::new();
     for (id, row) in rows {
@@ -159,7 +172,7 @@ fn who_needs_what(rows: &BTreeMap<String, Row>) -> BTreeMap<String, (Vec<&str>, 
             if row.live.hold.is_some() {
                 holders.push(id);
             }
-            *in_line += usize::from(row.live.state == State::Waiting);
+            *in_line += usize::from(row.live.state == State::Waiting && lines_of(&row.route).is_empty());
         }
     }
     gates
@@ -192,6 +205,36 @@ fn no_job_is_stranded(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict
         claim(in_line >= room as usize, || format!("{id} is parked at {gate:?}, room {room}, in line {in_line}"))?;
     }
     Ok(())
+}
+
+/// Where a job waits that is not for everybody.
+fn lines_of(route: &JobRoute) -> BTreeSet<String> {
+    match (&route.handed, &route.skill) {
+        (Some(handed), _) => BTreeSet::from([handed.line.to_string()]),
+        (None, _) if route.fell_back => BTreeSet::new(),
+        (None, Some(skill)) if route.assignees.is_empty() => BTreeSet::from([format!("+{}", skill.as_str())]),
+        (None, _) => route.assignees.iter().map(|name| format!("@{}", name.as_str())).collect(),
+    }
+}
+
+/// A job that is not for everybody waits in each of its lines at its place, has a live record, and is never parked.
+fn lines_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    let mut expected = BTreeSet::new();
+    for (id, row) in rows {
+        let (lines, live) = (lines_of(&row.route), &row.live);
+        claim(lines.is_empty() || live.state != State::Blocked, || format!("{id} is parked, and in {lines:?}"))?;
+        if lines.is_empty() || live.state != State::Waiting {
+            continue;
+        }
+        claim(found.hash("live").contains_key(id.as_bytes()), || format!("{id} is restricted without a live record"))?;
+        let place = live.place.ok_or_else(|| format!("{id} is restricted and has no place"))?;
+        expected.extend(lines.into_iter().map(|line| (line, place, live.arrival, id.clone())));
+    }
+    // The fast path of reserve declines by it. The sweep takes it away.
+    let is_marked = found.hash("settings").contains_key(ROUTED.as_bytes());
+    claim(expected.is_empty() || is_marked, || "there are lines, and the settings do not say so".to_owned())?;
+    let lines = found.lines()?;
+    claim(lines == expected, || format!("the lines are {lines:?}, and a recount {expected:?}"))
 }
 
 fn batches_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {

@@ -72,6 +72,7 @@ async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answe
         ("POST", "/tokens") => (path, json!({ "worker": "ann", "queues": ["default"] })),
         ("POST", "/jobs/reserve") => (path, json!({ "queues": ["default"] })),
         ("POST", "/jobs/release" | "/jobs/requeue") => (path, json!({ "id": job })),
+        ("POST", "/jobs/reassign") => (path, json!({ "queue": "default", "from": "bob", "to": null })),
         ("POST", "/jobs/reprioritize") => (path, json!({ "queue": "default", "priority": 1 })),
         ("PATCH", "/jobs/{id}") => (path, json!({ "priority": 1 })),
         ("POST", settle) if CONTRACT.settle_calls().any(|call| call == settle) => {

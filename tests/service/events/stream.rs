@@ -63,10 +63,15 @@ async fn make_every_event(w: &World) {
     assert_eq!(w.empty_reason(json!({})).await, "blocked");
     w.advance_clock(300_000);
     w.complete(&second).await.is(200);
+    let passed_on = w.enqueue_with(json!({ "payload": ["day", 5], "priority": 0 })).await;
+    let held = w.reserve_with(json!({ "worker": "ann", "id": passed_on })).await;
+    let call = json!({ "reservation": held.reservation, "to": "bob", "fallback_ms": 1_000 });
+    w.post("/jobs/hand-over", call).await.is(200);
     let late = w.enqueue_with(json!({ "payload": ["day", 4], "delay_ms": 1_000, "sla_ms": 1_000 })).await;
     w.advance_clock(1_000);
     w.sweep().await;
     w.cancel(&late).await.is(200);
+    w.cancel(&passed_on).await.is(200);
     w.update_settings(json!({ "paused": true })).await;
     w.update_settings(json!({ "paused": false })).await;
     w.complete(&w.reserve().await).await.is(200);

@@ -84,6 +84,15 @@ pub async fn fail(w: &World, q: &str) -> Call {
     settle(w, q, "fail", json!({ "error": "it broke" })).await
 }
 
+pub async fn hand_over(w: &World, q: &str) -> Call {
+    settle(w, q, "hand-over", json!({ "to": "bob", "note": "yours", "draft": "typed" })).await
+}
+
+pub async fn reassign(w: &World, q: &str) -> Call {
+    w.enqueue_many((0..3).map(|n| json!({ "queue": q, "payload": n, "assignees": ["bob"] }))).await;
+    Call::post("/jobs/reassign", json!({ "queue": q, "from": "bob", "to": ["cleo"] }))
+}
+
 pub async fn release(w: &World, q: &str) -> Call {
     held(w, q).await;
     Call::post("/jobs/release", json!({ "queue": q, "worker": "ann" }))

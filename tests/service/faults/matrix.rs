@@ -56,8 +56,8 @@ macro_rules! transitions {
 }
 
 transitions! {
-    abandon append cancel complete create enqueue expire extend fail purge release reprioritize requeue reserve seal seen set stage
-    sweep withdraw
+    abandon append cancel complete create enqueue expire extend fail hand_over purge reassign release reprioritize requeue reserve
+    seal seen set stage sweep withdraw
 }
 
 #[test]

@@ -30,6 +30,20 @@ async fn bulk_calls_return_the_printed_answers() {
     w.check().await;
 }
 
+#[tokio::test]
+async fn routing_calls_return_the_printed_answers() {
+    let w = World::start().await;
+    assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/routing.md")), &w, w.folder()).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn opinions_calls_return_the_printed_answers() {
+    let w = World::start().await;
+    assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/opinions.md")), &w, w.folder()).await;
+    w.check().await;
+}
+
 /// In an empty folder, as printed: keys, the service, the console's sign-in, the backend, the page.
 #[tokio::test]
 async fn start_page_works_in_an_empty_folder() {

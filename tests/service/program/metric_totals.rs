@@ -82,6 +82,12 @@ async fn reservations_end_in_every_way(w: &World, other: &Client) {
     w.advance_clock(1_000);
     w.sweep().await;
     assert_eq!(other.release(&w.reserve().await.id).await, 1);
+    let held = w.reserve_as("ann").await;
+    let call = json!({ "reservation": held.reservation, "to": "bob", "fallback_ms": 1_000 });
+    other.post("/jobs/hand-over", call).await.is(200);
+    w.advance_clock(1_000);
+    w.sweep().await;
+    w.abandon(&w.reserve_as("bob").await).await.is(200);
 }
 
 async fn operators_do_all_they_can(w: &World, other: &Client) {
@@ -118,6 +124,7 @@ async fn transitions_of_all_instances_add_up_to_the_totals() {
         let transition = match total.as_str() {
             "handed_out" => "reserved",
             "breached" => "sla-breached",
+            "handed_over" => "handed-over",
             total => total,
         };
         assert_eq!(&json!(counted.get(transition)), n, "{total}: {counted:?}");

@@ -86,6 +86,7 @@ async fn every_documented_answer_can_be_provoked() {
             let body = json!({
                 "/jobs": { "payload": 2 }, "/jobs/{id}": { "priority": 1 }, "/jobs/release": { "id": jobs::UNKNOWN },
                 "/jobs/requeue": { "id": jobs::UNKNOWN }, "/jobs/reprioritize": { "queue": "default", "priority": 1 },
+                "/jobs/reassign": { "queue": "default", "from": "bob", "to": null },
                 "/queues/{queue}": {}, "/batches": batches::items(),
                 "/batches/{id}/jobs": batches::items(), "/webhooks/{name}/redeliver": webhooks::redelivery(),
             });
@@ -207,6 +208,10 @@ async fn full(w: &World, operation: &Operation<'_>) -> Answer {
         "/jobs/complete" => w.complete_with(&held, "x".repeat(5_000)).await,
         typed @ ("/jobs/extend" | "/jobs/abandon") => {
             w.post(typed, json!({ "reservation": held.reservation, "draft": "x".repeat(5_000) })).await
+        }
+        given @ "/jobs/hand-over" => {
+            let body = json!({ "reservation": held.reservation, "to": "bob", "draft": "x".repeat(5_000) });
+            w.post(given, body).await
         }
         other => panic!("no case fills Redis for {other}"),
     };

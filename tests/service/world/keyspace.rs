@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::engine::Engine;
 
 /// Every key that a queue may have, with its type.
-pub const KEYS: [(&str, &str); 27] = [
+pub const KEYS: [(&str, &str); 29] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -13,6 +13,8 @@ pub const KEYS: [(&str, &str); 27] = [
     ("ended", "zset"),
     ("parked", "zset"),
     ("held", "zset"),
+    ("restricted", "zset"),
+    ("lines", "zset"),
     ("turns", "hash"),
     ("jobs", "hash"),
     ("payloads", "hash"),

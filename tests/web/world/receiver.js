@@ -1,13 +1,13 @@
-// A receiver of webhooks, a service that sends to it, and a clock that both Redis and the service go by.
+// A receiver of webhooks, and what makes a service send to it.
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startClock } from './clock.js'
 import { binary } from './service.js'
 import { until } from './until.js'
 
-const root = new URL('../../../', import.meta.url).pathname
 const HOUR = 3_600_000
 
 /**
@@ -29,7 +29,7 @@ export async function startReceiver(webhooks) {
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const folder = await mkdtemp(join(tmpdir(), 'intray-receiver-'))
-  const [clock, shim, file] = ['clock', 'clock.so', 'webhooks'].map((name) => join(folder, name))
+  const file = join(folder, 'webhooks')
   const line = ([name, [queues, types]]) => {
     const url = `http://127.0.0.1:${server.address().port}/${name}`
     return execFileSync(binary(), ['webhook', name, url, queues, types], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
@@ -37,21 +37,14 @@ export async function startReceiver(webhooks) {
   const lines = Object.entries(webhooks).map(line).join('')
   await writeFile(file, lines, { mode: 0o600 })
   receiver.secrets = lines.match(/whsec_\S+/g)
-  // As the service's own stories do: time is moved, and nobody sleeps through it.
-  execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', shim, join(root, 'tests/shims/clock.c')])
-  await writeFile(clock, new Uint8Array(16))
-  let ahead = 0n
-  receiver.advance = async (ms) => {
-    ahead += BigInt(ms)
-    const handle = await open(clock, 'r+')
-    await handle.write(new Uint8Array(new BigInt64Array([ahead]).buffer), 0, 8, 0)
-    await handle.close()
-  }
-  receiver.env = { LD_PRELOAD: shim, INTRAY_CLOCK: clock }
+  const clock = await startClock()
+  receiver.advance = clock.advance
+  receiver.env = clock.env
   receiver.flags = ['--webhooks-file', file]
   receiver.stop = async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
+    await clock.stop()
     await rm(folder, { recursive: true, force: true })
   }
   return receiver

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use self::sample::{good, id, member, reservation};
 use super::{RULES, check};
-use crate::record::{Answer, Ask, Call, Event, History, Refusal, ReportedItem, Settle, Way};
+use crate::record::{Answer, Ask, Call, Event, History, Job, Refusal, ReportedItem, Settle, Way};
 
 type Mutation = fn(&mut History);
 
@@ -40,6 +40,15 @@ const MUTATIONS: &[(&str, &str, Mutation)] = &[
         expire(h, Some(1_000_000));
         let completed = event_of(h, "completed", &id(1));
         (completed.kind, completed.reason) = ("cancelled".to_owned(), Some("expired".to_owned()));
+    }),
+    ("a job is given only to those who may have it", "another than its assignee is given one", |h| {
+        each_job(h, |job| job.assignees = vec!["dan".to_owned()]);
+    }),
+    ("a job is given only to those who may have it", "an excluded worker is given one", |h| {
+        each_job(h, |job| job.excluded = vec!["bob".to_owned()]);
+    }),
+    ("a job is given only to those who may have it", "a worker without the skill is given one", |h| {
+        each_job(h, |job| job.skill = Some("skill 1".to_owned()));
     }),
     ("nothing lost", "a job is gone", |h| h.ends[0].jobs.retain(|job| job.id != id(1))),
     ("nothing lost", "a job is where it should not be", |h| end(h, &id(1)).state = "waiting".to_owned()),
@@ -185,19 +194,23 @@ fn swapped(history: &mut History, one: &str, other: &str) {
 
 fn settled(history: &mut History, way: Way, reservation: &str, value: Option<u64>, answer: Answer) {
     let reservation = reservation.to_owned();
-    let item = Settle { reservation, value, delay_ms: None, grace_ms: None, skip: false };
+    let item = Settle { reservation, value, delay_ms: None, grace_ms: None, skip: false, to: None };
     let (begin, end) = (9_000, 9_001);
     history.calls.push(Call { begin, end, ask: Ask::Settle { way, items: vec![item] }, answer });
 }
 
 /// A second worker reserves and extends a job that its holder completes afterwards.
 /// All jobs are enqueued with this expiry.
-fn expire(h: &mut History, expires_ms: Option<u64>) {
+fn each_job(h: &mut History, change: impl Fn(&mut Job)) {
     let asks = h.calls.iter_mut().filter_map(|call| match &mut call.ask {
         Ask::Enqueue { jobs, .. } => Some(jobs),
         _ => None,
     });
-    asks.flatten().for_each(|job| job.expires_ms = expires_ms);
+    asks.flatten().for_each(change);
+}
+
+fn expire(h: &mut History, expires_ms: Option<u64>) {
+    each_job(h, |job| job.expires_ms = expires_ms);
 }
 
 fn two_at_once(history: &mut History) {

@@ -151,7 +151,7 @@ impl JobTrace {
     fn settle(&mut self, way: Way, id: &str, nth: u64, value: Option<u64>) {
         // The same as no key.
         let grace_ms = (way == Way::Abandon).then_some(0);
-        let call = Settle { reservation: reservation(id, nth), value, delay_ms: None, grace_ms, skip: false };
+        let call = Settle { reservation: reservation(id, nth), value, delay_ms: None, grace_ms, skip: false, to: None };
         let item = ReportedItem { id: id.to_owned(), ..ReportedItem::default() };
         self.call(Ask::Settle { way, items: vec![call] }, Answer::Done(vec![item]));
         let before = self.history.events.iter().rev().find(|event| event.kind == "reserved");
@@ -161,6 +161,7 @@ impl JobTrace {
             Way::Complete => EventKind::Completed,
             Way::Abandon => EventKind::Abandoned,
             Way::Fail => EventKind::Failed,
+            Way::HandOver => EventKind::HandedOver,
         };
         self.happens(kind, id, worker);
         if way == Way::Complete {
@@ -248,5 +249,9 @@ pub fn job(n: u64, client: &str) -> Job {
         max_attempts: None,
         expires_ms: None,
         sla_ms: None,
+        assignees: Vec::new(),
+        excluded: Vec::new(),
+        skill: None,
+        fallback_ms: None,
     }
 }

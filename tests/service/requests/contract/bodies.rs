@@ -17,8 +17,41 @@ fn job(but: Value) -> Value {
     item
 }
 
+fn overlap(but: Value) -> Value {
+    let mut batch = json!({ "overlap": 2, "job": { "payload": 1 } });
+    batch.as_object_mut().expect("an object").extend(but.as_object().expect("an object").clone());
+    batch
+}
+
+/// Method, path, whether it is valid, and the body.
+type BodyCase = (&'static str, &'static str, bool, Value);
+
+/// The same for batches.
+fn bodies_of_batches() -> Vec<BodyCase> {
+    let backoff = json!({ "type": "fixed", "delay_ms": 5, "max_ms": 9 });
+    vec![
+        ("POST", "/batches", true, json!({ "sealed": false })),
+        ("POST", "/batches", false, json!({ "sealed": true })),
+        ("POST", "/batches", false, json!({})),
+        ("POST", "/batches", true, batches::items()),
+        ("POST", "/batches", false, json!({ "jobs": [{ "payload": 1, "dedupe_key": "a" }] })),
+        ("POST", "/batches", false, json!({ "jobs": [{ "payload": 1, "backoff": backoff }] })),
+        ("POST", "/batches", true, overlap(json!({}))),
+        ("POST", "/batches", true, json!([overlap(json!({})), overlap(json!({ "overlap": 9, "priority": 0 }))])),
+        ("POST", "/batches", false, json!([])),
+        ("POST", "/batches", false, overlap(json!({ "overlap": 10 }))),
+        ("POST", "/batches", false, overlap(json!({ "sealed": true }))),
+        ("POST", "/batches", false, overlap(json!({ "jobs": [] }))),
+        ("POST", "/batches", false, overlap(json!({ "job": { "payload": 1, "locks": ["a"] } }))),
+        ("POST", "/batches", false, overlap(json!({ "job": { "payload": 1, "priority": 5 } }))),
+        ("POST", "/batches", false, json!({ "overlap": 2 })),
+        ("POST", "/batches", false, json!({ "job": { "payload": 1 }, "sealed": false })),
+        ("POST", "/batches/{id}/jobs", false, json!({ "jobs": [] })),
+    ]
+}
+
 /// Valid and invalid bodies for each rule over several fields, and for some over one.
-fn bodies() -> Vec<(&'static str, &'static str, bool, Value)> {
+fn bodies() -> Vec<BodyCase> {
     let fixed = |max: Value| json!({ "type": "fixed", "delay_ms": 5, "max_ms": max });
     let rising = |max: Value| json!({ "type": "exponential", "delay_ms": 5, "max_ms": max });
     let when = "2026-11-21T09:15:29Z";
@@ -35,13 +68,6 @@ fn bodies() -> Vec<(&'static str, &'static str, bool, Value)> {
         ("POST", "/jobs", false, job(json!({ "locks": locks(9) }))),
         ("POST", "/jobs", false, job(json!({ "locks": ["a", "a"] }))),
         ("POST", "/jobs", false, json!([])),
-        ("POST", "/batches", true, json!({ "sealed": false })),
-        ("POST", "/batches", false, json!({ "sealed": true })),
-        ("POST", "/batches", false, json!({})),
-        ("POST", "/batches", true, batches::items()),
-        ("POST", "/batches", false, json!({ "jobs": [{ "payload": 1, "dedupe_key": "a" }] })),
-        ("POST", "/batches", false, json!({ "jobs": [{ "payload": 1, "backoff": fixed(json!(9)) }] })),
-        ("POST", "/batches/{id}/jobs", false, json!({ "jobs": [] })),
         ("POST", "/jobs/reserve", true, json!({})),
         ("POST", "/jobs/reserve", false, json!({ "id": UNKNOWN, "queues": ["default"] })),
         ("POST", "/jobs/reserve", true, json!({ "id": UNKNOWN, "limit": 1 })),
@@ -72,7 +98,7 @@ fn bodies() -> Vec<(&'static str, &'static str, bool, Value)> {
 #[tokio::test]
 async fn contract_and_service_accept_the_same_bodies() {
     let w = World::start().await;
-    for (method, template, is_valid, body) in bodies() {
+    for (method, template, is_valid, body) in bodies().into_iter().chain(bodies_of_batches()) {
         let allowed = CONTRACT.accepts(method, template, "application/json", &body);
         assert_eq!(allowed, is_valid, "{method} {template} by the contract: {body}");
         let path = filled(template, unknown(template));

@@ -32,6 +32,7 @@ pub async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answe
             w.send_reserve(json!({})).await
         }
         ("POST", action @ ("/jobs/release" | "/jobs/requeue")) => w.post(action, json!({ "id": id })).await,
+        ("POST", "/jobs/reassign") => w.post(&path, json!({ "queue": "default", "from": "bob", "to": ["cleo"] })).await,
         ("POST", "/jobs/reprioritize") => w.post(&path, json!({ "queue": "default", "priority": 1 })).await,
         ("PATCH", "/jobs/{id}") => w.patch(&path, json!({ "priority": 7 })).await,
         ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
@@ -49,6 +50,18 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
         "too-many-items" => send(json!(vec![0; 1_001])).await,
         "unknown-queue" if *template == "/jobs/reprioritize" => {
             send(json!({ "queue": "nowhere", "priority": 1 })).await
+        }
+        "unknown-queue" if *template == "/jobs/reassign" => {
+            send(json!({ "queue": "nowhere", "from": "bob", "to": null })).await
+        }
+        "not-eligible" if *template == "/jobs/reserve" => {
+            let id = w.enqueue_with(json!({ "payload": "for bob", "assignees": ["bob"] })).await;
+            send(json!({ "id": id, "worker": "ann" })).await
+        }
+        "not-eligible" => {
+            let id = w.enqueue_with(json!({ "payload": "not for bob", "excluded": ["bob"] })).await;
+            let held = w.reserve_with(json!({ "id": id, "worker": "nell" })).await;
+            send(json!({ "reservation": held.reservation, "to": "bob" })).await
         }
         "unknown-queue" => {
             let unknown = path.replace("default", "nowhere");

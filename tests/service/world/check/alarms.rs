@@ -1,40 +1,9 @@
 //! Expiries and SLAs: only a job with something to come has an alarm, and no reservation reaches beyond the expiry of its job.
 
-use super::Check;
+use super::{Check, route::Route};
 
 /// Flag of a job's record.
 const ROUTED: u16 = 2048;
-
-/// Of an entry of `routes`: when the job expires, when its SLA is over, and whether an event has said so.
-#[derive(Default)]
-struct Route {
-    expires: Option<f64>,
-    sla: Option<f64>,
-    is_breached: bool,
-}
-
-impl Route {
-    fn read(mut raw: &[u8]) -> Self {
-        let mut route = Self::default();
-        while let [tag, high, low, rest @ ..] = raw {
-            let (value, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])));
-            let number = value.iter().fold(0.0, |number, &byte| number * 256.0 + f64::from(byte));
-            match tag {
-                1 => route.expires = Some(number),
-                2 => route.sla = Some(number),
-                3 => route.is_breached = value[0] & 1 != 0,
-                _ => {}
-            }
-            raw = rest;
-        }
-        route
-    }
-
-    fn alarm(&self) -> Option<f64> {
-        let times = [self.expires, self.sla.filter(|_| !self.is_breached)];
-        times.into_iter().flatten().reduce(f64::min)
-    }
-}
 
 impl Check<'_> {
     pub(super) fn alarms_are_a_recount(&self) {

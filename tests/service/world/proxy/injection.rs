@@ -82,7 +82,8 @@ impl Injections {
         let [command, what, ..] = words else { return None };
         let what = std::str::from_utf8(what).ok()?;
         match *command {
-            b"FCALL" => Some(what.trim_end_matches("_large").rsplit_once('_')?.1.to_owned()),
+            // Behind the name of the library, which is `intray_` and a digest.
+            b"FCALL" => Some(what.trim_end_matches("_large").splitn(3, '_').nth(2)?.to_owned()),
             b"EVAL" => {
                 let name = ["transitions/", "views/"].iter().find_map(|room| {
                     let (_, rest) = what.rsplit_once(&format!("m['{room}"))?;

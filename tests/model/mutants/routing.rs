@@ -1,0 +1,101 @@
+//! Mutants of who may have a job.
+
+/// Description, text of the scripts, and its replacement.
+pub const MUTANTS: &[(&str, &str, &str)] = &[
+    (
+        "an excluded worker is given a job",
+        "if own.excluded and (worker == '' or has(own.excluded, worker)) then return 'excluded' end",
+        "",
+    ),
+    ("an unnamed worker is never excluded", "(worker == '' or has(own.excluded, worker))", "has(own.excluded, worker)"),
+    ("the assignees are not asked", "    return 'assignees'\n", "    return false\n"),
+    ("the skill is not asked", "not skills[own.skill]", "false"),
+    ("a hand-over is not asked", "local rule = rule_of_hand_over(own, worker, skills)", "local rule = nil"),
+    (
+        "a job that fell back stays in its line",
+        "if fell_back(own) then return end\n  if own.assignees",
+        "if own.assignees",
+    ),
+    (
+        "a fallback is a millisecond early",
+        "own.fallback_at = clock.now(q) + own.fallback\n  route.keep",
+        "own.fallback_at = clock.now(q) + own.fallback - 1\n  route.keep",
+    ),
+    (
+        "a requeue does not restart the fallback",
+        "    routing.restart(q, id, own)\n  end\n  alarm.restart",
+        "  end\n  alarm.restart",
+    ),
+    (
+        "a patch does not restart the fallback",
+        "  routing.restart(q, id, own)\n  local falls_back",
+        "  local falls_back",
+    ),
+    ("a job for everybody falls back", "or own.fallback_at or not routing.is_for_some(own)", "or own.fallback_at"),
+    ("a hand-over outlives the next reservation", "    routing.end_hand_over(q, id, header)\n", ""),
+    (
+        "a hand-over ends when it was not received",
+        "  r.lease = ''\n  if record.is_gated(header) then baton.free_gates",
+        "  routing.end_hand_over(q, id, header)\n  r.lease = ''\n  if record.is_gated(header) then baton.free_gates",
+    ),
+    ("a hand-over has no end", "if own.handed and own.handed.ends <= now then own.handed = nil end", ""),
+    ("no alarm says when a hand-over ends", "own.handed and own.handed.ends or huge", "huge"),
+    ("a hand-over survives another rule", "if names_line then own.handed = nil end", ""),
+    (
+        "a skip outlives the hand-over to its worker",
+        "if line:byte() == routing.WORKER then skip.take_back(r, line:sub(2)) end",
+        "",
+    ),
+    (
+        "a job is handed over to who is excluded",
+        "if to and own and own.excluded and text.has(own.excluded, to)",
+        "if false",
+    ),
+    ("a draft is not handed over", "shares_drafts or asked[i].job.note ~= ''", "shares_drafts"),
+    (
+        "V rises past everybody's head",
+        "and line.first_passed or line.first_for_all",
+        "and line.first_passed or function() end",
+    ),
+    (
+        "a job that leaves one line stays in another",
+        "for _, line in ipairs(own) do parking.set_score(q, 'lines'",
+        "for _, line in ipairs(is_there and own or {own[1]}) do parking.set_score(q, 'lines'",
+    ),
+    (
+        "a patch leaves a job in its old line",
+        "if r.state == WAITING then lines.leave(q, id, r, header) end\n  local is_changed",
+        "local is_changed",
+    ),
+    (
+        "a job that is no longer for everybody passes no baton",
+        "elseif before == '' then\n    baton.pass_all(q, id, header)\n",
+        "elseif false then\n",
+    ),
+    (
+        "a job that is not for everybody is parked",
+        "local name = not routing.lines(q, id, header) and gate.full(q, id, header)",
+        "local name = gate.full(q, id, header)",
+    ),
+    ("a job of a line is parked by reserve", "if full and line.name(q) ~= '' then return HELD_UP end", ""),
+    (
+        "a job that excludes the worker keeps its baton",
+        "if name == '' then pass_baton(q, job, passed.seen) end",
+        "if name == '' and why ~= BARRED then pass_baton(q, job, passed.seen) end",
+    ),
+    ("a job comes into the first line unmarked", "if q.has_restricted ~= 1 then", "if not q.has_restricted then"),
+    ("reassign gives a job to who is excluded", "elseif is_refused(own, from, new) then", "elseif false then"),
+    ("reassign drops the other assignees", "ipairs(sub(name, 2) ~= from and {name} or new)", "ipairs(new)"),
+    (
+        "reassign leaves a job in its old line",
+        "  lines.leave(q, id, job.record, job.header)\n  change(own",
+        "  change(own",
+    ),
+    ("a limit of jobs does not count the restricted", "{q.inbound, q.restricted, q.parked,", "{q.inbound, q.parked,"),
+];
+
+/// Mutants of the fast paths.
+pub const FAST_PATH_MUTANTS: &[(&str, &str, &str)] = &[
+    ("a plain reserve does not know lines", "if d.is_paused or d.is_routed or", "if d.is_paused or"),
+    ("a plain look does not see the restricted", "q.reserved, q.restricted) > 0", "q.reserved) > 0"),
+];

@@ -1,0 +1,79 @@
+//! The fields of a batch with an overlap, alone and in an array.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, assert_contains};
+
+fn workers(count: usize) -> Value {
+    (0..count).map(|n| format!("w{n}")).collect::<Vec<_>>().into()
+}
+
+#[tokio::test]
+async fn wrong_fields_are_refused_at_their_pointers() {
+    let w = World::start().await;
+    let job = json!({ "payload": 1 });
+    for (batch, pointers) in [
+        (json!({ "overlap": 1, "job": job }), &["/overlap"][..]),
+        (json!({ "overlap": 10, "job": job }), &["/overlap"]),
+        (json!({ "overlap": "3", "job": job }), &["/overlap"]),
+        (json!({ "overlap": 3 }), &["/job"]),
+        (json!({ "overlap": 3, "job": [job] }), &["/job"]),
+        (json!({ "overlap": 3, "job": {} }), &["/job/payload"]),
+        (json!({ "overlap": 3, "job": { "payload": 1, "locks": ["a"] } }), &["/job/locks"]),
+        (json!({ "overlap": 3, "job": { "payload": 1, "priority": 5 } }), &["/job/priority"]),
+        (json!({ "overlap": 3, "job": { "payload": 1, "assignees": workers(2) } }), &["/job/assignees"]),
+        (json!({ "overlap": 3, "job": job, "jobs": [job] }), &["/jobs"]),
+        (json!({ "overlap": 3, "job": job, "concurrency": 2, "sealed": false }), &["/concurrency", "/sealed"]),
+        (json!({ "overlap": 3, "job": job, "sealed": true }), &["/sealed"]),
+        (json!({ "overlap": 3, "job": { "payload": 1, "expires_at": "2000-01-01T00:00:00Z" } }), &["/job/expires_at"]),
+        (json!({ "job": job, "sealed": false }), &["/job"]),
+    ] {
+        w.post("/batches", batch.clone()).await.invalid_at(pointers);
+        if batch["overlap"].is_null() {
+            continue;
+        }
+        let answer = w.post("/batches", json!([batch])).await.is(201);
+        let errors = answer["batches"][0]["error"]["errors"].as_array().expect("errors").clone();
+        let found: Vec<_> = errors.iter().map(|error| error["pointer"].as_str().expect("a pointer")).collect();
+        assert_eq!(found, pointers, "{batch}");
+    }
+    w.post("/batches", json!([])).await.invalid_at(&[""]);
+    assert_eq!(w.queue().await["totals"]["enqueued"], 0, "nothing was stored");
+    let most =
+        json!({ "overlap": 9, "priority": 0, "client": "acme", "job": { "payload": 1, "excluded": workers(16) } });
+    w.create_batch(most).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn array_stores_each_batch_or_says_why_not() {
+    let w = World::start().await;
+    let job = json!({ "payload": 1 });
+    let batches = json!([{ "overlap": 2, "job": job }, { "overlap": 0, "job": job }, { "overlap": 3, "job": job }]);
+    let answer = w.post("/batches", batches).await;
+    assert_eq!(answer.header("location"), None);
+    let answer = answer.is(201);
+    assert_contains(&answer["batches"][0], json!({ "state": "sealed", "counts": { "waiting": 2, "total": 2 } }));
+    assert_eq!(answer["batches"][1]["error"]["status"], 422);
+    assert_eq!(answer["batches"][2]["counts"]["total"], 3);
+    assert_eq!(w.queue().await["counts"]["waiting"], 5);
+    let many = vec![json!({ "overlap": 2, "job": job }); 101];
+    w.post("/batches", json!(many)).await.refused("too-many-items");
+    assert_eq!(w.queue().await["counts"]["waiting"], 5);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn repeated_call_makes_each_batch_once() {
+    let w = World::start().await;
+    let keyed = |body: &Value| w.request("POST", "/batches").header("idempotency-key", "k").json(body.to_string());
+    let batches = json!([{ "overlap": 2, "job": { "payload": 1 } }, { "overlap": 2, "job": { "payload": 1 } }]);
+    let first = keyed(&batches).send().await.is(201);
+    assert_ne!(first["batches"][0]["id"], first["batches"][1]["id"]);
+    assert_eq!(keyed(&batches).send().await.is(201), first);
+    assert_eq!(w.queue().await["counts"]["waiting"], 4);
+    let others = json!([{ "overlap": 3, "job": { "payload": 1 } }]);
+    let refused = keyed(&others).send().await.is(201);
+    assert_eq!(refused["batches"][0]["error"]["type"], "/problems/idempotency-key-reused");
+    w.check().await;
+}
