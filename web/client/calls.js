@@ -68,9 +68,9 @@ export class Calls {
    * @param {{ headers?: Record<string, string>, within?: number, stop?: AbortSignal }} how
    */
   #reserve(what, { headers = {}, within = ANSWER_WITHIN, stop }) {
-    const { worker, lease } = this.#plan
+    const { worker, skills, lease } = this.#plan
     const signals = [AbortSignal.timeout(within), this.#line.signal, ...(stop ? [stop] : [])]
-    return this.#send('reserve', { ...what, worker, lease_ms: lease }, {
+    return this.#send('reserve', { ...what, worker, skills, lease_ms: lease }, {
       headers: { 'content-type': 'application/json', ...headers },
       token: this.#token,
       signal: AbortSignal.any(signals),

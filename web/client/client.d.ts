@@ -12,6 +12,8 @@ export interface Settings {
   token?: string | ((about: { refused?: string }) => string | undefined | Promise<string | undefined>)
   /** Looked at in this order; `['default']`. */
   queues?: readonly string[]
+  /** What the person can do. With a token, it says that, and these only narrow it. */
+  skills?: readonly string[]
   /** How long a lease is; without it, what the job says. */
   lease?: number
   /** How long a request waits for a job; 25000, at most 30000. */
@@ -32,21 +34,21 @@ export interface Settings {
   signal?: AbortSignal
 }
 
-/** `held` → `ending` → `completed`, `abandoned`, `failed`; or `lost`. */
-export type JobState = 'held' | 'lost' | 'ending' | 'completed' | 'abandoned' | 'failed'
+/** `held` → `ending` → `completed`, `abandoned`, `failed`, `handed-over`; or `lost`. */
+export type JobState = 'held' | 'lost' | 'ending' | 'completed' | 'abandoned' | 'failed' | 'handed-over'
 
 /** How a reservation ended. */
 export type LostReason =
-  | 'expired' | 'abandoned' | 'failed' | 'released' | 'cancelled' | 'completed' | 'unknown'
+  | 'expired' | 'abandoned' | 'failed' | 'released' | 'cancelled' | 'completed' | 'handed-over' | 'unknown'
   /** Something between page and service, such as a proxy, refused what was handed in. */
   | 'refused'
 
-export type Action = 'complete' | 'abandon' | 'fail'
+export type Action = 'complete' | 'abandon' | 'fail' | 'hand-over'
 
 /** Where the service says the job is now. */
 export type ServiceState = 'delayed' | 'waiting' | 'blocked' | 'reserved' | 'completed' | 'dead' | 'cancelled'
 
-/** What became of a `complete`, `abandon` or `fail`. */
+/** What became of a `complete`, `abandon`, `fail` or `handOver`. */
 export type Ending =
   | { sent: true; state: ServiceState; late: boolean; duplicate: boolean }
   /** It could not be sent now. It is in the drawer, and goes as soon as it can, from this page or the next one. */
@@ -56,7 +58,8 @@ export type Ending =
 export type ProblemType =
   | 'about:blank'
   | '/problems/forbidden' | '/problems/host-not-allowed' | '/problems/idempotency-key-reused' | '/problems/internal'
-  | '/problems/invalid-request' | '/problems/method-not-allowed' | '/problems/not-found' | '/problems/not-json'
+  | '/problems/invalid-request' | '/problems/method-not-allowed' | '/problems/not-eligible' | '/problems/not-found'
+  | '/problems/not-json'
   | '/problems/offset-mismatch' | '/problems/origin-not-allowed' | '/problems/queue-full' | '/problems/rate-limited'
   | '/problems/request-timeout' | '/problems/reservation-lost' | '/problems/storage-full' | '/problems/too-large'
   | '/problems/too-many-items' | '/problems/too-many-queues' | '/problems/unauthorized' | '/problems/unavailable'
@@ -72,6 +75,8 @@ export interface Problem {
   reason?: string
   job_state?: string
   batch_state?: string
+  /** Why a worker may not have the job. */
+  rule?: 'assignees' | 'skill' | 'excluded' | 'overlap'
   /** How many jobs a batch has. */
   total?: number
   retry_after_ms?: number
@@ -102,7 +107,7 @@ export interface JobEvents<Draft = any> {
    * or by `extended`.
    */
   lost: CustomEvent<About & { reason: LostReason; jobState: ServiceState | null; certain: boolean; draft: Draft | null }>
-  /** A `complete`, `abandon` or `fail` has arrived, perhaps one of an earlier page, perhaps from another tab. */
+  /** A `complete`, `abandon`, `fail` or `handOver` has arrived, perhaps one of an earlier page, perhaps from another tab. */
   ended: CustomEvent<About & { action: Action; late: boolean; duplicate: boolean }>
   /**
    * It was refused for good. `status` is that of the answer. Of intray itself, the job stays in hand. Of something
@@ -113,7 +118,7 @@ export interface JobEvents<Draft = any> {
 }
 
 /** Why there is nothing: the first that applies to any of the queues. */
-export type WaitReason = 'paused' | 'skipped' | 'blocked' | 'delayed' | 'reserved' | 'empty'
+export type WaitReason = 'paused' | 'skipped' | 'ineligible' | 'blocked' | 'delayed' | 'reserved' | 'empty'
 
 export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
   /** There is nothing now, and this is why; `next()` goes on waiting. Fired again whenever a wait was in vain. */
@@ -128,6 +133,15 @@ type Listener<Target, Event> = ((this: Target, event: Event) => unknown) | { han
 
 /** Needed, unless a result may be `undefined`. */
 export type ResultOf<Result> = undefined extends Result ? [result?: Result] : [result: Result]
+
+/** What goes with a job that is handed over. `from`: `null` for a worker without a name. */
+export interface Note {
+  /** Never empty. */
+  readonly text: string
+  readonly from: string | null
+  /** RFC 3339, by the service's clock. */
+  readonly at: string
+}
 
 /** A reserved job: the desk makes them. */
 export declare class Job<Payload = any, Draft = any, Result = any> extends EventTarget {
@@ -145,6 +159,8 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
   /** RFC 3339, by the service's clock. */
   readonly enqueuedAt: string
   readonly traceparent: string | null
+  /** What the person says who has handed the job over; `null` = it was not handed over, or without a word. Show it as text. */
+  readonly note: Note | null
   /** The only handle and the only credential to settle the job: keep it to yourself. */
   readonly reservation: string
   /** Whether it was this person's before: the page was reloaded, or another tab has it. */
@@ -175,6 +191,12 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
   abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending>
   /** It could not be done. Counts an attempt. The first 1024 bytes are sent, of whatever is not text as text. */
   fail(error?: unknown): Promise<Ending>
+  /**
+   * Gives it to another worker, with the draft; or, with `null` and a `skill`, to those who have it. They alone are given it
+   * for `fallback`, 900000 if it is absent. `note`: text, of which the first 1024 bytes are sent. Who may not have the job: `refused`,
+   * with the problem's `rule`, and it stays in hand.
+   */
+  handOver(to: string | null, how?: { note?: string; skill?: string; fallback?: number }): Promise<Ending>
 
   addEventListener<Name extends keyof JobEvents>(
     type: Name,
@@ -195,7 +217,7 @@ export interface Kept<Draft = any, Result = any> {
   draft: Draft | null
   /** Of a `complete` that was refused. */
   result: Result | null
-  /** Of a `fail` or an `abandon` that was refused: its error or its reason. */
+  /** Of a `fail`, an `abandon` or a `handOver` that was refused: its error, its reason or its note. */
   words: string | null
   reason: LostReason | null
   /** When it was last touched: milliseconds since 1970, by this person's clock. */

@@ -10,7 +10,7 @@
  *   job       a job as the page sees it
  *   acquire   reserving the next job
  *   lease     extending the lease, saving drafts
- *   endings   complete, abandon and fail, sent now or later
+ *   endings   complete, abandon, fail and hand-over, sent now or later
  *   job_store the only writer of job records
  *   record    a job record and its states
  *   tabs      the tabs of a person: one leads, all share the state

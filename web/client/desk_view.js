@@ -23,12 +23,13 @@ export class DeskView {
   #round = 0 // number of the current request: only the last may show its job
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #leaving
   /** @type {Set<() => void>} */ #watchers = new Set()
-  /** @type {Pick<React.Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'next' | 'forget' | 'touch'>} */
+  /** @type {Pick<React.Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'handOver' | 'next' | 'forget' | 'touch'>} */
   #hands = {
     save: async (draft) => (await this.#act(['held', 'lost'], (job) => job.save(draft))) ?? false,
     complete: (result) => this.#act([], (job) => job.complete(result)),
     abandon: (how) => this.#act([], (job) => job.abandon(how)),
     fail: (error) => this.#act([], (job) => job.fail(error)),
+    handOver: (to, how) => this.#act([], (job) => job.handOver(to, how)),
     next: () => void this.#next(),
     forget: (id) => this.#desk?.forget(id),
     touch: () => this.#desk?.touch(),

@@ -18,7 +18,7 @@ const REMEMBERED = 30 * 24 * 3_600_000
  * @property {boolean} [again] whether this very job is to be asked for again
  * @property {{ action: Types.Action, body: any }} [ending] the unsent call
  * @property {any} [result] of a `complete` that was refused
- * @property {string} [words] of a `fail` or an `abandon` that was refused
+ * @property {string} [words] of a `fail`, an `abandon` or a `handOver` that was refused
  * @property {boolean} [aside] whether the job goes to others when the person continues
  * @property {number} [warn] so long before the end of a lease the person is warned
  */

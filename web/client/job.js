@@ -1,5 +1,5 @@
 import { left } from './record.js'
-import { ERROR_BYTES, REASON_BYTES, cut } from './words.js'
+import { ERROR_BYTES, NOTE_BYTES, REASON_BYTES, cut } from './words.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { JobRecord } from './record.js' */
@@ -39,6 +39,7 @@ export class Job extends EventTarget {
   get batch() { return this.#r.handout.batch }
   get enqueuedAt() { return this.#r.handout.enqueued_at }
   get traceparent() { return this.#r.handout.traceparent }
+  get note() { return this.#r.handout.note ?? null }
   get reservation() { return this.#r.handout.reservation }
   get resumed() { return this.#r.handout.resumed }
   get state() { return this.#r.state }
@@ -65,5 +66,15 @@ export class Job extends EventTarget {
   /** @param {unknown} [error] */
   fail(error) {
     return this.#hands.settle('fail', { error: cut(error, ERROR_BYTES) })
+  }
+
+  /**
+   * @param {string | null} to
+   * @param {{ note?: unknown, skill?: string, fallback?: number } | null} [how]
+   */
+  handOver(to, how) {
+    const { note, skill, fallback } = how ?? {}
+    const body = { to: to ?? undefined, skill, note: cut(note, NOTE_BYTES), fallback_ms: fallback }
+    return this.#hands.settle('hand-over', body)
   }
 }

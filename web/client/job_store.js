@@ -116,7 +116,8 @@ export class JobStore {
    * @param {object} body
    */
   settle(r, action, body) {
-    const draft = action === 'abandon' && mayGoAlong(r) ? r.draft : undefined
+    const goesOn = action === 'abandon' || action === 'hand-over'
+    const draft = goesOn && mayGoAlong(r) ? r.draft : undefined
     const ending = asJson({ action, body: { reservation: r.handout.reservation, ...body, draft } })
     this.#change(r, { state: 'ending', doubtful: false, again: false, aside: false, ending })
   }

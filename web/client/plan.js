@@ -9,10 +9,11 @@
  * @param {Omit<Types.Settings, 'token' | 'storage' | 'signal'>} settings
  * @returns {Plan}
  */
-export function planOf({ url, worker, queues = ['default'], lease, wait = 25_000, ...times }) {
+export function planOf({ url, worker, queues = ['default'], skills, lease, wait = 25_000, ...times }) {
   if (!worker) throw new TypeError('intray: a desk needs a worker, the name of the person')
   const { heartbeat = 60_000, idleAfter = 300_000, grace = 15_000 } = times
-  return { url: addressOf(url), worker, queues: [...queues], lease, wait, heartbeat, idleAfter, grace }
+  const can = skills && [...skills]
+  return { url: addressOf(url), worker, queues: [...queues], skills: can, lease, wait, heartbeat, idleAfter, grace }
 }
 
 /**

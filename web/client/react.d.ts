@@ -38,6 +38,7 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   complete(...result: ResultOf<Result>): Promise<Ending | null>
   abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending | null>
   fail(error?: unknown): Promise<Ending | null>
+  handOver(to: string | null, how?: { note?: string; skill?: string; fallback?: number }): Promise<Ending | null>
   /** `false`: the service does not have it (yet). */
   save(draft: Draft | null): Promise<boolean>
   /** Goes on to the next job when this one is lost, and asks again when the service had refused. */

@@ -1,8 +1,8 @@
 /**
  * What is known of a job: its record, the same in all tabs of a person. Its states, and what leads to each:
  *
- *   (in line) ──── take ───▶ held ──────── settle ───────▶ ending ──── ended ───▶ completed, abandoned, failed
- *                            ▲  │                          ▲    │
+ *   (in line) ──── take ───▶ held ──────── settle ───────▶ ending ──── ended ───▶ completed, abandoned, failed,
+ *                            ▲  │                          ▲    │                  handed-over
  *              take, extended│  │lose                      │    │refused
  *                            │  ▼                          │    ▼
  *                            lost ──────── settle ─────────┘   held; or lost, when it was not ours any more, or when
@@ -29,6 +29,7 @@ import { isForeign } from './http.js'
  * @property {string} url without a slash at its end
  * @property {string} worker
  * @property {readonly string[]} queues
+ * @property {readonly string[]} [skills]
  * @property {number} [lease]
  * @property {number} wait
  * @property {number} heartbeat
@@ -55,6 +56,7 @@ import { isForeign } from './http.js'
  * @property {number} resumes how often: of two hand-outs of a reservation, the one with more is the newer
  * @property {any} [draft]
  * @property {string | null} traceparent
+ * @property {Types.Note | null} [note]
  */
 
 /**
@@ -113,8 +115,8 @@ import { isForeign } from './http.js'
 /** The state of a job that was just handed out. */
 /** @type {Partial<Entry & Shared>} */
 export const HELD = { state: 'held', doubtful: false, reason: undefined, again: true, aside: false, ending: undefined }
-/** @type {Record<Types.Action, 'completed' | 'abandoned' | 'failed'>} */
-export const DONE = { complete: 'completed', abandon: 'abandoned', fail: 'failed' }
+/** @type {Record<Types.Action, 'completed' | 'abandoned' | 'failed' | 'handed-over'>} */
+export const DONE = { complete: 'completed', abandon: 'abandoned', fail: 'failed', 'hand-over': 'handed-over' }
 
 /**
  * Milliseconds left of the lease.
@@ -180,10 +182,18 @@ export function reasonOf(given = 'unknown') {
  */
 export function refusedBy(r, error) {
   const { body } = r.ending ?? {}
-  const typed = { ending: undefined, result: body?.result ?? r.result, words: body?.error ?? body?.reason ?? r.words }
+  const typed = { ending: undefined, result: body?.result ?? r.result, words: wordsOf(body) ?? r.words }
   if (error.lost) return { ...typed, state: 'lost', reason: reasonOf(error.reason) }
   if (isForeign(error)) return { ...typed, state: 'lost', reason: 'refused', aside: true }
   return { ...typed, state: 'job' in r ? 'held' : 'lost', again: true }
+}
+
+/**
+ * What a person has written with an ending.
+ * @param {any} body
+ */
+function wordsOf(body) {
+  return body?.error ?? body?.reason ?? body?.note
 }
 
 /**

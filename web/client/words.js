@@ -3,9 +3,10 @@
  * person for it.
  */
 
-/** Bytes of an error, and of a reason to give a job back. */
+/** Bytes of an error, of a reason to give a job back, and of a note to the next worker. */
 export const ERROR_BYTES = 1_024
 export const REASON_BYTES = 256
+export const NOTE_BYTES = 1_024
 
 /**
  * As text that can be sent; `undefined` if there is none.

@@ -75,6 +75,7 @@ const job = (id) => `/jobs/${segment(id)}`
 const queue = (name, more = '') => `/queues/${segment(name)}${more}`
 const batch = (id, more = '') => `/batches/${segment(id)}${more}`
 
+export const inspectQueue = (name, signal) => call('GET', queue(name), { signal })
 /** All of them, page by page. There may be thousands, which keep nothing that people sent. */
 export async function queues(signal) {
   const all = []
@@ -130,6 +131,17 @@ async function inSteps(step, count, tell) {
     more = tell(done) !== false && answer.more === true
   }
   return done
+}
+
+/** `to`: names, or `null`: everybody. Answers `{changed, refused}`. */
+export async function reassign(name, from, to, tell = () => {}) {
+  let refused = 0
+  const changed = await inSteps(async (after) => {
+    const answer = await call('POST', '/jobs/reassign', { body: { queue: name, from, to, after } })
+    refused += answer.refused
+    return answer
+  }, 'changed', tell)
+  return { changed, refused }
 }
 
 /** `only`: what the list on the screen is narrowed to, `{client, batch, error, enqueued_before}`. */

@@ -1,5 +1,5 @@
 // What a list is narrowed to. The words are the service's, so that what is shown is what an act on all of it changes;
-// but for `search` and `breached`, which only show.
+// but for `search`, `breached` and `line`, which only show.
 
 import { html, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import * as api from './api.js'
@@ -11,13 +11,17 @@ export const narrowed = (only) => [
   only.client && ` of ${only.client}`,
   only.batch && ` of batch ${tail(only.batch)}`,
   only.error && ` with “${only.error}” in an error`,
+  only.line && ` in the line ${only.line}`,
   only.enqueued_before && ` that came before ${time(only.enqueued_before)}`,
 ].filter(Boolean).join(',')
 
 export const isNarrowed = (only) => Object.keys(only).length > 0
 
 /** The service looks through the jobs for it, and changes none by it. */
-export const onlyShows = (only) => Boolean(only.search || only.breached)
+export const isLookedFor = (only) => Boolean(only.search || only.breached)
+
+/** The service shows the jobs, and takes no order that is for them alone. */
+export const onlyShows = (only) => Boolean(isLookedFor(only) || only.line)
 
 /** Changes one filter; empty ones are removed. */
 const changed = (only, name, value) =>
@@ -71,7 +75,7 @@ function useAge(moment) {
   return [text, (known) => { typed.current = known }]
 }
 
-export function Filters({ only, setOnly }) {
+export function Filters({ state, only, setOnly }) {
   const { isOpen, first, toggle } = useMore(only)
   const [ago, setAgo] = useAge(only.enqueued_before)
   const set = (name) => (value) => setOnly(changed(only, name, value))
@@ -88,9 +92,15 @@ export function Filters({ only, setOnly }) {
     setAgo({ moment, text })
     set('enqueued_before')(moment)
   }
+  const setLine = (text) => {
+    if (text && !/^[@+]./.test(text)) return say('A line is @ and a name, or + and a skill.', 'bad')
+    set('line')(text)
+  }
   return html`
     <${Field} label="Client" keys="f" hint="all" value=${only.client ?? ''} onChange=${set('client')} />
     <${Field} label="Contains" keys="i" value=${only.search ?? ''} onChange=${set('search')} />
+    ${state === 'waiting' && (isOpen || only.line) && html`
+      <${Field} label="Line" hint="@bob, +de" value=${only.line ?? ''} onChange=${setLine} />`}
     ${isOpen && html`
       <${Field} label="Error" input=${first} value=${only.error ?? ''} onChange=${set('error')} />
       <${Field} label="Batch" value=${only.batch ?? ''} onChange=${setBatch} />

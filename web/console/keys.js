@@ -75,7 +75,7 @@ export const HELP = [
     ['a', 'pick the page'], ['e', 'export'], ['Tab', "to the row's buttons"],
   ]],
   ['All queues', [['d', 'what died, by error']]],
-  ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings']]],
+  ['A queue', [['1 … 9', 'its lists'], ['0', 'whom jobs wait for'], ['v', 'what happens'], ['s', 'settings']]],
   ['A job', [['h', 'what happened']]],
 ]
 
@@ -83,7 +83,7 @@ export const HELP = [
 export const HELP_TO_ACT = [
   ['What you do', [
     ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now, send again'], ['c', 'withdraw'],
-    ['y', 'priority'], ['A', 'add a job'], ['E', 'edit and run again'],
+    ['y', 'priority'], ['A', 'add a job'], ['E', 'edit and run again'], ['R', 'reassign'],
     ['U', 'requeue all that died, send all again'],
     ['T', 'test a webhook'],
   ]],

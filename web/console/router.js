@@ -6,10 +6,11 @@
 import { store } from './store.js'
 
 export const TABS = [
-  'waiting', 'held', 'blocked', 'delayed', 'dead', 'completed', 'cancelled', 'locks', 'batches', 'activity', 'settings',
+  'waiting', 'held', 'blocked', 'delayed', 'dead', 'completed', 'cancelled', 'locks', 'batches', 'lines', 'activity',
+  'settings',
 ]
 /** The filters of a list of jobs, by the service's words. */
-export const FILTERS = ['client', 'search', 'breached', 'error', 'batch', 'enqueued_before']
+export const FILTERS = ['client', 'search', 'breached', 'error', 'batch', 'enqueued_before', 'line']
 const OVERVIEW = ['find', 'sort', 'way']
 const DELIVERIES = ['queue', 'state']
 const PAGES = ['workers', 'dead', 'webhooks']
@@ -24,7 +25,10 @@ function read() {
   const query = new URLSearchParams(mark < 0 ? '' : location.hash.slice(mark + 1))
   const only = (names) => Object.fromEntries(names.map((name) => [name, query.get(name)]).filter(([, text]) => text))
   if (kind === 'q' && queue) {
-    return { page: 'queue', queue, tab: TABS.includes(tab) ? tab : 'waiting', id: id || null, only: only(FILTERS) }
+    const known = TABS.includes(tab) ? tab : 'waiting'
+    // Only waiting jobs are in a line.
+    const filters = known === 'waiting' ? FILTERS : FILTERS.filter((name) => name !== 'line')
+    return { page: 'queue', queue, tab: known, id: id || null, only: only(filters) }
   }
   const page = PAGES.includes(kind) ? kind : 'overview'
   const webhook = (page === 'webhooks' && queue) || null

@@ -5,6 +5,8 @@ import { Intray } from '../client.js'
 import {
   EXCUSES, LOST, RULES, VERDICTS, WAITING, choice, clock, element as $, excuse, show, showPost, showTime, toast, view,
 } from './draw.js'
+import { listenToKeys } from './keys.js'
+import { askToWhom, notHanded, stopAsking } from './to_whom.js'
 
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
 const QUEUE = 'moderation'
@@ -14,6 +16,7 @@ const IDLE = 45_000 // after which nobody is here; short, so that one can see wh
 let desk, job, started, over = null
 let draft = { verdict: null, rule: null, note: '' }
 const tally = { done: 0, spent: 0 }
+const had = new Set() // the ids of the posts that this page has had
 
 // -- coming
 
@@ -91,7 +94,9 @@ function begin(taken) {
   notice(null)
   // The next key is a decision again, not a letter of the last note.
   if (document.activeElement?.closest('#decision')) document.activeElement.blur()
-  say(job.draft ? 'You are back where you were.' : '')
+  const isBack = job.resumed || had.has(job.id)
+  had.add(job.id)
+  say(!job.draft ? '' : isBack ? 'You are back where you were.' : 'What was typed before is filled in.')
   line()
   view('work')
   tick()
@@ -103,6 +108,7 @@ function line() {
 }
 
 function lost(reason) {
+  stopAsking()
   over = ['expired', 'abandoned'].includes(reason) ? 'late' : 'gone'
   const what = LOST[reason] ?? 'This post is not yours any more.'
   notice(`${what} ${over === 'late'
@@ -142,6 +148,7 @@ function settle() {
   $('why').textContent = needs === 'note' ? 'for who decides' : ''
   $('skip').firstChild.data = over === 'late' ? 'Take it again ' : 'Skip '
   show('skip', over !== 'gone')
+  show('hand-to', over === null)
   $('hand').firstChild.data = { late: 'Hand in late ', gone: 'Next post ' }[over] ?? 'Hand in '
   const has = { rule: draft.rule, note: draft.note.trim() }
   $('hand').disabled = over !== 'gone' && (!draft.verdict || (needs && !has[needs]))
@@ -197,6 +204,22 @@ function skip(reason) {
   giveBack({ skip: true, reason }, () => { toast('Skipped: another moderator gets it'); next() })
 }
 
+async function handTo(to, how) {
+  const mine = job
+  if (!mine) return
+  job = null
+  try {
+    const { sent } = await mine.handOver(to, how)
+    stopAsking()
+    toast(`${to} gets it${sent ? '' : ' when the network is back'}`)
+    next()
+  } catch (error) {
+    job = mine
+    if (error.lost) return lost(error.reason)
+    notHanded(error, to)
+  }
+}
+
 function pause() {
   giveBack({ reason: 'a break' }, () => { view('break'); $('back').focus() })
 }
@@ -211,26 +234,10 @@ $('note').addEventListener('input', () => change({ note: $('note').value }))
 $('decision').addEventListener('submit', (event) => { event.preventDefault(); handIn() })
 $('skip').addEventListener('click', () => (over ? next() : $('why-skip').showModal()))
 $('stay').addEventListener('click', () => $('why-skip').close())
+$('hand-to').addEventListener('click', () => askToWhom(handTo))
 $('pause').addEventListener('click', pause)
 $('back').addEventListener('click', next)
-
-document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) {
-    if (event.key === 'Enter' && job) handIn()
-    return
-  }
-  const { target, key } = event
-  if (target.matches('textarea')) return key === 'Escape' ? target.blur() : undefined
-  if (target.matches('input:not([type=radio])')) return undefined
-  if (key === 'Enter' && job && !target.matches('button, dialog *')) { event.preventDefault(); return handIn() }
-  if (key === 'n' && job && !$('why-skip').open) { event.preventDefault(); return $('note').focus() }
-  const place = $('why-skip').open ? $('why-skip') : document.querySelector(`[data-for=${document.body.dataset.view}]`)
-  const has = `[aria-keyshortcuts="${CSS.escape(key)}"]`
-  const found = place?.querySelector(`fieldset:not([hidden]) ${has}, button${has}`)
-  if (!found) return undefined
-  event.preventDefault()
-  return found.click()
-})
+listenToKeys({ hasJob: () => Boolean(job), handIn })
 
 function notice(text, kind) {
   show('notice', Boolean(text))

@@ -31,6 +31,7 @@ export const WAITING = {
   empty: 'Nothing is in line. The next post comes here by itself.',
   reserved: 'Others are at work on all that is left. The next post comes here by itself.',
   skipped: 'What is left are posts that you have skipped; they go to others.',
+  ineligible: 'What is left is for other moderators. The next post for you comes here by itself.',
   delayed: 'What is left comes back a little later, and then here by itself.',
   blocked: 'What is left has to wait for what others are at work on.',
   paused: 'An operator has paused the queue. It goes on here by itself.',
@@ -42,6 +43,7 @@ export const LOST = {
   cancelled: 'This post was withdrawn.',
   completed: 'This post was handed in elsewhere.',
   abandoned: 'This post went back into the line.',
+  'handed-over': 'You handed this post over elsewhere.',
 }
 
 export const show = (id, visible) => { element(id).hidden = !visible }
@@ -66,9 +68,24 @@ export function showTime(left, isLost) {
   document.title = isLost ? 'Time is over · desk' : left < 60_000 ? `${clock(left)} left · desk` : 'Moderation desk'
 }
 
+/** Of the moderator who handed the post over. */
+function showNote(note) {
+  show('handed', note !== null)
+  if (note === null) return
+  const at = new Date(note.at)
+  const isToday = at.toDateString() === new Date().toDateString()
+  const day = isToday ? '' : `${at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, `
+  element('handed-by').textContent = note.from ?? 'Another moderator'
+  element('handed-at').dateTime = note.at
+  element('handed-at').textContent = day + at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  element('handed-note').textContent = note.text
+  show('handed-note', note.text !== '')
+}
+
 /** A post as the seed makes them; anything else is shown as the JSON that it is. */
 export function showPost(job) {
   whole = Math.max(job.expiresIn, 1)
+  showNote(job.note)
   const { payload } = job
   const isPost = typeof payload?.text === 'string'
   const { author = {}, kind, community, text, context, reports = [], posted, language } = isPost ? payload : {}

@@ -25,7 +25,20 @@ from ._errors import (
     Withdrawn,
 )
 from ._feed import Feed
-from ._models import Batch, Enqueued, Job, NewJob, Queue, Result, Settings, SettingsChange, State
+from ._models import (
+    Batch,
+    Enqueued,
+    Job,
+    JobChange,
+    NewJob,
+    Queue,
+    Reassigned,
+    Result,
+    Settings,
+    SettingsChange,
+    State,
+)
+from ._opinions import agreement
 from ._reserved import Ended, Reserved
 from ._webhooks import WebhookEvent, verify
 from .aio import AsyncFeed, AsyncIntray, AsyncReserved
@@ -45,11 +58,13 @@ __all__ = [
     "Intray",
     "IntrayError",
     "Job",
+    "JobChange",
     "Lost",
     "NewJob",
     "NoAnswer",
     "NotGenuine",
     "Queue",
+    "Reassigned",
     "Refused",
     "Reserved",
     "Result",
@@ -62,5 +77,6 @@ __all__ = [
     "Unavailable",
     "WebhookEvent",
     "Withdrawn",
+    "agreement",
     "verify",
 ]

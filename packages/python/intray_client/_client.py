@@ -15,6 +15,7 @@ from ._blocking import BlockingIo, each, run
 from ._caller import Caller, Key
 from ._feed import Feed, OnForgotten
 from ._operator import Operator
+from ._opinions import Opinions
 from ._producer import Producer
 from ._reserved import Reserved
 from ._wire import Place
@@ -24,7 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Calls(Producer[threading.Event], Asking, Batches, Worker[threading.Event, Reserved], Operator):
+class Calls(Producer[threading.Event], Asking, Batches, Opinions, Worker[threading.Event, Reserved], Operator):
     """All calls, as coroutines that never wait for an event loop."""
 
     def __init__(self, caller: Caller) -> None:
@@ -93,6 +94,7 @@ class Intray:
     cancel = blocking(Calls.cancel)
 
     create_batch = blocking(Calls.create_batch)
+    opinions = blocking(Calls.opinions)
     batch = blocking(Calls.batch)
     wait_batch = blocking(Calls.wait_batch)
     results = iterating(Calls.results)
@@ -113,6 +115,8 @@ class Intray:
     requeue_all = blocking(Calls.requeue_all)
     purge = blocking(Calls.purge)
     release = blocking(Calls.release)
+    change = blocking(Calls.change)
+    reassign = blocking(Calls.reassign)
 
     def feed(
         self,

@@ -44,6 +44,12 @@ class NewJob:
     #: By then it should have ended: what has not is marked as breached.
     sla_ms: int | None = None
     sla_at: str | None = None
+    #: Only these workers, and only those with this skill, are given it, until so long after it is first ready.
+    assignees: Sequence[str] | None = None
+    skill: str | None = None
+    fallback_ms: int | None = None
+    #: These workers never are.
+    excluded: Sequence[str] | None = None
 
     def body(self) -> dict[str, Any]:
         """The JSON body of the contract."""
@@ -96,6 +102,15 @@ class Job:
     breached: bool = False
     #: The `reason` why it was cancelled: `expired` or `withdrawn`.
     cancelled: Mapping[str, Any] | None = None
+    #: Only these workers, and only those with this skill, are given it, until then; `None`: it is for all of them.
+    assignees: Sequence[str] | None = None
+    skill: str | None = None
+    fallback_ms: int | None = None
+    fallback_at: str | None = None
+    #: These workers never are.
+    excluded: Sequence[str] | None = None
+    #: To which `worker`, or those with which `skill`, it was handed over, `from` whom, and `until` when it is theirs alone.
+    handed_to: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -165,6 +180,28 @@ class SettingsChange(TypedDict, total=False):
     max_jobs: int | None
 
 
+class JobChange(TypedDict, total=False):
+    """Omitted fields stay; `None` takes one away, but not the priority. Times and fallback count from the call."""
+
+    priority: int
+    expires_ms: int | None
+    expires_at: str | None
+    sla_ms: int | None
+    sla_at: str | None
+    assignees: Sequence[str] | None
+    excluded: Sequence[str] | None
+    skill: str | None
+    fallback_ms: int | None
+
+
+@dataclass(frozen=True)
+class Reassigned:
+    """How many jobs are for others now, and how many stay because every new worker is excluded from them."""
+
+    changed: int
+    refused: int
+
+
 @dataclass(frozen=True)
 class Queue:
     """A queue with its counts by state, settings and totals."""
@@ -174,3 +211,5 @@ class Queue:
     oldest_waiting_ms: int | None
     settings: Settings
     totals: Mapping[str, int]
+    #: Of `queue`: the lines of jobs that are not everybody's, `@worker` or `+skill`, each with `waiting` and `oldest_ms`.
+    lines: Sequence[Mapping[str, Any]] = ()

@@ -1,12 +1,12 @@
-"""Operators' calls: list queues and jobs, change settings, requeue dead jobs, remove jobs."""
+"""Operators' calls: list queues and jobs, change settings and jobs, requeue dead jobs, reassign and remove jobs."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Literal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Literal, cast
 
 from ._caller import Caller, in_path
-from ._models import Job, Queue, Settings, SettingsChange, State, read
+from ._models import Job, JobChange, Queue, Reassigned, Settings, SettingsChange, State, read
 
 #: Jobs, and queues, on a page.
 JOBS, QUEUES = 100, 1_000
@@ -55,9 +55,14 @@ class Operator:
         error: str | None = None,
         enqueued_before: str | None = None,
         search: str | None = None,
+        line: str | None = None,
     ) -> AsyncIterator[Job]:
-        """The queue's jobs of one state, in the order of that state. `search`: in the payload and the errors."""
-        only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search)
+        """The queue's jobs of one state, in the order of that state. `search`: in the payload and the errors. `line`: waiting jobs
+        for a worker (`@bob`) or a skill (`+de`).
+        """
+        only = _only(
+            client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search, line=line
+        )
         async for page in self._pages(_of_queue(queue) + "/jobs", {"state": state, "limit": JOBS, **only}):
             for job in page["jobs"]:
                 yield read(Job, job)
@@ -108,6 +113,24 @@ class Operator:
         only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before)
         query = {"state": state, **only, **({"force": "true"} if force else {})}
         return await self._until_done("DELETE", _of_queue(queue), "removed", query=query)
+
+    async def change(self, id: str, changes: JobChange) -> State:
+        """Changes a job that has not ended: its priority, its times, who may have it. Answers its state."""
+        answer = await self._caller.call("PATCH", "/jobs/" + in_path(id), changes)
+        return cast(State, answer["state"])
+
+    async def reassign(self, queue: str, worker: str, to: Sequence[str] | None) -> Reassigned:
+        """Gives the jobs that wait for a worker to others; `None`: only takes them from the worker."""
+        body = {"queue": queue, "from": worker, "to": None if to is None else list(to)}
+        changed = refused = 0
+        after: dict[str, str] = {}
+        while True:
+            answer = await self._caller.call("POST", "/jobs/reassign", {**body, **after})
+            changed += int(answer["changed"])
+            refused += int(answer["refused"])
+            if not answer["more"]:
+                return Reassigned(changed, refused)
+            after = {} if answer["next"] is None else {"after": answer["next"]}
 
     async def release(self, id: str) -> int:
         """Releases a reserved job to its place in line. 0: it was not reserved."""

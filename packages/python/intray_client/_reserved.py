@@ -31,7 +31,7 @@ class Ended:
 
 
 class Handout:
-    """What was handed out, until it is completed, abandoned or failed, or its lease runs out."""
+    """What was handed out, until it is completed, abandoned, failed or handed over, or its lease runs out."""
 
     def __init__(self, caller: Caller, handout: Mapping[str, Any]) -> None:
         self._caller = caller
@@ -52,9 +52,11 @@ class Handout:
         #: The draft that `extend` saved: of this worker, or of an earlier one if the queue shares drafts.
         self.draft: Any = handout["draft"]
         self.traceparent: str | None = handout["traceparent"]
+        #: What the worker says who has handed it over: `text`, which may be empty, `from` and `at`.
+        self.note: Mapping[str, Any] | None = handout.get("note")
         #: The job is no longer this worker's. `complete` may still count, if nobody else has taken it.
         self.is_lost = False
-        #: It was completed, abandoned or failed.
+        #: It was completed, abandoned, failed or handed over.
         self.is_settled = False
         #: Of `consume`: hears that a draft was refused, which then ends nothing.
         self._on_refused_draft: Callable[[Exception], None] | None = None
@@ -103,6 +105,22 @@ class Handout:
         """It could not be done, which counts an attempt."""
         return await self._end_by("fail", {} if not error else {"error": cut(error, ERROR)})
 
+    async def _hand_over(
+        self,
+        to: str | None = None,
+        *,
+        skill: str | None = None,
+        note: str | None = None,
+        draft: Any = None,
+        fallback_ms: int | None = None,
+    ) -> Ended:
+        """Gives it to another worker, or to those with a skill, which counts no attempt. They get the note (at most 1,024 bytes) and
+        the draft with it. It is theirs alone for 15 minutes, or for `fallback_ms`. `Refused`: the worker may not have it, and this one
+        keeps it.
+        """
+        body = {"to": to, "skill": skill, "note": note, "draft": draft, "fallback_ms": fallback_ms}
+        return await self._end_by("hand-over", {name: value for name, value in body.items() if value is not None})
+
     async def _end_by(self, action: str, body: dict[str, Any], retry_for: float | None = None) -> Ended:
         self._ending = action, body
         ended = read(Ended, await self._settle(action, body, retry_for))
@@ -124,13 +142,15 @@ class Handout:
 
 
 class AsyncReserved(Handout):
-    """What was handed out, until it is completed, abandoned or failed, or its lease runs out."""
+    """What was handed out, until it is completed, abandoned, failed or handed over, or its lease runs out."""
 
     extend, complete, abandon, fail = Handout._extend, Handout._complete, Handout._abandon, Handout._fail
+    hand_over = Handout._hand_over
 
 
 class Reserved(Handout):
-    """What was handed out, until it is completed, abandoned or failed, or its lease runs out."""
+    """What was handed out, until it is completed, abandoned, failed or handed over, or its lease runs out."""
 
     extend, complete = blocking(Handout._extend), blocking(Handout._complete)
     abandon, fail = blocking(Handout._abandon), blocking(Handout._fail)
+    hand_over = blocking(Handout._hand_over)

@@ -44,6 +44,7 @@ class Worker(Generic[E, R]):
         queues: Sequence[str] = ("default",),
         *,
         worker: str | None = None,
+        skills: Sequence[str] | None = None,
         limit: int = 1,
         wait: float = 0.0,
         lease_ms: int | None = None,
@@ -51,9 +52,14 @@ class Worker(Generic[E, R]):
         stop: E | None = None,
         retry_for: float | None = None,
     ) -> list[R]:
-        """Takes up to `limit` jobs, or none after `wait` seconds, of which there are 30 at most. Settle each."""
+        """Takes up to `limit` jobs, or none after `wait` seconds, of which there are 30 at most. Settle each.
+
+        `skills`: what the worker can do. With a token it can only narrow what the token says.
+        """
         body: dict[str, Any] = {"queues": list(queues), "limit": limit, "wait_ms": int(wait * 1_000)}
         body |= {name: value for name, value in (("worker", worker), ("lease_ms", lease_ms)) if value is not None}
+        if skills is not None:
+            body["skills"] = list(skills)
         if rotate:
             body["order"] = "rotate"
         # A named worker that repeats the call gets a lost answer again. Jobs that were not delivered go back.
@@ -79,6 +85,7 @@ class Worker(Generic[E, R]):
         work: Work[R],
         *,
         worker: str | None = None,
+        skills: Sequence[str] | None = None,
         lease_ms: int | None = None,
         rotate: bool = False,
         stop: E | None = None,
@@ -96,7 +103,14 @@ class Worker(Generic[E, R]):
         while not ending.is_set():
             try:
                 jobs = await self.reserve(
-                    queues, worker=name, wait=WAIT, lease_ms=lease_ms, rotate=rotate, stop=ending, retry_for=inf
+                    queues,
+                    worker=name,
+                    skills=skills,
+                    wait=WAIT,
+                    lease_ms=lease_ms,
+                    rotate=rotate,
+                    stop=ending,
+                    retry_for=inf,
                 )
             except Stopped:
                 return

@@ -23,6 +23,7 @@ from ._caller import AsyncKey, Caller
 from ._feed import AsyncFeed
 from ._io import Event, Io
 from ._operator import Operator
+from ._opinions import Opinions
 from ._producer import Producer
 from ._reserved import AsyncReserved
 from ._streams import connect
@@ -36,7 +37,7 @@ CALLS = 1_000
 
 
 class AsyncIntray(
-    Producer[asyncio.Event], Asking, Batches, Worker[asyncio.Event, AsyncReserved], Operator
+    Producer[asyncio.Event], Asking, Batches, Opinions, Worker[asyncio.Event, AsyncReserved], Operator
 ):
     """An intray service, for programs with an event loop. Any number of tasks may share one.
 

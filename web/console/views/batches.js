@@ -6,7 +6,7 @@ import * as actions from '../actions.js'
 import { many, number, tail, time } from '../format.js'
 import { List, Row, usePages, useTop } from '../list.js'
 import { link, tabOf } from '../router.js'
-import { Act, Ago, Brief, Copy, Empty, Missing, State } from '../ui.js'
+import { Act, Ago, Brief, Copy, Empty, Missing, Name, State } from '../ui.js'
 
 const SEGMENTS = ['completed', 'reserved', 'dead', 'cancelled', 'waiting', 'blocked', 'delayed']
 const COLUMNS = [
@@ -86,13 +86,14 @@ export function Batch({ name, id, back }) {
   </aside>`
 }
 
-const RESULTS = [['n index', '#'], ['status', 'State'], ['result', 'Result']]
+const RESULTS = [['n index', '#'], ['status', 'State'], ['worker', 'Who'], ['result', 'Result']]
 
 function Results({ name, id }) {
   const pages = usePages((page, signal) => api.results(id, { limit: 25, ...page }, signal), [id], name)
   const row = (one) => html`<${Row} key=${one.id} href=${link(name, tabOf(one.state), one.id)}>
     <td class="n index"><a href=${link(name, tabOf(one.state), one.id)} title=${one.id}>${one.index + 1}</a></td>
     <td class="status"><${State} of=${one.state} /></td>
+    <td class="worker">${one.completed && html`<${Name} worker=${one.completed.worker} />`}</td>
     <td class="result">${!one.result.isNull && html`<${Brief} exact=${one.result} />`}</td>
   <//>`
   return html`<${List} label="jobs of the batch" columns=${RESULTS} pages=${pages} items=${(data) => data.results}

@@ -9,6 +9,7 @@ import { mayAct } from '../live.js'
 import { runAgain } from '../newjob.js'
 import { link, tabOf } from '../router.js'
 import { Ago, Button, Copy, Left, Missing, Name, Payload, State, Until } from '../ui.js'
+import { ForWhom } from './for_whom.js'
 import { Story } from './story.js'
 
 export function Job({ queue, id, back }) {
@@ -37,6 +38,7 @@ function Known({ job, settings, changed, error }) {
       <span>enqueued <${Ago} at=${job.enqueued_at} /> ago</span>
     </p>
     <${Actions} job=${job} changed=${changed} />
+    <${ForWhom} job=${job} />
     ${job.reserved && html`<section><h3>Reserved</h3><dl>
       <dt>Who</dt><dd><${Name} worker=${job.reserved.worker} /></dd>
       <dt>Since</dt><dd>${time(job.reserved.reserved_at)}, <${Ago} at=${job.reserved.reserved_at} /></dd>

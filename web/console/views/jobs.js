@@ -5,13 +5,15 @@ import * as api from '../api.js'
 import * as actions from '../actions.js'
 import * as bulk from '../bulk.js'
 import { exportList } from '../export.js'
-import { Filters, isNarrowed, onlyShows } from '../filters.js'
+import { Filters, isLookedFor, isNarrowed, onlyShows } from '../filters.js'
 import { number, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { jobsOf, useMatching } from '../matching.js'
 import { Pick, PickAll, usePicks } from '../picks.js'
+import { reassign } from '../reassign.js'
 import { go, link, tabOf } from '../router.js'
 import { Act, Ago, Brief, Button, Empty, Until } from '../ui.js'
+import { Lines, linesOf } from './for_whom.js'
 import { newestFirst } from './job.js'
 
 const PAGE = 50
@@ -19,7 +21,7 @@ const PAGE = 50
 const Id = ({ job, href }) => html`<td class="id">
   <a href=${href} title=${job.id}>${tail(job.id)}</a></td>`
 const What = ({ job }) => html`<td class="what">${job.breached && html`<b class="chip breached">SLA breached</b> `}
-  <${Brief} exact=${job.payload} /></td>`
+  <${Lines} of=${linesOf(job)} />  <${Brief} exact=${job.payload} /></td>`
 const Client = ({ job }) => html`<td class="client" data-title="client">${
   job.client && html`<bdi>${job.client}</bdi>`}</td>`
 const Priority = ({ job }) => html`<td class="n priority" data-title="priority">${job.priority}</td>`
@@ -107,8 +109,10 @@ export function Jobs({ name, state, count, selected, only }) {
         onClick=${() => actions.cancel(job, changed)}>Withdraw<//>`}</td>
   <//>`
   return html`<div class="bar">
-      <${Filters} only=${only} setOnly=${setOnly} />
-      ${onlyShows(only) && data && html`<span role="status">${number(data.looked)} looked at</span>`}
+      <${Filters} state=${state} only=${only} setOnly=${setOnly} />
+      ${isLookedFor(only) && data && html`<span role="status">${number(data.looked)} looked at</span>`}
+      ${only.line?.startsWith('@') && html`<${Act} kind="row" keys="R" label="Reassign"
+        onClick=${() => reassign(name, only.line.slice(1), changed)}>Reassign…<//>`}
       ${matching.n > 0 && html`<${All} queue=${name} state=${state} matching=${matching} only=${only} picks=${picks}
         changed=${changed} />`}
     </div>

@@ -11,12 +11,13 @@ import { Batch, Batches } from './batches.js'
 import { Held } from './held.js'
 import { Job } from './job.js'
 import { Jobs } from './jobs.js'
+import { Lines } from './lines.js'
 import { Locks } from './locks.js'
 import { addJob } from '../newjob.js'
 import { Pause } from './overview.js'
 import { Settings } from './settings.js'
 
-const KEYS = { activity: 'v', settings: 's' }
+const KEYS = { lines: '0', activity: 'v', settings: 's' }
 
 export function Queue({ name, tab, id, only, state, theme }) {
   useEffect(() => {
@@ -87,6 +88,7 @@ function View({ queue, tab, id, only }) {
   if (tab === 'held') return html`<${Held} key=${name} name=${name} queue=${queue} selected=${id} />`
   if (tab === 'locks') return html`<${Locks} key=${name} name=${name} selected=${id} />`
   if (tab === 'batches') return html`<${Batches} key=${name} name=${name} selected=${id} />`
+  if (tab === 'lines') return html`<${Lines} key=${name} name=${name} />`
   if (tab === 'activity') return html`<${Activity} key=${name} name=${name} />`
   if (tab === 'settings') return html`<${Settings} key=${name} queue=${queue} />`
   return html`<${Jobs} key=${`${name} ${tab}`} name=${name} state=${tab} count=${counts[tab]} selected=${id}
