@@ -82,7 +82,15 @@ async fn take_all(queues: &Queues, queue: &QueueName) {
 /// The jobs of a reserve; `None` on a timeout.
 async fn take(queues: &Queues, queue: &QueueName, limit: u32) -> Option<Vec<Reservation>> {
     let queues_of = vec![queue.clone()];
-    let ask = Reserve { queues: queues_of, worker: None, limit, lease_ms: None, nonce: Nonce::random(), id: None };
+    let ask = Reserve {
+        queues: queues_of,
+        worker: None,
+        skills: Vec::new(),
+        limit,
+        lease_ms: None,
+        nonce: Nonce::random(),
+        id: None,
+    };
     match queues.reserve(ask).await.ok()? {
         ReserveOutcome::Jobs { jobs, undo, .. } => {
             undo.disarm();
@@ -90,6 +98,7 @@ async fn take(queues: &Queues, queue: &QueueName, limit: u32) -> Option<Vec<Rese
         }
         ReserveOutcome::Nothing { .. } => Some(Vec::new()),
         ReserveOutcome::UnknownJob
+        | ReserveOutcome::NotEligible(_)
         | ReserveOutcome::NotWaiting(_)
         | ReserveOutcome::QueuePaused
         | ReserveOutcome::WorkerLimit => None,

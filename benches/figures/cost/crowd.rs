@@ -89,7 +89,7 @@ impl Crowd {
     fn ask(&self, n: u64) -> Reserve {
         let worker = self.shape.is_named.then(|| Name::of_worker(&format!("worker-{n}")).expect("a name"));
         let queues = vec![self.queue.clone()];
-        Reserve { queues, worker, limit: 1, lease_ms: None, nonce: Nonce::random(), id: None }
+        Reserve { queues, worker, skills: Vec::new(), limit: 1, lease_ms: None, nonce: Nonce::random(), id: None }
     }
 }
 
@@ -104,6 +104,7 @@ pub async fn heat(queues: &Queues) {
         let ask = Reserve {
             queues: vec![queue.clone()],
             worker: None,
+            skills: Vec::new(),
             limit: 1,
             lease_ms: None,
             nonce: Nonce::random(),
