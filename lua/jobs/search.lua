@@ -62,9 +62,9 @@ function search.read(q, sets, step)
   if #ids == 0 then return found, jobs, false end
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   for i, id in ipairs(ids) do
-    local header, score = headers[i] and record.header(headers[i]), entries[i * 2]
-    jobs[i] = header and {id = id, header = header, record = record_of(step.set, lives[i], header, score)}
-    found[i] = {member = entries[i * 2 - 1], score = mark .. score, job = jobs[i]}
+    local header, own = headers[i] and record.header(headers[i]), entries[i * 2]
+    jobs[i] = header and {id = id, header = header, record = record_of(step.set, lives[i], header, own)}
+    found[i] = {member = entries[i * 2 - 1], score = mark .. own, job = jobs[i]}
   end
   return found, jobs, #ids >= STEP
 end

@@ -58,7 +58,7 @@ local function rank_after(q, list)
 end
 
 -- Members of the line are compared as numbers and ids, because Lua compares strings by the locale of the server.
-local function is_passed(q, list, member)
+local function is_passed(list, member)
   local after = list.after
   if list.state ~= 'waiting' or #member ~= #after then return member <= after end
   local own, last = place.arrival_of(member), place.arrival_of(after)
@@ -123,7 +123,7 @@ end
 
 -- Looks at one entry. Returns whether to continue.
 local function consider(q, list, member, score, header, live)
-  header = header and not (score == list.after_score and is_passed(q, list, member)) and record.header(header)
+  header = header and not (score == list.after_score and is_passed(list, member)) and record.header(header)
   local id = place.id_of(member)
   local r = header
     and (live and record.live(live) or record.new(record.WAITING, -1, header.priority, header.stamp))
