@@ -73,6 +73,13 @@ function text.has(list, wanted)
   return false
 end
 
+-- The texts of such a list.
+function text.names(list)
+  local names, at = {}, 1
+  while at <= #list do names[#names + 1], at = unpack_short('>Bc0', list, at) end
+  return names
+end
+
 -- A short answer: words between spaces.
 function text.words(...)
   return concat({...}, ' ')

@@ -73,7 +73,10 @@ function route.drop(q, id)
   write.delete(q, 'routes', id)
 end
 
-local TEXTS = {[route_codec.ASSIGNEES] = 'assignees', [route_codec.EXCLUDED] = 'excluded', [route_codec.SKILL] = 'skill', [route_codec.OVERLAP] = 'overlap'}
+local TEXTS = {
+  [route_codec.ASSIGNEES] = 'assignees', [route_codec.EXCLUDED] = 'excluded', [route_codec.SKILL] = 'skill',
+  [route_codec.OVERLAP] = 'overlap',
+}
 
 local function apply_part(q, own, tag, value)
   if TEXTS[tag] then
@@ -131,6 +134,13 @@ function route.close(q, id, own, before)
   local is_changed = route_codec.encode(own) ~= before
   if is_changed then route.keep(q, id, own) end
   return is_changed
+end
+
+-- From now on the record says that the job has a route.
+function route.flag(q, id, header)
+  if record.is_routed(header) then return end
+  header.flags, header.raw = header.flags + record.ROUTED, record_bytes.with_route(header.raw)
+  write.set(q, 'jobs', id, header.raw)
 end
 
 function route.is_marked(own, mark)

@@ -19,11 +19,8 @@ function routing.lines(q, id, header)
   if own.handed then return {own.handed.line} end
   if fell_back(own) then return end
   if own.assignees then
-    local lines, at = {}, 1
-    while at <= #own.assignees do
-      local stop = at + 1 + byte(own.assignees, at)
-      lines[#lines + 1], at = '@' .. sub(own.assignees, at + 1, stop - 1), stop
-    end
+    local lines = text.names(own.assignees)
+    for i, name in ipairs(lines) do lines[i] = '@' .. name end
     return lines
   end
   return own.skill and {'+' .. own.skill}
@@ -36,16 +33,13 @@ local function rule_of_hand_over(own, worker, skills)
   return not skills[sub(line, 2)] and 'skill'
 end
 
--- Whether each of some names, packed as in a route, is excluded; false for none of them.
+-- Whether each of some names is excluded; false for none of them.
 function routing.excludes_all(own, names)
-  if not own.excluded or names == '' then return false end
-  local at = 1
-  while at <= #names do
-    local stop = at + 1 + byte(names, at)
-    if not has(own.excluded, sub(names, at + 1, stop - 1)) then return false end
-    at = stop
+  if not own.excluded then return false end
+  for _, name in ipairs(names) do
+    if not has(own.excluded, name) then return false end
   end
-  return true
+  return #names > 0
 end
 
 -- The rule that keeps a worker from a job; false or nil for none. `skills` holds each of the worker's.
@@ -102,18 +96,23 @@ function routing.hand_over(q, id, own, line, from, note, ms)
   alarm.set(q, id, own)
 end
 
+local function is_hand_over_due(q, own)
+  return own.handed and own.handed.ends <= clock.now(q)
+end
+
+local function is_fallback_due(q, own)
+  return own.fallback_at and own.fallback_at <= clock.now(q) and not fell_back(own)
+end
+
 -- Whether the time of a hand-over or of the rule is over.
 function routing.is_due(q, own)
-  local now = clock.now(q)
-  return own.handed and own.handed.ends <= now
-    or own.fallback_at and own.fallback_at <= now and not fell_back(own)
+  return is_hand_over_due(q, own) or is_fallback_due(q, own)
 end
 
 -- Ends what is over.
 function routing.fall_back(q, id, own)
-  local now = clock.now(q)
-  if own.handed and own.handed.ends <= now then own.handed = nil end
-  if own.fallback_at and own.fallback_at <= now and not fell_back(own) then own.marks = own.marks + route.FELL_BACK end
+  if is_hand_over_due(q, own) then own.handed = nil end
+  if is_fallback_due(q, own) then own.marks = own.marks + route.FELL_BACK end
   route.keep(q, id, own)
 end
 

@@ -17,8 +17,9 @@ end
 
 -- Waiting jobs stand in two sets, one after the other: a place in the second has a '+' before its score.
 local IN_RESTRICTED = '+'
+search.IN_RESTRICTED = IN_RESTRICTED
 -- A member before every other.
-local FIRST = ('\0'):rep(6) .. ('0'):rep($ID_LEN)
+search.FIRST = ('\0'):rep(6) .. ('0'):rep($ID_LEN)
 
 -- The name of the set that a step over `key` is in, its score there, and the mark of its places.
 local function set_of(key, score)
@@ -29,7 +30,7 @@ end
 -- The next step of those that look through waiting jobs and have come to the end of the first set. Returns whether there is one.
 function search.goes_on(q, step)
   if step.key ~= 'inbound' or step.set ~= 'inbound' or redis.call('EXISTS', q.restricted) == 0 then return false end
-  step.score, step.member = IN_RESTRICTED .. '0', FIRST
+  step.score, step.member = IN_RESTRICTED .. '0', search.FIRST
   return true
 end
 

@@ -24,14 +24,11 @@ end
 
 -- A job that was handed over to a worker is offered to them again.
 function skip.take_back(r, worker)
-  local kept, at = {}, 1
-  while at <= #r.skips do
-    local stop = at + 1 + byte(r.skips, at)
-    local entry = sub(r.skips, at, stop - 1)
-    if sub(entry, 2) ~= worker then kept[#kept + 1] = entry end
-    at = stop
+  local kept = ''
+  for _, name in ipairs(text.names(r.skips)) do
+    if name ~= worker then kept = kept .. text.short(name) end
   end
-  r.skips = table.concat(kept)
+  r.skips = kept
 end
 
 return skip

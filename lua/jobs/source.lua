@@ -4,6 +4,7 @@ local write = require 'base/write'
 local text = require 'base/text'
 local place = require 'jobs/place'
 local lines = require 'jobs/lines'
+local line_set = require 'jobs/line_set'
 local source = {}
 
 -- `line`: '' is `inbound`; `first`: index of the first entry that is still in line; `behind`: rank at which the read part of `inbound`
@@ -35,8 +36,8 @@ local function read_inbound(q, s, most)
 end
 
 local function read_line(q, s, most)
-  local from, found = s.last and '(' .. s.last or '[' .. s.line .. '\0', {}
-  for _, own in ipairs(write.ask(q, 'ZRANGE', q.lines, from, '(' .. s.line .. '\1', 'BYLEX', 'LIMIT', '0', text.of(most))) do
+  local found = {}
+  for _, own in ipairs(line_set.read(q, s.line, s.last, most)) do
     local at, member = lines.place_of(s.line, own)
     found[#found + 1] = {id = place.id_of(member), place = at, member = member, key = 'lines', own = own}
     s.last = own
@@ -69,7 +70,7 @@ function source.waiting(q, s, gone, is_from_front)
     return waiting
   end
   write.flush(q)
-  return write.ask(q, 'ZLEXCOUNT', q.lines, '[' .. s.line .. '\0', '(' .. s.line .. '\1')
+  return line_set.count(q, s.line)
 end
 
 -- Removes the current entry.

@@ -10,13 +10,10 @@
 -- REPLY  per item: {'handed', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'same'}: it is the holder |
 -- REPLY  {'ineligible', rule} | {'later'}: in the next script, as all behind it
 local record = require 'base/record'
-local record_bytes = require 'base/record_bytes'
-local write = require 'base/write'
 local event = require 'base/event'
 local total = require 'base/total'
 local text = require 'base/text'
 local commit = require 'base/commit'
-local route_codec = require 'base/route_codec'
 local ended = require 'jobs/ended'
 local skip = require 'jobs/skip'
 local back = require 'jobs/back'
@@ -27,18 +24,11 @@ local routing = require 'jobs/routing'
 local STRIDE = 7
 local STATES = record.STATES
 
--- The route of the job, which gets one if it has none.
-local function route_of(q, id, header)
-  if record.is_routed(header) then return route.of(q, id, header) or route_codec.decode('') end
-  header.flags, header.raw = header.flags + record.ROUTED, record_bytes.with_route(header.raw)
-  write.set(q, 'jobs', id, header.raw)
-  return route_codec.decode('')
-end
-
 local function give(q, job, id, line, note, ms)
   local r, header, worker = job.record, job.header, job.lease.worker
-  local own = route_of(q, id, header)
   items.end_reservation(q, job, id, ended.HANDED_OVER)
+  local own = route.open(q, id, header)
+  route.flag(q, id, header)
   if line:byte() == routing.WORKER then skip.take_back(r, line:sub(2)) end
   routing.hand_over(q, id, own, line, worker, note, ms)
   event.add(q, 'handed-over', id, worker, header, line)

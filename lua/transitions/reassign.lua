@@ -17,46 +17,36 @@ local loaded = require 'jobs/loaded'
 local gate = require 'jobs/gate'
 local baton = require 'jobs/baton'
 local lines = require 'jobs/lines'
+local line_set = require 'jobs/line_set'
 local routing = require 'jobs/routing'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local STEP, MOST = 100, $MAX_ASSIGNEES
-local byte, sub = string.byte, string.sub
 
--- The names of a list, each behind its length.
-local function names_of(list)
-  local names, at = {}, 1
-  while at <= #list do
-    local stop = at + 1 + byte(list, at)
-    names[#names + 1], at = sub(list, at, stop - 1), stop
-  end
-  return names
-end
-
--- The list with the new names in the place of one of them, each once, and their number.
-local function replaced(list, from, new)
+-- The assignees of a job with the new names in the place of one of them, each once.
+local function replaced(own, from, new)
   local kept, met = {}, {}
-  for _, name in ipairs(names_of(list)) do
-    for _, own in ipairs(sub(name, 2) ~= from and {name} or new) do
-      if not met[own] then kept[#kept + 1], met[own] = own, true end
+  for _, name in ipairs(text.names(own.assignees or '')) do
+    for _, one in ipairs(name ~= from and {name} or new) do
+      if not met[one] then kept[#kept + 1], met[one] = one, true end
     end
   end
-  return table.concat(kept), #kept
+  return kept
 end
 
 -- Whether every new name is excluded, or every one that there would be, or there would be too many.
 local function is_refused(own, from, new)
-  if routing.excludes_all(own, table.concat(new)) then return true end
-  local list, count = replaced(own.assignees or '', from, new)
-  return count > MOST or routing.excludes_all(own, list)
+  local assignees = replaced(own, from, new)
+  return #assignees > MOST or routing.excludes_all(own, new) or routing.excludes_all(own, assignees)
 end
 
 -- Of a job that was handed over, its one new worker has it handed over; with more of them the hand-over ends.
 local function change(own, from, new)
-  local list, count = replaced(own.assignees or '', from, new)
-  own.assignees = count > 0 and list or nil
+  local assignees = replaced(own, from, new)
+  for i, name in ipairs(assignees) do assignees[i] = text.short(name) end
+  own.assignees = #assignees > 0 and table.concat(assignees) or nil
   if not own.handed then return end
-  if #new == 1 then own.handed.line = '@' .. sub(new[1], 2) else own.handed = nil end
+  if #new == 1 then own.handed.line = '@' .. new[1] else own.handed = nil end
 end
 
 local function move(q, id, job, from, new)
@@ -72,8 +62,8 @@ end
 
 -- The jobs in the line behind the last one that stays, {id, member} each.
 local function read(q, line, member)
-  local from, found, ids = member ~= '' and '(' .. member or '[' .. line .. '\0', {}, {}
-  for i, own in ipairs(redis.call('ZRANGE', q.lines, from, '(' .. line .. '\1', 'BYLEX', 'LIMIT', '0', text.of(STEP))) do
+  local found, ids = {}, {}
+  for i, own in ipairs(line_set.read(q, line, member ~= '' and member, STEP)) do
     found[i] = {id = place.id_of(own), member = own}
     ids[i] = found[i].id
   end
@@ -86,7 +76,7 @@ local function read(q, line, member)
 end
 
 return function(q, args)
-  local from, new, score, member = args[1], names_of(args[2]), args[3], args[4]
+  local from, new, score, member = args[1], text.names(args[2]), args[3], args[4]
   event.set_actor(q, args[5])
   local found = read(q, '@' .. from, member)
   local changed, refused, more = 0, 0, #found >= STEP

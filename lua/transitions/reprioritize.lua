@@ -16,7 +16,6 @@
 -- REPLY  {'all', n, more (0 | 1), score and member of the last one that stays: it has another state, does not match, has
 -- REPLY  this priority already, or keeps its place in the set}
 local record = require 'base/record'
-local record_bytes = require 'base/record_bytes'
 local route_codec = require 'base/route_codec'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -90,10 +89,7 @@ local function apply(q, id, r, header, asked)
   route.apply(q, own, asked)
   if is_rule then count_anew(q, id, r, own, names_line) end
   if not route.close(q, id, own, before) then return false end
-  if not record.is_routed(header) then
-    header.flags, header.raw = header.flags + record.ROUTED, record_bytes.with_route(header.raw)
-    write.set(q, 'jobs', id, header.raw)
-  end
+  route.flag(q, id, header)
   if r.state ~= record.DEAD then alarm.set(q, id, own) end
   return true, own
 end
@@ -134,11 +130,11 @@ local function change_route(q, id, r, header, asked)
   return true
 end
 
--- Whether nobody could have the job: a call that names one list may exclude all of the other.
+-- Whether no assignee could have the job: a call that names one list may exclude all of the other.
 local function excludes_all(q, id, header, asked)
   local own = route.apply(q, route_codec.decode(route.raw(q, id, header)), asked)
   local _, _, names = route.changes(asked)
-  return names and own.assignees and routing.excludes_all(own, own.assignees)
+  return names and own.assignees and routing.excludes_all(own, text.names(own.assignees))
 end
 
 local function change_one(q, id, priority, asked, from, before)

@@ -6,7 +6,7 @@
 local event = require 'base/event'
 local hint = require 'base/hint'
 local commit = require 'base/commit'
-local each_line = require 'jobs/each_line'
+local line_set = require 'jobs/line_set'
 local STRIDE = 2
 local ANNOUNCED = 100
 
@@ -30,7 +30,7 @@ return function(q, args)
     if was then
       hint.became_ready(q, redis.call('ZCARD', q.inbound))
       -- The callers of other lines try again within seconds.
-      for _, one in ipairs(each_line(q, ANNOUNCED)) do hint.line_ready(q, one[1], one[2]) end
+      for _, one in ipairs(line_set.first_lines(q, ANNOUNCED)) do hint.line_ready(q, one[1], one[2]) end
     end
   end
   return commit(q, {'set'})

@@ -6,12 +6,12 @@
 local record = require 'base/record'
 local clock = require 'base/clock'
 local place = require 'jobs/place'
-local each_line = require 'jobs/each_line'
+local line_set = require 'jobs/line_set'
 local MOST = 100
 
 return function(q)
   local found = {clock.now(q)}
-  for _, one in ipairs(each_line(q, MOST)) do
+  for _, one in ipairs(line_set.first_lines(q, MOST)) do
     local raw = redis.call('HGET', q.jobs, place.id_of(one[3]))
     found[#found + 1] = {one[1], one[2], raw and clock.ms_of(record.header(raw).stamp) or clock.now(q)}
   end

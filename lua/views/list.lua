@@ -5,8 +5,8 @@
 -- KEYS   jobs hash · payloads hash · live hash · results hash · gates hash · batches hash · timers zset ·
 -- KEYS   routes hash · alarms zset · totals hash · events stream
 -- ARGV   state, limit, worker ('' = any), client ('' = any), batch ('' = any), text of an error ('' = any),
--- ARGV   enqueued before (ms, '' = any), text of the payload or an error ('' = any), breached SLA (0 = any | 1), score
--- ARGV   and member of the one seen last ('' = from the start), bytes of bodies that the page has already
+-- ARGV   enqueued before (ms, '' = any), text of the payload or an error ('' = any), breached SLA (0 = any | 1), line
+-- ARGV   ('' = any), score and member of the one seen last ('' = from the start), bytes of bodies that the page has already
 -- REPLY  {score and member of the last that was looked at ('' = none), the end (0 | 1), bytes of the page, full (0 | 1), how
 -- REPLY  many were looked at, {jobs, as
 -- REPLY  `job` shows them …}, how many had ended before the first that was looked at, forgotten ones included ('' = it is no
@@ -26,9 +26,7 @@ local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
 local SEARCHED = 524288
 -- Bytes of payloads that a call decodes, which takes some milliseconds; the last one may exceed it.
 local DECODED = 65536
-local IN_RESTRICTED = '+'
--- A member before every other.
-local FIRST = ('\0'):rep(6) .. ('0'):rep($ID_LEN)
+local IN_RESTRICTED = search.IN_RESTRICTED
 
 local function open(q, args)
   local state = args[1]
@@ -166,10 +164,10 @@ return function(q, args)
   local last = list.last or {list.after_score, list.after}
   local is_end = #entries == 0 or #entries < LOOK * 2 and (all or last[2] == entries[#entries - 1])
   if is_end and list.set == q.inbound and redis.call('EXISTS', q.restricted) == 1 then
-    list.mark, last, is_end = IN_RESTRICTED, {'0', FIRST}, false
+    list.mark, last, is_end = IN_RESTRICTED, {'0', search.FIRST}, false
   end
   return {
-    list.mark .. last[1], last[2], is_end and 1 or 0, list.bytes, list.full and 1 or 0, list.looked, list.page, ended_before(q, list, from),
-    list.ranks,
+    list.mark .. last[1], last[2], is_end and 1 or 0, list.bytes, list.full and 1 or 0, list.looked, list.page,
+    ended_before(q, list, from), list.ranks,
   }
 end

@@ -11,7 +11,9 @@
 local record = require 'base/record'
 local clock = require 'base/clock'
 local first_of = require 'base/first'
+local text = require 'base/text'
 local place = require 'jobs/place'
+local line_set = require 'jobs/line_set'
 local HELD = '200'
 local call, huge = redis.call, math.huge
 
@@ -32,27 +34,17 @@ end
 
 -- The lines that a worker may look into, beside everybody's.
 local function own_lines(worker, skills)
-  local lines, at = {}, 2
-  if worker ~= '' then lines[1] = '@' .. worker end
-  while at <= #skills do
-    local stop = at + skills:byte(at)
-    lines[#lines + 1] = '+' .. skills:sub(at + 1, stop)
-    at = stop + 1
-  end
+  local lines = worker ~= '' and {'@' .. worker} or {}
+  for _, skill in ipairs(text.names(skills:sub(2))) do lines[#lines + 1] = '+' .. skill end
   return lines
-end
-
--- No line has a control character in it.
-local function count(q, line)
-  return call('ZLEXCOUNT', q.lines, '[' .. line .. '\0', '(' .. line .. '\1')
 end
 
 -- How many jobs wait for the worker, and how many in each of the asked lines.
 local function waiting_for(q, args, restricted)
   local waiting, asked = call('ZCARD', q.inbound), {}
-  for i = 4, #args do asked[i - 3] = restricted > 0 and count(q, args[i]) or 0 end
+  for i = 4, #args do asked[i - 3] = restricted > 0 and line_set.count(q, args[i]) or 0 end
   if restricted > 0 then
-    for _, line in ipairs(own_lines(args[1], args[3])) do waiting = waiting + count(q, line) end
+    for _, line in ipairs(own_lines(args[1], args[3])) do waiting = waiting + line_set.count(q, line) end
   end
   return waiting, asked
 end

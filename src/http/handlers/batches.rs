@@ -52,7 +52,7 @@ pub async fn create(
     if text.trim_start().starts_with('[') {
         return create_each(&queues, &call, text, max_payload).await;
     }
-    let fields = call.body.fields()?;
+    let fields = JsonFields::of(text)?;
     let batch = match fields.has("overlap") {
         true => create_overlap(&queues, &call, fields, max_payload).await?,
         false => {

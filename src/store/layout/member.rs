@@ -19,9 +19,7 @@ pub(crate) fn marks(jobs: &[NewMember], salt: &[u8; 8]) -> Vec<[u8; 8]> {
         hash.update(has.to_be_bytes());
         hash.update(format!("{:?}", job.task.delay));
         hash.update(rest);
-        let mut route = job.task.limits.pack();
-        job.task.routing.iter().for_each(|routing| routing.pack(&mut route));
-        hash.update(route);
+        hash.update(job.task.route());
         hash.update(job.task.payload.as_str());
         let digest = hash.finalize();
         std::array::from_fn(|i| digest[i])

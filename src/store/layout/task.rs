@@ -57,6 +57,13 @@ impl Task {
         parts.iter().filter(|(_, is_there)| *is_there).fold(0, |has, (flag, _)| has | flag)
     }
 
+    /// What the job has beside its records, as the scripts read it.
+    pub(crate) fn route(&self) -> Vec<u8> {
+        let mut route = self.limits.pack();
+        self.routing.iter().for_each(|routing| routing.pack(&mut route));
+        route
+    }
+
     fn is_routed(&self) -> bool {
         !self.limits.is_empty() || self.routing.is_some()
     }
@@ -130,8 +137,7 @@ impl Task {
             out.extend(&ms.to_be_bytes()[2..]);
         }
         if self.is_routed() {
-            let (valid, mut route) = (self.limits.valid_times(self.delay), self.limits.pack());
-            self.routing.iter().for_each(|routing| routing.pack(&mut route));
+            let (valid, route) = (self.limits.valid_times(self.delay), self.route());
             for ms in [valid.from, valid.before] {
                 out.extend(&ms.to_be_bytes()[2..]);
             }

@@ -38,7 +38,7 @@ pub const MUTANTS: &[(&str, &str, &str)] = &[
         "  r.lease = ''\n  if record.is_gated(header) then baton.free_gates",
         "  routing.end_hand_over(q, id, header)\n  r.lease = ''\n  if record.is_gated(header) then baton.free_gates",
     ),
-    ("a hand-over has no end", "if own.handed and own.handed.ends <= now then own.handed = nil end", ""),
+    ("a hand-over has no end", "if is_hand_over_due(q, own) then own.handed = nil end", ""),
     ("no alarm says when a hand-over ends", "own.handed and own.handed.ends or huge", "huge"),
     ("a hand-over survives another rule", "if names_line then own.handed = nil end", ""),
     (
@@ -85,7 +85,7 @@ pub const MUTANTS: &[(&str, &str, &str)] = &[
     ),
     ("a job comes into the first line unmarked", "if q.has_restricted ~= 1 then", "if not q.has_restricted then"),
     ("reassign gives a job to who is excluded", "elseif is_refused(own, from, new) then", "elseif false then"),
-    ("reassign drops the other assignees", "ipairs(sub(name, 2) ~= from and {name} or new)", "ipairs(new)"),
+    ("reassign drops the other assignees", "ipairs(name ~= from and {name} or new)", "ipairs(new)"),
     (
         "reassign leaves a job in its old line",
         "  lines.leave(q, id, job.record, job.header)\n  change(own",
