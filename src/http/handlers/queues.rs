@@ -41,8 +41,8 @@ pub async fn queue(
     _: NoQuery,
 ) -> Result<Response, Problem> {
     let turn = reader.read_permit().await?;
-    let info = queues.queue(&name).await.map_err(Problem::from_read)?.ok_or_else(Problem::unknown_queue)?;
-    let lines = queues.lines(&name).await.map_err(Problem::from_read)?;
+    let (info, lines) = tokio::try_join!(queues.queue(&name), queues.lines(&name)).map_err(Problem::from_read)?;
+    let info = info.ok_or_else(Problem::unknown_queue)?;
     Ok(counted::answer(turn, &shapes::QueueBody::new(&info, &lines)))
 }
 
