@@ -3,6 +3,7 @@
 
 import { Intray } from '../../client.js'
 import { differences, pretty, readArguments } from './arguments.js'
+import { EXPIRED, LATE, LOST, UNSURE, WAITING } from './words.js'
 
 const $ = (id) => document.getElementById(id)
 const show = (id, visible) => { $(id).hidden = !visible }
@@ -17,25 +18,6 @@ const endsWithRequest = (expiresIn) => expiresIn < LEASE_MS - LEEWAY_MS
 /** A second click on a button is for the request that was there before. */
 const DOUBLE_CLICK_MS = 500
 const LAST_MINUTE_MS = 60_000
-
-const WAITING = {
-  empty: 'The next one comes here by itself.',
-  reserved: 'Others are at work on all that is left. The next one comes here by itself.',
-  skipped: 'What is left are requests that you have skipped; they go to others.',
-  ineligible: 'What is left is for other people. The next one for you comes here by itself.',
-  delayed: 'What is left comes a little later, and then here by itself.',
-  blocked: 'What is left has to wait for what others are at work on.',
-  paused: 'An operator has paused the queue. It goes on here by itself.',
-}
-const EXPIRED = 'Lost: this request has expired. The agent gets “expired”, never a yes.'
-const LOST = {
-  released: 'Lost: an operator took this request back.',
-  cancelled: 'Lost: this request was withdrawn. It needs no answer any more.',
-  completed: 'Lost: this request was answered elsewhere.',
-  'handed-over': 'Lost: you handed this request over elsewhere.',
-}
-const LATE = 'Lost: your time for it is over. Answer it late, or take it again, if nobody else has.'
-const UNSURE = 'Its time is over, and there is no connection. Your answer counts only if the request is still open.'
 
 // `over`: null while the request is ours, 'late' when an answer may still count, 'gone' when not.
 // `isCapped`: whether the time left ends with the request itself; null if that is not known yet.

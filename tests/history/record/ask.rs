@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::item::text;
+use super::{item::text, skill::skill_of};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ask {
@@ -213,14 +213,6 @@ impl Ask {
 
 /// How long a job is handed over.
 const HAND_OVER_MS: u64 = 3_000;
-/// How many skills there are.
-const SKILLS: u64 = 4;
-
-/// The one skill of a worker, by the number in its name.
-pub fn skill_of(worker: &str) -> Option<String> {
-    let n: u64 = worker.strip_prefix("worker ")?.parse().ok()?;
-    Some(format!("skill {}", n % SKILLS))
-}
 
 impl Way {
     pub fn word(self) -> &'static str {

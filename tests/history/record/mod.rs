@@ -4,12 +4,14 @@ mod ask;
 mod event;
 mod file;
 mod item;
+mod skill;
 
 pub use self::{
-    ask::{Ask, Job, Request, Settle, Twin, Way, skill_of},
+    ask::{Ask, Job, Request, Settle, Twin, Way},
     event::Event,
     file::{Recorder, read},
     item::{Counts, Refusal, ReportedItem},
+    skill::skill_of,
 };
 
 use std::collections::BTreeMap;

@@ -29,6 +29,17 @@ async fn expire(w: &World) {
     w.sweep().await;
 }
 
+/// Of a batch of two jobs, one comes back after Ann's grace.
+async fn lose_after_grace() -> (World, String, ReservedJob) {
+    let w = World::start().await;
+    let batch = ask(&w, 2).await;
+    let held = w.reserve_as("ann").await;
+    leave(&w, &held, json!({ "grace_ms": 1_000 })).await;
+    w.advance_clock(1_000);
+    w.sweep().await;
+    (w, batch, held)
+}
+
 #[tokio::test]
 async fn three_jobs_are_given_to_three_workers() {
     let w = World::start().await;
@@ -100,12 +111,7 @@ async fn late_completion_counts_and_keeps_the_worker_out() {
 
 #[tokio::test]
 async fn job_that_comes_back_after_a_grace_can_still_be_completed() {
-    let w = World::start().await;
-    let batch = ask(&w, 2).await;
-    let held = w.reserve_as("ann").await;
-    leave(&w, &held, json!({ "grace_ms": 1_000 })).await;
-    w.advance_clock(1_000);
-    w.sweep().await;
+    let (w, batch, held) = lose_after_grace().await;
     assert_eq!(w.state(&held.id).await, "waiting");
     let bobs = w.send_reserve(json!({ "worker": "bob", "id": member_id(&batch, 1) })).await;
     bobs.is(200);
@@ -116,12 +122,7 @@ async fn job_that_comes_back_after_a_grace_can_still_be_completed() {
 
 #[tokio::test]
 async fn worker_whose_grace_is_over_is_given_no_other_job() {
-    let w = World::start().await;
-    let batch = ask(&w, 2).await;
-    let held = w.reserve_as("ann").await;
-    leave(&w, &held, json!({ "grace_ms": 1_000 })).await;
-    w.advance_clock(1_000);
-    w.sweep().await;
+    let (w, batch, held) = lose_after_grace().await;
     let other = json!({ "worker": "ann", "id": member_id(&batch, 1) });
     assert_eq!(w.send_reserve(other).await.refused("not-eligible")["rule"], "overlap");
     assert_eq!(w.reserve_as("ann").await.id, held.id);
@@ -218,7 +219,7 @@ async fn thirty_expiries_keep_out_each_worker_who_may_still_complete() {
         expire(&w).await;
         last = Some(held);
         if n == 0 {
-            // Her own expires with it, and nobody has it afterwards.
+            // Her own expires with it, and no worker has it afterwards.
             assert_eq!(w.reserve_with(json!({ "worker": "ann", "id": first.id })).await.id, first.id);
         } else if n < 29 {
             w.reserve_with(json!({ "worker": "ann", "id": first.id })).await;
