@@ -83,7 +83,7 @@ return function(q, call)
   call.passed = {bits = call.bits, last = false, names = {}, lines = {}, seen = {}}
   line.rewind(q, call)
   local is_first = true
-  -- Each script looks at one job at least, whatever reading the lines has cost.
+  -- Each script looks at one job at least, also if reading the lines took all of its time.
   while #given <= call.limit and (is_first or not handout.is_full(q)) do
     local entry = line.current(q)
     if not entry then break end

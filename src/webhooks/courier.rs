@@ -41,7 +41,7 @@ type Mail = (QueueName, DueDelivery);
 pub(super) struct Courier {
     shared: Arc<Shared>,
     sender: Sender,
-    /// It stays the same, whatever the file says of the rest.
+    /// It stays the same when the line of the file changes.
     name: Name,
     webhook: watch::Receiver<Arc<Webhook>>,
     orders: Arc<Orders>,

@@ -18,7 +18,7 @@ use crate::{
 pub struct HandOver {
     pub reservation: Reservation,
     pub to: Line,
-    /// What the next holder is told.
+    /// A text for the next holder.
     pub note: Option<String>,
     /// The draft to keep; JSON null removes it.
     pub draft: Option<Json>,

@@ -1,4 +1,4 @@
-//! Jobs that are for some workers: nobody else is given one.
+//! Jobs that are for some workers: no other worker is given one.
 
 use intray::job::EventKind;
 

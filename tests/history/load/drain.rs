@@ -46,7 +46,7 @@ async fn work_off(caller: &mut Caller, queue: &str) {
         |worker| Ask::Reserve { queues: vec![queue.to_owned()], worker, limit: 100, wait_ms: 0, id: None, key: None };
     let mut given = caller.insist(reserve(None)).await;
     if given.is_empty() {
-        // Some jobs are for nobody without a name. Each name is a new one, because a worker may hold few.
+        // Some jobs are only for workers with a name. Each name is a new one, because a worker may hold few.
         given = caller.insist(reserve(Some(format!("drain {}", caller.shared.number())))).await;
     }
     if given.is_empty() {

@@ -17,8 +17,8 @@ impl Queue {
         }
     }
 
-    /// What was typed is for who typed it, unless the queue shares it or the job was handed over. Nobody in particular is not the same
-    /// twice.
+    /// What was typed is for who typed it, unless the queue shares it or the job was handed over. Two callers without a
+    /// name are not the same person.
     pub fn draft_for(&self, job: &Job, worker: &str) -> Option<&'static str> {
         let is_for_all = self.settings.share_drafts || job.routing.handed.is_some();
         let is_for = |draft: &Draft| is_for_all || !worker.is_empty() && draft.worker == worker;

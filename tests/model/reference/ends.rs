@@ -46,7 +46,7 @@ impl Queue {
         let now = self.now;
         let job = self.job(id);
         let hold = job.hold.take().expect("a reserved job has a lease");
-        // What nobody received is still for whom it was handed to.
+        // A job that did not reach its worker stays handed over.
         if how.is_some() {
             job.routing.handed = None;
         }

@@ -35,7 +35,7 @@ pub struct HandedTo {
 /// Who asks for a job.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// "" is nobody in particular.
+    /// "": the caller has no name.
     pub worker: &'static str,
     pub skills: Vec<&'static str>,
 }
@@ -108,7 +108,7 @@ impl Routing {
         (self.fallback_at, self.fell_back) = (ms.map(|ms| now + u64::from(ms)), false);
     }
 
-    /// Nobody of these may have it.
+    /// None of these may have it.
     pub fn excludes_all(&self, names: &[&str]) -> bool {
         !names.is_empty() && names.iter().all(|name| self.excluded.contains(name))
     }

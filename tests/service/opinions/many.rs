@@ -89,7 +89,7 @@ async fn three_different_people_answer_each_batch() {
     let mut chance = Chance(seed);
     w.update_settings(json!({ "max_attempts": 0, "backoff": { "type": "fixed", "delay_ms": 1 } })).await;
     let batches = ask(&w, BATCHES, OVERLAP, "picture").await;
-    // Two calls of one person at once compete too. At last nobody lets anything go, so that it ends.
+    // Two calls of one person at once compete too. In the last rounds no job is given back, so that it ends.
     for round in 0.. {
         let limit = if round < 250 { 14 } else { 1_000_000 };
         let calls: Vec<_> = (0..10).map(|n| (PEOPLE[n % 5], n % 2 == 0, chance.below(limit))).collect();

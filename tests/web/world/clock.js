@@ -1,4 +1,4 @@
-// A clock that both Redis and the service go by. As in the service's own stories, time is moved, and nobody sleeps through it.
+// A clock that both Redis and the service go by. As in the service's own stories, time is moved, and no story sleeps through it.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

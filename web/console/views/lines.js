@@ -8,7 +8,7 @@ import { reassign } from '../reassign.js'
 import { link } from '../router.js'
 import { Act, Empty, Missing } from '../ui.js'
 
-/** So long a line may wait before it is marked: perhaps nobody looks into it any more. */
+/** So long a line may wait before it is marked: its worker or the people with its skill may have left. */
 const LONG = 3_600_000
 /** The service names no more of them. */
 const MOST = 100
