@@ -11,20 +11,18 @@ use serde_json::json;
 use super::super::queues::QueueRows;
 use super::*;
 
-/// A service that answers each call by its number, until the client disconnects.
-fn service(answer: impl Fn(usize) -> (&'static str, String) + Send + 'static) -> Service {
+/// A service that answers each request line, until the client disconnects.
+fn service(answer: impl Fn(&str) -> (&'static str, String) + Send + 'static) -> Service {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     thread::spawn(move || {
         let (stream, _) = listener.accept().expect("a caller");
         let mut lines = BufReader::new(stream.try_clone().expect("once more")).lines();
         let mut stream = stream;
-        for nth in 0.. {
+        loop {
             let head: Vec<_> = lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-            if head.is_empty() {
-                return;
-            }
-            let (status, body) = answer(nth);
+            let Some(request) = head.first() else { return };
+            let (status, body) = answer(request);
             let length = body.len();
             let sent = write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}");
             if sent.is_err() {
@@ -35,10 +33,16 @@ fn service(answer: impl Fn(usize) -> (&'static str, String) + Send + 'static) ->
     Service::open(address)
 }
 
-/// A page of a thousand queues.
-fn page(nth: usize, is_last: bool) -> String {
+/// The page of a thousand queues that a request line asks for, out of so many pages.
+fn page(request: &str, pages: usize) -> (&'static str, String) {
+    if !request.starts_with("GET /queues?") {
+        return ("404 Not Found", String::new());
+    }
+    let after = request.split_once("after=queue-").and_then(|(_, name)| name.split_once('-'));
+    let nth = after.map_or(0, |(page, _)| page.parse::<usize>().expect("the number of a page") + 1);
     let queues: Vec<_> = (0..1_000).map(|at| queue(&format!("queue-{nth}-{at}"))).collect();
-    json!({ "queues": queues, "next": if is_last { None } else { Some(format!("queue-{nth}-999")) } }).to_string()
+    let next = (nth + 1 < pages).then(|| format!("queue-{nth}-999"));
+    ("200 OK", json!({ "queues": queues, "next": next }).to_string())
 }
 
 fn queue(name: &str) -> serde_json::Value {
@@ -54,13 +58,13 @@ fn queue(name: &str) -> serde_json::Value {
 
 #[tokio::test]
 async fn ten_thousand_queues_are_read_page_by_page() {
-    let seen = QueueRows::look(&service(|nth| ("200 OK", page(nth, nth == 9)))).await.expect("all of them");
+    let seen = QueueRows::look(&service(|request| page(request, 10))).await.expect("all of them");
     assert_eq!(seen.after(None).summary(), "queues: 10000; waiting: 10000, held: 0");
 }
 
 #[tokio::test]
 async fn refresh_of_very_many_queues_ends() {
-    let seen = QueueRows::look(&service(|nth| ("200 OK", page(nth, false)))).await.expect("some of them");
+    let seen = QueueRows::look(&service(|request| page(request, usize::MAX))).await.expect("some of them");
     assert!(seen.after(None).summary().starts_with("queues: 20000, and more that are not shown"));
 }
 
