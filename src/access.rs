@@ -25,7 +25,7 @@ pub use self::{
     pattern::Pattern,
     revoke::revoke,
     rotate::{Rotated, rotate},
-    tokens::{MIN_SECRET_BYTES, SignedToken, Signer},
+    tokens::{MIN_SECRET_BYTES, SignedToken, Signer, TokenScope},
     until::CredentialExpiry,
 };
 use self::{keys::ApiKeys, rate::RateLimiter, tokens::KeySet, tokens::Tokens};

@@ -51,8 +51,8 @@ pub use self::{
     webhook::WebhookCommand,
 };
 use crate::{
-    access::Pattern,
-    job::{Name, Skill, limits},
+    access::{Pattern, TokenScope},
+    job::{JobId, Name, Skill, limits},
 };
 
 /// A work queue for people: jobs handed out over HTTP/JSON, kept safe in Redis.
@@ -204,8 +204,11 @@ pub struct TokenOptions {
     #[arg(long, value_parser = |text: &str| Name::of_worker(text))]
     pub worker: Name,
     /// A queue that the worker may work in, or a pattern with *; repeatable, or a comma list
-    #[arg(long, required = true, value_delimiter = ',', value_parser = |text: &str| Pattern::parse(text))]
-    pub queue: Vec<Pattern>,
+    #[arg(long, required_unless_present = "job", value_delimiter = ',', value_parser = |text: &str| Pattern::parse(text))]
+    queue: Vec<Pattern>,
+    /// The only job that the worker may reserve; it is not looked up
+    #[arg(long, value_name = "ID", conflicts_with = "queue", value_parser = |text: &str| JobId::parse(text))]
+    job: Option<JobId>,
     /// What the worker can do; repeatable
     #[arg(long, value_parser = |text: &str| Skill::parse(text))]
     skill: Vec<Skill>,
@@ -218,6 +221,13 @@ pub struct TokenOptions {
 }
 
 impl TokenOptions {
+    pub fn scope(&self) -> TokenScope {
+        match &self.job {
+            Some(job) => TokenScope::Job(job.clone()),
+            None => TokenScope::Queues(self.queue.clone()),
+        }
+    }
+
     /// # Errors
     /// When there are more than a token may have.
     pub fn skills(&self) -> Result<&[Skill], String> {

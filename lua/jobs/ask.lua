@@ -27,6 +27,11 @@ local function read_skills(behind)
   return skills, has_more and behind:sub(at) or ''
 end
 
+-- The skills of a worker as an argument of their own.
+function ask.skills(packed)
+  return packed ~= '' and read_skills(packed) or NO_SKILLS
+end
+
 -- Whether skills stand there, which are no code and no digit.
 local function has_skills(behind)
   local first = behind:byte()

@@ -44,15 +44,20 @@ function line.open(q)
   q.put_back = put_back
 end
 
--- Reads anew from behind a job that may have left meanwhile, or from the front.
-function line.read_from(q, from, member, most)
+-- Begins anew behind a job that may have left meanwhile, or at the front; `inbound` is not looked at.
+function line.begin(q, from, member)
   local l = new(q.line.looked)
   q.line = l
-  if member ~= '' then
-    l.begun = {from, member}
-    source.begin(q, l.everybody, from, member)
-  end
-  source.read(q, l.everybody, most)
+  l.everybody.ends = true
+  if member ~= '' then l.begun = {from, member} end
+end
+
+-- The same, and reads from there.
+function line.read_from(q, from, member, most)
+  line.begin(q, from, member)
+  local everybody = q.line.everybody
+  if member ~= '' then source.begin(q, everybody, from, member) end
+  source.read(q, everybody, most)
 end
 
 -- The source of a line, of which this call reads the first entries.

@@ -16,12 +16,12 @@ local write = require 'base/write'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
 local page = require 'jobs/page'
+local job_page = require 'jobs/job_page'
 local search = require 'jobs/search'
 local route = require 'jobs/route'
 local routing = require 'jobs/routing'
 local json_escapes = require 'base/json_escapes'
-local view = require 'jobs/view'
-local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
+local LOOK, CHUNK = 200, 100
 -- Bytes of external payloads that a call searches; the last one may exceed it.
 local SEARCHED = 524288
 -- Bytes of payloads that a call decodes, which takes some milliseconds; the last one may exceed it.
@@ -29,17 +29,14 @@ local DECODED = 65536
 local IN_RESTRICTED = search.IN_RESTRICTED
 
 local function open(q, args)
-  local state = args[1]
-  local list = {
-    state = state, limit = tonumber(args[2]), worker = args[3], filter = search.filter(args, 4), text = args[8],
-    breached = args[9] == '1', line = args[10], after_score = args[11], after = args[12], bytes = tonumber(args[13]), page = {},
-    full = false, bodies = 0, searched = 0, looked = 0, ranks = {}, decoded = 0,
-    mark = '',
-    set = ({
-      waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
-      completed = q.ended, cancelled = q.ended,
-    })[state],
-  }
+  local state, list = args[1], job_page.new(tonumber(args[2]), tonumber(args[13]))
+  list.state, list.worker, list.filter, list.text = state, args[3], search.filter(args, 4), args[8]
+  list.breached, list.line, list.after_score, list.after = args[9] == '1', args[10], args[11], args[12]
+  list.searched, list.decoded, list.looked, list.ranks, list.mark = 0, 0, 0, {}, ''
+  list.set = ({
+    waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
+    completed = q.ended, cancelled = q.ended,
+  })[state]
   -- Waiting jobs stand in two sets, one after the other: a place in the second has a '+' before its score.
   if state == 'waiting' and (list.line ~= '' or list.after_score:sub(1, 1) == IN_RESTRICTED) then
     list.set, list.mark, list.after_score = q.restricted, IN_RESTRICTED, list.after_score:gsub('^%+', '')
@@ -98,7 +95,7 @@ local function has_text(q, list, id, header, r)
   if list.text == '' or search.has_error(r, list.text) then return true end
   if list.decoded >= DECODED then return nil end
   if not record.is_external(header) then return contains(list, header.raw, header.stop) end
-  if write.is_spent(q) or list.searched >= SEARCHED or list.bodies >= BODIES then return nil end
+  if write.is_spent(q) or list.searched >= SEARCHED or list.bodies >= job_page.BODIES then return nil end
   local payload = write.ask(q, 'HGET', q.payloads, id) or ''
   list.bodies, list.searched = list.bodies + 1, list.searched + #payload
   return contains(list, payload, 1)
@@ -106,16 +103,8 @@ end
 
 -- Adds a job to the page; false if the page or the budget is full.
 local function put(q, list, id, header, r, raw, score)
-  local bodies = view.bodies_of(header, r)
-  if write.is_spent(q) or list.bodies > 0 and list.bodies + bodies > BODIES then return false end
-  list.bodies = list.bodies + bodies
-  local job = view.show(q, id, header, r, raw, r.state ~= record.BLOCKED and list.mark .. score or '')
-  local weight = #job[2] + #job[3]
-  for part = 5, #job do weight = weight + (part ~= 6 and #job[part] or 0) end
-  list.full = list.bytes > 0 and list.bytes + weight > BYTES
-  if list.full then return false end
-  list.bytes = list.bytes + weight
-  list.page[#list.page + 1], list.ranks[#list.page + 1] = job, list.looked
+  if not job_page.put(q, list, id, header, r, raw, r.state ~= record.BLOCKED and list.mark .. score or '') then return false end
+  list.ranks[#list.page] = list.looked
   return true
 end
 

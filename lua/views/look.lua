@@ -2,8 +2,7 @@
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · restricted zset · lines zset · live hash
 -- KEYS   settings hash
--- ARGV   worker ('' = unnamed), nonce of the call, the worker's skills ('' = none; else their number in a byte, and each behind
--- ARGV   its length in a byte), then the lines to count
+-- ARGV   worker ('' = unnamed), nonce of the call, the worker's skills (none = '') as jobs/ask reads them, then the lines to count
 -- REPLY  {now ms, worker at the limit (0 | 1), this very call was answered before (0 | 1), a job can be had (0 | 1),
 -- REPLY  {since ms of each live reservation of the worker …},
 -- REPLY  {waiting for all or in a line of the worker, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never),
@@ -11,7 +10,7 @@
 local record = require 'base/record'
 local clock = require 'base/clock'
 local first_of = require 'base/first'
-local text = require 'base/text'
+local ask = require 'jobs/ask'
 local place = require 'jobs/place'
 local line_set = require 'jobs/line_set'
 local HELD = '200'
@@ -35,7 +34,7 @@ end
 -- The lines that a worker may look into, beside everybody's.
 local function own_lines(worker, skills)
   local lines = worker ~= '' and {'@' .. worker} or {}
-  for _, skill in ipairs(text.names(skills:sub(2))) do lines[#lines + 1] = '+' .. skill end
+  for skill in pairs(ask.skills(skills)) do lines[#lines + 1] = '+' .. skill end
   return lines
 end
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{CredentialExpiry, Pattern, Role};
-use crate::job::{Name, QueueName, Skill};
+use super::{CredentialExpiry, Pattern, Role, TokenScope};
+use crate::job::{JobId, Name, QueueName, Skill};
 
 /// The first line of a caller's account name: a key's and a token's never collide.
 const KEY: &str = "key\n";
@@ -27,6 +27,11 @@ pub enum RequiredRole {
 }
 
 impl RequiredRole {
+    /// Whether a token for one job is enough, if its role is.
+    pub fn allows_one_job(self) -> bool {
+        matches!(self, Self::Public | Self::Authenticated | Self::Worker)
+    }
+
     /// An operator may make every call.
     pub fn allows(self, role: Role) -> bool {
         let has = |allowed: &[Role]| role == Role::Operator || allowed.contains(&role);
@@ -48,6 +53,8 @@ pub struct Caller {
     pub role: Role,
     /// The only worker name this caller may use; a key may use any.
     pub worker: Option<Name>,
+    /// The only job that this caller may reserve, by a token for one job.
+    pub job: Option<JobId>,
     /// When the credential expires.
     pub until: Option<CredentialExpiry>,
     queues: Arc<[Pattern]>,
@@ -60,26 +67,30 @@ impl Caller {
     /// The caller of a service without access control.
     pub fn without_access_control() -> Self {
         let (queues, skills) = ([Pattern::all()].into(), [].into());
-        Self { role: Role::Operator, worker: None, until: None, queues, skills, credential: "".into() }
+        Self { role: Role::Operator, worker: None, job: None, until: None, queues, skills, credential: "".into() }
     }
 
     /// Two keys of one name count as one credential.
     pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<CredentialExpiry>) -> Self {
         let (queues, skills) = ([queues].into(), [].into());
-        Self { role, worker: None, until, queues, skills, credential: [KEY, name].concat().into() }
+        Self { role, worker: None, job: None, until, queues, skills, credential: [KEY, name].concat().into() }
     }
 
     /// A token is always a worker's, for every issuer.
     pub(super) fn of_token(
         issuer: &str,
         worker: Name,
-        queues: Vec<Pattern>,
+        scope: TokenScope,
         skills: Vec<Skill>,
         until: CredentialExpiry,
     ) -> Self {
         let credential = [TOKEN, issuer, "\n", worker.as_str()].concat().into();
+        let (queues, job) = match scope {
+            TokenScope::Queues(queues) => (queues, None),
+            TokenScope::Job(job) => (vec![Pattern::of(&job.queue)], Some(job)),
+        };
         let (queues, skills) = (queues.into(), skills.into());
-        Self { role: Role::Worker, worker: Some(worker), until: Some(until), queues, skills, credential }
+        Self { role: Role::Worker, worker: Some(worker), job, until: Some(until), queues, skills, credential }
     }
 
     /// Whether two callers are the same except for their expiry.

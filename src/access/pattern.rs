@@ -19,6 +19,11 @@ impl Pattern {
         if fits && clean { Ok(Self(text.to_owned())) } else { Err(Self::RULE) }
     }
 
+    /// Matches this queue only.
+    pub fn of(queue: &QueueName) -> Self {
+        Self(queue.as_str().to_owned())
+    }
+
     pub fn all() -> Self {
         Self("*".to_owned())
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Caller, CredentialExpiry, InvalidCredential, Pattern};
 use crate::{
     files::Describe,
-    job::{Millis, Name, Skill, limits},
+    job::{JobId, Millis, Name, Skill, limits},
 };
 
 /// The shortest secret: as many bytes as an HS256 digest (RFC 7518, section 3.2).
@@ -22,6 +22,14 @@ const LEEWAY_SECONDS: u64 = 5;
 /// 2048 bits in base64url: a shorter RSA key is refused.
 const MIN_RSA_CHARACTERS: usize = 342;
 
+/// What a token is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenScope {
+    Queues(Vec<Pattern>),
+    /// This job and no other.
+    Job(JobId),
+}
+
 /// The claims that are read.
 #[derive(Deserialize)]
 struct Claims {
@@ -31,7 +39,9 @@ struct Claims {
     exp: f64,
     /// Expiry in milliseconds of the key that the token was requested with; clock leeway does not apply to it.
     key_until: Option<u64>,
-    queues: Vec<String>,
+    /// A token is for queues or for one job. A version that knows no `job` refuses a token without queues.
+    queues: Option<Vec<String>>,
+    job: Option<String>,
     /// What the worker can do; nothing if it is absent.
     #[serde(default)]
     skills: Vec<String>,
@@ -46,7 +56,10 @@ struct NewClaims<'a> {
     exp: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     key_until: Option<u64>,
-    queues: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queues: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<&'a JobId>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     skills: &'a [Skill],
 }
@@ -198,19 +211,31 @@ impl Tokens {
     }
 
     fn caller(&self, claims: &Claims) -> Option<Caller> {
-        let Claims { iss, sub, exp, key_until, queues, skills } = claims;
+        let Claims { iss, sub, exp, key_until, skills, .. } = claims;
         let worker = Name::of_worker(sub).ok()?;
-        let fits = (1..=limits::TOKEN_QUEUES).contains(&queues.len()) && skills.len() <= limits::SKILLS;
-        if *iss != self.issuer || !fits {
+        if *iss != self.issuer || skills.len() > limits::SKILLS {
             return None;
         }
-        let queues = queues.iter().map(|queue| Pattern::parse(queue).ok()).collect::<Option<Vec<_>>>()?;
+        let scope = claims.scope()?;
         let mut skills = skills.iter().map(|skill| Skill::parse(skill).ok()).collect::<Option<Vec<_>>>()?;
         skills.sort_unstable();
         skills.dedup();
         let own = CredentialExpiry::from_seconds(*exp);
         let until = key_until.map_or(own, |until| own.min(CredentialExpiry::from_millis(until)));
-        Some(Caller::of_token(iss, worker, queues, skills, until))
+        Some(Caller::of_token(iss, worker, scope, skills, until))
+    }
+}
+
+impl Claims {
+    fn scope(&self) -> Option<TokenScope> {
+        match (&self.queues, &self.job) {
+            (Some(queues), None) if (1..=limits::TOKEN_QUEUES).contains(&queues.len()) => {
+                let queues = queues.iter().map(|queue| Pattern::parse(queue).ok()).collect::<Option<_>>()?;
+                Some(TokenScope::Queues(queues))
+            }
+            (None, Some(job)) => JobId::parse(job).ok().map(TokenScope::Job),
+            _ => None,
+        }
     }
 }
 
@@ -236,7 +261,7 @@ impl Signer {
     pub fn sign(
         &self,
         worker: &Name,
-        queues: &[Pattern],
+        scope: &TokenScope,
         skills: &[Skill],
         ttl: Duration,
         key: Option<CredentialExpiry>,
@@ -245,9 +270,12 @@ impl Signer {
         let own = iat + ttl.as_millis().div_ceil(1_000) as u64;
         let key_until = key.map(|until| until.instant().0).filter(|until| *until < own * 1_000);
         let exp = key_until.map_or(own, |until| until.div_ceil(1_000));
-        let queues = queues.iter().map(Pattern::as_str).collect();
+        let (queues, job) = match scope {
+            TokenScope::Queues(queues) => (Some(queues.iter().map(Pattern::as_str).collect()), None),
+            TokenScope::Job(job) => (None, Some(job)),
+        };
         let (iss, sub, aud) = (self.issuer.as_str(), worker.as_str(), AUDIENCE);
-        let claims = NewClaims { iss, sub, aud, iat, exp, key_until, queues, skills };
+        let claims = NewClaims { iss, sub, aud, iat, exp, key_until, queues, job, skills };
         let token = encode(&Header::new(Algorithm::HS256), &claims, &self.key).ok()?;
         Some(SignedToken { token, expires_at: Millis(key_until.unwrap_or(exp * 1_000)) })
     }

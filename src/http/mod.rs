@@ -99,8 +99,8 @@ fn for_producers() -> Routes {
         .route("/batches/{id}/jobs", post(producers(batches::append)))
         .route("/batches/{id}/seal", post(producers(batches::seal)))
         .route("/batches/{id}/results", get(readers(batches::results)))
-        // Producers may read the feed of results only; the handler checks that.
-        .route("/queues/{queue}/jobs", get(readers(job_lists::jobs)))
+        // Producers may read the feed of results only, and workers the jobs that are for them; the handler checks that.
+        .route("/queues/{queue}/jobs", get(authenticated(job_lists::jobs)))
         .route("/tokens", post(producers(tokens::mint)))
 }
 

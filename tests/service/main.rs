@@ -60,6 +60,8 @@ mod routing {
     mod fallback; // A job falls back to everybody when its time is over, never early.
     mod hand_over; // A holder hands a job over to another worker, or to those with a skill.
     mod many; // Many workers, skills and jobs: each is given only what is theirs, and all is handed out.
+    mod mine; // The list of the jobs that are for a worker.
+    mod one_job; // A token for one job: a link in a message.
     mod patch_and_reassign; // An operator changes who may have a job, and gives what waits for one worker to others.
     mod request_fields; // The fields have ranges, are refused at their pointers, and are a part of idempotency.
     mod token_skills; // Skills of a token are narrowed by a call, and never widened.

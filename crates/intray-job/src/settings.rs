@@ -19,6 +19,8 @@ pub struct Settings {
     pub worker_limit: u32,
     /// The next holder of a job gets the draft of the last one.
     pub share_drafts: bool,
+    /// Workers list all jobs that they may have, not only those that are assigned to them.
+    pub browse: bool,
     pub retention_ms: u32,
     pub retention_max: u32,
     /// 0 = no limit
@@ -36,6 +38,7 @@ pub const DEFAULT: Settings = Settings {
     dedupe: true,
     worker_limit: 1,
     share_drafts: false,
+    browse: false,
     retention_ms: 604_800_000,
     retention_max: 100_000,
     max_jobs: 0,
@@ -53,6 +56,7 @@ pub struct SettingsPatch {
     pub dedupe: Option<Option<bool>>,
     pub worker_limit: Option<Option<u32>>,
     pub share_drafts: Option<Option<bool>>,
+    pub browse: Option<Option<bool>>,
     pub retention_ms: Option<Option<u32>>,
     pub retention_max: Option<Option<u32>>,
     pub max_jobs: Option<Option<u32>>,

@@ -158,6 +158,7 @@ class Settings(TypedDict):
     dedupe: bool
     worker_limit: int
     share_drafts: bool
+    browse: bool
     retention_ms: int
     retention_max: int
     max_jobs: int
@@ -175,6 +176,7 @@ class SettingsChange(TypedDict, total=False):
     dedupe: bool | None
     worker_limit: int | None
     share_drafts: bool | None
+    browse: bool | None
     retention_ms: int | None
     retention_max: int | None
     max_jobs: int | None

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::job::{QueueName, Role};
 
+mod one_job;
 mod skills;
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -220,7 +221,7 @@ fn changed_token_is_refused() {
 fn secrets_are_replaced_one_after_the_other() {
     let (old, new) = (b"an old secret, of forty bytes or about so", b"the new secret, which is as long or longer");
     let sign = |secret: &[u8]| {
-        let queues = [Pattern::parse("reviews").expect("a pattern")];
+        let queues = TokenScope::Queues(vec![Pattern::parse("reviews").expect("a pattern")]);
         let signer = Signer::new(secret, "intray".to_owned());
         signer
             .sign(&Name::parse("ann").expect("a name"), &queues, &[], Duration::from_millis(1_500), None)
@@ -273,7 +274,7 @@ fn a_key_set_that_is_not_what_it_should_be_is_refused() {
 #[test]
 fn a_token_ends_with_the_key_that_it_was_asked_for_with() {
     let signer = Signer::new(SECRET, "intray".to_owned());
-    let (worker, queues) = (Name::parse("ann").expect("a name"), [Pattern::all()]);
+    let (worker, queues) = (Name::parse("ann").expect("a name"), TokenScope::Queues(vec![Pattern::all()]));
     let tokens = Tokens::new(&[SECRET.to_vec()], "intray".to_owned(), DAY);
     let now = get_current_timestamp() * 1_000;
     let sign = |ahead: i64| {

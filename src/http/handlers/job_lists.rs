@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    access::{Pass, Role},
+    access::{Caller, Pass, Role},
     http::{
         handlers::{
             export::{Columns, Export, ExportFormat, Heartbeat, ListFormat},
@@ -22,8 +22,8 @@ use crate::{
         },
         response::{counted, problem::Problem, shapes},
     },
-    job::{Line, Name, QueueName, State as JobState},
-    store::{Cursor, JobFilter, Queues},
+    job::{Line, Name, QueueName, Skill, State as JobState, limits},
+    store::{Cursor, JobFilter, Mine, Queues},
     waiting::{WaitedRead, Waiting},
 };
 
@@ -39,8 +39,8 @@ pub async fn jobs(
 ) -> Result<Response, Problem> {
     let (kind, who) = (ListFormat::accepted(&headers), pass.caller.credential_owned());
     if kind != ListFormat::Page {
-        let (form, filter, follows) = read_walk(kind, query, &queue)?;
-        may_see(&pass, filter.state)?;
+        let (form, filter, follows) = read_walk(kind, query, &queue, &pass.caller)?;
+        may_see(&pass.caller, &filter)?;
         require_queue(&queues, &queue).await?;
         let lasting = LongCall::new(pass, leaving);
         let quiet = Heartbeat::since(Instant::now());
@@ -60,9 +60,9 @@ pub async fn jobs(
         .answer()
         .await;
     }
-    let asked = (read_filter(&mut query, &queue), read_wait(&mut query));
+    let asked = (read_filter(&mut query, &queue, &pass.caller), read_wait(&mut query));
     let (filter, wait) = query.finish(Some(asked))?;
-    may_see(&pass, filter.state)?;
+    may_see(&pass.caller, &filter)?;
     require_queue(&queues, &queue).await?;
     let seen = waiting.jobs(&queue, filter, wait, &who).await;
     auth::revalidate(&pass, wait)?;
@@ -73,20 +73,58 @@ pub async fn jobs(
     Ok(counted::answer(turn, &shapes::JobPageBody { jobs, next, resume, looked: page.looked, forgotten }))
 }
 
-fn may_see(pass: &Pass, state: JobState) -> Result<(), Problem> {
-    if pass.caller.role == Role::Producer && state != JobState::Completed {
-        return Err(Problem::forbidden("a producer reads the results of a queue: state=completed"));
+/// A producer reads the results of a queue, and a worker the jobs that are for them.
+fn may_see(caller: &Caller, filter: &JobFilter) -> Result<(), Problem> {
+    if caller.job.is_some() {
+        return Err(Problem::forbidden(auth::FOR_ONE_JOB));
     }
-    Ok(())
+    match (caller.role, &filter.mine) {
+        (Role::Producer, _) if filter.state != JobState::Completed => {
+            Err(Problem::forbidden("a producer reads the results of a queue: state=completed"))
+        }
+        (Role::Worker, None) => Err(Problem::forbidden("a worker reads the jobs that are for them: mine=true")),
+        (_, None) => Ok(()),
+        (_, Some(mine)) => auth::worker(caller, Some(&mine.worker)),
+    }
 }
 
-fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
+/// The parts of a filter that the list of a worker does not have.
+const NOT_OF_MINE: [&str; 7] = ["client", "batch", "error", "enqueued_before", "search", "breached", "line"];
+
+/// The jobs that are for a worker. A token says who that is, and what they can do; the caller of a key says it.
+fn read_mine(query: &mut Query, caller: &Caller, worker: Option<Name>, state: JobState) -> Option<Mine> {
+    let is_mine = query.take("mine", rules::flag_text).unwrap_or(false);
+    let skills = query.distinct("skill", limits::SKILLS, Skill::parse);
+    if !is_mine {
+        if !skills.is_empty() {
+            query.reject("skill", "is for mine=true");
+        }
+        return None;
+    }
+    if state != JobState::Waiting {
+        query.reject("state", "is waiting together with mine=true");
+    }
+    for name in NOT_OF_MINE {
+        if !query.all(name).is_empty() {
+            query.reject(name, "does not go together with mine=true");
+        }
+    }
+    let worker = worker.or_else(|| caller.worker.clone());
+    if worker.is_none() {
+        query.reject("worker", "is required with mine=true, because no token says who asks");
+    }
+    let skills = caller.skills(Some(skills).filter(|named| !named.is_empty()));
+    Some(Mine { worker: worker?, skills })
+}
+
+fn read_filter(query: &mut Query, queue: &QueueName, caller: &Caller) -> JobFilter {
     let word = |word: &str| JobState::parse(word).ok_or_else(|| format!("must be {}", states()));
     let (after, limit) = read_page(query, Cursor::of_jobs);
     let worker = query.take("worker", Name::of_worker);
     // A waiting job has no worker.
-    let usual = if worker.is_some() { JobState::Reserved } else { JobState::Waiting };
+    let usual = if worker.is_some() && !query.has("mine") { JobState::Reserved } else { JobState::Waiting };
     let state = query.take("state", word).unwrap_or(usual);
+    let mine = read_mine(query, caller, worker.clone(), state);
     let line = query.take("line", Line::parse);
     if line.is_some() && state != JobState::Waiting {
         query.reject("line", "is for state=waiting");
@@ -98,6 +136,7 @@ fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
         search: query.take("search", rules::search),
         breached: query.take("breached", rules::flag_text).unwrap_or(false),
         line,
+        mine,
         after,
         limit,
     }
@@ -108,13 +147,14 @@ fn read_walk(
     kind: ListFormat,
     mut query: Query,
     queue: &QueueName,
+    caller: &Caller,
 ) -> Result<(ExportFormat, JobFilter, bool), Problem> {
     for of_a_page in ["limit", "wait_ms"] {
         if !query.all(of_a_page).is_empty() {
             query.reject(of_a_page, "is for a page");
         }
     }
-    let filter = JobFilter { limit: MAX_PAGE_SIZE, ..read_filter(&mut query, queue) };
+    let filter = JobFilter { limit: MAX_PAGE_SIZE, ..read_filter(&mut query, queue, caller) };
     let follows = query.take("follow", |word| match word {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),

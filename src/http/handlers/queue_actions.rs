@@ -103,6 +103,7 @@ fn read_settings(mut fields: JsonFields<'_>) -> Result<SettingsPatch, Problem> {
         },
         dedupe: set(&mut fields, "dedupe", rules::flag),
         share_drafts: set(&mut fields, "share_drafts", rules::flag),
+        browse: set(&mut fields, "browse", rules::flag),
         worker_limit: set(&mut fields, "worker_limit", rules::whole(0..=limits::WORKER_LIMIT)),
         retention_ms: set(&mut fields, "retention_ms", rules::whole(limits::RETENTION_MS)),
         retention_max: set(&mut fields, "retention_max", rules::whole(counted.clone())),

@@ -103,7 +103,11 @@ fn read_reserve(
     if fields.has("id") && fields.has("order") {
         fields.reject::<()>("order", "does not go together with id");
     }
-    let id = fields.take("id", rules::parsed(JobId::parse));
+    let id = match fields.take("id", rules::parsed(JobId::parse)) {
+        // A token for one job says which, if the call names nothing.
+        None if !fields.has("queues") => caller.job.clone(),
+        id => id,
+    };
     let rotates = fields.take("order", rules::parsed(read_order)).unwrap_or(false);
     let named = fields.list("queues", 1..=limits::RESERVE_QUEUES, rules::parsed(QueueName::parse));
     let limit = fields.take("limit", rules::whole(1..=limits::RESERVE_JOBS)).unwrap_or(1);
@@ -123,6 +127,9 @@ fn read_reserve(
     match &id {
         Some(id) => auth::job(caller, id)?,
         None => queues.iter().try_for_each(|queue| auth::queue(caller, queue))?,
+    }
+    if caller.job.is_some() && caller.job != id {
+        return Err(Problem::forbidden(auth::FOR_ONE_JOB));
     }
     let nonce = match (key, worker.as_ref().map_or("", Name::as_str), caller.credential()) {
         (None, ..) => Nonce::fresh(),

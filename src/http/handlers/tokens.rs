@@ -5,9 +5,10 @@ use std::time::Duration;
 use axum::extract::State;
 
 use crate::{
-    access::{Access, Caller, Pattern},
+    access::{Access, Caller, Pattern, TokenScope},
     http::{
         handlers::routing::read_skills,
+        middleware::auth,
         request::{body::JsonBody, fields::JsonFields, query::NoQuery, rules},
         response::{
             json::JsonResponse,
@@ -15,42 +16,73 @@ use crate::{
             shapes,
         },
     },
-    job::{Name, Skill, limits},
+    job::{JobId, Name, Skill, limits},
+    store::{Eligible, Queues},
 };
 
 /// `POST /tokens`
 pub async fn mint(
     State(access): State<Access>,
+    State(queues): State<Queues>,
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<JsonResponse<shapes::TokenBody>, Problem> {
-    let NewToken { worker, queues, skills, ttl } = read(body.fields()?)?;
-    if let Some(beyond) = queues.iter().find(|queue| !caller.covers(queue)) {
-        return Err(Problem::forbidden(format!("this is not for the queue {}", beyond.as_str())));
-    }
+    let NewToken { worker, scope, skills, ttl } = read(body.fields()?)?;
+    may_mint(&caller, &scope)?;
     let unsigned = || Problem::new(ProblemType::NotFound, "this service has no --token-secret to sign tokens with");
     let signer = access.signer().ok_or_else(unsigned)?;
-    let token = signer.sign(&worker, &queues, &skills, ttl, caller.until).ok_or_else(Problem::internal)?;
+    if let TokenScope::Job(job) = &scope {
+        require_eligible(&queues, job, &worker, &skills).await?;
+    }
+    let token = signer.sign(&worker, &scope, &skills, ttl, caller.until).ok_or_else(Problem::internal)?;
     let answer = shapes::TokenBody { token: token.token, expires_at: token.expires_at };
     Ok(JsonResponse(answer))
 }
 
+fn may_mint(caller: &Caller, scope: &TokenScope) -> Result<(), Problem> {
+    match scope {
+        TokenScope::Job(job) => auth::job(caller, job),
+        TokenScope::Queues(queues) => match queues.iter().find(|queue| !caller.covers(queue)) {
+            Some(beyond) => Err(Problem::forbidden(format!("this is not for the queue {}", beyond.as_str()))),
+            None => Ok(()),
+        },
+    }
+}
+
+/// A token for a job that its worker could not be given would be of no use.
+async fn require_eligible(queues: &Queues, job: &JobId, worker: &Name, skills: &[Skill]) -> Result<(), Problem> {
+    match queues.eligible(job, worker, skills).await.map_err(Problem::from_read)? {
+        Eligible::Yes => Ok(()),
+        Eligible::No(rule) => Err(Problem::not_eligible(rule)),
+        Eligible::Ended(state) => Err(Problem::wrong_state(state)),
+        Eligible::UnknownJob => Err(Problem::unknown_job()),
+    }
+}
+
 struct NewToken {
     worker: Name,
-    queues: Vec<Pattern>,
+    scope: TokenScope,
     skills: Vec<Skill>,
     ttl: Duration,
 }
 
 fn read(mut fields: JsonFields<'_>) -> Result<NewToken, Problem> {
     let worker = fields.require("worker", rules::parsed(Name::of_worker));
-    if !fields.has("queues") {
-        fields.reject::<()>("queues", "is required");
-    }
-    let queues = fields.list("queues", 1..=limits::TOKEN_QUEUES, rules::parsed(Pattern::parse));
+    let scope = read_scope(&mut fields);
     let skills = read_skills(&mut fields).unwrap_or_default();
     let ttl = fields.take("ttl_ms", rules::whole(limits::TOKEN_MS)).unwrap_or(limits::TOKEN_DEFAULT_MS);
     let ttl = Duration::from_millis(ttl.into());
-    fields.finish(worker.zip(queues).map(|(worker, queues)| NewToken { worker, queues, skills, ttl }))
+    fields.finish(worker.zip(scope).map(|(worker, scope)| NewToken { worker, scope, skills, ttl }))
+}
+
+fn read_scope(fields: &mut JsonFields<'_>) -> Option<TokenScope> {
+    match (fields.has("queues"), fields.has("job")) {
+        (true, true) => fields.reject::<()>("job", "does not go together with queues"),
+        (false, false) => fields.reject("queues", "is required without a job"),
+        _ => None,
+    };
+    let queues = fields.list("queues", 1..=limits::TOKEN_QUEUES, rules::parsed(Pattern::parse));
+    let job = fields.take("job", rules::parsed(JobId::parse));
+    job.map(TokenScope::Job).or(queues.map(TokenScope::Queues))
 }

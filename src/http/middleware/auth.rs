@@ -22,6 +22,8 @@ use crate::{
 };
 
 const NOT_VALID: &str = "the key or token is not valid, or not any more";
+/// What a token for one job is refused with, where it asks for more.
+pub const FOR_ONE_JOB: &str = "the token is for one job";
 const ENDED: &str = "the key is past its end";
 
 /// Everything an authorization decision depends on.
@@ -115,11 +117,14 @@ fn identify(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<P
         AccessDenied::Bad(why) => (why.word(), unauthorized(NOT_VALID)),
         AccessDenied::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
     })?;
-    if who.allows(pass.caller.role) {
-        return Ok(pass);
+    if !who.allows(pass.caller.role) {
+        let role = pass.caller.role.word();
+        return Err(("forbidden", Problem::forbidden(format!("this is not for a {role}"))));
     }
-    let role = pass.caller.role.word();
-    Err(("forbidden", Problem::forbidden(format!("this is not for a {role}"))))
+    if pass.caller.job.is_some() && !who.allows_one_job() {
+        return Err(("forbidden", Problem::forbidden(FOR_ONE_JOB)));
+    }
+    Ok(pass)
 }
 
 /// Reads the bearer token from `Authorization` only (RFC 6750, section 2.1): one in a URL would end up in logs.

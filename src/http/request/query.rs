@@ -49,10 +49,36 @@ impl Query {
 
     /// Like [`take`](Self::take), for a required parameter.
     pub fn require<T, R: Into<Rule>>(&mut self, name: &str, rule: impl FnOnce(&str) -> Result<T, R>) -> Option<T> {
-        if !self.pairs.iter().any(|(given, _)| given == name) {
+        if !self.has(name) {
             self.reject(name, "is required");
         }
         self.take(name, rule)
+    }
+
+    /// Whether the parameter is given and not read yet.
+    pub fn has(&self, name: &str) -> bool {
+        self.pairs.iter().any(|(given, _)| given == name)
+    }
+
+    /// The values of a parameter that is repeated, each another.
+    pub fn distinct<T: PartialEq>(
+        &mut self,
+        name: &str,
+        most: usize,
+        parse: impl Fn(&str) -> Result<T, Invalid>,
+    ) -> Vec<T> {
+        let (named, mut values) = (self.all(name), Vec::new());
+        if named.len() > most {
+            self.reject(name, format!("must be given at most {most} times"));
+        }
+        for text in named.iter().take(most) {
+            match parse(text) {
+                Ok(value) if values.contains(&value) => self.reject(name, format!("names a {name} twice")),
+                Ok(value) => values.push(value),
+                Err(rule) => self.reject(name, rule),
+            }
+        }
+        values
     }
 
     /// All values of a parameter that may be repeated.

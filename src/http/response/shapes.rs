@@ -102,6 +102,7 @@ pub struct MeBody<'a> {
     name: Option<&'a str>,
     worker: Option<&'a Name>,
     queues: Vec<&'a str>,
+    job: Option<&'a JobId>,
     skills: Vec<Skill>,
     until: Option<Millis>,
 }
@@ -113,6 +114,7 @@ impl<'a> MeBody<'a> {
             name: caller.key_name(),
             worker: caller.worker.as_ref(),
             queues: caller.patterns().iter().map(Pattern::as_str).collect(),
+            job: caller.job.as_ref(),
             skills: caller.skills(None),
             until: caller.until.map(|until| until.instant()),
         }

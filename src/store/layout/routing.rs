@@ -150,6 +150,21 @@ impl HandedTo {
     }
 }
 
+/// Beside the number of skills: a job or a place follows them.
+const MORE: u8 = 128;
+
+/// The skills as the scripts read them: behind their number and whether more follows them; nothing for none.
+pub(crate) fn pack_skills(skills: &[Skill], has_more: bool, out: &mut Vec<u8>) {
+    if skills.is_empty() {
+        return;
+    }
+    out.push(skills.len() as u8 | if has_more { MORE } else { 0 });
+    for skill in skills {
+        out.push(skill.as_str().len() as u8);
+        out.extend(skill.as_str().as_bytes());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

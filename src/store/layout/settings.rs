@@ -23,6 +23,7 @@ pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fau
             "dedupe" => settings.dedupe = value == "1",
             "worker_limit" => settings.worker_limit = number()?,
             "share_drafts" => settings.share_drafts = value == "1",
+            "browse" => settings.browse = value == "1",
             "retention_ms" => settings.retention_ms = number()?,
             "retention_max" => settings.retention_max = number()?,
             "max_jobs" => settings.max_jobs = number()?,
@@ -49,6 +50,7 @@ pub(crate) fn write_patch(patch: &SettingsPatch, args: &mut Args) {
     put("dedupe", flag(patch.dedupe));
     put("worker_limit", number(patch.worker_limit));
     put("share_drafts", flag(patch.share_drafts));
+    put("browse", flag(patch.browse));
     put("retention_ms", number(patch.retention_ms));
     put("retention_max", number(patch.retention_max));
     put("max_jobs", number(patch.max_jobs));

@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use crate::job::{Code, Millis, State};
+use crate::job::{Code, EligibilityRule, Millis, State};
 use intray_redis::Fault;
 
 pub(crate) fn broken(what: &str) -> Fault {
@@ -112,6 +112,11 @@ impl<'v> Fields<'v> {
 
     pub(crate) fn state(&mut self) -> Result<State, Fault> {
         State::parse(self.word()?).ok_or_else(|| broken("a state"))
+    }
+
+    /// The rule that keeps a worker from a job.
+    pub(crate) fn rule(&mut self) -> Result<EligibilityRule, Fault> {
+        EligibilityRule::parse(self.word()?).ok_or_else(|| broken("a rule"))
     }
 
     pub(crate) fn integer(&mut self) -> Result<i64, Fault> {

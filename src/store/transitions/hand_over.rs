@@ -79,10 +79,7 @@ impl Transition for HandOver {
         match word {
             "handed" => Ok(HandOverOutcome::HandedOver { state: fields.state()?, duplicate: false }),
             "again" => Ok(HandOverOutcome::HandedOver { state: fields.state()?, duplicate: true }),
-            "ineligible" => {
-                let rule = EligibilityRule::parse(fields.word()?).ok_or_else(|| broken("who may have a job"))?;
-                Ok(HandOverOutcome::NotEligible(rule))
-            }
+            "ineligible" => Ok(HandOverOutcome::NotEligible(fields.rule()?)),
             "same" => Ok(HandOverOutcome::SameWorker),
             "lost" => Lost::read(&mut fields).map(HandOverOutcome::Lost),
             _ => Err(broken("what became of a job that was handed over")),

@@ -9,7 +9,7 @@ use intray_redis::{Args, Fault};
 
 pub use self::{passed::PassedLines, snapshot::Snapshot};
 use self::{
-    request::{Mode, ReserveRequest, pack_skills},
+    request::{Mode, ReserveRequest},
     snapshot::QueueLook,
 };
 use super::undo::Undo;
@@ -19,7 +19,7 @@ use crate::{
         State, ids::Nonce,
     },
     payload::Json,
-    store::{handle::Queues, redis::read::Fields},
+    store::{handle::Queues, layout::routing, redis::read::Fields},
 };
 
 /// A reserve call. The queues are tried in this order.
@@ -134,7 +134,7 @@ impl Queues {
         let worker = call.and_then(|call| call.worker.as_ref());
         args.push(worker.map_or("", Name::as_str));
         args.push(call.map_or_else(Nonce::random, |call| call.nonce).as_bytes());
-        args.put(|out| pack_skills(call.map_or(&[], |call| &call.skills), false, out));
+        args.put(|out| routing::pack_skills(call.map_or(&[], |call| &call.skills), false, out));
         lines.iter().for_each(|line| _ = args.push(line.to_string()));
         QueueLook::read(Fields::of(&self.run_view("look", queue, &args).await?)?)
     }

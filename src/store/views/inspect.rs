@@ -54,6 +54,14 @@ pub struct Job {
     pub eligibility: Eligibility,
 }
 
+impl Job {
+    /// As it is shown to a worker who does not hold it: without what others said of it.
+    #[must_use]
+    pub(super) fn without_others(self) -> Self {
+        Self { errors: Vec::new(), reasons: Vec::new(), late_results: Vec::new(), ..self }
+    }
+}
+
 /// Why a job was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Cancelled {

@@ -2,11 +2,12 @@
 
 use intray_redis::{Args, Fault};
 
-use crate::job::{Line, Name, QueueName, State, limits};
+use crate::job::{Line, Name, QueueName, Skill, State, limits};
 use crate::store::{
     handle::Queues,
     layout::cursor::Cursor,
     layout::progress::JobSelection,
+    layout::routing::pack_skills,
     redis::read::Fields,
     views::inspect::{Job, read_job},
 };
@@ -23,8 +24,17 @@ pub struct JobFilter {
     pub breached: bool,
     /// Only waiting jobs of this line.
     pub line: Option<Line>,
+    /// Only waiting jobs of this worker, and no other part of the filter counts.
+    pub mine: Option<Mine>,
     pub after: Option<Cursor>,
     pub limit: u32,
+}
+
+/// Whose own list of waiting jobs is read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Mine {
+    pub worker: Name,
+    pub skills: Vec<Skill>,
 }
 
 #[derive(Debug)]
@@ -41,17 +51,23 @@ pub struct JobPage {
 }
 
 impl JobFilter {
-    /// The arguments of the next script for a page that has `bytes` bytes already.
-    fn args_after(&self, page: &JobPage, bytes: u64) -> Args {
+    /// The next script for a page that has `bytes` bytes already, and its arguments.
+    fn script_after(&self, page: &JobPage, bytes: u64) -> (&'static str, Args) {
         let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
+        let limit = u64::from(self.limit).saturating_sub(page.jobs.len() as u64);
         let mut args = Args::default();
-        args.push(self.state.word()).number(u64::from(self.limit).saturating_sub(page.jobs.len() as u64));
+        if let Some(Mine { worker, skills }) = &self.mine {
+            args.number(limit).push(worker.as_str()).put(|out| pack_skills(skills, false, out));
+            args.push(score).push(member).number(bytes);
+            return ("mine", args);
+        }
+        args.push(self.state.word()).number(limit);
         args.push(self.worker.as_ref().map_or("", Name::as_str));
         self.selection.push(&mut args);
         args.push(self.search.as_deref().unwrap_or_default()).number(self.breached.into());
         args.push(self.line.as_ref().map_or_else(String::new, Line::to_string));
         args.push(score).push(member).number(bytes);
-        args
+        ("list", args)
     }
 }
 
@@ -107,7 +123,8 @@ impl Queues {
         let (mut page, mut bytes) = (JobPage { jobs, places, next, resume: None, looked: 0, forgotten }, 0);
         // One script reads a few jobs, so a large page takes several.
         for _ in 0..limits::PAGE_SCRIPTS {
-            let answered = self.run_view("list", queue, &filter.args_after(&page, bytes)).await?;
+            let (script, args) = filter.script_after(&page, bytes);
+            let answered = self.run_view(script, queue, &args).await?;
             let mut answer = Fields::of(&answered)?;
             let (score, member, is_end) = (answer.text()?, answer.bytes()?, answer.flag()?);
             bytes = answer.count()?;
@@ -124,7 +141,7 @@ impl Queues {
             for job in jobs.lists() {
                 let ended = ended.map(|ended| Ok(ended + ranks.count()? + 1)).transpose()?;
                 let (job, place) = read_job(queue, job?, ended)?;
-                page.jobs.push(job);
+                page.jobs.push(if filter.mine.is_some() { job.without_others() } else { job });
                 page.places.push(place);
             }
             if page.has_only_forgotten_jobs() {

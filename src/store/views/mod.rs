@@ -3,6 +3,7 @@
 pub(crate) mod batches;
 pub(crate) mod deadlines;
 pub(crate) mod deliveries;
+pub(crate) mod eligible;
 pub(crate) mod events;
 pub(crate) mod inspect;
 pub(crate) mod job_history;

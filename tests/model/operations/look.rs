@@ -112,8 +112,17 @@ async fn list(
     let worker = worker.map_or("", |n| WORKERS[n]);
     let found = pages(async |after| {
         let selection = JobSelection { client: name(client), ..JobSelection::default() };
-        let filter =
-            JobFilter { state, selection, worker: name(worker), search: None, breached, line: None, after, limit };
+        let filter = JobFilter {
+            state,
+            selection,
+            worker: name(worker),
+            search: None,
+            breached,
+            line: None,
+            mine: None,
+            after,
+            limit,
+        };
         let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
         Ok((page.jobs, page.next))
     });
@@ -139,7 +148,8 @@ async fn in_line(walk: &Walk<'_>, line: &Line, limit: u32) -> Verdict {
     let found = pages(async |after| {
         let (state, selection) = (State::Waiting, JobSelection::default());
         let line = Some(line.clone());
-        let filter = JobFilter { state, selection, worker: None, search: None, breached: false, line, after, limit };
+        let filter =
+            JobFilter { state, selection, worker: None, search: None, breached: false, line, mine: None, after, limit };
         let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
         Ok((page.jobs, page.next))
     });

@@ -56,6 +56,7 @@ settings! {
     Dedupe, dedupe: bool;
     WorkerLimit, worker_limit: u32;
     ShareDrafts, share_drafts: bool;
+    Browse, browse: bool;
     RetentionMs, retention_ms: u32;
     RetentionMax, retention_max: u32;
     MaxJobs, max_jobs: u32;

@@ -44,6 +44,7 @@ pub const DEFAULT: Settings = Settings {
     dedupe: true,
     worker_limit: 1,
     share_drafts: false,
+    browse: false,
     retention_ms: 604_800_000,
     retention_max: 100_000,
     max_jobs: 0,

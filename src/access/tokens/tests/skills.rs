@@ -46,7 +46,7 @@ fn token_with_wrong_skills_is_refused() {
 
 #[test]
 fn minted_token_says_its_skills() {
-    let (worker, queues) = (Name::parse("ann").expect("a name"), [Pattern::all()]);
+    let (worker, queues) = (Name::parse("ann").expect("a name"), TokenScope::Queues(vec![Pattern::all()]));
     let signer = Signer::new(SECRET, "intray".to_owned());
     let token = signer.sign(&worker, &queues, &skills(&["de", "C1 German"]), DAY, None).expect("signed").token;
     assert_eq!(taken(&token).expect("taken").skills(None), skills(&["C1 German", "de"]));

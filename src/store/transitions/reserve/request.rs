@@ -9,13 +9,13 @@ use super::{Handout, HandoverNote, PassedLines, QueueAnswer, Reserve, ReserveOut
 use crate::{
     figures::QueueMetrics,
     job::{
-        Code, EligibilityRule, JobId, Millis, Name, QueueName, Reservation, Skill,
+        Code, JobId, Millis, Name, QueueName, Reservation, Skill,
         ids::{self, Nonce},
     },
     store::{
         layout::{
             record::{self, Bytes, Header, LiveRecord},
-            routing,
+            routing::{self, pack_skills},
         },
         places::Places,
         redis::read::{Fields, broken, word},
@@ -60,21 +60,6 @@ impl Mode {
 /// Beside the mode: the call waits until no job is overdue.
 const WAIT_FOR_OVERDUE: u8 = 0;
 const SKIP_OVERDUE: u8 = 128;
-/// Beside the number of skills: a job or a place follows them.
-const MORE: u8 = 128;
-
-/// The skills as the scripts read them: behind their number and whether more follows them; nothing for none.
-pub(super) fn pack_skills(skills: &[Skill], has_more: bool, out: &mut Vec<u8>) {
-    if skills.is_empty() {
-        return;
-    }
-    out.push(skills.len() as u8 | if has_more { MORE } else { 0 });
-    for skill in skills {
-        out.push(skill.as_str().len() as u8);
-        out.extend(skill.as_str().as_bytes());
-    }
-}
-
 impl ReserveRequest {
     pub(super) fn new(call: &Reserve, mode: Mode, limit: u32, queue: &QueueName, places: &Arc<Places>) -> Self {
         let (worker, skills) = (call.worker.clone(), call.skills.clone());
@@ -177,7 +162,7 @@ impl Transition for ReserveRequest {
                 passed = PassedLines::read(snapshot.passed, &mut item)?;
                 self.forget_place();
             }
-            "ineligible" => refusal = Some(ReserveOutcome::NotEligible(read_rule(&mut item)?)),
+            "ineligible" => refusal = Some(ReserveOutcome::NotEligible(item.rule()?)),
             "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
             "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
             "paused" => refusal = Some(ReserveOutcome::QueuePaused),
@@ -235,10 +220,6 @@ impl BatchedTransition for ReserveRequest {
             _ => Retry::Done,
         }
     }
-}
-
-pub(in crate::store) fn read_rule(item: &mut Fields<'_>) -> Result<EligibilityRule, Fault> {
-    EligibilityRule::parse(item.word()?).ok_or_else(|| broken("a rule"))
 }
 
 /// When a job was handed over, who did it, and what it says; no note if it says nothing.

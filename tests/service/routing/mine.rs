@@ -1,0 +1,188 @@
+//! The list of the jobs that are for a worker.
+
+use serde_json::{Value, json};
+
+use crate::world::{
+    Client, World,
+    access::{SECRET, key, signed},
+    assert_contains, id_of,
+};
+
+async fn start() -> World {
+    let keys = [("web", "producer", "*"), ("desk", "worker", "*"), ("wall", "viewer", "*")];
+    World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await
+}
+
+fn ann(w: &World) -> Client {
+    w.with_credential(&signed(SECRET, json!({ "sub": "ann", "skills": ["de"] })))
+}
+
+async fn page(client: &Client, more: &str) -> Value {
+    client.get(&format!("/queues/default/jobs?mine=true{more}")).await.is(200)
+}
+
+async fn listed(client: &Client, more: &str) -> Vec<String> {
+    page(client, more).await["jobs"].as_array().expect("jobs").iter().map(id_of).collect()
+}
+
+/// Jobs of every kind; those that are assigned to ann, and all that she may have, in order.
+async fn fill(w: &World) -> (Vec<String>, Vec<String>) {
+    let jobs = [
+        (json!({ "payload": 0, "assignees": ["bob"] }), ""),
+        (json!({ "payload": 1 }), "may"),
+        (json!({ "payload": 2, "assignees": ["bob", "ann"] }), "own"),
+        (json!({ "payload": 3, "skill": "de" }), "may"),
+        (json!({ "payload": 4, "skill": "fr" }), ""),
+        (json!({ "payload": 5, "excluded": ["ann"] }), ""),
+        (json!({ "payload": 6, "assignees": ["ann"], "skill": "fr" }), ""),
+        (json!({ "payload": 7, "assignees": ["ann", "bob"], "excluded": ["ann"] }), ""),
+        (json!({ "payload": 8, "assignees": ["ann"], "skill": "de" }), "own"),
+        (json!({ "payload": 9, "excluded": ["bob"] }), "may"),
+        (json!({ "payload": 10, "assignees": ["ann"], "priority": 10 }), "first"),
+        (json!({ "payload": 11, "assignees": ["ann"], "delay_ms": 60_000 }), ""),
+    ];
+    let (mut own, mut all) = (Vec::new(), Vec::new());
+    for (job, kind) in jobs {
+        let id = w.enqueue_with(job).await;
+        let at = if kind == "first" { 0 } else { all.len() };
+        if kind != "" {
+            all.insert(at, id.clone());
+        }
+        if ["own", "first"].contains(&kind) {
+            own.insert(if kind == "first" { 0 } else { own.len() }, id);
+        }
+    }
+    (own, all)
+}
+
+#[tokio::test]
+async fn worker_lists_what_is_assigned_to_them() {
+    let w = start().await;
+    let (own, _) = fill(&w).await;
+    assert_eq!(listed(&ann(&w), "").await, own);
+    assert_eq!(listed(&ann(&w), "&worker=ann&state=waiting").await, own);
+    let narrowed = listed(&ann(&w), "&skill=fr").await;
+    assert_eq!(narrowed, [&own[0], &own[1]].map(Clone::clone), "the token does not say that ann knows French");
+    assert_eq!(listed(&w.with_credential(&key("desk")), "&worker=ann&skill=de").await, own);
+    assert_eq!(listed(&w.with_credential(&key("wall")), "&worker=ann&skill=de").await, own);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn worker_browses_what_they_may_have_in_the_order_of_hand_outs() {
+    let w = start().await;
+    let (_, all) = fill(&w).await;
+    w.update_settings(json!({ "browse": true, "worker_limit": 0 })).await;
+    assert_eq!(listed(&ann(&w), "").await, all);
+    let held = ann(&w).send_reserve(json!({ "queues": ["default"], "limit": 20 })).await.is(200);
+    let given: Vec<_> = held["jobs"].as_array().expect("jobs").iter().map(id_of).collect();
+    assert_eq!(given, all);
+    assert_eq!(listed(&ann(&w), "").await, [""; 0]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn list_of_a_worker_is_read_page_by_page() {
+    let w = start().await;
+    w.update_settings(json!({ "browse": true })).await;
+    let mut expected = Vec::new();
+    for n in 0..230 {
+        let job = match n % 4 {
+            0 => json!({ "payload": n }),
+            1 => json!({ "payload": n, "assignees": ["ann"] }),
+            2 => json!({ "payload": n, "skill": "de" }),
+            _ => json!({ "payload": n, "excluded": ["ann"] }),
+        };
+        let id = w.enqueue_with(job).await;
+        if n % 4 != 3 {
+            expected.push(id);
+        }
+    }
+    let (mut found, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = page(&ann(&w), &format!("&limit=7{after}")).await;
+        found.extend(page["jobs"].as_array().expect("jobs").iter().map(id_of));
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={next}");
+    }
+    assert_eq!(found, expected);
+    let lines = ann(&w).request("GET", "/queues/default/jobs?mine=true").header("accept", "application/x-ndjson");
+    assert_eq!(lines.send().await.text().lines().filter(|line| line.contains("\"id\"")).count(), expected.len());
+    w.check().await;
+}
+
+#[tokio::test]
+async fn chosen_job_is_reserved_and_leaves_the_list() {
+    let w = start().await;
+    let (own, _) = fill(&w).await;
+    let held = ann(&w).send_reserve(json!({ "id": own[2] })).await.is(200);
+    assert_eq!(id_of(&held["jobs"][0]), own[2]);
+    assert_eq!(listed(&ann(&w), "").await, own[..2]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn expired_job_and_a_fallback_that_is_over_leave_the_list() {
+    let w = start().await;
+    w.enqueue_with(json!({ "payload": 1, "assignees": ["ann"], "expires_ms": 5_000 })).await;
+    let falls = w.enqueue_with(json!({ "payload": 2, "assignees": ["ann"], "fallback_ms": 10_000 })).await;
+    w.advance_clock(5_000);
+    assert_eq!(listed(&ann(&w), "").await, [falls.clone()]);
+    w.advance_clock(5_000);
+    w.sweep().await;
+    assert_eq!(listed(&ann(&w), "").await, [""; 0], "it is everybody's");
+    w.update_settings(json!({ "browse": true })).await;
+    assert_eq!(listed(&ann(&w), "").await, [falls]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn list_of_a_worker_hides_the_work_of_others() {
+    let w = start().await;
+    let id = w.enqueue(1).await;
+    let held = w.reserve_as("bob").await;
+    w.post("/jobs/abandon", json!({ "reservation": held.reservation, "reason": "too hard" })).await.is(200);
+    let again = w.reserve_as("bob").await;
+    w.post("/jobs/fail", json!({ "reservation": again.reservation, "error": "broken" })).await.is(200);
+    w.patch(&format!("/jobs/{id}"), json!({ "assignees": ["ann"] })).await.is(200);
+    assert_contains(
+        &w.job(&id).await,
+        json!({ "reasons": [{ "reason": "too hard" }], "errors": [{ "error": "broken" }] }),
+    );
+    let shown = page(&ann(&w), "").await["jobs"][0].clone();
+    assert_contains(&shown, json!({ "id": id, "payload": 1, "reasons": [], "errors": [], "late_results": [] }));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn list_of_a_worker_is_of_that_worker_alone() {
+    let w = start().await;
+    fill(&w).await;
+    let of = |client: &Client, query: &str| {
+        let (client, query) = (client.clone(), query.to_owned());
+        async move { client.get(&format!("/queues/default/jobs{query}")).await }
+    };
+    for query in ["", "?state=waiting", "?mine=false", "?state=completed", "?mine=true&worker=bob"] {
+        of(&ann(&w), query).await.refused("forbidden");
+    }
+    of(&w.with_credential(&signed(SECRET, json!({ "queues": ["other"] }))), "?mine=true").await.refused("forbidden");
+    of(&w.with_credential(&key("web")), "?mine=true&worker=ann").await.refused("forbidden");
+    let desk = w.with_credential(&key("desk"));
+    of(&desk, "?mine=true").await.invalid_by("parameter", &["worker"]);
+    for (query, names) in [
+        ("?mine=yes&worker=ann", &["mine"][..]),
+        ("?skill=de&mine=false&worker=ann", &["skill"]),
+        ("?mine=true&worker=ann&skill=de&skill=de", &["skill"]),
+        ("?mine=true&worker=ann&skill=", &["skill"]),
+        ("?mine=true&worker=ann&state=dead", &["state"]),
+        ("?mine=true&worker=ann&line=@bob&search=x&client=c", &["client", "line", "search"]),
+        ("?mine=true&worker=ann&after=zz", &["after"]),
+    ] {
+        of(&desk, query).await.invalid_by("parameter", names);
+    }
+    let many: String = (0..17).map(|n| format!("&skill=s{n}")).collect();
+    of(&desk, &format!("?mine=true&worker=ann{many}")).await.invalid_by("parameter", &["skill"]);
+    of(&ann(&w), "?mine=true").await.is(200);
+    ann(&w).get("/queues/unknown/jobs?mine=true").await.refused("forbidden");
+    w.check().await;
+}
