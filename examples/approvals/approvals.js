@@ -3,10 +3,10 @@
 
 import { Intray } from '../../client.js'
 import { differences, pretty, readArguments } from './arguments.js'
+import { PASSED, THANKS, linkToken, readLink, whyNot } from './link.js'
+import { $, clock, notice, show, toast, view } from './page.js'
 import { EXPIRED, LATE, LOST, UNSURE, WAITING } from './words.js'
 
-const $ = (id) => document.getElementById(id)
-const show = (id, visible) => { $(id).hidden = !visible }
 const say = (text) => { $('saved').textContent = text }
 
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
@@ -21,6 +21,7 @@ const LAST_MINUTE_MS = 60_000
 
 // `over`: null while the request is ours, 'late' when an answer may still count, 'gone' when not.
 // `isCapped`: whether the time left ends with the request itself; null if that is not known yet.
+const link = linkToken()
 let desk, job, over = null, isCapped = null, isIdle = false, shownAt = 0, done = 0
 let original // the arguments as they were asked for, as text
 let draft = { args: null, reason: '' } // `args` as typed; null while they are unchanged
@@ -34,17 +35,37 @@ $('sign').addEventListener('submit', (event) => {
   if (worker) sit(worker, $('token').value.trim() || undefined)
 })
 // A page that is loaded again goes on where it was.
-if ($('name').value) sit($('name').value)
+if (link) byLink()
+else if ($('name').value) sit($('name').value)
 else $('name').focus()
 
-function sit(worker, token) {
-  sessionStorage.setItem('desk name', worker)
+function sit(worker, token, only) {
+  sessionStorage.setItem(only ? 'desk request' : 'desk name', only ?? worker)
   $('me').textContent = worker
   show('me', true)
   desk?.close()
-  desk = new Intray({ url: api, queues: [QUEUE], worker, token, lease: LEASE_MS })
+  desk = new Intray({ url: api, ...(only ? { job: only } : { queues: [QUEUE] }), worker, token, lease: LEASE_MS })
   listen()
   next()
+}
+
+/** The request is taken when the person asks for it, not when the page is opened. */
+async function byLink() {
+  try {
+    const { worker, job: only } = await readLink(api, link)
+    $('open').addEventListener('click', () => sit(worker, link, only))
+    if (sessionStorage.getItem('desk request') === only) return sit(worker, link, only)
+    view('link')
+  } catch (error) {
+    finish(error.message)
+  }
+}
+
+/** Nothing is left to do on the page of a link. */
+function finish(text) {
+  desk?.close()
+  $('why-done').textContent = text
+  view('done')
 }
 
 /** What the desk says, of the request in hand or of itself. */
@@ -74,14 +95,8 @@ function listen() {
   on('ended', next) // in another tab
 }
 
-function view(name) {
-  if (document.body.dataset.view === name) return
-  document.body.dataset.view = name
-  scrollTo(0, 0)
-}
-
 function line() {
-  show('line', desk.remaining !== null)
+  show('line', !link && desk.remaining !== null)
   $('left').textContent = desk.remaining
 }
 
@@ -102,6 +117,7 @@ async function next() {
 }
 
 function refused(error) {
+  if (link) return finish(whyNot(error))
   const wantsToken = error.status === 401 || error.status === 403
   view('start')
   for (const part of document.querySelectorAll('.for-token')) part.hidden = !wantsToken
@@ -152,11 +168,6 @@ function end(text) {
 
 // -- the time that is left
 
-function clock(ms) {
-  const seconds = Math.max(0, Math.ceil(ms / 1_000))
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
-}
-
 function tick() {
   if (!job) return
   const left = job.expiresIn
@@ -172,13 +183,6 @@ function tick() {
   else notice('Are you still there? Move, or press a key, to keep this request.', 'warn')
 }
 setInterval(tick, 250)
-
-function notice(text, kind) {
-  if ($('notice').textContent === (text ?? '')) return // or it would be read out again
-  show('notice', Boolean(text))
-  $('notice').textContent = text ?? ''
-  $('notice').className = `notice ${kind ?? ''}`
-}
 
 // -- what is decided
 
@@ -228,7 +232,8 @@ async function answer(approved) {
     $('done').textContent = done += 1
     const how = sent ? (late ? ', late but in time' : '') : '; it is sent when the network is back'
     toast(`${approved ? 'Approved' : 'Rejected'}${how}`)
-    next()
+    if (link) finish(THANKS)
+    else next()
   } catch (error) {
     job = mine
     if (!error.lost) return say(error.message)
@@ -245,19 +250,15 @@ async function skip() {
   const mine = job
   job = null
   try {
-    if (mine.state === 'held') await mine.abandon({ skip: true })
-    next()
+    const isHeld = mine.state === 'held'
+    if (isHeld) await mine.abandon({ skip: true })
+    if (link && isHeld) finish(PASSED)
+    else next()
   } catch (error) {
     if (error.lost) return next()
     job = mine
     say(error.message)
   }
-}
-
-function toast(text) {
-  $('toast').textContent = text
-  $('toast').classList.add('shown')
-  setTimeout(() => $('toast').textContent === text && $('toast').classList.remove('shown'), 2_600)
 }
 
 $('args').addEventListener('input', () => change({ args: $('args').value === original ? null : $('args').value }))

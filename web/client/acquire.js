@@ -160,7 +160,7 @@ export class Acquirer {
    * @returns {Promise<Handouts>}
    */
   async #reserve({ key, wait }, stop) {
-    const held = this.#drawer.again(this.#plan.queues)
+    const held = this.#drawer.again(this.#plan)
     if (held) {
       try {
         return await this.#calls.resume(held.id, stop)

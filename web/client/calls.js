@@ -43,14 +43,15 @@ export class Calls {
   }
 
   /**
-   * The next of the desk's queues; only this call is made with a token, and needs a preflight. The same `key` for what
-   * is tried again: an answer that was lost is given again.
+   * The next of the desk's queues, or its one job; only this call is made with a token, and needs a preflight. The same
+   * `key` for what is tried again: an answer that was lost is given again.
    * @param {{ key: string, wait: number, stop: AbortSignal }} how
    * @returns {Promise<Handouts>}
    */
   reserve({ key, wait, stop }) {
     const more = { headers: { 'idempotency-key': key }, within: wait + ANSWER_WITHIN, stop }
-    return this.#reserve({ queues: this.#plan.queues, wait_ms: wait }, more)
+    const { job, queues } = this.#plan
+    return this.#reserve(job === undefined ? { queues, wait_ms: wait } : { id: job }, more)
   }
 
   /**

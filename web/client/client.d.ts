@@ -12,6 +12,11 @@ export interface Settings {
   token?: string | ((about: { refused?: string }) => string | undefined | Promise<string | undefined>)
   /** Looked at in this order; `['default']`. */
   queues?: readonly string[]
+  /**
+   * This job and no other, in place of queues: the job of a link, or one that the person chose from a list. `next()` rejects
+   * with an `IntrayError` when it cannot be had: it has ended, somebody else holds it, or it is not for this person.
+   */
+  job?: string
   /** What the person can do. With a token, it says that, and these only narrow it. */
   skills?: readonly string[]
   /** How long a lease is; without it, what the job says. */

@@ -46,7 +46,7 @@ export class Intray extends EventTarget {
     const life = this.#life.signal
     const emit = this.#emit.bind(this)
     const drawer = (this.#drawer = new Drawer(storage, name))
-    const tabs = (this.#tabs = new Tabs(name + [...plan.queues].sort().join(' '), {
+    const tabs = (this.#tabs = new Tabs(name + (plan.job ?? [...plan.queues].sort().join(' ')), {
       hears: (news) => this.#hear(news),
       follows: () => this.#calls.giveUp(),
       leads: (inherits) => (inherits ? this.#inherit() : this.#revive()),

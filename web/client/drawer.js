@@ -1,6 +1,7 @@
 /**
  * State that outlives the page: drafts and unsent endings, one entry per job, in the browser's storage.
  */
+import { serves } from './plan.js'
 
 /** How long the drawer keeps unclaimed entries. */
 const REMEMBERED = 30 * 24 * 3_600_000
@@ -107,11 +108,11 @@ export class Drawer {
   }
 
   /**
-   * The entry of a job of these queues that is to be asked for again.
-   * @param {readonly string[]} queues
+   * The entry of a job of the desk that is to be asked for again.
+   * @param {Plan} plan
    */
-  again(queues) {
-    return this.all().find((entry) => entry.again && queues.includes(entry.queue))
+  again(plan) {
+    return this.all().find((entry) => entry.again && serves(plan, entry))
   }
 
   /**
@@ -175,3 +176,4 @@ function worked({ draft, result, words }) {
 }
 
 /** @import * as Types from './client.d.ts' */
+/** @import { Plan } from './record.js' */

@@ -4,6 +4,7 @@
  */
 import { mark } from './clock.js'
 import { KEPT } from './drawer.js'
+import { serves } from './plan.js'
 import { DONE, HELD, asJson, left, mayGoAlong, reasonOf, refusedBy } from './record.js'
 
 /** @import * as Types from './client.d.ts' */
@@ -55,7 +56,7 @@ export class JobStore {
     const entry = this.#drawer.get(id)
     if (entry?.ending && !anyway) return
     for (const other of this.#drawer.all()) {
-      if (other.again && other.id !== id && this.#plan.queues.includes(other.queue)) this.#drawer.letGo(other)
+      if (other.again && other.id !== id && serves(this.#plan, other)) this.#drawer.letGo(other)
     }
     const isKnown = this.#current?.id === id
     const r = this.#of(handout, entry)
@@ -181,7 +182,7 @@ export class JobStore {
   hear({ id, queue, news, event, detail, at }) {
     const { handout } = news
     const isKnown = this.#current?.id === id
-    const isNext = handout && !this.job && this.#plan.queues.includes(queue)
+    const isNext = handout && !this.job && serves(this.#plan, { id, queue })
     const r = isKnown ? this.#current : isNext ? this.#of(handout) : null
     if (r) {
       const isSame = handout?.reservation === r.handout.reservation

@@ -9,11 +9,22 @@
  * @param {Omit<Types.Settings, 'token' | 'storage' | 'signal'>} settings
  * @returns {Plan}
  */
-export function planOf({ url, worker, queues = ['default'], skills, lease, wait = 25_000, ...times }) {
+export function planOf({ url, worker, queues, job, skills, lease, wait = 25_000, ...times }) {
   if (!worker) throw new TypeError('intray: a desk needs a worker, the name of the person')
+  if (job !== undefined && queues) throw new TypeError('intray: a desk is for queues or for one job, not for both')
   const { heartbeat = 60_000, idleAfter = 300_000, grace = 15_000 } = times
   const can = skills && [...skills]
-  return { url: addressOf(url), worker, queues: [...queues], skills: can, lease, wait, heartbeat, idleAfter, grace }
+  const at = { url: addressOf(url), worker, queues: [...queues ?? ['default']], job }
+  return { ...at, skills: can, lease, wait, heartbeat, idleAfter, grace }
+}
+
+/**
+ * Whether the desk may have this job.
+ * @param {Plan} plan
+ * @param {{ id: string, queue: string }} of
+ */
+export function serves({ job, queues }, { id, queue }) {
+  return job === undefined ? queues.includes(queue) : job === id
 }
 
 /**

@@ -43,10 +43,11 @@ export async function startServiceWith(env, ...flags) {
   return { url, stop, ...verbs(url) }
 }
 
-function verbs(url) {
+function verbs(url, credential) {
   /** A text is sent as it is. */
   const call = async (method, path, body) => {
     const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+    if (credential) headers.authorization = `Bearer ${credential}`
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
     const answer = await fetch(url + path, { method, headers, body: text })
     return { status: answer.status, ...(await answer.json()) }
@@ -54,6 +55,7 @@ function verbs(url) {
   const job = (id) => call('GET', `/jobs/${id}`)
   return {
     call,
+    as: (other) => verbs(url, other),
     job,
     state: async (id) => (await job(id)).state,
     enqueue: async (queue, payload, more) => (await call('POST', '/jobs', { queue, payload, ...more })).id,

@@ -1,0 +1,126 @@
+// A link in a message, for one request: opening it takes nothing, it may be opened twice, and it ends with the request.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fits, shown, stage } from '../world/stage.js'
+import { becomes } from '../world/until.js'
+
+const KEY = 'key-of-the-back-office'
+const QUEUE = 'approvals'
+const on = stage(null, prepare)
+
+async function prepare() {
+  const folder = await mkdtemp(join(tmpdir(), 'intray-web-'))
+  const keys = join(folder, 'keys')
+  await writeFile(keys, `office operator * ${createHash('sha256').update(KEY).digest('hex')}\n`)
+  const flags = ['--keys-file', keys, '--token-secret', 'a secret that only these stories know']
+  return { flags, stop: () => rm(folder, { recursive: true, force: true }) }
+}
+
+const office = () => on.service.as(KEY)
+const view = (page, name) => becomes(() => page.evaluate(() => document.body.dataset.view), name)
+const press = async (page, name) => {
+  await page.waitForTimeout(550) // the buttons of a request that has just come do nothing for half a second
+  await page.getByRole('button', { name }).click()
+}
+
+/** Each story has a worker of its own, who holds one request at a time. */
+async function ask(worker, more = {}) {
+  const payload = { agent: 'Support agent', tool: 'refund', args: { eur: 180 }, why: 'The lamp arrived broken.' }
+  const id = await office().enqueue(QUEUE, payload, { dedupe: false, ...more })
+  const { token } = await office().call('POST', '/tokens', { worker, job: id })
+  return { id, path: `/demo/approvals/#token=${token}` }
+}
+
+async function opened(path, options) {
+  const page = await on.open(path, options)
+  await page.getByRole('button', { name: 'Open the request' }).click()
+  await view(page, 'work')
+  return page
+}
+
+test('link_takes_nothing_before_the_person_opens_the_request', async () => {
+  const { id, path } = await ask('ada')
+  const page = await on.open(path)
+  await view(page, 'link')
+  assert.equal(await office().state(id), 'waiting')
+  assert.deepEqual(on.wire.log.filter(({ method }) => method !== 'GET'), [])
+  assert.ok(on.wire.log.every(({ path }) => !path.includes('token')), 'the token is in no address that a server sees')
+  await page.getByRole('button', { name: 'Open the request' }).click()
+  await shown(page, 'The lamp arrived broken.')
+  assert.equal(await office().state(id), 'reserved')
+})
+
+test('link_that_is_opened_twice_is_one_request_with_one_answer', async () => {
+  const { id, path } = await ask('ben')
+  const [one, other] = [await opened(path), await opened(path)]
+  await press(one, 'Approve')
+  await view(one, 'done')
+  await shown(one, 'Thank you.')
+  await becomes(() => office().state(id), 'completed')
+  await press(other, 'Reject')
+  await shown(other, 'Your answer came too late')
+  assert.deepEqual((await office().job(id)).result, { approved: true, args: { eur: 180 }, reason: null })
+  const third = await on.open(path)
+  await third.getByRole('button', { name: 'Open the request' }).click()
+  await shown(third, 'This request is answered already.')
+})
+
+test('page_of_a_link_that_is_loaded_again_has_the_same_reservation', async () => {
+  const { id, path } = await ask('cem')
+  const page = await opened(path)
+  await page.getByLabel('Reason').fill('the photo shows it')
+  await shown(page, 'Draft saved')
+  const before = (await office().job(id)).counts.handed_out
+  await page.reload()
+  await shown(page, 'You are back where you were.')
+  assert.equal(await page.getByLabel('Reason').inputValue(), 'the photo shows it')
+  assert.equal((await office().job(id)).counts.handed_out, before)
+  await press(page, 'Approve')
+  await view(page, 'done')
+})
+
+test('link_says_why_the_request_cannot_be_had', async () => {
+  const { id, path } = await ask('dea')
+  const see = async (text) => {
+    const page = await on.open(path)
+    await page.getByRole('button', { name: 'Open the request' }).click()
+    await shown(page, text)
+    return page
+  }
+  await office().call('PATCH', `/jobs/${id}`, { assignees: ['zoe'] })
+  await see('This request is for other people now.')
+  await office().reserve(QUEUE, 'zoe')
+  await office().call('PATCH', `/jobs/${id}`, { assignees: null })
+  await see('Somebody else has this request now.')
+  await office().call('DELETE', `/jobs/${id}?force=true`)
+  const page = await see('This request was withdrawn')
+  assert.equal(await fits(page), true)
+  const wrong = await on.open('/demo/approvals/#token=nonsense')
+  await shown(wrong, 'This link is not valid any more.')
+})
+
+test('person_with_another_request_answers_that_one_first', async () => {
+  const [first, second] = [await ask('fay'), await ask('fay')]
+  const page = await opened(first.path)
+  const other = await on.open(second.path)
+  await other.getByRole('button', { name: 'Open the request' }).click()
+  await shown(other, 'Answer that one first.')
+  await press(page, 'Approve')
+  await view(page, 'done')
+  await other.reload()
+  await shown(other, 'The lamp arrived broken.')
+})
+
+test('request_of_a_link_is_passed_on', async () => {
+  const { id, path } = await ask('eve')
+  const page = await opened(path, { width: 390, height: 800, touch: true })
+  assert.equal(await fits(page), true)
+  await press(page, 'Skip')
+  await shown(page, 'Others are asked.')
+  await becomes(() => office().state(id), 'waiting')
+})
