@@ -7,6 +7,7 @@ mod pattern;
 mod rate;
 mod revoke;
 mod rotate;
+mod scope;
 mod tokens;
 mod until;
 
@@ -25,7 +26,8 @@ pub use self::{
     pattern::Pattern,
     revoke::revoke,
     rotate::{Rotated, rotate},
-    tokens::{MIN_SECRET_BYTES, SignedToken, Signer, TokenScope},
+    scope::TokenScope,
+    tokens::{MIN_SECRET_BYTES, SignedToken, Signer},
     until::CredentialExpiry,
 };
 use self::{keys::ApiKeys, rate::RateLimiter, tokens::KeySet, tokens::Tokens};

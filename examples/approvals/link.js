@@ -5,7 +5,7 @@ const ENDED = {
   completed: 'This request is answered already.',
   cancelled: 'This request was withdrawn, or has expired. It needs no answer any more.',
   dead: 'This request needs an operator now.',
-  reserved: 'Somebody else has this request now. If they give it back, the link works again.',
+  reserved: 'Another person has this request now. If they give it back, the link works again.',
 }
 
 export const THANKS = 'Thank you. Your answer is on its way to the agent.'

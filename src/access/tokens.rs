@@ -7,7 +7,7 @@ use jsonwebtoken::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Caller, CredentialExpiry, InvalidCredential, Pattern};
+use super::{Caller, CredentialExpiry, InvalidCredential, Pattern, TokenScope};
 use crate::{
     files::Describe,
     job::{JobId, Millis, Name, Skill, limits},
@@ -21,14 +21,6 @@ const AUDIENCE: &str = "intray";
 const LEEWAY_SECONDS: u64 = 5;
 /// 2048 bits in base64url: a shorter RSA key is refused.
 const MIN_RSA_CHARACTERS: usize = 342;
-
-/// What a token is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TokenScope {
-    Queues(Vec<Pattern>),
-    /// This job and no other.
-    Job(JobId),
-}
 
 /// The claims that are read.
 #[derive(Deserialize)]

@@ -14,7 +14,7 @@ export interface Settings {
   queues?: readonly string[]
   /**
    * This job and no other, in place of queues: the job of a link, or one that the person chose from a list. `next()` rejects
-   * with an `IntrayError` when it cannot be had: it has ended, somebody else holds it, or it is not for this person.
+   * with an `IntrayError` when it cannot be had: it has ended, another person holds it, or it is not for this one.
    */
   job?: string
   /** What the person can do. With a token, it says that, and these only narrow it. */

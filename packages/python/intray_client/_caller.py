@@ -99,7 +99,7 @@ class Caller:
         of so many lines at most. `passing`: what of a good answer is to be asked for again.
         `until`: by then each try has waited, so a late one waits less; the call has no `query`.
         """
-        address = path + ("?" + urlencode(query, errors="surrogatepass", quote_via=quote) if query else "")
+        address = path + ("?" + urlencode(query, doseq=True, errors="surrogatepass", quote_via=quote) if query else "")
         sent = None if body is None else written(body)
         request = Request(method, address, sent, _headers(sent, key, lines), wait, lines, passing)
         end = time.monotonic() + (self.retry_for if retry_for is None else retry_for)

@@ -92,6 +92,7 @@ class Intray:
     job = blocking(Calls.job)
     wait = blocking(Calls.wait)
     cancel = blocking(Calls.cancel)
+    token = blocking(Calls.token)
 
     create_batch = blocking(Calls.create_batch)
     opinions = blocking(Calls.opinions)
@@ -110,6 +111,7 @@ class Intray:
     pause = blocking(Calls.pause)
     resume = blocking(Calls.resume)
     jobs = iterating(Calls.jobs)
+    mine = iterating(Calls.mine)
     dead = iterating(Calls.dead)
     requeue = blocking(Calls.requeue)
     requeue_all = blocking(Calls.requeue_all)

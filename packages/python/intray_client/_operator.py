@@ -67,6 +67,17 @@ class Operator:
             for job in page["jobs"]:
                 yield read(Job, job)
 
+    async def mine(
+        self, queue: str, *, worker: str | None = None, skills: Sequence[str] | None = None
+    ) -> AsyncIterator[Job]:
+        """The waiting jobs that are for a worker, in order: those assigned to them; with the queue's setting `browse`, all that they
+        may have. With a token, its worker and skills count.
+        """
+        asked = {"mine": "true", "limit": JOBS, **_only(worker=worker), "skill": list(skills or ())}
+        async for page in self._pages(_of_queue(queue) + "/jobs", asked):
+            for job in page["jobs"]:
+                yield read(Job, job)
+
     def dead(
         self,
         queue: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from typing import Any, Generic, TypeVar
 
@@ -101,6 +101,20 @@ class Producer(Generic[E]):
     async def cancel(self, id: str, *, force: bool = False) -> None:
         """Withdraws a job. `force`: even if it is reserved."""
         await self._caller.call("DELETE", of_job(id), query={"force": "true"} if force else None)
+
+    async def token(
+        self,
+        worker: str,
+        queues: Sequence[str] = (),
+        *,
+        job: str | None = None,
+        skills: Sequence[str] = (),
+        ttl: float = 3_600.0,
+    ) -> str:
+        """A token for a worker's page: for these queues, or for one job, as in a link. It lasts `ttl` seconds, a day at most."""
+        scope: dict[str, Any] = {"queues": list(queues)} if job is None else {"job": job}
+        body = {"worker": worker, **scope, "skills": list(skills), "ttl_ms": int(ttl * 1_000)}
+        return str((await self._caller.call("POST", "/tokens", body))["token"])
 
     def feed(
         self,

@@ -49,14 +49,18 @@ class Worker(Generic[E, R]):
         wait: float = 0.0,
         lease_ms: int | None = None,
         rotate: bool = False,
+        id: str | None = None,
         stop: E | None = None,
         retry_for: float | None = None,
     ) -> list[R]:
         """Takes up to `limit` jobs, or none after `wait` seconds, of which there are 30 at most. Settle each.
 
-        `skills`: what the worker can do. With a token it can only narrow what the token says.
+        `skills`: what the worker can do. With a token it can only narrow what the token says. `id`: this job, whatever the queues
+        are; `Refused` if it cannot be had.
         """
-        body: dict[str, Any] = {"queues": list(queues), "limit": limit, "wait_ms": int(wait * 1_000)}
+        body: dict[str, Any] = {"id": id}
+        if id is None:
+            body = {"queues": list(queues), "limit": limit, "wait_ms": int(wait * 1_000)}
         body |= {name: value for name, value in (("worker", worker), ("lease_ms", lease_ms)) if value is not None}
         if skills is not None:
             body["skills"] = list(skills)

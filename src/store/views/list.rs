@@ -51,23 +51,21 @@ pub struct JobPage {
 }
 
 impl JobFilter {
-    /// The next script for a page that has `bytes` bytes already, and its arguments.
-    fn script_after(&self, page: &JobPage, bytes: u64) -> (&'static str, Args) {
+    /// The arguments of the next script for a page that has `bytes` bytes already.
+    fn args_after(&self, page: &JobPage, bytes: u64) -> Args {
         let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
         let limit = u64::from(self.limit).saturating_sub(page.jobs.len() as u64);
         let mut args = Args::default();
         if let Some(Mine { worker, skills }) = &self.mine {
             args.number(limit).push(worker.as_str()).put(|out| pack_skills(skills, false, out));
-            args.push(score).push(member).number(bytes);
-            return ("mine", args);
+        } else {
+            args.push(self.state.word()).number(limit).push(self.worker.as_ref().map_or("", Name::as_str));
+            self.selection.push(&mut args);
+            args.push(self.search.as_deref().unwrap_or_default()).number(self.breached.into());
+            args.push(self.line.as_ref().map_or_else(String::new, Line::to_string));
         }
-        args.push(self.state.word()).number(limit);
-        args.push(self.worker.as_ref().map_or("", Name::as_str));
-        self.selection.push(&mut args);
-        args.push(self.search.as_deref().unwrap_or_default()).number(self.breached.into());
-        args.push(self.line.as_ref().map_or_else(String::new, Line::to_string));
         args.push(score).push(member).number(bytes);
-        ("list", args)
+        args
     }
 }
 
@@ -123,8 +121,11 @@ impl Queues {
         let (mut page, mut bytes) = (JobPage { jobs, places, next, resume: None, looked: 0, forgotten }, 0);
         // One script reads a few jobs, so a large page takes several.
         for _ in 0..limits::PAGE_SCRIPTS {
-            let (script, args) = filter.script_after(&page, bytes);
-            let answered = self.run_view(script, queue, &args).await?;
+            let args = filter.args_after(&page, bytes);
+            let answered = match filter.mine {
+                Some(_) => self.run_view("mine", queue, &args).await?,
+                None => self.run_view("list", queue, &args).await?,
+            };
             let mut answer = Fields::of(&answered)?;
             let (score, member, is_end) = (answer.text()?, answer.bytes()?, answer.flag()?);
             bytes = answer.count()?;

@@ -130,7 +130,7 @@ async fn every_route_admits_only_its_roles_and_queues() {
         let what = |who: &str| format!("{method} {template} by {who}");
         for credential in &invalid_credentials {
             let client = credential.as_ref().map_or(w.without_credential(), |credential| w.with_credential(credential));
-            let answer = call(&w, &client, "nobody", method, template).await;
+            let answer = call(&w, &client, "", method, template).await;
             match roles.is_empty() {
                 false => refused(&answer, 401, "unauthorized", &what("invalid credentials")),
                 true => assert_eq!(answer.status, 200, "{}: {}", what("invalid credentials"), answer.text()),

@@ -67,11 +67,11 @@ async fn viewer_reads_like_an_operator_without_reservations() {
 #[tokio::test]
 async fn me_shows_the_callers_identity() {
     let w = World::plan().with_keys(&[("wall", "viewer", "b-*")]).flag("--token-secret", SECRET).start().await;
-    let key_of = |name: &str, role: &str, queue: &str| json!({ "role": role, "name": name, "worker": null, "queues": [queue], "skills": [], "until": null });
+    let key_of = |name: &str, role: &str, queue: &str| json!({ "role": role, "name": name, "worker": null, "queues": [queue], "job": null, "skills": [], "until": null });
     assert_eq!(w.get("/me").await.is(200), key_of("root", "operator", "*"));
     assert_eq!(w.with_credential(&key("wall")).get("/me").await.is(200), key_of("wall", "viewer", "b-*"));
     let ann = w.with_credential(&signed(SECRET, json!({ "exp": 4_070_908_800_u64 }))).get("/me").await.is(200);
-    let token = json!({ "role": "worker", "name": null, "worker": "ann", "queues": ["default", "reviews*"],
+    let token = json!({ "role": "worker", "name": null, "worker": "ann", "queues": ["default", "reviews*"], "job": null,
         "skills": [], "until": "2099-01-01T00:00:00.000Z" });
     assert_eq!(ann, token);
     w.without_credential().get("/me").await.refused("unauthorized");
@@ -82,6 +82,6 @@ async fn me_shows_the_callers_identity() {
     w.check().await;
     let open = World::start().await;
     let everybody =
-        json!({ "role": "operator", "name": null, "worker": null, "queues": ["*"], "skills": [], "until": null });
+        json!({ "role": "operator", "name": null, "worker": null, "queues": ["*"], "job": null, "skills": [], "until": null });
     assert_eq!(open.get("/me").await.is(200), everybody);
 }

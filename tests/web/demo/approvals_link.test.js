@@ -96,7 +96,7 @@ test('link_says_why_the_request_cannot_be_had', async () => {
   await see('This request is for other people now.')
   await office().reserve(QUEUE, 'zoe')
   await office().call('PATCH', `/jobs/${id}`, { assignees: null })
-  await see('Somebody else has this request now.')
+  await see('Another person has this request now.')
   await office().call('DELETE', `/jobs/${id}?force=true`)
   const page = await see('This request was withdrawn')
   assert.equal(await fits(page), true)

@@ -76,3 +76,11 @@ test('url_without_a_scheme_is_refused_with_a_reason', (t) => {
   ]
   for (const [url, address] of right) assert.equal(plan(url), address, String(url))
 })
+
+test('desk_is_for_queues_or_for_one_job', (t) => {
+  globalThis.location = { href: 'https://page.example/' }
+  t.after(() => delete globalThis.location)
+  const of = (more) => planOf({ url: 'https://queue.example', worker: 'ann', ...more })
+  assert.throws(() => of({ queues: ['reviews'], job: 'reviews-1' }), /for queues or for one job/)
+  assert.deepEqual([of({}).queues, of({}).job, of({ job: 'reviews-1' }).job], [['default'], undefined, 'reviews-1'])
+})
