@@ -11,7 +11,9 @@ function onKey(event, { hasJob, handIn }) {
     if (event.key === 'Enter' && hasJob()) handIn()
     return
   }
-  const { target, key } = event
+  const { key } = event
+  // A dialog that was closed this instant has the focus until the page is drawn anew.
+  const target = event.target.closest('dialog:not([open])') ? document.body : event.target
   if (target.matches('textarea')) return key === 'Escape' ? target.blur() : undefined
   if (target.matches('input:not([type=radio])')) return undefined
   if (key === 'Enter' && hasJob() && !target.matches('button, dialog *')) { event.preventDefault(); return handIn() }
