@@ -38,6 +38,9 @@ use crate::{
     },
 };
 
+/// When a caller that has passed over very many jobs looks at those behind them.
+const NEXT_PART: Duration = Duration::from_millis(250);
+
 /// A cheap handle on all long polls of this instance.
 #[derive(Clone)]
 pub struct Waiting {
@@ -162,7 +165,7 @@ impl Waiting {
         // The effect of a try that had no answer.
         let mut tried = Applied::No;
         let (looked, seen) = loop {
-            let looked = Instant::now();
+            let (looked, mut goes_on) = (Instant::now(), false);
             let answer = self.inner.queues.reserve(call.clone()).await;
             if answer.is_ok() {
                 seat.mark_answered();
@@ -171,6 +174,7 @@ impl Waiting {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
                     if let ReserveOutcome::Nothing { ref passed, .. } = nothing {
                         seat.mark_passed(passed);
+                        goes_on = passed.goes_on;
                     }
                     tried = Applied::No;
                     Ok(nothing)
@@ -189,6 +193,7 @@ impl Waiting {
             };
             tokio::select! {
                 () = seat.sleep() => {}
+                () = tokio::time::sleep(NEXT_PART), if goes_on => {}
                 () = tokio::time::sleep_until(deadline) => break (looked, seen),
                 () = self.inner.stop.cancelled() => return seen.map(|seen| seen.ended_early(Reason::Shutdown)),
             }

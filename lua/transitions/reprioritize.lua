@@ -100,7 +100,8 @@ end
 
 -- Changes the route of a job that waits or is blocked, and then where it stands.
 local function apply_in_line(q, id, r, header, asked)
-  local before = named(q, id, header)
+  local before, own_before = named(q, id, header), route.of(q, id, header)
+  local excluded = own_before and own_before.excluded
   if r.state == WAITING then lines.leave(q, id, r, header) end
   local is_changed, own = apply(q, id, r, header, asked)
   local is_moved = named(q, id, header) ~= before
@@ -109,6 +110,7 @@ local function apply_in_line(q, id, r, header, asked)
     baton.unpark(q, id, r)
   elseif not is_moved then
     lines.enter(q, id, r, header)
+    if is_changed and own.excluded ~= excluded then lines.announce(q, id, header) end
     return is_changed, own
   elseif before == '' then
     baton.pass_all(q, id, header)

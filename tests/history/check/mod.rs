@@ -13,6 +13,7 @@ mod legal;
 mod line;
 mod mutants;
 mod once;
+mod opinions;
 mod origin;
 mod refusals;
 mod windows;
@@ -47,6 +48,7 @@ const RULES: &[(&str, Rule)] = &[
     ("a batch counts its jobs, and ends once", batches::ends),
     ("a job that expires has ended by then, and not before", expiry::in_time),
     ("a job is given only to those who may have it", eligible::given),
+    ("no worker is given two jobs of a question", opinions::one_each),
     ("drafts come back", drafts::come_back),
     ("refused calls have no effect", refusals::no_effect),
     ("every refusal has a documented reason", refusals::have_reasons),

@@ -30,8 +30,10 @@ pub fn nothing_invented(index: &Index) -> Vec<String> {
     for one in index.tries.values().flatten() {
         // Jobs of a batch have ids derived from the batch, and its answer lists none.
         let may_be = matches!(one.outcome, Outcome::Unknown) || !one.is_alone;
-        if may_be && !named.contains(&one.job.n) {
-            *open.entry(one.job.queue.as_str()).or_default() += 1;
+        // Of equal jobs of a batch, some may have been seen.
+        let copies = one.job.overlap.map_or(1, |copies| copies as usize);
+        if may_be && (copies > 1 || !named.contains(&one.job.n)) {
+            *open.entry(one.job.queue.as_str()).or_default() += copies;
         }
     }
     let most = |queue: &str| open.get(queue).copied().unwrap_or(0);

@@ -68,6 +68,7 @@ fn job(caller: &mut Caller, queue: &str) -> Job {
         excluded: Vec::new(),
         skill: None,
         fallback_ms: None,
+        overlap: None,
     };
     if LINES.contains(&queue) {
         return plain;
@@ -133,15 +134,30 @@ fn member(caller: &mut Caller, queue: &str) -> Job {
     Job { client: None, twin: Twin::None, ..job(caller, queue) }
 }
 
+/// The same question for two to four workers.
+fn question(caller: &mut Caller, queue: &str) -> Job {
+    let overlap = Some(caller.chance.within(2, 4));
+    Job { locks: Vec::new(), assignees: Vec::new(), fallback_ms: None, skill: None, overlap, ..member(caller, queue) }
+}
+
 async fn make_batch(caller: &mut Caller) {
     let queue = *caller.chance.one(&[BATCHES, BATCHES, BATCHES, SCRAP]);
+    if caller.chance.percent(40) {
+        let jobs = vec![question(caller, queue)];
+        return create(caller, queue, None, true, jobs).await;
+    }
     let most = if caller.chance.percent(3) { 450 } else { 12 };
     let many = caller.chance.count(0, most);
     let jobs: Vec<Job> = (0..many).map(|_| member(caller, queue)).collect();
-    let number = caller.shared.number();
-    let key = caller.chance.maybe(60, |_| number).filter(|_| queue != SCRAP);
     let concurrency = caller.chance.maybe(60, |chance| chance.count(1, 4));
     let sealed = caller.chance.percent(60);
+    create(caller, queue, concurrency, sealed, jobs).await;
+}
+
+async fn create(caller: &mut Caller, queue: &str, concurrency: Option<usize>, sealed: bool, jobs: Vec<Job>) {
+    let many = jobs.len();
+    let number = caller.shared.number();
+    let key = caller.chance.maybe(60, |_| number).filter(|_| queue != SCRAP);
     let ask = Ask::CreateBatch { queue: queue.to_owned(), concurrency, sealed, jobs, key };
     for _ in 0..AGAIN {
         if let Answer::Done(item) = caller.call(ask.clone()).await {

@@ -108,6 +108,9 @@ pub struct Job {
     pub skill: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_ms: Option<u64>,
+    /// The job of a batch of so many equal ones, of which no worker gets two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<u64>,
 }
 
 /// How the job is deduplicated.
@@ -165,7 +168,11 @@ impl Ask {
         match self {
             Self::Enqueue { jobs, .. } => post("/jobs", one_or_list(jobs.iter().map(|job| job.body(true)))),
             Self::CreateBatch { queue, concurrency, sealed, jobs, .. } => {
-                let mut body = json!({ "queue": queue, "sealed": sealed, "jobs": members(jobs) });
+                let overlap = jobs.first().and_then(|job| Some((job.overlap?, job)));
+                let mut body = match overlap {
+                    Some((overlap, job)) => json!({ "queue": queue, "overlap": overlap, "job": job.body(false) }),
+                    None => json!({ "queue": queue, "sealed": sealed, "jobs": members(jobs) }),
+                };
                 say(&mut body, "concurrency", *concurrency);
                 post("/batches", body)
             }

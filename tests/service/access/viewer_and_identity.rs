@@ -81,7 +81,6 @@ async fn me_shows_the_callers_identity() {
     w.engine.thaw();
     w.check().await;
     let open = World::start().await;
-    let everybody =
-        json!({ "role": "operator", "name": null, "worker": null, "queues": ["*"], "job": null, "skills": [], "until": null });
+    let everybody = json!({ "role": "operator", "name": null, "worker": null, "queues": ["*"], "job": null, "skills": [], "until": null });
     assert_eq!(open.get("/me").await.is(200), everybody);
 }

@@ -60,6 +60,38 @@ async fn job_in_a_line_wakes_one_who_may_have_it_and_no_other() {
 }
 
 #[tokio::test]
+async fn worker_who_is_excluded_no_more_is_woken() {
+    let w = World::start().await;
+    for more in [json!({}), json!({ "assignees": ["ann", "bob"] }), json!({ "skill": "de" })] {
+        let mut job = json!({ "payload": more, "excluded": ["ann"] });
+        job.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let id = w.enqueue_with(job).await;
+        let waiter = w.start_wait(json!({ "worker": "ann", "skills": ["de"] })).await;
+        let since = Instant::now();
+        w.patch(&format!("/jobs/{id}"), json!({ "excluded": ["cleo"] })).await.is(200);
+        let held = prompt_job(&more.to_string(), waiter, since).await;
+        assert_eq!(held.id, id);
+        w.complete(&held).await.is(200);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn wait_goes_on_behind_very_many_jobs_of_others() {
+    let w = World::start().await;
+    for start in [0, 1_000, 2_000] {
+        let job = |n| json!({ "payload": start + n, "excluded": ["carol"] });
+        w.post("/jobs", (0..1_000).map(job).collect::<Value>()).await.is(200);
+    }
+    let own = w.enqueue_with(json!({ "payload": 3_000, "excluded": ["ann"] })).await;
+    let since = Instant::now();
+    let (held, at) = w.start_wait(json!({ "worker": "carol" })).await.job_at().await;
+    assert_eq!(held.id, own);
+    assert!(at - since < SAFETY_TICK, "{:?}", at - since);
+    w.check().await;
+}
+
+#[tokio::test]
 async fn job_that_the_first_may_not_have_wakes_the_next() {
     let w = World::start().await;
     let mut waiters = Vec::new();

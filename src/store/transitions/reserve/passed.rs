@@ -20,6 +20,8 @@ pub struct PassedLines {
     pub lines: Vec<Line>,
     /// Some of them are held up: the caller tries again when a gate gets room.
     pub held_up: bool,
+    /// The look ended before it had seen all jobs, and the next one goes on from there.
+    pub goes_on: bool,
     /// Some of them were passed over because of the worker. Where a gate holds jobs up, no other worker gets further.
     pub for_others: bool,
 }
@@ -28,6 +30,7 @@ impl PassedLines {
     pub(super) fn join(&mut self, other: Self) {
         self.everybody |= other.everybody;
         self.held_up |= other.held_up;
+        self.goes_on |= other.goes_on;
         self.for_others |= other.for_others;
         self.lines.extend(other.lines);
     }
@@ -47,7 +50,7 @@ impl PassedLines {
     /// Of a look that ended before it had seen all jobs, which does not name the lines.
     pub(super) fn of_a_part(why: u64) -> Self {
         let everybody = is_for_others(why);
-        Self { everybody, lines: Vec::new(), held_up: why & HELD_UP != 0, for_others: everybody }
+        Self { everybody, held_up: why & HELD_UP != 0, for_others: everybody, ..Self::default() }
     }
 }
 

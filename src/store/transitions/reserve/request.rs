@@ -154,6 +154,7 @@ impl Transition for ReserveRequest {
                 passed = PassedLines::of_a_part(snapshot.passed);
                 if let Some((places, of)) = &self.place {
                     places.remember(of, place, member);
+                    passed.goes_on = true;
                 }
             }
             "passed" => {

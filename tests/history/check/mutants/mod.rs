@@ -50,6 +50,14 @@ const MUTATIONS: &[(&str, &str, Mutation)] = &[
     ("a job is given only to those who may have it", "a worker without the skill is given one", |h| {
         each_job(h, |job| job.skill = Some("skill 1".to_owned()));
     }),
+    ("no worker is given two jobs of a question", "a worker is given both", |h| {
+        of_a_question(h);
+        event_of(h, "reserved", &member(2)).worker = Some("ann".to_owned());
+    }),
+    ("no worker is given two jobs of a question", "a worker without a name is given one", |h| {
+        of_a_question(h);
+        event_of(h, "reserved", &member(2)).worker = None;
+    }),
     ("nothing lost", "a job is gone", |h| h.ends[0].jobs.retain(|job| job.id != id(1))),
     ("nothing lost", "a job is where it should not be", |h| end(h, &id(1)).state = "waiting".to_owned()),
     ("nothing invented", "another payload", |h| end(h, &id(1)).payload = Some(999)),
@@ -199,6 +207,15 @@ fn settled(history: &mut History, way: Way, reservation: &str, value: Option<u64
     history.calls.push(Call { begin, end, ask: Ask::Settle { way, items: vec![item] }, answer });
 }
 
+/// The jobs of the batch are equal ones for two workers.
+fn of_a_question(h: &mut History) {
+    let asks = h.calls.iter_mut().filter_map(|call| match &mut call.ask {
+        Ask::CreateBatch { jobs, .. } => Some(jobs),
+        _ => None,
+    });
+    asks.flatten().for_each(|job| job.overlap = Some(2));
+}
+
 /// A second worker reserves and extends a job that its holder completes afterwards.
 /// All jobs are enqueued with this expiry.
 fn each_job(h: &mut History, change: impl Fn(&mut Job)) {
@@ -228,6 +245,14 @@ fn two_at_once(history: &mut History) {
 #[test]
 fn checker_accepts_a_valid_history() {
     let breaches = check(&good());
+    assert!(breaches.is_empty(), "{}", super::report(&breaches));
+}
+
+#[test]
+fn checker_accepts_a_question_that_two_workers_answer() {
+    let mut history = good();
+    of_a_question(&mut history);
+    let breaches = check(&history);
     assert!(breaches.is_empty(), "{}", super::report(&breaches));
 }
 

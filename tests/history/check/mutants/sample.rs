@@ -253,5 +253,6 @@ pub fn job(n: u64, client: &str) -> Job {
         excluded: Vec::new(),
         skill: None,
         fallback_ms: None,
+        overlap: None,
     }
 }
