@@ -50,7 +50,9 @@ end
 
 -- A new job has this route.
 function alarm.start(q, id, header, asked)
-  if record.is_routed(header) then alarm.set(q, id, route.new(q, id, asked)) end
+  if not record.is_routed(header) then return end
+  local own = route.new(q, id, asked)
+  if own.expires or own.sla then alarm.set(q, id, own) end
 end
 
 -- The job lives again.
@@ -64,7 +66,7 @@ function alarm.stop(q, id, header, state)
   local own = route.of(q, id, header)
   if not own then return end
   if state ~= record.DEAD then alarm.breach(q, id, own, header) end
-  put(q, id, huge)
+  if own.expires or own.sla or own.fallback_at or own.handed then put(q, id, huge) end
 end
 
 return alarm

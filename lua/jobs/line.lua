@@ -8,8 +8,11 @@ local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local route = require 'jobs/route'
 local part = require 'jobs/part'
+local routing = require 'jobs/routing'
+local line_set = require 'jobs/line_set'
 local source = require 'jobs/source'
-local line = {CANDIDATES = 200, CHUNK = 50}
+-- RESERVE: commands that remain for the jobs when the lines of all calls have been read.
+local line = {CANDIDATES = 200, CHUNK = 50, RESERVE = 60}
 local SPAN = order.SPAN
 
 -- Is the place of one entry before that of another?
@@ -31,22 +34,25 @@ end
 
 -- `everybody`: the source of `inbound`; `own`: the others by line; `active`: those of the current call; `at`: the one with the current
 -- entry; `gone`: jobs that have left other lines; `looked`: entries that could not be given; `begun`: where the read parts begin, if not
--- at the front; `firsts`: the first place before that, by priority.
-local function new(looked)
+-- at the front; `firsts`: the first place before that, by priority; `totals`: by line, how many waited, with those that had left it in
+-- this script.
+local function new(looked, totals)
   local everybody = source.new('')
-  return {everybody = everybody, own = {}, active = {everybody}, at = everybody, gone = {}, looked = looked, firsts = {}}
+  return {
+    everybody = everybody, own = {}, active = {everybody}, at = everybody, gone = {}, looked = looked, firsts = {}, totals = totals,
+  }
 end
 
 -- Nothing is read yet, and `inbound` not looked at.
 function line.open(q)
-  q.line = new(0)
+  q.line, q.left = new(0, {}), {}
   q.line.everybody.ends = true
   q.put_back = put_back
 end
 
 -- Begins anew behind a job that may have left meanwhile, or at the front; `inbound` is not looked at.
 function line.begin(q, from, member)
-  local l = new(q.line.looked)
+  local l = new(q.line.looked, q.line.totals)
   q.line = l
   l.everybody.ends = true
   if member ~= '' then l.begun = {from, member} end
@@ -60,7 +66,56 @@ function line.read_from(q, from, member, most)
   source.read(q, everybody, most)
 end
 
--- The source of a line, of which this call reads the first entries.
+-- The lines that a call may look into, beside everybody's.
+local function own_names(q, call)
+  local names = {}
+  if not q.context.is_routed then return names end
+  if call.worker ~= '' then names[1] = '@' .. call.worker end
+  for skill in pairs(call.skills) do names[#names + 1] = '+' .. skill end
+  return names
+end
+
+-- How many jobs wait in a line. Those that have left it in this script are taken off, so that not each call has to write them first.
+local function waiting_in(q, name)
+  local total, left = q.line.totals[name], q.left[name] or 0
+  if not total then
+    write.flush(q)
+    total = line_set.count(q, name) + left
+    q.line.totals[name] = total
+  end
+  return total - left
+end
+
+-- The sources that some calls need beside `inbound`, {source, how many jobs of it} each, as many as the budget allows.
+local function open_own(q, calls, wanted)
+  local l, those = q.line, {}
+  for _, call in ipairs(calls) do
+    for _, name in ipairs(own_names(q, call)) do
+      if not l.own[name] and write.has_left(q, line.RESERVE + #those * 2) then
+        local is_shared = name:byte() ~= routing.WORKER
+        l.own[name] = source.new(name)
+        those[#those + 1] = {l.own[name], math.min(is_shared and wanted or call.limit, line.CHUNK)}
+      end
+    end
+  end
+  return those
+end
+
+-- Reads the first jobs of the lines that some calls may look into, with few commands, before anything is written.
+function line.read_own(q, calls, wanted)
+  local l, those, ids, raws = q.line, open_own(q, calls, wanted), {}, {}
+  source.read_all(q, those)
+  for _, one in ipairs(those) do
+    local s = one[1]
+    l.totals[s.line] = s.ends and #s or line_set.count(q, s.line)
+    for _, entry in ipairs(s) do ids[#ids + 1], raws[#raws + 1] = entry[1], entry[3] end
+    s.has_routes = true
+  end
+  route.prefetch(q, ids, raws)
+  part.prefetch(q, ids)
+end
+
+-- The source of a line, of which this call reads the first entries if none before has.
 local function own_source(q, l, name, most)
   local s = l.own[name]
   if not s then
@@ -74,13 +129,9 @@ end
 
 -- Looks from the front, for a worker with these skills.
 function line.rewind(q, call)
-  local l = q.line
+  local l, most = q.line, math.min(call.limit, line.CANDIDATES)
   l.active = {l.everybody}
-  if q.context.is_routed then
-    local most = math.min(call.limit, line.CANDIDATES)
-    if call.worker ~= '' then l.active[2] = own_source(q, l, '@' .. call.worker, most) end
-    for skill in pairs(call.skills) do l.active[#l.active + 1] = own_source(q, l, '+' .. skill, most) end
-  end
+  for i, name in ipairs(own_names(q, call)) do l.active[i + 1] = own_source(q, l, name, most) end
   for _, s in ipairs(l.active) do s.cursor = s.first end
 end
 
@@ -194,7 +245,7 @@ end
 function line.own_waiting(q)
   local waiting = 0
   for _, s in ipairs(q.line.active) do
-    if s.line ~= '' then waiting = waiting + source.waiting(q, s, q.line.gone, not q.line.begun) end
+    if s.line ~= '' then waiting = waiting + waiting_in(q, s.line) end
   end
   return waiting
 end

@@ -48,6 +48,9 @@ function lines.leave(q, id, r, header)
   local own, member = routing.lines(q, id, header), place.member(id, r.arrival)
   if not own then return parking.set_score(q, 'inbound', member, false) end
   set_scores(q, r, member, own, false)
+  local left = q.left
+  if not left then return end
+  for _, line in ipairs(own) do left[line] = (left[line] or 0) + 1 end
 end
 
 -- A gate has room: those who passed over a job that needs it try again.

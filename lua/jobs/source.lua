@@ -45,15 +45,14 @@ local function read_line(q, s, most)
   return found, #found < most
 end
 
--- Reads on. What left the line in this call must have been written.
-function source.read(q, s, most)
-  local found, ends = (s.line == '' and read_inbound or read_line)(q, s, most)
+-- Adds the jobs that were found, each in the source of the same index, and reads their records at once.
+local function load(q, sources, found)
   local ids = {}
-  s.ends, s.is_prefetched, s.has_routes = ends, false, false
-  if #found == 0 then return end
   for i, one in ipairs(found) do ids[i] = one.id end
+  if #ids == 0 then return end
   local headers, lives = write.ask(q, 'HMGET', q.jobs, unpack(ids)), write.ask(q, 'HMGET', q.live, unpack(ids))
   for i, one in ipairs(found) do
+    local s = sources[i]
     if headers[i] then
       s[#s + 1] = {one.id, one.place, headers[i], lives[i], one.member}
     else
@@ -62,15 +61,20 @@ function source.read(q, s, most)
   end
 end
 
--- How many jobs wait in a line, without those that are `gone`. It is counted here if the line was read from the front to the end.
-function source.waiting(q, s, gone, is_from_front)
-  if is_from_front and s.ends then
-    local waiting = 0
-    for at = s.first, #s do waiting = waiting + (gone[s[at][1]] and 0 or 1) end
-    return waiting
+-- Reads on in some sources, {source, how many} each. What left their lines in this call must have been written.
+function source.read_all(q, those)
+  local sources, found = {}, {}
+  for _, one in ipairs(those) do
+    local s, most = one[1], one[2]
+    local own, ends = (s.line == '' and read_inbound or read_line)(q, s, most)
+    s.ends, s.is_prefetched, s.has_routes = ends, false, false
+    for _, job in ipairs(own) do sources[#sources + 1], found[#found + 1] = s, job end
   end
-  write.flush(q)
-  return line_set.count(q, s.line)
+  load(q, sources, found)
+end
+
+function source.read(q, s, most)
+  source.read_all(q, {{s, most}})
 end
 
 -- Removes the current entry.

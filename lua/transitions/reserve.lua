@@ -36,13 +36,16 @@ local function read_calls(args)
   return calls
 end
 
--- Reads as much of the line as the calls can want.
-local function read_line(q, calls)
-  local wanted = 0
+-- Reads as much of the lines as the calls can want.
+local function read_lines(q, calls)
+  local wanted, those = 0, {}
   for _, call in ipairs(calls) do
     if call.mode ~= ask.RESUME and not call.waits then wanted = wanted + call.limit end
+    if call.mode <= ask.FRESH and not call.waits and not call.member then those[#those + 1] = call end
   end
-  if wanted > 0 and not q.context.is_paused then line.read_from(q, 0, '', math.min(wanted, line.CANDIDATES)) end
+  if wanted == 0 or q.context.is_paused then return end
+  line.read_from(q, 0, '', math.min(wanted, line.CANDIDATES))
+  if q.context.is_routed then line.read_own(q, those, wanted) end
 end
 
 -- Overdue jobs return to their places before any job is handed out, so that a lease of 300 s means 300 s and the oldest job comes
@@ -92,7 +95,7 @@ return function(q, args)
   handout.open(q)
   line.open(q)
   for _, call in ipairs(calls) do call.waits = waits_for_sweep(q, call) end
-  read_line(q, calls)
+  read_lines(q, calls)
   for i, call in ipairs(calls) do
     local reply = call.waits and {'overdue'} or handout.is_full(q) and {'later'} or serve(q, call)
     has_empty = has_empty or type(reply[2]) ~= 'table'

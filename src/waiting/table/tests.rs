@@ -71,11 +71,11 @@ impl Table {
 }
 
 fn passed(everybody: bool, of: &[&str]) -> PassedLines {
-    PassedLines { everybody, lines: lines(of), held_up: false, for_others: true }
+    PassedLines { everybody, lines: lines(of), held_up: false, goes_on: false, for_others: true }
 }
 
 fn held_up(of: &[&str]) -> PassedLines {
-    PassedLines { everybody: false, lines: lines(of), held_up: true, for_others: false }
+    PassedLines { everybody: false, lines: lines(of), held_up: true, goes_on: false, for_others: false }
 }
 
 fn served(remaining: u64) -> Result<ReserveOutcome, Fault> {

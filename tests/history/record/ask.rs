@@ -236,7 +236,7 @@ impl Way {
 impl Job {
     /// Jobs of a batch need no queue and client, and are never deduplicated.
     fn body(&self, is_alone: bool) -> Value {
-        let mut body = json!({ "payload": text(self.n), "locks": self.locks });
+        let mut body = json!({ "payload": text(self.n) });
         if is_alone {
             body["queue"] = self.queue.clone().into();
             say(&mut body, "client", self.client.clone());
@@ -251,7 +251,7 @@ impl Job {
         say(&mut body, "max_attempts", self.max_attempts);
         say(&mut body, "expires_ms", self.expires_ms);
         say(&mut body, "sla_ms", self.sla_ms);
-        for (field, names) in [("assignees", &self.assignees), ("excluded", &self.excluded)] {
+        for (field, names) in [("locks", &self.locks), ("assignees", &self.assignees), ("excluded", &self.excluded)] {
             say(&mut body, field, Some(names.clone()).filter(|names| !names.is_empty()));
         }
         say(&mut body, "skill", self.skill.clone());
