@@ -38,9 +38,6 @@ use crate::{
     },
 };
 
-/// When a caller that has passed over very many jobs looks at those behind them.
-const NEXT_PART: Duration = Duration::from_millis(250);
-
 /// A cheap handle on all long polls of this instance.
 #[derive(Clone)]
 pub struct Waiting {
@@ -165,7 +162,7 @@ impl Waiting {
         // The effect of a try that had no answer.
         let mut tried = Applied::No;
         let (looked, seen) = loop {
-            let (looked, mut goes_on) = (Instant::now(), false);
+            let (looked, mut most) = (Instant::now(), None);
             let answer = self.inner.queues.reserve(call.clone()).await;
             if answer.is_ok() {
                 seat.mark_answered();
@@ -173,8 +170,7 @@ impl Waiting {
             let seen = match answer {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
                     if let ReserveOutcome::Nothing { ref passed, .. } = nothing {
-                        seat.mark_passed(passed);
-                        goes_on = passed.goes_on;
+                        most = seat.mark_passed(passed);
                     }
                     tried = Applied::No;
                     Ok(nothing)
@@ -192,8 +188,7 @@ impl Waiting {
                 }
             };
             tokio::select! {
-                () = seat.sleep() => {}
-                () = tokio::time::sleep(NEXT_PART), if goes_on => {}
+                () = seat.sleep(most) => {}
                 () = tokio::time::sleep_until(deadline) => break (looked, seen),
                 () = self.inner.stop.cancelled() => return seen.map(|seen| seen.ended_early(Reason::Shutdown)),
             }

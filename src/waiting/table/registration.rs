@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::{
     Table,
@@ -21,6 +21,8 @@ use crate::{
 
 /// The pause of a queue after Redis did not answer or refused a write, between these.
 const REST_RANGE_MS: [u64; 2] = [250, 500];
+/// When a caller that has passed over very many jobs looks at those behind them.
+const NEXT_PART: Duration = Duration::from_millis(250);
 
 /// A caller's registration; dropping it removes the caller.
 pub(in crate::waiting) struct Registration<'t> {
@@ -37,16 +39,25 @@ impl<'t> Registration<'t> {
         Self { table, number, waker, served: AtomicBool::new(false), held_up: AtomicBool::new(false) }
     }
 
-    /// Sleeps until it is woken. A wake-up since the last try ends the sleep at once.
-    pub(in crate::waiting) async fn sleep(&self) {
+    /// Sleeps until it is woken, or for so long. A wake-up since the last try ends the sleep at once.
+    pub(in crate::waiting) async fn sleep(&self, most: Option<Duration>) {
         self.table.0.lock().shift(self.number, |queue| (&mut queue.awake, &mut queue.asleep));
-        self.waker.woken.notified().await;
+        let woken = self.waker.woken.notified();
+        match most {
+            Some(most) => drop(timeout(most, woken).await),
+            None => woken.await,
+        }
         self.table.0.lock().shift(self.number, |queue| (&mut queue.asleep, &mut queue.awake));
     }
 
     /// It was given nothing, and these were passed over. Wakes for each the next caller that may look into it, and remembers
-    /// whether a gate held some up.
-    pub(in crate::waiting) fn mark_passed(&self, passed: &PassedLines) {
+    /// whether a gate held some up. Returns after how long to look again, if the look has not seen all.
+    pub(in crate::waiting) fn mark_passed(&self, passed: &PassedLines) -> Option<Duration> {
+        self.tell_passed(passed);
+        passed.goes_on.then_some(NEXT_PART)
+    }
+
+    fn tell_passed(&self, passed: &PassedLines) {
         let was_held_up = self.held_up.swap(passed.held_up, Ordering::Relaxed);
         if !was_held_up && *passed == PassedLines::default() {
             return;

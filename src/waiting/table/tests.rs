@@ -20,7 +20,7 @@ struct Sleeper<'t> {
 impl Sleeper<'_> {
     /// Sleeps, or has been woken since it last slept.
     fn is_woken(&self) -> bool {
-        self.seat.sleep().now_or_never().is_some()
+        self.seat.sleep(None).now_or_never().is_some()
     }
 
     /// Tries, and is given nothing.
@@ -229,11 +229,11 @@ fn time_per_caller(sleepers: u32) -> Duration {
     let skills = [Skill::parse("de").expect("a skill")];
     let name = |n: u32| Name::parse(&n.to_string()).expect("a name");
     let seats: Vec<_> = (0..sleepers).map(|n| table.enter(&queue, Some(&name(n)), &skills).0).collect();
-    seats.iter().for_each(|seat| assert!(seat.sleep().now_or_never().is_none()));
+    seats.iter().for_each(|seat| assert!(seat.sleep(None).now_or_never().is_none()));
     let begin = Instant::now();
     for (n, seat) in seats.iter().enumerate() {
         table.wake_lines(&queue[0], &[(Line::Worker(name(n as u32)), 1)]);
-        assert!(seat.sleep().now_or_never().is_some(), "{n} is woken");
+        assert!(seat.sleep(None).now_or_never().is_some(), "{n} is woken");
         seat.mark_passed(&passed(false, &["+de"]));
         seat.mark_passed(&held_up(&["+de"]));
     }

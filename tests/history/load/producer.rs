@@ -137,7 +137,9 @@ fn member(caller: &mut Caller, queue: &str) -> Job {
 /// The same question for two to four workers.
 fn question(caller: &mut Caller, queue: &str) -> Job {
     let overlap = Some(caller.chance.within(2, 4));
-    Job { locks: Vec::new(), assignees: Vec::new(), fallback_ms: None, skill: None, overlap, ..member(caller, queue) }
+    let whole = member(caller, queue);
+    // Its priority is that of the batch, and nothing else would hold some of the jobs up.
+    Job { priority: None, locks: Vec::new(), assignees: Vec::new(), fallback_ms: None, skill: None, overlap, ..whole }
 }
 
 async fn make_batch(caller: &mut Caller) {

@@ -2,13 +2,14 @@
 
 use intray::{
     job::{JobId, Line},
-    store::{Cursor, Fault, Held, HeldLock, JobFilter, JobSelection},
+    store::{Cursor, Fault, Held, HeldLock, JobFilter, JobSelection, Mine},
 };
+use proptest::sample::subsequence;
 
 use super::prelude::*;
 use crate::{
-    fixtures::{CLIENTS, LOCKS, STAMPS, WORKERS, locks, name},
-    reference::Gate,
+    fixtures::{CLIENTS, LOCKS, SKILLS, STAMPS, WORKERS, locks, name, skill},
+    reference::{Caller, Gate},
     work::line,
 };
 
@@ -19,6 +20,7 @@ pub enum Look {
     List { state: State, client: usize, worker: Option<usize>, breached: bool, limit: u32 },
     Line { line: Line, limit: u32 },
     Lines,
+    Mine { caller: Caller, limit: u32 },
     Holders { limit: u32 },
     Reservations(usize),
     Locks { lock: Option<usize>, limit: u32 },
@@ -45,6 +47,7 @@ impl Operation for Look {
                 }),
             (line(), 1..4_u32).prop_map(|(line, limit)| Self::Line { line, limit }),
             Just(Self::Lines),
+            (caller(), 1..4_u32).prop_map(|(caller, limit)| Self::Mine { caller, limit }),
             (1..4_u32).prop_map(|limit| Self::Holders { limit }),
             (0..3_usize).prop_map(Self::Reservations),
             (weighted(0.4, 0..3_usize), 1..4_u32).prop_map(|(lock, limit)| Self::Locks { lock, limit }),
@@ -65,6 +68,7 @@ impl Operation for Look {
             }
             Self::Line { line, limit } => in_line(walk, line, *limit).await,
             Self::Lines => lines(walk).await,
+            Self::Mine { caller, limit } => mine(walk, caller, *limit).await,
             Self::Holders { limit } => holders(walk, *limit).await,
             Self::Reservations(worker) => reservations(walk, WORKERS[*worker]).await,
             Self::Locks { lock, limit } => held_locks(walk, *lock, *limit).await,
@@ -158,6 +162,26 @@ async fn in_line(walk: &Walk<'_>, line: &Line, limit: u32) -> Verdict {
     same(&format!("the jobs in {line}"), &found, &rows.map(|(.., id)| id).collect())
 }
 
+fn caller() -> impl Strategy<Value = Caller> {
+    let skills = subsequence(SKILLS.to_vec(), 0..=2);
+    (select(&WORKERS), skills).prop_map(|(worker, skills)| Caller { worker, skills })
+}
+
+async fn mine(walk: &Walk<'_>, caller: &Caller, limit: u32) -> Verdict {
+    let worker = name(caller.worker).expect("a worker");
+    let skills: Vec<_> = caller.skills.iter().map(|word| skill(word)).collect();
+    let found = pages(async |after| {
+        let (state, selection) = (State::Waiting, JobSelection::default());
+        let mine = Some(Mine { worker: worker.clone(), skills: skills.clone() });
+        let filter =
+            JobFilter { state, selection, worker: None, search: None, breached: false, line: None, mine, after, limit };
+        let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
+        Ok((page.jobs, page.next))
+    });
+    let found: Vec<_> = found.await?.iter().map(|job| job.id.code).collect();
+    same(&format!("the list of {}", caller.worker), &found, &walk.model.mine(caller))
+}
+
 async fn lines(walk: &Walk<'_>) -> Verdict {
     let found = walk.real.handle.lines(&walk.real.queue).await.map_err(broken)?;
     let found: Vec<_> = found.into_iter().map(|line| (line.line.to_string(), line.waiting, line.oldest_ms)).collect();
@@ -182,6 +206,7 @@ async fn members(walk: &Walk<'_>, id: &BatchId, state: State) -> Verdict {
         search: None,
         breached: false,
         line: None,
+        mine: None,
         after: None,
         limit: 1_000,
     };

@@ -280,6 +280,21 @@ impl Queue {
         restricted.map(|job| job.routing.lines().intersection(&own).count() as u64).sum()
     }
 
+    /// The list of a caller, in the order of hand-outs.
+    pub fn mine(&self, caller: &Caller) -> Vec<Code> {
+        let own = format!("@{}", caller.worker);
+        let mut found = self.in_state(State::Waiting);
+        found.retain(|id| {
+            let job = &self.jobs[id];
+            let is_listed = match self.settings.browse {
+                true => caller.line_of(job).is_some(),
+                false => job.routing.lines().contains(&own),
+            };
+            is_listed && !job.is_over(self.now) && job.routing.bars(caller).is_none()
+        });
+        found
+    }
+
     /// Line, place, arrival and id of each that waits in one, as often as it does.
     pub fn line_rows(&self) -> BTreeSet<(String, u64, u64, String)> {
         let restricted = self.jobs.iter().filter(|(_, job)| job.is_restricted());

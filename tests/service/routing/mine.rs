@@ -45,7 +45,7 @@ async fn fill(w: &World) -> (Vec<String>, Vec<String>) {
     for (job, kind) in jobs {
         let id = w.enqueue_with(job).await;
         let at = if kind == "first" { 0 } else { all.len() };
-        if kind != "" {
+        if !kind.is_empty() {
             all.insert(at, id.clone());
         }
         if ["own", "first"].contains(&kind) {
@@ -127,7 +127,7 @@ async fn expired_job_and_a_fallback_that_is_over_leave_the_list() {
     w.enqueue_with(json!({ "payload": 1, "assignees": ["ann"], "expires_ms": 5_000 })).await;
     let falls = w.enqueue_with(json!({ "payload": 2, "assignees": ["ann"], "fallback_ms": 10_000 })).await;
     w.advance_clock(5_000);
-    assert_eq!(listed(&ann(&w), "").await, [falls.clone()]);
+    assert_eq!(listed(&ann(&w), "").await, std::slice::from_ref(&falls));
     w.advance_clock(5_000);
     w.sweep().await;
     assert_eq!(listed(&ann(&w), "").await, [""; 0], "it is everybody's");

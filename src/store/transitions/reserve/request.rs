@@ -74,6 +74,18 @@ impl ReserveRequest {
         }
     }
 
+    /// The look ended before it had seen all: a named worker's next one goes on from there.
+    fn read_part(&self, snapshot: &mut Snapshot, item: &mut Fields<'_>) -> Result<PassedLines, Fault> {
+        snapshot.cut_short = true;
+        let (place, member) = (item.slice()?, item.slice()?);
+        let (bits, place) = place.split_at_checked(1).ok_or_else(|| broken("a place"))?;
+        snapshot.passed = u64::from(bits[0].saturating_sub(b'0'));
+        if let Some((places, of)) = &self.place {
+            places.remember(of, place, member);
+        }
+        Ok(PassedLines { goes_on: self.place.is_some(), ..PassedLines::of_a_part(snapshot.passed) })
+    }
+
     fn packed_with(&self, flag: u8) -> Args {
         match &self.mode {
             Mode::Job(code) => self.packed(flag, &[code.as_bytes()]),
@@ -146,17 +158,7 @@ impl Transition for ReserveRequest {
                 }
             }
             "overdue" | "later" => snapshot.cut_short = true,
-            "more" => {
-                snapshot.cut_short = true;
-                let (place, member) = (item.slice()?, item.slice()?);
-                let (bits, place) = place.split_at_checked(1).ok_or_else(|| broken("a place"))?;
-                snapshot.passed = u64::from(bits[0].saturating_sub(b'0'));
-                passed = PassedLines::of_a_part(snapshot.passed);
-                if let Some((places, of)) = &self.place {
-                    places.remember(of, place, member);
-                    passed.goes_on = true;
-                }
-            }
+            "more" => passed = self.read_part(&mut snapshot, &mut item)?,
             "passed" => {
                 let mut why = item.list()?;
                 (snapshot.passed, snapshot.own_waiting) = (why.count()?, why.count()?);
