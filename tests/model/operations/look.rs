@@ -4,11 +4,10 @@ use intray::{
     job::{JobId, Line},
     store::{Cursor, Fault, Held, HeldLock, JobFilter, JobSelection, Mine},
 };
-use proptest::sample::subsequence;
 
 use super::prelude::*;
 use crate::{
-    fixtures::{CLIENTS, LOCKS, SKILLS, STAMPS, WORKERS, locks, name, skill},
+    fixtures::{CLIENTS, LOCKS, SKILLS, STAMPS, WORKERS, known, locks, name, skill},
     reference::{Caller, Gate},
     work::line,
 };
@@ -20,7 +19,6 @@ pub enum Look {
     List { state: State, client: usize, worker: Option<usize>, breached: bool, limit: u32 },
     Line { line: Line, limit: u32 },
     Lines,
-    Mine { caller: Caller, limit: u32 },
     Holders { limit: u32 },
     Reservations(usize),
     Locks { lock: Option<usize>, limit: u32 },
@@ -47,7 +45,6 @@ impl Operation for Look {
                 }),
             (line(), 1..4_u32).prop_map(|(line, limit)| Self::Line { line, limit }),
             Just(Self::Lines),
-            (caller(), 1..4_u32).prop_map(|(caller, limit)| Self::Mine { caller, limit }),
             (1..4_u32).prop_map(|limit| Self::Holders { limit }),
             (0..3_usize).prop_map(Self::Reservations),
             (weighted(0.4, 0..3_usize), 1..4_u32).prop_map(|(lock, limit)| Self::Locks { lock, limit }),
@@ -66,9 +63,11 @@ impl Operation for Look {
             Self::List { state, client, worker, breached, limit } => {
                 list(walk, (*state, *breached), CLIENTS[*client], *worker, *limit).await
             }
-            Self::Line { line, limit } => in_line(walk, line, *limit).await,
+            Self::Line { line, limit } => {
+                in_line(walk, line, *limit).await?;
+                mine(walk, &caller_of(line), *limit).await
+            }
             Self::Lines => lines(walk).await,
-            Self::Mine { caller, limit } => mine(walk, caller, *limit).await,
             Self::Holders { limit } => holders(walk, *limit).await,
             Self::Reservations(worker) => reservations(walk, WORKERS[*worker]).await,
             Self::Locks { lock, limit } => held_locks(walk, *lock, *limit).await,
@@ -162,9 +161,12 @@ async fn in_line(walk: &Walk<'_>, line: &Line, limit: u32) -> Verdict {
     same(&format!("the jobs in {line}"), &found, &rows.map(|(.., id)| id).collect())
 }
 
-fn caller() -> impl Strategy<Value = Caller> {
-    let skills = subsequence(SKILLS.to_vec(), 0..=2);
-    (select(&WORKERS), skills).prop_map(|(worker, skills)| Caller { worker, skills })
+/// One who may look into the line, and into others.
+fn caller_of(line: &Line) -> Caller {
+    match line {
+        Line::Worker(name) => Caller { worker: known(&WORKERS, name.as_str()), skills: SKILLS[..1].to_vec() },
+        Line::Skill(skill) => Caller { worker: WORKERS[0], skills: vec![known(&SKILLS, skill.as_str())] },
+    }
 }
 
 async fn mine(walk: &Walk<'_>, caller: &Caller, limit: u32) -> Verdict {
