@@ -48,6 +48,16 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
     let send = |body: Value| w.request(method, path).json(body.to_string()).send();
     match slug {
         "too-many-items" => send(json!(vec![0; 1_001])).await,
+        "unknown-job" if *template == "/tokens" => send(json!({ "worker": "ann", "job": UNKNOWN })).await,
+        "not-eligible" if *template == "/tokens" => {
+            let id = w.enqueue_with(json!({ "payload": "for bob", "assignees": ["bob"] })).await;
+            send(json!({ "worker": "ann", "job": id })).await
+        }
+        "wrong-state" if *template == "/tokens" => {
+            let id = fresh(w).await;
+            w.complete(&w.reserve_with(json!({ "id": id })).await).await.is(200);
+            send(json!({ "worker": "ann", "job": id })).await
+        }
         "unknown-queue" if *template == "/jobs/reprioritize" => {
             send(json!({ "queue": "nowhere", "priority": 1 })).await
         }
