@@ -53,8 +53,8 @@ pub struct Caller {
     pub role: Role,
     /// The only worker name this caller may use; a key may use any.
     pub worker: Option<Name>,
-    /// The only job that this caller may reserve, by a token for one job.
-    pub job: Option<JobId>,
+    /// The only job that this caller may reserve, by a token for one job. Shared, because each request copies its caller.
+    pub job: Option<Arc<JobId>>,
     /// When the credential expires.
     pub until: Option<CredentialExpiry>,
     queues: Arc<[Pattern]>,
@@ -87,7 +87,7 @@ impl Caller {
         let credential = [TOKEN, issuer, "\n", worker.as_str()].concat().into();
         let (queues, job) = match scope {
             TokenScope::Queues(queues) => (queues, None),
-            TokenScope::Job(job) => (vec![Pattern::of(&job.queue)], Some(job)),
+            TokenScope::Job(job) => (vec![Pattern::of(&job.queue)], Some(job.into())),
         };
         let (queues, skills) = (queues.into(), skills.into());
         Self { role: Role::Worker, worker: Some(worker), job, until: Some(until), queues, skills, credential }

@@ -105,7 +105,7 @@ fn read_reserve(
     }
     let id = match fields.take("id", rules::parsed(JobId::parse)) {
         // A token for one job says which, if the call names nothing.
-        None if !fields.has("queues") => caller.job.clone(),
+        None if !fields.has("queues") => caller.job.as_deref().cloned(),
         id => id,
     };
     let rotates = fields.take("order", rules::parsed(read_order)).unwrap_or(false);
@@ -128,7 +128,7 @@ fn read_reserve(
         Some(id) => auth::job(caller, id)?,
         None => queues.iter().try_for_each(|queue| auth::queue(caller, queue))?,
     }
-    if caller.job.is_some() && caller.job != id {
+    if caller.job.is_some() && caller.job.as_deref() != id.as_ref() {
         return Err(Problem::forbidden(auth::FOR_ONE_JOB));
     }
     let nonce = match (key, worker.as_ref().map_or("", Name::as_str), caller.credential()) {

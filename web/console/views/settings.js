@@ -18,7 +18,7 @@ const KNOWN = {
   dedupe: ['Add equal jobs once', 'A job that equals one that has not ended is not added a second time'],
   worker_limit: ['Jobs per worker', 'A worker with a name holds at most this many jobs at once'],
   share_drafts: ['Share drafts', 'The next worker of a job sees what the last one had typed'],
-  browse: ['Let workers choose', 'A worker may list all jobs that they could be given, not only those assigned to them'],
+  browse: ['Let workers choose', 'Workers list all jobs that they could be given, not only those assigned to them'],
   retention_ms: ['Keep finished jobs for', 'Then completed and cancelled jobs are deleted, with their results'],
   retention_max: ['Finished jobs to keep', 'When there are more completed and cancelled jobs, the oldest are deleted'],
   max_jobs: ['Largest size', 'No job is added while this many are dead or have not ended'],
