@@ -85,7 +85,7 @@ async fn wait_goes_on_behind_very_many_jobs_of_others() {
     }
     let own = w.enqueue_with(json!({ "payload": 3_000, "excluded": ["ann"] })).await;
     let since = Instant::now();
-    let (held, at) = w.start_wait(json!({ "worker": "carol" })).await.job_at().await;
+    let (held, at) = w.start_reserve(json!({ "worker": "carol" })).job_at().await;
     assert_eq!(held.id, own);
     assert!(at - since < SAFETY_TICK, "{:?}", at - since);
     w.check().await;
