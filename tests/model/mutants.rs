@@ -255,7 +255,11 @@ const LIMIT_MUTANTS: &[(&str, &str, &str)] = &[
         "if state ~= record.DEAD then alarm.breach(q, id, own, header) end",
         "",
     ),
-    ("an alarm outlives the end of its job", "  put(q, id, huge)\nend\n\nreturn alarm", "end\n\nreturn alarm"),
+    (
+        "an alarm outlives the end of its job",
+        "  if own.expires or own.sla or own.fallback_at or own.handed then put(q, id, huge) end\nend\n\nreturn alarm",
+        "end\n\nreturn alarm",
+    ),
     ("a requeued job has no alarm", "  alarm.restart(q, id, header)\n", ""),
     ("a route outlives its job", "if route.is_used(q) then route.drop(q, id) end", ""),
     ("the reason of a cancellation is forgotten", "  route.mark(q, id, route.of(q, id, header), route.OVER)\n", ""),
