@@ -19,9 +19,9 @@ const endsWithRequest = (expiresIn) => expiresIn < LEASE_MS - LEEWAY_MS
 const DOUBLE_CLICK_MS = 500
 const LAST_MINUTE_MS = 60_000
 
+const link = linkToken()
 // `over`: null while the request is ours, 'late' when an answer may still count, 'gone' when not.
 // `isCapped`: whether the time left ends with the request itself; null if that is not known yet.
-const link = linkToken()
 let desk, job, over = null, isCapped = null, isIdle = false, shownAt = 0, done = 0
 let original // the arguments as they were asked for, as text
 let draft = { args: null, reason: '' } // `args` as typed; null while they are unchanged

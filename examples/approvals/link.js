@@ -1,6 +1,7 @@
 // A link in a message: the desk is for one request, and says what became of it. The token of the link stands behind the `#`, which
 // browsers send to no server. Opening the link takes nothing: programs that look at links before people do are given no request.
 
+const INVALID = 'This link is not valid any more. Ask for a new one.'
 const ENDED = {
   completed: 'This request is answered already.',
   cancelled: 'This request was withdrawn, or has expired. It needs no answer any more.',
@@ -17,7 +18,7 @@ export const linkToken = () => new URLSearchParams(location.hash.slice(1)).get('
 /** For whom and for which request the link is. */
 export async function readLink(api, token) {
   const answer = await fetch(new URL('me', api), { headers: { authorization: `Bearer ${token}` }, credentials: 'omit' })
-  if (answer.status === 401) throw new Error('This link is not valid any more. Ask for a new one.')
+  if (answer.status === 401) throw new Error(INVALID)
   const { worker, job } = await answer.json()
   if (!answer.ok || !worker || !job) throw new Error('This is no link to a request.')
   return { worker, job }
@@ -25,7 +26,7 @@ export async function readLink(api, token) {
 
 /** Why the request of the link cannot be had. */
 export function whyNot(error) {
-  if (error.status === 401) return 'This link is not valid any more. Ask for a new one.'
+  if (error.status === 401) return INVALID
   if (error.status === 403) return 'This request is for other people now.'
   if (error.type === '/problems/worker-limit') return 'You have another request open. Answer that one first.'
   if (error.status === 404) return 'This request is not known any more.'

@@ -32,6 +32,13 @@ function ask.skills(packed)
   return packed ~= '' and read_skills(packed) or NO_SKILLS
 end
 
+-- The lines that a worker with a set of skills may look into, beside everybody's.
+function ask.lines(worker, skills)
+  local lines = worker ~= '' and {'@' .. worker} or {}
+  for skill in pairs(skills) do lines[#lines + 1] = '+' .. skill end
+  return lines
+end
+
 -- Whether skills stand there, which are no code and no digit.
 local function has_skills(behind)
   local first = behind:byte()

@@ -3,6 +3,7 @@
 local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
+local ask = require 'jobs/ask'
 local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
@@ -68,11 +69,7 @@ end
 
 -- The lines that a call may look into, beside everybody's.
 local function own_names(q, call)
-  local names = {}
-  if not q.context.is_routed then return names end
-  if call.worker ~= '' then names[1] = '@' .. call.worker end
-  for skill in pairs(call.skills) do names[#names + 1] = '+' .. skill end
-  return names
+  return q.context.is_routed and ask.lines(call.worker, call.skills) or {}
 end
 
 -- How many jobs wait in a line. Those that have left it in this script are taken off, so that not each call has to write them first.

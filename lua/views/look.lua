@@ -31,19 +31,12 @@ local function held_since(q, worker)
   return since
 end
 
--- The lines that a worker may look into, beside everybody's.
-local function own_lines(worker, skills)
-  local lines = worker ~= '' and {'@' .. worker} or {}
-  for skill in pairs(ask.skills(skills)) do lines[#lines + 1] = '+' .. skill end
-  return lines
-end
-
 -- How many jobs wait for the worker, and how many in each of the asked lines.
 local function waiting_for(q, args, restricted)
   local waiting, asked = call('ZCARD', q.inbound), {}
   for i = 4, #args do asked[i - 3] = restricted > 0 and line_set.count(q, args[i]) or 0 end
   if restricted > 0 then
-    for _, line in ipairs(own_lines(args[1], args[3])) do waiting = waiting + line_set.count(q, line) end
+    for _, line in ipairs(ask.lines(args[1], ask.skills(args[3]))) do waiting = waiting + line_set.count(q, line) end
   end
   return waiting, asked
 end

@@ -29,7 +29,7 @@ import { isForeign } from './http.js'
  * @property {string} url without a slash at its end
  * @property {string} worker
  * @property {readonly string[]} queues
- * @property {string} [job] the only one, whatever the queues
+ * @property {string} [job] the only one; the queues do not count then
  * @property {readonly string[]} [skills]
  * @property {number} [lease]
  * @property {number} wait

@@ -55,8 +55,8 @@ class Worker(Generic[E, R]):
     ) -> list[R]:
         """Takes up to `limit` jobs, or none after `wait` seconds, of which there are 30 at most. Settle each.
 
-        `skills`: what the worker can do. With a token it can only narrow what the token says. `id`: this job, whatever the queues
-        are; `Refused` if it cannot be had.
+        `skills`: what the worker can do. With a token it can only narrow what the token says. `id`: this job, and the
+        queues do not count; `Refused` if it cannot be had.
         """
         body: dict[str, Any] = {"id": id}
         if id is None:

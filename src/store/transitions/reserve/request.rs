@@ -60,6 +60,7 @@ impl Mode {
 /// Beside the mode: the call waits until no job is overdue.
 const WAIT_FOR_OVERDUE: u8 = 0;
 const SKIP_OVERDUE: u8 = 128;
+
 impl ReserveRequest {
     pub(super) fn new(call: &Reserve, mode: Mode, limit: u32, queue: &QueueName, places: &Arc<Places>) -> Self {
         let (worker, skills) = (call.worker.clone(), call.skills.clone());

@@ -51,11 +51,11 @@ const MUTATIONS: &[(&str, &str, Mutation)] = &[
         each_job(h, |job| job.skill = Some("skill 1".to_owned()));
     }),
     ("no worker is given two jobs of a question", "a worker is given both", |h| {
-        of_a_question(h);
+        set_overlap(h);
         event_of(h, "reserved", &member(2)).worker = Some("ann".to_owned());
     }),
     ("no worker is given two jobs of a question", "a worker without a name is given one", |h| {
-        of_a_question(h);
+        set_overlap(h);
         event_of(h, "reserved", &member(2)).worker = None;
     }),
     ("nothing lost", "a job is gone", |h| h.ends[0].jobs.retain(|job| job.id != id(1))),
@@ -208,7 +208,7 @@ fn settled(history: &mut History, way: Way, reservation: &str, value: Option<u64
 }
 
 /// The jobs of the batch are equal ones for two workers.
-fn of_a_question(h: &mut History) {
+fn set_overlap(h: &mut History) {
     let asks = h.calls.iter_mut().filter_map(|call| match &mut call.ask {
         Ask::CreateBatch { jobs, .. } => Some(jobs),
         _ => None,
@@ -216,8 +216,7 @@ fn of_a_question(h: &mut History) {
     asks.flatten().for_each(|job| job.overlap = Some(2));
 }
 
-/// A second worker reserves and extends a job that its holder completes afterwards.
-/// All jobs are enqueued with this expiry.
+/// Changes all jobs that were enqueued alone or in a list.
 fn each_job(h: &mut History, change: impl Fn(&mut Job)) {
     let asks = h.calls.iter_mut().filter_map(|call| match &mut call.ask {
         Ask::Enqueue { jobs, .. } => Some(jobs),
@@ -226,10 +225,12 @@ fn each_job(h: &mut History, change: impl Fn(&mut Job)) {
     asks.flatten().for_each(change);
 }
 
+/// All jobs are enqueued with this expiry.
 fn expire(h: &mut History, expires_ms: Option<u64>) {
     each_job(h, |job| job.expires_ms = expires_ms);
 }
 
+/// A second worker reserves and extends a job that its holder completes afterwards.
 fn two_at_once(history: &mut History) {
     let id = id(1);
     let mine = handed(history, &reservation(&id, 2)).clone();
@@ -251,7 +252,7 @@ fn checker_accepts_a_valid_history() {
 #[test]
 fn checker_accepts_a_question_that_two_workers_answer() {
     let mut history = good();
-    of_a_question(&mut history);
+    set_overlap(&mut history);
     let breaches = check(&history);
     assert!(breaches.is_empty(), "{}", super::report(&breaches));
 }
