@@ -41,6 +41,12 @@ fn refused(end: &Exit, words: &[&str]) {
     assert!(words.iter().all(|word| end.stderr.contains(word)), "{words:?}: {end:?}");
 }
 
+/// A screen is drawn piece by piece: a story waits for all that it names.
+fn has_in_order<const N: usize>(text: &str, words: [&str; N]) -> bool {
+    let find_after = |from: usize, word: &&str| text[from..].find(word).map(|at| from + at);
+    words.iter().try_fold(0, find_after).is_some()
+}
+
 #[tokio::test]
 async fn top_names_webhooks_that_do_not_deliver() {
     let receiver = Receiver::start().await;
@@ -102,23 +108,22 @@ async fn top_without_access_or_service_fails_with_one_line() {
 async fn top_shows_queues_and_holders_and_updates() {
     let w = desks().await;
     let mut terminal = Terminal::start(top(&w, &[]), 80, 12);
-    let text = terminal.wait_for_text("queues: 2; waiting: 3, held: 1").await;
-    assert!(text.find("reviews") < text.find("moderation"), "the oldest wait first: {text}");
+    terminal.wait_for_text("queues: 2; waiting: 3, held: 1").await;
+    terminal.wait_until("the oldest wait first", |text| has_in_order(text, ["reviews", "moderation"])).await;
     terminal.press("n");
-    terminal.wait_until("by name", |text| text.find("moderation") < text.find("reviews")).await;
+    terminal.wait_until("by name", |text| has_in_order(text, ["moderation", "reviews"])).await;
     w.enqueue_with(json!({ "queue": "anew", "payload": 1 })).await;
     terminal.wait_for_text("queues: 3; waiting: 4, held: 1").await;
     // The selection stays on its queue, which was the first and is now the second.
     terminal.press("\u{1b}[B");
     terminal.press("\r");
-    let text = terminal.wait_for_text("workers: 1, jobs: 1").await;
-    assert!(text.contains("moderation;") && text.contains("ann"), "{text}");
+    terminal.wait_until("its holders", |text| has_in_order(text, ["moderation;", "workers: 1, jobs: 1", "ann"])).await;
     terminal.press("\u{1b}");
     terminal.wait_for_text("queues: 3").await;
     terminal.resize(40, 6);
-    let text = terminal.wait_until("all of it", |text| text.contains("QUEUE") && text.contains("[r]everse")).await;
-    let fits = text.lines().count() <= 6 && text.lines().all(|line| line.chars().count() <= 40);
-    assert!(fits && !text.contains("OUT/s"), "{text}");
+    let fits = |text: &str| text.lines().count() <= 6 && text.lines().all(|line| line.chars().count() <= 40);
+    let is_whole = |text: &str| has_in_order(text, ["QUEUE", "[r]everse"]) && !text.contains("OUT/s");
+    terminal.wait_until("all of it", |text| fits(text) && is_whole(text)).await;
     terminal.press("q");
     assert!(terminal.wait_for_exit().await.success());
     w.check().await;
@@ -132,8 +137,8 @@ async fn top_names_an_unreachable_service_and_reconnects() {
     let mut terminal = Terminal::start(top(&w, &[]), 120, 12);
     terminal.wait_for_text("queues: 2").await;
     w.service.kill();
-    let text = terminal.wait_for_text("it is asked again").await;
-    assert!(text.contains("no answer from") && text.contains("reviews"), "the last view stays: {text}");
+    let words = ["no answer from", "it is asked again", "reviews"];
+    terminal.wait_until("the last view below the message", |text| has_in_order(text, words)).await;
     w.restart().await;
     terminal.wait_until("all is well", |text| !text.contains("it is asked again")).await;
     terminal.press("q");

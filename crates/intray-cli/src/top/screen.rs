@@ -44,31 +44,29 @@ impl Screen {
         (width.into(), height.into())
     }
 
-    /// Overwrites each line in place, to avoid flicker.
+    /// Overwrites each line in place, and writes the whole screen at once, to avoid flicker.
     pub(super) fn draw(&mut self, lines: &[ScreenLine]) -> io::Result<()> {
         let (width, height) = Self::size();
+        let mut whole = Vec::new();
         for (row, line) in (0..).zip(lines.iter().take(height)) {
-            queue!(self.out, MoveTo(0, row), SetAttribute(Attribute::Reset))?;
+            queue!(whole, MoveTo(0, row), SetAttribute(Attribute::Reset))?;
             let text = match line.look {
                 Look::Plain => cut(&line.text, width),
                 Look::Head => {
-                    queue!(self.out, SetAttribute(Attribute::Bold))?;
+                    queue!(whole, SetAttribute(Attribute::Bold))?;
                     cut(&line.text, width)
                 }
                 Look::Chosen => {
-                    queue!(self.out, SetAttribute(Attribute::Reverse))?;
+                    queue!(whole, SetAttribute(Attribute::Reverse))?;
                     padded(&line.text, width)
                 }
             };
-            queue!(self.out, Print(text), SetAttribute(Attribute::Reset), Clear(ClearType::UntilNewLine))?;
+            queue!(whole, Print(text), SetAttribute(Attribute::Reset), Clear(ClearType::UntilNewLine))?;
         }
         if lines.len() < height {
-            queue!(
-                self.out,
-                MoveTo(0, u16::try_from(lines.len()).unwrap_or(u16::MAX)),
-                Clear(ClearType::FromCursorDown)
-            )?;
+            queue!(whole, MoveTo(0, u16::try_from(lines.len()).unwrap_or(u16::MAX)), Clear(ClearType::FromCursorDown))?;
         }
+        self.out.write_all(&whole)?;
         self.out.flush()
     }
 }
