@@ -9,8 +9,8 @@ local record = {
   -- Flags of a job's record: the parts that it has.
   $RECORD_FLAGS,
   -- Marks of a lease: it runs in a grace, whose end counts as abandoned; it was given twice to the same call; the end of the
-  -- grace is a skip by its worker.
-  GRACE = 1, REPLAYED = 2, SKIPS = 4,
+  -- grace is a skip by its worker; its job is completed unless the worker takes that back before the deadline; they have once.
+  GRACE = 1, REPLAYED = 2, SKIPS = 4, CLOSING = 8, UNDONE = 16,
 }
 local CLIENT, DIGEST, FINGERPRINT, LEASE = record.CLIENT, record.DIGEST, record.FINGERPRINT, record.LEASE
 local ATTEMPTS, BACKOFF, TRACE, LOCKS = record.ATTEMPTS, record.BACKOFF, record.TRACE, record.LOCKS

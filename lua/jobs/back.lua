@@ -13,6 +13,7 @@ local baton = require 'jobs/baton'
 local dedupe = require 'jobs/dedupe'
 local ending = require 'jobs/ending'
 local leave = require 'jobs/leave'
+local closing = require 'jobs/closing'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local back = {}
@@ -66,20 +67,18 @@ function back.to_dead(q, id, r, header, worker)
   total.count(q, 'dead')
 end
 
--- Ends a reservation past its deadline. At the expiry of the job both end. Returns whether the job is dead now.
+-- Ends a reservation past its deadline. At the expiry of the job both end.
 function back.expire(q, id, r, lease, header)
+  if closing.is(lease) then return closing.finish(q, id, r, lease, header) end
   local is_over = route.is_over(q, id, header)
   leave.by_time(q, id, r, lease, header, is_over)
   if is_over then
     ending.cancel_expired(q, id, r, header)
-    return false
-  end
-  if not record.is_marked(lease, record.GRACE) and back.is_out_of_attempts(q, r, header) then
+  elseif not record.is_marked(lease, record.GRACE) and back.is_out_of_attempts(q, r, header) then
     back.to_dead(q, id, r, header, lease.worker)
-    return true
+  else
+    back.to_line(q, id, r, header)
   end
-  back.to_line(q, id, r, header)
-  return false
 end
 
 return back

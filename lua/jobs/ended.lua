@@ -6,9 +6,9 @@ local ended = {$ENDINGS}
 local ENDED = record.ENDED
 local pack, unpack_record = struct.pack, struct.unpack
 
-function ended.add(q, r, lease, how, note)
+function ended.add(r, lease, how, note, at)
   local worker = lease.worker
-  local entry = pack(ENDED, lease.digest, how, clock.now(q), lease.reserved_at, #worker, worker, #note, note)
+  local entry = pack(ENDED, lease.digest, how, at, lease.reserved_at, #worker, worker, #note, note)
   r.history = record.remember(r.history, entry)
 end
 

@@ -12,8 +12,10 @@ local baton = require 'jobs/baton'
 local dedupe = require 'jobs/dedupe'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
+local result = require 'jobs/result'
 local ending = {}
 local COMPLETED, CANCELLED = record.COMPLETED, record.CANCELLED
+local format, max = string.format, math.max
 
 function ending.finish(q, id, r, header, state)
   local ended = stamp.new(q)
@@ -33,6 +35,16 @@ function ending.finish(q, id, r, header, state)
   write.delete(q, 'drafts', id)
   gate.keep(q, id, r)
   dedupe.free(q, id, header)
+end
+
+-- Completes the job; the note of the event is reserved at and held ms. Returns how long it was held.
+function ending.complete(q, id, r, header, by, given, late)
+  local held = max(by.at - by.reserved_at, 0)
+  result.set(q, id, given)
+  ending.finish(q, id, r, header, COMPLETED)
+  event.add(q, 'completed', id, by.worker, header, format(late and '%.0f %.0f late' or '%.0f %.0f', by.reserved_at, held))
+  total.count(q, 'completed')
+  return held
 end
 
 -- Takes a job that is not reserved out of its set; one in line passes the batons of its gates.

@@ -1,4 +1,5 @@
--- expire_fast: expiry and end of delay for the usual job: no flag above the first nine, no grace, no attempt limit reached. It
+-- expire_fast: expiry and end of delay for the usual job: no flag above the first nine, no grace, no completion that may be taken back, no
+-- attempt limit reached. It
 -- changes bytes of the record, which halves the work. jobs/overdue handles every other job.
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -14,6 +15,7 @@ local ended = require 'jobs/ended'
 local back = require 'jobs/back'
 local expire_fast = {}
 local LAYOUT, CLIENT, LOCKS, HEAD = record.LAYOUT, record.CLIENT, record.LOCKS / 256, record_bytes.HEAD
+local CLOSING = record.CLOSING
 local EXPIRED = text.bytes[ended.EXPIRED]
 local unpack_record, pack, byte, short = struct.unpack, struct.pack, string.byte, text.short
 -- The header that an event needs, with the client of the current job.
@@ -37,7 +39,7 @@ function expire_fast.expire(q, id, live, raw)
   if layout ~= LAYOUT or high >= LOCKS or byte(live) ~= LAYOUT or record_bytes.has_attempts(flags) or not record_bytes.is_held(live) then return false end
   local score, arrival, counters = unpack_record(record_bytes.STANDING, live, record_bytes.STANDING_AT)
   local digest, nonce, since, marks, worker, stop = unpack_record(record_bytes.LEASED, live, record_bytes.LEASED_AT)
-  if marks % 2 == record.GRACE then return false end
+  if marks % 2 == record.GRACE or marks >= CLOSING then return false end
   local most = back.most_attempts(q)
   if most > 0 and record_bytes.attempts(counters) + 1 >= most then return false end
 

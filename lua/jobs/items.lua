@@ -1,6 +1,7 @@
 -- items: finds the reservation of each item of a list. The first argument of an item is the id of its job.
 local record = require 'base/record'
 local clock = require 'base/clock'
+local text = require 'base/text'
 local write = require 'base/write'
 local gate = require 'jobs/gate'
 local loaded = require 'jobs/loaded'
@@ -8,6 +9,7 @@ local ended = require 'jobs/ended'
 local leave = require 'jobs/leave'
 local back = require 'jobs/back'
 local route = require 'jobs/route'
+local closing = require 'jobs/closing'
 local ending = require 'jobs/ending'
 local items = {}
 
@@ -56,14 +58,29 @@ function items.touch(q, id, digest)
   if job and not job.lease and ended.find(job.record, digest) then ending.expire(q, id, job.record, job.header) end
 end
 
--- The holder, but a reservation that is overdue and not yet swept expires here; no call revives it.
-function items.live_holder(q, id, secret, digest)
+-- The holder, also of a completion that may be taken back; but a reservation that is overdue and not yet swept ends here, and no call
+-- revives it.
+function items.current(q, id, secret, digest)
   local job = items.holder(q, id, secret)
   if not job then return items.touch(q, id, digest) end
   -- A move to a Redis with another clock may have left a deadline beyond the expiry.
   if route.is_over(q, id, job.header) then return items.expire(q, job) end
   if clock.now(q) < job.deadline then return job end
   items.expire(q, job)
+end
+
+-- The holder who may still work.
+function items.live_holder(q, id, secret, digest)
+  local job = items.current(q, id, secret, digest)
+  return job and not closing.is(job.lease) and job or nil
+end
+
+-- The reply to a caller who is not the holder; `how` is what an earlier run of the same call would have left.
+function items.refuse(q, id, digest, how)
+  local job = q.loaded[id]
+  local lease = job and job.lease
+  if lease and lease.digest == digest and closing.is(lease) then return {'closing', text.of(job.deadline - clock.now(q))} end
+  return ended.answer(job, digest, how)
 end
 
 -- Decides item by item until the budget is spent; the caller sends the rest again in the same order.

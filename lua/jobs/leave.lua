@@ -1,5 +1,6 @@
 -- leave: ends a reservation; shared by expiry, abandon, fail, release, cancel and complete.
 local record = require 'base/record'
+local clock = require 'base/clock'
 local write = require 'base/write'
 local event = require 'base/event'
 local total = require 'base/total'
@@ -10,13 +11,13 @@ local routing = require 'jobs/routing'
 local part = require 'jobs/part'
 local leave = {}
 
--- `how` is nil for an undo: that reservation was never delivered, so no caller can ask about it.
-function leave.lease(q, id, r, lease, how, header, note)
+-- `how` is nil for an undo: that reservation was never delivered, so no caller can ask about it. `at`: when it ended, nil for now.
+function leave.lease(q, id, r, lease, how, header, note, at)
   write.remove(q, 'reserved', id)
   write.remove(q, 'held', record.held(lease, id))
   part.leave(q, id, r, header, lease.worker, how)
   if how then
-    ended.add(q, r, lease, how, note or '')
+    ended.add(r, lease, how, note or '', at or clock.now(q))
     routing.end_hand_over(q, id, header)
   end
   r.lease = ''

@@ -14,24 +14,22 @@ local overdue = {}
 -- The cost of a job in a step, by the fast path and by the full one.
 local LIGHT, HEAVY = 1, 4
 
--- Expires a reservation. Returns whether the job is dead now.
+-- Ends a reservation.
 local function expire(q, id, r, header)
   if r.lease ~= '' then return back.expire(q, id, r, record.lease(r.lease), header) end
   write.remove(q, 'reserved', id) -- not reserved: a stale member would block the others
-  return false
 end
 
 local function fall_due(q, id, r, header)
-  if ending.expire(q, id, r, header) then return false end
+  if ending.expire(q, id, r, header) then return end
   write.remove(q, 'delayed', id)
-  if r.state ~= record.DELAYED then return false end
+  if r.state ~= record.DELAYED then return end
   if r.score < 0 then
     write.spend(q, 2)
     order.arrive(q, r, r.priority, header.client)
   end
   event.add(q, 'due', id, '', header, '') -- before the job may be cancelled with its batch
   back.to_line(q, id, r, header)
-  return false
 end
 
 -- How long the first of a set has been overdue, ms.
@@ -55,35 +53,43 @@ local function read_first(q, set, most)
   return ids, lives, raws, headers
 end
 
--- Moves the first jobs of a set within the budget of the step. `light` is the fast path and returns false for an unusual job;
--- `whole` handles these and returns whether the job is dead now.
+-- A job that the fast path does not handle. Returns its state.
+local function move_whole(q, id, live, header, whole)
+  local r = record.live(live)
+  whole(q, id, r, header)
+  return r.state
+end
+
+-- Moves the first jobs of a set within the budget of the step. `light` is the fast path and returns false for an unusual job; `whole`
+-- handles these. Returns how many there were, and of these were completed, because their worker took nothing back.
 local function move_first(q, step, key, light, whole)
-  local most, moved = step.room, 0
+  local most, moved, completed = step.room, 0, 0
   local ids, lives, raws, headers = read_first(q, q[key], most)
   step.lag = math.max(step.lag, lag(q, q[key], ids[1]))
   for i, id in ipairs(ids) do
     local live, raw = lives[i], raws[i]
     if step.room <= 0 or write.is_spent(q) then
       step.more = true
-      return moved
+      return moved, completed
     elseif not live or not raw then
       write.remove(q, key, id) -- the job is gone
     else
       local is_light = not headers[i] and light(q, id, live, raw)
-      if not is_light and whole(q, id, record.live(live), headers[i] or record.header(raw)) then
-        step.died = step.died + 1
-      end
+      local state = not is_light and move_whole(q, id, live, headers[i] or record.header(raw), whole)
+      if state == record.DEAD then step.died = step.died + 1 end
+      if state == record.COMPLETED then completed = completed + 1 end
       step.room, moved = step.room - (is_light and LIGHT or HEAVY), moved + 1
     end
   end
   step.more = #ids >= most
-  return moved
+  return moved, completed
 end
 
--- Returns how many expired, fell due and died, whether more is overdue, and the longest lag.
+-- Returns how many expired, fell due and died, how many were completed, whether more is overdue, and the longest lag.
 function overdue.step(q, most)
-  local step = {room = most, expired = 0, due = 0, died = 0, more = false, lag = 0}
-  step.expired = move_first(q, step, 'reserved', expire_fast.expire, expire)
+  local step = {room = most, expired = 0, due = 0, died = 0, completed = 0, more = false, lag = 0}
+  step.expired, step.completed = move_first(q, step, 'reserved', expire_fast.expire, expire)
+  step.expired = step.expired - step.completed
   if step.room <= 0 then
     step.more = true
   elseif not step.more then

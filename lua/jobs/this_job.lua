@@ -13,7 +13,7 @@ local STATES, WAITING, RESERVED = record.STATES, record.WAITING, record.RESERVED
 local function held_by(q, call, id, r)
   if not r or r.state ~= RESERVED or call.worker == '' then return end
   local lease = record.lease(r.lease)
-  if lease.worker == call.worker then return resume.one(q, call, {id = id, record = r, lease = lease}) end
+  if lease.worker == call.worker and not record.is_marked(lease, record.CLOSING) then return resume.one(q, call, {id = id, record = r, lease = lease}) end
 end
 
 -- Finds the first job of a priority that stands before this one and so was passed over.

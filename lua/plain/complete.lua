@@ -12,6 +12,7 @@ local gate = require 'jobs/gate'
 local members = require 'plain/members'
 local locks = gate.locks
 local STRIDE = 2
+local CLOSING = record.CLOSING
 local NONE = {}
 local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, record_bytes.HEAD, record_bytes.HELD, record_bytes.ONCE
 local LOCKS, MEMBER = record.LOCKS / 256, record.MEMBER / 256
@@ -71,14 +72,14 @@ local function decide(args, n, now, before, lives, raws)
   for i = 1, n do
     local k, live, raw = i * 2, lives[i], raws[i]
     if not live or not raw or not record_bytes.is_held(live) then return end
-    local version, _, score, arrival, turn, counters, secret, nonce, since, _, _, _, worker, stop = unpack_record(HELD, live)
+    local version, _, score, arrival, turn, counters, secret, nonce, since, _, _, marks, worker, stop = unpack_record(HELD, live)
     local layout, _, high, flags = unpack_record(HEAD, raw)
     local id, claim, client, digest = ids[i + 2], args[k], record_bytes.parts(raw, flags, record_bytes.PARTS)
     if #claim > CLAIM then
       result_words = result_words + 2
       results[result_words + 1], results[result_words + 2], claim = id, sub(claim, CLAIM + 1), sub(claim, 1, CLAIM)
     end
-    if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > LOCKS + MEMBER or turn >= record_bytes.UNSERVED then return end
+    if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > LOCKS + MEMBER or turn >= record_bytes.UNSERVED or marks >= CLOSING then return end
     if high > 0 then members.note_gates(has, id, raw, high, flags) end
 
     if since ~= known_since then known_since, known_client, note, done = since, nil, note_of(since, now) end

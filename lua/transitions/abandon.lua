@@ -2,12 +2,12 @@
 --          reserved -> waiting | blocked | delayed | reserved (for the grace)
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
--- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 9: id, secret, digest of the secret, reason, delay ms (0 = none), skip (0 | 1), grace ms (0 = none),
 -- ARGV   the resumes that the caller knows of (-1 = any), draft ('' = leave it, 'null' = remove it)
--- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} |
+-- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} |
 -- REPLY  {'grace', 'reserved'} | {'resumed', 'reserved'}: its holder has come back since |
 -- REPLY  {'unnamed'}: an unnamed worker cannot skip | {'later'}: in the next script, as all behind it
 local record = require 'base/record'
@@ -24,12 +24,13 @@ local items = require 'jobs/items'
 local draft = require 'jobs/draft'
 local STRIDE = 9
 local STATES, SKIPS = record.STATES, record.SKIPS
+local STAYS = record.REPLAYED + record.UNDONE
 
 -- The holder has left and may return within the grace. Written at once, because the next item may end it.
 local function start_grace(q, job, id, grace, skips)
   local r, lease = job.record, job.lease
   job.deadline = math.min(job.deadline, clock.now(q) + grace)
-  lease.marks = bit.bor(bit.band(lease.marks, record.REPLAYED), record.GRACE, skips and SKIPS or 0)
+  lease.marks = bit.bor(bit.band(lease.marks, STAYS), record.GRACE, skips and SKIPS or 0)
   r.lease = record.pack_lease(lease)
   write.ask(q, 'ZADD', q.reserved, job.deadline, id)
   gate.keep(q, id, r)
@@ -51,7 +52,7 @@ local function abandon(q, args, at)
   local id, secret, digest, reason, delay = args[at], args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
   local skips, grace, resumes = args[at + 5] == '1', tonumber(args[at + 6]), tonumber(args[at + 7])
   local job = items.live_holder(q, id, secret, digest)
-  if not job then return ended.answer(q.loaded[id], digest, ended.ABANDONED) end
+  if not job then return items.refuse(q, id, digest, ended.ABANDONED) end
   local worker = job.lease.worker
   if resumes >= 0 and resumes < job.lease.resumes then return {'resumed', STATES[job.record.state]} end
   if skips and worker == '' then return {'unnamed'} end

@@ -1,11 +1,11 @@
 -- cancel: a producer or operator withdraws a job.   waiting | blocked | delayed | dead | reserved (force) -> cancelled
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
--- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   id, force (0 | 1), name of the API key ('' = none)
--- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, reserved without force, dead in a batch that is over
+-- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, or now because its worker has, reserved without force, dead in a batch that is over
 local record = require 'base/record'
 local clock = require 'base/clock'
 local event = require 'base/event'
@@ -15,6 +15,7 @@ local place = require 'jobs/place'
 local ended = require 'jobs/ended'
 local leave = require 'jobs/leave'
 local ending = require 'jobs/ending'
+local closing = require 'jobs/closing'
 local route = require 'jobs/route'
 local RESERVED = record.RESERVED
 
@@ -47,6 +48,11 @@ return function(q, args)
   local r = live and record.live(live) or place.unseen(q, id, header)
   local overdue = r.state == RESERVED and clock.now(q) >= tonumber(redis.call('ZSCORE', q.reserved, id) or 0)
   if r.state == record.CANCELLED then return {'cancelled'} end
+  local lease = r.lease ~= '' and record.lease(r.lease)
+  if lease and closing.is(lease) and (force or overdue) then
+    closing.finish(q, id, r, lease, header)
+    return commit(q, {'state', record.STATES[r.state]})
+  end
   local is_held = r.state == RESERVED and not overdue
   if r.state == record.COMPLETED or is_kept(q, id, r, header) or is_held and not force then
     return {'state', record.STATES[r.state]}

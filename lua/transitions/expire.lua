@@ -2,9 +2,9 @@
 --         waiting | blocked | delayed | reserved -> cancelled, waiting -> waiting | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
--- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   -
 -- REPLY  {how many were cancelled}
 local record = require 'base/record'
@@ -64,7 +64,7 @@ local function ring(q, job)
   end
   if r.state == record.RESERVED and route.is_over(q, id, header) then
     back.expire(q, id, r, record.lease(r.lease), header)
-    return true
+    return r.state == record.CANCELLED
   end
   if ending.expire(q, id, r, header) then return true end
   alarm.breach(q, id, own, header)

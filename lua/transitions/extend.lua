@@ -1,12 +1,12 @@
 -- extend: the holder keeps working; a lost reservation is never revived.   reserved -> reserved
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
--- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 5: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given), draft
 -- ARGV   ('' = leave it, 'null' = remove it)
--- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)} |
+-- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} |
 -- REPLY  {'later'}: in the next script, as all behind it
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -15,17 +15,17 @@ local write = require 'base/write'
 local event = require 'base/event'
 local commit = require 'base/commit'
 local gate = require 'jobs/gate'
-local ended = require 'jobs/ended'
 local items = require 'jobs/items'
 local route = require 'jobs/route'
 local draft = require 'jobs/draft'
 local STRIDE = 5
+local STAYS = record.REPLAYED + record.UNDONE
 
 -- Ends a grace: the holder is back.
 local function end_grace(q, id, job)
   local lease = job.lease
   if not record.is_marked(lease, record.GRACE) then return end
-  lease.marks = bit.band(lease.marks, record.REPLAYED)
+  lease.marks = bit.band(lease.marks, STAYS)
   job.record.lease = record.pack_lease(lease)
   gate.keep(q, id, job.record)
 end
@@ -33,7 +33,7 @@ end
 local function extend(q, args, at)
   local id, secret, digest, lease_ms, typed = args[at], args[at + 1], args[at + 2], tonumber(args[at + 3]), args[at + 4]
   local job, now = items.live_holder(q, id, secret, digest), clock.now(q)
-  if not job then return ended.answer(q.loaded[id], digest, nil) end
+  if not job then return items.refuse(q, id, digest, nil) end
   local lease = job.lease
   local deadline = now + (lease_ms > 0 and lease_ms or lease.ms)
   -- A maximum hold that was lowered meanwhile does not shorten a granted deadline.

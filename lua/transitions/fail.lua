@@ -1,11 +1,11 @@
 -- fail: the holder reports failure, which counts an attempt.   reserved -> waiting | blocked | delayed | dead
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
--- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 5: id, secret, digest of the secret, error, jitter (0 .. 200 thousandths of the backoff, only added)
--- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} |
+-- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} |
 -- REPLY  {'later'}: in the next script, as all behind it
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -45,7 +45,7 @@ end
 local function fail(q, args, at)
   local id, secret, digest, message, jitter = args[at], args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
   local job = items.live_holder(q, id, secret, digest)
-  if not job then return ended.answer(q.loaded[id], digest, ended.FAILED) end
+  if not job then return items.refuse(q, id, digest, ended.FAILED) end
   local r, header, worker = job.record, job.header, job.lease.worker
   r.failed, r.attempts = r.failed + 1, r.attempts + 1
   r.errors = note(q, r.errors, worker, message)

@@ -2,12 +2,12 @@
 --            reserved -> waiting
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
--- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 7: id, secret, digest of the secret, line ('@name' | '+skill'), note ('' = none), how long it is only for these, ms;
 -- ARGV   draft ('' = leave it, 'null' = remove it)
--- REPLY  per item: {'handed', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'same'}: it is the holder |
+-- REPLY  per item: {'handed', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} | {'same'}: it is the holder |
 -- REPLY  {'ineligible', rule} | {'later'}: in the next script, as all behind it
 local record = require 'base/record'
 local event = require 'base/event'
@@ -40,7 +40,7 @@ end
 local function hand_over(q, args, at)
   local id, secret, digest, line = args[at], args[at + 1], args[at + 2], args[at + 3]
   local job = items.live_holder(q, id, secret, digest)
-  if not job then return ended.answer(q.loaded[id], digest, ended.HANDED_OVER) end
+  if not job then return items.refuse(q, id, digest, ended.HANDED_OVER) end
   local to = line:byte() == routing.WORKER and line:sub(2)
   if to == job.lease.worker then return {'same'} end
   local own = route.of(q, id, job.header)

@@ -24,6 +24,7 @@ local leave = require 'jobs/leave'
 local lines = require 'jobs/lines'
 local alarm = require 'jobs/alarm'
 local ending = require 'jobs/ending'
+local closing = require 'jobs/closing'
 local removal = require 'jobs/removal'
 local search = require 'jobs/search'
 local SETS = {
@@ -57,25 +58,34 @@ local function forget_ended(q, id, r)
 end
 
 -- Takes the job out of its set. Returns the worker who held it.
-local function take_away(q, id, r, header)
-  if r.lease == '' then
+local function take_away(q, id, r, header, lease)
+  if not lease then
     ending.leave_set(q, id, r, header)
     return ''
   end
-  local lease = record.lease(r.lease)
   leave.lease(q, id, r, lease, record.is_member(header) and ended.CANCELLED or nil, header)
   return lease.worker
 end
 
+-- Returns how many jobs that were; a job that its worker has completed is completed instead.
 local function remove(q, id, r, header)
-  local worker = take_away(q, id, r, header)
-  if record.is_member(header) then return ending.cancel(q, id, r, header, worker) end
+  local lease = r.lease ~= '' and record.lease(r.lease)
+  if lease and closing.is(lease) then
+    closing.finish(q, id, r, lease, header)
+    return 0
+  end
+  local worker = take_away(q, id, r, header, lease)
+  if record.is_member(header) then
+    ending.cancel(q, id, r, header, worker)
+    return 1
+  end
   order.give_back(q, r, header.client)
   alarm.stop(q, id, header, r.state)
   dedupe.free(q, id, header)
   removal.delete(q, id, r)
   event.add(q, 'cancelled', id, worker, header, '')
   total.count(q, 'cancelled')
+  return 1
 end
 
 local function stays(q, step, id, r, header)
@@ -92,9 +102,9 @@ local function consider(q, step, entry)
   elseif stays(q, step, job.id, job.record, job.header) then
     step.score, step.member = entry.score, entry.member
   else
-    step.removed = step.removed + 1
-    if step.key == 'ended' then return forget_ended(q, job.id, job.record) end
-    remove(q, job.id, job.record, job.header)
+    local is_ended = step.key == 'ended'
+    if is_ended then forget_ended(q, job.id, job.record) end
+    step.removed = step.removed + (is_ended and 1 or remove(q, job.id, job.record, job.header))
   end
 end
 

@@ -1,9 +1,9 @@
 -- release: an operator takes jobs from their holder; it is not an attempt.   reserved -> waiting | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
--- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   'job' id | 'worker' name, name of the API key ('' = none)
 -- REPLY  {'released', n, more (0 | 1)} | {'unknown'}
 local record = require 'base/record'
@@ -17,6 +17,7 @@ local place = require 'jobs/place'
 local ended = require 'jobs/ended'
 local leave = require 'jobs/leave'
 local back = require 'jobs/back'
+local closing = require 'jobs/closing'
 local MOST = 200
 
 -- The ids of the jobs, and their members in `held` if a worker was named.
@@ -36,13 +37,14 @@ local function release(q, id, r, lease, header)
   total.count(q, 'released')
 end
 
--- Ends a reservation. Past its deadline, swept or not, it expires instead. Returns whether it was released.
+-- Ends a reservation. Past its deadline, swept or not, it expires instead, and a job that its worker has completed is completed. Returns
+-- whether it was released.
 local function take_back(q, job, deadline)
   local lease = record.lease(job.record.lease)
-  local overdue = clock.now(q) >= tonumber(deadline or 0)
-  local act = overdue and back.expire or release
+  local is_over = clock.now(q) >= tonumber(deadline or 0) or closing.is(lease)
+  local act = is_over and back.expire or release
   act(q, job.id, job.record, lease, job.header)
-  return not overdue
+  return not is_over
 end
 
 return function(q, args)

@@ -23,5 +23,6 @@ pub mod selection;
 pub mod settle;
 pub mod task;
 pub mod tokens;
+pub mod undo;
 pub mod webhooks;
 pub mod workers;

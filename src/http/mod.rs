@@ -44,7 +44,7 @@ use self::{
 };
 use crate::{
     access::Access,
-    store::{Abandon, Complete, Extend, Fail, HandOver, Queues},
+    store::{Abandon, Complete, Extend, Fail, HandOver, Queues, Reopen},
     waiting::Waiting,
     webhooks::Dispatcher,
 };
@@ -114,6 +114,7 @@ fn for_workers() -> Routes {
         .route("/jobs/abandon", post(public(settle::<Abandon>)))
         .route("/jobs/fail", post(public(settle::<Fail>)))
         .route("/jobs/hand-over", post(public(settle::<HandOver>)))
+        .route("/jobs/undo", post(public(settle::<Reopen>)))
 }
 
 fn for_operators() -> Routes {

@@ -32,6 +32,10 @@ pub enum Return {
     Stays,
     /// The holder has no name, so the skip cannot be recorded.
     UnnamedSkip,
+    /// Its worker has completed the job, and may only take that back.
+    Closing {
+        final_in_ms: u64,
+    },
     Lost(Lost),
 }
 
@@ -71,6 +75,7 @@ impl Return {
             "again" => Ok(Self::Returned { state: fields.state()?, duplicate: true }),
             "grace" | "resumed" => Ok(Self::Stays),
             "unnamed" => Ok(Self::UnnamedSkip),
+            "closing" => Ok(Self::Closing { final_in_ms: fields.count()? }),
             "lost" => Lost::read(&mut fields).map(Self::Lost),
             _ => Err(broken("what became of a job that was given back")),
         }
@@ -79,7 +84,7 @@ impl Return {
     pub(crate) fn effect(&self) -> Effect {
         match self {
             Self::Returned { .. } | Self::Stays => Effect::Moved,
-            Self::UnnamedSkip => Effect::None,
+            Self::UnnamedSkip | Self::Closing { .. } => Effect::None,
             Self::Lost(_) => Effect::Lost,
         }
     }

@@ -26,6 +26,9 @@ words! {
         SlaBreached = "sla-breached" => Concern::Job(State::Waiting),
         HandedOver = "handed-over" => Concern::Job(State::Waiting),
         Fallback = "fallback" => Concern::Job(State::Waiting),
+        /// Its worker has completed it and may take that back for a time.
+        Closing = "closing" => Concern::Job(State::Reserved),
+        Undone = "undone" => Concern::Job(State::Reserved),
     }
 }
 
@@ -54,8 +57,17 @@ impl EventKind {
             | Self::BatchCompleted
             | Self::SlaBreached
             | Self::HandedOver
-            | Self::Fallback => false,
+            | Self::Fallback
+            | Self::Closing
+            | Self::Undone => false,
         }
+    }
+}
+
+impl EventKind {
+    /// Whether webhooks tell it. Of a completion that can be taken back they hear when it is final.
+    pub const fn is_told(self) -> bool {
+        !matches!(self, Self::Closing | Self::Undone)
     }
 }
 

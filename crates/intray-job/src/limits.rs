@@ -120,6 +120,8 @@ pub const READS_WAITING: usize = 512;
 pub const READ_WAIT_MS: u64 = 2_000;
 pub const WAIT_MS: u32 = 30_000;
 pub const LEASE_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
+/// How long a completion can be taken back.
+pub const UNDO_MS: std::ops::RangeInclusive<u32> = 0..=60_000;
 /// The longest delay: thirty days.
 pub const DELAY_MS: u32 = 2_592_000_000;
 /// How long from now a job expires, or its SLA is over: thirty days at most.

@@ -43,6 +43,7 @@ impl Settle for HandOver {
                 let error = FieldError::pointer("/to", "must be another worker than the holder");
                 Err(Problem::invalid(vec![error]).with_valid_reservation())
             }
+            HandOverOutcome::Closing { final_in_ms } => Err(Problem::closing(final_in_ms)),
             HandOverOutcome::Lost(lost) => Err(lost.into()),
         }
     }

@@ -1,4 +1,4 @@
-//! The calls that name a reservation: extend, complete, abandon, fail, hand over. They are read and answered alike.
+//! The calls that name a reservation: extend, complete, abandon, fail, hand over, undo. They are read and answered alike.
 
 use std::future::Future;
 
@@ -24,7 +24,7 @@ use crate::{
     store::{Abandon, Complete, Completion, Extend, Extension, Fail, Fault, Queues, Return},
 };
 
-/// `POST /jobs/extend`, `/jobs/complete`, `/jobs/abandon`, `/jobs/fail`, `/jobs/hand-over`
+/// `POST /jobs/extend`, `/jobs/complete`, `/jobs/abandon`, `/jobs/fail`, `/jobs/hand-over`, `/jobs/undo`
 pub async fn settle<C: Settle>(
     State(queues): State<Queues>,
     State(PayloadLimit(most)): State<PayloadLimit>,
@@ -93,6 +93,7 @@ impl Settle for Extend {
                 let (expires_in_ms, server_time) = (deadline.since(now), now);
                 Ok(shapes::ExtendedBody { id: job, state: JobState::Reserved, expires_in_ms, server_time })
             }
+            Extension::Closing { final_in_ms } => Err(Problem::closing(final_in_ms)),
             Extension::Lost(lost) => Err(lost.into()),
         }
     }
@@ -104,7 +105,9 @@ impl Settle for Complete {
 
     fn read(fields: &mut JsonFields<'_>, reservation: Option<Reservation>) -> Option<Self> {
         let result = fields.take("result", rules::json);
-        Some(Self { reservation: reservation?, result })
+        let undo_ms = fields.take("undo_ms", rules::whole(limits::UNDO_MS)).unwrap_or(0);
+        let resumes = fields.take("resumes", rules::whole(0..=limits::COUNT));
+        Some(Self { reservation: reservation?, result, undo_ms, resumes })
     }
 
     fn reservation(&self) -> &Reservation {
@@ -122,8 +125,15 @@ impl Settle for Complete {
     fn answer(job: JobId, outcome: Completion) -> Result<Self::Answer, Problem> {
         match outcome {
             Completion::Done { late, duplicate } => {
-                Ok(shapes::CompletedBody { id: job, state: JobState::Completed, duplicate, late })
+                let (state, is_final, final_in_ms) = (JobState::Completed, true, None);
+                Ok(shapes::CompletedBody { id: job, state, duplicate, late, is_final, final_in_ms })
             }
+            Completion::Closing { final_in_ms, duplicate } => {
+                let (state, late, is_final, final_in_ms) = (JobState::Reserved, false, false, Some(final_in_ms));
+                Ok(shapes::CompletedBody { id: job, state, duplicate, late, is_final, final_in_ms })
+            }
+            Completion::HasOtherResult { final_in_ms } => Err(Problem::closing(final_in_ms)),
+            Completion::Undone => Err(Problem::undone()),
             Completion::Lost(lost) => Err(lost.into()),
         }
     }
@@ -197,6 +207,7 @@ fn returned(id: JobId, outcome: Return) -> Result<shapes::ReturnedBody, Problem>
             let error = FieldError::pointer("/skip", "needs a named worker");
             return Err(Problem::invalid(vec![error]).with_valid_reservation());
         }
+        Return::Closing { final_in_ms } => return Err(Problem::closing(final_in_ms)),
         Return::Lost(lost) => return Err(lost.into()),
     };
     Ok(shapes::ReturnedBody { id, state, duplicate })

@@ -32,6 +32,7 @@ pub struct Problem {
     total: Option<u32>,
     applied: Option<Applied>,
     retry_after_ms: Option<u32>,
+    final_in_ms: Option<u64>,
     /// The call named a valid reservation.
     has_valid_reservation: bool,
     /// The body's `Content-Encoding` is not supported.
@@ -41,7 +42,7 @@ pub struct Problem {
 impl Problem {
     pub fn new(failure: ProblemType, detail: impl Into<Rule>) -> Self {
         let (errors, rule, reason, job_state, batch_state, total, applied, retry_after_ms) = Default::default();
-        let (has_valid_reservation, packed, detail) = (false, false, detail.into());
+        let (final_in_ms, has_valid_reservation, packed, detail) = (None, false, false, detail.into());
         Self {
             failure,
             detail,
@@ -53,6 +54,7 @@ impl Problem {
             total,
             applied,
             retry_after_ms,
+            final_in_ms,
             has_valid_reservation,
             packed,
         }
@@ -156,6 +158,18 @@ impl Problem {
         let detail =
             format!("the batch has {total} jobs, and these do not follow or repeat what it has from the offset on");
         Self { total: Some(total), ..Self::new(ProblemType::OffsetMismatch, detail) }
+    }
+
+    /// The worker has completed the job, and can take only that back.
+    pub fn closing(final_in_ms: u64) -> Self {
+        let detail = "the job is completed; until that is final it can be taken back, and nothing else";
+        Self { final_in_ms: Some(final_in_ms), ..Self::new(ProblemType::Closing, detail).with_valid_reservation() }
+    }
+
+    /// The worker has taken back the completion that this one repeats.
+    pub fn undone() -> Self {
+        let detail = "the completion was taken back, and the job is held again";
+        Self::new(ProblemType::Undone, detail).with_valid_reservation()
     }
 
     /// The job is waiting, but its queue is paused.

@@ -26,6 +26,7 @@ pub use self::{
 use crate::{
     access::{Caller, Pattern},
     job::{JobId, Millis, Name, Priority, QueueName, Role, Skill, State},
+    payload::Json,
     store::{self, Progress},
 };
 
@@ -86,6 +87,22 @@ pub struct CompletedBody {
     pub state: State,
     pub duplicate: bool,
     pub late: bool,
+    #[serde(rename = "final")]
+    pub is_final: bool,
+    /// How long it can still be taken back.
+    pub final_in_ms: Option<u64>,
+}
+
+/// A job whose completion was taken back.
+#[derive(Serialize)]
+pub struct UndoneBody {
+    pub id: JobId,
+    pub state: State,
+    pub duplicate: bool,
+    pub expires_in_ms: u64,
+    pub server_time: Millis,
+    pub resumes: u32,
+    pub draft: Option<Json>,
 }
 
 #[derive(Serialize)]

@@ -12,6 +12,8 @@ pub(crate) use crate::store::record_fields::flags;
 
 /// The number of stamps per ms of the queue's own clock.
 const STAMPS_PER_MS: u64 = 64;
+/// A mark of a lease: `CLOSING` in `lua/base/record.lua`.
+const CLOSING: u64 = 8;
 /// A flag beside the priority: the job has not been reserved since it got its place.
 const UNSERVED: u64 = 128;
 
@@ -87,6 +89,8 @@ pub(crate) struct Lease {
     pub(crate) secret: Code,
     pub(crate) reserved_at: Millis,
     pub(crate) resumes: u32,
+    /// Its worker has completed the job and may take that back until the deadline.
+    pub(crate) is_closing: bool,
     pub(crate) worker: Option<Name>,
 }
 
@@ -192,8 +196,8 @@ impl Lease {
         let reserved_at = Millis(bytes.uint(fields::RESERVED_AT.width)?);
         let _lease = bytes.uint(fields::LEASE_MS.width)?;
         let resumes = bytes.uint(fields::RESUMES.width)? as u32;
-        let _marks = bytes.uint(fields::MARKS.width)?;
-        Ok(Self { secret, reserved_at, resumes, worker: bytes.name()? })
+        let is_closing = bytes.uint(fields::MARKS.width)? & CLOSING != 0;
+        Ok(Self { secret, reserved_at, resumes, is_closing, worker: bytes.name()? })
     }
 }
 

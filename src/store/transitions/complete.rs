@@ -11,20 +11,34 @@ use crate::{
         redis::read::broken,
         reservation::{HOLDER_CALLS, Lost, text},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
+        transitions::close::Close,
     },
 };
+
+/// The room for a number among the arguments.
+const NUMBER: usize = 10;
 
 /// The holder reports success.
 #[derive(Debug, Clone)]
 pub struct Complete {
     pub reservation: Reservation,
     pub result: Option<Json>,
+    /// For how long the completion can be taken back; 0: not at all.
+    pub undo_ms: u32,
+    /// Complete it only if no completion was taken back since the holder had resumed it this often.
+    pub resumes: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
     /// `late`: after the deadline, before another worker got the job. `duplicate`: a repeated call, counted once.
     Done { late: bool, duplicate: bool },
+    /// It will be completed when this time is over, unless its worker takes it back.
+    Closing { final_in_ms: u64, duplicate: bool },
+    /// The worker has completed it with another result, and may only take that back.
+    HasOtherResult { final_in_ms: u64 },
+    /// The completion was taken back since the caller looked; nothing changed.
+    Undone,
     /// The reservation is not the job's any more. If it ever was, the result is kept among the job's late results.
     Lost(Lost),
 }
@@ -32,7 +46,7 @@ pub enum Completion {
 /// A reply of the script.
 pub(crate) struct CompleteReply {
     completion: Completion,
-    /// From the hand-out to the completion; `None` for a repeated call.
+    /// From the hand-out to the completion, also to one that can be taken back; `None` for a repeated call.
     held_ms: Option<u64>,
 }
 
@@ -49,7 +63,63 @@ impl Queues {
     /// When Redis is not well.
     pub async fn complete(&self, call: Complete) -> Result<Completion, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.parts.batcher.call(&queue, call).await.map(|reply| reply.completion)
+        let reply = match (call.undo_ms, call.resumes) {
+            (0, None) => self.parts.batcher.call(&queue, call).await?,
+            _ => self.parts.batcher.call(&queue, Close(call)).await?,
+        };
+        Ok(reply.completion)
+    }
+}
+
+impl Complete {
+    /// The arguments that both scripts begin with: the id, and secret, digest of the secret and result in one. Reserves capacity for
+    /// `more` arguments.
+    pub(super) fn claim(&self, more: usize) -> Args {
+        let (id, secret) = (self.reservation.job.code.as_str(), self.reservation.secret.as_str());
+        let size = id.len() + secret.len() + ids::DIGEST_LEN + text(self.result.as_ref()).len() + more * NUMBER;
+        let mut args = Args::with_room(2 + more, size);
+        args.push(id).put(|claim| {
+            claim.extend(secret.as_bytes());
+            claim.extend(ids::secret_digest(&self.reservation.secret));
+            claim.extend(text(self.result.as_ref()).as_bytes());
+        });
+        args
+    }
+}
+
+impl CompleteReply {
+    pub(super) fn parse(reply: Reply<'_>) -> Result<Self, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word {
+            "done" => {
+                let completion = Completion::Done { late: fields.flag()?, duplicate: false };
+                Ok(Self { completion, held_ms: Some(fields.count()?) })
+            }
+            "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }.into()),
+            "closed" => {
+                let (duplicate, final_in_ms) = (fields.flag()?, fields.count()?);
+                let held_ms = if duplicate { None } else { Some(fields.count()?) };
+                Ok(Self { completion: Completion::Closing { final_in_ms, duplicate }, held_ms })
+            }
+            "closing" => Ok(Completion::HasOtherResult { final_in_ms: fields.count()? }.into()),
+            "undone" => Ok(Completion::Undone.into()),
+            "lost" => Ok(Completion::Lost(Lost::read(&mut fields)?).into()),
+            _ => Err(broken("what became of a completed job")),
+        }
+    }
+
+    pub(super) fn effect(&self) -> Effect {
+        match self.completion {
+            Completion::Done { .. } | Completion::Closing { .. } => Effect::Moved,
+            Completion::HasOtherResult { .. } | Completion::Undone => Effect::None,
+            Completion::Lost(_) => Effect::Lost,
+        }
+    }
+
+    pub(super) fn measure(&self, queue: &QueueName, metrics: &QueueMetrics) {
+        if let Some(ms) = self.held_ms {
+            metrics.record_held(queue.as_str(), ms as f64 / 1e3);
+        }
     }
 }
 
@@ -58,41 +128,19 @@ impl Transition for Complete {
     const SCRIPT: &'static str = "complete";
 
     fn args(&self) -> Args {
-        let (id, secret) = (self.reservation.job.code.as_str(), self.reservation.secret.as_str());
-        let mut args = Args::with_room(2, id.len() + secret.len() + ids::DIGEST_LEN + text(self.result.as_ref()).len());
-        args.push(id).put(|claim| {
-            claim.extend(secret.as_bytes());
-            claim.extend(ids::secret_digest(&self.reservation.secret));
-            claim.extend(text(self.result.as_ref()).as_bytes());
-        });
-        args
+        self.claim(0)
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<CompleteReply, Fault> {
-        let (word, mut fields) = reply.words()?;
-        match word {
-            "done" => {
-                let (late, held_ms) = (fields.flag()?, fields.count()?);
-                let completion = Completion::Done { late, duplicate: false };
-                Ok(CompleteReply { completion, held_ms: Some(held_ms) })
-            }
-            "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }.into()),
-            "lost" => Ok(Completion::Lost(Lost::read(&mut fields)?).into()),
-            _ => Err(broken("done, again or lost")),
-        }
+        CompleteReply::parse(reply)
     }
 
     fn effect(&self, reply: &CompleteReply) -> Effect {
-        match reply.completion {
-            Completion::Done { .. } => Effect::Moved,
-            Completion::Lost(_) => Effect::Lost,
-        }
+        reply.effect()
     }
 
     fn measure(&self, reply: &CompleteReply, queue: &QueueName, metrics: &QueueMetrics) {
-        if let Some(ms) = reply.held_ms {
-            metrics.record_held(queue.as_str(), ms as f64 / 1e3);
-        }
+        reply.measure(queue, metrics);
     }
 }
 

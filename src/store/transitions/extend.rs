@@ -25,7 +25,14 @@ pub struct Extend {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
-    Extended { deadline: Millis, now: Millis },
+    Extended {
+        deadline: Millis,
+        now: Millis,
+    },
+    /// Its worker has completed the job, and may only take that back.
+    Closing {
+        final_in_ms: u64,
+    },
     Lost(Lost),
 }
 
@@ -54,6 +61,7 @@ impl Transition for Extend {
         let (word, mut fields) = reply.words()?;
         match word {
             "extended" => Ok(Extension::Extended { deadline: fields.time()?, now: fields.time()? }),
+            "closing" => Ok(Extension::Closing { final_in_ms: fields.count()? }),
             "lost" => Lost::read(&mut fields).map(Extension::Lost),
             _ => Err(broken("extended or lost")),
         }
@@ -62,6 +70,7 @@ impl Transition for Extend {
     fn effect(&self, outcome: &Extension) -> Effect {
         match outcome {
             Extension::Extended { .. } => Effect::Moved,
+            Extension::Closing { .. } => Effect::None,
             Extension::Lost(_) => Effect::Lost,
         }
     }

@@ -37,6 +37,10 @@ pub enum HandOverOutcome {
     NotEligible(EligibilityRule),
     /// The worker is its holder; the reservation stays.
     SameWorker,
+    /// The worker has completed the job, and may only take that back.
+    Closing {
+        final_in_ms: u64,
+    },
     Lost(Lost),
 }
 
@@ -81,6 +85,7 @@ impl Transition for HandOver {
             "again" => Ok(HandOverOutcome::HandedOver { state: fields.state()?, duplicate: true }),
             "ineligible" => Ok(HandOverOutcome::NotEligible(fields.rule()?)),
             "same" => Ok(HandOverOutcome::SameWorker),
+            "closing" => Ok(HandOverOutcome::Closing { final_in_ms: fields.count()? }),
             "lost" => Lost::read(&mut fields).map(HandOverOutcome::Lost),
             _ => Err(broken("what became of a job that was handed over")),
         }
@@ -89,7 +94,9 @@ impl Transition for HandOver {
     fn effect(&self, outcome: &HandOverOutcome) -> Effect {
         match outcome {
             HandOverOutcome::HandedOver { .. } => Effect::Moved,
-            HandOverOutcome::NotEligible(_) | HandOverOutcome::SameWorker => Effect::None,
+            HandOverOutcome::NotEligible(_) | HandOverOutcome::SameWorker | HandOverOutcome::Closing { .. } => {
+                Effect::None
+            }
             HandOverOutcome::Lost(_) => Effect::Lost,
         }
     }

@@ -3,6 +3,7 @@
 pub(crate) mod abandon;
 pub(crate) mod append;
 pub(crate) mod cancel;
+pub(crate) mod close;
 pub(crate) mod collect;
 pub(crate) mod complete;
 pub(crate) mod create;
@@ -19,6 +20,7 @@ pub(crate) mod reassign;
 pub(crate) mod record;
 pub(crate) mod redeliver;
 pub(crate) mod release;
+pub(crate) mod reopen;
 pub(crate) mod reprioritize;
 pub(crate) mod requeue;
 pub(crate) mod reserve;
@@ -47,6 +49,7 @@ pub use self::{
     reassign::{Reassign, Reassigned},
     record::Entered,
     release::{Release, Released},
+    reopen::{Reopen, Reopened},
     reprioritize::{JobPatch, ReprioritizeAll, Reprioritized, ReprioritizedAll},
     requeue::{Requeue, Requeued},
     reserve::{Handout, HandoverNote, PassedLines, Reserve, ReserveOutcome, Snapshot},

@@ -106,6 +106,8 @@ pub struct Held {
     #[serde(rename = "expires_at")]
     pub deadline: Millis,
     pub resumes: u32,
+    /// When the job is completed, unless its worker takes that back; `None` for a job that is worked on.
+    pub final_at: Option<Millis>,
 }
 
 #[derive(Debug)]
@@ -262,20 +264,20 @@ fn priority(state: State, score: Option<u64>, live: Option<&LiveRecord>, recorde
 }
 
 fn held_by(id: &JobId, lease: &Lease, deadline: Option<Millis>) -> Held {
+    let deadline = deadline.unwrap_or(lease.reserved_at);
     Held {
         id: id.clone(),
         reservation: Reservation { job: id.clone(), secret: lease.secret },
         worker: lease.worker.clone(),
         reserved_at: lease.reserved_at,
-        deadline: deadline.unwrap_or(lease.reserved_at),
+        deadline,
         resumes: lease.resumes,
+        final_at: lease.is_closing.then_some(deadline),
     }
 }
 
 pub(crate) fn read_held(queue: &QueueName, fields: &mut Fields<'_>) -> Result<Held, Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let lease = LiveRecord::parse(&fields.bytes()?)?.lease.ok_or_else(|| broken("a reservation"))?;
-    let reservation = Reservation { job: id.clone(), secret: lease.secret };
-    let Lease { reserved_at, resumes, worker, .. } = lease;
-    Ok(Held { id, reservation, worker, reserved_at, deadline: fields.time()?, resumes })
+    Ok(held_by(&id, &lease, Some(fields.time()?)))
 }

@@ -178,12 +178,15 @@ pub struct Live {
     pub late: usize,
     /// `worker NUL nonce` of the reservation that is out.
     pub holder: Option<Bytes>,
+    /// Its worker has completed it and may take that back.
+    pub is_closing: bool,
     /// Where it is parked.
     pub gate: Bytes,
 }
 
 impl Live {
     pub fn read(raw: &[u8]) -> Self {
+        const CLOSING: u8 = 8;
         const STATES: [&str; 7] = ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"];
         assert_eq!(raw[0], LAYOUT, "the layout of a live record");
         let hold = &raw[44..44 + usize::from(raw[43])];
@@ -196,6 +199,7 @@ impl Live {
             unserved: raw[16] >= 128,
             late: usize::from(u16::from_be_bytes([raw[41], raw[42]])),
             gate: gate.to_vec(),
+            is_closing: hold.get(64).is_some_and(|marks| marks & CLOSING != 0),
             holder: (!hold.is_empty()).then(|| [&hold[66..], b"\0", &hold[34..50]].concat()),
         }
     }

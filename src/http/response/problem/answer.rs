@@ -43,6 +43,9 @@ impl Serialize for Problem {
         if let Some(ms) = self.retry_after_ms {
             map.serialize_entry("retry_after_ms", &ms)?;
         }
+        if let Some(ms) = self.final_in_ms {
+            map.serialize_entry("final_in_ms", &ms)?;
+        }
         map.end()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, id_in};
+use super::Check;
 
 /// The tags of a route: the overlap of a job, and the parts of a batch.
 const OVERLAP: u8 = 10;
@@ -37,8 +37,8 @@ impl Check<'_> {
             for part in parts {
                 assert_eq!(part.id[..22], code[..22], "{}: a part of another batch", self.name(code));
                 if part.how == HELD {
-                    let held = self.keyspace.set("held").keys().find(|member| id_in(member) == part.id);
-                    let by = held.and_then(|member| member.split(|byte| *byte == 0).next());
+                    let live = self.records.get(&part.id[..]).and_then(|record| record.live.as_ref());
+                    let by = live.and_then(|live| live.holder.as_deref()?.split(|byte| *byte == 0).next());
                     assert_eq!(by, Some(&*part.worker), "{}: its holder", self.name(&part.id));
                 }
                 if part.how <= DONE {

@@ -1,0 +1,201 @@
+//! A worker takes a completion back within its time, and holds the job again.
+
+use serde_json::{Value, json};
+
+use crate::{
+    undo::{close, undo},
+    world::{ReservedJob, World, assert_contains, assert_events},
+};
+
+#[tokio::test]
+async fn undone_job_is_held_again_with_its_result_as_draft() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    w.advance_clock(200_000);
+    let closed = close(&w, &held, json!({ "verdict": "no" }), 10_000).await.is(200);
+    let answer = json!({ "id": held.id, "state": "reserved", "duplicate": false, "late": false, "final": false, "final_in_ms": 10_000 });
+    assert_eq!(closed, answer);
+    w.advance_clock(4_000);
+    let undone = undo(&w, &held).await.is(200);
+    let again = json!({ "state": "reserved", "duplicate": false, "expires_in_ms": 300_000, "resumes": 1, "draft": { "verdict": "no" } });
+    assert_contains(&undone, again);
+    let twice = undo(&w, &held).await.is(200);
+    assert_contains(
+        &twice,
+        json!({ "duplicate": true, "expires_in_ms": 300_000, "resumes": 1, "draft": { "verdict": "no" } }),
+    );
+    let resumed = w.reserve_as("ann").await;
+    assert_contains(&resumed.body, json!({ "id": held.id, "resumes": 2, "draft": { "verdict": "no" } }));
+    assert_contains(
+        &w.complete_with(&held, "yes").await.is(200),
+        json!({ "state": "completed", "final": true, "final_in_ms": null }),
+    );
+    assert_contains(
+        &w.job(&held.id).await,
+        json!({ "result": "yes", "late_results": [], "counts": { "handed_out": 1, "expired": 0 } }),
+    );
+    assert_events(&w.events_of(&held.id).await, &["enqueued", "reserved", "closing", "undone", "resumed", "completed"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn completion_without_a_result_keeps_the_draft() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    w.post("/jobs/extend", json!({ "reservation": held.reservation, "draft": "half" })).await.is(200);
+    close(&w, &held, Value::Null, 10_000).await.is(200);
+    assert_eq!(undo(&w, &held).await.is(200)["draft"], Value::Null, "null is a result too");
+    w.post("/jobs/extend", json!({ "reservation": held.reservation, "draft": "half" })).await.is(200);
+    w.post("/jobs/complete", json!({ "reservation": held.reservation, "undo_ms": 10_000 })).await.is(200);
+    assert_eq!(undo(&w, &held).await.is(200)["draft"], "half");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn closing_job_is_over_for_its_worker() {
+    let w = World::start().await;
+    w.update_settings(json!({ "worker_limit": 1 })).await;
+    let (_, second, _) = (w.enqueue(1).await, w.enqueue(2).await, w.enqueue(3).await);
+    let first = w.reserve_as("ann").await;
+    close(&w, &first, "a", 10_000).await.is(200);
+    let listed = w.get("/workers/ann/reservations?queue=default").await.is(200);
+    assert_eq!(listed["reservations"], json!([]));
+    w.send_reserve(json!({ "worker": "ann", "id": first.id })).await.wrong_state("reserved");
+    let next = w.reserve_as("ann").await;
+    assert_eq!(next.id, second, "neither counted nor resumed");
+    undo(&w, &first).await.is(200);
+    let mut both: Vec<_> =
+        w.reserve_all(json!({ "worker": "ann", "limit": 5 })).await.into_iter().map(|job| job.id).collect();
+    let mut expected = [first.id.clone(), second];
+    both.sort();
+    expected.sort();
+    assert_eq!(both, expected, "she holds two, and is given no third");
+    w.complete(&first).await.is(200);
+    assert_eq!(w.reserve_as("ann").await.id, next.id, "the limit is kept again");
+    w.complete(&next).await.is(200);
+    w.complete(&w.reserve_as("ann").await).await.is(200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn closing_job_accepts_the_same_completion_and_nothing_else() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    close(&w, &held, "a", 10_000).await.is(200);
+    w.advance_clock(3_000);
+    for undo_ms in [10_000, 60_000] {
+        let again = close(&w, &held, "a", undo_ms).await.is(200);
+        assert_contains(&again, json!({ "duplicate": true, "final": false, "final_in_ms": 7_000 }));
+    }
+    let plain = w.complete_with(&held, "a").await.is(200);
+    assert_contains(&plain, json!({ "duplicate": true, "state": "reserved", "final": false, "final_in_ms": 7_000 }));
+    let reservation = &held.reservation;
+    let refused = [
+        close(&w, &held, "b", 10_000).await,
+        w.complete_with(&held, "b").await,
+        w.complete(&held).await,
+        w.extend(&held).await,
+        w.abandon(&held).await,
+        w.fail(&held).await,
+        w.post("/jobs/hand-over", json!({ "reservation": reservation, "to": "bob" })).await,
+        w.post("/jobs/abandon", json!({ "reservation": reservation, "grace_ms": 1_000 })).await,
+    ];
+    for answer in refused {
+        assert_eq!(answer.refused("closing")["final_in_ms"], 7_000);
+    }
+    w.advance_clock(7_000);
+    w.sweep().await;
+    assert_contains(&w.job(&held.id).await, json!({ "state": "completed", "result": "a", "late_results": [] }));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn completion_sent_before_an_undo_changes_nothing_after_it() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    close(&w, &held, "a", 10_000).await.is(200);
+    undo(&w, &held).await.is(200);
+    let stale = json!({ "reservation": held.reservation, "result": "a", "resumes": 0 });
+    for undo_ms in [0, 10_000] {
+        let mut stale = stale.clone();
+        stale["undo_ms"] = json!(undo_ms);
+        w.post("/jobs/complete", stale).await.refused("undone");
+    }
+    // A page that comes back holds the job no less undone, also behind a grace.
+    w.post("/jobs/abandon", json!({ "reservation": held.reservation, "grace_ms": 60_000 })).await.is(200);
+    let resumed = w.reserve_as("ann").await;
+    assert_eq!(resumed.number("resumes"), 2);
+    w.post("/jobs/complete", stale.clone()).await.refused("undone");
+    close(&w, &resumed, "b", 10_000).await.is(200);
+    w.post("/jobs/complete", stale).await.refused("undone");
+    undo(&w, &held).await.is(200);
+    w.complete_with(&held, "c").await.is(200);
+    assert_contains(&w.job(&held.id).await, json!({ "result": "c", "late_results": [] }));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn resumed_job_accepts_a_completion_of_an_earlier_page() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    assert_eq!(w.reserve_as("ann").await.number("resumes"), 1);
+    close(&w, &held, "kept offline", 10_000).await.is(200);
+    undo(&w, &held).await.is(200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn late_completion_is_final_at_once() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    w.advance_clock(300_000);
+    let late = close(&w, &held, "a", 10_000).await.is(200);
+    assert_contains(&late, json!({ "state": "completed", "late": true, "final": true, "final_in_ms": null }));
+    undo(&w, &held).await.lost("completed", "completed");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn undo_has_at_least_the_time_that_was_left() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    w.update_settings(json!({ "lease_ms": 20_000, "max_hold_ms": 30_000 })).await;
+    let take = async |wait: u64| -> ReservedJob {
+        w.enqueue(wait).await;
+        let held = w.reserve_as("ann").await;
+        w.advance_clock(wait);
+        held
+    };
+    let held = take(5_000).await;
+    close(&w, &held, "a", 60_000).await.is(200);
+    w.advance_clock(1_000);
+    assert_eq!(undo(&w, &held).await.is(200)["expires_in_ms"], 20_000, "the lease of its hand-out");
+    w.complete(&held).await.is(200);
+    let held = take(18_000).await;
+    close(&w, &held, "a", 60_000).await.is(200);
+    w.advance_clock(50_000);
+    assert_eq!(undo(&w, &held).await.is(200)["expires_in_ms"], 2_000, "the longest hold is over meanwhile");
+    w.complete(&held).await.is(200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn unnamed_worker_takes_back_too() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let held = w.reserve().await;
+    close(&w, &held, "a", 10_000).await.is(200);
+    assert_eq!(undo(&w, &held).await.is(200)["draft"], "a");
+    assert_contains(&undo(&w, &held).await.is(200), json!({ "duplicate": true, "draft": "a" }));
+    w.complete(&held).await.is(200);
+    w.check().await;
+}
