@@ -136,7 +136,7 @@ async fn reserves(queues: &Queues, queue: &QueueName, goes_on: impl Fn() -> bool
             let took = start.elapsed().as_secs_f64() * 1e3;
             let is_in_vain = taken.is_empty();
             for reservation in taken {
-                let _ = queues.complete(Complete { reservation, result: None }).await;
+                let _ = queues.complete(Complete::new(reservation, None)).await;
             }
             enqueue(&queues, &queue, n).await;
             (took, is_in_vain)

@@ -4,6 +4,7 @@
 //! transition has a file here and one in `lua/`.
 
 mod batcher;
+mod completion;
 mod handle;
 mod keys;
 mod layout;
@@ -24,6 +25,7 @@ mod upkeep;
 mod views;
 mod webhooks;
 
+pub use completion::{Complete, Completion};
 pub use handle::Queues;
 pub use intray_redis::{
     ANSWER_TIMEOUT, Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server,

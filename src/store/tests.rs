@@ -71,7 +71,7 @@ fn settle(reservation: &Reservation, rest: &[&str]) -> Args {
 }
 
 fn completed(reservation: Reservation, result: &str) -> Args {
-    Complete { reservation, result: Json::from_text(result.to_owned()) }.args()
+    Complete::new(reservation, Json::from_text(result.to_owned())).args()
 }
 
 #[tokio::test]

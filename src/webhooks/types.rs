@@ -16,12 +16,12 @@ impl Types {
     /// The rule, without the text: a secret may stand in the wrong place.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text == ALL {
-            return Ok(Self(told().fold(0, |set, kind| set | bit(kind))));
+            return Ok(Self(sendable().fold(0, |set, kind| set | bit(kind))));
         }
-        let parse = |word| EventKind::parse(word).filter(|kind| kind.is_told());
+        let parse = |word| EventKind::parse(word).filter(|kind| kind.is_for_webhooks());
         let parsed = text.split(',').map(parse).try_fold(0, |set, kind| Some(set | bit(kind?)));
         parsed.map(Self).ok_or_else(|| {
-            let words = told().map(EventKind::word).collect::<Vec<_>>().join(", ");
+            let words = sendable().map(EventKind::word).collect::<Vec<_>>().join(", ");
             format!("must be {ALL}, or a comma list without spaces of: {words}")
         })
     }
@@ -37,8 +37,8 @@ impl Types {
 }
 
 /// The kinds that a webhook can be for.
-fn told() -> impl Iterator<Item = EventKind> {
-    EventKind::ALL.into_iter().filter(|kind| kind.is_told())
+fn sendable() -> impl Iterator<Item = EventKind> {
+    EventKind::ALL.into_iter().filter(|kind| kind.is_for_webhooks())
 }
 
 fn bit(kind: EventKind) -> u64 {
@@ -60,7 +60,7 @@ mod tests {
         );
         assert!(!Types::parse("completed").expect("types").wants(EventKind::BatchCompleted));
         let all = Types::parse("all").expect("types");
-        assert!(EventKind::ALL.into_iter().all(|kind| all.wants(kind) == kind.is_told()));
+        assert!(EventKind::ALL.into_iter().all(|kind| all.wants(kind) == kind.is_for_webhooks()));
     }
 
     #[test]

@@ -29,7 +29,10 @@ const GRANTED: &[(&str, &[&str])] = &[
 /// The same for the folders of `store`. Uses inside a folder are listed below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("upkeep", &["handle", "keys", "redis", "retention", "script", "transitions"]),
-    ("transitions", &["handle", "layout", "places", "record_fields", "redis", "reservation", "runner", "transition"]),
+    (
+        "transitions",
+        &["completion", "handle", "layout", "places", "record_fields", "redis", "reservation", "runner", "transition"],
+    ),
     ("views", &["handle", "layout", "redis"]),
     ("several", &["handle", "redis"]),
     ("webhooks", &["handle", "redis"]),
@@ -37,6 +40,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("places", &[]),
     ("batcher", &["redis", "registry", "runner", "script", "transition"]),
     ("registry", &["redis", "runner"]),
+    ("completion", &["redis", "reservation", "transition"]),
     ("reservation", &["redis", "transition"]),
     ("layout", &["record_fields", "redis"]),
     ("transition", &["redis", "runner"]),
@@ -63,6 +67,7 @@ const GRANTED_IN_HTTP: &[(&str, &[&str])] = &[
 
 /// Uses inside one of these folders.
 const SIDEWAYS: &[(&str, &str)] = &[
+    ("transitions::complete", "transitions::close"),
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
     ("transitions::sweep", "transitions::expire"),

@@ -74,7 +74,7 @@ impl Crowd {
     }
 
     pub async fn complete(&self, reserved: Vec<Reservation>) -> Result<(), Fault> {
-        let done = reserved.into_iter().map(|reservation| self.queues.complete(Complete { reservation, result: None }));
+        let done = reserved.into_iter().map(|reservation| self.queues.complete(Complete::new(reservation, None)));
         for outcome in join_all(done).await {
             assert!(matches!(outcome?, Completion::Done { .. }), "who holds it completes it");
         }
@@ -114,7 +114,7 @@ pub async fn heat(queues: &Queues) {
         if let Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) = queues.reserve(ask).await {
             undo.disarm();
             let reservation = jobs.pop().expect("a job").reservation;
-            completed = queues.complete(Complete { reservation, result: None }).await.is_ok();
+            completed = queues.complete(Complete::new(reservation, None)).await.is_ok();
         }
         answered = if enqueued.is_ok() && completed { answered + 1 } else { 0 };
     }

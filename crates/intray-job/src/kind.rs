@@ -65,8 +65,8 @@ impl EventKind {
 }
 
 impl EventKind {
-    /// Whether webhooks tell it. Of a completion that can be taken back they hear when it is final.
-    pub const fn is_told(self) -> bool {
+    /// Whether webhooks get it. A completion that can be taken back is sent when it is final.
+    pub const fn is_for_webhooks(self) -> bool {
         !matches!(self, Self::Closing | Self::Undone)
     }
 }

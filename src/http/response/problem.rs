@@ -3,6 +3,7 @@
 mod answer;
 mod attempts;
 mod failure;
+mod reservation;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +13,7 @@ pub use self::{attempts::Attempts, failure::ProblemType};
 use crate::{
     http::response::field_error::{FieldError, MAX_ERRORS, Rule},
     job::{BatchState, EligibilityRule, Ending, State},
-    store::{Applied, Fault, Lost, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, is_moved},
+    store::{Applied, Fault, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, is_moved},
 };
 
 /// When to retry after a full queue, a busy service or an unavailable Redis.
@@ -160,18 +161,6 @@ impl Problem {
         Self { total: Some(total), ..Self::new(ProblemType::OffsetMismatch, detail) }
     }
 
-    /// The worker has completed the job, and can take only that back.
-    pub fn closing(final_in_ms: u64) -> Self {
-        let detail = "the job is completed; until that is final it can be taken back, and nothing else";
-        Self { final_in_ms: Some(final_in_ms), ..Self::new(ProblemType::Closing, detail).with_valid_reservation() }
-    }
-
-    /// The worker has taken back the completion that this one repeats.
-    pub fn undone() -> Self {
-        let detail = "the completion was taken back, and the job is held again";
-        Self::new(ProblemType::Undone, detail).with_valid_reservation()
-    }
-
     /// The job is waiting, but its queue is paused.
     pub fn queue_paused() -> Self {
         Self { job_state: Some(State::Waiting), ..Self::new(ProblemType::WrongState, "the queue is paused") }
@@ -262,13 +251,6 @@ impl Problem {
     pub fn internal() -> Self {
         let detail = "the log has more under this request id; the call may have had an effect";
         Self { applied: Some(Applied::Unknown), ..Self::new(ProblemType::Internal, detail) }
-    }
-}
-
-impl From<Lost> for Problem {
-    fn from(lost: Lost) -> Self {
-        let detail = lost.ending.detail();
-        Self { reason: Some(lost.ending), job_state: lost.state, ..Self::new(ProblemType::ReservationLost, detail) }
     }
 }
 

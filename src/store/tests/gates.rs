@@ -44,7 +44,7 @@ impl Redis {
     }
 
     async fn finish(&self, job: &Handout) {
-        let call = Complete { reservation: job.reservation.clone(), result: Some(job.payload.clone()) };
+        let call = Complete::new(job.reservation.clone(), Some(job.payload.clone()));
         let done = self.queues.complete(call).await.expect("completed");
         assert!(matches!(done, Completion::Done { duplicate: false, .. }), "{done:?}");
     }

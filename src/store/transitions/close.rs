@@ -2,18 +2,18 @@
 
 use intray_redis::{Args, Fault};
 
-use super::complete::{Complete, CompleteReply};
 use crate::{
     figures::QueueMetrics,
     job::QueueName,
     store::{
+        completion::{Complete, CompleteReply},
         reservation::HOLDER_CALLS,
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
 
 /// A completion that the fast path does not know.
-pub(super) struct Close(pub(super) Complete);
+pub(crate) struct Close(pub(crate) Complete);
 
 impl Transition for Close {
     type Outcome = CompleteReply;

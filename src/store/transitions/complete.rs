@@ -2,59 +2,17 @@
 
 use intray_redis::{Args, Fault};
 
+use super::close::Close;
 use crate::{
     figures::QueueMetrics,
-    job::{QueueName, Reservation, ids, limits},
-    payload::Json,
+    job::{QueueName, limits},
     store::{
+        completion::{Complete, CompleteReply, Completion},
         handle::Queues,
-        redis::read::broken,
         reservation::{HOLDER_CALLS, Lost, text},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
-        transitions::close::Close,
     },
 };
-
-/// The room for a number among the arguments.
-const NUMBER: usize = 10;
-
-/// The holder reports success.
-#[derive(Debug, Clone)]
-pub struct Complete {
-    pub reservation: Reservation,
-    pub result: Option<Json>,
-    /// For how long the completion can be taken back; 0: not at all.
-    pub undo_ms: u32,
-    /// Complete it only if no completion was taken back since the holder had resumed it this often.
-    pub resumes: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Completion {
-    /// `late`: after the deadline, before another worker got the job. `duplicate`: a repeated call, counted once.
-    Done { late: bool, duplicate: bool },
-    /// It will be completed when this time is over, unless its worker takes it back.
-    Closing { final_in_ms: u64, duplicate: bool },
-    /// The worker has completed it with another result, and may only take that back.
-    HasOtherResult { final_in_ms: u64 },
-    /// The completion was taken back since the caller looked; nothing changed.
-    Undone,
-    /// The reservation is not the job's any more. If it ever was, the result is kept among the job's late results.
-    Lost(Lost),
-}
-
-/// A reply of the script.
-pub(crate) struct CompleteReply {
-    completion: Completion,
-    /// From the hand-out to the completion, also to one that can be taken back; `None` for a repeated call.
-    held_ms: Option<u64>,
-}
-
-impl From<Completion> for CompleteReply {
-    fn from(completion: Completion) -> Self {
-        Self { completion, held_ms: None }
-    }
-}
 
 impl Queues {
     /// Reports success, and keeps the result.
@@ -68,58 +26,6 @@ impl Queues {
             _ => self.parts.batcher.call(&queue, Close(call)).await?,
         };
         Ok(reply.completion)
-    }
-}
-
-impl Complete {
-    /// The arguments that both scripts begin with: the id, and secret, digest of the secret and result in one. Reserves capacity for
-    /// `more` arguments.
-    pub(super) fn claim(&self, more: usize) -> Args {
-        let (id, secret) = (self.reservation.job.code.as_str(), self.reservation.secret.as_str());
-        let size = id.len() + secret.len() + ids::DIGEST_LEN + text(self.result.as_ref()).len() + more * NUMBER;
-        let mut args = Args::with_room(2 + more, size);
-        args.push(id).put(|claim| {
-            claim.extend(secret.as_bytes());
-            claim.extend(ids::secret_digest(&self.reservation.secret));
-            claim.extend(text(self.result.as_ref()).as_bytes());
-        });
-        args
-    }
-}
-
-impl CompleteReply {
-    pub(super) fn parse(reply: Reply<'_>) -> Result<Self, Fault> {
-        let (word, mut fields) = reply.words()?;
-        match word {
-            "done" => {
-                let completion = Completion::Done { late: fields.flag()?, duplicate: false };
-                Ok(Self { completion, held_ms: Some(fields.count()?) })
-            }
-            "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }.into()),
-            "closed" => {
-                let (duplicate, final_in_ms) = (fields.flag()?, fields.count()?);
-                let held_ms = if duplicate { None } else { Some(fields.count()?) };
-                Ok(Self { completion: Completion::Closing { final_in_ms, duplicate }, held_ms })
-            }
-            "closing" => Ok(Completion::HasOtherResult { final_in_ms: fields.count()? }.into()),
-            "undone" => Ok(Completion::Undone.into()),
-            "lost" => Ok(Completion::Lost(Lost::read(&mut fields)?).into()),
-            _ => Err(broken("what became of a completed job")),
-        }
-    }
-
-    pub(super) fn effect(&self) -> Effect {
-        match self.completion {
-            Completion::Done { .. } | Completion::Closing { .. } => Effect::Moved,
-            Completion::HasOtherResult { .. } | Completion::Undone => Effect::None,
-            Completion::Lost(_) => Effect::Lost,
-        }
-    }
-
-    pub(super) fn measure(&self, queue: &QueueName, metrics: &QueueMetrics) {
-        if let Some(ms) = self.held_ms {
-            metrics.record_held(queue.as_str(), ms as f64 / 1e3);
-        }
     }
 }
 

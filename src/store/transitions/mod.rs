@@ -37,7 +37,6 @@ pub use self::{
     append::Appended,
     cancel::Cancellation,
     collect::{Collected, DueDelivery},
-    complete::{Complete, Completion},
     create::{BatchCreation, NewBatch},
     enqueue::{Dedupe, Enqueued, NewJob},
     extend::{Extend, Extension},

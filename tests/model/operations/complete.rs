@@ -32,9 +32,8 @@ impl Operation for Complete {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let call = |&(handle, result): &(Handle, &str)| store::Complete {
-            reservation: walk.handle(handle),
-            result: (!result.is_empty()).then(|| json(result)),
+        let call = |&(handle, result): &(Handle, &str)| {
+            store::Complete::new(walk.handle(handle), (!result.is_empty()).then(|| json(result)))
         };
         let calls = self.0.iter().map(call).collect();
         walk.together("complete", calls, Queues::complete, Queue::complete).await

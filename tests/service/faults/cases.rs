@@ -88,6 +88,17 @@ pub async fn hand_over(w: &World, q: &str) -> Call {
     settle(w, q, "hand-over", json!({ "to": "bob", "note": "yours", "draft": "typed" })).await
 }
 
+pub async fn close(w: &World, q: &str) -> Call {
+    settle(w, q, "complete", json!({ "result": "yes", "undo_ms": 60_000, "resumes": 0 })).await
+}
+
+pub async fn reopen(w: &World, q: &str) -> Call {
+    let held = held(w, q).await;
+    let closing = json!({ "reservation": held.reservation, "result": "yes", "undo_ms": 60_000 });
+    w.post("/jobs/complete", closing).await.is(200);
+    Call::post("/jobs/undo", json!({ "reservation": held.reservation }))
+}
+
 pub async fn reassign(w: &World, q: &str) -> Call {
     w.enqueue_many((0..3).map(|n| json!({ "queue": q, "payload": n, "assignees": ["bob"] }))).await;
     Call::post("/jobs/reassign", json!({ "queue": q, "from": "bob", "to": ["cleo"] }))

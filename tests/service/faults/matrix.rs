@@ -56,7 +56,7 @@ macro_rules! transitions {
 }
 
 transitions! {
-    abandon append cancel complete create enqueue expire extend fail hand_over purge reassign release reprioritize requeue reserve
+    abandon append cancel close complete create enqueue expire extend fail hand_over purge reassign release reopen reprioritize requeue reserve
     seal seen set stage sweep withdraw
 }
 

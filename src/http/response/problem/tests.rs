@@ -4,6 +4,7 @@ use axum::{
 };
 
 use super::*;
+use crate::store::Lost;
 
 fn text(problem: &Problem) -> String {
     serde_json::to_string(problem).expect("JSON")

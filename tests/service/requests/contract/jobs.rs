@@ -98,6 +98,18 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
             w.force_cancel(&id).await.is(200);
             send(CONTRACT.settle_body(method, template, &held.reservation).expect("a settle call")).await
         }
+        "closing" | "undone" => {
+            let id = fresh(w).await;
+            let held = w.reserve_with(json!({ "id": id })).await;
+            let closing = json!({ "reservation": held.reservation, "result": "closing", "undo_ms": 60_000 });
+            w.post("/jobs/complete", closing).await.is(200);
+            let mut body = CONTRACT.settle_body(method, template, &held.reservation).expect("a settle call");
+            if slug == "undone" {
+                w.post("/jobs/undo", json!({ "reservation": held.reservation })).await.is(200);
+                body["resumes"] = json!(0);
+            }
+            send(body).await
+        }
         "worker-limit" => {
             let (first, second) = (fresh(w).await, fresh(w).await);
             w.reserve_with(json!({ "id": first, "worker": "limited" })).await;

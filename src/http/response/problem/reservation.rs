@@ -1,0 +1,25 @@
+//! Problems of calls that name a reservation.
+
+use super::{Problem, ProblemType};
+use crate::store::Lost;
+
+impl Problem {
+    /// The worker has completed the job, and can take only that back.
+    pub fn closing(final_in_ms: u64) -> Self {
+        let detail = "the job is completed; until that is final it can be taken back, and nothing else";
+        Self { final_in_ms: Some(final_in_ms), ..Self::new(ProblemType::Closing, detail).with_valid_reservation() }
+    }
+
+    /// The worker has taken back the completion that this one repeats.
+    pub fn undone() -> Self {
+        let detail = "the completion was taken back, and the job is held again";
+        Self::new(ProblemType::Undone, detail).with_valid_reservation()
+    }
+}
+
+impl From<Lost> for Problem {
+    fn from(lost: Lost) -> Self {
+        let detail = lost.ending.detail();
+        Self { reason: Some(lost.ending), job_state: lost.state, ..Self::new(ProblemType::ReservationLost, detail) }
+    }
+}
