@@ -22,12 +22,16 @@ UNKNOWN_LEASE = 30.0
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of the job. `duplicate`: it was said before; `late`: the lease was over, and nobody had taken the job."""
+    """What became of the job. `duplicate`: it was said before; `late`: the lease was over, and nobody had taken the job; `final`: it
+    cannot be taken back any more, and if it can, for `final_in_ms`.
+    """
 
     id: str
     state: str
     duplicate: bool
     late: bool = False
+    final: bool = True
+    final_in_ms: int | None = None
 
 
 class Handout:
@@ -49,6 +53,8 @@ class Handout:
         self.worker: str | None = handout["worker"]
         self.enqueued_at = str(handout["enqueued_at"])
         self.resumed = bool(handout["resumed"])
+        #: How often it was handed out again to its worker, or a completion of it was taken back.
+        self.resumes = int(handout["resumes"])
         #: The draft that `extend` saved: of this worker, or of an earlier one if the queue shares drafts.
         self.draft: Any = handout["draft"]
         self.traceparent: str | None = handout["traceparent"]
@@ -92,9 +98,23 @@ class Handout:
             self._on_refused_draft(error)
         return self.expires_in_ms
 
-    async def _complete(self, result: Any = None) -> Ended:
-        """Completes the job. `Lost`: another worker has taken the job meanwhile; the result is kept among its `late_results`."""
-        return await self._end_by("complete", {"result": result})
+    async def _complete(self, result: Any = None, *, undo_ms: int = 0) -> Ended:
+        """Completes the job. `Lost`: another worker has taken the job meanwhile; the result is kept among its `late_results`.
+
+        For `undo_ms`, a minute at most, `undo` takes it back; until then nobody sees the result.
+        """
+        undo = {"undo_ms": undo_ms, "resumes": self.resumes} if undo_ms else {}
+        return await self._end_by("complete", {"result": result, **undo})
+
+    async def _undo(self) -> int:
+        """Takes a completion back while it is not final; answers the milliseconds that are left of the lease. The job is held again, and
+        its `draft` is what was handed in. `Lost`, with the reason `completed`: it is final.
+        """
+        undone = await self._settle("undo", {}, None)
+        self.is_settled, self._ending = False, None
+        self.resumes, self.draft = int(undone["resumes"]), undone["draft"]
+        self._learn(undone)
+        return self.expires_in_ms
 
     async def _abandon(self, *, reason: str | None = None, delay_ms: int | None = None, skip: bool = False) -> Ended:
         """Gives it back to its place in line, which counts no attempt. `skip`: not to this worker again."""
@@ -145,7 +165,7 @@ class AsyncReserved(Handout):
     """What was handed out, until it is completed, abandoned, failed or handed over, or its lease runs out."""
 
     extend, complete, abandon, fail = Handout._extend, Handout._complete, Handout._abandon, Handout._fail
-    hand_over = Handout._hand_over
+    hand_over, undo = Handout._hand_over, Handout._undo
 
 
 class Reserved(Handout):
@@ -153,4 +173,4 @@ class Reserved(Handout):
 
     extend, complete = blocking(Handout._extend), blocking(Handout._complete)
     abandon, fail = blocking(Handout._abandon), blocking(Handout._fail)
-    hand_over = blocking(Handout._hand_over)
+    hand_over, undo = blocking(Handout._hand_over), blocking(Handout._undo)
