@@ -90,12 +90,12 @@ impl Queue {
             hold.grace = Some(Grace { skips });
             return Return::Stays;
         }
-        self.let_go(id, Some(How::ABANDONED));
-        self.job(id).ring[0].reason = REASON;
-        self.job(id).counts.abandoned += 1;
         if skips {
             self.job(id).skip(worker);
         }
+        self.let_go(id, Some(How::ABANDONED));
+        self.job(id).ring[0].reason = REASON;
+        self.job(id).counts.abandoned += 1;
         self.tell("abandoned", id, worker, REASON);
         self.count("abandoned");
         self.come_back_after(id, call.delay_ms.unwrap_or(0).into(), 0)

@@ -73,6 +73,7 @@ impl Queue {
             let now = self.now;
             let ended = &mut self.job(id).ring[0];
             (ended.how, ended.at) = (How::DONE_LATE, now);
+            self.complete_part(id, worker);
             return self.finish(id, worker, since, result, true);
         }
         let lost = Lost { ending: how.ending, state: Some(job.state) };
@@ -83,6 +84,7 @@ impl Queue {
     fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, late: bool) -> Completion {
         let was_in_line = self.jobs[&id].is_for_all();
         let stamp = self.stamp();
+        self.promise_one(id, worker);
         self.give_back(id);
         self.stop_alarm(id);
         let job = self.job(id);

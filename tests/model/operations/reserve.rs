@@ -61,6 +61,7 @@ impl Operation for Reserve {
         "reserve NotEligible(Assignees",
         "reserve NotEligible(Skill",
         "reserve NotEligible(Excluded",
+        "reserve NotEligible(Overlap",
         "reserve WorkerLimit",
         "a draft for its owner",
         "a draft for another",
