@@ -68,7 +68,7 @@ impl Queue {
             return Completion::Done { late: how == How::DONE_LATE, duplicate: true };
         }
         let is_unheld = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
-        let is_unheld = is_unheld && !job.has_expired(self.now);
+        let is_unheld = is_unheld && !job.has_expired(self.now) && !self.is_kept_by_part(id, worker);
         if matches!(how, How::EXPIRED | How::GRACE_OVER) && nth == 0 && is_unheld {
             let now = self.now;
             let ended = &mut self.job(id).ring[0];

@@ -74,16 +74,13 @@ impl Queue {
         }
     }
 
-    /// Of one batch no worker completes two jobs, or could: none of the others is held or completed by this worker, or can still be.
+    /// Of one batch no worker holds or completes two jobs.
     pub fn promise_one(&mut self, id: Code, worker: &str) {
         let Some(batch) = self.shared(id) else { return };
         let has = |other: &&Code| {
             let job = &self.jobs[*other];
-            let is_by = |ended: &Ended| ended.worker == worker && ended.how.ending == Ending::Completed;
-            let is_completed = job.state == State::Completed && job.ring.first().is_some_and(is_by);
-            is_completed
-                || job.hold.as_ref().is_some_and(|hold| hold.worker == worker)
-                || job.can_be_completed_late(worker)
+            let by = job.ring.first().filter(|_| job.state == State::Completed).map(|ended| ended.worker);
+            by == Some(worker) || job.hold.as_ref().is_some_and(|hold| hold.worker == worker)
         };
         let other = self.batches[&batch].members.iter().filter(|other| **other != id).find(has);
         if let Some(other) = other {
@@ -102,8 +99,7 @@ fn first_to_forget(parts: &[Part]) -> Option<usize> {
 impl Job {
     /// The reservation that ended last was this worker's, and its time ran out.
     fn can_be_completed_late(&self, worker: &str) -> bool {
-        let is_open = !matches!(self.state, State::Completed | State::Cancelled);
         let ran_out = |ended: &Ended| ended.worker == worker && matches!(ended.how, How::EXPIRED | How::GRACE_OVER);
-        is_open && self.ring.first().is_some_and(ran_out)
+        self.ring.first().is_some_and(ran_out)
     }
 }
