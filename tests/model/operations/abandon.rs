@@ -49,6 +49,14 @@ impl Operation for Abandon {
     }
 }
 
+impl Abandon {
+    /// The reservation that was given last.
+    pub fn skip_last() -> Self {
+        let leaving = Leaving { delay_ms: None, grace_ms: 0, skip: true, resumes: None, draft: None };
+        Self(vec![(Handle::Any(Nth::LAST), leaving)])
+    }
+}
+
 impl Leaving {
     fn build(self, walk: &Walk<'_>, handle: Handle) -> store::Abandon {
         let reservation = walk.handle(handle);
