@@ -47,11 +47,12 @@ local function complete_late(q, job, worker, reserved_at, given)
   return finish(q, job, worker, reserved_at, given, true)
 end
 
--- The job is not reserved, and the outcome of its batch is not written yet.
-local function is_open(q, job)
+-- The job is not reserved, the outcome of its batch is not written yet, and the worker has had no other of an overlap since.
+local function is_open(q, job, worker)
   local state = job.record.state
   -- No work counts at the expiry of its job, or later.
   if route.is_over(q, job.id, job.header) then return false end
+  if part.keeps_from(q, job.id, job.header, worker) then return false end
   if state == DEAD then
     return not record.is_member(job.header) or not batch.is_over(batch.read(q, batch.of(job.id)))
   end
@@ -90,7 +91,7 @@ local function complete_ended(q, job, digest, given)
   if not entry then return {'lost', 'unknown', ''} end
   local done = how == DONE or how == DONE_LATE
   if done and (result.of(q, job.id) or '') == given then return text.words('again', how == DONE_LATE and 1 or 0) end
-  if (how == ended.EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(q, job) then
+  if (how == ended.EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(q, job, worker) then
     return complete_late(q, job, worker, reserved_at, given)
   end
   keep_late(q, job, worker, digest, given)

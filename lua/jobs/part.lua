@@ -118,24 +118,23 @@ function part.take(q, id, header, worker)
   if is_shared(q, id, header) then set(q, id, worker, HELD) end
 end
 
--- What a reservation leaves that was never delivered: the worker may still complete an earlier one late.
-local function before(r, worker)
+-- Whether the reservation that ended last was this worker's and its time ran out: then that work may still come late.
+local function may_be_late(r, worker)
   local how, by = ended.latest(r)
-  return by == worker and (how == ended.EXPIRED or how == ended.GRACE_OVER) and EXPIRED or nil
+  return by == worker and (how == ended.EXPIRED or how == ended.GRACE_OVER)
+end
+
+-- What becomes of a part when the reservation ends; nil: it is forgotten. A skip stays one, also if the worker has had the job again.
+local function left(r, worker, how)
+  if how == ended.DONE or how == ended.DONE_LATE then return DONE end
+  if how == ended.EXPIRED then return EXPIRED end
+  if skip.has(r, worker) then return SKIPPED end
+  if how == ended.GRACE_OVER or not how and may_be_late(r, worker) then return EXPIRED end
 end
 
 -- A reservation ends. `how` as in jobs/ended, nil if it was never delivered.
 function part.leave(q, id, r, header, worker, how)
-  if not is_shared(q, id, header) then return end
-  if how == ended.DONE or how == ended.DONE_LATE then
-    set(q, id, worker, DONE)
-  elseif (how == ended.ABANDONED or how == ended.GRACE_OVER) and skip.has(r, worker) then
-    set(q, id, worker, SKIPPED)
-  elseif how == ended.EXPIRED or how == ended.GRACE_OVER then
-    set(q, id, worker, EXPIRED)
-  else
-    set(q, id, worker, not how and before(r, worker) or nil)
-  end
+  if is_shared(q, id, header) then set(q, id, worker, left(r, worker, how)) end
 end
 
 -- Work that comes late counts, and so does its part.

@@ -11,6 +11,11 @@ use proptest::{option::weighted, prelude::*};
 use sha2::{Digest, Sha256};
 
 pub const WORKERS: [&str; 3] = ["ann", "bob", "cyd"];
+/// More than the parts that a batch with an overlap keeps.
+pub const GUESTS: [&str; 18] = [
+    "g01", "g02", "g03", "g04", "g05", "g06", "g07", "g08", "g09", "g10", "g11", "g12", "g13", "g14", "g15", "g16",
+    "g17", "g18",
+];
 /// Jobs without a client have the client "".
 pub const CLIENTS: [&str; 3] = ["", "a", "b"];
 /// The third has the first as a prefix.

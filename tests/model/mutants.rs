@@ -1,5 +1,9 @@
 //! Mutants: faults in the scripts, one at a time. The model must find each of them soon.
 
+mod desk;
+mod fast_paths;
+mod limits;
+mod parts;
 mod routing;
 
 use crate::{
@@ -9,7 +13,10 @@ use crate::{
 };
 
 /// Description, text of the scripts, and its replacement.
-const MUTANTS: &[(&str, &str, &str)] = &[
+type Fault = (&'static str, &'static str, &'static str);
+
+/// Mutants of jobs, their reservations, their order, gates and batches.
+const MUTANTS: &[Fault] = &[
     ("a skip outlives a requeue", "r.attempts, r.skips = 0, ''", "r.attempts = 0"),
     (
         "a reservation that ended stays in `reserved`",
@@ -114,157 +121,6 @@ const MUTANTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Mutants of drafts, skips and graces.
-const DESK_MUTANTS: &[(&str, &str, &str)] = &[
-    ("the draft of an ended job stays", "write.delete(q, 'drafts', id)", ""),
-    (
-        "a draft is removed after another was kept",
-        "write.ask(q, 'HDEL', q.drafts, id)\n  elseif",
-        "write.delete(q, 'drafts', id)\n  elseif",
-    ),
-    ("a draft is given to another", "if shares_drafts or owner == worker and worker ~= '' then", "if true then"),
-    ("a draft is not shared", "if shares_drafts or owner", "if owner"),
-    ("unnamed workers count as one", "owner == worker and worker ~= ''", "owner == worker"),
-    ("a skip is forgotten", "if skips then skip.add(r, worker) end", ""),
-    (
-        "a job that one has skipped is hidden from all",
-        "if own == wanted then return true end",
-        "if own then return true end",
-    ),
-    (
-        "a skip with a grace is forgotten",
-        "if record.is_marked(lease, record.SKIPS) then skip.add(r, lease.worker) end",
-        "",
-    ),
-    ("an unnamed worker skips a job", "if skips and worker == '' then return {'unnamed'} end", ""),
-    (
-        "the end of a grace counts an attempt",
-        "r.abandoned = r.abandoned + 1\n    if",
-        "r.abandoned, r.attempts = r.abandoned + 1, r.attempts + 1\n    if",
-    ),
-    ("the beacon of an older page ends the newer reservation", "if resumes >= 0 and resumes <", "if resumes >"),
-    (
-        "who has come back is leaving still",
-        "lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, 0",
-        "lease.nonce, lease.resumes = call.nonce, lease.resumes + 1",
-    ),
-    ("who goes on is leaving still", "if not record.is_marked(lease, record.GRACE) then return end", "do return end"),
-    ("a grace is longer than the lease", "math.min(job.deadline, clock.now(q) + grace)", "clock.now(q) + grace"),
-    (
-        "the end of a grace is taken for done",
-        "local done = how == DONE or how == DONE_LATE",
-        "local done = how >= DONE",
-    ),
-];
-
-/// Mutants of the fast paths.
-const FAST_PATH_MUTANTS: &[(&str, &str, &str)] = &[
-    (
-        "a plain hand-out takes no unit of a batch's limit",
-        "used = used + counts[k] * by\n",
-        "used = used + counts[k] * min(by, 0)\n",
-    ),
-    ("a plain hand-out exceeds a batch's limit", "if used > capacity then return false end", ""),
-    (
-        "a plain completion passes no baton of its batch",
-        "unparked[k] = min(counts[k], capacity - used)",
-        "unparked[k] = 0",
-    ),
-    ("a plain completion does not end its batch", "if is_over then", "if false then"),
-    ("a job that is put back into line stays parked, plainly", "write(off_parked, q.parked, found + 2)", ""),
-    ("a new batch forgets its limit's name", "NEW .. pack('>I2', #gate) .. gate", "NEW .. '\\0\\0'"),
-    ("a held lock counts as free", "if held[i] ~= (expected[i] or false) then return false end", ""),
-    ("two jobs of a list get the same lock", "is_unique and not met[name]", "is_unique"),
-    ("a plain hand-out does not take its locks", "call(unpack(to_gates, 1, n * 2 + 2))", ""),
-    ("a plain completion does not free its locks", "call(unpack(from_gates, 1, n + 2))", ""),
-    ("a plain completion leaves jobs parked at its lock", "owners) and not is_awaited(q)", "owners)"),
-    ("a lock behind a client's name is not found", "then at = at + 1 + byte(raw, at) end\n  if", "then end\n  if"),
-    ("a job that was skipped is taken for plain", "return sub(live, -2) == '\\0\\0' and", "return true and"),
-    ("a list with a twin is taken for new", "and not is_there(q.dedupe, digests, deduped)", ""),
-    ("a list with the same job twice is taken for new", "or met[id] or met[digest] then", "then"),
-    ("an overdue job is completed in time", "or call('ZCOUNT', q.reserved, '-inf', text.of(now)) > 0 then", "then"),
-    ("a stranger's secret is taken", "if secret ~= claim or version", "if version"),
-    (
-        "a completed job keeps its dedupe key, plainly",
-        "off_dedupe[freed + 2] = digest\n",
-        "off_dedupe[freed + 2] = ''\n",
-    ),
-    ("a draft outlives a plain completion", "leave('HDEL', q.drafts, n)", ""),
-    ("a plain hand-out gives no turn back", "highest[k], counts[k] = run_turn, counts[k] - run", ""),
-    ("a plain hand-out does not raise V", "if moved > 0 then call(unpack(to_tops, 1, moved * 2 + 2)) end", ""),
-    ("a plain arrival forgets the last turn", "max(tonumber(v[k] or 0), lasts[k])", "tonumber(v[k] or 0)"),
-    ("a call that comes twice in a list is given two jobs", "if met[caller] then return end\n", ""),
-    (
-        "a plain reserve does not check the worker's jobs",
-        "if (is_limited or mode == ask.NEXT) and has",
-        "if false and has",
-    ),
-    (
-        "the history of a job goes when it is completed",
-        "history = record.remember(history, digest",
-        "history = (digest",
-    ),
-    ("a job that is handed out again is new", "unpack('>I4', live, 18) + 1", "1"),
-];
-
-/// Mutants of expiries and SLAs. In the first ones only the sweep looks.
-const LIMIT_MUTANTS: &[(&str, &str, &str)] = &[
-    ("a job that has expired is handed out", "if job.is_over then return 0 end", ""),
-    (
-        "work counts after the expiry of its job",
-        "if job and not route.is_over(q, id, job.header) then return complete_held",
-        "if job then return complete_held",
-    ),
-    (
-        "work that comes late counts after the expiry of its job",
-        "if route.is_over(q, job.id, job.header) then return false end",
-        "",
-    ),
-    ("a delay is over after the expiry", "if ending.expire(q, id, r, header) then return false end", ""),
-    (
-        "a reservation ends without its job at the expiry",
-        "leave.by_time(q, id, r, lease, header, is_over)\n  if is_over then",
-        "leave.by_time(q, id, r, lease, header, is_over)\n  if false then",
-    ),
-    ("a dead job is requeued after its expiry", "if route.is_over(q, id, header) then return true end", ""),
-    (
-        "a hand-out forgets the expiry",
-        "route.capped(q, id, header, reserve_context.capped(q, now + lease_ms, now))",
-        "reserve_context.capped(q, now + lease_ms, now)",
-    ),
-    ("an extension forgets the expiry", "  deadline = route.capped(q, id, job.header, deadline)", ""),
-    (
-        "a resumed reservation forgets the expiry",
-        "job.deadline = route.capped(q, id, header, deadline)",
-        "job.deadline = deadline",
-    ),
-    (
-        "a new expiry leaves the reservation as it is",
-        "if own.expires < deadline then write.add(q, 'reserved'",
-        "if false then write.add(q, 'reserved'",
-    ),
-    (
-        "the end of a grace hides the expiry",
-        "if not is_over and record.is_marked(lease, record.GRACE) then",
-        "if record.is_marked(lease, record.GRACE) then",
-    ),
-    ("an SLA is breached again and again", "  route.mark(q, id, own, route.BREACHED)\n", ""),
-    ("a new SLA counts as breached", "own.marks = own.marks - route.BREACHED", "own.marks = own.marks"),
-    (
-        "an SLA is not breached by an end that comes late",
-        "if state ~= record.DEAD then alarm.breach(q, id, own, header) end",
-        "",
-    ),
-    (
-        "an alarm outlives the end of its job",
-        "  if own.expires or own.sla or own.fallback_at or own.handed then put(q, id, huge) end\nend\n\nreturn alarm",
-        "end\n\nreturn alarm",
-    ),
-    ("a requeued job has no alarm", "  alarm.restart(q, id, header)\n", ""),
-    ("a route outlives its job", "if route.is_used(q) then route.drop(q, id) end", ""),
-    ("the reason of a cancellation is forgotten", "  route.mark(q, id, route.of(q, id, header), route.OVER)\n", ""),
-];
-
 /// Sequences within which a mutant must be found.
 const MAX_CASES: u64 = 1_500;
 
@@ -274,14 +130,20 @@ const SAMPLE: usize = 5;
 
 #[test]
 fn model_finds_every_mutant() {
-    let mutants = MUTANTS.iter().map(|fault| (None, true, fault));
-    let desk_mutants = DESK_MUTANTS.iter().map(|fault| (Some(Theme::Desk), true, fault));
-    let fast_path_mutants = FAST_PATH_MUTANTS.iter().map(|fault| (None, false, fault));
-    let limit_mutants = LIMIT_MUTANTS.iter().map(|fault| (None, true, fault));
-    let routing_mutants = routing::MUTANTS.iter().map(|fault| (Some(Theme::Routing), true, fault));
-    let plain_routing_mutants = routing::FAST_PATH_MUTANTS.iter().map(|fault| (Some(Theme::Routing), false, fault));
-    let of_routing = routing_mutants.chain(plain_routing_mutants);
-    let all = mutants.chain(desk_mutants).chain(fast_path_mutants).chain(limit_mutants).chain(of_routing);
+    const ROUTING: Option<Theme> = Some(Theme::Routing);
+    let lists = [
+        (None, true, MUTANTS),
+        (Some(Theme::Desk), true, desk::MUTANTS),
+        (None, false, fast_paths::MUTANTS),
+        (None, true, limits::MUTANTS),
+        (ROUTING, true, routing::MUTANTS),
+        (ROUTING, false, routing::FAST_PATH_MUTANTS),
+        (Some(Theme::FewJobs), true, parts::MUTANTS),
+    ];
+    let of_list = |(theme, is_full_path, list): (_, _, &'static [Fault])| {
+        list.iter().map(move |fault| (theme, is_full_path, fault))
+    };
+    let all = lists.into_iter().flat_map(of_list);
     let wanted = std::env::var("INTRAY_MUTANTS").ok();
     let (first, step) = if wanted.is_some() { (0, 1) } else { (fastrand::usize(..SAMPLE), SAMPLE) };
     let is_wanted = |fault: &str| wanted.as_ref().is_none_or(|text| text == "all" || fault.contains(text));

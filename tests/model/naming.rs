@@ -20,6 +20,8 @@ impl std::fmt::Debug for Nth {
 }
 
 impl Nth {
+    pub const LAST: Self = Self(u16::MAX);
+
     pub fn of<T>(self, list: &[T]) -> Option<&T> {
         list.get((list.len() * usize::from(self.0)) >> 16)
     }
@@ -35,6 +37,8 @@ pub enum Which {
     Of(State, Nth),
     Any(Nth),
     Unknown,
+    /// Of an operation that has chosen it and names it again and again; it is not drawn.
+    This(Code),
 }
 
 pub fn which(state: State) -> impl Strategy<Value = Which> {
@@ -69,6 +73,7 @@ impl Walk<'_> {
     pub fn which(&self, which: Which) -> JobId {
         let code = match which {
             Which::Unknown => None,
+            Which::This(code) => Some(code),
             Which::Any(nth) => nth.of(&self.ids).copied(),
             Which::Of(state, nth) => {
                 nth.of(&self.model.in_state(state)).copied().or_else(|| nth.of(&self.ids).copied())

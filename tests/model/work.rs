@@ -1,5 +1,7 @@
 //! What there is to do, whichever way it comes: alone, with a batch, or behind one.
 
+use std::ops::RangeInclusive;
+
 use intray::{
     job::{Backoff, BatchId, Line, Millis, Name, Skill},
     store::{Delay, Moment, NewMember, Routing, RoutingPatch, Task, TimeLimits},
@@ -170,6 +172,15 @@ pub fn idempotency() -> impl Strategy<Value = Option<Idempotency>> {
 
 pub fn members(theme: Theme, number: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Member>> {
     vec((work(theme), weighted(0.4, priority())).prop_map(|(work, priority)| Member { work, priority }), number)
+}
+
+/// The jobs of a batch with an overlap.
+pub fn equal_members(theme: Theme, number: RangeInclusive<u8>) -> impl Strategy<Value = Vec<Member>> {
+    (work(theme), number).prop_map(|(mut work, number)| {
+        work.task.locks.clear();
+        work.task.routing.get_or_insert_default().overlap = number;
+        vec![Member { work, priority: None }; number.into()]
+    })
 }
 
 impl Work {

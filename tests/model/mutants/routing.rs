@@ -1,7 +1,8 @@
 //! Mutants of who may have a job.
 
-/// Description, text of the scripts, and its replacement.
-pub const MUTANTS: &[(&str, &str, &str)] = &[
+use super::Fault;
+
+pub const MUTANTS: &[Fault] = &[
     (
         "an excluded worker is given a job",
         "if own.excluded and (worker == '' or has(own.excluded, worker)) then return 'excluded' end",
@@ -95,7 +96,7 @@ pub const MUTANTS: &[(&str, &str, &str)] = &[
 ];
 
 /// Mutants of the fast paths.
-pub const FAST_PATH_MUTANTS: &[(&str, &str, &str)] = &[
+pub const FAST_PATH_MUTANTS: &[Fault] = &[
     ("a plain reserve does not know lines", "if d.is_paused or d.is_routed or", "if d.is_paused or"),
     ("a plain look does not see the restricted", "q.reserved, q.restricted) > 0", "q.reserved) > 0"),
 ];

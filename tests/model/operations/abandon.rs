@@ -49,6 +49,14 @@ impl Operation for Abandon {
     }
 }
 
+impl Abandon {
+    /// The reservation that was given last.
+    pub fn skip_last() -> Self {
+        let leaving = Leaving { delay_ms: None, grace_ms: 0, skip: true, resumes: None, draft: None };
+        Self(vec![(Handle::Any(Nth::LAST), leaving)])
+    }
+}
+
 impl Leaving {
     fn build(self, walk: &Walk<'_>, handle: Handle) -> store::Abandon {
         let reservation = walk.handle(handle);
@@ -90,12 +98,12 @@ impl Queue {
             hold.grace = Some(Grace { skips });
             return Return::Stays;
         }
-        self.let_go(id, Some(How::ABANDONED));
-        self.job(id).ring[0].reason = REASON;
-        self.job(id).counts.abandoned += 1;
         if skips {
             self.job(id).skip(worker);
         }
+        self.let_go(id, Some(How::ABANDONED));
+        self.job(id).ring[0].reason = REASON;
+        self.job(id).counts.abandoned += 1;
         self.tell("abandoned", id, worker, REASON);
         self.count("abandoned");
         self.come_back_after(id, call.delay_ms.unwrap_or(0).into(), 0)

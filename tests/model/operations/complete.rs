@@ -67,11 +67,12 @@ impl Queue {
             return Completion::Done { late: how == How::DONE_LATE, duplicate: true };
         }
         let is_unheld = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
-        let is_unheld = is_unheld && !job.has_expired(self.now);
+        let is_unheld = is_unheld && !job.has_expired(self.now) && !self.is_kept_by_part(id, worker);
         if matches!(how, How::EXPIRED | How::GRACE_OVER) && nth == 0 && is_unheld {
             let now = self.now;
             let ended = &mut self.job(id).ring[0];
             (ended.how, ended.at) = (How::DONE_LATE, now);
+            self.complete_part(id, worker);
             return self.finish(id, worker, since, result, true);
         }
         let lost = Lost { ending: how.ending, state: Some(job.state) };
@@ -82,6 +83,7 @@ impl Queue {
     fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, late: bool) -> Completion {
         let was_in_line = self.jobs[&id].is_for_all();
         let stamp = self.stamp();
+        self.promise_one(id, worker);
         self.give_back(id);
         self.stop_alarm(id);
         let job = self.job(id);

@@ -9,7 +9,7 @@ use crate::{
     fixtures::{self, CLIENTS, name},
     operations::append::untimely_members,
     reference::{Batch, Gate, IDLE_MS},
-    work::{Idempotency, Member, idempotency, members, priority},
+    work::{Idempotency, Member, equal_members, idempotency, members, priority},
 };
 
 #[derive(Debug, Clone)]
@@ -58,6 +58,24 @@ impl Operation for CreateBatch {
 
 impl CreateBatch {
     pub fn small(theme: Theme) -> impl Strategy<Value = Self> {
+        prop_oneof![2 => Self::of_some(theme), 1 => Self::of_equal(theme)]
+    }
+
+    /// With an overlap.
+    fn of_equal(theme: Theme) -> impl Strategy<Value = Self> {
+        (equal_members(theme, 2..=4), priority(), 0..3_usize, idempotency()).prop_map(
+            |(members, priority, client, idempotency)| Self {
+                concurrency: None,
+                priority,
+                client,
+                sealed: true,
+                members,
+                idempotency,
+            },
+        )
+    }
+
+    fn of_some(theme: Theme) -> impl Strategy<Value = Self> {
         let concurrency = weighted(0.6, 1..=2_u32);
         (concurrency, priority(), 0..3_usize, any::<bool>(), members(theme, 0..=4), idempotency()).prop_map(
             |(concurrency, priority, client, sealed, members, idempotency)| Self {
@@ -116,6 +134,7 @@ impl Queue {
             timer: Some(self.now + IDLE_MS),
             members: Vec::new(),
             opened: Some(0),
+            parts: Vec::new(),
         };
         self.batches.insert(code, batch);
         // Closed until all are there, then opened with a baton for each unit.

@@ -33,6 +33,7 @@ impl Operation for HandOver {
     const MUST_BE_MET: &'static [&'static str] = &[
         "hand-over SameWorker",
         "hand-over NotEligible(Excluded",
+        "hand-over NotEligible(Overlap",
         "hand-over Lost(Lost { ending: Expired, state: Some(Waiting",
         "hand-over HandedOver { state: Waiting, duplicate: false",
         "a draft that was handed over",
@@ -78,6 +79,10 @@ impl Queue {
             if self.jobs[&id].routing.excluded.contains(&to.as_str()) {
                 return HandOverOutcome::NotEligible(EligibilityRule::Excluded);
             }
+        }
+        // It would not be known who has answered.
+        if self.jobs[&id].routing.overlap > 0 {
+            return HandOverOutcome::NotEligible(EligibilityRule::Overlap);
         }
         self.keep_draft(id, worker, call.draft.as_ref());
         self.let_go(id, Some(How::HANDED_OVER));

@@ -7,6 +7,7 @@ mod cancel;
 mod cancel_batch;
 mod complete;
 mod create_batch;
+mod crowd;
 mod enqueue;
 mod extend;
 mod fail;
@@ -32,8 +33,8 @@ use std::fmt::{self, Debug};
 use proptest::strategy::{BoxedStrategy, Strategy};
 
 pub use self::{
-    append::Sent, create_batch::CreateBatch, enqueue::Enqueue, pass::Pass, purge::Purge, retire::Retire, set::Set,
-    sweep::Sweep, undo::Unclear,
+    abandon::Abandon, append::Sent, create_batch::CreateBatch, enqueue::Enqueue, pass::Pass, purge::Purge,
+    reserve::Reserve, retire::Retire, set::Set, sweep::Sweep, undo::Unclear,
 };
 use crate::{
     chance::{Often, Theme},
@@ -142,5 +143,6 @@ operations! {
     append::Append,
     seal::Seal,
     cancel_batch::CancelBatch,
+    crowd::Crowd,
     look::Look,
 }

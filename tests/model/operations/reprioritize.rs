@@ -47,13 +47,28 @@ impl Operation for Reprioritize {
     }
 }
 
+/// So many jobs of a set one script looks at.
+const STEP: u64 = 200;
+
 impl Reprioritize {
     async fn run_all(&self, state: State, walk: &mut Walk<'_>) -> Verdict {
         let (queue, priority) = (walk.real.queue.clone(), priority(self.priority));
         let what = ReprioritizeAll { queue, state, priority, selection: JobSelection::default(), after: None };
         let answer = walk.real.handle.reprioritize_all(what, None).await;
-        walk.answered("reprioritize all", answer, |model| model.reprioritize_all(state, self.priority))
+        let may_be_split = walk.is_short_sighted || walk.model.number(&[State::Waiting]) >= STEP;
+        let by_events = if state == State::Waiting && may_be_split { Some(changed(walk)?) } else { None };
+        walk.answered("reprioritize all", answer, |model| match by_events {
+            Some(changed) => model.reprioritize_in_parts(&changed, self.priority),
+            None => model.reprioritize_all(state, self.priority),
+        })
     }
+}
+
+/// Whom the call has changed, in order, as the events say.
+fn changed(walk: &mut Walk<'_>) -> Result<Vec<Code>, String> {
+    let events = walk.real.look(&walk.last_event)?.events;
+    let jobs = events.iter().filter(|event| event.kind == "changed").map(|event| Code::parse(&event.job));
+    jobs.map(|code| code.ok_or("an event names no job".to_owned())).collect()
 }
 
 impl Queue {
@@ -68,6 +83,24 @@ impl Queue {
             }
         }
         ReprioritizedAll { changed, next: None }
+    }
+
+    /// All that wait, by more than one script: a later one also meets jobs that a baton of an earlier one has put back into line.
+    fn reprioritize_in_parts(&mut self, changed: &[Code], priority: u8) -> ReprioritizedAll {
+        let mut meant = self.in_sets(State::Waiting);
+        meant.retain(|id| self.jobs[id].priority != priority);
+        let blocked = self.in_state(State::Blocked);
+        let (those, back): (Vec<_>, Vec<_>) = changed.iter().partition(|id| meant.contains(id));
+        if those != meant || back.iter().any(|id| !blocked.contains(id)) {
+            self.broken = Some(format!("{changed:?} were changed, and {meant:?} are meant"));
+        }
+        for &id in changed {
+            if self.jobs[&id].state != State::Waiting {
+                self.broken = Some(format!("{} was changed and did not wait", id.as_str()));
+            }
+            self.reprioritize(id, priority);
+        }
+        ReprioritizedAll { changed: changed.len() as u64, next: None }
     }
 
     fn reprioritize(&mut self, id: Code, priority: u8) {

@@ -23,7 +23,7 @@ pub struct Reserve(Vec<Ask>);
 
 #[derive(Debug, Clone)]
 struct Ask {
-    worker: Option<usize>,
+    worker: Option<&'static str>,
     skills: Vec<&'static str>,
     limit: u32,
     lease_ms: Option<u32>,
@@ -61,6 +61,7 @@ impl Operation for Reserve {
         "reserve NotEligible(Assignees",
         "reserve NotEligible(Skill",
         "reserve NotEligible(Excluded",
+        "reserve NotEligible(Overlap",
         "reserve WorkerLimit",
         "a draft for its owner",
         "a draft for another",
@@ -88,11 +89,27 @@ impl Operation for Reserve {
     }
 }
 
+impl Reserve {
+    /// A worker who comes for one job, for so long.
+    pub fn of_one(worker: &'static str, job: Code, lease_ms: u32) -> Self {
+        Self(vec![Ask {
+            worker: Some(worker),
+            skills: Vec::new(),
+            limit: 1,
+            lease_ms: Some(lease_ms),
+            id: Some(Which::This(job)),
+            aside: false,
+            call: Call::New,
+            caller: Caller::Hears,
+        }])
+    }
+}
+
 fn ask(skills: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value = Ask> {
     let caller = prop_oneof![6 => Just(Caller::Hears), 2 => Just(Caller::Unclear), 1 => Just(Caller::Gone)];
     let call = prop_oneof![8 => Just(Call::New), 1 => nth().prop_map(Call::Again)];
     let lease = weighted(0.4, select(&[1_000, 20_000, 60_000]));
-    let who = (weighted(0.7, 0..3_usize), skills, proptest::bool::weighted(0.1));
+    let who = (weighted(0.7, select(&WORKERS)), skills, proptest::bool::weighted(0.1));
     (who, 1..=3_u32, lease, weighted(0.15, which(State::Waiting)), call, caller).prop_map(
         |((worker, skills, aside), limit, lease_ms, id, call, caller)| Ask {
             worker,
@@ -108,7 +125,7 @@ fn ask(skills: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value 
 }
 
 /// What a caller can do.
-fn skills() -> impl Strategy<Value = Vec<&'static str>> {
+pub fn skills() -> impl Strategy<Value = Vec<&'static str>> {
     subsequence(SKILLS.to_vec(), 0..=SKILLS.len()).prop_shuffle()
 }
 
@@ -159,7 +176,7 @@ async fn together(walk: &mut Walk<'_>, asks: &[Ask]) -> Verdict {
 
 impl Ask {
     fn build(&self, walk: &mut Walk<'_>) -> (store::Reserve, Asked) {
-        let mut worker = self.worker.map_or("", |n| WORKERS[n]);
+        let mut worker = self.worker.unwrap_or_default();
         let mut number = walk.fresh();
         if let Call::Again(nth) = self.call
             && let Some(&before) = nth.of(&walk.calls)

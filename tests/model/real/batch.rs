@@ -2,7 +2,7 @@
 
 use intray::{job::BatchState, store::StateCounts};
 
-use super::record::Bytes;
+use super::{record::Bytes, route::PartRow};
 
 /// What the model knows of a batch too; the model draws the same of what it thinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,10 +21,12 @@ pub struct BatchRow {
     pub fingerprint: [u8; 8],
     /// When the sweep looks at it; the end of all days if it does not.
     pub timer: Option<u64>,
+    /// Who has had a job of it, if it has an overlap.
+    pub parts: Vec<PartRow>,
 }
 
 impl BatchRow {
-    pub fn read(raw: &[u8], timer: Option<u64>) -> Result<Self, String> {
+    pub fn read(raw: &[u8], timer: Option<u64>, parts: Vec<PartRow>) -> Result<Self, String> {
         const CALLED_OFF: u64 = 2;
         let mut bytes = Bytes(raw);
         bytes.uint(1)?;
@@ -67,6 +69,7 @@ impl BatchRow {
             counts,
             fingerprint,
             timer,
+            parts,
         })
     }
 }

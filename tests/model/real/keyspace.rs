@@ -7,7 +7,8 @@ use redis::Value;
 
 use super::{
     batch::BatchRow,
-    record::{Bytes, Header, Live, Row, plain, read_route},
+    record::{Bytes, Header, Live, Row, plain},
+    route::{read_parts, read_route},
 };
 use crate::{fixtures::SPAN, reference::Event};
 
@@ -105,9 +106,10 @@ impl Keyspace {
     }
 
     pub fn batches(&self) -> Result<BTreeMap<String, BatchRow>, String> {
-        let timers = self.set("timers");
-        let row =
-            |(code, raw): (&Vec<u8>, &Vec<u8>)| Ok((plain(code), BatchRow::read(raw, timers.get(code).copied())?));
+        let row = |(code, raw): (&Vec<u8>, &Vec<u8>)| {
+            let parts = self.hash("routes").get(code).map(|raw| read_parts(raw)).transpose()?.unwrap_or_default();
+            Ok((plain(code), BatchRow::read(raw, self.set("timers").get(code).copied(), parts)?))
+        };
         self.hash("batches").iter().map(row).collect()
     }
 
@@ -158,9 +160,10 @@ impl Keyspace {
             let own = self.hash("results").range(id.clone()..).take_while(|(field, _)| field.starts_with(id));
             let results = own.map(|(field, value)| (plain(&field[Code::LEN..]), value.clone())).collect();
             let draft = self.hash("drafts").get(id).map(|raw| read_draft(raw)).transpose()?;
-            let route = self.hash("routes").get(id).map(|raw| read_route(raw)).transpose()?.unwrap_or_default();
+            let route = self.hash("routes").get(id).map(|raw| read_route(raw)).transpose()?;
+            let (route, overlap) = route.unwrap_or_default();
             let alarm = self.set("alarms").get(id).copied();
-            rows.insert(plain(id), Row { sets, header, apart, live, results, draft, route, alarm });
+            rows.insert(plain(id), Row { sets, header, apart, live, results, draft, route, overlap, alarm });
         }
         for (_, place, id) in self.parked()? {
             rows.get_mut(&id).ok_or(format!("{id} is parked and no job"))?.sets.push(("parked", place));

@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod keyspace;
 pub mod record;
+pub mod route;
 
 use std::{collections::BTreeMap, env, path::Path};
 

@@ -1,11 +1,11 @@
 //! The records of a job, read as the scripts pack them: big-endian, lengths before texts.
 
 use intray::{
-    job::{Backoff, Code, Line, Millis, Name, State},
-    store::{HandedTo, HandoutCounts, JobRoute},
+    job::{Backoff, Code, Name, State},
+    store::{HandoutCounts, JobRoute},
 };
 
-use crate::fixtures::{SPAN, name, skill};
+use crate::fixtures::{SPAN, name};
 
 /// All that the keyspace holds of one job or stub. The model draws the same of what it thinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Row {
     /// Whose, and what was typed.
     pub draft: Option<(String, String)>,
     pub route: JobRoute,
+    /// The equal jobs of its batch; 0: it is no such job.
+    pub overlap: u8,
     /// When time next does something to it, as the sweep knows.
     pub alarm: Option<u64>,
 }
@@ -201,37 +203,6 @@ impl Hold {
     }
 }
 
-/// Its parts, each behind a tag and a length.
-pub fn read_route(raw: &[u8]) -> Result<JobRoute, String> {
-    let (mut bytes, mut route) = (Bytes(raw), JobRoute::default());
-    while !bytes.0.is_empty() {
-        match (bytes.uint(1)?, bytes.uint(2)?) {
-            (1, 6) => route.expires_at = Some(Millis(bytes.uint(6)?)),
-            (2, 6) => route.sla_at = Some(Millis(bytes.uint(6)?)),
-            (3, 1) => {
-                let marks = bytes.uint(1)?;
-                (route.breached, route.is_over, route.fell_back) = (marks & 1 != 0, marks & 2 != 0, marks & 4 != 0);
-            }
-            (4, length) => route.assignees = Bytes(bytes.take(length as usize)?).names()?,
-            (5, length) => route.excluded = Bytes(bytes.take(length as usize)?).names()?,
-            (6, length) => route.skill = Some(skill(&plain(bytes.take(length as usize)?))),
-            (7, 4) => route.fallback_ms = Some(bytes.int()?),
-            (8, 6) => route.fallback_at = Some(Millis(bytes.uint(6)?)),
-            (9, length) => route.handed = Some(read_hand_over(Bytes(bytes.take(length as usize)?))?),
-            part => return Err(format!("{part:?} is no part of a route")),
-        }
-    }
-    Ok(route)
-}
-
-/// Until and since when, the line, who handed the job over, and the note.
-fn read_hand_over(mut bytes: Bytes<'_>) -> Result<HandedTo, String> {
-    let (until, at) = (Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
-    let line = Line::parse(&bytes.text(1)?).map_err(|_| "a hand-over names no line")?;
-    let (from, note) = (name(&bytes.text(1)?), plain(bytes.0));
-    Ok(HandedTo { line, until, from, at, note: Some(note).filter(|note| !note.is_empty()) })
-}
-
 pub struct Bytes<'b>(pub &'b [u8]);
 
 impl<'b> Bytes<'b> {
@@ -272,7 +243,7 @@ impl<'b> Bytes<'b> {
         Ok(texts)
     }
 
-    fn names(self) -> Result<Vec<Name>, String> {
+    pub fn names(self) -> Result<Vec<Name>, String> {
         Ok(self.texts()?.iter().filter_map(|text| name(text)).collect())
     }
 

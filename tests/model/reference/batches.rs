@@ -5,7 +5,7 @@ use intray::{
     store::NewMember,
 };
 
-use super::{Event, Queue};
+use super::{Event, Part, Queue};
 
 /// An open batch is sealed when nothing has been appended for so long.
 pub const IDLE_MS: u64 = 86_400_000;
@@ -28,6 +28,8 @@ pub struct Batch {
     pub members: Vec<Code>,
     /// How much of its limit is open yet; all of it once it is made.
     pub opened: Option<u32>,
+    /// Of a batch with an overlap: who has had a job of it, the newest last.
+    pub parts: Vec<Part>,
 }
 
 impl Batch {

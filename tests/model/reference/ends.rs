@@ -43,6 +43,7 @@ impl Queue {
 
     /// A reservation ends. `None`: it was never delivered, so nobody can ask for it.
     pub fn let_go(&mut self, id: Code, how: Option<How>) {
+        self.leave_part(id, self.jobs[&id].worker(), how);
         let now = self.now;
         let job = self.job(id);
         let hold = job.hold.take().expect("a reserved job has a lease");
@@ -75,13 +76,11 @@ impl Queue {
     pub fn run_out(&mut self, id: Code) {
         let (worker, grace) = (self.jobs[&id].worker(), self.grace_of(id));
         self.count_end_of_time(id);
-        self.let_go(id, Some(if grace.is_some() { How::GRACE_OVER } else { How::EXPIRED }));
-        let job = self.job(id);
-        match grace {
-            Some(Grace { skips: true }) => job.skip(worker),
-            Some(Grace { skips: false }) => {}
-            None => job.attempts += 1,
+        if grace.is_some_and(|grace| grace.skips) {
+            self.job(id).skip(worker);
         }
+        self.let_go(id, Some(if grace.is_some() { How::GRACE_OVER } else { How::EXPIRED }));
+        self.job(id).attempts += u32::from(grace.is_none());
         let (kind, note) = if grace.is_some() { ("abandoned", "grace") } else { ("expired", "") };
         self.tell(kind, id, worker, note);
     }

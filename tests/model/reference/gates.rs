@@ -70,14 +70,14 @@ impl Queue {
     pub fn promise_order(&mut self, id: Code, caller: &Caller) {
         let place = (self.jobs[&id].place, self.jobs[&id].arrival);
         let is_before =
-            |job: &&Job| matches!(job.state, State::Waiting | State::Blocked) && (job.place, job.arrival) < place;
+            |job: &Job| matches!(job.state, State::Waiting | State::Blocked) && (job.place, job.arrival) < place;
         let mut rooms = BTreeMap::new();
         let mut has_room = |gate: Gate| *rooms.entry(gate).or_insert_with(|| self.has_room(gate));
-        let may_have = |job: &&Job| {
-            !job.is_skipped_by(caller.worker) && !job.is_over(self.now) && job.routing.bars(caller).is_none()
+        let may_have = |id: &Code, job: &Job| {
+            !job.is_skipped_by(caller.worker) && !job.is_over(self.now) && self.bars(*id, caller).is_none()
         };
-        let mut before = self.jobs.values().filter(is_before).filter(may_have);
-        let passed = before.find(|job| job.gates().into_iter().all(&mut has_room));
+        let mut before = self.jobs.iter().filter(|(id, job)| is_before(job) && may_have(id, job));
+        let passed = before.find(|(_, job)| job.gates().into_iter().all(&mut has_room)).map(|(_, job)| job);
         if let Some(passed) = passed {
             self.broken = Some(format!("{} is handed out, and {passed:?} could be", id.as_str()));
         }

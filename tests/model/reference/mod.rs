@@ -7,7 +7,9 @@ mod ends;
 mod gates;
 mod job;
 mod limits;
+mod lines;
 mod order;
+mod parts;
 mod reserve;
 mod routing;
 mod shown;
@@ -27,6 +29,7 @@ pub use self::{
     job::{Draft, Ended, Gate, Grace, Hold, How, Job, JobOptions, Late, Note, Stub},
     limits::{untimely, untimely_changes},
     order::Share,
+    parts::Part,
     reserve::{Asked, Given},
     routing::{Caller, HandedTo, Passed, Routing},
     time::YOUNG_MS,

@@ -91,7 +91,7 @@ impl Queue {
         let (job, caller) = (&self.jobs[&id], &asked.caller);
         let line = caller.line_of(job).expect("it waits where the caller may look");
         let (is_over, is_skipped) = (job.is_over(self.now), job.is_skipped_by(caller.worker));
-        let is_barred = job.routing.bars(caller).is_some();
+        let is_barred = self.bars(id, caller).is_some();
         let is_held_up = job.is_restricted() && self.full_gate(job).is_some();
         if !is_over && (is_skipped || is_barred || is_held_up) {
             passed.barred |= is_barred;
@@ -140,7 +140,7 @@ impl Queue {
         if job.hold.is_some() && !asked.caller.worker.is_empty() && job.worker() == asked.caller.worker {
             return Given::Held(vec![self.resume(id, asked)]);
         }
-        let rule = job.routing.bars(&asked.caller);
+        let rule = self.bars(id, &asked.caller);
         match (job.state, rule) {
             _ if job.is_over_unheld(self.now) => Given::NotWaiting(State::Cancelled),
             (State::Waiting, Some(rule)) => Given::NotEligible(rule),
@@ -173,6 +173,7 @@ impl Queue {
         };
         self.handed_out(id);
         self.give_back(id);
+        self.take_part(id, asked.caller.worker);
         let job = self.job(id);
         job.hold = Some(hold);
         job.state = State::Reserved;

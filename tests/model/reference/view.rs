@@ -7,12 +7,13 @@ use intray::{
     store::StateCounts,
 };
 
-use super::{Batch, Gate, Hold, Job, Queue, Stub};
+use super::{Batch, Gate, Hold, Job, Part, Queue, Stub};
 use crate::{
     fixtures::{TRACE, count, secret_digest, set_of},
     real::{
         batch::BatchRow,
         record::{self, GRACE, Header, Live, REPLAYED, Row, SKIPS},
+        route::PartRow,
     },
 };
 
@@ -54,6 +55,7 @@ impl Queue {
                 counts: self.counts_of(batch),
                 fingerprint: batch.fingerprint.unwrap_or_default(),
                 timer: Some(batch.timer.unwrap_or(u64::MAX)),
+                parts: batch.parts.iter().map(Part::row).collect(),
             };
             (code.as_str().to_owned(), row)
         };
@@ -101,8 +103,8 @@ impl Job {
         let is_kept = self.batch.is_some() && set == "ended";
         let sets = if is_kept { Vec::new() } else { vec![(set, self.score())] };
         let draft = self.draft.map(|draft| (draft.worker.to_owned(), draft.text.to_owned()));
-        let (route, alarm) = (self.route(), self.alarm());
-        Row { sets, header, apart, live: self.live(), results: self.results(), draft, route, alarm }
+        let (route, overlap, alarm) = (self.route(), self.routing.overlap, self.alarm());
+        Row { sets, header, apart, live: self.live(), results: self.results(), draft, route, overlap, alarm }
     }
 
     fn live(&self) -> Live {
@@ -161,6 +163,12 @@ impl Hold {
     }
 }
 
+impl Part {
+    fn row(&self) -> PartRow {
+        (self.how as u8, self.job.as_str().to_owned(), self.worker.to_owned())
+    }
+}
+
 impl Gate {
     /// As it is written: no lock's name holds a NUL.
     pub fn key(self) -> String {
@@ -181,7 +189,7 @@ impl Stub {
             ..Header::default()
         };
         let live = Live::untouched(None, 0, self.at);
-        let (route, alarm) = Default::default();
+        let (route, overlap, alarm) = Default::default();
         Row {
             sets: vec![("ended", self.at)],
             header,
@@ -190,6 +198,7 @@ impl Stub {
             results: Vec::new(),
             draft: None,
             route,
+            overlap,
             alarm,
         }
     }

@@ -27,6 +27,7 @@ pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     no_job_is_stranded(found, rows)?;
     lines_are_a_recount(found, rows)?;
     batches_are_a_recount(found, rows)?;
+    parts_are_a_recount(found, rows)?;
     desks_are_in_order(rows)?;
     alarms_are_a_recount(found, rows)?;
     nothing_is_left_over(found, rows)
@@ -114,7 +115,9 @@ fn desks_are_in_order(rows: &BTreeMap<String, Row>) -> Verdict {
 
 fn nothing_is_left_over(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     for hash in ["payloads", "live", "results", "drafts", "routes"] {
-        let stray = found.hash(hash).keys().map(|id| plain(&id[..26])).find(|id| !rows.contains_key(id));
+        let is_batch = |id: &String| hash == "routes" && found.hash("batches").contains_key(id.as_bytes());
+        let mut ids = found.hash(hash).keys().map(|id| plain(&id[..26]));
+        let stray = ids.find(|id| !rows.contains_key(id) && !is_batch(id));
         claim(stray.is_none(), || format!("{hash} holds {stray:?}, which is gone"))?;
     }
     Ok(())
@@ -251,4 +254,24 @@ fn batches_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verd
     claim(orphan.is_none(), || format!("{orphan:?} is of a batch that is not there"))?;
     let timers = found.set("timers").len();
     claim(timers == batches.len(), || format!("{timers} timers and {} batches", batches.len()))
+}
+
+/// Of a batch with an overlap each job that is held or completed is so by a worker who has no other part in it.
+fn parts_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    const DONE: u8 = 2;
+    for (code, batch) in found.batches()? {
+        let members = rows.iter().filter(|(id, row)| row.overlap > 0 && batch_of(id) == code);
+        let by = |(id, row): (&String, &Row)| match (row.live.state, &row.live.hold, row.live.ring.first()) {
+            (State::Reserved, Some(hold), _) => Some((1, id.clone(), hold.worker.clone())),
+            (State::Completed, _, Some((.., worker, _))) => Some((DONE, id.clone(), worker.clone())),
+            _ => None,
+        };
+        let expected: BTreeSet<_> = members.filter_map(by).collect();
+        let those: BTreeSet<_> = batch.parts.iter().filter(|(how, ..)| *how <= DONE).cloned().collect();
+        claim(those == expected, || format!("{code} keeps {those:?}, and a recount is {expected:?}"))?;
+        let workers: BTreeSet<_> = batch.parts.iter().map(|(.., worker)| worker).collect();
+        let is_one_each = workers.len() == batch.parts.len() && !workers.contains(&String::new());
+        claim(is_one_each, || format!("a worker has two parts in {code}: {:?}", batch.parts))?;
+    }
+    Ok(())
 }

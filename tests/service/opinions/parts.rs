@@ -163,24 +163,68 @@ async fn abandon_fail_and_release_forget_the_worker() {
     w.check().await;
 }
 
-#[tokio::test]
-async fn undelivered_job_forgets_the_worker() {
-    let w = World::plan().with_proxy().start().await;
-    let batch = ask(&w, 2).await;
+/// The job of this call does not reach its caller.
+async fn reserve_in_vain(w: &World, call: Value, id: &str) {
     w.proxy().set_fault(Fault::Freeze);
-    let call = PendingReserve::send(&w, &json!({ "worker": "ann" })).await;
+    let call = PendingReserve::send(w, &call).await;
     eventually("the call is on its way", async || w.proxy().is_withholding().then_some(())).await;
     drop(call);
     // For the service to see that the caller has gone.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     w.proxy().set_fault(Fault::None);
-    let first = member_id(&batch, 0);
-    eventually("the job is given back", async || {
-        w.events_of(&first).await.ends_with(&["reserved".into(), "abandoned undelivered".into()]).then_some(())
-    })
-    .await;
+    let ends = ["reserved".into(), "abandoned undelivered".into()];
+    eventually("the job is given back", async || w.events_of(id).await.ends_with(&ends).then_some(())).await;
+}
+
+#[tokio::test]
+async fn undelivered_job_forgets_the_worker() {
+    let w = World::plan().with_proxy().start().await;
+    let batch = ask(&w, 2).await;
+    reserve_in_vain(&w, json!({ "worker": "ann" }), &member_id(&batch, 0)).await;
     let second = w.send_reserve(json!({ "worker": "ann", "id": member_id(&batch, 1) })).await;
     assert_eq!(second.is(200)["jobs"][0]["id"], member_id(&batch, 1));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn skip_stays_when_the_job_is_taken_again_by_its_id() {
+    let w = World::plan().with_proxy().start().await;
+    for end in ["undelivered", "fail", "release"] {
+        let batch = ask(&w, 2).await;
+        let held = w.reserve_as("ann").await;
+        leave(&w, &held, json!({ "skip": true })).await;
+        let call = json!({ "worker": "ann", "id": held.id });
+        match end {
+            "undelivered" => reserve_in_vain(&w, call, &held.id).await,
+            "fail" => drop(w.fail(&w.reserve_with(call).await).await.is(200)),
+            _ => {
+                w.reserve_with(call).await;
+                assert_eq!(w.release(&held.id).await, 1);
+            }
+        }
+        let other = w.send_reserve(json!({ "worker": "ann", "id": member_id(&batch, 1) })).await;
+        assert_eq!(other.refused("not-eligible")["rule"], "overlap", "after {end}");
+        w.cancel_batch(&batch).await.is(200);
+    }
+    w.check().await;
+}
+
+/// So many have had the other job that Ann's expiry is forgotten when one more is given hers, whom it does not reach.
+#[tokio::test]
+async fn late_work_does_not_count_beside_another_job_of_the_batch() {
+    let w = World::plan().with_proxy().start().await;
+    let batch = ask(&w, 2).await;
+    let first = w.reserve_as("ann").await;
+    expire(&w).await;
+    for n in 0..15 {
+        w.reserve_with(json!({ "worker": format!("w{n}"), "id": member_id(&batch, 1) })).await;
+        expire(&w).await;
+    }
+    reserve_in_vain(&w, json!({ "worker": "zoe", "id": first.id }), &first.id).await;
+    let second = w.reserve_with(json!({ "worker": "ann", "id": member_id(&batch, 1) })).await;
+    w.complete(&first).await.refused("reservation-lost");
+    w.complete(&second).await.is(200);
+    assert_eq!(w.state(&first.id).await, "waiting");
     w.check().await;
 }
 

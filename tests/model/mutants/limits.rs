@@ -1,0 +1,60 @@
+//! Mutants of expiries and SLAs. In the first ones only the sweep looks.
+
+use super::Fault;
+
+pub const MUTANTS: &[Fault] = &[
+    ("a job that has expired is handed out", "if job.is_over then return 0 end", ""),
+    (
+        "work counts after the expiry of its job",
+        "if job and not route.is_over(q, id, job.header) then return complete_held",
+        "if job then return complete_held",
+    ),
+    (
+        "work that comes late counts after the expiry of its job",
+        "if route.is_over(q, job.id, job.header) then return false end",
+        "",
+    ),
+    ("a delay is over after the expiry", "if ending.expire(q, id, r, header) then return false end", ""),
+    (
+        "a reservation ends without its job at the expiry",
+        "leave.by_time(q, id, r, lease, header, is_over)\n  if is_over then",
+        "leave.by_time(q, id, r, lease, header, is_over)\n  if false then",
+    ),
+    ("a dead job is requeued after its expiry", "if route.is_over(q, id, header) then return true end", ""),
+    (
+        "a hand-out forgets the expiry",
+        "route.capped(q, id, header, reserve_context.capped(q, now + lease_ms, now))",
+        "reserve_context.capped(q, now + lease_ms, now)",
+    ),
+    ("an extension forgets the expiry", "  deadline = route.capped(q, id, job.header, deadline)", ""),
+    (
+        "a resumed reservation forgets the expiry",
+        "job.deadline = route.capped(q, id, header, deadline)",
+        "job.deadline = deadline",
+    ),
+    (
+        "a new expiry leaves the reservation as it is",
+        "if own.expires < deadline then write.add(q, 'reserved'",
+        "if false then write.add(q, 'reserved'",
+    ),
+    (
+        "the end of a grace hides the expiry",
+        "if not is_over and record.is_marked(lease, record.GRACE) then",
+        "if record.is_marked(lease, record.GRACE) then",
+    ),
+    ("an SLA is breached again and again", "  route.mark(q, id, own, route.BREACHED)\n", ""),
+    ("a new SLA counts as breached", "own.marks = own.marks - route.BREACHED", "own.marks = own.marks"),
+    (
+        "an SLA is not breached by an end that comes late",
+        "if state ~= record.DEAD then alarm.breach(q, id, own, header) end",
+        "",
+    ),
+    (
+        "an alarm outlives the end of its job",
+        "  if own.expires or own.sla or own.fallback_at or own.handed then put(q, id, huge) end\nend\n\nreturn alarm",
+        "end\n\nreturn alarm",
+    ),
+    ("a requeued job has no alarm", "  alarm.restart(q, id, header)\n", ""),
+    ("a route outlives its job", "if route.is_used(q) then route.drop(q, id) end", ""),
+    ("the reason of a cancellation is forgotten", "  route.mark(q, id, route.of(q, id, header), route.OVER)\n", ""),
+];
