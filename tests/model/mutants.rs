@@ -5,6 +5,7 @@ mod fast_paths;
 mod limits;
 mod parts;
 mod routing;
+mod undo;
 
 use crate::{
     chance::Theme,
@@ -69,7 +70,11 @@ const MUTANTS: &[Fault] = &[
         "history = (digest .. how .. since",
     ),
     ("what expires plainly stays in `held`", r"write.remove(q, 'held', worker .. '\0' .. nonce .. '\0' .. id)", ""),
-    ("the end of a grace is a plain expiry", "if marks % 2 == record.GRACE then return false end", ""),
+    (
+        "the end of a grace is a plain expiry",
+        "if marks % 2 == record.GRACE or marks >= CLOSING then return false end",
+        "if marks >= CLOSING then return false end",
+    ),
     (
         "a job that fell due has no turn to give back",
         "bytes[record_bytes.priority(live) + UNSERVED]",
@@ -139,6 +144,8 @@ fn model_finds_every_mutant() {
         (ROUTING, true, routing::MUTANTS),
         (ROUTING, false, routing::FAST_PATH_MUTANTS),
         (Some(Theme::FewJobs), true, parts::MUTANTS),
+        (Some(Theme::Desk), true, undo::MUTANTS),
+        (Some(Theme::Desk), false, undo::FAST_PATH_MUTANTS),
     ];
     let of_list = |(theme, is_full_path, list): (_, _, &'static [Fault])| {
         list.iter().map(move |fault| (theme, is_full_path, fault))

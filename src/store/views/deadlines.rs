@@ -95,6 +95,8 @@ impl Queues {
             Some(fault) if page.unavailable.len() == names.len() => Err(fault),
             _ => {
                 page.next = page.held.last().filter(|_| more).and_then(|last| HeldUntil::of(last).cursor());
+                // What a worker has completed is over for them.
+                page.held.retain(|held| held.final_at.is_none());
                 Ok(page)
             }
         }

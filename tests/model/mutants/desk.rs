@@ -29,10 +29,14 @@ pub const MUTANTS: &[Fault] = &[
         "r.abandoned = r.abandoned + 1\n    if",
         "r.abandoned, r.attempts = r.abandoned + 1, r.attempts + 1\n    if",
     ),
-    ("the beacon of an older page ends the newer reservation", "if resumes >= 0 and resumes <", "if resumes >"),
+    (
+        "the beacon of an older page ends the newer reservation",
+        "if resumes >= 0 and resumes < job.lease",
+        "if resumes > job.lease",
+    ),
     (
         "who has come back is leaving still",
-        "lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, 0",
+        "lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, bit.band(lease.marks, record.UNDONE)",
         "lease.nonce, lease.resumes = call.nonce, lease.resumes + 1",
     ),
     ("who goes on is leaving still", "if not record.is_marked(lease, record.GRACE) then return end", "do return end"),

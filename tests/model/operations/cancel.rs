@@ -40,6 +40,10 @@ impl Queue {
             State::Reserved if job.is_live(now) && !force => return Cancellation::WrongState(State::Reserved),
             _ => {}
         }
+        if job.closing().is_some() {
+            self.expire(id);
+            return Cancellation::WrongState(State::Completed);
+        }
         let (mut worker, is_over) = ("", job.is_over(now));
         if job.is_overdue(now) {
             self.run_out(id);

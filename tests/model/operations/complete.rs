@@ -8,8 +8,6 @@ use crate::{
     reference::{LATE_RESULTS, Late, UNKNOWN},
 };
 
-const DONE: How = How { number: 6, ending: Ending::Completed };
-
 #[derive(Debug, Clone)]
 pub struct Complete(Vec<(Handle, &'static str)>);
 
@@ -41,29 +39,36 @@ impl Operation for Complete {
 }
 
 impl Queue {
-    fn complete(&mut self, call: &store::Complete) -> Completion {
+    /// With a time in which it can be taken back, too.
+    pub fn complete(&mut self, call: &store::Complete) -> Completion {
         let (id, secret) = (call.reservation.job.code, &call.reservation.secret);
         let result = call.result.as_ref().map_or("", |result| known(&RESULTS, result.as_str()));
         let Some(job) = self.jobs.get(&id) else { return Completion::Lost(UNKNOWN) };
-        if job.is_held_by(secret) && job.is_over(self.now) {
+        let is_past = job.is_over(self.now) || job.closing().is_some() && job.is_overdue(self.now);
+        if job.is_held_by(secret) && is_past {
             self.expire(id);
         } else {
             self.touch(id, secret);
         }
         let job = &self.jobs[&id];
         if job.is_held_by(secret) {
+            if let Some(answer) = self.close_job(id, call, result) {
+                return answer;
+            }
+            let job = &self.jobs[&id];
             let (late, worker) = (job.is_overdue(self.now), job.worker());
             let since = job.hold.as_ref().map_or(0, |hold| hold.reserved_at);
             if late {
                 self.count_end_of_time(id);
             }
-            self.let_go(id, Some(if late { How::DONE_LATE } else { DONE }));
-            return self.finish(id, worker, since, result, late);
+            self.let_go(id, Some(if late { How::DONE_LATE } else { How::DONE }));
+            self.finish(id, worker, since, result, late);
+            return Completion::Done { late, duplicate: false };
         }
         let digest = secret_digest(secret);
         let Some(nth) = job.recall(&digest) else { return Completion::Lost(UNKNOWN) };
         let (how, worker, since) = (job.ring[nth].how, job.ring[nth].worker, job.ring[nth].reserved_at);
-        if matches!(how, DONE | How::DONE_LATE) && job.result.unwrap_or_default() == result {
+        if matches!(how, How::DONE | How::DONE_LATE) && job.result.unwrap_or_default() == result {
             return Completion::Done { late: how == How::DONE_LATE, duplicate: true };
         }
         let is_unheld = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
@@ -73,14 +78,20 @@ impl Queue {
             let ended = &mut self.job(id).ring[0];
             (ended.how, ended.at) = (How::DONE_LATE, now);
             self.complete_part(id, worker);
-            return self.finish(id, worker, since, result, true);
+            self.finish(id, worker, since, result, true);
+            return Completion::Done { late: true, duplicate: false };
         }
         let lost = Lost { ending: how.ending, state: Some(job.state) };
         self.keep_late(id, Late { digest, at: self.now, worker, result });
         Completion::Lost(lost)
     }
 
-    fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, late: bool) -> Completion {
+    fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, late: bool) {
+        self.finish_at(id, worker, (since, self.now), result, late);
+    }
+
+    /// `held`: from when until when.
+    pub fn finish_at(&mut self, id: Code, worker: &str, held: (u64, u64), result: &'static str, late: bool) {
         let was_in_line = self.jobs[&id].is_for_all();
         let stamp = self.stamp();
         self.promise_one(id, worker);
@@ -96,10 +107,9 @@ impl Queue {
             self.batons(id);
         }
         self.free_key(id);
-        let note = format!("{since} {}{}", self.now - since, if late { " late" } else { "" });
+        let note = format!("{} {}{}", held.0, held.1 - held.0, if late { " late" } else { "" });
         self.tell("completed", id, worker, &note);
         self.count("completed");
-        Completion::Done { late, duplicate: false }
     }
 
     /// Once for each reservation and result.

@@ -3,7 +3,10 @@
 use intray::store::Extension;
 
 use super::prelude::*;
-use crate::fixtures::{draft, json};
+use crate::{
+    fixtures::{draft, json},
+    reference::NotHeld,
+};
 
 #[derive(Debug, Clone)]
 pub struct Extend(Vec<(Handle, Option<u32>, Option<&'static str>)>);
@@ -29,8 +32,10 @@ impl Operation for Extend {
 impl Queue {
     fn extend(&mut self, call: &store::Extend) -> Extension {
         let id = call.reservation.job.code;
-        if let Err(lost) = self.live_holder(&call.reservation) {
-            return Extension::Lost(lost);
+        match self.live_holder(&call.reservation) {
+            Ok(_) => {}
+            Err(NotHeld::Lost(lost)) => return Extension::Lost(lost),
+            Err(NotHeld::Closing { final_in_ms }) => return Extension::Closing { final_in_ms },
         }
         let (now, most) = (self.now, u64::from(self.settings.max_hold_ms));
         let expires = self.jobs[&id].expires;

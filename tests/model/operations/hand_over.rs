@@ -2,13 +2,13 @@
 
 use intray::{
     job::{EligibilityRule, Line},
-    store::HandOverOutcome,
+    store::{HandOverOutcome, Return},
 };
 
 use super::prelude::*;
 use crate::{
     fixtures::{WORKERS, draft, json, known},
-    reference::HandedTo,
+    reference::{HandedTo, NotHeld},
     work::{fallback, line},
 };
 
@@ -102,10 +102,12 @@ impl Queue {
         HandOverOutcome::HandedOver { state: self.jobs[&id].state, duplicate: false }
     }
 
-    fn again_or_refused(&self, call: &store::HandOver, lost: store::Lost) -> HandOverOutcome {
-        match self.again_or_lost(&call.reservation, &[How::HANDED_OVER], lost) {
-            store::Return::Returned { state, duplicate } => HandOverOutcome::HandedOver { state, duplicate },
-            _ => HandOverOutcome::Lost(lost),
+    fn again_or_refused(&self, call: &store::HandOver, not: NotHeld) -> HandOverOutcome {
+        match self.again_or_lost(&call.reservation, &[How::HANDED_OVER], not) {
+            Return::Returned { state, duplicate } => HandOverOutcome::HandedOver { state, duplicate },
+            Return::Closing { final_in_ms } => HandOverOutcome::Closing { final_in_ms },
+            Return::Lost(lost) => HandOverOutcome::Lost(lost),
+            Return::Stays | Return::UnnamedSkip => unreachable!("neither lost nor ended"),
         }
     }
 }

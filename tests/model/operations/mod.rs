@@ -5,6 +5,7 @@ mod abandon;
 mod append;
 mod cancel;
 mod cancel_batch;
+mod close;
 mod complete;
 mod create_batch;
 mod crowd;
@@ -19,6 +20,7 @@ mod purge;
 mod reassign;
 mod record;
 mod release;
+mod reopen;
 mod reprioritize;
 mod requeue;
 mod reserve;
@@ -123,6 +125,8 @@ operations! {
     reserve::Reserve,
     pass::Pass,
     complete::Complete,
+    close::Close,
+    reopen::Reopen,
     abandon::Abandon,
     fail::Fail,
     extend::Extend,

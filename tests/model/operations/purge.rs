@@ -63,7 +63,14 @@ impl Queue {
         if is_ended {
             ids.retain(|id| self.jobs[id].batch.is_none());
         }
+        let mut removed = 0;
         for &id in &ids {
+            // What a worker has handed in is completed instead.
+            if self.jobs[&id].closing().is_some() {
+                self.expire(id);
+                continue;
+            }
+            removed += 1;
             let (is_member, worker) = (self.jobs[&id].batch.is_some(), self.jobs[&id].worker());
             if state == State::Reserved {
                 self.let_go(id, is_member.then_some(How::CANCELLED));
@@ -81,6 +88,6 @@ impl Queue {
             }
         }
         self.end_batches();
-        ids.len() as u64
+        removed
     }
 }

@@ -48,7 +48,7 @@ impl Queue {
     /// `None`: there is no such job.
     fn release(&mut self, id: Code) -> Option<u64> {
         let job = self.jobs.get(&id)?;
-        if job.is_overdue(self.now) {
+        if job.is_overdue(self.now) || job.closing().is_some() {
             self.expire(id);
             return Some(0);
         }

@@ -65,7 +65,7 @@ impl Queue {
         let now = self.now;
         for id in self.in_state(State::Reserved) {
             if self.jobs[&id].is_overdue(now) {
-                swept.expired += 1;
+                swept.expired += u64::from(self.jobs[&id].closing().is_none());
                 swept.dead += u64::from(self.expire(id));
             }
         }

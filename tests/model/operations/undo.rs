@@ -43,7 +43,8 @@ impl Queue {
     /// Unless another worker has it by now. A holder who left did receive it.
     fn undo(&mut self, id: Code, secret: &Code) {
         let Some(job) = self.jobs.get(&id).filter(|job| job.is_held_by(secret)) else { return };
-        let is_untouched = |hold: &Hold| hold.resumes == 0 && !hold.replayed && hold.grace.is_none();
+        let is_untouched =
+            |hold: &Hold| hold.resumes == 0 && !hold.replayed && hold.grace.is_none() && hold.closing.is_none();
         let Some(hold) = job.hold.clone().filter(is_untouched) else { return };
         self.let_go(id, None);
         self.job(id).counts.handed_out -= 1;

@@ -74,6 +74,9 @@ const UNSERVED: u8 = 128;
 pub const GRACE: u8 = 1;
 pub const REPLAYED: u8 = 2;
 pub const SKIPS: u8 = 4;
+/// Its worker has completed the job, and may take that back; they have once.
+pub const CLOSING: u8 = 8;
+pub const UNDONE: u8 = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {

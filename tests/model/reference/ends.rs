@@ -11,14 +11,44 @@ use crate::fixtures::secret_digest;
 const RING: usize = 5;
 pub const UNKNOWN: Lost = Lost { ending: Ending::Unknown, state: None };
 
+/// Why a caller may not settle a job.
+pub enum NotHeld {
+    Lost(Lost),
+    /// They have completed it, and may only take that back.
+    Closing {
+        final_in_ms: u64,
+    },
+}
+
+impl From<Lost> for NotHeld {
+    fn from(lost: Lost) -> Self {
+        Self::Lost(lost)
+    }
+}
+
 impl Queue {
     /// The worker, if the reservation is live. One that is overdue and not yet swept expires here.
-    pub fn live_holder(&mut self, reservation: &Reservation) -> Result<&'static str, Lost> {
+    pub fn live_holder(&mut self, reservation: &Reservation) -> Result<&'static str, NotHeld> {
+        self.current(reservation)?;
+        let job = &self.jobs[&reservation.job.code];
+        match job.closing() {
+            Some(_) => Err(NotHeld::Closing { final_in_ms: self.time_left(reservation.job.code) }),
+            None => Ok(job.worker()),
+        }
+    }
+
+    /// How long a reservation goes on.
+    pub fn time_left(&self, id: Code) -> u64 {
+        self.jobs[&id].hold.as_ref().map_or(0, |hold| hold.deadline - self.now)
+    }
+
+    /// The same also for one whose holder may only take their completion back.
+    pub fn current(&mut self, reservation: &Reservation) -> Result<(), Lost> {
         let (now, id, secret) = (self.now, reservation.job.code, &reservation.secret);
         let Some(job) = self.jobs.get(&id) else { return Err(UNKNOWN) };
         if job.is_held_by(secret) {
             if job.is_live(now) {
-                return Ok(job.worker());
+                return Ok(());
             }
             self.expire(id);
         } else {
@@ -30,7 +60,11 @@ impl Queue {
     }
 
     /// The very call that ended the reservation, repeated, is answered with how the job is now.
-    pub fn again_or_lost(&self, reservation: &Reservation, by: &[How], lost: Lost) -> Return {
+    pub fn again_or_lost(&self, reservation: &Reservation, by: &[How], not: NotHeld) -> Return {
+        let lost = match not {
+            NotHeld::Lost(lost) => lost,
+            NotHeld::Closing { final_in_ms } => return Return::Closing { final_in_ms },
+        };
         let job = self.jobs.get(&reservation.job.code);
         let ended = job.and_then(|job| Some((job, job.recall(&secret_digest(&reservation.secret))?)));
         match ended {
@@ -99,6 +133,10 @@ impl Queue {
 
     /// Answers whether the job is dead by it.
     pub fn expire(&mut self, id: Code) -> bool {
+        if self.jobs[&id].closing().is_some() {
+            self.complete_closing(id);
+            return false;
+        }
         let (worker, grace) = (self.jobs[&id].worker(), self.grace_of(id));
         self.run_out(id);
         if self.jobs[&id].is_over(self.now) {

@@ -118,6 +118,18 @@ pub struct Hold {
     pub replayed: bool,
     /// Its holder has left, and may come back until the deadline.
     pub grace: Option<Grace>,
+    /// Its holder has completed the job, and may take that back until the deadline.
+    pub closing: Option<Closing>,
+    /// A completion of it was taken back.
+    pub undone: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Closing {
+    pub result: &'static str,
+    pub at: u64,
+    /// The deadline that the reservation had.
+    pub deadline: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -145,6 +157,7 @@ impl How {
     pub const EXPIRED: Self = Self { number: 1, ending: Ending::Expired };
     pub const ABANDONED: Self = Self { number: 2, ending: Ending::Abandoned };
     pub const CANCELLED: Self = Self { number: 5, ending: Ending::Cancelled };
+    pub const DONE: Self = Self { number: 6, ending: Ending::Completed };
     pub const DONE_LATE: Self = Self { number: 7, ending: Ending::Completed };
     /// Its holder has left and did not come back.
     pub const GRACE_OVER: Self = Self { number: 8, ending: Ending::Abandoned };
@@ -232,6 +245,10 @@ impl Job {
 
     pub fn grace(&self) -> Option<Grace> {
         self.hold.as_ref().and_then(|hold| hold.grace)
+    }
+
+    pub fn closing(&self) -> Option<Closing> {
+        self.hold.as_ref().and_then(|hold| hold.closing)
     }
 
     pub fn is_held_by(&self, secret: &Code) -> bool {

@@ -25,8 +25,8 @@ use intray::{
 
 pub use self::{
     batches::{Batch, IDLE_MS},
-    ends::UNKNOWN,
-    job::{Draft, Ended, Gate, Grace, Hold, How, Job, JobOptions, Late, Note, Stub},
+    ends::{NotHeld, UNKNOWN},
+    job::{Closing, Draft, Ended, Gate, Grace, Hold, How, Job, JobOptions, Late, Note, Stub},
     limits::{untimely, untimely_changes},
     order::Share,
     parts::Part,

@@ -137,7 +137,8 @@ impl Queue {
 
     fn reserve_this(&mut self, id: Code, asked: &Asked, is_at_limit: bool) -> Given {
         let Some(job) = self.jobs.get(&id) else { return Given::UnknownJob };
-        if job.hold.is_some() && !asked.caller.worker.is_empty() && job.worker() == asked.caller.worker {
+        let is_held = job.hold.is_some() && job.closing().is_none();
+        if is_held && !asked.caller.worker.is_empty() && job.worker() == asked.caller.worker {
             return Given::Held(vec![self.resume(id, asked)]);
         }
         let rule = self.bars(id, &asked.caller);
@@ -170,6 +171,8 @@ impl Queue {
             resumes: 0,
             replayed: false,
             grace: None,
+            closing: None,
+            undone: false,
         };
         self.handed_out(id);
         self.give_back(id);
@@ -201,7 +204,7 @@ impl Queue {
         id
     }
 
-    fn capped(&self, deadline: u64, reserved_at: u64) -> u64 {
+    pub fn capped(&self, deadline: u64, reserved_at: u64) -> u64 {
         match u64::from(self.settings.max_hold_ms) {
             0 => deadline,
             most => deadline.min(reserved_at + most),
@@ -215,10 +218,10 @@ impl Queue {
         held
     }
 
-    /// What a worker holds, the oldest first.
+    /// What a worker holds, the oldest first. What they have completed is over for them.
     pub fn held_by(&self, worker: &str) -> Vec<Code> {
         let held = self.jobs.iter().filter_map(|(id, job)| Some((job.hold.as_ref()?, *id)));
-        let mut held: Vec<_> = held.filter(|(hold, _)| hold.worker == worker).collect();
+        let mut held: Vec<_> = held.filter(|(hold, _)| hold.worker == worker && hold.closing.is_none()).collect();
         held.sort_by_key(|(hold, id)| (hold.reserved_at, *id));
         held.into_iter().map(|(_, id)| id).collect()
     }

@@ -47,7 +47,7 @@ impl Queue {
             reserved_at: Millis(hold.reserved_at),
             deadline: Millis(hold.deadline),
             resumes: hold.resumes,
-            final_at: None,
+            final_at: hold.closing.map(|_| Millis(hold.deadline)),
         }
     }
 

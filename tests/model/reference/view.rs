@@ -12,7 +12,7 @@ use crate::{
     fixtures::{TRACE, count, secret_digest, set_of},
     real::{
         batch::BatchRow,
-        record::{self, GRACE, Header, Live, REPLAYED, Row, SKIPS},
+        record::{self, CLOSING, GRACE, Header, Live, REPLAYED, Row, SKIPS, UNDONE},
         route::PartRow,
     },
 };
@@ -30,6 +30,7 @@ impl Queue {
     pub fn held_rows(&self) -> Vec<String> {
         let member = |(id, hold): (&str, &Hold)| format!("{}\0{}\0{id}", hold.worker, hold.nonce);
         let holds = self.jobs.iter().filter_map(|(id, job)| Some((id.as_str(), job.hold.as_ref()?)));
+        let holds = holds.filter(|(_, hold)| hold.closing.is_none());
         let mut held: Vec<_> = holds.map(member).collect();
         held.sort();
         held
@@ -135,6 +136,12 @@ impl Job {
         if let Some(result) = self.result {
             results.insert(String::new(), result.as_bytes().to_vec());
         }
+        if let Some(closing) = self.closing() {
+            let mut value = closing.at.to_be_bytes()[2..].to_vec();
+            value.extend(&closing.deadline.to_be_bytes()[2..]);
+            value.extend(closing.result.bytes());
+            results.insert("\0c".to_owned(), value);
+        }
         for (n, late) in self.late.iter().enumerate() {
             let mut value = late.digest.to_vec();
             value.extend(&late.at.to_be_bytes()[2..]);
@@ -149,7 +156,13 @@ impl Job {
 impl Hold {
     fn row(&self) -> record::Hold {
         let skips = self.grace.is_some_and(|grace| grace.skips);
-        let marks = [(self.grace.is_some(), GRACE), (self.replayed, REPLAYED), (skips, SKIPS)];
+        let marks = [
+            (self.grace.is_some(), GRACE),
+            (self.replayed, REPLAYED),
+            (skips, SKIPS),
+            (self.closing.is_some(), CLOSING),
+            (self.undone, UNDONE),
+        ];
         record::Hold {
             secret: self.secret.map_or(String::new(), |secret| secret.as_str().to_owned()),
             digest: self.secret.map_or(Vec::new(), |secret| secret_digest(&secret).to_vec()),

@@ -11,7 +11,7 @@ use crate::{
     fixtures::{SPAN, Verdict, count, set_of},
     real::{
         keyspace::Keyspace,
-        record::{Bytes, GRACE, Hold, Row, SKIPS, plain},
+        record::{Bytes, CLOSING, GRACE, Hold, Row, SKIPS, plain},
     },
 };
 
@@ -77,9 +77,12 @@ fn turns_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdic
 }
 
 fn who_holds_is_held(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
-    let holders = rows.values().filter(|row| row.live.hold.is_some()).count();
-    let counts = (found.set("held").len(), found.set("reserved").len(), holders);
-    claim(counts.0 == counts.1 && counts.1 == counts.2, || format!("held, reserved, holders: {counts:?}"))
+    let holders = rows.values().filter_map(|row| row.live.hold.as_ref());
+    let (closing, holding): (Vec<_>, Vec<_>) = holders.partition(|hold| hold.marks & CLOSING != 0);
+    let counts = (found.set("held").len(), found.set("reserved").len(), holding.len(), closing.len());
+    claim(counts.0 == counts.2 && counts.1 == counts.2 + counts.3, || {
+        format!("held, reserved, who holds, whose completion may be taken back: {counts:?}")
+    })
 }
 
 fn keys_point_at_live_jobs(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {

@@ -16,7 +16,9 @@ pub async fn holders(walk: &Walk<'_>, limit: u32) -> Verdict {
         let page = walk.real.handle.workers(&walk.real.queue, after, limit).await?;
         Ok((page.held, page.next))
     });
-    same_holds("who holds what", &found.await?, &holds(walk, walk.model.in_state(State::Reserved)))
+    let mut reserved = walk.model.in_state(State::Reserved);
+    reserved.retain(|id| walk.model.jobs[id].closing().is_none());
+    same_holds("who holds what", &found.await?, &holds(walk, reserved))
 }
 
 pub async fn reservations(walk: &Walk<'_>, worker: &str) -> Verdict {

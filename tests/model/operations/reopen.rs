@@ -1,0 +1,65 @@
+//! reopen: the worker takes a completion back in time.
+
+use intray::store::Reopened;
+
+use super::prelude::*;
+use crate::{
+    fixtures::json,
+    reference::{Draft, Hold},
+};
+
+#[derive(Debug, Clone)]
+pub struct Reopen(Vec<Handle>);
+
+impl Operation for Reopen {
+    const OFTEN: Often = Often { everything: 8, few_jobs: 8, desk: 16, routing: 4, many: 1 };
+    const MUST_BE_MET: &'static [&'static str] =
+        &["event undone", "reopen Held { deadline", "reopen Lost(Lost { ending: Completed, state: Some(Completed"];
+
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        few(handle(theme)).prop_map(Self).boxed()
+    }
+
+    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
+        let calls = self.0.iter().map(|&handle| store::Reopen { reservation: walk.handle(handle) }).collect();
+        walk.together(
+            "reopen",
+            calls,
+            async |queues, call| queues.reopen(call).await.map(ByDebug),
+            |model, call| ByDebug(model.reopen(call)),
+        )
+        .await
+    }
+}
+
+impl Queue {
+    fn reopen(&mut self, call: &store::Reopen) -> Reopened {
+        let id = call.reservation.job.code;
+        if let Err(lost) = self.current(&call.reservation) {
+            return Reopened::Lost(lost);
+        }
+        let duplicate = !self.take_back(id);
+        let job = &self.jobs[&id];
+        let hold = job.hold.as_ref().expect("it is live");
+        let (deadline, now, resumes) = (Millis(hold.deadline), Millis(self.now), hold.resumes);
+        let draft = job.draft.filter(|draft| draft.worker == hold.worker).map(|draft| json(draft.text));
+        Reopened::Held { deadline, now, resumes, draft, duplicate }
+    }
+
+    /// Whether there was anything to take back.
+    fn take_back(&mut self, id: Code) -> bool {
+        let (now, job) = (self.now, &self.jobs[&id]);
+        let hold = job.hold.clone().expect("it is live");
+        let Some(closing) = hold.closing else { return false };
+        let granted = self.capped(now + u64::from(hold.lease_ms), hold.reserved_at);
+        let deadline = job.capped(granted.max(now + closing.deadline - closing.at));
+        let (worker, resumes) = (hold.worker, hold.resumes + 1);
+        let job = self.job(id);
+        job.hold = Some(Hold { deadline, resumes, closing: None, undone: true, ..hold });
+        if !closing.result.is_empty() {
+            job.draft = Some(Draft { worker, text: closing.result });
+        }
+        self.tell("undone", id, worker, "");
+        true
+    }
+}
