@@ -150,7 +150,7 @@ pub fn first_failure(plan: &Plan) -> Result<Option<(u64, String)>, &'static str>
     let bench = Bench::new(plan);
     let failure = (0..plan.cases).find_map(|case| {
         let trees = draw(&Plan { case: Some(case), ..plan.clone() });
-        Some((case, bench.attempt(&trees.iter().map(ValueTree::current).collect::<Vec<_>>()).err()?))
+        Some((case, bench.walk(&trees.iter().map(ValueTree::current).collect::<Vec<_>>()).err()?))
     });
     if bench.is_edited() { Ok(failure) } else { Err("no script holds the text") }
 }
@@ -204,19 +204,16 @@ impl Bench {
         self.runtime.block_on(in_time)
     }
 
-    /// A busy machine may keep Redis from answering in time: that happens once, whatever else happens again.
-    fn attempt(&self, ops: &[Op]) -> Result<Tally, String> {
-        match self.walk(ops) {
-            Err(difference) if difference.starts_with(NO_ANSWER) => self.walk(ops),
-            outcome => outcome,
-        }
-    }
-
     /// One sequence; if it fails, the smallest of it that does.
     fn case(&self, plan: &Plan) -> Result<Tally, String> {
         let whole = draw(plan);
         let ops: Vec<_> = whole.iter().map(ValueTree::current).collect();
-        self.attempt(&ops).map_err(|_| {
+        let outcome = match self.walk(&ops) {
+            // A busy machine may keep Redis from answering in time: that happens once, whatever else happens again.
+            Err(difference) if difference.starts_with(NO_ANSWER) => self.walk(&ops),
+            outcome => outcome,
+        };
+        outcome.map_err(|_| {
             let smallest = shrink::smallest(whole, |ops| self.walk(ops).is_err());
             let mut real = self.real.borrow_mut();
             let story = self.runtime.block_on(Walk::new(&mut real, self.is_short_sighted).tell(&smallest));

@@ -26,7 +26,6 @@ pub const MUTANTS: &[Fault] = &[
     ("an unnamed worker is given a job of a batch with an overlap", "if worker == '' then return true end", ""),
     ("the parts that are kept are not read", "known[codes[i]] = decode(raw)", "known[codes[i]] = {}"),
     ("work that comes late leaves no part", "  part.finish(q, job.id, job.header, worker)\n", ""),
-    ("a job of a batch with an overlap is handed over", "if own and own.overlap then return", "if false then return"),
     ("an expiry makes room before a skip", "{SKIPPED, EXPIRED}", "{EXPIRED, SKIPPED}"),
     (
         "the last who has had a job makes room",

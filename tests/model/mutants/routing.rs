@@ -52,6 +52,7 @@ pub const MUTANTS: &[Fault] = &[
         "if to and own and own.excluded and text.has(own.excluded, to)",
         "if false",
     ),
+    ("a job of a batch with an overlap is handed over", "if own and own.overlap then return", "if false then return"),
     ("a draft is not handed over", "shares_drafts or asked[i].job.note ~= ''", "shares_drafts"),
     (
         "V rises past everybody's head",
