@@ -30,6 +30,7 @@ pub use intray_redis::{
     Servers, SyncRequests, UNCONFIRMED, UNSYNCED, UNWRITABLE,
 };
 pub use layout::{
+    action::{ActionEntry, ActionNote, Actor, SettingChange},
     batch::{Batch, StateCounts},
     cursor::Cursor,
     delivery::{DeliveryHead, DeliveryId},
@@ -54,6 +55,7 @@ pub use upkeep::{
     slots::OF_QUEUES,
 };
 pub use views::{
+    actions::ActionPage,
     batches::{BatchPage, MemberResult, ResultPage},
     deadlines::{DeadlinePage, HeldUntil},
     deliveries::{Delivery, DeliveryPage},

@@ -42,7 +42,7 @@ impl Operation for Reprioritize {
         };
         let id = walk.which(job);
         let patch = JobPatch { priority: Some(priority(self.priority)), ..JobPatch::default() };
-        let answer = walk.real.handle.reprioritize(id.clone(), patch.clone(), None).await;
+        let answer = walk.real.handle.reprioritize(id.clone(), patch.clone(), &store::Actor::default()).await;
         walk.answered("reprioritize", answer, |model| model.patch(id.code, &patch))
     }
 }
@@ -51,7 +51,7 @@ impl Reprioritize {
     async fn run_all(&self, state: State, walk: &mut Walk<'_>) -> Verdict {
         let (queue, priority) = (walk.real.queue.clone(), priority(self.priority));
         let what = ReprioritizeAll { queue, state, priority, selection: JobSelection::default(), after: None };
-        let answer = walk.real.handle.reprioritize_all(what, None).await;
+        let answer = walk.real.handle.reprioritize_all(what, &store::Actor::default()).await;
         walk.answered("reprioritize all", answer, |model| model.reprioritize_all(state, self.priority))
     }
 }

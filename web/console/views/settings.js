@@ -41,7 +41,7 @@ function usually(name, usual) {
   return write(name, usual)
 }
 
-const title = (name) => KNOWN[name]?.[0] ?? name.replace(/_ms$/, '').replaceAll('_', ' ')
+export const title = (name) => KNOWN[name]?.[0] ?? name.replace(/_ms$/, '').replaceAll('_', ' ')
 
 /** What was typed and is not saved, and what is wrong with it, field by field. */
 function useDraft(name, settings) {
@@ -71,7 +71,7 @@ const Seen = ({ queue: { settings } }) => html`<div class="settings">
     <p>${KNOWN[field]?.[1]}</p></div>`)}
 </div>`
 
-function describe(name, value) {
+export function describe(name, value) {
   if (name !== 'backoff' || value === null) return usually(name, value)
   const longest = value.max_ms ? `, at most ${duration(value.max_ms)}` : ''
   return `${value.type}, ${duration(value.delay_ms)}${longest}`
