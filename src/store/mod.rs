@@ -45,7 +45,7 @@ pub use layout::{
 };
 pub use redis::{
     hints::{Hint, Wanted},
-    move_marker::is_moved,
+    move_marker::{is_moved, reason_without_place},
 };
 pub use registry::Owners;
 pub use reservation::{Lost, Return};
