@@ -61,7 +61,7 @@ def by_compose_with_keys(stage):
     compose = Compose(stage, "compose.yaml", "compose.keys.yaml")
     caddy = compose.services["caddy"]
     assert caddy["environment"]["INTRAY_SITE"] == NAME and {"80:80", "443:443"} <= set(caddy["ports"])
-    # There is nobody here to certify the name.
+    # No authority certifies the name here.
     caddy["environment"]["INTRAY_SITE"] = "http://:7070"
     for name in ("prometheus", "grafana"):
         del compose.services[name]
@@ -74,7 +74,7 @@ def by_compose_with_keys(stage):
     assert site.call("GET", "/queues")[0] == 401
     site.headers["Authorization"] = f"Bearer {key}"
     site.ok("GET", "/queues")
-    say("compose.keys.yaml: nobody is served without a key, and each caller with one")
+    say("compose.keys.yaml: callers without a key are refused, and those with one are served")
 
 
 def by_cluster(stage):
