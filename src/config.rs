@@ -151,10 +151,10 @@ pub struct Serve {
     /// Proxies whose X-Forwarded-For names the caller, like 10.0.0.0/8 or 192.0.2.7; repeatable, or a comma list
     #[arg(long, env = "INTRAY_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
     pub trusted_proxy: Vec<AddressRange>,
-    /// Connections served at the same time
-    #[arg(long, env = "INTRAY_MAX_CONNECTIONS", value_name = "N", default_value_t = 65_536)]
+    /// Connections served at the same time; default: 65536, or fewer if the hard limit of open files requires it
+    #[arg(long, env = "INTRAY_MAX_CONNECTIONS", value_name = "N")]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
-    pub max_connections: usize,
+    pub max_connections: Option<usize>,
     /// Threads that serve; default: one for each processor, one fewer where Redis is on this machine
     #[arg(long, env = "INTRAY_THREADS", value_name = "N")]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_024))]

@@ -32,7 +32,7 @@ pub use self::{
 use self::{dispatch::Dispatch, shared::Shared};
 use crate::{
     job::{Name, QueueName},
-    store::{DeliveryId, Fault, Queues},
+    store::{Actor, DeliveryId, Fault, Queues},
 };
 
 /// How often one webhook may be tested.
@@ -99,9 +99,15 @@ impl Dispatcher {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn redeliver(&self, queue: &QueueName, webhook: &Name, id: Option<&DeliveryId>) -> Result<u64, Fault> {
+    pub async fn redeliver(
+        &self,
+        actor: &Actor,
+        queue: &QueueName,
+        webhook: &Name,
+        id: Option<&DeliveryId>,
+    ) -> Result<u64, Fault> {
         let Shared { queues, .. } = &*self.shared;
-        let count = queues.redeliver(queue, webhook, id).await?;
+        let count = queues.redeliver(queue, webhook, id, actor).await?;
         queues.start_webhook(webhook).await?;
         let orders = self.shared.courier(webhook);
         orders.stop(false);

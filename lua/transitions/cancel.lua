@@ -1,14 +1,15 @@
 -- cancel: a producer or operator withdraws a job.   waiting | blocked | delayed | dead | reserved (force) -> cancelled
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
--- ARGV   id, force (0 | 1), name of the API key ('' = none)
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · actions hash · hints channel
+-- ARGV   id, force (0 | 1), name of the API key ('' = none), note for the list of actions ('' = a producer's call)
 -- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, or now because its worker has, reserved without force, dead in a batch that is over
 local record = require 'base/record'
 local clock = require 'base/clock'
 local event = require 'base/event'
+local action = require 'base/action'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
@@ -61,5 +62,6 @@ return function(q, args)
   local is_over = r.state ~= record.DEAD and route.is_over(q, id, header)
   local worker = take_away(q, id, r, header, overdue, is_over)
   if is_over then ending.cancel_expired(q, id, r, header) else ending.cancel(q, id, r, header, worker) end
+  action.add(q, args[4], 1)
   return commit(q, {'cancelled'})
 end

@@ -4,15 +4,17 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
 -- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
 -- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   tops hash · settings hash · totals hash · events stream · actions hash · hints channel
 -- ARGV   state, or 'ended' for all that have ended, with aliases; client
 -- ARGV   ('' = any), batch ('' = any), text of an error ('' = any), enqueued before (ms, '' = any); score
--- ARGV   and member of the last one that stays ('' = from the front); name of the API key ('' = none)
+-- ARGV   and member of the last one that stays ('' = from the front); name of the API key ('' = none), note for
+-- ARGV   the list of actions
 -- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, does not match, or is
 -- REPLY  dead in a batch that is over}
 local record = require 'base/record'
 local write = require 'base/write'
 local event = require 'base/event'
+local action = require 'base/action'
 local total = require 'base/total'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
@@ -123,6 +125,7 @@ return function(q, args)
     consider(q, step, entry)
   end
   local more = step.more or search.goes_on(q, step)
+  action.add(q, args[9], step.removed)
   local reply = commit(q, {step.removed, more and 1 or 0, step.score, step.member})
   if step.key == 'inbound' then lines.unmark(q) end
   return reply

@@ -2,15 +2,16 @@
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · parked zset · restricted zset · lines zset · jobs hash · live hash · gates hash ·
 -- KEYS   batches hash · timers zset · routes hash · alarms zset · settings hash · totals hash · events stream ·
--- KEYS   hints channel
+-- KEYS   actions hash · hints channel
 -- ARGV   worker, the names that take their place, each behind its length ('' = none), score and member in `lines` of the last one that
--- ARGV   stays ('' = from the front), name of the API key ('' = none)
+-- ARGV   stays ('' = from the front), name of the API key ('' = none), note for the list of actions
 -- REPLY  {changed, refused, more (0 | 1), score and member of the last one that stays: every new name is excluded from it, or it
 -- REPLY  would get too many assignees}
 local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
+local action = require 'base/action'
 local commit = require 'base/commit'
 local place = require 'jobs/place'
 local loaded = require 'jobs/loaded'
@@ -96,5 +97,6 @@ return function(q, args)
       move(q, one.id, job, from, new)
     end
   end
+  action.add(q, args[6], changed)
   return commit(q, {changed, refused, more and 1 or 0, score, member})
 end

@@ -1,8 +1,9 @@
 -- redeliver: failed deliveries are due now, with all their attempts again; or one delivery, failed or not.
 -- FLAGS  allow-oom
--- KEYS   cursors hash · deliveries zset · bodies hash
--- ARGV   webhook, delivery ('' = all that failed), limit
+-- KEYS   cursors hash · deliveries zset · bodies hash · actions hash
+-- ARGV   webhook, delivery ('' = all that failed), limit, note for the list of actions
 -- REPLY  {how many, there may be more (0 | 1)}
+local action = require 'base/action'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local outbox = require 'base/outbox'
@@ -27,5 +28,6 @@ return function(q, args)
   end
   redis.call('ZADD', q.deliveries, unpack(due))
   redis.call('HSET', q.bodies, unpack(heads))
+  action.add(q, args[4], #ids)
   return {#ids, #ids >= tonumber(args[3]) and 1 or 0}
 end

@@ -1,15 +1,16 @@
 -- release: an operator takes jobs from their holder; it is not an attempt.   reserved -> waiting | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
--- ARGV   'job' id | 'worker' name, name of the API key ('' = none)
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · actions hash · hints channel
+-- ARGV   'job' id | 'worker' name, name of the API key ('' = none), note for the list of actions
 -- REPLY  {'released', n, more (0 | 1)} | {'unknown'}
 local record = require 'base/record'
 local clock = require 'base/clock'
 local write = require 'base/write'
 local event = require 'base/event'
+local action = require 'base/action'
 local total = require 'base/total'
 local commit = require 'base/commit'
 local gate = require 'jobs/gate'
@@ -71,5 +72,6 @@ return function(q, args)
       write.remove(q, 'held', members[i]) -- not reserved
     end
   end
+  action.add(q, args[4], released)
   return commit(q, {'released', released, more and 1 or 0})
 end

@@ -4,12 +4,12 @@
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · restricted zset · lines zset · turns hash ·
 -- KEYS   jobs hash · live hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · hints channel
+-- KEYS   settings hash · totals hash · events stream · actions hash · hints channel
 -- ARGV   'job' id, priority ('' = as it is), changes of its route as jobs/route reads them ('' = none), the first ms and the one after
 -- ARGV   the last at which these are valid |
 -- ARGV   'queue' state; priority; client ('' = any), batch ('' = any), text of an error ('' = any),
 -- ARGV   enqueued before (ms, '' = any), score and member of the last one that stays ('' = from the front); of both
--- ARGV   at their end, name of the API key ('' = none)
+-- ARGV   at their end, name of the API key ('' = none), note for the list of actions
 -- REPLY  {'changed', state, priority, route ('' = none)} | {'unknown'} | {'untimely', now ms} |
 -- REPLY  {'state', state}: the job has ended, or it is dead and another priority is asked for |
 -- REPLY  {'excluded'}: each of its assignees would be |
@@ -21,6 +21,7 @@ local clock = require 'base/clock'
 local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
+local action = require 'base/action'
 local commit = require 'base/commit'
 local place = require 'jobs/place'
 local order = require 'jobs/order'
@@ -139,7 +140,7 @@ local function excludes_all(q, id, header, asked)
   return names and own.assignees and routing.excludes_all(own, text.names(own.assignees))
 end
 
-local function change_one(q, id, priority, asked, from, before)
+local function change_one(q, id, priority, asked, from, before, note)
   local raw, live = redis.call('HGET', q.jobs, id), redis.call('HGET', q.live, id)
   local header = raw and record.header(raw)
   if not header or record.is_alias(header) then return {'unknown'} end
@@ -155,7 +156,9 @@ local function change_one(q, id, priority, asked, from, before)
     event.add(q, 'changed', id, '', header, '')
   end
   local answer = {'changed', STATES[r.state], r.score < 0 and r.priority or order.priority_of(r.score), route.raw(q, id, header)}
-  return is_other and commit(q, answer) or answer
+  if not is_other then return answer end
+  action.add(q, note, 1)
+  return commit(q, answer)
 end
 
 -- One entry of the set. A job that moved is met again at its new place, and then stays.
@@ -193,11 +196,12 @@ local function change_all(q, args)
     consider(q, step, entry)
   end
   more = more or search.goes_on(q, step)
+  action.add(q, args[#args], step.changed)
   return commit(q, {'all', step.changed, more and 1 or 0, step.score, step.member})
 end
 
 return function(q, args)
-  event.set_actor(q, args[#args])
+  event.set_actor(q, args[#args - 1])
   if args[1] == 'queue' then return change_all(q, args) end
-  return change_one(q, args[2], tonumber(args[3]), args[4], tonumber(args[5]), tonumber(args[6]))
+  return change_one(q, args[2], tonumber(args[3]), args[4], tonumber(args[5]), tonumber(args[6]), args[#args])
 end

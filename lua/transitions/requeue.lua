@@ -2,10 +2,10 @@
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · delayed zset · dead zset · parked zset · restricted zset · lines zset · turns hash ·
 -- KEYS   jobs hash · live hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   tops hash · settings hash · totals hash · events stream · actions hash · hints channel
 -- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), text of an error
 -- ARGV   ('' = any), enqueued before (ms, '' = any), score and id of the last one that stays ('' = from the
--- ARGV   front), name of the API key ('' = none)
+-- ARGV   front), name of the API key ('' = none), note for the list of actions
 -- REPLY  {'requeued', n, more (0 | 1), died until (a stamp), score and id of the last one that stays: it does not match, or
 -- REPLY  its batch is over or called off, or it has expired} | {'unknown'} |
 -- REPLY  {'state', state}: completed, cancelled, dead in a batch that is over or called off, or dead and expired; a delayed job
@@ -13,6 +13,7 @@
 local record = require 'base/record'
 local write = require 'base/write'
 local event = require 'base/event'
+local action = require 'base/action'
 local total = require 'base/total'
 local stamp = require 'base/stamp'
 local commit = require 'base/commit'
@@ -153,5 +154,6 @@ return function(q, args)
     end
     consider(q, step, i)
   end
+  action.add(q, args[10], step.requeued)
   return commit(q, {'requeued', step.requeued, step.ends and 0 or 1, step.last, step.score, step.member})
 end

@@ -1,8 +1,8 @@
--- retire: deletes a queue without jobs, settings and deliveries, with its totals, history and events.
+-- retire: deletes a queue without jobs, settings and deliveries, with its totals, history, events and list of actions.
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · restricted zset ·
 -- KEYS   turns hash · jobs hash · batches hash · tops hash · settings hash · totals hash · history hash ·
--- KEYS   events stream · cursors hash · deliveries zset · bodies hash
+-- KEYS   events stream · cursors hash · deliveries zset · bodies hash · actions hash
 -- ARGV   -
 -- REPLY  {'retired'} | {'kept'}
 return function(q)
@@ -11,6 +11,6 @@ return function(q)
     if redis.call('EXISTS', key) == 1 then return {'kept'} end
   end
 
-  redis.call('UNLINK', q.totals, q.history, q.events, q.tops, q.turns, q.cursors, q.bodies)
+  redis.call('UNLINK', q.totals, q.history, q.events, q.tops, q.turns, q.cursors, q.bodies, q.actions)
   return {'retired'}
 end

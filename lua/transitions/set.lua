@@ -1,11 +1,14 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
--- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · hints channel
--- ARGV   name of the API key ('' = none), per setting 2: name, value ('' = back to the default)
+-- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · actions hash ·
+-- KEYS   hints channel
+-- ARGV   name of the API key ('' = none), note for the list of actions, per setting 2: name, value ('' = back to the default)
 -- REPLY  {'set'}
 local event = require 'base/event'
+local action = require 'base/action'
 local hint = require 'base/hint'
 local commit = require 'base/commit'
+local text = require 'base/text'
 local line_set = require 'jobs/line_set'
 local STRIDE = 2
 local ANNOUNCED = 100
@@ -14,16 +17,22 @@ local function is_paused(q)
   return redis.call('HGET', q.settings, 'paused') == '1'
 end
 
+-- Writes the settings. Returns those that differ now, of each the name, the value before and the one now.
+local function change(q, args)
+  local changes = {}
+  for i = 3, #args, STRIDE do
+    local name, value = args[i], args[i + 1]
+    local before = redis.call('HGET', q.settings, name) or ''
+    if value == '' then redis.call('HDEL', q.settings, name) else redis.call('HSET', q.settings, name, value) end
+    if value ~= before then changes[#changes + 1] = text.short(name) .. text.short(before) .. text.short(value) end
+  end
+  return changes
+end
+
 return function(q, args)
   local was = is_paused(q)
   event.set_actor(q, args[1])
-  for i = 2, #args, STRIDE do
-    if args[i + 1] == '' then
-      redis.call('HDEL', q.settings, args[i])
-    else
-      redis.call('HSET', q.settings, args[i], args[i + 1])
-    end
-  end
+  local changes = change(q, args)
   local is = is_paused(q)
   if is ~= was then
     event.add(q, is and 'paused' or 'unpaused', string.rep('0', $ID_LEN), '', {flags = 0, client = ''}, '')
@@ -33,5 +42,6 @@ return function(q, args)
       for _, one in ipairs(line_set.first_lines(q, ANNOUNCED)) do hint.line_ready(q, one[1], one[2]) end
     end
   end
+  action.add(q, args[2], #changes > 0 and 1 or 0, table.concat(changes))
   return commit(q, {'set'})
 end

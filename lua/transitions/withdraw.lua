@@ -1,8 +1,9 @@
 -- withdraw: a producer or operator cancels a batch. Steps of `stage` cancel its jobs.   open | sealed -> called off
 -- FLAGS  allow-oom
--- KEYS   gates hash · batches hash · timers zset · totals hash · events stream · hints channel
--- ARGV   batch
+-- KEYS   gates hash · batches hash · timers zset · totals hash · events stream · actions hash · hints channel
+-- ARGV   batch, note for the list of actions ('' = a producer's call)
 -- REPLY  {'withdrawn', record} | {'over', record}: completed or failed before | {'unknown'}
+local action = require 'base/action'
 local clock = require 'base/clock'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
@@ -17,6 +18,7 @@ return function(q, args)
     b.marks, b.cursor = b.marks + batch.TO_CANCEL, 0
     batch.set_timer(q, code, clock.now(q))
     batch.changed(q, code, b)
+    action.add(q, args[2], 1)
   end
   return commit(q, function() return {'withdrawn', batch.pack(b)} end)
 end

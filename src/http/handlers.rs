@@ -1,5 +1,6 @@
 //! One file per resource: a handler reads its request, calls the store and answers.
 
+pub mod actions;
 pub mod batches;
 pub mod bulk;
 pub mod events;

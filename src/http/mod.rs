@@ -24,8 +24,8 @@ pub use self::middleware::{
 };
 use self::{
     handlers::{
-        batches, bulk, events, history, job_lists, jobs, me, memory, queue_actions, queues, recent_events, reserve,
-        settle::settle, tokens, webhooks, workers as people,
+        actions, batches, bulk, events, history, job_lists, jobs, me, memory, queue_actions, queues, recent_events,
+        reserve, settle::settle, tokens, webhooks, workers as people,
     },
     middleware::{
         auth::AuthContext,
@@ -130,6 +130,7 @@ fn for_operators() -> Routes {
         .route("/queues/{queue}/sweep", post(operators(queue_actions::sweep)))
         .route("/queues/{queue}/workers", get(viewers(queues::workers)))
         .route("/queues/{queue}/events", get(viewers(recent_events::recent)))
+        .route("/queues/{queue}/actions", get(viewers(actions::actions)))
         .route("/queues/{queue}/history", get(viewers(history::history)))
         .route("/queues/{queue}/locks", get(viewers(queues::locks)))
         .route("/workers", get(viewers(people::workers)))

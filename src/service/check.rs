@@ -1,12 +1,16 @@
 //! `intray check`.
 
+use std::path::Path;
+
 use anyhow::anyhow;
+use intray_embedded::FolderUsage;
 use intray_webhook::Sender;
 
 use super::backend::Backend;
 use crate::{
-    config::Serve,
+    config::{RedisUrl, Serve},
     store::Check,
+    text::ByteSize,
     webhooks::{Webhooks, test_all},
 };
 
@@ -28,26 +32,63 @@ pub async fn check(options: Serve) -> anyhow::Result<()> {
     checks.extend(backend.queues.allowed().await);
     checks.extend(backend.queues.ready().await);
     checks.extend(backend.queues.durable().await);
-    backend.close().await;
-    let mut wrong = 0;
-    for Check { name, problem, is_warning } in checks {
-        match problem {
-            None => println!("ok       {name}"),
-            Some(problem) if is_warning => println!("warning  {name}: {problem}"),
-            Some(problem) => {
-                wrong += 1;
-                println!("wrong    {name}: {problem}");
-            }
-        }
+    let (mut wrong, mut warnings) = print(checks);
+    if options.store.redis_url() == RedisUrl::Embedded {
+        warnings += check_folder(&options.store.data_dir).await;
     }
+    backend.close().await;
     if let Ok(Some((webhooks, sender))) = webhooks {
         wrong += check_webhooks(&sender, &webhooks.current()).await;
+    }
+    match (wrong, warnings) {
+        (0, 0) => println!("all is well"),
+        (0, 1) => println!("all is well, but for 1 warning"),
+        (0, more) => println!("all is well, but for {more} warnings"),
+        _ => {}
     }
     match wrong {
         0 => Ok(()),
         1 => Err(anyhow!("1 check failed")),
         more => Err(anyhow!("{more} checks failed")),
     }
+}
+
+/// Prints a line for each. Returns how many failed, and how many warn.
+fn print(checks: Vec<Check>) -> (usize, usize) {
+    let (mut wrong, mut warnings) = (0, 0);
+    for Check { name, problem, is_warning } in checks {
+        match problem {
+            None => println!("ok       {name}"),
+            Some(problem) if is_warning => {
+                warnings += 1;
+                println!("warning  {name}: {problem}");
+            }
+            Some(problem) => {
+                wrong += 1;
+                println!("wrong    {name}: {problem}");
+            }
+        }
+    }
+    (wrong, warnings)
+}
+
+/// Prints where the private server's data is, its size and the room for it. Returns how many warnings.
+async fn check_folder(data_dir: &Path) -> usize {
+    let problem = match intray_embedded::usage(data_dir).await {
+        Ok(FolderUsage { folder, data, free, shortage: None }) => {
+            println!(
+                "ok       folder: {}: {} of data, {} free on its disk",
+                folder.display(),
+                ByteSize(data),
+                ByteSize(free)
+            );
+            return 0;
+        }
+        Ok(FolderUsage { folder, shortage: Some(line), .. }) => format!("{}: {line}", folder.display()),
+        Err(error) => format!("{}: {error}", data_dir.display()),
+    };
+    println!("warning  folder: {problem}");
+    1
 }
 
 /// Sends a test to each webhook, and counts those that were not taken.

@@ -32,6 +32,7 @@ pub use intray_redis::{
     Servers, SyncRequests, UNCONFIRMED, UNSYNCED, UNWRITABLE,
 };
 pub use layout::{
+    action::{ActionEntry, ActionNote, Actor, SettingChange},
     batch::{Batch, StateCounts},
     cursor::Cursor,
     delivery::{DeliveryHead, DeliveryId},
@@ -46,7 +47,7 @@ pub use layout::{
 };
 pub use redis::{
     hints::{Hint, Wanted},
-    move_marker::is_moved,
+    move_marker::{is_moved, reason_without_place},
 };
 pub use registry::Owners;
 pub use reservation::{Lost, Return};
@@ -56,6 +57,7 @@ pub use upkeep::{
     slots::OF_QUEUES,
 };
 pub use views::{
+    actions::ActionPage,
     batches::{BatchPage, MemberResult, ResultPage},
     deadlines::{DeadlinePage, HeldUntil},
     deliveries::{Delivery, DeliveryPage},

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 18] = [
+const CONSTANTS: [(&str, u64); 19] = [
     ("SPAN", 1 << limits::SPAN_BITS),
     ("ID_LEN", Code::LEN as u64),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
@@ -38,6 +38,7 @@ const CONSTANTS: [(&str, u64); 18] = [
     ("LATE_RESULTS", limits::LATE_RESULTS),
     ("MAX_ASSIGNEES", limits::ASSIGNEES as u64),
     ("WAITING_DELIVERIES", limits::WAITING_DELIVERIES),
+    ("MAX_ACTIONS", limits::ACTIONS),
     ("HISTORY_MINUTES", limits::HISTORY_MINUTES as u64),
     ("HISTORY_HOURS", limits::HISTORY_HOURS as u64),
     ("HISTORY_PLACES", limits::HISTORY_PLACES),

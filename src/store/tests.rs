@@ -138,6 +138,9 @@ async fn repeated_settlement_counts_once() {
     assert_eq!(without_times(&lost), "lost,abandoned,reserved");
 }
 
+/// What the list of actions keeps of a call.
+const NOTE: &str = r#"{"action":"test","by":"ops"}"#;
+
 #[tokio::test]
 async fn repeated_operator_call_changes_nothing() {
     let redis = Redis::start().await;
@@ -146,18 +149,20 @@ async fn repeated_operator_call_changes_nothing() {
     priority.push(id.code.as_str()).number(7);
     redis.twice("reprioritize", &priority).await;
     let mut one = Args::default();
-    one.push("job").push(id.code.as_str());
+    one.push("job").push(id.code.as_str()).push("ops").push(NOTE);
     redis.reserve().await;
     let released = redis.queues.run_view("release", &queue(), &one).await.expect("released");
     assert_eq!(without_times(&released), "released,1,0");
     let again = redis.twice("release", &one).await;
     assert_eq!(without_times(&again), "released,0,0");
     let mut cancel = Args::default();
-    cancel.push(id.code.as_str()).number(0);
+    cancel.push(id.code.as_str()).number(0).push("ops").push(NOTE);
     assert_eq!(without_times(&redis.twice("cancel", &cancel).await), "cancelled");
     redis.twice("sweep", &Args::default()).await;
     let mut purge = Args::default();
-    purge.push("cancelled").push("").push("").push("").push("").push("");
+    for arg in ["cancelled", "", "", "", "", "", "", "ops", NOTE] {
+        purge.push(arg);
+    }
     redis.queues.run_view("purge", &queue(), &purge).await.expect("purged");
     redis.twice("purge", &purge).await;
 }

@@ -14,6 +14,8 @@ from places import DEPLOY, ROOT, run, say, until
 # What an image runs when a service does not say it, and what it runs before what a service says.
 ENTRY = {"intray": [os.environ.get("INTRAY_BIN", "intray")], "prom/prometheus": ["prometheus"]}
 COMMAND = {"intray": ["serve"], "caddy": ["caddy", "run", "--config", "/etc/caddy/Caddyfile", "--adapter", "caddyfile"]}
+# What an operator makes, as docs/deploy.md says.
+BY_HAND = {"./secrets"}
 # There is no Grafana among the packages of Debian, PyPI and npm.
 NOT_HERE = {"grafana/grafana"}
 
@@ -35,6 +37,19 @@ def read(name):
     for service, body in whole["services"].items():
         if origin := body.pop("extends", None):
             whole["services"][service] = {**read(origin["file"])["services"][origin["service"]], **body}
+    return whole
+
+
+def together(names):
+    """Files as `docker compose -f A -f B` reads them: the later ones add to the services of the first, or change them."""
+    whole, *others = [read(name) for name in names]
+    for service, more in [pair for other in others for pair in other["services"].items()]:
+        own = whole["services"][service]
+        own["environment"] = {**own.get("environment", {}), **more.get("environment", {})}
+        for name in ("volumes", "ports"):
+            own[name] = own.get(name, []) + more.get(name, [])
+        strange = set(more) - {"environment", "volumes", "ports"}
+        assert not strange, f"{service}: this does not know how {strange} are put together"
     return whole
 
 
@@ -60,8 +75,8 @@ def needed(service):
 class Compose:
     """The services of a file on a stage."""
 
-    def __init__(self, stage, name):
-        self.stage, self.whole = stage, read(name)
+    def __init__(self, stage, *names):
+        self.stage, self.whole = stage, together(names)
         self.services = self.whole["services"]
         net = self.whole["networks"]["default"]["ipam"]["config"][0]["subnet"]
         self.prefix = net.rsplit(".", 1)[0]
@@ -101,7 +116,9 @@ class Compose:
         folder = self.stage.work / "data" / name
         for volume in service.get("volumes", []):
             source, target = volume.split(":")[:2]
-            if source.startswith("."):
+            if source in BY_HAND:
+                assert list(pathlib.Path(target).iterdir()), f"{name}: the story makes no files in {target}"
+            elif source.startswith("."):
                 pathlib.Path(target).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(DEPLOY / source, target)
             else:
@@ -121,6 +138,6 @@ def check():
             assert not strange, f"{path.name}: {name} waits for {strange}"
             for volume in service.get("volumes", []):
                 source = volume.split(":")[0]
-                assert not source.startswith(".") or (DEPLOY / source).exists(), f"{path.name}: {source} is not there"
+                assert source in BY_HAND or not source.startswith(".") or (DEPLOY / source).exists(), f"{path.name}: {source} is not there"
                 assert source.startswith(".") or source in read(path.name)["volumes"], f"{path.name}: no volume {source}"
         say(f"{path.name}: {len(services)} services, as the schema has it")

@@ -8,7 +8,7 @@ import kubernetes_validate
 import yaml
 
 from http_calls import Site
-from places import DEPLOY, run, say, until
+from places import DEPLOY, ROOT, run, say, until
 
 # The oldest and the newest that the package knows and that are not long gone.
 VERSIONS = ["1.31", "1.37"]
@@ -35,7 +35,33 @@ def check():
     for thing in things:
         for selector in selectors(thing):
             assert any(selector.items() <= own.items() for own in labels), f"{thing['kind']} selects nobody: {selector}"
+    optional(things)
     say(f"kubernetes: {len(things)} objects, as {' and '.join(VERSIONS)} have them")
+
+
+def optional(things):
+    """The files beside the kustomization fit to what it makes."""
+    files = [yaml.safe_load(path.read_text()) for path in sorted((DEPLOY / "kubernetes" / "optional").glob("*.yaml"))]
+    ingress, monitor = sorted(files, key=lambda thing: thing["kind"])
+    assert (ingress["kind"], monitor["kind"]) == ("Ingress", "ServiceMonitor")
+    for version in VERSIONS:
+        kubernetes_validate.validate(ingress, version, strict=True)
+    services = {it["metadata"]["name"]: it for it in things if it["kind"] == "Service"}
+    ports = {name: {port["name"] for port in it["spec"]["ports"]} for name, it in services.items()}
+    rules = ingress["spec"]["rules"]
+    for path in [path for rule in rules for path in rule["http"]["paths"]]:
+        backend = path["backend"]["service"]
+        assert backend["port"]["name"] in ports[backend["name"]], f"the ingress names no port of {backend['name']}"
+    hosts = {rule["host"] for rule in rules}
+    assert hosts == {host for entry in ingress["spec"]["tls"] for host in entry["hosts"]}, "a host without TLS"
+    wanted = monitor["spec"]["selector"]["matchLabels"].items()
+    found = [name for name, it in services.items() if wanted <= it["metadata"].get("labels", {}).items()]
+    assert found == ["intray"], f"the monitor finds {found}"
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["port"] in ports["intray"] and endpoint["path"] == "/metrics"
+    secret = endpoint["authorization"]["credentials"]
+    made = f"create secret generic {secret['name']} --from-literal={secret['key']}="
+    assert made in (ROOT / "docs" / "deploy.md").read_text(), f"docs/deploy.md does not say: {made}"
 
 
 def selectors(thing):

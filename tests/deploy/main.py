@@ -12,7 +12,7 @@ from places import say
 from stage import Stage
 
 CHECKS = [compose.check, kubernetes.check, proxies.check, units.check, watch.check]
-STORIES = [proxies.by_compose, proxies.by_cluster, proxies.by_nginx, proxies.by_caddy, kubernetes.story, units.story, watch.story]
+STORIES = [proxies.by_compose, proxies.by_compose_with_keys, proxies.by_cluster, proxies.by_nginx, proxies.by_caddy, kubernetes.story, units.story, watch.story]
 
 
 # Longer than all of it takes.

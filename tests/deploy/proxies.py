@@ -51,6 +51,32 @@ def by_compose(stage):
     uses(compose, "compose.yaml, by Caddy")
 
 
+def by_compose_with_keys(stage):
+    folder = pathlib.Path("/etc/intray")
+    folder.mkdir(parents=True, exist_ok=True)
+    key, line = run(INTRAY, "key", "ops", "operator").split("\n")[:2]
+    for name, text in (("keys", line), ("token-secret", "0123456789abcdef" * 4)):
+        (folder / name).write_text(text + "\n")
+        (folder / name).chmod(0o440)
+    compose = Compose(stage, "compose.yaml", "compose.keys.yaml")
+    caddy = compose.services["caddy"]
+    assert caddy["environment"]["INTRAY_SITE"] == NAME and {"80:80", "443:443"} <= set(caddy["ports"])
+    # No authority certifies the name here.
+    caddy["environment"]["INTRAY_SITE"] = "http://:7070"
+    for name in ("prometheus", "grafana"):
+        del compose.services[name]
+    compose.up()
+    for name in ("intray-1", "intray-2"):
+        stage.has_no_warning(name)
+    # Without INTRAY_NAME, as the files are read here, this is the name that the instances know.
+    site = Site((compose.address("caddy"), 7070), "localhost")
+    until("Caddy serves", site.is_ready)
+    assert site.call("GET", "/queues")[0] == 401
+    site.headers["Authorization"] = f"Bearer {key}"
+    site.ok("GET", "/queues")
+    say("compose.keys.yaml: callers without a key are refused, and those with one are served")
+
+
 def by_cluster(stage):
     compose = Compose(stage, "compose.cluster.yaml")
     compose.up()

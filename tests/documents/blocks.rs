@@ -75,6 +75,13 @@ const SINGLE: &[(&str, &str, &str)] = &[
         "docker compose -f deploy/compose.yaml --profile",
         "tests/deploy/compose.py starts what it names",
     ),
+    ("docs/deploy.md", "mkdir deploy/secrets", "tests/deploy/proxies.py makes such files"),
+    (
+        "docs/deploy.md",
+        "INTRAY_NAME=queue.example docker compose",
+        "tests/deploy/proxies.py starts both files together",
+    ),
+    ("docs/deploy.md", "kubectl -n intray create", "it needs a cluster; tests/deploy/kubernetes.py reads the files"),
     ("docs/deploy.md", "kubectl create", "it needs a cluster; tests/deploy/kubernetes.py reads the files"),
     ("docs/deploy.md", "install -m", "it is for root; tests/deploy/units.py reads the unit"),
     ("docs/webhooks.md", "intray serve", "tests/service/program/documented_calls.rs starts it with this file"),

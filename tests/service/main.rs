@@ -152,6 +152,7 @@ mod access {
     mod host_check; // Requests for unknown hosts and cross-site reads are refused.
     mod keys_and_tokens; // Keys are reloaded; tokens are signed, limited to a worker and rotated.
     mod limits_per_key; // Shared limits reserve room for other keys.
+    mod operator_list; // Operators' actions are listed: who did what, with settings before and after.
     mod routes; // Every route admits only its roles; foreign ids look like missing ones.
     mod unreadable_key_files; // The service keeps its keys while their file cannot be read.
     mod viewer_and_identity; // A viewer reads and changes nothing; `/me` shows the caller.

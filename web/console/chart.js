@@ -78,6 +78,7 @@ export function Chart({ queue, theme }) {
   const past = usePast(queue, range)
   const box = useRef(null)
   const plot = useRef(null)
+  const [hidden, setHidden] = useState([])
   const from = useRef(null)
   const data = () => drawnOf(queue, past, range, NAMES)
   from.current = (first) => (past ? (now() - RANGES[range].ms) / 1_000 : now() / 1_000 - span(first))
@@ -94,17 +95,26 @@ export function Chart({ queue, theme }) {
     plot.current = drawn
     return () => { sizes.disconnect(); drawn.destroy(); plot.current = null }
   }, [queue])
+  // Before the data: the scale is that of the lines that are shown.
+  useEffect(() => {
+    NAMES.forEach((name, n) => plot.current?.setSeries(n + 1, { show: !hidden.includes(name) }))
+  }, [queue, hidden])
   useEffect(() => { plot.current?.setData(data()) })
   useEffect(() => { plot.current?.redraw(false, true) }, [theme])
   const rates = ratesOf(queue)
   return html`<figure class="chart" aria-label="Rates, per minute">
-    <figcaption>${SERIES.map(([name, label], n) => html`<span class="key"><i class=${`swatch ${name}`}></i>${label}
-      <b>${rates ? rated(rates[name]) : '–'}</b>${n === SERIES.length - 1 && html`<span>/\u00a0min</span>`}</span>`)}
+    <figcaption>${SERIES.map(([name, label], n) => html`<button type="button" class="key" title="Show or hide the line"
+        aria-pressed=${!hidden.includes(name)} onClick=${() => setHidden(toggled(hidden, name))}>
+      <i class=${`swatch ${name}`}></i>${label}
+      <b>${rates ? rated(rates[name]) : '–'}</b>${n === SERIES.length - 1 && html`<span>/\u00a0min</span>`}</button>`)}
     </figcaption>
     <div class="plot" ref=${box} aria-hidden="true"></div>
     ${past && html`<${Ranges} past=${past} range=${range} setRange=${setRange} />`}
   </figure>`
 }
+
+const toggled = (hidden, name) =>
+  (hidden.includes(name) ? hidden.filter((other) => other !== name) : [...hidden, name])
 
 /** A rate that would read as 0 is a point. */
 const rated = (n) => (n < 0.05 ? '·' : rate(n))

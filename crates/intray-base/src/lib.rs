@@ -10,5 +10,5 @@ pub mod hosts;
 pub mod sha256;
 /// Limits that all callers share.
 pub mod shares;
-/// Byte order marks.
+/// Byte order marks, and sizes for people.
 pub mod text;

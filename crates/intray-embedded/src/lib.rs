@@ -13,6 +13,7 @@ mod probe;
 mod space;
 mod supervisor;
 mod syncer;
+mod usage;
 
 use std::{
     future::pending,
@@ -23,12 +24,12 @@ use std::{
     time::Duration,
 };
 
+use intray_base::text::ByteSize;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rustix::process::Signal;
 use tokio::{sync::watch, time};
 use tracing::{info, warn};
 
-pub use self::backup::{Copied, backup, restore};
 use self::{
     aof_repair::Damage,
     folder::DataFolder,
@@ -36,6 +37,10 @@ use self::{
     space::DiskSpace,
     supervisor::{Phase, Supervisor},
     syncer::Disk,
+};
+pub use self::{
+    backup::{Copied, backup, restore},
+    usage::{FolderUsage, usage},
 };
 
 /// How long a server may take to end before it is killed, and how long a start waits for a predecessor.
@@ -96,7 +101,8 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
 
     checked.map_err(|gone| StartError::Thread(io::Error::other(gone)))??;
     let max_memory = max_memory.unwrap_or_else(memory::half);
-    info!(engine = engine.to_string(), max_memory, data = %folder.data().display(), "starting the private server");
+    let memory = if max_memory == 0 { "no limit".to_owned() } else { ByteSize(max_memory).to_string() };
+    info!(engine = engine.to_string(), max_memory = memory, data = %folder.data().display(), "starting the private server");
     let (reports, room) = watch::channel(None);
     let space = DiskSpace::new(folder.data(), &socket, reports);
     let (disk, asked) = mpsc::channel();

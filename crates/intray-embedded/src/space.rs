@@ -54,9 +54,9 @@ pub(super) struct DiskSpace {
 }
 
 /// In bytes: free space, the append-only files, the part that the last rewrite wrote, and unfinished rewrites.
-struct Sizes {
-    free: u64,
-    files: u64,
+pub(super) struct Sizes {
+    pub(super) free: u64,
+    pub(super) files: u64,
     base: u64,
     begun: u64,
 }
@@ -100,7 +100,7 @@ impl DiskSpace {
         if sizes.free < NEAR_FULL_BYTES { NEAR_FULL_CHECK_INTERVAL } else { CHECK_INTERVAL }
     }
 
-    fn sizes(&self) -> io::Result<Sizes> {
+    pub(super) fn sizes(&self) -> io::Result<Sizes> {
         let appended: Vec<_> = match fs::read_dir(self.data.join(FILES)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             files => files?.filter_map(Result::ok).map(|file| file.path()).collect(),
@@ -115,7 +115,7 @@ impl DiskSpace {
     }
 
     /// Upper bound of the next rewrite in bytes: the files now, or the memory that it writes.
-    fn rewrite(&self, sizes: &Sizes) -> u64 {
+    pub(super) fn rewrite(&self, sizes: &Sizes) -> u64 {
         // The server is asked only while space is short.
         let near = sizes.free < MIN_FREE_BYTES + sizes.files;
         let memory = if near { self.used_memory() } else { None };
@@ -146,17 +146,8 @@ impl DiskSpace {
     }
 
     fn report(&self, free: u64, rewrite: u64) {
-        let is_short = free < MIN_FREE_BYTES + rewrite;
-        let line = || {
-            format!(
-                "{} MiB are free on the disk; nothing new is stored below {} MiB, of which the next rewrite of the file takes {}",
-                free >> 20,
-                (MIN_FREE_BYTES + rewrite) >> 20,
-                rewrite >> 20
-            )
-        };
         self.reports.send_if_modified(|report| {
-            let (was_short, now) = (report.is_some(), is_short.then(line));
+            let (was_short, now) = (report.is_some(), shortage(free, rewrite));
             match &now {
                 Some(line) if !was_short => warn!("{line}"),
                 None if was_short => info!("there is room on the disk again"),
@@ -167,6 +158,19 @@ impl DiskSpace {
             is_new
         });
     }
+}
+
+/// Why nothing new is stored, if there is too little free space beyond the next rewrite.
+pub(super) fn shortage(free: u64, rewrite: u64) -> Option<String> {
+    let line = || {
+        format!(
+            "{} MiB are free on the disk; nothing new is stored below {} MiB, of which the next rewrite of the file takes {}",
+            free >> 20,
+            (MIN_FREE_BYTES + rewrite) >> 20,
+            rewrite >> 20
+        )
+    };
+    (free < MIN_FREE_BYTES + rewrite).then(line)
 }
 
 /// Files that were removed meanwhile count 0.

@@ -146,3 +146,5 @@ pub const LATE_RESULTS: u64 = 5;
 pub const INLINE_PAYLOAD: usize = 1_024;
 /// Results over this size are refused at `maxmemory`.
 pub const SMALL_RESULT: usize = 4_096;
+/// Actions of operators kept with a queue.
+pub const ACTIONS: u64 = 1_000;

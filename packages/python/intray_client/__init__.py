@@ -26,6 +26,7 @@ from ._errors import (
 )
 from ._feed import Feed
 from ._models import (
+    Action,
     Batch,
     Enqueued,
     Job,
@@ -44,6 +45,7 @@ from ._webhooks import WebhookEvent, verify
 from .aio import AsyncFeed, AsyncIntray, AsyncReserved
 
 __all__ = [
+    "Action",
     "Answer",
     "AsyncFeed",
     "AsyncIntray",

@@ -119,6 +119,9 @@ class Intray:
     release = blocking(Calls.release)
     change = blocking(Calls.change)
     reassign = blocking(Calls.reassign)
+    reprioritize_all = blocking(Calls.reprioritize_all)
+    release_all = blocking(Calls.release_all)
+    actions = iterating(Calls.actions)
 
     def feed(
         self,

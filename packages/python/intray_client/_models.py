@@ -205,6 +205,27 @@ class Reassigned:
 
 
 @dataclass(frozen=True)
+class Action:
+    """What an operator did in a queue."""
+
+    #: `cancel`, `configure`, `purge`, `reassign`, `redeliver`, `release`, `reprioritize` or `requeue`.
+    action: str
+    #: Of its first and its last step.
+    began_at: str
+    at: str
+    #: The name of the operator's key; `None`: the service has no access control.
+    by: str | None
+    job: str | None
+    batch: str | None
+    #: How many jobs, or deliveries of a webhook.
+    count: int
+    #: What the call said beside its queue and job.
+    parameters: Mapping[str, Any]
+    #: Of `configure`, the `name` of each setting that changed, its value before (`from`) and since (`to`); `None` is the default.
+    settings: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
 class Queue:
     """A queue with its counts by state, settings and totals."""
 

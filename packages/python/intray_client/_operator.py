@@ -1,4 +1,4 @@
-"""Operators' calls: list queues and jobs, change settings and jobs, requeue dead jobs, reassign and remove jobs."""
+"""Operators' calls: list queues, jobs and actions, change settings and jobs, requeue dead jobs, reassign and remove jobs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from ._caller import Caller, in_path
-from ._models import Job, JobChange, Queue, Reassigned, Settings, SettingsChange, State, read
+from ._models import Action, Job, JobChange, Queue, Reassigned, Settings, SettingsChange, State, read
 
-#: Jobs, and queues, on a page.
-JOBS, QUEUES = 100, 1_000
+#: Jobs, queues, and actions, on a page.
+JOBS, QUEUES, ACTIONS = 100, 1_000, 100
 
 
 class Operator:
@@ -147,6 +147,32 @@ class Operator:
         """Releases a reserved job to its place in line. 0: it was not reserved."""
         return int((await self._caller.call("POST", "/jobs/release", {"id": id}))["released"])
 
+    async def release_all(self, queue: str, worker: str) -> int:
+        """Releases all jobs that a worker holds in the queue."""
+        return await self._until_done("POST", "/jobs/release", "released", body={"queue": queue, "worker": worker})
+
+    async def reprioritize_all(
+        self,
+        queue: str,
+        priority: int,
+        *,
+        state: Literal["waiting", "blocked", "delayed", "reserved"] = "waiting",
+        client: str | None = None,
+        batch: str | None = None,
+        error: str | None = None,
+        enqueued_before: str | None = None,
+    ) -> int:
+        """Changes the priority of the queue's jobs of one state."""
+        only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before)
+        body = {"queue": queue, "priority": priority, "state": state, **only}
+        return await self._until_done("POST", "/jobs/reprioritize", "changed", body=body)
+
+    async def actions(self, queue: str) -> AsyncIterator[Action]:
+        """What operators did in the queue, newest first: the last 1,000 actions."""
+        async for page in self._pages(_of_queue(queue) + "/actions", {"limit": ACTIONS}):
+            for action in page["actions"]:
+                yield read(Action, action)
+
     async def _pages(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[Any]:
         after: dict[str, str] = {}
         while True:
@@ -173,7 +199,8 @@ class Operator:
             count += int(answer[counted])
             if not answer["more"]:
                 return count
-            after = {} if answer["next"] is None else {"after": answer["next"]}
+            following = answer.get("next")
+            after = {} if following is None else {"after": following}
 
 
 def _only(**words: str | None) -> dict[str, str]:

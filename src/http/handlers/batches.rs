@@ -15,7 +15,7 @@ use crate::{
             task::{IdempotentCall, JsonCall, read_task},
         },
         middleware::{
-            audit::{AuditEntry, Audited, key_of},
+            audit::{AuditEntry, Audited},
             auth,
         },
         request::{
@@ -106,10 +106,10 @@ pub async fn cancel(
     caller: Caller,
     _: NoQuery,
 ) -> Result<Response, Problem> {
-    match queues.cancel_batch(&id).await? {
+    let act = AuditEntry::on_batch("cancel", &id, &caller);
+    match queues.cancel_batch(&id, &act.actor()).await? {
         BatchCancellation::Cancelled(batch) => {
-            let act = AuditEntry::on_batch("cancel", id, key_of(&caller));
-            Ok(Audited(act, shapes::BatchBody::new(&batch)).into_response())
+            Ok(Audited(act.counted(1), shapes::BatchBody::new(&batch)).into_response())
         }
         BatchCancellation::UnknownBatch => Err(Problem::unknown_batch()),
         BatchCancellation::Over(state) => Err(Problem::wrong_batch_state(state)),

@@ -11,7 +11,7 @@ use crate::{
             selection::read_selection,
         },
         middleware::{
-            audit::{AuditEntry, Audited, key_of},
+            audit::{AuditEntry, Audited},
             auth,
         },
         request::{
@@ -36,19 +36,21 @@ pub async fn requeue(
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Audited<shapes::RequeuedBody>, Problem> {
-    let (target, by) = (read_ended(body.fields()?)?, key_of(&caller));
-    let (queue, job) = match &target {
-        Requeue::Job(id) => (id.queue.clone(), Some(id.clone())),
-        Requeue::Queue(queue, ..) => (queue.clone(), None),
+    let target = read_ended(body.fields()?)?;
+    let act = match &target {
+        Requeue::Job(id) => {
+            auth::job(&caller, id)?;
+            AuditEntry::on_job("requeue", id, &caller)
+        }
+        Requeue::Queue(queue, ..) => {
+            auth::queue(&caller, queue)?;
+            AuditEntry::new("requeue", queue, &caller).with(body.parameters(&["queue", "after"]))
+        }
     };
-    match &job {
-        Some(id) => auth::job(&caller, id)?,
-        None => auth::queue(&caller, &queue)?,
-    }
-    match queues.requeue(target, by.as_ref()).await? {
+    match queues.requeue(target, &act.actor()).await? {
         Requeued::Count { requeued, next } => {
-            let (more, act) = (next.is_some(), AuditEntry::on("requeue", queue, job, requeued, by));
-            Ok(Audited(act, shapes::RequeuedBody { requeued, more, next }))
+            let more = next.is_some();
+            Ok(Audited(act.counted(requeued), shapes::RequeuedBody { requeued, more, next }))
         }
         Requeued::UnknownJob => Err(Problem::unknown_job()),
         Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
@@ -65,13 +67,10 @@ pub async fn reprioritize(
     let what = read_unended(body.fields()?)?;
     auth::queue(&caller, &what.queue)?;
     require_queue(&queues, &what.queue).await?;
-    let (queue, by) = (what.queue.clone(), key_of(&caller));
-    let ReprioritizedAll { changed, next } = queues.reprioritize_all(what, by.as_ref()).await?;
+    let act = AuditEntry::new("reprioritize", &what.queue, &caller).with(body.parameters(&["queue", "after"]));
+    let ReprioritizedAll { changed, next } = queues.reprioritize_all(what, &act.actor()).await?;
     let more = next.is_some();
-    Ok(Audited(
-        AuditEntry::on_queue("reprioritize", queue, changed, by),
-        shapes::ReprioritizedAllBody { changed, more, next },
-    ))
+    Ok(Audited(act.counted(changed), shapes::ReprioritizedAllBody { changed, more, next }))
 }
 
 /// `POST /jobs/reassign`
@@ -84,10 +83,11 @@ pub async fn reassign(
     let call = read_reassign(body.fields()?)?;
     auth::queue(&caller, &call.queue)?;
     require_queue(&queues, &call.queue).await?;
-    let (queue, from, by) = (call.queue.clone(), call.from.clone(), key_of(&caller));
-    let Reassigned { changed, refused, next } = queues.reassign(call, by.as_ref()).await?;
+    let act = AuditEntry::on_worker("reassign", &call.queue, &call.from, &caller);
+    let act = act.with(body.parameters(&["queue", "after"]));
+    let Reassigned { changed, refused, next } = queues.reassign(call, &act.actor()).await?;
     let answer = shapes::ReassignedBody { changed, refused, more: next.is_some(), next };
-    Ok(Audited(AuditEntry::on_worker("reassign", queue, from, changed, by), answer))
+    Ok(Audited(act.counted(changed), answer))
 }
 
 /// `DELETE /queues/{queue}`
@@ -97,16 +97,17 @@ pub async fn purge(
     caller: Caller,
     mut query: Query,
 ) -> Result<Audited<shapes::PurgedBody>, Problem> {
+    let parameters = query.parameters(&["after"]);
     let (state, force) = read_purge(&mut query);
     let selection = read_selection(&mut query, &queue);
     let after = query.take("after", Progress::of_state);
     let state = query.finish(state)?;
     require_queue(&queues, &queue).await?;
-    let by = key_of(&caller);
-    let purge = Purge { queue: queue.clone(), state, force, selection, after, by: by.clone() };
+    let act = AuditEntry::new("purge", &queue, &caller).with(parameters);
+    let purge = Purge { queue, state, force, selection, after, actor: act.actor() };
     let Purged { removed, next } = queues.purge(purge).await?;
     let more = next.is_some();
-    Ok(Audited(AuditEntry::on_queue("purge", queue, removed, by), shapes::PurgedBody { removed, more, next }))
+    Ok(Audited(act.counted(removed), shapes::PurgedBody { removed, more, next }))
 }
 
 fn read_ended(mut fields: JsonFields<'_>) -> Result<Requeue, Problem> {

@@ -15,7 +15,7 @@ use crate::{
             task::{EnqueueBody, JsonCall, TIME_FIELDS, read_time_limits},
         },
         middleware::{
-            audit::{AuditEntry, Audited, key_of},
+            audit::{AuditEntry, Audited},
             auth,
         },
         request::{
@@ -88,11 +88,10 @@ pub async fn cancel(
 ) -> Result<Audited<shapes::CancelledBody>, Problem> {
     let force = query.take("force", rules::flag_text).unwrap_or(false);
     let force = query.finish(Some(force))?;
-    let by = key_of(&caller);
-    match queues.cancel(id.clone(), force, by.as_ref()).await? {
+    let act = AuditEntry::on_job("cancel", &id, &caller);
+    match queues.cancel(id.clone(), force, &act.actor()).await? {
         Cancellation::Cancelled => {
-            let act = AuditEntry::on_job("cancel", id.clone(), 1, by);
-            Ok(Audited(act, shapes::CancelledBody { id, state: JobState::Cancelled }))
+            Ok(Audited(act.counted(1), shapes::CancelledBody { id, state: JobState::Cancelled }))
         }
         Cancellation::UnknownJob => Err(Problem::unknown_job()),
         Cancellation::WrongState(state) => Err(Problem::wrong_state(state)),
@@ -116,11 +115,10 @@ pub async fn patch(
     let (limits, routing) = (read_time_limits(&mut fields), read_routing_patch(&mut fields));
     let names_assignees = routing.assignees.is_some();
     let patch = fields.finish(Some(JobPatch { priority, limits, routing }))?;
-    let by = key_of(&caller);
-    match queues.reprioritize(id.clone(), patch, by.as_ref()).await? {
+    let act = AuditEntry::on_job("reprioritize", &id, &caller).with(body.parameters(&[]));
+    match queues.reprioritize(id.clone(), patch, &act.actor()).await? {
         Reprioritized::Changed { state, priority, route } => {
-            let act = AuditEntry::on_job("reprioritize", id.clone(), 1, by);
-            Ok(Audited(act, shapes::ChangedBody::new(id, state, priority, route)))
+            Ok(Audited(act.counted(1), shapes::ChangedBody::new(id, state, priority, route)))
         }
         Reprioritized::UnknownJob => Err(Problem::unknown_job()),
         Reprioritized::WrongState(state) => Err(Problem::wrong_state(state)),

@@ -11,7 +11,7 @@ use crate::{
     http::{
         handlers::{queues, task::backoff},
         middleware::{
-            audit::{AuditEntry, Audited, key_of},
+            audit::{AuditEntry, Audited},
             auth,
         },
         request::{
@@ -34,18 +34,20 @@ pub async fn release(
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Audited<Released>, Problem> {
-    let (target, by) = (read_holder(body.fields()?)?, key_of(&caller));
-    match &target {
-        Release::Job(id) => auth::job(&caller, id)?,
-        Release::Worker(queue, _) => auth::queue(&caller, queue)?,
-    }
-    let done = queues.release(&target, by.as_ref()).await?;
-    let done = done.ok_or_else(Problem::unknown_job)?;
-    let act = match target {
-        Release::Job(id) => AuditEntry::on_job("release", id, done.released, by),
-        Release::Worker(queue, worker) => AuditEntry::on_worker("release", queue, worker, done.released, by),
+    let target = read_holder(body.fields()?)?;
+    let act = match &target {
+        Release::Job(id) => {
+            auth::job(&caller, id)?;
+            AuditEntry::on_job("release", id, &caller)
+        }
+        Release::Worker(queue, worker) => {
+            auth::queue(&caller, queue)?;
+            AuditEntry::on_worker("release", queue, worker, &caller).with(body.parameters(&["queue"]))
+        }
     };
-    Ok(Audited(act, done))
+    let done = queues.release(&target, &act.actor()).await?;
+    let done = done.ok_or_else(Problem::unknown_job)?;
+    Ok(Audited(act.counted(done.released), done))
 }
 
 /// `PATCH /queues/{queue}`
@@ -56,9 +58,9 @@ pub async fn configure(
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let (patch, by) = (read_settings(body.fields()?)?, key_of(&caller));
-    let info = queues.set(&name, patch, by.as_ref()).await?.ok_or_else(Problem::too_many_queues)?;
-    Ok(Audited(AuditEntry::on_queue("configure", name, 1, by), info).into_response())
+    let (patch, act) = (read_settings(body.fields()?)?, AuditEntry::new("configure", &name, &caller));
+    let info = queues.set(&name, patch, &act.actor()).await?.ok_or_else(Problem::too_many_queues)?;
+    Ok(Audited(act.counted(1), info).into_response())
 }
 
 /// `POST /queues/{queue}/sweep`

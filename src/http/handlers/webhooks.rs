@@ -11,7 +11,7 @@ use crate::{
     access::Caller,
     http::{
         middleware::{
-            audit::{AuditEntry, Audited, key_of},
+            audit::{AuditEntry, Audited},
             auth,
         },
         request::{
@@ -78,9 +78,11 @@ pub async fn redeliver(
     let webhook = visible(&dispatcher, &name, &caller)?;
     let (queue, id) = read_deliveries(body.fields()?)?;
     auth::queue(&caller, &queue)?;
-    let redelivered = dispatcher.redeliver(&queue, &webhook.name, id.as_ref()).await?;
-    let entry = AuditEntry::on_queue("redeliver", queue, redelivered, key_of(&caller));
-    Ok(Audited(entry, shapes::RedeliveredBody { redelivered }))
+    let mut parameters = body.parameters(&["queue"]);
+    parameters.insert("webhook".to_owned(), webhook.name.as_str().into());
+    let act = AuditEntry::new("redeliver", &queue, &caller).with(parameters);
+    let redelivered = dispatcher.redeliver(&act.actor(), &queue, &webhook.name, id.as_ref()).await?;
+    Ok(Audited(act.counted(redelivered), shapes::RedeliveredBody { redelivered }))
 }
 
 /// `POST /webhooks/{name}/test`

@@ -1,18 +1,16 @@
-//! The audit log: an entry travels with the answer to the middleware that knows the request id, and is logged there.
+//! The audit trail of operators' actions: a call hands its entry to the store, which lists it, and the entry travels with the
+//! answer to the middleware that knows the request id, and is logged there.
 
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::{
-    access::Caller,
+    access::{Caller, Role},
     http::response::json::JsonResponse,
     job::{BatchId, JobId, Name, QueueName},
+    store::{ActionNote, Actor},
 };
-
-/// The name of the caller's key, if the caller has one.
-pub fn key_of(caller: &Caller) -> Option<Name> {
-    Name::parse(caller.key_name()?).ok()
-}
 
 /// What was changed, and under which key.
 #[derive(Clone)]
@@ -24,29 +22,51 @@ pub struct AuditEntry {
     worker: Option<Name>,
     count: u64,
     by: Option<Name>,
+    is_listed: bool,
+    parameters: Map<String, Value>,
 }
 
 impl AuditEntry {
-    /// An action on one job of a queue, or on jobs that were not named.
-    pub fn on(action: &'static str, queue: QueueName, job: Option<JobId>, count: u64, by: Option<Name>) -> Self {
-        Self { action, queue, job, batch: None, worker: None, count, by }
+    /// An action on a queue. The list of its actions has those of operators only.
+    pub fn new(action: &'static str, queue: &QueueName, caller: &Caller) -> Self {
+        let by = caller.key_name().and_then(|name| Name::parse(name).ok());
+        let (queue, is_listed) = (queue.clone(), caller.role == Role::Operator);
+        Self { action, queue, job: None, batch: None, worker: None, count: 0, by, is_listed, parameters: Map::new() }
     }
 
-    pub fn on_queue(action: &'static str, queue: QueueName, count: u64, by: Option<Name>) -> Self {
-        Self::on(action, queue, None, count, by)
+    /// An action on one job.
+    pub fn on_job(action: &'static str, job: &JobId, caller: &Caller) -> Self {
+        Self { job: Some(job.clone()), ..Self::new(action, &job.queue, caller) }
     }
 
-    pub fn on_job(action: &'static str, job: JobId, count: u64, by: Option<Name>) -> Self {
-        Self::on(action, job.queue.clone(), Some(job), count, by)
+    pub fn on_batch(action: &'static str, batch: &BatchId, caller: &Caller) -> Self {
+        Self { batch: Some(batch.clone()), ..Self::new(action, &batch.queue, caller) }
     }
 
-    pub fn on_batch(action: &'static str, batch: BatchId, by: Option<Name>) -> Self {
-        let queue = batch.queue.clone();
-        Self { batch: Some(batch), ..Self::on_queue(action, queue, 1, by) }
+    pub fn on_worker(action: &'static str, queue: &QueueName, worker: &Name, caller: &Caller) -> Self {
+        Self { worker: Some(worker.clone()), ..Self::new(action, queue, caller) }
     }
 
-    pub fn on_worker(action: &'static str, queue: QueueName, worker: Name, count: u64, by: Option<Name>) -> Self {
-        Self { worker: Some(worker), ..Self::on_queue(action, queue, count, by) }
+    /// What the call says beside its queue and its job.
+    pub fn with(self, parameters: Map<String, Value>) -> Self {
+        Self { parameters, ..self }
+    }
+
+    /// Who makes the call, as the store has it.
+    pub fn actor(&self) -> Actor {
+        let note = || ActionNote {
+            action: self.action.to_owned(),
+            by: self.by.as_ref().map(|name| name.as_str().to_owned()),
+            job: self.job.as_ref().map(|job| job.code.as_str().to_owned()),
+            batch: self.batch.as_ref().map(|batch| batch.code.as_str().to_owned()),
+            parameters: self.parameters.clone(),
+        };
+        Actor::new(self.by.clone(), self.is_listed.then(note).as_ref())
+    }
+
+    /// After the call, with how many jobs or deliveries it was for.
+    pub fn counted(self, count: u64) -> Self {
+        Self { count, ..self }
     }
 
     pub fn log(&self, request_id: &str) {

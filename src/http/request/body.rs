@@ -10,6 +10,7 @@ use axum::{
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::Body as _;
 use http_body_util::BodyExt;
+use serde_json::{Map, Value};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::{
@@ -53,6 +54,14 @@ impl JsonBody {
     /// A problem, when it is not an object.
     pub fn fields(&self) -> Result<JsonFields<'_>, Problem> {
         JsonFields::of(self.text()?)
+    }
+
+    /// The fields of a body that was read and is valid, but for some.
+    pub fn parameters(&self, left_out: &[&str]) -> Map<String, Value> {
+        let mut fields: Map<_, _> =
+            self.text().ok().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        fields.retain(|name, _| !left_out.contains(&name.as_str()));
+        fields
     }
 
     /// The same, where an empty body stands for `{}`.

@@ -7,6 +7,7 @@ use axum::{
     http::request::Parts,
 };
 use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
 
 use crate::{
     access::Caller,
@@ -53,6 +54,12 @@ impl Query {
             self.reject(name, "is required");
         }
         self.take(name, rule)
+    }
+
+    /// The parameters that are not read yet, but for some.
+    pub fn parameters(&self, left_out: &[&str]) -> Map<String, Value> {
+        let named = self.pairs.iter().filter(|(name, _)| !left_out.contains(&name.as_str()));
+        named.map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect()
     }
 
     /// Whether the parameter is given and not read yet.

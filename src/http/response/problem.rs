@@ -13,7 +13,7 @@ pub use self::{attempts::Attempts, failure::ProblemType};
 use crate::{
     http::response::field_error::{FieldError, MAX_ERRORS, Rule},
     job::{BatchState, EligibilityRule, Ending, State},
-    store::{Applied, Fault, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, is_moved},
+    store::{Applied, Fault, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, reason_without_place},
 };
 
 /// When to retry after a full queue, a busy service or an unavailable Redis.
@@ -256,7 +256,6 @@ impl Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        let is_elsewhere = is_moved(&fault);
         match fault {
             Fault::Unavailable { applied, why } => {
                 let known = [UNWRITABLE, UNCONFIRMED, UNSYNCED].into_iter().find(|known| why == *known);
@@ -267,8 +266,7 @@ impl From<Fault> for Problem {
                 let detail = match known {
                     Some(UNWRITABLE) => format!("Redis cannot write to its disk; {effect}"),
                     Some(known) => format!("{known}; {effect}"),
-                    None if is_elsewhere => format!("{why}; {effect}"),
-                    None => format!("{what}; {effect}"),
+                    None => format!("{}; {effect}", reason_without_place(&why).unwrap_or(what)),
                 };
                 let problem = Self::new(ProblemType::Unavailable, detail).with_retry(RETRY_AFTER_MS);
                 Self { applied: Some(applied), ..problem }

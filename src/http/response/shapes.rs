@@ -1,5 +1,6 @@
 //! The JSON of answers. Every field is always present; a missing value is `null`.
 
+mod action;
 mod batch;
 mod event;
 mod history;
@@ -12,6 +13,7 @@ mod workers;
 use serde::Serialize;
 
 pub use self::{
+    action::ActionPageBody,
     batch::{BatchBody, BatchPageBody, ResultPageBody},
     event::{EventBody, JobHistoryBody, QueueNameBody, RecentEventsBody},
     history::HistoryBody,

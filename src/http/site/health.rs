@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     http::middleware::origin::UnknownHost,
-    store::{Check, OF_QUEUES, Queues},
+    store::{Check, OF_QUEUES, Queues, reason_without_place},
 };
 
 /// Redis is asked at most once in this time, however many probes call.
@@ -89,10 +89,14 @@ impl Readiness {
     }
 }
 
-/// Probes are public: they learn that Redis is down or slots are missing, not its address or the names of queues, which
+/// Probes are public: they learn that Redis is down, that the queues have moved or that slots are missing, not its address or the names of queues, which
 /// are in the log and in `intray check`.
 fn hide_address(check: &mut Check) {
     let Some(problem) = &mut check.problem else { return };
+    if let Some(reason) = reason_without_place(problem) {
+        reason.clone_into(problem);
+        return;
+    }
     match check.name {
         "redis" => *problem = "Redis does not answer".to_owned(),
         "slots" => problem.truncate(problem.find(OF_QUEUES).unwrap_or(problem.len())),

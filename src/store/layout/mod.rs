@@ -1,5 +1,6 @@
 //! The layout of the data in Redis: records, fields of the history, settings, and cursors.
 
+pub(crate) mod action;
 pub(crate) mod batch;
 pub(crate) mod cursor;
 pub(crate) mod delivery;

@@ -1,6 +1,7 @@
 //! The stored settings of a queue, by name.
 
 use intray_redis::{Args, Fault};
+use serde_json::Value;
 
 use crate::job::{
     Backoff,
@@ -31,6 +32,17 @@ pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fau
         }
     }
     Ok(settings)
+}
+
+/// The value of a stored setting; `Null` for none, which is the default. `None`: it is broken.
+pub(crate) fn setting(name: &str, stored: &str) -> Option<Value> {
+    if stored.is_empty() {
+        return Some(Value::Null);
+    }
+    let settings = read_settings(&[(name.to_owned(), stored.to_owned())]).ok()?;
+    let of_newer_version = || Value::from(stored);
+    let all = serde_json::to_value(settings).ok()?;
+    Some(all.get(name).cloned().unwrap_or_else(of_newer_version))
 }
 
 pub(crate) fn write_patch(patch: &SettingsPatch, args: &mut Args) {

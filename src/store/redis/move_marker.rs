@@ -65,6 +65,13 @@ pub fn is_moved(fault: &Fault) -> bool {
     matches!(fault, Fault::Unavailable { why, .. } if has_prefix(why))
 }
 
+/// The same reason without the address, for callers; `None` for any other reason. The log names the address.
+pub fn reason_without_place(why: &str) -> Option<&'static str> {
+    let reasons =
+        [(MOVED, "the queues have moved to another Redis"), (MOVING, "the queues are being moved to another Redis")];
+    reasons.into_iter().find(|(prefix, _)| why.contains(prefix)).map(|(_, reason)| reason)
+}
+
 /// The true cause of a script's failure: where a program of another layout or a move has replaced every key, a script fails
 /// at the first key that it reads.
 pub(crate) async fn explain(links: &Links, fault: Fault, registry: &str) -> Fault {

@@ -8,7 +8,7 @@ use super::{Redis, queue, without_times};
 use crate::{
     job::{BatchId, JobId, Name, State, ids},
     store::{
-        Abandon, BatchCreation, Fail, NewBatch, Requeue, Requeued,
+        Abandon, Actor, BatchCreation, Fail, NewBatch, Requeue, Requeued,
         record_fields::{TRACE, flags},
     },
 };
@@ -174,10 +174,10 @@ async fn job_with_any_two_flags_moves_through_every_transition() {
         let id = redis.job_with(has, unique as u8 + 100).await;
         if has & flags::ATTEMPTS != 0 {
             redis.fail_until_dead(&id).await;
-            let requeued = redis.queues.requeue(Requeue::Job(id.clone()), None).await.expect("requeued");
+            let requeued = redis.queues.requeue(Requeue::Job(id.clone()), &Actor::default()).await.expect("requeued");
             assert_eq!(requeued, Requeued::Count { requeued: 1, next: None }, "{has}");
         }
-        redis.queues.cancel(id.clone(), false, None).await.expect("cancelled");
+        redis.queues.cancel(id.clone(), false, &Actor::default()).await.expect("cancelled");
         assert_eq!(redis.state(&id).await, State::Cancelled, "{has}");
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     job::{BatchState, LockName, State, ids},
     payload::Json,
     store::{
-        Appended, BatchCancellation, BatchCreation, Complete, Completion, NewBatch, NewMember, Nonce, Reserve,
+        Actor, Appended, BatchCancellation, BatchCreation, Complete, Completion, NewBatch, NewMember, Nonce, Reserve,
         ReserveOutcome, Task, record_fields, transitions::reserve::Handout,
     },
 };
@@ -125,7 +125,7 @@ async fn open_batch_accepts_jobs_until_sealed() {
     assert!(matches!(closed, Appended::NotOpen(BatchState::Sealed)), "{closed:?}");
     let held = redis.take(100).await;
     assert_eq!(payloads(&held), ["0", "1"]);
-    let cancelled = redis.queues.cancel_batch(&made.id).await.expect("an answer");
+    let cancelled = redis.queues.cancel_batch(&made.id, &Actor::default()).await.expect("an answer");
     let BatchCancellation::Cancelled(cancelled) = cancelled else { panic!("{cancelled:?}") };
     assert_eq!((cancelled.counts.cancelled, cancelled.counts.reserved), (4, 2));
     redis.finish(&held[0]).await;
@@ -167,7 +167,9 @@ async fn repeated_batch_step_counts_once() {
     let mut append = code();
     append.number(2).push("add").put(|tail| write_member(tail, 9, 9)).push("");
     assert_eq!(without_times(&redis.twice("append", &append).await), "appended,record");
-    for (script, args) in [("seal", &code()), ("withdraw", &code()), ("stage", &stage)] {
+    let mut withdraw = code();
+    withdraw.push(r#"{"action":"cancel"}"#);
+    for (script, args) in [("seal", &code()), ("withdraw", &withdraw), ("stage", &stage)] {
         redis.twice(script, args).await;
     }
     let over = redis.queues.batch(&id).await.expect("an answer").expect("a batch");

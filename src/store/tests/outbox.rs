@@ -7,7 +7,7 @@ use intray_redis::Args;
 use super::{Redis, completed, queue};
 use crate::{
     job::{DeliveryState, Millis, Name},
-    store::{DeliveryHead, DeliveryId, Forward, Forwarded, OutboxState, Posted, Sent, redis::read::Fields},
+    store::{Actor, DeliveryHead, DeliveryId, Forward, Forwarded, OutboxState, Posted, Sent, redis::read::Fields},
 };
 
 fn webhook(name: &str) -> Name {
@@ -119,7 +119,7 @@ async fn reports_take_put_off_give_back_and_fail() {
     let failed =
         redis.queues.deliveries(&queue(), &webhook("a"), DeliveryState::Failed, None, 10).await.expect("a page");
     assert_eq!(failed.deliveries.iter().map(|one| (one.id.at().0, one.head.attempts)).collect::<Vec<_>>(), [(4, 7)]);
-    assert_eq!(redis.queues.redeliver(&queue(), &webhook("a"), None).await.expect("due"), 1);
+    assert_eq!(redis.queues.redeliver(&queue(), &webhook("a"), None, &Actor::default()).await.expect("due"), 1);
     let again = redis.collect("a", 10).await;
     assert_eq!(again.iter().map(|one| (one.id.at().0, one.head.attempts)).collect::<Vec<_>>(), [(3, 7), (4, 0)]);
 }

@@ -3,9 +3,10 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
-    job::{JobId, Name, State},
+    job::{JobId, State},
     store::{
         handle::Queues,
+        layout::action::Actor,
         redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
@@ -15,7 +16,7 @@ use crate::{
 struct Cancel<'c> {
     id: JobId,
     force: bool,
-    by: Option<&'c Name>,
+    actor: &'c Actor,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,13 +28,13 @@ pub enum Cancellation {
 }
 
 impl Queues {
-    /// `by`: the owner of the key of the call.
+    /// An operator's call is listed.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn cancel(&self, id: JobId, force: bool, by: Option<&Name>) -> Result<Cancellation, Fault> {
+    pub async fn cancel(&self, id: JobId, force: bool, actor: &Actor) -> Result<Cancellation, Fault> {
         let queue = id.queue.clone();
-        self.run_alone(&queue, &Cancel { id, force, by }).await
+        self.run_alone(&queue, &Cancel { id, force, actor }).await
     }
 }
 
@@ -43,7 +44,8 @@ impl Transition for Cancel<'_> {
 
     fn args(&self) -> Args {
         let mut args = Args::default();
-        args.push(self.id.code.as_str()).number(self.force.into()).push(self.by.map_or("", Name::as_str));
+        args.push(self.id.code.as_str()).number(self.force.into());
+        self.actor.push(&mut args);
         args
     }
 

@@ -3,10 +3,11 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
-    job::{Name, QueueName, State, limits},
+    job::{QueueName, State, limits},
     store::{
         handle::Queues,
         layout::{
+            action::Actor,
             cursor::Cursor,
             progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
         },
@@ -25,8 +26,7 @@ pub struct Purge {
     pub selection: JobSelection,
     /// The progress of the call before.
     pub after: Option<Progress>,
-    /// The owner of the key of the call.
-    pub by: Option<Name>,
+    pub actor: Actor,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Purged {
 struct PurgeStep<'p> {
     selection: &'p JobSelection,
     at: &'p Progress,
-    by: Option<&'p Name>,
+    actor: &'p Actor,
 }
 
 impl Queues {
@@ -61,7 +61,7 @@ impl Queues {
                 }
                 steps += 1;
                 let step = self
-                    .run_alone(&purge.queue, &PurgeStep { selection: &purge.selection, at: &at, by: purge.by.as_ref() })
+                    .run_alone(&purge.queue, &PurgeStep { selection: &purge.selection, at: &at, actor: &purge.actor })
                     .await?;
                 removed += step.removed;
                 let Some(next) = step.next else { break };
@@ -96,7 +96,8 @@ impl Transition for PurgeStep<'_> {
         args.push(&self.at.stage);
         self.selection.push(&mut args);
         let (score, member) = self.at.place();
-        args.push(score).push(member).push(self.by.map_or("", Name::as_str));
+        args.push(score).push(member);
+        self.actor.push(&mut args);
         args
     }
 

@@ -6,7 +6,7 @@ use crate::{
     job::{Name, QueueName},
     store::{
         handle::Queues,
-        layout::{cursor::Cursor, progress::Progress, routing::pack_names},
+        layout::{action::Actor, cursor::Cursor, progress::Progress, routing::pack_names},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -35,7 +35,7 @@ pub struct Reassigned {
 struct ReassignStep<'r> {
     call: &'r Reassign,
     at: &'r Progress,
-    by: Option<&'r Name>,
+    actor: &'r Actor,
 }
 
 impl Queues {
@@ -43,9 +43,9 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn reassign(&self, call: Reassign, by: Option<&Name>) -> Result<Reassigned, Fault> {
+    pub async fn reassign(&self, call: Reassign, actor: &Actor) -> Result<Reassigned, Fault> {
         let at = call.after.clone().unwrap_or_else(|| Progress::begin_reassign(&call.queue, &call.from));
-        self.run_alone(&call.queue, &ReassignStep { call: &call, at: &at, by }).await
+        self.run_alone(&call.queue, &ReassignStep { call: &call, at: &at, actor }).await
     }
 }
 
@@ -57,7 +57,8 @@ impl Transition for ReassignStep<'_> {
         let mut args = Args::default();
         let (score, member) = self.at.place();
         args.push(self.call.from.as_str()).push(pack_names(self.call.to.iter().flatten()));
-        args.push(score).push(member).push(self.by.map_or("", Name::as_str));
+        args.push(score).push(member);
+        self.actor.push(&mut args);
         args
     }
 

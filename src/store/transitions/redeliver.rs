@@ -6,7 +6,7 @@ use crate::{
     job::{Name, QueueName},
     store::{
         handle::Queues,
-        layout::delivery::DeliveryId,
+        layout::{action::Actor, delivery::DeliveryId},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -18,6 +18,7 @@ struct Redeliver<'r> {
     webhook: &'r Name,
     /// All that have failed, if there is none.
     id: Option<&'r DeliveryId>,
+    actor: &'r Actor,
 }
 
 impl Queues {
@@ -25,10 +26,16 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well. Some may be due then.
-    pub async fn redeliver(&self, queue: &QueueName, webhook: &Name, id: Option<&DeliveryId>) -> Result<u64, Fault> {
+    pub async fn redeliver(
+        &self,
+        queue: &QueueName,
+        webhook: &Name,
+        id: Option<&DeliveryId>,
+        actor: &Actor,
+    ) -> Result<u64, Fault> {
         let mut sum = 0;
         loop {
-            let (count, more) = self.run_alone(queue, &Redeliver { webhook, id }).await?;
+            let (count, more) = self.run_alone(queue, &Redeliver { webhook, id, actor }).await?;
             sum += count;
             if !more {
                 return Ok(sum);
@@ -46,6 +53,7 @@ impl Transition for Redeliver<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push(self.webhook.as_str()).push(self.id.map_or("", |id| id.code().as_str())).number(PART.into());
+        args.push(self.actor.note());
         args
     }
 

@@ -7,6 +7,7 @@ use crate::{
     job::{JobId, Name, QueueName, limits},
     store::{
         handle::Queues,
+        layout::action::Actor,
         redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
@@ -32,14 +33,14 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn release(&self, what: &Release, by: Option<&Name>) -> Result<Option<Released>, Fault> {
+    pub async fn release(&self, what: &Release, actor: &Actor) -> Result<Option<Released>, Fault> {
         let queue = match what {
             Release::Job(id) => id.queue.clone(),
             Release::Worker(queue, _) => queue.clone(),
         };
         let mut all = Released { released: 0, more: false };
         for _ in 0..limits::STEPS {
-            let Some(step) = self.run_alone(&queue, &ReleaseStep { what, by }).await? else { return Ok(None) };
+            let Some(step) = self.run_alone(&queue, &ReleaseStep { what, actor }).await? else { return Ok(None) };
             all = Released { released: all.released + step.released, more: step.more };
             if !all.more {
                 break;
@@ -52,7 +53,7 @@ impl Queues {
 /// One bounded step.
 struct ReleaseStep<'s> {
     what: &'s Release,
-    by: Option<&'s Name>,
+    actor: &'s Actor,
 }
 
 impl Transition for ReleaseStep<'_> {
@@ -65,7 +66,8 @@ impl Transition for ReleaseStep<'_> {
             Release::Worker(_, worker) => ("worker", worker.as_str()),
         };
         let mut args = Args::default();
-        args.push(kind).push(what).push(self.by.map_or("", Name::as_str));
+        args.push(kind).push(what);
+        self.actor.push(&mut args);
         args
     }
 

@@ -3,10 +3,11 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
-    job::{JobId, Name, Priority, QueueName, State, limits},
+    job::{JobId, Priority, QueueName, State, limits},
     store::{
         handle::Queues,
         layout::{
+            action::Actor,
             cursor::Cursor,
             progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
             route::{JobRoute, TimeError, TimeLimitsPatch},
@@ -28,7 +29,7 @@ pub struct JobPatch {
 struct Reprioritize<'r> {
     id: JobId,
     patch: JobPatch,
-    by: Option<&'r Name>,
+    actor: &'r Actor,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +72,7 @@ struct ReprioritizeStep<'s> {
     priority: Priority,
     selection: &'s JobSelection,
     at: Progress,
-    by: Option<&'s Name>,
+    actor: &'s Actor,
 }
 
 impl Queues {
@@ -80,19 +81,19 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn reprioritize(&self, id: JobId, patch: JobPatch, by: Option<&Name>) -> Result<Reprioritized, Fault> {
+    pub async fn reprioritize(&self, id: JobId, patch: JobPatch, actor: &Actor) -> Result<Reprioritized, Fault> {
         let queue = id.queue.clone();
-        self.run_alone(&queue, &Reprioritize { id, patch, by }).await
+        self.run_alone(&queue, &Reprioritize { id, patch, actor }).await
     }
 
     /// Changes the priority of a bounded number of jobs.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn reprioritize_all(&self, what: ReprioritizeAll, by: Option<&Name>) -> Result<ReprioritizedAll, Fault> {
+    pub async fn reprioritize_all(&self, what: ReprioritizeAll, actor: &Actor) -> Result<ReprioritizedAll, Fault> {
         let ReprioritizeAll { queue, state, priority, selection, after } = what;
         let at = after.filter(|at| at.stage == state.word()).unwrap_or_else(|| Progress::begin(state.word()));
-        let (mut step, mut changed) = (ReprioritizeStep { priority, selection: &selection, at, by }, 0);
+        let (mut step, mut changed) = (ReprioritizeStep { priority, selection: &selection, at, actor }, 0);
         for _ in 0..limits::STEPS {
             let part = self.run_alone(&queue, &step).await?;
             changed += part.changed;
@@ -117,7 +118,8 @@ impl Transition for Reprioritize<'_> {
         routing.pack(&mut changes);
         let (priority, valid) = (priority.map_or_else(String::new, |p| p.get().to_string()), limits.valid_times());
         args.push("job").push(self.id.code.as_str()).push(priority).push(changes);
-        args.number(valid.from).number(valid.before).push(self.by.map_or("", Name::as_str));
+        args.number(valid.from).number(valid.before);
+        self.actor.push(&mut args);
         args
     }
 
@@ -153,7 +155,8 @@ impl Transition for ReprioritizeStep<'_> {
         args.push("queue").push(&self.at.stage).number(self.priority.get().into());
         self.selection.push(&mut args);
         let (score, member) = self.at.place();
-        args.push(score).push(member).push(self.by.map_or("", Name::as_str));
+        args.push(score).push(member);
+        self.actor.push(&mut args);
         args
     }
 

@@ -3,10 +3,11 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
-    job::{JobId, Name, QueueName, State, limits},
+    job::{JobId, QueueName, State, limits},
     store::{
         handle::Queues,
         layout::{
+            action::Actor,
             cursor::Cursor,
             progress::{JobSelection, MAX_JOBS_PER_CALL, Progress},
         },
@@ -38,7 +39,7 @@ pub enum Requeued {
 /// One bounded step.
 struct RequeueStep<'s> {
     kind: &'static str,
-    by: Option<&'s Name>,
+    actor: &'s Actor,
     selection: JobSelection,
     at: Progress,
 }
@@ -48,20 +49,21 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn requeue(&self, what: Requeue, by: Option<&Name>) -> Result<Requeued, Fault> {
+    pub async fn requeue(&self, what: Requeue, actor: &Actor) -> Result<Requeued, Fault> {
         let (queue, mut step) = match what {
             Requeue::Job(id) => (
                 id.queue,
                 RequeueStep {
                     kind: "job",
-                    by,
+                    actor,
                     selection: JobSelection::default(),
                     at: Progress::begin(id.code.as_str()),
                 },
             ),
-            Requeue::Queue(queue, selection, after) => {
-                (queue, RequeueStep { kind: "queue", by, selection, at: after.unwrap_or_else(|| Progress::begin("0")) })
-            }
+            Requeue::Queue(queue, selection, after) => (
+                queue,
+                RequeueStep { kind: "queue", actor, selection, at: after.unwrap_or_else(|| Progress::begin("0")) },
+            ),
         };
         let mut all = 0;
         for _ in 0..limits::STEPS {
@@ -90,7 +92,8 @@ impl Transition for RequeueStep<'_> {
         args.push(self.kind).push(&self.at.stage);
         self.selection.push(&mut args);
         let (score, member) = self.at.place();
-        args.push(score).push(member).push(self.by.map_or("", Name::as_str));
+        args.push(score).push(member);
+        self.actor.push(&mut args);
         args
     }
 

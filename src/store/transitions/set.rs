@@ -3,10 +3,10 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
-    job::{Name, QueueName, settings::SettingsPatch},
+    job::{QueueName, settings::SettingsPatch},
     store::{
         handle::Queues,
-        layout::settings::write_patch,
+        layout::{action::Actor, settings::write_patch},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -20,11 +20,11 @@ impl Queues {
         &self,
         queue: &QueueName,
         patch: &SettingsPatch,
-        by: Option<&Name>,
+        actor: &Actor,
     ) -> Result<bool, Fault> {
         let is_registered = self.parts.registry.register(queue).await?;
         if is_registered {
-            self.run_alone(queue, &Set { patch, by }).await?;
+            self.run_alone(queue, &Set { patch, actor }).await?;
         }
         Ok(is_registered)
     }
@@ -32,7 +32,7 @@ impl Queues {
 
 struct Set<'s> {
     patch: &'s SettingsPatch,
-    by: Option<&'s Name>,
+    actor: &'s Actor,
 }
 
 impl Transition for Set<'_> {
@@ -41,7 +41,7 @@ impl Transition for Set<'_> {
 
     fn args(&self) -> Args {
         let mut args = Args::default();
-        args.push(self.by.map_or("", Name::as_str));
+        self.actor.push(&mut args);
         write_patch(self.patch, &mut args);
         args
     }

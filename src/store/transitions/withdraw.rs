@@ -6,13 +6,13 @@ use crate::{
     job::{BatchId, BatchState},
     store::{
         handle::Queues,
-        layout::batch::Batch,
+        layout::{action::Actor, batch::Batch},
         redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };
 
-struct Withdraw<'b>(&'b BatchId);
+struct Withdraw<'b>(&'b BatchId, &'b Actor);
 
 #[derive(Debug)]
 pub enum BatchCancellation {
@@ -24,12 +24,12 @@ pub enum BatchCancellation {
 }
 
 impl Queues {
-    /// Cancels a batch: no more of its jobs are handed out.
+    /// Cancels a batch: no more of its jobs are handed out. An operator's call is listed.
     ///
     /// # Errors
     /// When Redis is not well. The sweep continues a cancellation that has begun.
-    pub async fn cancel_batch(&self, id: &BatchId) -> Result<BatchCancellation, Fault> {
-        if let Err(refusal) = self.run_alone(&id.queue, &Withdraw(id)).await? {
+    pub async fn cancel_batch(&self, id: &BatchId, actor: &Actor) -> Result<BatchCancellation, Fault> {
+        if let Err(refusal) = self.run_alone(&id.queue, &Withdraw(id, actor)).await? {
             return Ok(refusal);
         }
         self.continue_stage(id).await?;
@@ -44,7 +44,7 @@ impl Transition for Withdraw<'_> {
 
     fn args(&self) -> Args {
         let mut args = Args::default();
-        args.push(self.0.code.as_str());
+        args.push(self.0.code.as_str()).push(self.1.note());
         args
     }
 

@@ -1,5 +1,6 @@
 //! Reads of jobs, queues, batches and events.
 
+pub(crate) mod actions;
 pub(crate) mod batches;
 pub(crate) mod deadlines;
 pub(crate) mod deliveries;

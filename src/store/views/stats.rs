@@ -4,12 +4,12 @@ use intray_redis::{Args, Fault};
 use serde::{Serialize, Serializer};
 
 use crate::job::{
-    InternalTotal, Millis, Name, QueueName, Total,
+    InternalTotal, Millis, QueueName, Total,
     settings::{Settings, SettingsPatch},
 };
 use crate::store::{
     handle::Queues,
-    layout::{batch::StateCounts, settings::read_settings},
+    layout::{action::Actor, batch::StateCounts, settings::read_settings},
     redis::read::{Fields, broken},
 };
 
@@ -80,9 +80,9 @@ impl Queues {
         &self,
         queue: &QueueName,
         patch: SettingsPatch,
-        by: Option<&Name>,
+        actor: &Actor,
     ) -> Result<Option<QueueInfo>, Fault> {
-        if !self.change_settings(queue, &patch, by).await? {
+        if !self.change_settings(queue, &patch, actor).await? {
             return Ok(None);
         }
         self.queue(queue).await?.map(Some).ok_or_else(|| broken("a queue that was just set"))

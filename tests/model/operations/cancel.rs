@@ -24,7 +24,7 @@ impl Operation for Cancel {
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let id = walk.which(self.job);
-        let answer = walk.real.handle.cancel(id.clone(), self.force, None).await;
+        let answer = walk.real.handle.cancel(id.clone(), self.force, &store::Actor::default()).await;
         walk.answered("cancel", answer, |model| model.cancel(id.code, self.force))
     }
 }

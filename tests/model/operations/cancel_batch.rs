@@ -16,7 +16,7 @@ impl Operation for CancelBatch {
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let id = walk.nth_batch(self.0);
-        let answer = walk.real.handle.cancel_batch(&id).await;
+        let answer = walk.real.handle.cancel_batch(&id, &store::Actor::default()).await;
         walk.answered("cancel of a batch", answer.map(ByDebug), |model| ByDebug(model.cancel_batch(&id)))
     }
 }

@@ -46,7 +46,7 @@ impl Operation for Patch {
         let moments = |change: Change| change.map(|wait| wait.map(|wait| wait.moment(now)));
         let limits = TimeLimitsPatch { expires: moments(self.expires), sla: moments(self.sla) };
         let patch = JobPatch { priority: self.priority.map(priority), limits, routing: self.routing.clone() };
-        let answer = walk.real.handle.reprioritize(id.clone(), patch.clone(), None).await;
+        let answer = walk.real.handle.reprioritize(id.clone(), patch.clone(), &store::Actor::default()).await;
         walk.answered("patch", answer, |model| model.patch(id.code, &patch))
     }
 }

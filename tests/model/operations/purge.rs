@@ -26,7 +26,14 @@ impl Operation for Purge {
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let Self { state, force } = *self;
         let queue = walk.real.queue.clone();
-        let purge = store::Purge { queue, state, force, selection: JobSelection::default(), after: None, by: None };
+        let purge = store::Purge {
+            queue,
+            state,
+            force,
+            selection: JobSelection::default(),
+            after: None,
+            actor: store::Actor::default(),
+        };
         let answer = walk.real.handle.purge(purge).await;
         walk.answered(if force { "purge by force" } else { "purge" }, answer, |model| model.purge(state, force))
     }

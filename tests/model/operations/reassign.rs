@@ -32,7 +32,8 @@ impl Operation for Reassign {
         let to = self.to.clone().map(|to| to.into_iter().filter(|to| *to != from).collect::<Vec<_>>());
         let to = to.filter(|to| !to.is_empty());
         let names: Option<Vec<_>> = to.as_ref().map(|to| to.iter().map(|to| known(&WORKERS, to.as_str())).collect());
-        let answer = walk.real.handle.reassign(store::Reassign { queue, from, to, after: None }, None).await;
+        let answer =
+            walk.real.handle.reassign(store::Reassign { queue, from, to, after: None }, &store::Actor::default()).await;
         walk.answered("reassign", answer, |model| model.reassign(WORKERS[self.from], names.as_deref()))
     }
 }

@@ -32,12 +32,12 @@ impl Operation for Release {
         match *self {
             Self::Job(job) => {
                 let id = walk.which(job);
-                let answer = walk.real.handle.release(&store::Release::Job(id.clone()), None).await;
+                let answer = walk.real.handle.release(&store::Release::Job(id.clone()), &store::Actor::default()).await;
                 walk.answered("release", answer, |model| model.release(id.code).map(all))
             }
             Self::Worker(n) => {
                 let release = store::Release::Worker(walk.real.queue.clone(), name(WORKERS[n]).ok_or("a worker")?);
-                let answer = walk.real.handle.release(&release, None).await;
+                let answer = walk.real.handle.release(&release, &store::Actor::default()).await;
                 walk.answered("release of a worker", answer, |model| Some(all(model.release_worker(WORKERS[n]))))
             }
         }

@@ -42,7 +42,7 @@ impl Operation for Reprioritize {
         };
         let id = walk.which(job);
         let patch = JobPatch { priority: Some(priority(self.priority)), ..JobPatch::default() };
-        let answer = walk.real.handle.reprioritize(id.clone(), patch.clone(), None).await;
+        let answer = walk.real.handle.reprioritize(id.clone(), patch.clone(), &store::Actor::default()).await;
         walk.answered("reprioritize", answer, |model| model.patch(id.code, &patch))
     }
 }
@@ -54,7 +54,7 @@ impl Reprioritize {
     async fn run_all(&self, state: State, walk: &mut Walk<'_>) -> Verdict {
         let (queue, priority) = (walk.real.queue.clone(), priority(self.priority));
         let what = ReprioritizeAll { queue, state, priority, selection: JobSelection::default(), after: None };
-        let answer = walk.real.handle.reprioritize_all(what, None).await;
+        let answer = walk.real.handle.reprioritize_all(what, &store::Actor::default()).await;
         let may_be_split = walk.is_short_sighted || walk.model.number(&[State::Waiting]) >= STEP;
         let by_events = if state == State::Waiting && may_be_split { Some(changed(walk)?) } else { None };
         walk.answered("reprioritize all", answer, |model| match by_events {

@@ -26,11 +26,11 @@ impl Operation for Requeue {
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let Some(job) = self.0 else {
             let requeue = store::Requeue::Queue(walk.real.queue.clone(), JobSelection::default(), None);
-            let answer = walk.real.handle.requeue(requeue, None).await;
+            let answer = walk.real.handle.requeue(requeue, &store::Actor::default()).await;
             return walk.answered("requeue of all", answer, Queue::requeue_all);
         };
         let id = walk.which(job);
-        let answer = walk.real.handle.requeue(store::Requeue::Job(id.clone()), None).await;
+        let answer = walk.real.handle.requeue(store::Requeue::Job(id.clone()), &store::Actor::default()).await;
         walk.answered("requeue", answer, |model| model.requeue(id.code))
     }
 }

@@ -83,7 +83,8 @@ impl Operation for Set {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let answer = walk.real.handle.set(&walk.real.queue, self.patch(), None).await.map_err(broken)?;
+        let answer =
+            walk.real.handle.set(&walk.real.queue, self.patch(), &store::Actor::default()).await.map_err(broken)?;
         walk.model.set(self);
         let info = answer.ok_or("there is no bound on queues here")?;
         same_debug("the queue's counts", &info, &walk.model.info(&info))

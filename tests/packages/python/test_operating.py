@@ -57,6 +57,30 @@ class Operating(Story):
         self.assertEqual(self.intray.purge(self.queue, "all"), 1)
         self.assertEqual(self.intray.purge(self.queue, "reserved", force=True), 1)
 
+    def test_priorities_and_reservations_change_in_bulk(self) -> None:
+        self.set(worker_limit=0)
+        self.intray.enqueue_many(self.queue, range(250))
+        self.assertEqual(self.intray.reprioritize_all(self.queue, 7), 250)
+        held = self.intray.reserve([self.queue], worker="ann", limit=3)
+        self.assertEqual(len(held), 3)
+        self.assertEqual(self.intray.reprioritize_all(self.queue, 9, state="reserved"), 3)
+        self.assertEqual(self.intray.release_all(self.queue, "ann"), 3)
+        self.assertEqual(self.intray.release_all(self.queue, "ann"), 0)
+        self.assertEqual({job.priority for job in self.intray.jobs(self.queue, "waiting")}, {7, 9})
+
+    def test_actions_of_operators_are_listed(self) -> None:
+        self.assertEqual(self.intray.configure(self.queue, {"lease_ms": 9_000})["lease_ms"], 9_000)
+        jobs = self.intray.enqueue_many(self.queue, [1, 2])
+        for n in range(110):
+            self.intray.change(jobs[n % 2].id, {"priority": n % 90})
+        self.assertEqual(self.intray.purge(self.queue, "waiting"), 2)
+        newest, *changes, oldest = self.intray.actions(self.queue)
+        self.assertEqual((newest.action, newest.count, newest.parameters), ("purge", 2, {"state": "waiting"}))
+        self.assertEqual((newest.by, newest.job, newest.settings), (None, None, []))
+        self.assertGreater(len(changes), 100)
+        self.assertEqual((changes[0].action, changes[0].job), ("reprioritize", jobs[1].id))
+        self.assertEqual(oldest.settings, [{"name": "lease_ms", "from": None, "to": 9_000}])
+
     def test_queues_are_listed_with_counts(self) -> None:
         self.intray.enqueue_many(self.queue, [1, 2])
         [queue] = [queue for queue in self.intray.queues() if queue.name == self.queue]

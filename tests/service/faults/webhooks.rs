@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use intray::{
     job::{Millis, Name, QueueName},
-    store::{DeliveryHead, DeliveryId, Forward, Posted, Queues, Sent},
+    store::{Actor, DeliveryHead, DeliveryId, Forward, Posted, Queues, Sent},
 };
 use serde_json::json;
 
@@ -85,9 +85,12 @@ async fn redeliver_and_discard_survive_every_fault() {
         let queue = QueueName::parse(&q).expect("a name");
         failed(&handle, &queue, &webhook).await;
         w.proxy().inject("redeliver", 1, fate);
-        let result = handle.redeliver(&queue, &webhook, None).await;
+        let result = handle.redeliver(&queue, &webhook, None, &Actor::default()).await;
         assert!(result.is_err() || w.engine.is_cluster(), "{fate:?}: {result:?}");
-        eventually("the next call does it", async || handle.redeliver(&queue, &webhook, None).await.ok()).await;
+        eventually("the next call does it", async || {
+            handle.redeliver(&queue, &webhook, None, &Actor::default()).await.ok()
+        })
+        .await;
         let state = eventually("it can be read", async || handle.outbox(&queue).await.ok()).await.remove(0);
         assert_eq!((state.waiting, state.failed), (1, 0), "{fate:?}");
         w.proxy().inject("discard", 1, fate);

@@ -4,6 +4,7 @@ use std::{
     fs::{self, File, OpenOptions},
     os::unix::fs::FileExt,
     path::PathBuf,
+    process::Command,
 };
 
 use serde_json::json;
@@ -11,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     program::crash::server_of,
-    world::{Client, Service, eventually, id_of, is_alive, program, shim},
+    world::{Client, Service, eventually, id_of, is_alive, program, run, shim},
 };
 
 const MIB: i64 = 1 << 20;
@@ -49,11 +50,16 @@ impl Disk {
         files.map(|file| file.expect("a file").metadata().map_or(0, |meta| meta.len())).sum()
     }
 
-    async fn serve(&self) -> (Service, Client) {
+    /// A command on this disk.
+    fn command(&self, args: &[&str]) -> Command {
         let data = self.data();
-        let mut command = program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")]);
+        let mut command = program(args.iter().chain(&["--data-dir", data.to_str().expect("UTF-8")]));
         command.env("LD_PRELOAD", &*shim::FULL_DISK).env("FULL_DISK", self.folder.path().join("numbers"));
-        let service = Service::start(command).await;
+        command
+    }
+
+    async fn serve(&self) -> (Service, Client) {
+        let service = Service::start(self.command(&["serve", "--listen", "127.0.0.1:0"])).await;
         let client = Client::new(service.url());
         (service, client)
     }
@@ -170,7 +176,13 @@ async fn nearly_full_disk_refuses_only_new_jobs() {
     assert_eq!(verbose.status, 200);
     assert!(verbose.text().contains("room: 20 MiB"), "{}", verbose.text());
 
+    let check = async || run(disk.command(&["check"])).await.stdout;
+    let warned = check().await;
+    let line = warned.lines().find(|line| line.starts_with("warning  folder: ")).expect("a warning");
+    assert!(line.contains(disk.data().to_str().expect("UTF-8")) && line.contains(": 20 MiB are free"), "{line}");
     disk.has(AS_IT_IS, 1_000 * MIB);
+    let fine = check().await;
+    assert!(fine.contains("1000 MiB free on its disk") && !fine.contains("warning  folder"), "{fine}");
     eventually("the disk has room", async || {
         (client.send_enqueue(json!({ "payload": "new" })).await.status < 300).then_some(())
     })

@@ -94,6 +94,8 @@ async fn check_names_each_fault() {
     let _: String = engine.run("CONFIG SET appendonly no").await;
     let warned = check().await;
     assert!(warned.status.success() && warned.stdout.contains("warning"), "{warned:?}");
+    let last = warned.stdout.lines().last().expect("a line");
+    assert!(last.starts_with("all is well, but for ") && last.contains(" warning"), "{warned:?}");
 }
 
 #[tokio::test]

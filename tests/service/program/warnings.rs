@@ -173,6 +173,7 @@ async fn check_counts_failures_and_names_a_wrong_password() {
     command.env("REDIS_URL", format!("unix://{}?pass=right", socket.display()));
     let two = run(command).await;
     assert!(two.stderr.trim().ends_with("2 checks failed"), "{two:?}");
+    assert!(!two.stdout.contains("well") && !two.stdout.contains("folder"), "{two:?}");
 }
 
 #[tokio::test]
@@ -183,6 +184,12 @@ async fn check_reads_a_private_server_in_use() {
     client.enqueue(1).await;
     let end = run(program(["check", "--data-dir", folder.path().to_str().expect("UTF-8")])).await;
     assert!(end.status.success() && end.stdout.contains("ok       layout"), "{end:?}");
+    let place = folder.path().canonicalize().expect("a folder");
+    let line = end.stdout.lines().find(|line| line.starts_with("ok       folder: ")).expect("a line of the folder");
+    assert!(line.contains(&format!("{}: ", place.display())) && line.contains(" free on its disk"), "{line}");
+    let sizes = line.split(": ").nth(2).expect("sizes").replace(|c: char| c.is_ascii_digit() || c == '.', "");
+    assert!(sizes.starts_with(" bytes of data") || sizes.starts_with(" KiB of data"), "{line}");
+    assert_eq!(end.stdout.lines().last(), Some("all is well"), "{end:?}");
     client.enqueue(2).await;
     assert_eq!(client.queue().await["counts"]["waiting"], 2, "the service continues");
 }

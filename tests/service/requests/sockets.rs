@@ -141,6 +141,15 @@ async fn silent_sockets_do_not_block_other_callers() {
 }
 
 #[tokio::test]
+async fn max_connections_beyond_the_system_limit_warns() {
+    let w = World::plan().flag("--max-connections", "5000").start().await;
+    let (asked, _) = w.start_instance_after("ulimit -n 4096").await;
+    let output = asked.output();
+    let line = output.lines().find(|line| line.contains("open files")).expect("a warning");
+    assert!(line.contains("WARN") && line.contains("max_connections=5000") && line.contains("served=4032"), "{line}");
+}
+
+#[tokio::test]
 async fn connections_leave_files_free_within_the_system_limit() {
     let w = World::start().await;
     let figure = async |client: &Client, name: &str| {
@@ -152,6 +161,8 @@ async fn connections_leave_files_free_within_the_system_limit() {
     assert!((figure(&client, "process_max_fds ").await - 1_024.0).abs() < 0.5, "the hard limit is used");
     let (hard, client) = w.start_instance_after("ulimit -n 160").await;
     assert_eq!(hard.output().matches("--max-connections").count(), 1, "{}", hard.output());
+    let (usual, _) = w.start_instance_after("ulimit -n 4096").await;
+    assert!(!usual.output().contains("open files"), "4,032 are enough unless more are asked for: {}", usual.output());
     let mut mute = Vec::new();
     for _ in 0..300 {
         mute.push(TcpStream::connect(client.address()).await.expect("the service listens"));

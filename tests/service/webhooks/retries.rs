@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     webhooks::{SECRET, line},
     world::{
-        World, eventually,
+        World, assert_contains, eventually,
         receiver::{Reaction, Receiver},
     },
 };
@@ -190,6 +190,9 @@ async fn delivery_fails_after_ten_attempts_and_is_sent_again_on_demand() {
     let failed = deliveries(&w, "failed").await.remove(0);
     let again = json!({ "queue": "default", "webhook_id": failed["webhook_id"] });
     assert_eq!(w.post("/webhooks/shop/redeliver", again).await.is(200), json!({ "redelivered": 1 }));
+    let listed = w.get("/queues/default/actions").await.is(200);
+    let what = json!({ "webhook": "shop", "webhook_id": failed["webhook_id"] });
+    assert_contains(&listed["actions"][0], json!({ "action": "redeliver", "count": 1, "parameters": what }));
     eventually("it is taken", async || {
         (webhook(&w).await["failed"] == 0 && webhook(&w).await["waiting"] == 0).then_some(())
     })

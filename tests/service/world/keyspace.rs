@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::engine::Engine;
 
 /// Every key that a queue may have, with its type.
-pub const KEYS: [(&str, &str); 29] = [
+pub const KEYS: [(&str, &str); 30] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -35,6 +35,7 @@ pub const KEYS: [(&str, &str); 29] = [
     ("cursors", "hash"),
     ("deliveries", "zset"),
     ("bodies", "hash"),
+    ("actions", "hash"),
 ];
 /// Belong to no queue.
 const COMMON: [(&str, &str); 6] = [

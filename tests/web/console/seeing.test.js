@@ -65,6 +65,23 @@ test('activity_begins_with_past_events', async () => {
   await reads(row(page, 'failed'), /ann[^]*ink/)
 })
 
+test('activity_lists_what_operators_did', async () => {
+  await on.service.set('ruled', { max_attempts: 1, lease_ms: 90_000 })
+  const id = await on.service.enqueue('ruled', { n: 1 })
+  await on.service.fail(await on.service.reserve('ruled', 'ann'), 'ink')
+  await on.service.call('POST', '/jobs/requeue', { id })
+  await on.service.call('DELETE', '/queues/ruled?state=waiting')
+  const page = await on.open('/console/#/q/ruled/activity')
+  await page.getByRole('button', { name: 'What operators did' }).click()
+  const table = page.getByRole('table', { name: 'what operators did' })
+  await becomes(() => table.locator('td.kind').allInnerTexts(), ['purge', 'requeue', 'configure'])
+  await reads(row(page, 'purge'), /1[^]*state: waiting/)
+  await reads(row(page, 'requeue'), new RegExp(id.slice(-8)))
+  await reads(row(page, 'configure'), /Lease: default → 1 min 30 s[^]*Attempts: default → 1/)
+  await page.getByRole('button', { name: 'All events' }).click()
+  await row(page, 'requeued').waitFor()
+})
+
 test('activity_works_without_an_event_stream', async () => {
   on.wire.rule = ({ path }) => (path.startsWith('/events') ? { status: 404, body: { type: '/problems/not-found', status: 404, title: 'no', detail: 'no' } } : null)
   await on.service.enqueue('deaf', { n: 1 })

@@ -1,11 +1,12 @@
-// The events of a queue, newest first, with those since the page was opened apart.
+// The events of a queue, newest first, with those since the page was opened apart; and what its operators did.
 
-import { html } from '../html.js'
+import { html, useState } from '../html.js'
 import * as api from '../api.js'
 import { tail, time } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { link, tabOf } from '../router.js'
-import { Empty } from '../ui.js'
+import { Button, Empty } from '../ui.js'
+import { Operators } from './operators.js'
 // The service makes it of its list of events: where to look for a job after each.
 import { AFTER } from '../words.js'
 
@@ -18,11 +19,21 @@ const COLUMNS = [
 let openedAt = null
 const isSince = ({ at }) => Date.parse(at) >= openedAt
 
+const PARTS = [['All events', Events], ['What operators did', Operators]]
+
 export function Activity({ name }) {
+  const [shown, show] = useState(0)
+  const [, Part] = PARTS[shown]
+  return html`<p class="ranges" role="group" aria-label="Show">${PARTS.map(([label], n) => html`<${Button} kind="quiet"
+      aria-pressed=${n === shown} onClick=${() => show(n)}>${label}<//>`)}</p>
+    <${Part} name=${name} />`
+}
+
+function Events({ name }) {
   openedAt ??= api.now() - performance.now()
   const pages = usePages((page, signal) => api.events(name, { limit: PAGE, ...page }, signal), [name], name)
   return html`<${List} label="activity" columns=${COLUMNS} pages=${pages} items=${items} id=${key}
-    row=${(item, fresh) => (item.title ? html`<${Part} key=${item.title} title=${item.title} />`
+    row=${(item, fresh) => (item.title ? html`<${Since} key=${item.title} title=${item.title} />`
       : html`<${Happened} key=${key(item)} event=${item} name=${name} fresh=${fresh} />`)}
     empty=${html`<${Empty} title="Nothing has happened yet">
       What happens from now on is here, the newest first.<//>`} />`
@@ -38,7 +49,7 @@ function items({ events }) {
 
 const key = (item) => item.title ?? `${item.at} ${item.type} ${item.job ?? item.batch ?? ''} ${item.worker ?? ''}`
 
-const Part = ({ title }) => html`<tr class="part"><th colspan=${COLUMNS.length} scope="rowgroup">${title}</th></tr>`
+const Since = ({ title }) => html`<tr class="part"><th colspan=${COLUMNS.length} scope="rowgroup">${title}</th></tr>`
 
 function Happened({ event, name, fresh }) {
   const { job, batch, type } = event

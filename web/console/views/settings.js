@@ -28,6 +28,9 @@ const ZERO = {
   max_hold_ms: 'no limit', max_attempts: 'no limit', worker_limit: 'no limit', max_jobs: 'no limit', warn_ms: 'none',
 }
 
+/** Said beside the number of attempts while there is no pause between them. */
+const HASTY = 'Without a pause after a failure, all attempts may be over within a second'
+
 const SAVED = 'The settings are saved.'
 const UNREAD = 'cannot be read: write it like 90 s, 5 min or 1 h 30 min'
 
@@ -41,7 +44,7 @@ function usually(name, usual) {
   return write(name, usual)
 }
 
-const title = (name) => KNOWN[name]?.[0] ?? name.replace(/_ms$/, '').replaceAll('_', ' ')
+export const title = (name) => KNOWN[name]?.[0] ?? name.replace(/_ms$/, '').replaceAll('_', ' ')
 
 /** What was typed and is not saved, and what is wrong with it, field by field. */
 function useDraft(name, settings) {
@@ -71,7 +74,7 @@ const Seen = ({ queue: { settings } }) => html`<div class="settings">
     <p>${KNOWN[field]?.[1]}</p></div>`)}
 </div>`
 
-function describe(name, value) {
+export function describe(name, value) {
   if (name !== 'backoff' || value === null) return usually(name, value)
   const longest = value.max_ms ? `, at most ${duration(value.max_ms)}` : ''
   return `${value.type}, ${duration(value.delay_ms)}${longest}`
@@ -106,9 +109,11 @@ function Form({ queue }) {
     }
     setBusy(false)
   }
+  const chosen = (field) => (draft[field] === undefined ? settings[field] : read(field, draft[field], settings))
+  const hints = chosen('max_attempts') > 1 && chosen('backoff') === null ? { max_attempts: HASTY } : {}
   return html`<form class="settings" onSubmit=${save} novalidate>
     ${fields.map((field) => html`<${Field} key=${field} name=${field} value=${draft[field]} now=${settings[field]}
-      error=${errors[field]} onChange=${(value) => change(field, value)} />`)}
+      error=${errors[field]} hint=${hints[field]} onChange=${(value) => change(field, value)} />`)}
     ${errors[''] && html`<p class="problem" role="alert">${errors['']}</p>`}
     <p class=${classes('save', dirty.length && 'dirty')}>
       <button class="button primary" type="submit" disabled=${busy || dirty.length === 0}>${
@@ -136,7 +141,7 @@ function askToKeepLess(name, work) {
 }
 
 /** `value`: what was typed; `undefined` nothing, `null` back to the default. */
-function Field({ name, value, now, error, onChange }) {
+function Field({ name, value, now, error, hint, onChange }) {
   const [, text = ''] = KNOWN[name] ?? []
   const usual = DEFAULTS[name] ?? null
   const shown = value === undefined ? now : value === null ? usual : value
@@ -151,6 +156,7 @@ function Field({ name, value, now, error, onChange }) {
         onClick=${() => onChange(null)}>${back}<//>`}
     </div>
     <p>${text}${isUsual && html`<span class="dim"> · default</span>`}</p>
+    ${hint && html`<p class="hint" role="status">${hint}.</p>`}
     ${error && html`<p class="problem" role="alert">${error}</p>`}
   </div>`
 }

@@ -23,6 +23,25 @@ async fn check_names_the_faulty_node() {
     w.check().await;
 }
 
+/// The flags of the servers on the page, `--name value`, with the values that Redis has without them.
+#[tokio::test]
+async fn cluster_of_the_page_on_moving_gets_no_warning() {
+    const USUAL: [(&str, &str); 2] = [("cluster-require-full-coverage", "yes"), ("maxmemory-policy", "noeviction")];
+    let page = include_str!("../../../../docs/move.md");
+    let start = page.find("valkey-server --port").expect("the command that starts a server");
+    let words: Vec<_> = page[start..].split("done").next().unwrap_or_default().split_whitespace().collect();
+    let w = World::start_cluster().await;
+    for (name, usual) in USUAL {
+        let flag = format!("--{name}");
+        let value = words.iter().position(|word| *word == flag).map_or(usual, |at| words[at + 1]);
+        for nth in 0..w.engine.node_count() {
+            let _: String = w.engine.run_on(nth, &format!("CONFIG SET {name} {value}")).await;
+        }
+    }
+    let checked = run(program(["check", "--redis-url", &w.engine.url()])).await;
+    assert!(checked.stdout.contains("ok       coverage") && checked.status.success(), "{checked:?}");
+}
+
 #[tokio::test]
 async fn any_node_leads_to_all_others() {
     let w = World::start_cluster().await;

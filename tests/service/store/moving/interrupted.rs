@@ -136,7 +136,7 @@ async fn cancelled_move_leaves_the_source_unchanged() {
     mover.signal(libc::SIGSTOP);
     let answer = left.w.complete(&left.held[0]).await;
     let problem = answer.refused("unavailable");
-    assert!(problem["detail"].as_str().expect("text").contains("being moved to"), "{problem}");
+    assert!(problem["detail"].as_str().expect("text").contains("being moved to another Redis;"), "{problem}");
     let ended = run(program(["move", "--cancel", "--redis-url", &from, "--to", &to])).await;
     assert!(ended.status.success() && ended.stdout.contains("2 queues are served where they were"), "{ended:?}");
     mover.signal(libc::SIGCONT);
