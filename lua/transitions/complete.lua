@@ -41,13 +41,15 @@ local function set_result(q, field, value)
   write.set(q, 'results', field, value)
 end
 
--- Completes the job; the note of the event is reserved at and held ms.
-local function finish(q, job, worker, reserved_at, result, late)
+-- Completes the job; the note of the event is reserved at, held ms, `late`, and the total that an overdue reservation counts in, because
+-- no other event says that.
+local function finish(q, job, worker, reserved_at, result, late, cause)
   local id, held = job.id, max(clock.now(q) - reserved_at, 0)
   q.new_results[id] = false
   if result ~= '' then set_result(q, id, result) end
   ending.finish(q, id, job.record, job.header, record.COMPLETED)
   local note = format(late and '%.0f %.0f late' or '%.0f %.0f', reserved_at, held)
+  if cause then note = text.words(note, cause) end
   event.add(q, 'completed', id, worker, job.header, note)
   total.count(q, 'completed')
   return text.words('done', late and 1 or 0, text.of(held))
@@ -89,14 +91,14 @@ end
 -- Completes by the live reservation, before or after its deadline.
 local function complete_held(q, job, result)
   local lease = job.lease
-  local late = clock.now(q) >= job.deadline
+  local late, cause = clock.now(q) >= job.deadline, nil
   if late then
-    local cause = record.is_marked(lease, record.GRACE) and 'abandoned' or 'expired'
+    cause = record.is_marked(lease, record.GRACE) and 'abandoned' or 'expired'
     job.record[cause] = job.record[cause] + 1
     total.count(q, cause)
   end
   items.end_reservation(q, job, job.id, late and DONE_LATE or DONE)
-  return finish(q, job, lease.worker, lease.reserved_at, result, late)
+  return finish(q, job, lease.worker, lease.reserved_at, result, late, cause)
 end
 
 local function complete(q, args, at)
