@@ -1,11 +1,12 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
--- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · hints channel
+-- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · cursors hash · sheets hash · hints channel
 -- ARGV   name of the API key ('' = none), per setting 2: name, value ('' = back to the default)
 -- REPLY  {'set'}
 local event = require 'base/event'
 local hint = require 'base/hint'
 local commit = require 'base/commit'
+local sheet = require 'base/sheet'
 local line_set = require 'jobs/line_set'
 local STRIDE = 2
 local ANNOUNCED = 100
@@ -23,6 +24,7 @@ return function(q, args)
     else
       redis.call('HSET', q.settings, args[i], args[i + 1])
     end
+    if args[i] == 'sheets' then sheet.switch(q, args[i + 1] == '1') end
   end
   local is = is_paused(q)
   if is ~= was then

@@ -12,9 +12,10 @@ use super::{
 const GRANTED: &[(&str, &[&str])] = &[
     ("main", &["access", "config", "healthcheck", "store", "service", "webhooks"]),
     ("healthcheck", &["config"]),
-    ("service", &["access", "config", "http", "store", "sweeper", "waiting", "webhooks"]),
+    ("service", &["access", "config", "http", "sheets", "store", "sweeper", "waiting", "webhooks"]),
     ("config", &["access"]),
-    ("http", &["access", "figures", "memory", "payload", "store", "waiting", "webhooks"]),
+    ("http", &["access", "figures", "memory", "payload", "sheets", "store", "waiting", "webhooks"]),
+    ("sheets", &["store"]),
     ("webhooks", &["access", "payload", "store"]),
     ("sweeper", &["store"]),
     ("waiting", &["store"]),
@@ -64,6 +65,7 @@ const GRANTED_IN_HTTP: &[(&str, &[&str])] = &[
 /// Uses inside one of these folders.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
+    ("transitions::erase", "transitions::tally"),
     ("transitions::reserve", "transitions::undo"),
     ("transitions::sweep", "transitions::expire"),
     ("views::deadlines", "views::inspect"),
@@ -72,6 +74,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("views::locks", "views::inspect"),
     ("views::queue_history", "views::stats"),
     ("views::recent", "views::events"),
+    ("views::sheets", "views::events"),
 ];
 
 /// Words that the code of a module must not contain.
@@ -83,6 +86,7 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
     ("http", &["redis::", "deadpool", "env::var"]),
     ("access", &["axum::", "redis::", "hyper::", "env::var"]),
     ("config", &["redis::", "axum::", "hyper::"]),
+    ("sheets", &["redis::", "axum::", "hyper::", "SystemTime", "env::var"]),
     ("webhooks", &["redis::", "axum::", "hyper::", "SystemTime", "env::var"]),
     ("top", &["redis::", "axum::", "SystemTime", "env::var"]),
 ];

@@ -18,7 +18,8 @@ pub fn key_of(caller: &Caller) -> Option<Name> {
 #[derive(Clone)]
 pub struct AuditEntry {
     action: &'static str,
-    queue: QueueName,
+    /// `None`: several.
+    queue: Option<QueueName>,
     job: Option<JobId>,
     batch: Option<BatchId>,
     worker: Option<Name>,
@@ -29,7 +30,7 @@ pub struct AuditEntry {
 impl AuditEntry {
     /// An action on one job of a queue, or on jobs that were not named.
     pub fn on(action: &'static str, queue: QueueName, job: Option<JobId>, count: u64, by: Option<Name>) -> Self {
-        Self { action, queue, job, batch: None, worker: None, count, by }
+        Self { action, queue: Some(queue), job, batch: None, worker: None, count, by }
     }
 
     pub fn on_queue(action: &'static str, queue: QueueName, count: u64, by: Option<Name>) -> Self {
@@ -49,11 +50,17 @@ impl AuditEntry {
         Self { worker: Some(worker), ..Self::on_queue(action, queue, count, by) }
     }
 
+    /// An action on a worker in all queues of the caller.
+    pub fn on_worker_everywhere(action: &'static str, worker: Name, count: u64, by: Option<Name>) -> Self {
+        Self { action, queue: None, job: None, batch: None, worker: Some(worker), count, by }
+    }
+
     pub fn log(&self, request_id: &str) {
-        let Self { action, queue, count, .. } = self;
+        let Self { action, count, .. } = self;
+        let queue = self.queue.as_ref().map(tracing::field::display);
         let (job, batch) = (self.job.as_ref().map(ToString::to_string), self.batch.as_ref().map(ToString::to_string));
         let (worker, by) = (self.worker.as_ref().map(Name::as_str), self.by.as_ref().map(Name::as_str));
-        tracing::info!(action, %queue, job, batch, worker, count, by, request_id, "act");
+        tracing::info!(action, queue, job, batch, worker, count, by, request_id, "act");
     }
 }
 

@@ -6,6 +6,7 @@ mod history;
 mod job;
 mod memory;
 mod queue;
+mod sheets;
 mod webhooks;
 mod workers;
 
@@ -20,6 +21,7 @@ pub use self::{
     queue::{
         HeldJobBody, LockBody, LockPageBody, QueueBody, ReservationBody, ReservationsBody, WorkerBody, WorkerPageBody,
     },
+    sheets::{RemovedBody, SheetLineBody, SheetsBody},
     webhooks::{DeliveryPageBody, RedeliveredBody, WebhookListBody, WebhookTestedBody},
     workers::WorkersBody,
 };

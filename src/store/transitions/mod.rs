@@ -8,6 +8,7 @@ pub(crate) mod complete;
 pub(crate) mod create;
 pub(crate) mod discard;
 pub(crate) mod enqueue;
+pub(crate) mod erase;
 pub(crate) mod expire;
 pub(crate) mod extend;
 pub(crate) mod fail;
@@ -27,6 +28,7 @@ pub(crate) mod seal;
 pub(crate) mod set;
 pub(crate) mod stage;
 pub(crate) mod sweep;
+pub(crate) mod tally;
 pub(crate) mod undo;
 pub(crate) mod withdraw;
 
@@ -51,6 +53,7 @@ pub use self::{
     requeue::{Requeue, Requeued},
     reserve::{Handout, HandoverNote, PassedLines, Reserve, ReserveOutcome, Snapshot},
     sweep::Swept,
+    tally::SheetChange,
     undo::Undo,
     withdraw::BatchCancellation,
 };
