@@ -36,6 +36,8 @@ from ._models import (
     Result,
     Settings,
     SettingsChange,
+    SheetLine,
+    Sheets,
     State,
 )
 from ._opinions import agreement
@@ -70,6 +72,8 @@ __all__ = [
     "Result",
     "Settings",
     "SettingsChange",
+    "SheetLine",
+    "Sheets",
     "SomeRefused",
     "State",
     "StillOpen",

@@ -119,6 +119,8 @@ class Intray:
     release = blocking(Calls.release)
     change = blocking(Calls.change)
     reassign = blocking(Calls.reassign)
+    sheets = blocking(Calls.sheets)
+    forget_worker = blocking(Calls.forget_worker)
 
     def feed(
         self,
