@@ -21,6 +21,8 @@ pub mod memory;
 pub mod payload;
 /// Starts the parts of the service, and stops them in order.
 pub mod service;
+/// Day sheets: what each worker did per day.
+pub mod sheets;
 /// The store: one method per transition, each with its Lua script in `lua/`.
 pub mod store;
 /// The background task that expires leases, makes delayed jobs due, and removes old jobs.

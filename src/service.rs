@@ -19,6 +19,7 @@ use crate::{
     config::{LogFormat, Origin, Serve},
     http,
     job::QueueName,
+    sheets::Sheets,
     store::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
@@ -66,6 +67,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(waiting.clone().run());
     let webhooks = Dispatcher::new(backend.queues.clone(), webhooks);
     parts.spawn(webhooks.clone().run(closing.clone()));
+    parts.spawn(Sheets::new(backend.queues.clone()).run(closing.clone()));
     watch_files(&parts, access.clone(), certificate.clone(), &closing);
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());

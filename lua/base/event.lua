@@ -34,6 +34,15 @@ function event.add(q, kind, id, worker, header, note)
   q.kinds[counted_kind] = (q.kinds[counted_kind] or 0) + 1
 end
 
+-- The note of an abandon: the reason, behind a byte that says that its worker skips the job, or that this is a reason which could be
+-- taken for another note.
+local SKIPPED, REASON = '\1', '\2'
+function event.reason(reason, skips)
+  if skips then return SKIPPED .. reason end
+  local first = reason:sub(1, 1)
+  return (first == SKIPPED or first == REASON or reason == 'undelivered') and REASON .. reason or reason
+end
+
 -- Writes an entry of `n` transitions, which a list holds: of each its head, the id and the tail.
 function event.publish(q, n, parts)
   call('XADD', q.events, '*', text.of(n), concat(parts, '', 1, n * 3))

@@ -17,10 +17,10 @@ local STATES, DEAD = record.STATES, record.DEAD
 local DONE, DONE_LATE, GRACE_OVER = ended.DONE, ended.DONE_LATE, ended.GRACE_OVER
 local pack, unpack_record, min, max = struct.pack, struct.unpack, math.min, math.max
 
--- Completes the job; the note of the event is reserved at and held ms.
-local function finish(q, job, worker, reserved_at, given, late)
+-- `cause`: the total in which its overdue reservation counts, if that ends here.
+local function finish(q, job, worker, reserved_at, given, late, cause)
   local by = {worker = worker, reserved_at = reserved_at, at = clock.now(q)}
-  local held = ending.complete(q, job.id, job.record, job.header, by, given, late)
+  local held = ending.complete(q, job.id, job.record, job.header, by, given, late, cause)
   return text.words('done', late and 1 or 0, text.of(held))
 end
 
@@ -69,19 +69,19 @@ end
 -- Completes by the live reservation, before or after its deadline.
 local function complete_held(q, job, given, undo_ms)
   local lease = job.lease
-  local late = clock.now(q) >= job.deadline
+  local late, cause = clock.now(q) >= job.deadline, nil
   if undo_ms > 0 and not late then
     closing.start(q, job, given, undo_ms)
     local now = clock.now(q)
     return text.words('closed', 0, text.of(job.deadline - now), text.of(max(now - lease.reserved_at, 0)))
   end
   if late then
-    local cause = record.is_marked(lease, record.GRACE) and 'abandoned' or 'expired'
+    cause = record.is_marked(lease, record.GRACE) and 'abandoned' or 'expired'
     job.record[cause] = job.record[cause] + 1
     total.count(q, cause)
   end
   items.end_reservation(q, job, job.id, late and DONE_LATE or DONE)
-  return finish(q, job, lease.worker, lease.reserved_at, given, late)
+  return finish(q, job, lease.worker, lease.reserved_at, given, late, cause)
 end
 
 -- Completes by a reservation that has ended: once more, late, or too late.

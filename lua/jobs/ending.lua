@@ -37,12 +37,15 @@ function ending.finish(q, id, r, header, state)
   dedupe.free(q, id, header)
 end
 
--- Completes the job; the note of the event is reserved at and held ms. Returns how long it was held.
-function ending.complete(q, id, r, header, by, given, late)
+-- Completes the job; the note of the event is reserved at, held ms, `late`, and the total in which an overdue reservation counts, because
+-- no other event says that. Returns how long it was held.
+function ending.complete(q, id, r, header, by, given, late, cause)
   local held = max(by.at - by.reserved_at, 0)
   result.set(q, id, given)
   ending.finish(q, id, r, header, COMPLETED)
-  event.add(q, 'completed', id, by.worker, header, format(late and '%.0f %.0f late' or '%.0f %.0f', by.reserved_at, held))
+  local note = format(late and '%.0f %.0f late' or '%.0f %.0f', by.reserved_at, held)
+  if cause then note = text.words(note, cause) end
+  event.add(q, 'completed', id, by.worker, header, note)
   total.count(q, 'completed')
   return held
 end

@@ -29,9 +29,10 @@ end
 function leave.by_time(q, id, r, lease, header, is_over)
   if not is_over and record.is_marked(lease, record.GRACE) then
     r.abandoned = r.abandoned + 1
-    if record.is_marked(lease, record.SKIPS) then skip.add(r, lease.worker) end
+    local skips = record.is_marked(lease, record.SKIPS)
+    if skips then skip.add(r, lease.worker) end
     leave.lease(q, id, r, lease, ended.GRACE_OVER, header)
-    event.add(q, 'abandoned', id, lease.worker, header, 'grace')
+    event.add(q, 'abandoned', id, lease.worker, header, event.reason('grace', skips))
     return total.count(q, 'abandoned')
   end
   r.expired, r.attempts = r.expired + 1, r.attempts + 1

@@ -6,7 +6,7 @@ local outbox = require 'base/outbox'
 local trim = {}
 local call, max, min, ceil = redis.call, math.max, math.min, math.ceil
 
--- Transitions that are kept for readers that resume, and for a webhook that has not read them.
+-- Transitions that are kept for readers that resume, and for a webhook or a tally that has not read them.
 local EVENTS, UNREAD = 10000, 100000
 -- Ended jobs are spared this long for a webhook that has not read their end, because what it sends has their results.
 local SPARED_MS = 600000
@@ -20,7 +20,7 @@ local function is_empty(...)
   return true
 end
 
--- Deletes the order only when no job with a place is left. Returns when the first alarm goes off, whether a webhook has read here, and
+-- Deletes the order only when no job with a place is left. Returns when the first alarm goes off, whether anything reads here, and
 -- whether there are restricted jobs. One command looks for four keys: one that is named twice counts two.
 function trim.order(q)
   local a, c, r = q.alarms, q.cursors, q.restricted
@@ -30,14 +30,16 @@ function trim.order(q)
   return found % 4 > 1 and first_of(q.alarms) or math.huge, found % 8 > 3, has_restricted
 end
 
--- Jobs that ended later than this are not deleted; infinity without webhooks.
+-- Jobs that ended later than this are not deleted; infinity without webhooks. A tally needs no jobs.
 function trim.read_until(q, readers)
   local read = math.huge
-  for _, reader in ipairs(readers) do read = min(read, tonumber(reader.position:match('^%d+'))) end
+  for _, reader in ipairs(readers) do
+    if reader.field ~= outbox.TALLY then read = min(read, tonumber(reader.position:match('^%d+'))) end
+  end
   return max(read, clock.now(q) - SPARED_MS)
 end
 
--- Whether a webhook has not read up to an entry.
+-- Whether a reader has not come up to an entry.
 local function lags(readers, entry)
   for _, reader in ipairs(readers) do
     if outbox.is_behind(reader.position, entry) then return true end
@@ -45,7 +47,7 @@ local function lags(readers, entry)
   return false
 end
 
--- Removes the first entries of a stream that a webhook has left too long, and counts what it has lost by it.
+-- Removes the first entries of a stream that a reader has left too long, and counts what it has lost by it.
 local function lose(q, readers, kept)
   local length = tonumber(call('XINFO', 'STREAM', q.events)[2]) -- its first field is `length`
   local surplus = min(length - kept, LOST)
@@ -58,13 +60,13 @@ local function lose(q, readers, kept)
     end
   end
   for _, reader in ipairs(readers) do
-    if reader.has_lost then outbox.write(q, reader.name, reader) end
+    if reader.has_lost then outbox.write(q, reader) end
   end
   call('XTRIM', q.events, 'MAXLEN', text.of(length - surplus))
 end
 
--- Keeps about ten thousand transitions, more while a webhook has not read them; deletes the stream when the queue has been empty
--- for a day. Trimming exactly reads the last entries, so without webhooks only the last of many steps does it.
+-- Keeps about ten thousand transitions, more while a reader has not come so far; deletes the stream when the queue has been empty
+-- for a day. Trimming exactly reads the last entries, so without readers only the last of many steps does it.
 function trim.events(q, readers, more)
   if more and #readers == 0 then
     call('XTRIM', q.events, 'MAXLEN', '~', text.of(EVENTS))

@@ -42,7 +42,7 @@ local function give_back(q, job, id, reason, delay, skips)
   r.abandoned = r.abandoned + 1
   if skips then skip.add(r, worker) end
   items.end_reservation(q, job, id, ended.ABANDONED, reason)
-  event.add(q, 'abandoned', id, worker, job.header, reason)
+  event.add(q, 'abandoned', id, worker, job.header, event.reason(reason, skips))
   if delay > 0 then back.to_delay(q, id, r, job.header, delay) else back.to_line(q, id, r, job.header) end
   total.count(q, 'abandoned')
   return {'back', STATES[r.state]}

@@ -12,9 +12,9 @@ local delivery = require 'base/delivery'
 local FIRST, STRIDE = 4, 3
 
 return function(q, args)
-  local webhook, reader = args[1], outbox.of(q, args[1])
+  local reader = outbox.of(q, args[1])
   if args[2] ~= (reader and reader.position or '') then return {'moved', reader and reader.position or ''} end
-  reader = reader or {slot = outbox.free_slot(q), lost = 0}
+  reader = reader or outbox.new(q, args[1])
   if #args >= FIRST and delivery.count(q, delivery.waiting, reader) >= delivery.MOST then return {'full'} end
 
   local now, due, kept = clock.now(q), {}, {}
@@ -28,6 +28,6 @@ return function(q, args)
     redis.call('ZADD', q.deliveries, unpack(due))
   end
   reader.position = args[3]
-  outbox.write(q, webhook, reader)
+  outbox.write(q, reader)
   return {'forwarded'}
 end

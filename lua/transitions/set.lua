@@ -1,6 +1,6 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
--- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · actions hash ·
+-- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · cursors hash · sheets hash · actions hash ·
 -- KEYS   hints channel
 -- ARGV   name of the API key ('' = none), note for the list of actions, per setting 2: name, value ('' = back to the default)
 -- REPLY  {'set'}
@@ -9,6 +9,7 @@ local action = require 'base/action'
 local hint = require 'base/hint'
 local commit = require 'base/commit'
 local text = require 'base/text'
+local sheet = require 'base/sheet'
 local line_set = require 'jobs/line_set'
 local STRIDE = 2
 local ANNOUNCED = 100
@@ -24,6 +25,7 @@ local function change(q, args)
     local name, value = args[i], args[i + 1]
     local before = redis.call('HGET', q.settings, name) or ''
     if value == '' then redis.call('HDEL', q.settings, name) else redis.call('HSET', q.settings, name, value) end
+    if name == 'sheets' then sheet.switch(q, value == '1') end
     if value ~= before then changes[#changes + 1] = text.short(name) .. text.short(before) .. text.short(value) end
   end
   return changes

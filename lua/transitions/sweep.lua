@@ -7,7 +7,7 @@
 -- KEYS   tops hash · settings hash · totals hash · events stream · cursors hash · hints channel
 -- ARGV   'all' | 'overdue': only expiries and delays; retention ms of queues without their own ('' = the default)
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue, whether an alarm is
--- REPLY  due (0 | 1)}
+-- REPLY  due (0 | 1), whether the queue keeps day sheets (0 | 1)}
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -93,12 +93,12 @@ return function(q, args)
   write.spend(q, BESIDES)
   local step = overdue.step(q, STEP)
   write.flush(q)
-  local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max', lines.MARK)
+  local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max', lines.MARK, 'sheets')
   local kept = {ms = tonumber(chosen[1] or args[2]) or $RETENTION_MS, most = tonumber(chosen[2] or $RETENTION_MAX)}
   local readers, forgotten, more = nil, 0, false
   if args[1] == 'all' then
     -- With more to do that is urgent, no job is forgotten.
-    if not step.more then readers = outbox.all(q) end
+    if not step.more then readers = outbox.readers(q) end
     kept.read_ms = trim.read_until(q, readers or {})
     forgotten, more = tidy(q, kept, step)
   end
@@ -106,8 +106,8 @@ return function(q, args)
   return commit(q, function()
     local alarm, has_readers, has_restricted = trim.order(q)
     if chosen[3] and not has_restricted then redis.call('HDEL', q.settings, lines.MARK) end
-    trim.events(q, readers or has_readers and outbox.all(q) or {}, more)
+    trim.events(q, readers or has_readers and outbox.readers(q) or {}, more)
     local next_ms, rings = upcoming.next_ms(q, kept.ms, kept.most, alarm), alarm <= clock.now(q) and 1 or 0
-    return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag, rings}
+    return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag, rings, chosen[4] == '1' and 1 or 0}
   end)
 end

@@ -20,7 +20,7 @@ end
 
 return function(q)
   local answer = {clock.now(q)}
-  for _, reader in ipairs(outbox.all(q)) do
+  for _, reader in ipairs(outbox.webhooks(q)) do
     local waiting = delivery.count(q, delivery.waiting, reader)
     answer[#answer + 1] = {
       reader.name, reader.position, reader.lost, waiting, delivery.count(q, delivery.failed, reader),

@@ -22,6 +22,7 @@ pub mod reserve;
 pub mod routing;
 pub mod selection;
 pub mod settle;
+pub mod sheets;
 pub mod task;
 pub mod tokens;
 pub mod undo;

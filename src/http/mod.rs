@@ -14,7 +14,7 @@ mod tests;
 use axum::{
     Router,
     http::{Method, Uri},
-    routing::{get, post},
+    routing::{delete, get, post},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +25,7 @@ pub use self::middleware::{
 use self::{
     handlers::{
         actions, batches, bulk, events, history, job_lists, jobs, me, memory, queue_actions, queues, recent_events,
-        reserve, settle::settle, tokens, webhooks, workers as people,
+        reserve, settle::settle, sheets, tokens, webhooks, workers as people,
     },
     middleware::{
         auth::AuthContext,
@@ -44,6 +44,7 @@ use self::{
 };
 use crate::{
     access::Access,
+    sheets::Sheets,
     store::{Abandon, Complete, Extend, Fail, HandOver, Queues, Reopen},
     waiting::Waiting,
     webhooks::Dispatcher,
@@ -67,6 +68,7 @@ pub fn router(
         max_payload: PayloadLimit(policy.max_payload),
         demo: Demo(policy.demo),
         access: access.clone(),
+        sheets: Sheets::new(queues.clone()),
         queues,
         waiting,
         dispatcher,
@@ -132,8 +134,10 @@ fn for_operators() -> Routes {
         .route("/queues/{queue}/events", get(viewers(recent_events::recent)))
         .route("/queues/{queue}/actions", get(viewers(actions::actions)))
         .route("/queues/{queue}/history", get(viewers(history::history)))
+        .route("/queues/{queue}/sheets", get(holdings(sheets::sheets)))
         .route("/queues/{queue}/locks", get(viewers(queues::locks)))
         .route("/workers", get(viewers(people::workers)))
+        .route("/workers/{worker}", delete(operators(sheets::forget)))
         .route("/events", get(viewers(events::events)))
         .route("/webhooks", get(viewers(webhooks::webhooks)))
         .route("/webhooks/{name}/deliveries", get(viewers(webhooks::deliveries)))

@@ -34,6 +34,7 @@ fn service(routes: Routes, cors: Origins) -> Router {
         readiness: Readiness::new(queues.clone(), leaving.clone()),
         figures: MetricsPage::new(queues.clone(), Waiting::new(queues.clone(), leaving.clone()), dispatcher.clone()),
         dispatcher,
+        sheets: Sheets::new(queues.clone()),
         access: Access::off(),
         max_payload: PayloadLimit(1),
         demo: Demo(false),

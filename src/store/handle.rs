@@ -96,6 +96,16 @@ impl Queues {
         self.parts.runner.take_active()
     }
 
+    /// Records whether a queue keeps day sheets.
+    pub fn note_sheets(&self, queue: &QueueName, are_kept: bool) {
+        self.parts.runner.note_sheets(queue, are_kept);
+    }
+
+    /// The queues that keep day sheets: those that this instance has swept or was asked about.
+    pub fn with_sheets(&self) -> Vec<QueueName> {
+        self.parts.runner.with_sheets()
+    }
+
     /// The number of the server that holds a queue. A fault of one server affects all its queues and no others.
     pub fn shard(&self, queue: &QueueName) -> u16 {
         self.parts.runner.shard(queue)

@@ -8,7 +8,7 @@ use crate::job::QueueName;
 pub(crate) const LAYOUT: &str = "2";
 
 /// The keys of a queue with their types. They share one hash tag.
-pub(crate) const KEYS: [(&str, &str); 31] = [
+pub(crate) const KEYS: [(&str, &str); 32] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -39,13 +39,14 @@ pub(crate) const KEYS: [(&str, &str); 31] = [
     ("deliveries", "zset"),
     ("bodies", "hash"),
     ("actions", "hash"),
+    ("sheets", "hash"),
     // A channel, named like a key: on a cluster it belongs to a slot too.
     (HINTS, "channel"),
 ];
 
 /// Keys of layout 2 that the first one did not have; no migration moves them.
 pub(crate) const ADDED: [&str; 8] =
-    ["restricted", "lines", "routes", "alarms", "cursors", "deliveries", "bodies", "actions"];
+    ["restricted", "lines", "routes", "alarms", "cursors", "deliveries", "bodies", "actions", "sheets"];
 
 /// The channel of the hints.
 pub(crate) const HINTS: &str = "hints";

@@ -43,6 +43,7 @@ pub use layout::{
     progress::{JobSelection, Progress},
     route::{JobRoute, TimeError, TimeLimits, TimeLimitsPatch},
     routing::{HandedTo, Routing, RoutingPatch},
+    sheet::{Shard, ShardSet, SheetGap, SheetHead, SheetLines, pack_lines, read_lines},
     task::Task,
 };
 pub use redis::{
@@ -62,7 +63,7 @@ pub use views::{
     deadlines::{DeadlinePage, HeldUntil},
     deliveries::{Delivery, DeliveryPage},
     eligible::Eligible,
-    events::{Event, EventLimit, EventPage, Position, Subject},
+    events::{Event, EventLimit, EventPage, GivenBack, Position, Subject},
     inspect::{Cancelled, HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
     job_history::JobHistory,
     lines::LineCount,
@@ -71,6 +72,7 @@ pub use views::{
     outbox::OutboxState,
     queue_history::{HistoryStep, QueueHistory, Span},
     recent::Recent,
+    sheets::{SheetFields, SheetState, TallyCursor},
     stats::{QueueInfo, QueuePage, ReservationCounts, Totals},
 };
 

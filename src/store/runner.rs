@@ -1,6 +1,7 @@
 //! Runs all scripts: measures each, counts the transitions that its reply reports, and logs faults.
 
 use std::{
+    collections::BTreeSet,
     mem,
     time::{Duration, Instant},
 };
@@ -40,6 +41,8 @@ pub(crate) struct Runner {
     pub(crate) tasks: TaskTracker,
     /// How many calls of this instance have moved jobs, by queue, since the sweeper last asked.
     active: Mutex<HashMap<QueueName, u32>>,
+    /// The queues that keep day sheets, as far as this instance knows.
+    with_sheets: Mutex<BTreeSet<QueueName>>,
 }
 
 impl Runner {
@@ -54,6 +57,7 @@ impl Runner {
             away: Mutex::default(),
             tasks: TaskTracker::new(),
             active: Mutex::default(),
+            with_sheets: Mutex::default(),
         }
     }
 
@@ -138,6 +142,20 @@ impl Runner {
             Some(calls) => *calls = calls.saturating_add(1),
             None => _ = active.insert(queue.clone(), 1),
         }
+    }
+
+    /// Records whether the queue keeps day sheets.
+    pub(crate) fn note_sheets(&self, queue: &QueueName, are_kept: bool) {
+        let mut known = self.with_sheets.lock();
+        if !are_kept {
+            known.remove(queue);
+        } else if !known.contains(queue) {
+            known.insert(queue.clone());
+        }
+    }
+
+    pub(crate) fn with_sheets(&self) -> Vec<QueueName> {
+        self.with_sheets.lock().iter().cloned().collect()
     }
 
     /// Takes the marks since the last call.

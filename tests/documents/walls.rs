@@ -12,9 +12,10 @@ use super::{
 const GRANTED: &[(&str, &[&str])] = &[
     ("main", &["access", "config", "healthcheck", "store", "service", "webhooks"]),
     ("healthcheck", &["config"]),
-    ("service", &["access", "config", "http", "store", "sweeper", "waiting", "webhooks"]),
+    ("service", &["access", "config", "http", "sheets", "store", "sweeper", "waiting", "webhooks"]),
     ("config", &["access"]),
-    ("http", &["access", "figures", "memory", "payload", "store", "waiting", "webhooks"]),
+    ("http", &["access", "figures", "memory", "payload", "sheets", "store", "waiting", "webhooks"]),
+    ("sheets", &["store"]),
     ("webhooks", &["access", "payload", "store"]),
     ("sweeper", &["store"]),
     ("waiting", &["store"]),
@@ -69,6 +70,7 @@ const GRANTED_IN_HTTP: &[(&str, &[&str])] = &[
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::complete", "transitions::close"),
     ("transitions::create", "transitions::append"),
+    ("transitions::erase", "transitions::tally"),
     ("transitions::reserve", "transitions::undo"),
     ("transitions::sweep", "transitions::expire"),
     ("views::deadlines", "views::inspect"),
@@ -77,6 +79,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("views::locks", "views::inspect"),
     ("views::queue_history", "views::stats"),
     ("views::recent", "views::events"),
+    ("views::sheets", "views::events"),
 ];
 
 /// Words that the code of a module must not contain.
@@ -88,6 +91,7 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
     ("http", &["redis::", "deadpool", "env::var"]),
     ("access", &["axum::", "redis::", "hyper::", "env::var"]),
     ("config", &["redis::", "axum::", "hyper::"]),
+    ("sheets", &["redis::", "axum::", "hyper::", "SystemTime", "env::var"]),
     ("webhooks", &["redis::", "axum::", "hyper::", "SystemTime", "env::var"]),
     ("top", &["redis::", "axum::", "SystemTime", "env::var"]),
 ];

@@ -98,6 +98,15 @@ mod batches {
     mod validation_and_idempotency; // Invalid batches store nothing; a repeated call makes one batch.
 }
 
+/// Day sheets: what each worker did per day.
+mod sheets {
+    mod days; // A day begins at midnight of the queue's zone, and is kept as long as the setting says.
+    mod forget; // The lines of a worker are removed, unless they hold a job.
+    mod lines; // Each event counts once in the line of its worker, on any instance.
+    mod reads; // Who reads which lines, as JSON and as CSV.
+    mod size; // What sheets take in Redis, and that they cost nothing where they are off.
+}
+
 /// Waiting without polling: for a job to reserve, and for a job or batch to reach a state.
 mod waiting {
     mod cost; // What waiters cost: connections, commands in Redis, and the time of other callers.
@@ -255,6 +264,7 @@ mod faults {
     mod cases; // For each transition, a queue in which it has work to do.
     mod load; // Faults under load: lost replies, flushed scripts, a frozen Redis.
     mod matrix; // Every transition with every fault: at most one effect, and no answer claims more than is true.
+    mod sheets; // The same for day sheets: each event counts once.
     mod webhooks; // The same for webhooks: each end is delivered, under one id however often.
 }
 

@@ -9,6 +9,8 @@ const base = new URL(document.querySelector('meta[name=intray-api]')?.content ||
 const PATIENCE = 10_000
 /** A test of a webhook has an answer after 15 seconds at the latest. */
 const PATIENCE_WITH_A_RECEIVER = 20_000
+/** A table of a year of many workers. */
+const PATIENCE_WITH_A_FILE = 120_000
 
 let key = tabKey.read()
 let ahead = 0
@@ -44,7 +46,7 @@ export async function call(method, path, { query, body, text, more, signal, pars
   const patience = AbortSignal.timeout(within)
   const how = {
     method,
-    headers: headers(body === undefined && text === undefined ? {} : { 'content-type': 'application/json', ...more }),
+    headers: headers(body === undefined && text === undefined ? more : { 'content-type': 'application/json', ...more }),
     body,
     text,
     signal: signal ? AbortSignal.any([signal, patience]) : patience,
@@ -95,6 +97,11 @@ export const events = (name, query, signal) => call('GET', queue(name, '/events'
 export const operatorActions = (name, query, signal) => call('GET', queue(name, '/actions'), { query, signal })
 export const redis = (signal) => call('GET', '/redis', { signal })
 export const history = (name, query, signal) => call('GET', queue(name, '/history'), { query, signal })
+export const sheets = (name, query, signal) => call('GET', queue(name, '/sheets'), { query, signal })
+/** The same as a table. */
+export const sheetsTable = (name, query) => call('GET', queue(name, '/sheets'), {
+  query, more: { accept: 'text/csv' }, parse: String, within: PATIENCE_WITH_A_FILE,
+})
 export const people = (query, signal) => call('GET', '/workers', { query, signal })
 const webhook = (name, more) => `/webhooks/${segment(name)}${more}`
 export const webhooks = (signal) => call('GET', '/webhooks', { signal })

@@ -53,7 +53,7 @@ const KINDS = {
   CSV: ['csv', 'text/csv;charset=utf-8', csv],
 }
 
-function save(name, type, text) {
+export function save(name, type, text) {
   const href = URL.createObjectURL(new Blob([text], { type }))
   Object.assign(document.createElement('a'), { href, download: name }).click()
   setTimeout(() => URL.revokeObjectURL(href), 60_000)

@@ -75,7 +75,8 @@ export const HELP = [
     ['a', 'pick the page'], ['e', 'export'], ['Tab', "to the row's buttons"],
   ]],
   ['All queues', [['d', 'what died, by error']]],
-  ['A queue', [['1 … 9', 'its lists'], ['0', 'whom jobs wait for'], ['v', 'what happens'], ['s', 'settings']]],
+  ['A queue', [['1 … 9', 'its lists'], ['0', 'whom jobs wait for'], ['v', 'what happens'],
+    ['S', 'what each worker did'], ['s', 'settings']]],
   ['A job', [['h', 'what happened']]],
 ]
 

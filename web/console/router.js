@@ -7,10 +7,12 @@ import { store } from './store.js'
 
 export const TABS = [
   'waiting', 'held', 'blocked', 'delayed', 'dead', 'completed', 'cancelled', 'locks', 'batches', 'lines', 'activity',
-  'settings',
+  'sheets', 'settings',
 ]
 /** The filters of a list of jobs, by the service's words. */
 export const FILTERS = ['client', 'search', 'breached', 'error', 'batch', 'enqueued_before', 'line']
+/** Which day sheets are shown. */
+export const SHEETS = ['from', 'to', 'worker']
 const OVERVIEW = ['find', 'sort', 'way']
 const DELIVERIES = ['queue', 'state']
 const PAGES = ['workers', 'dead', 'webhooks']
@@ -27,7 +29,8 @@ function read() {
   if (kind === 'q' && queue) {
     const known = TABS.includes(tab) ? tab : 'waiting'
     // Only waiting jobs are in a line.
-    const filters = known === 'waiting' ? FILTERS : FILTERS.filter((name) => name !== 'line')
+    const jobs = known === 'waiting' ? FILTERS : FILTERS.filter((name) => name !== 'line')
+    const filters = known === 'sheets' ? SHEETS : jobs
     return { page: 'queue', queue, tab: known, id: id || null, only: only(filters) }
   }
   const page = PAGES.includes(kind) ? kind : 'overview'

@@ -1,6 +1,7 @@
 //! The types of the domain. A value that exists is valid: each type is made by a parser whose error states the rule.
 
 pub mod budget;
+mod calendar;
 pub mod chance;
 mod code;
 pub mod ids;
@@ -12,12 +13,14 @@ mod priority;
 mod reason;
 mod role;
 pub mod settings;
+mod sheet;
 mod state;
 mod time;
 mod words;
 
 use std::borrow::Cow;
 
+pub use calendar::{Day, ZoneName};
 pub use code::{BatchId, Code, JobId, Reservation};
 pub use kind::{CancelReason, Concern, Ending, EventKind, InternalTotal, StoredEnding, Tally, Total};
 pub use line::{EligibilityRule, Line, Skill};
@@ -25,6 +28,7 @@ pub use name::{LockName, Name, QueueName};
 pub use priority::Priority;
 pub use reason::Reason;
 pub use role::Role;
+pub use sheet::{HELD_CLASSES, SheetCounter, SheetCounts};
 pub use state::{BatchState, DeliveryState, State};
 pub use time::{Backoff, Millis};
 

@@ -61,6 +61,8 @@ pub const HISTORY_MINUTES: u32 = 1_440;
 pub const HISTORY_HOURS: u32 = 2_160;
 /// Of minutes, or of hours, in one field of it.
 pub const HISTORY_PLACES: u64 = 120;
+/// For how many days a queue keeps day sheets, and the days of one read.
+pub const SHEETS_DAYS: std::ops::RangeInclusive<u32> = 1..=400;
 /// How many waiting callers are listed.
 pub const WAITERS: usize = 1_000;
 /// Items in one settle call.

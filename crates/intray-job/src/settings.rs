@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Backoff;
+use super::{Backoff, ZoneName};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Settings {
@@ -25,6 +25,12 @@ pub struct Settings {
     pub retention_max: u32,
     /// 0 = no limit
     pub max_jobs: u32,
+    /// What each worker did per day is counted.
+    pub sheets: bool,
+    /// For how many days.
+    pub sheets_days: u32,
+    /// Its midnight begins a day.
+    pub time_zone: ZoneName,
 }
 
 /// The defaults. Scripts use the numbers by name.
@@ -42,6 +48,9 @@ pub const DEFAULT: Settings = Settings {
     retention_ms: 604_800_000,
     retention_max: 100_000,
     max_jobs: 0,
+    sheets: false,
+    sheets_days: 35,
+    time_zone: ZoneName::UTC,
 };
 
 /// For each setting: `None` keeps it, `Some(None)` resets it to the default, `Some(Some(_))` sets it.
@@ -60,4 +69,7 @@ pub struct SettingsPatch {
     pub retention_ms: Option<Option<u32>>,
     pub retention_max: Option<Option<u32>>,
     pub max_jobs: Option<Option<u32>>,
+    pub sheets: Option<Option<bool>>,
+    pub sheets_days: Option<Option<u32>>,
+    pub time_zone: Option<Option<ZoneName>>,
 }

@@ -4,7 +4,7 @@ use jiff::{Timestamp, tz::Offset};
 use serde::{Serialize, Serializer, ser::Error};
 
 /// Milliseconds since 1970 by Redis's clock. In JSON: RFC 3339, UTC, with milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
 
 impl Millis {

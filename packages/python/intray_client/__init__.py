@@ -37,6 +37,8 @@ from ._models import (
     Result,
     Settings,
     SettingsChange,
+    SheetLine,
+    Sheets,
     State,
 )
 from ._opinions import agreement
@@ -72,6 +74,8 @@ __all__ = [
     "Result",
     "Settings",
     "SettingsChange",
+    "SheetLine",
+    "Sheets",
     "SomeRefused",
     "State",
     "StillOpen",

@@ -122,6 +122,8 @@ class Intray:
     reprioritize_all = blocking(Calls.reprioritize_all)
     release_all = blocking(Calls.release_all)
     actions = iterating(Calls.actions)
+    sheets = blocking(Calls.sheets)
+    forget_worker = blocking(Calls.forget_worker)
 
     def feed(
         self,

@@ -162,6 +162,9 @@ class Settings(TypedDict):
     retention_ms: int
     retention_max: int
     max_jobs: int
+    sheets: bool
+    sheets_days: int
+    time_zone: str
 
 
 class SettingsChange(TypedDict, total=False):
@@ -180,6 +183,9 @@ class SettingsChange(TypedDict, total=False):
     retention_ms: int | None
     retention_max: int | None
     max_jobs: int | None
+    sheets: bool | None
+    sheets_days: int | None
+    time_zone: str | None
 
 
 class JobChange(TypedDict, total=False):
@@ -223,6 +229,42 @@ class Action:
     parameters: Mapping[str, Any]
     #: Of `configure`, the `name` of each setting that changed, its value before (`from`) and since (`to`); `None` is the default.
     settings: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class SheetLine:
+    """What a worker did on a day. `late` is part of `completed`; `skipped` is no part of `abandoned`."""
+
+    day: str
+    #: `None`: all jobs that were reserved without a name.
+    worker: str | None
+    handed_out: int
+    completed: int
+    late: int
+    skipped: int
+    abandoned: int
+    expired: int
+    failed: int
+    undone: int
+    handed_over: int
+    held_ms: int
+    #: For how long at most half, and nine of ten, of the completed jobs were held: estimates. `None` without completions.
+    p50_ms: int | None
+    p90_ms: int | None
+
+
+@dataclass(frozen=True)
+class Sheets:
+    """The day sheets of a queue, by day and worker."""
+
+    #: When counting began; `None`: the queue keeps no sheets.
+    since: str | None
+    #: Up to when events are counted.
+    until: str | None
+    #: Where events are missing, each with `from`, `until` and the number of `events`.
+    gaps: Sequence[Mapping[str, Any]]
+    time_zone: str | None
+    lines: Sequence[SheetLine]
 
 
 @dataclass(frozen=True)

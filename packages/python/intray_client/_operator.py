@@ -1,12 +1,13 @@
-"""Operators' calls: list queues, jobs and actions, change settings and jobs, requeue dead jobs, reassign and remove jobs."""
+"""Operators' calls: list queues, jobs and actions, change settings and jobs, requeue dead jobs, reassign and remove jobs, day sheets."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from ._caller import Caller, in_path
-from ._models import Action, Job, JobChange, Queue, Reassigned, Settings, SettingsChange, State, read
+from ._models import Action, Job, JobChange, Queue, Reassigned, Settings, SettingsChange, SheetLine, Sheets, State, read
 
 #: Jobs, queues, and actions, on a page.
 JOBS, QUEUES, ACTIONS = 100, 1_000, 100
@@ -172,6 +173,18 @@ class Operator:
         async for page in self._pages(_of_queue(queue) + "/actions", {"limit": ACTIONS}):
             for action in page["actions"]:
                 yield read(Action, action)
+
+    async def sheets(
+        self, queue: str, *, start: str | None = None, end: str | None = None, worker: str | None = None
+    ) -> Sheets:
+        """What each worker did per day, from the first to the last day (`2026-11-26`), of all days that are kept if none is named."""
+        asked = _only(to=end, worker=worker) | ({} if start is None else {"from": start})
+        sheets = read(Sheets, await self._caller.call("GET", _of_queue(queue) + "/sheets", query=asked))
+        return replace(sheets, lines=[read(SheetLine, cast("Mapping[str, Any]", line)) for line in sheets.lines])
+
+    async def forget_worker(self, worker: str) -> int:
+        """Removes a worker's lines from the day sheets of all queues of the key, and answers how many."""
+        return int((await self._caller.call("DELETE", "/workers/" + in_path(worker)))["removed"])
 
     async def _pages(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[Any]:
         after: dict[str, str] = {}

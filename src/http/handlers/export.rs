@@ -19,7 +19,11 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 
-pub use self::{csv::Columns, format::ListFormat, heartbeat::Heartbeat};
+pub use self::{
+    csv::{Columns, quote_formula, write as write_row},
+    format::ListFormat,
+    heartbeat::Heartbeat,
+};
 use crate::{
     http::{
         middleware::revalidate::LongCall,

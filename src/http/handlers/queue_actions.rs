@@ -23,7 +23,8 @@ use crate::{
         },
         response::{field_error::Rule, json::JsonResponse, problem::Problem},
     },
-    job::{JobId, Name, QueueName, limits},
+    job::{JobId, Name, QueueName, ZoneName, limits},
+    sheets::Sheets,
     store::{Queues, Release, Released, SettingsPatch, Swept},
 };
 
@@ -53,12 +54,17 @@ pub async fn release(
 /// `PATCH /queues/{queue}`
 pub async fn configure(
     State(queues): State<Queues>,
+    State(sheets): State<Sheets>,
     InPath(NewQueue(name)): InPath<NewQueue>,
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let (patch, act) = (read_settings(body.fields()?)?, AuditEntry::new("configure", &name, &caller));
+    if patch.time_zone.is_some() {
+        // What has happened so far counts to the days of the old zone.
+        sheets.open(&name).await?;
+    }
     let info = queues.set(&name, patch, &act.actor()).await?.ok_or_else(Problem::too_many_queues)?;
     Ok(Audited(act.counted(1), info).into_response())
 }
@@ -110,6 +116,9 @@ fn read_settings(mut fields: JsonFields<'_>) -> Result<SettingsPatch, Problem> {
         retention_ms: set(&mut fields, "retention_ms", rules::whole(limits::RETENTION_MS)),
         retention_max: set(&mut fields, "retention_max", rules::whole(counted.clone())),
         max_jobs: set(&mut fields, "max_jobs", rules::whole(counted)),
+        sheets: set(&mut fields, "sheets", rules::flag),
+        sheets_days: set(&mut fields, "sheets_days", rules::whole(limits::SHEETS_DAYS)),
+        time_zone: set(&mut fields, "time_zone", rules::parsed(ZoneName::parse)),
     };
     fields.finish(Some(patch))
 }

@@ -16,7 +16,8 @@ use crate::{
 #[derive(Clone)]
 pub struct AuditEntry {
     action: &'static str,
-    queue: QueueName,
+    /// `None`: several.
+    queue: Option<QueueName>,
     job: Option<JobId>,
     batch: Option<BatchId>,
     worker: Option<Name>,
@@ -30,7 +31,7 @@ impl AuditEntry {
     /// An action on a queue. The list of its actions has those of operators only.
     pub fn new(action: &'static str, queue: &QueueName, caller: &Caller) -> Self {
         let by = caller.key_name().and_then(|name| Name::parse(name).ok());
-        let (queue, is_listed) = (queue.clone(), caller.role == Role::Operator);
+        let (queue, is_listed) = (Some(queue.clone()), caller.role == Role::Operator);
         Self { action, queue, job: None, batch: None, worker: None, count: 0, by, is_listed, parameters: Map::new() }
     }
 
@@ -45,6 +46,13 @@ impl AuditEntry {
 
     pub fn on_worker(action: &'static str, queue: &QueueName, worker: &Name, caller: &Caller) -> Self {
         Self { worker: Some(worker.clone()), ..Self::new(action, queue, caller) }
+    }
+
+    /// An action on a worker in all queues of the caller.
+    pub fn on_worker_everywhere(action: &'static str, worker: &Name, caller: &Caller) -> Self {
+        let by = caller.key_name().and_then(|name| Name::parse(name).ok());
+        let (queue, job, batch, parameters) = (None, None, None, Map::new());
+        Self { action, queue, job, batch, worker: Some(worker.clone()), count: 0, by, is_listed: false, parameters }
     }
 
     /// What the call says beside its queue and its job.
@@ -70,10 +78,11 @@ impl AuditEntry {
     }
 
     pub fn log(&self, request_id: &str) {
-        let Self { action, queue, count, .. } = self;
+        let Self { action, count, .. } = self;
+        let queue = self.queue.as_ref().map(tracing::field::display);
         let (job, batch) = (self.job.as_ref().map(ToString::to_string), self.batch.as_ref().map(ToString::to_string));
         let (worker, by) = (self.worker.as_ref().map(Name::as_str), self.by.as_ref().map(Name::as_str));
-        tracing::info!(action, %queue, job, batch, worker, count, by, request_id, "act");
+        tracing::info!(action, queue, job, batch, worker, count, by, request_id, "act");
     }
 }
 

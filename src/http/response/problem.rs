@@ -12,7 +12,7 @@ use axum::http::Uri;
 pub use self::{attempts::Attempts, failure::ProblemType};
 use crate::{
     http::response::field_error::{FieldError, MAX_ERRORS, Rule},
-    job::{BatchState, EligibilityRule, Ending, State},
+    job::{BatchState, EligibilityRule, Ending, QueueName, State},
     store::{Applied, Fault, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, reason_without_place},
 };
 
@@ -147,6 +147,11 @@ impl Problem {
     pub fn wrong_state(state: State) -> Self {
         let detail = format!("the job is {}", state.word());
         Self { job_state: Some(state), ..Self::new(ProblemType::WrongState, detail) }
+    }
+
+    pub fn worker_holds(queue: &QueueName) -> Self {
+        let detail = format!("the worker holds a job in the queue {queue}: release it first");
+        Self { job_state: Some(State::Reserved), ..Self::new(ProblemType::WrongState, detail) }
     }
 
     pub fn wrong_batch_state(state: BatchState) -> Self {

@@ -7,6 +7,7 @@ mod history;
 mod job;
 mod memory;
 mod queue;
+mod sheets;
 mod webhooks;
 mod workers;
 
@@ -22,6 +23,7 @@ pub use self::{
     queue::{
         HeldJobBody, LockBody, LockPageBody, QueueBody, ReservationBody, ReservationsBody, WorkerBody, WorkerPageBody,
     },
+    sheets::{RemovedBody, SheetLineBody, SheetsBody},
     webhooks::{DeliveryPageBody, RedeliveredBody, WebhookListBody, WebhookTestedBody},
     workers::WorkersBody,
 };

@@ -15,4 +15,5 @@ pub(crate) mod record;
 pub(crate) mod route;
 pub(crate) mod routing;
 pub(crate) mod settings;
+pub(crate) mod sheet;
 pub(crate) mod task;

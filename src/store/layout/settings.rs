@@ -4,7 +4,7 @@ use intray_redis::{Args, Fault};
 use serde_json::Value;
 
 use crate::job::{
-    Backoff,
+    Backoff, ZoneName,
     settings::{DEFAULT, Settings, SettingsPatch},
 };
 use crate::store::{layout::record, redis::read::broken};
@@ -28,6 +28,10 @@ pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fau
             "retention_ms" => settings.retention_ms = number()?,
             "retention_max" => settings.retention_max = number()?,
             "max_jobs" => settings.max_jobs = number()?,
+            "sheets" => settings.sheets = value == "1",
+            "sheets_days" => settings.sheets_days = number()?,
+            // A newer version may know more zones.
+            "time_zone" => settings.time_zone = ZoneName::parse(value).unwrap_or(ZoneName::UTC),
             _ => {} // a setting of a newer version
         }
     }
@@ -66,6 +70,9 @@ pub(crate) fn write_patch(patch: &SettingsPatch, args: &mut Args) {
     put("retention_ms", number(patch.retention_ms));
     put("retention_max", number(patch.retention_max));
     put("max_jobs", number(patch.max_jobs));
+    put("sheets", flag(patch.sheets));
+    put("sheets_days", number(patch.sheets_days));
+    put("time_zone", patch.time_zone.as_ref().map(|set| set.as_ref().map(ToString::to_string)));
 }
 
 fn write_backoff(backoff: Backoff) -> String {

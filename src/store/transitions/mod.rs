@@ -9,6 +9,7 @@ pub(crate) mod complete;
 pub(crate) mod create;
 pub(crate) mod discard;
 pub(crate) mod enqueue;
+pub(crate) mod erase;
 pub(crate) mod expire;
 pub(crate) mod extend;
 pub(crate) mod fail;
@@ -29,6 +30,7 @@ pub(crate) mod seal;
 pub(crate) mod set;
 pub(crate) mod stage;
 pub(crate) mod sweep;
+pub(crate) mod tally;
 pub(crate) mod undo;
 pub(crate) mod withdraw;
 
@@ -53,6 +55,7 @@ pub use self::{
     requeue::{Requeue, Requeued},
     reserve::{Handout, HandoverNote, PassedLines, Reserve, ReserveOutcome, Snapshot},
     sweep::Swept,
+    tally::SheetChange,
     undo::Undo,
     withdraw::BatchCancellation,
 };

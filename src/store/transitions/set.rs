@@ -25,6 +25,9 @@ impl Queues {
         let is_registered = self.parts.registry.register(queue).await?;
         if is_registered {
             self.run_alone(queue, &Set { patch, actor }).await?;
+            if patch.sheets == Some(Some(true)) {
+                self.note_sheets(queue, true);
+            }
         }
         Ok(is_registered)
     }

@@ -51,6 +51,8 @@ pub(crate) struct SweepReply {
     lag_ms: Option<u64>,
     /// A job has expired, or its SLA is breached.
     rings: bool,
+    /// The queue keeps day sheets.
+    has_sheets: bool,
 }
 
 impl Queues {
@@ -104,7 +106,10 @@ pub(crate) fn turn<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFutu
 async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32) -> Result<Swept, Fault> {
     let mut swept = Swept::default();
     for _ in 0..most {
-        let SweepReply { swept: step, rings, .. } = run(runner, queue, sweep).await?;
+        let SweepReply { swept: step, rings, has_sheets, .. } = run(runner, queue, sweep).await?;
+        if has_sheets {
+            runner.note_sheets(queue, true);
+        }
         swept.expired += step.expired;
         swept.due += step.due;
         swept.dead += step.dead;
@@ -144,7 +149,9 @@ impl Transition for Sweep {
         let more = fields.flag()?;
         let (next_ms, lag_ms) = (fields.maybe()?, fields.count()?);
         let lag_ms = (expired + due > 0).then_some(lag_ms);
-        Ok(SweepReply { swept: Swept { expired, due, dead, forgotten, more, next_ms }, lag_ms, rings: fields.flag()? })
+        let (rings, has_sheets) = (fields.flag()?, fields.flag()?);
+        let swept = Swept { expired, due, dead, forgotten, more, next_ms };
+        Ok(SweepReply { swept, lag_ms, rings, has_sheets })
     }
 
     /// The reply says already when the next sweep is due.

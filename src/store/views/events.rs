@@ -25,6 +25,20 @@ pub struct Event {
     pub note: String,
     /// For completions only.
     pub completed: Option<Completed>,
+    /// Of a completion of an overdue reservation, which no other event ends: how it is counted, `Expired` or `Abandoned`.
+    pub ended_as: Option<EventKind>,
+    /// Of an abandon only.
+    pub given_back: Option<GivenBack>,
+}
+
+/// How a job was given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivenBack {
+    /// Its worker never had it.
+    Undelivered,
+    /// Its worker does not want it again.
+    Skipped,
+    Abandoned,
 }
 
 /// The subject of an event.
@@ -207,8 +221,22 @@ pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Ve
             Concern::Job(_) => Subject::Job(id),
         };
         let by = by.clone().filter(|_| kind.is_act());
-        let completed = if kind == EventKind::Completed { completion(worker.as_ref(), &mut note) } else { None };
-        into.push(Event { queue: queue.clone(), at, kind, subject, worker, client, note, completed, by });
+        let is_completion = kind == EventKind::Completed;
+        let (completed, ended_as) = if is_completion { completion(worker.as_ref(), &mut note) } else { (None, None) };
+        let given_back = if kind == EventKind::Abandoned { Some(given_back(&mut note)) } else { None };
+        into.push(Event {
+            queue: queue.clone(),
+            at,
+            kind,
+            subject,
+            worker,
+            client,
+            note,
+            completed,
+            ended_as,
+            given_back,
+            by,
+        });
     }
     Ok(position)
 }
@@ -225,14 +253,34 @@ fn key_of(fields: &mut Fields<'_>) -> Result<Option<Name>, Fault> {
     Ok(by)
 }
 
-/// Reads the note of a completion: when the job was reserved, for how many ms, and `late` if it was.
-fn completion(worker: Option<&Name>, note: &mut String) -> Option<Completed> {
-    let mut words = note.splitn(3, ' ');
-    let (reserved_at, held_ms): (u64, u64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-    let rest = words.next().unwrap_or_default().to_owned();
-    let (at, late) = (Millis(reserved_at + held_ms), rest == "late");
-    *note = rest;
-    Some(Completed { worker: worker.cloned(), reserved_at: Millis(reserved_at), at, held_ms, late })
+/// Reads the note of an abandon: a reason, which one byte may precede.
+fn given_back(note: &mut String) -> GivenBack {
+    match note.chars().next() {
+        Some(mark @ ('\u{1}' | '\u{2}')) => {
+            note.remove(0);
+            if mark == '\u{1}' { GivenBack::Skipped } else { GivenBack::Abandoned }
+        }
+        _ if note == "undelivered" => GivenBack::Undelivered,
+        _ => GivenBack::Abandoned,
+    }
+}
+
+/// Reads the note of a completion: when the job was reserved, for how many ms, `late` if it was, and how its overdue reservation is
+/// counted. `late` is left.
+fn completion(worker: Option<&Name>, note: &mut String) -> (Option<Completed>, Option<EventKind>) {
+    let text = std::mem::take(note);
+    let mut words = text.split(' ');
+    let mut number = || words.next()?.parse::<u64>().ok();
+    let Some((reserved_at, held_ms)) = number().zip(number()) else { return (None, None) };
+    let late = words.next() == Some("late");
+    if late {
+        "late".clone_into(note);
+    }
+    let (reserved_at, at) = (Millis(reserved_at), Millis(reserved_at + held_ms));
+    (
+        Some(Completed { worker: worker.cloned(), reserved_at, at, held_ms, late }),
+        words.next().and_then(EventKind::parse),
+    )
 }
 
 impl Event {

@@ -14,4 +14,5 @@ pub(crate) mod locks;
 pub(crate) mod outbox;
 pub(crate) mod queue_history;
 pub(crate) mod recent;
+pub(crate) mod sheets;
 pub(crate) mod stats;

@@ -19,7 +19,7 @@ mod view;
 use std::collections::{BTreeMap, BTreeSet};
 
 use intray::{
-    job::{Backoff, Code, State},
+    job::{Backoff, Code, State, ZoneName},
     store::Settings,
 };
 
@@ -51,6 +51,9 @@ pub const DEFAULT: Settings = Settings {
     retention_ms: 604_800_000,
     retention_max: 100_000,
     max_jobs: 0,
+    sheets: false,
+    sheets_days: 35,
+    time_zone: ZoneName::UTC,
 };
 
 /// So many jobs stand behind the one that has a dedupe key.

@@ -81,6 +81,23 @@ class Operating(Story):
         self.assertEqual((changes[0].action, changes[0].job), ("reprioritize", jobs[1].id))
         self.assertEqual(oldest.settings, [{"name": "lease_ms", "from": None, "to": 9_000}])
 
+    def test_day_sheets_are_read_and_removed(self) -> None:
+        self.assertIsNone(self.intray.sheets(self.queue).since)
+        self.set(sheets=True, time_zone="Europe/Berlin")
+        self.intray.enqueue_many(self.queue, range(3))
+        for worker in ("Ann Miller", "bob", None):
+            [job] = self.plain.reserve([self.queue], worker=worker)
+            job.complete()
+        sheets = self.intray.sheets(self.queue)
+        self.assertEqual([(line.worker, line.completed) for line in sheets.lines], [(None, 1), ("Ann Miller", 1), ("bob", 1)])
+        self.assertEqual((sheets.time_zone, list(sheets.gaps)), ("Europe/Berlin", []))
+        day = sheets.lines[0].day
+        self.assertEqual(len(self.intray.sheets(self.queue, start=day, end=day, worker="bob").lines), 1)
+        self.assertGreaterEqual(self.intray.forget_worker("Ann Miller"), 1)
+        self.assertEqual([line.worker for line in self.intray.sheets(self.queue).lines], [None, "bob"])
+        with self.assertRaises(Refused):
+            self.intray.configure(self.queue, {"time_zone": "Europe/Bonn"})
+
     def test_queues_are_listed_with_counts(self) -> None:
         self.intray.enqueue_many(self.queue, [1, 2])
         [queue] = [queue for queue in self.intray.queues() if queue.name == self.queue]

@@ -83,6 +83,7 @@ async fn call(w: &World, client: &Client, role: &str, method: &str, template: &s
         ("GET", "/workers/{worker}/reservations" | "/webhooks/{name}/deliveries") => {
             (format!("{path}?queue=default"), Value::Null)
         }
+        ("GET", "/queues/{queue}/sheets") if role == "worker" => (format!("{path}?worker=ann"), Value::Null),
         ("GET", "/queues/{queue}/jobs") if role == "worker" => (format!("{path}?mine=true&worker=ann"), Value::Null),
         ("GET", "/queues/{queue}/jobs") => (format!("{path}?state=completed"), Value::Null),
         ("DELETE", "/queues/{queue}") => (format!("{path}?state=dead"), Value::Null),

@@ -70,13 +70,14 @@ fn every_transition_has_a_fault_test() {
     let mut covered: Vec<_> = COVERED
         .iter()
         .chain(&super::background::COVERED)
+        .chain(&super::sheets::COVERED)
         .chain(&super::webhooks::COVERED)
         .map(|name| (*name).to_owned())
         .collect();
     covered.sort();
     assert_eq!(
         covered, files,
-        "a transition has its place in faults::matrix, or in faults::background or faults::webhooks if no call asks for it"
+        "a transition has its place in faults::matrix, or in faults::background, faults::sheets or faults::webhooks if no call asks for it"
     );
 }
 

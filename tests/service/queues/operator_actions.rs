@@ -169,6 +169,7 @@ async fn setting_null_restores_the_default() {
         "paused": false, "lease_ms": 300_000, "max_hold_ms": 86_400_000, "warn_ms": 60_000, "max_attempts": 0,
         "backoff": null, "dedupe": true, "worker_limit": 1, "share_drafts": false, "browse": false,
         "retention_ms": RETENTION_MS, "retention_max": 100_000, "max_jobs": 0,
+        "sheets": false, "sheets_days": 35, "time_zone": "UTC",
     });
     w.get("/queues/default").await.refused("unknown-queue");
     assert_eq!(w.update_settings(json!({})).await, defaults, "a PATCH creates the queue");
@@ -176,6 +177,7 @@ async fn setting_null_restores_the_default() {
         "paused": true, "lease_ms": 1_000, "max_hold_ms": 0, "warn_ms": 0, "max_attempts": 5,
         "backoff": { "type": "exponential", "delay_ms": 10, "max_ms": 20 }, "dedupe": false, "worker_limit": 0, "share_drafts": true, "browse": true,
         "retention_ms": 10_000, "retention_max": 0, "max_jobs": 7,
+        "sheets": true, "sheets_days": 400, "time_zone": "Asia/Kolkata",
     });
     for (key, value) in others.as_object().expect("an object") {
         let mut expected = defaults.clone();

@@ -92,6 +92,13 @@ async fn documented_rights_are_enough_for_every_call() {
         client.get(&format!("/webhooks{path}")).await.is(200);
     }
     client.post("/webhooks/shop/redeliver", json!({ "queue": "default" })).await.is(200);
+    client.patch("/queues/sheets", json!({ "sheets": true })).await.is(200);
+    client.send_enqueue(json!({ "queue": "sheets", "payload": 1 })).await.is(201);
+    let held = client.reserve_with(json!({ "queues": ["sheets"], "worker": "zoe" })).await;
+    client.complete(&held).await.is(200);
+    assert_eq!(client.get("/queues/sheets/sheets").await.is(200)["lines"][0]["completed"], 1);
+    assert_eq!(client.delete("/workers/zoe").await.is(200)["removed"], 1);
+    client.patch("/queues/sheets", json!({ "sheets": false })).await.is(200);
 
     for command in ["check", "migrate"] {
         let end = run(program([command, "--redis-url", &url(&w.engine)])).await;

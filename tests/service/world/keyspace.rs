@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::engine::Engine;
 
 /// Every key that a queue may have, with its type.
-pub const KEYS: [(&str, &str); 30] = [
+pub const KEYS: [(&str, &str); 31] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -36,6 +36,7 @@ pub const KEYS: [(&str, &str); 30] = [
     ("deliveries", "zset"),
     ("bodies", "hash"),
     ("actions", "hash"),
+    ("sheets", "hash"),
 ];
 /// Belong to no queue.
 const COMMON: [(&str, &str); 6] = [
@@ -239,10 +240,17 @@ pub struct Event {
 }
 
 pub async fn events(engine: &Engine, queue: &str) -> Vec<Event> {
+    marked_events(engine, queue).await.into_iter().map(|(_, event, _)| event).collect()
+}
+
+/// The events, each with its time in ms, and with what its note says besides: that an abandon skips the job, or how a late completion
+/// has ended its reservation.
+pub async fn marked_events(engine: &Engine, queue: &str) -> Vec<(u64, Event, String)> {
     let entries: Vec<(String, Vec<(Bytes, Bytes)>)> =
         engine.run(&format!("XRANGE intray:{{{queue}}}:2:events - +")).await;
     let mut events = Vec::new();
-    for (count, packed) in entries.into_iter().filter_map(|(_, fields)| fields.into_iter().next()) {
+    for (at, (count, packed)) in entries.into_iter().filter_map(|(at, fields)| Some((at, fields.into_iter().next()?))) {
+        let at_ms = at.split('-').next().and_then(|ms| ms.parse().ok()).expect("the id of an entry");
         let before = events.len();
         let mut rest = packed.as_slice();
         while !rest.is_empty() {
@@ -252,12 +260,19 @@ pub async fn events(engine: &Engine, queue: &str) -> Vec<Event> {
             let job = text(cut(&mut rest, 26));
             let (worker, client) = (short(&mut rest), short(&mut rest));
             let length = u16::from_be_bytes(cut(&mut rest, 2).try_into().expect("two bytes"));
-            let mut note = text(cut(&mut rest, length.into()));
+            let (mut note, mut mark) = (text(cut(&mut rest, length.into())), String::new());
+            if kind == "abandoned" && note.starts_with(['\u{1}', '\u{2}']) {
+                mark = note.remove(0).to_string();
+            }
             if kind == "completed" {
                 // Before it stands since when the job was held, and how long.
                 note = note.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
+                if let Some((late, cause)) = note.clone().split_once(' ') {
+                    (note, mark) = (late.to_owned(), cause.to_owned());
+                }
             }
-            events.push(Event { kind, job: format!("{queue}-{job}"), worker, client, note });
+            let job = format!("{queue}-{job}");
+            events.push((at_ms, Event { kind, job, worker, client, note }, mark));
         }
         assert_eq!(text(&count), (events.len() - before).to_string(), "an entry says how many transitions it holds");
     }

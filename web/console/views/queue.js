@@ -16,8 +16,9 @@ import { Locks } from './locks.js'
 import { addJob } from '../newjob.js'
 import { Pause } from './overview.js'
 import { Settings } from './settings.js'
+import { Sheets } from './sheets.js'
 
-const KEYS = { lines: '0', activity: 'v', settings: 's' }
+const KEYS = { lines: '0', activity: 'v', sheets: 'S', settings: 's' }
 
 export function Queue({ name, tab, id, only, state, theme }) {
   useEffect(() => {
@@ -90,6 +91,7 @@ function View({ queue, tab, id, only }) {
   if (tab === 'batches') return html`<${Batches} key=${name} name=${name} selected=${id} />`
   if (tab === 'lines') return html`<${Lines} key=${name} name=${name} />`
   if (tab === 'activity') return html`<${Activity} key=${name} name=${name} />`
+  if (tab === 'sheets') return html`<${Sheets} key=${name} name=${name} settings=${queue.settings} only=${only} />`
   if (tab === 'settings') return html`<${Settings} key=${name} queue=${queue} />`
   return html`<${Jobs} key=${`${name} ${tab}`} name=${name} state=${tab} count=${counts[tab]} selected=${id}
     only=${only} />`

@@ -22,6 +22,9 @@ const KNOWN = {
   retention_ms: ['Keep finished jobs for', 'Then completed and cancelled jobs are deleted, with their results'],
   retention_max: ['Finished jobs to keep', 'When there are more completed and cancelled jobs, the oldest are deleted'],
   max_jobs: ['Largest size', 'No job is added while this many are dead or have not ended'],
+  sheets: ['Day sheets', 'What each worker does per day is counted; off, all day sheets are removed'],
+  sheets_days: ['Days of sheets', 'Older day sheets are removed'],
+  time_zone: ['Time zone', 'Its midnight begins a day of the day sheets'],
 }
 /** What 0 means of these. */
 const ZERO = {
@@ -126,13 +129,15 @@ function Form({ queue }) {
 
 function keepsLess(patch, settings) {
   const isLess = (field) => field in patch && (patch[field] ?? DEFAULTS[field]) < settings[field]
-  return ['retention_ms', 'retention_max'].some(isLess)
+  // `false` is less than `true`.
+  return ['retention_ms', 'retention_max', 'sheets', 'sheets_days'].some(isLess)
 }
 
 function askToKeepLess(name, work) {
   ask({
     title: `Keep less of ${name}?`,
-    text: 'Completed and cancelled jobs beyond it are deleted with their results. This cannot be undone.',
+    text: 'What is beyond it is deleted: completed and cancelled jobs with their results, and day sheets. This cannot be '
+      + 'undone.',
     action: 'Keep less',
     danger: true,
     work,

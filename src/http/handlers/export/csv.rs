@@ -111,13 +111,13 @@ fn part<'j>(of: &'j RawValue, step: &str) -> Option<&'j RawValue> {
 }
 
 /// Quotes text that a spreadsheet would run as a formula.
-fn quote_formula(cell: Cow<'_, str>) -> Cow<'_, str> {
+pub fn quote_formula(cell: Cow<'_, str>) -> Cow<'_, str> {
     if formula::begins(&cell) { format!("'{cell}").into() } else { cell }
 }
 
 /// By hand: the crate `csv` quotes what RFC 4180 requires, or every cell. This also quotes `'` and blanks at the ends of a cell,
 /// which readers may strip.
-fn write<'c>(cells: impl Iterator<Item = Cow<'c, str>>, text: &mut Vec<u8>) {
+pub fn write<'c>(cells: impl Iterator<Item = Cow<'c, str>>, text: &mut Vec<u8>) {
     for (n, cell) in cells.enumerate() {
         if n > 0 {
             text.push(b',');

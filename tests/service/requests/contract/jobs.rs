@@ -38,6 +38,7 @@ pub async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answe
         ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
         ("PATCH", "/queues/{queue}") => w.patch(&path, json!({})).await,
         ("DELETE", "/queues/{queue}") => w.delete(&format!("{path}?state=dead")).await,
+        ("DELETE", "/workers/{worker}") => w.delete("/workers/zoe").await,
         ("GET", "/events") => w.listen_answer("").await,
         (method, _) => w.request(method, &path).send().await,
     }
@@ -114,6 +115,11 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
             let (first, second) = (fresh(w).await, fresh(w).await);
             w.reserve_with(json!({ "id": first, "worker": "limited" })).await;
             send(json!({ "id": second, "worker": "limited" })).await
+        }
+        "wrong-state" if *template == "/workers/{worker}" => {
+            let id = fresh(w).await;
+            w.reserve_with(json!({ "id": id, "worker": "busy" })).await;
+            w.delete("/workers/busy").await
         }
         "wrong-state" => {
             let id = fresh(w).await;

@@ -224,3 +224,28 @@ async fn waiting_deliveries_of_webhooks_are_sent_from_the_target() {
     let before: String = w.engine.run("HGET intray:2:webhooks shop").await;
     assert_eq!(since.split(' ').next(), before.split(' ').next(), "known since it was known first");
 }
+
+#[tokio::test]
+async fn day_sheets_go_on_at_the_target() {
+    let (w, there) = (World::start().await, World::start().await);
+    w.update_settings(json!({ "sheets": true, "time_zone": "Asia/Kolkata" })).await;
+    let work = async |w: &World| {
+        w.enqueue_with(json!({ "payload": 1, "dedupe": false })).await;
+        w.complete(&w.reserve_as("ann").await).await.is(200);
+    };
+    let completed = async |w: &World| {
+        let answer = w.get("/queues/default/sheets").await.is(200);
+        let lines = answer["lines"].as_array().expect("lines").clone();
+        lines.iter().map(|line| line["completed"].as_u64().expect("a number")).sum::<u64>()
+    };
+    work(&w).await;
+    assert_eq!(completed(&w).await, 1);
+    // Not counted yet when the queue moves.
+    work(&w).await;
+    let end = move_queues(&w, &there).await;
+    assert!(end.status.success(), "{end:?}");
+    assert_eq!(completed(&there).await, 2);
+    work(&there).await;
+    assert_eq!(completed(&there).await, 3);
+    there.check().await;
+}

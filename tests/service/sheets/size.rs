@@ -1,0 +1,123 @@
+//! What sheets take in Redis, and that they cost nothing where they are off.
+
+use std::collections::BTreeMap;
+
+use intray::{
+    job::{QueueName, SheetCounter, SheetCounts},
+    store::{Queues, Shard, ShardSet, SheetChange, SheetHead, SheetLines, TallyCursor, pack_lines},
+};
+use serde_json::json;
+
+use crate::world::{Client, World};
+
+const PEOPLE: u64 = 10_000;
+const DAYS: u32 = 35;
+const MOST: u64 = 40_000_000;
+
+/// A day of somewhat different lives.
+fn day_of(dice: &mut fastrand::Rng) -> SheetCounts {
+    let mut counts = SheetCounts::default();
+    let typical = dice.u64(2_000..200_000);
+    for _ in 0..dice.u64(20..200) {
+        counts.count(SheetCounter::HandedOut);
+        match dice.u8(..20) {
+            0 => counts.count(SheetCounter::Skipped),
+            1 => counts.count(SheetCounter::Abandoned),
+            _ => counts.complete(dice.u64(typical / 2..typical * 3), dice.u8(..100) == 0),
+        }
+    }
+    counts
+}
+
+#[tokio::test]
+async fn ten_thousand_people_in_35_days_take_40_megabytes() {
+    let w = World::start().await;
+    w.update_settings(json!({ "sheets": true })).await;
+    let handle = Queues::new(&w.engine.url(), "intray").expect("a handle");
+    let queue = QueueName::default();
+    let (state, _) = handle.sheets(&queue, &[]).await.expect("read").expect("sheets");
+    let (mut cursor, mut dice) = (state.cursor, fastrand::Rng::with_seed(7));
+    let mut head = SheetHead { since: state.now, ..SheetHead::default() };
+    for back in (0..DAYS).rev() {
+        let day = state.zone.day_of(state.now).before(back);
+        head.insert(day);
+        let (mut set, mut shards) = (ShardSet::default(), BTreeMap::<Shard, SheetLines>::new());
+        for n in 0..PEOPLE {
+            let worker = format!("person-{n:05}@example.org");
+            set.insert(Shard::of(&worker));
+            shards.entry(Shard::of(&worker)).or_default().insert(worker, day_of(&mut dice));
+        }
+        let mut fields: Vec<_> = shards.iter().map(|(shard, lines)| (shard.field(day), pack_lines(lines))).collect();
+        assert!(fields.iter().all(|(_, value)| value.len() < 4_096), "a change of one line writes little");
+        fields.push((ShardSet::field(day), set.bytes().to_vec()));
+        fields.push((SheetHead::FIELD.to_owned(), head.bytes()));
+        let reached = TallyCursor { version: cursor.version + 1, ..cursor };
+        let change = SheetChange { read: cursor.to_string(), reached: reached.to_string(), fields };
+        assert!(handle.tally(&queue, &change).await.expect("written"));
+        cursor = reached;
+    }
+    let bytes: u64 = w.engine.run("MEMORY USAGE intray:{default}:2:sheets SAMPLES 0").await;
+    println!("{bytes} bytes");
+    assert!(bytes <= MOST, "{bytes} bytes");
+
+    // A read goes through the days in parts, in order.
+    let from = state.zone.day_of(state.now).before(1);
+    let text = w
+        .request("GET", &format!("/queues/default/sheets?from={from}"))
+        .header("accept", "text/csv")
+        .send()
+        .await
+        .text();
+    let names: Vec<_> = text.lines().skip(1).map(|line| line.split(',').take(2).collect::<Vec<_>>()).collect();
+    assert_eq!(names.len() as u64, 2 * PEOPLE);
+    assert!(names.is_sorted());
+    let largest = w.get(&format!("/queues/default/sheets?from={from}&worker=person-00042@example.org")).await.is(200);
+    assert_eq!(largest["lines"].as_array().expect("lines").len(), 2);
+}
+
+/// Calls by command, without those of health checks.
+async fn calls(w: &World) -> BTreeMap<String, u64> {
+    let figures: String = w.engine.run("INFO commandstats").await;
+    let of = |line: &str| {
+        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
+    };
+    let is_counted = |(name, _): &(String, u64)| !["ping", "info", "config|resetstat"].contains(&name.as_str());
+    figures.lines().filter_map(of).filter(is_counted).collect()
+}
+
+/// The commands of some cycles and sweeps of a queue.
+async fn cycle(w: &World, client: &Client) -> BTreeMap<String, u64> {
+    let _: String = w.engine.run("CONFIG RESETSTAT").await;
+    for n in 0..5 {
+        client.enqueue_with(json!({ "payload": n })).await;
+        client.complete(&client.reserve_as("ann").await).await.is(200);
+    }
+    calls(w).await
+}
+
+#[tokio::test]
+async fn cycle_runs_the_same_commands_with_sheets_on() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    cycle(&w, &w).await;
+    let off = cycle(&w, &w).await;
+    w.update_settings(json!({ "sheets": true })).await;
+    let on = cycle(&w, &w).await;
+    assert_eq!(on, off);
+}
+
+#[tokio::test]
+async fn sweep_runs_no_command_more_without_sheets() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    w.sweep().await;
+    let _: String = w.engine.run("CONFIG RESETSTAT").await;
+    w.post("/queues/default/sweep", json!({})).await.is(200);
+    let ran = calls(&w).await;
+    // One read of the settings, as before; nothing of the sheets.
+    assert_eq!(ran.get("hmget"), Some(&1), "{ran:?}");
+    assert!(["hgetall", "hset", "hdel", "xinfo|stream"].iter().all(|name| !ran.contains_key(*name)), "{ran:?}");
+    let scripts: Vec<String> = w.engine.run("KEYS intray:{default}:2:sheets").await;
+    assert!(scripts.is_empty());
+}

@@ -1,0 +1,94 @@
+// What each worker did per day, to balance load: who had how much, what was skipped, and how long things took.
+
+import { html, useAnswer, useState } from '../html.js'
+import * as api from '../api.js'
+import { save } from '../export.js'
+import { age, many, number } from '../format.js'
+import { Row, Table } from '../list.js'
+import { go, link } from '../router.js'
+import { Button, Empty, Missing, Name, act } from '../ui.js'
+
+/** More lines than that are for a file. */
+const MOST = 1_000
+const DAY = 86_400_000
+/** The days that are shown at first. */
+const WEEK = 6
+
+const COLUMNS = [
+  ['day', 'Day'], ['name', 'Worker'], ['n handed', 'Handed out'], ['n done', 'Completed'], ['n late', 'Late'],
+  ['n skipped', 'Skipped'], ['n back', 'Given back'], ['n expired', 'Expired'], ['n failed', 'Failed'],
+  ['n over', 'Handed over'], ['n half', 'Half within'], ['n most', '9 of 10 within'],
+]
+
+const dateOf = (ms) => new Date(ms).toISOString().slice(0, 10)
+const counted = (n) => n > 0 && number(n)
+const took = (ms) => ms !== null && age(ms)
+
+function Line({ name, line, only }) {
+  const { worker, day } = line
+  const href = link(name, 'sheets', null, { ...only, worker })
+  return html`<${Row} href=${href}>
+    <td class="day">${day}</td>
+    <td class="name">${worker === null ? html`<${Name} worker=${null} />`
+      : html`<a href=${href}><bdi>${worker}</bdi></a>`}</td>
+    <td class="n handed" data-title="handed out">${counted(line.handed_out)}</td>
+    <td class="n done" data-title="completed">${counted(line.completed)}</td>
+    <td class="n late" data-title="late">${counted(line.late)}</td>
+    <td class="n skipped" data-title="skipped">${counted(line.skipped)}</td>
+    <td class="n back" data-title="given back">${counted(line.abandoned)}</td>
+    <td class="n expired" data-title="expired">${counted(line.expired)}</td>
+    <td class="n failed" data-title="failed">${counted(line.failed)}</td>
+    <td class="n over" data-title="handed over">${counted(line.handed_over)}</td>
+    <td class="n half" data-title="half within">${took(line.p50_ms)}</td>
+    <td class="n most" data-title="9 of 10 within">${took(line.p90_ms)}</td>
+  <//>`
+}
+
+/** Which days, and of whom; what is chosen is in the address. */
+function Choice({ name, only }) {
+  const choose = (change) => go(link(name, 'sheets', null, { ...only, ...change }))
+  const day = (field, title) => html`<label>${title} <input type="date" value=${only[field]}
+    onChange=${({ target }) => choose({ [field]: target.value })} /></label>`
+  return html`<div class="bar">
+    ${day('from', 'From')} ${day('to', 'To')}
+    <label class="filter">Worker <input type="search" value=${only.worker ?? ''} placeholder="all"
+      onChange=${({ target }) => choose({ worker: target.value })} /></label>
+    <span class="space"></span>
+    <${Csv} name=${name} only=${only} />
+  </div>`
+}
+
+function Csv({ name, only }) {
+  const [busy, setBusy] = useState(false)
+  const file = async () => {
+    setBusy(true)
+    await act(async () => save(`${name}-sheets.csv`, 'text/csv;charset=utf-8', await api.sheetsTable(name, only)),
+      'The table is exported.')
+    setBusy(false)
+  }
+  return html`<${Button} keys="e" busy=${busy} onClick=${file}>As CSV<//>`
+}
+
+export function Sheets({ name, settings, only: chosen }) {
+  const only = { from: dateOf(api.now() - WEEK * DAY), ...chosen }
+  const { from, to, worker } = only
+  const ask = (signal) => api.sheets(name, only, signal)
+  const answer = useAnswer(ask, [name, from, to, worker, settings.sheets])
+  if (!settings.sheets) {
+    return html`<${Empty} title="No day sheets are kept">With the <a href=${link(name, 'settings')}>setting</a> “Day
+      sheets” this shows what each worker did per day. <a href="../docs/sheets">What is counted</a>.<//>`
+  }
+  const key = ({ day, worker: who }) => `${day} ${who}`
+  const row = (line) => html`<${Line} key=${key(line)} name=${name} line=${line} only=${only} />`
+  return html`<${Choice} name=${name} only=${only} />
+    <${Missing} answer=${answer}>${({ lines, gaps, time_zone: zone }) => html`
+      ${gaps.length > 0 && html`<p class="stale" role="status">Events are missing in ${many(gaps.length, 'gap')}, the last
+        until ${gaps.at(-1).until}.</p>`}
+      <${Table} label="sheets" columns=${COLUMNS} items=${lines.slice(0, MOST)} row=${row}
+        id=${key}
+        empty=${html`<${Empty} title="Nothing was counted on these days">Each worker with an event has a line.<//>`} />
+      <p class="more">${lines.length > MOST && `The first ${number(MOST)} of ${many(lines.length, 'line')}. `}Days
+        of ${zone}. A job is held while its page is open: this is not how long a person worked.
+        <a href="../docs/sheets">What is counted</a></p>`}
+    <//>`
+}
