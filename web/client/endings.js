@@ -70,7 +70,7 @@ export class Endings {
    */
   undo(r) {
     this.#over(r.id)
-    return this.#undo.begin(r, this.#sending.get(r.id))
+    return this.#undo.begin(r)
   }
 
   /**

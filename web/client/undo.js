@@ -35,18 +35,15 @@ export class Undo {
     return this.#asking.has(id)
   }
 
-  /**
-   * @param {Entry | JobRecord} r
-   * @param {Promise<unknown>} [sending] its complete, which is on its way and must arrive first
-   */
-  async begin(r, sending) {
+  /** @param {Entry | JobRecord} r */
+  async begin(r) {
     mustBeUndoable(r)
     if (r.state === 'completed' && 'job' in r) {
       return this.#jobStore.reopening.done(r, await this.#calls.undo(r.handout.reservation))
     }
     if (!this.isAsking(r.id)) {
       this.#jobStore.reopening.begin(r)
-      this.#asking.set(r.id, this.#untilAnswered(r, sending).finally(() => this.#asking.delete(r.id)))
+      this.#asking.set(r.id, this.#untilAnswered(r).finally(() => this.#asking.delete(r.id)))
     }
     const answered = this.#asking.get(r.id)
     if (r.state === 'closing') return answered
@@ -54,11 +51,10 @@ export class Undo {
   }
 
   /**
+   * Its complete may be on its way: then the first call is that one, for the undo must arrive behind it.
    * @param {Entry | JobRecord} r
-   * @param {Promise<unknown>} [sending]
    */
-  async #untilAnswered(r, sending) {
-    await sending?.catch(() => {})
+  async #untilAnswered(r) {
     for (let failures = 0; r.undo; failures++) {
       try {
         await this.#send(r)

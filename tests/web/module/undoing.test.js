@@ -109,7 +109,8 @@ test('undo_ends_the_wait_for_the_next_job', async (t) => {
   await ann.run(() => void (window.waiting = window.desk.next()))
   await until('it waits', () => w.wire.calls('reserve').some(({ body }) => body.wait_ms > 0))
   await undo(ann)
-  assert.equal(await ann.run(() => window.waiting.then(({ payload }) => payload)), 'cat.png')
+  const quick = Promise.race([sleep(10_000), ann.run(() => window.waiting.then(({ payload }) => payload))])
+  assert.equal(await quick, 'cat.png', 'the wait, of 25 s, does not run on')
   // What comes then is the next person's, or hers when she is done.
   await w.enqueue('dog.png')
   assert.equal((await w.bob())?.payload, 'dog.png')
@@ -212,10 +213,14 @@ test('undo_while_the_completion_is_on_its_way_waits_for_it_and_wins', async (t) 
   await ann.run(() => window.desk.closing.undo())
   assert.equal(await ann.get('state'), 'held')
   assert.equal(w.wire.calls('undo').length, 0)
+  await ann.run(() => {
+    window.states = new Set()
+    window.desk.addEventListener('change', () => window.states.add(window.job.state))
+  })
   arrive()
   assert.deepEqual(await done, [true, false])
   await until('it is taken back', () => w.wire.calls('undo').some(({ answer }) => answer?.duplicate === false))
-  assert.equal(await ann.get('state'), 'held')
+  assert.deepEqual(await ann.run(() => [...window.states]), ['held'], 'it was in hand all the time')
   const { reserved, result } = await w.job(id)
   assert.deepEqual([reserved.worker, reserved.final_at, result], ['ann', null, null])
 })
@@ -275,6 +280,21 @@ test('undo_that_comes_too_late_for_the_network_is_refused', async (t) => {
   assert.deepEqual(await refused, ['IntrayError', true, 'completed'])
   assert.equal(await ann.get('state'), 'completed')
   assert.equal(await inDrawer(ann), 0)
+})
+
+test('undo_that_a_proxy_refuses_leaves_the_completion', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await handIn(ann, 'cat', 15_000)
+  w.wire.rule = ({ path }) => (path === '/jobs/undo' ? { status: 403, body: '<h1>No</h1>', type: 'text/html' } : undefined)
+  assert.deepEqual(await refusal(ann), ['IntrayError', false, undefined])
+  assert.equal(w.wire.calls('undo').length, 5)
+  assert.equal(await ann.get('state'), 'closing')
+  w.wire.rule = null
+  assert.equal((await undo(ann)).state, 'held')
+  assert.equal((await w.job(id)).reserved.final_at, null)
 })
 
 test('unsent_completion_of_an_earlier_page_can_be_taken_back', async (t) => {
