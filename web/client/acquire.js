@@ -90,6 +90,7 @@ export class Acquirer {
       try {
         await this.#endings.settled(stop) // otherwise a finished job would be handed out again
         stop.throwIfAborted()
+        if (this.#jobStore.job) continue // one was taken back
         await this.#ask(round, stop)
         tries = new Tries()
         failures = 0

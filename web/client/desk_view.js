@@ -80,7 +80,7 @@ export class DeskView {
     on('waiting', ({ reason }) => this.#show({ waiting: reason, retrying: false }))
     on('retrying', () => this.#show({ retrying: true }))
     on('ended', ({ id }) => id === this.#job?.id && this.#next())
-    on('undone', () => this.#put(desk.job))
+    on('undone', () => desk.job && this.#put(desk.job))
     ours('warning', () => ({ warning: true }))
     ours('extended', () => ({ warning: false, retrying: false, lost: null }))
     ours('saved', () => ({ retrying: false }))

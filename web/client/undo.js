@@ -47,7 +47,7 @@ export class Undo {
     }
     const answered = this.#asking.get(r.id)
     if (r.state === 'closing') return answered
-    answered?.catch(() => {}) // the job is lost then, which is told
+    answered?.catch(() => {}) // the job is lost then: see the event
   }
 
   /**

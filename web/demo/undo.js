@@ -19,11 +19,11 @@ export function handingIn(what) {
   $('undo-what').textContent = what
 }
 
-/** It is said once: a screen reader must not count along. */
+/** Announced once: a screen reader does not count along. */
 export function handedIn(what) {
   handingIn(what)
   const within = closing?.finalIn ?? UNDO_WITHIN
-  $('undo-said').textContent = `${what}. Undo within ${Math.ceil(within / 1_000)} seconds: press U.`
+  $('undo-status').textContent = `${what}. Undo within ${Math.ceil(within / 1_000)} seconds: press U.`
 }
 
 function look() {
@@ -37,7 +37,7 @@ function count() {
   if (isOpen) $('undo-left').textContent = left === null ? '' : `(${Math.ceil(left / 1_000)} s)`
   $('undo-box').classList.toggle('shown', isOpen)
   $('undo').disabled = !isOpen
-  if (!isOpen) $('undo-said').textContent = ''
+  if (!isOpen) $('undo-status').textContent = ''
 }
 setInterval(count, 250)
 

@@ -38,13 +38,13 @@ test('closing_job_says_when_it_is_final', async () => {
 })
 
 test('events_tell_of_closing_and_undone', async () => {
-  const id = await on.service.enqueue('told', { n: 1 })
-  const { reservation } = await on.service.reserve('told', 'ann')
+  const id = await on.service.enqueue('taken-back', { n: 1 })
+  const { reservation } = await on.service.reserve('taken-back', 'ann')
   await post('complete', { reservation, result: 'no', undo_ms: 10_000 })
   await post('undo', { reservation })
   await post('complete', { reservation, result: 'yes', resumes: 1, undo_ms: 1_000 })
   await becomes(() => on.service.state(id), 'completed')
-  const page = await on.open('/console/#/q/told/activity')
+  const page = await on.open('/console/#/q/taken-back/activity')
   await shown(page, 'undone')
   const kinds = await page.locator('.main tbody tr td.kind').allInnerTexts()
   assert.deepEqual(kinds, ['completed', 'closing', 'undone', 'closing', 'reserved', 'enqueued'])
