@@ -12,6 +12,7 @@ pub(super) fn counts_of(event: &Event) -> Option<SheetCounts> {
         EventKind::Expired => SheetCounter::Expired,
         EventKind::Failed => SheetCounter::Failed,
         EventKind::HandedOver => SheetCounter::HandedOver,
+        EventKind::Undone => SheetCounter::Undone,
         EventKind::Abandoned => match event.given_back? {
             GivenBack::Undelivered => return None,
             GivenBack::Skipped => SheetCounter::Skipped,
@@ -41,7 +42,8 @@ pub(super) fn counts_of(event: &Event) -> Option<SheetCounts> {
         | EventKind::Unpaused
         | EventKind::BatchCompleted
         | EventKind::SlaBreached
-        | EventKind::Fallback => return None,
+        | EventKind::Fallback
+        | EventKind::Closing => return None,
     };
     let mut counts = SheetCounts::default();
     counts.count(counter);

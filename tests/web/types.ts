@@ -1,6 +1,6 @@
 // Never run: the compiler reads how a page would use the module, and what it must not do.
-import { Intray, IntrayError, type Ending, type Job, type Kept, type ProblemType } from '../../web/client/client.js'
-import { useDesk, useExpiresIn } from '../../web/client/react.js'
+import { Intray, IntrayError, type Closing, type Completion, type Ending, type Job, type Kept, type ProblemType } from '../../web/client/client.js'
+import { useDesk, useExpiresIn, useFinalIn } from '../../web/client/react.js'
 
 type Photo = { photo: number }
 type Draft = { note: string }
@@ -23,6 +23,12 @@ const saved: boolean = await job.save({ note: `${photo} ${note}` })
 await job.save(null)
 const ending: Ending = await job.complete({ verdict: 'fine' })
 if (ending.sent) console.log(ending.late, ending.duplicate, ending.state)
+const completion: Completion = await job.complete({ verdict: 'fine' }, { undo: 10_000 })
+if (!completion.final) console.log(completion.finalIn?.toFixed(), (await completion.undo()).draft, completion.sent)
+const closing: Closing | null = desk.closing
+console.log(closing?.finalIn?.toFixed(), (await closing?.undo())?.id)
+desk.addEventListener('undone', ({ detail }) => detail.draft?.note)
+desk.addEventListener('ended', ({ detail }) => detail.final || detail.finalIn?.toFixed())
 await job.abandon({ skip: true, reason: 'not my language', delay: 1_000 })
 await job.abandon()
 await job.fail(new Error('the picture does not load'))
@@ -95,6 +101,8 @@ const typed: string | undefined = view.draft?.note
 const settled: Ending | null = await view.complete({ verdict: 'bad' })
 if (view.lost?.reason === 'released' && view.error instanceof IntrayError) view.next()
 const rest: number | null = useExpiresIn(view.job, 5_000)
+const untilFinal: number | null = useFinalIn(view.closing)
+console.log(untilFinal, await view.undo(), (await view.complete({ verdict: 'bad' }, { undo: 10_000 }))?.final)
 const noJob: Job | null = useDesk(null).job
 console.log(shown, typed, settled?.sent, await view.save(null), rest, noJob, view.desk?.kept())
 // @ts-expect-error a component is what ends it

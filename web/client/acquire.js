@@ -80,7 +80,7 @@ export class Acquirer {
     const round = { key: unique(), wait: 0, looked: false }
     let tries = new Tries()
     for (let failures = 0; ; ) {
-      const { job } = this.#jobStore
+      const job = this.#jobStore.reopening.next()
       if (job) return job
       stop.throwIfAborted()
       if (!this.#mayAsk()) {
@@ -90,6 +90,7 @@ export class Acquirer {
       try {
         await this.#endings.settled(stop) // otherwise a finished job would be handed out again
         stop.throwIfAborted()
+        if (this.#jobStore.job) continue // one was taken back
         await this.#ask(round, stop)
         tries = new Tries()
         failures = 0
@@ -115,7 +116,7 @@ export class Acquirer {
     if (jobs.length && this.#isDone(jobs[0])) {
       await this.#putAside(jobs[0])
     } else if (jobs.length) {
-      this.#jobStore.take(jobs[0])
+      this.#jobStore.take(jobs[0], { behind: this.#jobStore.job !== null })
       const { current } = this.#jobStore
       if (current && since(asked) > round.wait + ASLEEP) this.#jobStore.note(current, { due: true }) // we slept over it
     } else if (reason === 'replaced') {

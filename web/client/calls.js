@@ -15,10 +15,15 @@ const LONGEST_TIMER = 2 ** 31 - 1
 /** @import * as Types from './client.d.ts' */
 /** @import { Asked, Token } from './http.js' */
 /** @import { Handout, Plan } from './record.js' */
+/** @import { Reopened } from './reopening.js' */
 
 /** @typedef {{ jobs: Handout[], remaining: number, reason?: string, retry_after_ms?: number }} Handouts */
 /** @typedef {{ state: Types.ServiceState, expires_in_ms: number }} Extended */
-/** @typedef {{ state: Types.ServiceState, late?: boolean, duplicate: boolean }} Settled */
+/**
+ * @typedef {{
+ *   state: Types.ServiceState, late?: boolean, duplicate: boolean, final?: boolean, final_in_ms?: number | null,
+ * }} Settled
+ */
 
 export class Calls {
   /** @type {Plan} */ #plan
@@ -101,6 +106,18 @@ export class Calls {
   }
 
   /**
+   * Takes a completion back.
+   * @param {string} reservation
+   * @returns {Promise<Reopened>}
+   */
+  async undo(reservation) {
+    const how = { signal: AbortSignal.timeout(ANSWER_WITHIN), keepalive: true }
+    const answer = await this.#send('undo', { reservation }, how)
+    if (!Number.isFinite(answer.expires_in_ms)) throw new IntrayError(200, {})
+    return answer
+  }
+
+  /**
    * Settle calls need no credential and go as plain text, like a beacon: no preflight.
    * @param {string} action
    * @param {object} body
@@ -117,7 +134,7 @@ export class Calls {
 
   /**
    * For a page that goes: it hears no answer.
-   * @param {Types.Action} action
+   * @param {Types.Action | 'undo'} action
    * @param {object} body
    */
   beacon(action, body) {

@@ -39,8 +39,11 @@ export interface Settings {
   signal?: AbortSignal
 }
 
-/** `held` → `ending` → `completed`, `abandoned`, `failed`, `handed-over`; or `lost`. */
-export type JobState = 'held' | 'lost' | 'ending' | 'completed' | 'abandoned' | 'failed' | 'handed-over'
+/**
+ * `held` → `ending` → `completed`, `abandoned`, `failed`, `handed-over`; or `lost`. With `undo`: `ending` → `closing` →
+ * `completed`, and from both of the former back to `held`.
+ */
+export type JobState = 'held' | 'lost' | 'ending' | 'closing' | 'completed' | 'abandoned' | 'failed' | 'handed-over'
 
 /** How a reservation ended. */
 export type LostReason =
@@ -59,15 +62,40 @@ export type Ending =
   /** It could not be sent now. It is in the drawer, and goes as soon as it can, from this page or the next one. */
   | { sent: false; state: 'ending'; late: false; duplicate: false }
 
+/** What became of a `complete`. */
+export type Completion = Ending & {
+  /** It cannot be taken back. */
+  final: boolean
+  /** Milliseconds until it is final, as of now; `null` = it is, or it could not be sent: then they begin when it is. */
+  finalIn: number | null
+  /**
+   * Takes it back: the job is held again, with what was handed in as its draft, and comes before a job that was taken
+   * meanwhile. Rejects with an `IntrayError` when it is final (`lost`, `reason` is `completed`). Without a network, one that
+   * could not be sent is taken back at once, and for any other it tries until it is answered.
+   */
+  undo(): Promise<Job>
+}
+
+/** A completion that can be taken back. */
+export interface Closing {
+  readonly id: string
+  readonly queue: string
+  /** Milliseconds until it is final; it counts down. `null`: it could not be sent yet, and they begin when it is. */
+  readonly finalIn: number | null
+  /** As that of a `Completion`; `null` when the job is of an earlier page, and the next `next()` has to ask for it. */
+  undo(): Promise<Job | null>
+}
+
 /** What intray refuses by; `about:blank`: something between page and service refused. */
 export type ProblemType =
   | 'about:blank'
+  | '/problems/closing'
   | '/problems/forbidden' | '/problems/host-not-allowed' | '/problems/idempotency-key-reused' | '/problems/internal'
   | '/problems/invalid-request' | '/problems/method-not-allowed' | '/problems/not-eligible' | '/problems/not-found'
   | '/problems/not-json'
   | '/problems/offset-mismatch' | '/problems/origin-not-allowed' | '/problems/queue-full' | '/problems/rate-limited'
   | '/problems/request-timeout' | '/problems/reservation-lost' | '/problems/storage-full' | '/problems/too-large'
-  | '/problems/too-many-items' | '/problems/too-many-queues' | '/problems/unauthorized' | '/problems/unavailable'
+  | '/problems/too-many-items' | '/problems/too-many-queues' | '/problems/unauthorized' | '/problems/undone' | '/problems/unavailable'
   | '/problems/unknown-batch' | '/problems/unknown-job' | '/problems/unknown-queue' | '/problems/unknown-webhook'
   | '/problems/unsupported-media-type' | '/problems/worker-limit' | '/problems/wrong-state'
 
@@ -85,6 +113,8 @@ export interface Problem {
   /** How many jobs a batch has. */
   total?: number
   retry_after_ms?: number
+  /** When a completion is final that can still be taken back. */
+  final_in_ms?: number
   /** Whether a call that got no whole answer had an effect. */
   applied?: false | 'unknown'
   /** Each place that breaks a rule: in the body, in the address, or in a header. */
@@ -94,6 +124,15 @@ export interface Problem {
 interface About {
   id: string
   queue: string
+}
+
+/** What has arrived. `final: false`: it can be taken back, for `finalIn`. */
+export interface Ended {
+  action: Action
+  late: boolean
+  duplicate: boolean
+  final: boolean
+  finalIn: number | null
 }
 
 /** The events of a job. Each is fired on the job, and then on the desk. */
@@ -113,7 +152,9 @@ export interface JobEvents<Draft = any> {
    */
   lost: CustomEvent<About & { reason: LostReason; jobState: ServiceState | null; certain: boolean; draft: Draft | null }>
   /** A `complete`, `abandon`, `fail` or `handOver` has arrived, perhaps one of an earlier page, perhaps from another tab. */
-  ended: CustomEvent<About & { action: Action; late: boolean; duplicate: boolean }>
+  ended: CustomEvent<About & Ended>
+  /** Its completion was taken back: it is `desk.job` again. Show that one, with its draft. */
+  undone: CustomEvent<About & { draft: Draft | null }>
   /**
    * It was refused for good. `status` is that of the answer. Of intray itself, the job stays in hand. Of something
    * between page and service (`problem.type` is `about:blank`, five tries), the job is lost, what was typed is in
@@ -136,8 +177,9 @@ export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
 
 type Listener<Target, Event> = ((this: Target, event: Event) => unknown) | { handleEvent(event: Event): unknown }
 
-/** Needed, unless a result may be `undefined`. */
-export type ResultOf<Result> = undefined extends Result ? [result?: Result] : [result: Result]
+/** A result is needed, unless it may be `undefined`. */
+export type CompleteWith<Result> =
+  undefined extends Result ? [result?: Result, how?: { undo?: number }] : [result: Result, how?: { undo?: number }]
 
 /** What goes with a job that is handed over. `from`: `null` for a worker without a name. */
 export interface Note {
@@ -187,8 +229,11 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
    * `IntrayError` when it was refused; the job is kept all the same, and later drafts are sent.
    */
   save(draft: Draft | null): Promise<boolean>
-  /** Hands in. Also late, when the job was lost: it counts if nobody else took it. */
-  complete(...result: ResultOf<Result>): Promise<Ending>
+  /**
+   * Hands in. Also late, when the job was lost: it counts if nobody else took it, and is final at once. `undo`: for so long
+   * it can be taken back; at most 60000.
+   */
+  complete(...result: CompleteWith<Result>): Promise<Completion>
   /**
    * Gives it back to its place in line. `skip`: never again to this person. `delay`: not to anybody before. `reason`:
    * text, of which the first 256 bytes are sent.
@@ -249,6 +294,8 @@ export declare class Intray<Payload = any, Draft = any, Result = any> extends Ev
   readonly job: Job<Payload, Draft, Result> | null
   /** How many jobs were in line when the service was last asked for one; `null` before that. */
   readonly remaining: number | null
+  /** The last completion that can be taken back, also one of an earlier page or another tab; `null` = there is none. */
+  readonly closing: Closing | null
   /** Drafts and refused results of jobs that were lost. */
   kept(): Kept<Draft, Result>[]
   /** Throws away what was kept of a job. */

@@ -11,7 +11,10 @@
  *   acquire   reserving the next job
  *   lease     extending the lease, saving drafts
  *   endings   complete, abandon, fail and hand-over, sent now or later
+ *   undo      taking completions back
+ *   reopening what becomes of their records
  *   job_store the only writer of job records
+ *   records   the records of a page
  *   record    a job record and its states
  *   tabs      the tabs of a person: one leads, all share the state
  *   words     errors and reasons, cut to the service's limits

@@ -12,6 +12,7 @@ import { JobStore } from './job_store.js'
 import { planOf } from './plan.js'
 import { Acquirer } from './acquire.js'
 import { Tabs, shown } from './tabs.js'
+import { closingOf } from './undo.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Entry } from './drawer.js' */
@@ -57,7 +58,7 @@ export class Intray extends EventTarget {
     const changed = () => this.dispatchEvent(new Event('change'))
     const jobStore = (this.#jobStore = new JobStore({ plan, drawer, tabs, makeJob, emit, changed }))
     const endings = (this.#endings = new Endings({ calls, drawer, jobStore, life }))
-    this.#lease = new Lease({ calls, jobStore, tabs, emit, isPresent: () => this.#isPresent })
+    this.#lease = new Lease({ calls, jobStore, endings, tabs, emit, isPresent: () => this.#isPresent })
     const mayAsk = () => tabs.leads && (shown() || this.#isPresent)
     const tell = (/** @type {object} */ why) => {
       this.#tell('waiting', why)
@@ -88,6 +89,13 @@ export class Intray extends EventTarget {
   /** How many jobs were in line when the service was last asked for one. */
   get remaining() {
     return this.#acquirer.remaining
+  }
+
+  /** The last completion that can be taken back, also one of an earlier page. */
+  get closing() {
+    const r = this.#jobStore.reopening.last
+    const job = () => this.#jobStore.records.find(r?.id ?? '')?.job ?? null
+    return r && closingOf(r, () => this.#endings.undo(r).then(job))
   }
 
   /** Work on jobs that are no longer ours: drafts, and results that were refused. */
@@ -211,6 +219,7 @@ export class Intray extends EventTarget {
     return new Job(r, {
       save: (draft) => this.#lease.save(r, draft),
       settle: (action, body) => this.#endings.settle(r, action, body),
+      undo: () => this.#endings.undo(r).then(() => r.job),
     })
   }
 
@@ -224,6 +233,9 @@ export class Intray extends EventTarget {
     const all = { id: r.id, queue: r.queue, ...detail }
     if ('job' in r) r.job.dispatchEvent(new CustomEvent(type, { detail: all }))
     this.#tell(type, all)
+    if (type !== 'undone') return
+    this.#calls.giveUp() // a wait for the next job: it is this one
+    this.#calls.nudge()
   }
 
   /**

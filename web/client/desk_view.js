@@ -23,13 +23,14 @@ export class DeskView {
   #round = 0 // number of the current request: only the last may show its job
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #leaving
   /** @type {Set<() => void>} */ #watchers = new Set()
-  /** @type {Pick<React.Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'handOver' | 'next' | 'forget' | 'touch'>} */
+  /** @type {Pick<React.Desk, keyof React.Hands>} */
   #hands = {
     save: async (draft) => (await this.#act(['held', 'lost'], (job) => job.save(draft))) ?? false,
-    complete: (result) => this.#act([], (job) => job.complete(result)),
+    complete: (result, how) => this.#act([], (job) => job.complete(result, how)),
     abandon: (how) => this.#act([], (job) => job.abandon(how)),
     fail: (error) => this.#act([], (job) => job.fail(error)),
     handOver: (to, how) => this.#act([], (job) => job.handOver(to, how)),
+    undo: () => this.#undo(),
     next: () => void this.#next(),
     forget: (id) => this.#desk?.forget(id),
     touch: () => this.#desk?.touch(),
@@ -79,6 +80,7 @@ export class DeskView {
     on('waiting', ({ reason }) => this.#show({ waiting: reason, retrying: false }))
     on('retrying', () => this.#show({ retrying: true }))
     on('ended', ({ id }) => id === this.#job?.id && this.#next())
+    on('undone', () => desk.job && this.#put(desk.job))
     ours('warning', () => ({ warning: true }))
     ours('extended', () => ({ warning: false, retrying: false, lost: null }))
     ours('saved', () => ({ retrying: false }))
@@ -145,6 +147,17 @@ export class DeskView {
     }
   }
 
+  /** The event `undone` shows the job. */
+  async #undo() {
+    this.#show({ error: null })
+    try {
+      return Boolean(await this.#desk?.closing?.undo())
+    } catch (error) {
+      this.#show({ error })
+      return false
+    }
+  }
+
   /** @param {Partial<Signs>} [signs] */
   #show(signs) {
     this.#signs = { ...this.#signs, ...signs }
@@ -159,8 +172,10 @@ export class DeskView {
     const kept = desk?.kept() ?? []
     if (JSON.stringify(kept) !== JSON.stringify(this.#kept)) this.#kept = kept
     const remaining = desk?.remaining ?? null
+    const closing = desk?.closing ?? null
     return Object.freeze({
-      ...this.#signs, ...this.#hands, desk, job, state, draft, otherDraft, remaining, kept: this.#kept,
+      ...this.#signs, ...this.#hands, desk, job, state, draft, otherDraft, remaining, closing,
+      kept: this.#kept,
     })
   }
 }

@@ -20,13 +20,18 @@ const REMEMBERED = 30 * 24 * 3_600_000
  * @property {{ action: Types.Action, body: any }} [ending] the unsent call
  * @property {any} [result] of a `complete` that was refused
  * @property {string} [words] of a `fail`, an `abandon` or a `handOver` that was refused
+ * @property {{ reservation: string, until: number }} [closing] a completion that can be taken back, and until when by
+ *   this person's clock
+ * @property {string} [undo] the reservation of a completion that is to be taken back: the call is unsent
+ * @property {boolean} [behind] whether it is held, and comes after the job on the desk
  * @property {boolean} [aside] whether the job goes to others when the person continues
  * @property {number} [warn] so long before the end of a lease the person is warned
  */
 
 /** The stored fields of a record, beside `id` and `queue`. */
 export const KEPT = /** @type {const} */ ([
-  'state', 'reason', 'draft', 'unsent', 'base', 'again', 'ending', 'result', 'words', 'aside', 'warn',
+  'state', 'reason', 'draft', 'unsent', 'base', 'again', 'ending', 'result', 'words', 'aside', 'warn', 'closing',
+  'undo', 'behind',
 ])
 
 /** Where there is no storage, or none that works, memory must do. */
@@ -108,11 +113,23 @@ export class Drawer {
   }
 
   /**
-   * The entry of a job of the desk that is to be asked for again.
+   * The entry of a job of the desk that is to be asked for again; the one that was in hand before those behind it.
    * @param {Plan} plan
    */
   again(plan) {
-    return this.all().find((entry) => entry.again && serves(plan, entry))
+    const all = this.all().filter((entry) => entry.again && !entry.undo && serves(plan, entry))
+    return all.find(({ behind }) => !behind) ?? all[0]
+  }
+
+  /**
+   * The entry of the last completion that can be taken back, sent or not.
+   * @param {Plan} plan
+   */
+  handedIn(plan) {
+    const all = this.all().filter((entry) => !entry.undo && serves(plan, entry) && (
+      entry.closing ? entry.closing.until > Date.now() : entry.ending?.body.undo_ms
+    ))
+    return all.sort((a, b) => (b.at ?? 0) - (a.at ?? 0))[0]
   }
 
   /**

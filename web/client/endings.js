@@ -5,6 +5,7 @@
 import { aborted } from './clock.js'
 import { Tries, isFinal } from './http.js'
 import { mustBeOpen } from './record.js'
+import { Undo } from './undo.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls } from './calls.js' */
@@ -27,6 +28,7 @@ export class Endings {
   /** @type {AbortSignal} */ #life
   /** @type {Map<string, Promise<Sent>>} */ #sending = new Map() // by job
   /** @type {Promise<void> | null} */ #carrying = null
+  /** @type {Undo} */ #undo
   #failures = 0 // rounds in vain since the last hand-in
   /** @type {Map<string, Tries>} */ #tries = new Map() // by job
   /** @type {Set<string>} */ #late = new Set() // jobs whose ending the next one has waited for
@@ -37,6 +39,7 @@ export class Endings {
     this.#drawer = drawer
     this.#jobStore = jobStore
     this.#life = life
+    this.#undo = new Undo({ calls, jobStore, life, send: (r) => this.#send(r) })
   }
 
   /**
@@ -50,6 +53,7 @@ export class Endings {
     this.#jobStore.settle(r, action, body)
     this.#over(r.id)
     try {
+      if (r.undo) await this.#sending.get(r.id)?.catch(() => {}) // an earlier one
       return await this.#send(r)
     } catch (error) {
       if (isFinal(error)) throw error
@@ -58,6 +62,15 @@ export class Endings {
       this.carry(error)
       return { sent: false, state: 'ending', late: false, duplicate: false }
     }
+  }
+
+  /**
+   * Takes a completion back.
+   * @param {Entry | JobRecord} r
+   */
+  undo(r) {
+    this.#over(r.id)
+    return this.#undo.begin(r)
   }
 
   /**
@@ -95,12 +108,15 @@ export class Endings {
   }
 
   #waiting() {
-    return this.#drawer.all().filter(({ ending }) => ending)
+    return this.#drawer.all().filter(({ id, ending, undo }) => (ending || undo) && !this.#undo.isAsking(id))
   }
 
   /** The page goes, and hears no answer: so it stays in the drawer too. */
   beacon() {
-    for (const { ending } of this.#waiting()) if (ending) this.#calls.beacon(ending.action, ending.body)
+    for (const { ending, undo } of this.#drawer.all()) {
+      if (undo) this.#calls.beacon('undo', { reservation: undo })
+      else if (ending) this.#calls.beacon(ending.action, ending.body)
+    }
   }
 
   /** @param {unknown} [failure] */
@@ -121,8 +137,14 @@ export class Endings {
   #try(entry) {
     return this.#send(this.#known(entry)).then(
       () => null,
-      (error) => (this.#drawer.get(entry.id)?.ending ? error : null),
+      (error) => (this.#isWaiting(entry.id) ? error : null),
     )
+  }
+
+  /** @param {string} id */
+  #isWaiting(id) {
+    const { ending, undo } = this.#drawer.get(id) ?? {}
+    return Boolean(ending || undo)
   }
 
   /**
@@ -130,8 +152,8 @@ export class Endings {
    * @param {Entry} entry
    */
   #known(entry) {
-    const { current } = this.#jobStore
-    return current?.id === entry.id && current.ending ? current : entry
+    const r = this.#jobStore.records.find(entry.id)
+    return r && (r.ending || r.undo) ? r : entry
   }
 
   /** @param {string} id */
@@ -155,22 +177,49 @@ export class Endings {
    * @returns {Promise<Sent>}
    */
   async #sendNow(r) {
-    if (!r.ending) throw new TypeError('there is nothing to be sent')
+    if (r.undo) await this.#undo.ask(r, r.undo, this.#triesOf(r.id))
+    if (!r.ending) return { sent: true, state: 'reserved', late: false, duplicate: false }
     const { action, body } = r.ending
     try {
-      const { state, late = false, duplicate } = await this.#calls.settle(action, body)
-      const announced = !this.#drawer.get(r.id)?.ending // by another tab, which tried as well
+      const answer = await this.#calls.settle(action, body)
+      const { state, late = false, duplicate } = answer
+      const until = { final: answer.final !== false, finalIn: answer.final_in_ms ?? null }
       this.#over(r.id)
-      this.#jobStore.ended(r, { action, late, duplicate, announced })
-      return { sent: true, state, late, duplicate }
+      const announced = !this.#drawer.get(r.id)?.ending // by another tab, which tried as well
+      if (!this.#isTakenBack(r, body)) this.#jobStore.ended(r, { action, late, duplicate, ...until, announced })
+      return { sent: true, state, late, duplicate, ...(action === 'complete' && until) }
     } catch (error) {
-      const tries = this.#tries.get(r.id) ?? new Tries()
-      this.#tries.set(r.id, tries)
-      if (tries.isOver(error)) {
-        this.#over(r.id)
-        this.#jobStore.refused(r, /** @type {IntrayError} */ (error))
-      }
+      if (this.#triesOf(r.id).isOver(error)) this.#refused(r, body, /** @type {IntrayError} */ (error))
       throw error
     }
+  }
+
+  /**
+   * @param {Entry | JobRecord} r
+   * @param {any} body
+   * @param {IntrayError} error
+   */
+  #refused(r, body, error) {
+    this.#over(r.id)
+    if (this.#isTakenBack(r, body)) return
+    if (error.type === '/problems/undone') this.#jobStore.reopening.elsewhere(r)
+    else this.#jobStore.refused(r, error)
+  }
+
+  /**
+   * Whether it was taken back while its complete was on its way, here or in another tab.
+   * @param {Entry | JobRecord} r
+   * @param {any} body
+   */
+  #isTakenBack({ id }, body) {
+    const entry = body.undo_ms ? this.#drawer.get(id) : null
+    return Boolean(entry && (entry.undo || (!entry.ending && entry.state === 'held')))
+  }
+
+  /** @param {string} id */
+  #triesOf(id) {
+    const tries = this.#tries.get(id) ?? new Tries()
+    this.#tries.set(id, tries)
+    return tries
   }
 }

@@ -9,6 +9,7 @@ import { ERROR_BYTES, NOTE_BYTES, REASON_BYTES, cut } from './words.js'
  * @typedef {object} Hands
  * @property {(draft: any) => Promise<boolean>} save
  * @property {(action: Types.Action, body: object) => Promise<Types.Ending>} settle
+ * @property {() => Promise<Types.Job>} undo
  */
 
 /**
@@ -52,9 +53,16 @@ export class Job extends EventTarget {
     return this.#hands.save(draft)
   }
 
-  /** @param {any} [result] */
-  complete(result) {
-    return this.#hands.settle('complete', { result })
+  /**
+   * @param {any} [result]
+   * @param {{ undo?: number } | null} [how]
+   * @returns {Promise<Types.Completion>}
+   */
+  async complete(result, how) {
+    const undo_ms = how?.undo || undefined
+    const resumes = undo_ms && this.#r.handout.resumes
+    const ending = await this.#hands.settle('complete', { result, undo_ms, resumes })
+    return { final: !undo_ms, finalIn: null, ...ending, undo: () => this.#hands.undo() }
   }
 
   /** @param {{ skip?: boolean, reason?: unknown, delay?: number } | null} [how] */

@@ -5,7 +5,9 @@
 import { mark } from './clock.js'
 import { KEPT } from './drawer.js'
 import { serves } from './plan.js'
-import { DONE, HELD, asJson, left, mayGoAlong, reasonOf, refusedBy } from './record.js'
+import { DONE, asJson, handedOut, left, mayGoAlong, newRecord, reasonOf, refusedBy } from './record.js'
+import { Records } from './records.js'
+import { Reopening } from './reopening.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Drawer, Entry } from './drawer.js' */
@@ -17,7 +19,7 @@ import { DONE, HELD, asJson, left, mayGoAlong, reasonOf, refusedBy } from './rec
 /** @typedef {(r: Entry | JobRecord, event: EventName, detail?: object) => void} Emit */
 
 export class JobStore {
-  /** @type {Fields | null} */ #current = null
+  records = new Records()
   /** @type {Plan} */ #plan
   /** @type {Drawer} */ #drawer
   /** @type {Tabs} */ #tabs
@@ -35,41 +37,36 @@ export class JobStore {
     this.#makeJob = makeJob
     this.#emit = emit
     this.#changed = changed
+    this.reopening = new Reopening({ plan, drawer, store: this, change: this.#change.bind(this) })
   }
 
   /** @returns {JobRecord | null} of the job in hand, or of the last one */
   get current() {
-    return this.#current
+    return this.records.current
   }
 
   get job() {
-    return this.#current?.state === 'held' ? this.#current.job : null
+    return this.records.current?.state === 'held' ? this.records.current.job : null
   }
 
   /**
-   * A job was handed to us. What was typed here and has not arrived goes before what the service has, unless both are
-   * new. A job that we are done with is not taken: its ending must get there first; unless it cannot (`anyway`).
+   * A job was handed to us, to be in hand or `behind` that one. A job that we are done with is not taken: its ending
+   * must get there first; unless it cannot (`anyway`).
    * @param {Handout} handout
    */
-  take(handout, { anyway = false } = {}) {
-    const { id, draft: theirs = null, expires_in_ms: lasts } = handout
+  take(handout, { anyway = false, behind = false } = {}) {
+    const { id } = handout
     const entry = this.#drawer.get(id)
     if (entry?.ending && !anyway) return
     for (const other of this.#drawer.all()) {
-      if (other.again && other.id !== id && serves(this.#plan, other)) this.#drawer.letGo(other)
+      const isStale = other.again && !other.behind && !other.undo && other.id !== id && other.id !== this.job?.id
+      if (isStale && serves(this.#plan, other)) this.#drawer.letGo(other)
     }
-    const isKnown = this.#current?.id === id
-    const r = this.#of(handout, entry)
-    const known = JSON.stringify(theirs)
-    const unsent = Boolean(r.unsent) && JSON.stringify(r.draft) !== known
-    const clash = unsent && r.base !== known
-    const draft = unsent ? r.draft : theirs
-    const elsewhere = isKnown && JSON.stringify(draft) !== JSON.stringify(r.draft ?? null)
-    const warn = Math.max(r.warn ?? 0, lasts - handout.warn_in_ms)
-    /** @type {Partial<Entry & Shared>} */
-    const held = { handout, left: lasts, warn, due: handout.resumed, ...HELD }
-    const drafts = { draft, unsent, base: clash ? r.base : known, other: clash ? theirs : undefined }
-    this.#change(r, { ...held, ...drafts }, elsewhere ? 'draft' : undefined, { draft })
+    const isKnown = this.records.find(id) !== null
+    const r = this.#of(handout, entry, behind)
+    const news = handedOut(r, handout)
+    const elsewhere = isKnown && JSON.stringify(news.draft) !== JSON.stringify(r.draft ?? null)
+    this.#change(r, { ...news, behind }, elsewhere ? 'draft' : undefined, { draft: news.draft })
   }
 
   /**
@@ -100,7 +97,7 @@ export class JobStore {
 
   /**
    * The draft stays. The next next() asks again for a job that only expired, because it may still be free.
-   * @param {JobRecord} r
+   * @param {Entry | JobRecord} r
    * @param {{ reason?: string, jobState?: string | null, certain: boolean }} how
    */
   lose(r, { reason: given, jobState = null, certain }) {
@@ -126,15 +123,18 @@ export class JobStore {
   /**
    * The service has accepted it, from this tab or from another one, which has then announced it.
    * @param {Entry | JobRecord} r of an earlier page, it is only an entry
-   * @param {{ action: Types.Action, late: boolean, duplicate: boolean, announced: boolean }} how
+   * @param {Types.Ended & { announced: boolean }} how
    */
-  ended(r, { action, late, duplicate, announced }) {
-    const state = DONE[action]
+  ended(r, { announced, ...detail }) {
+    const { action, finalIn } = detail
     const { body } = r.ending ?? {}
-    this.#change(r, { state, ending: undefined }, announced ? undefined : 'ended', { action, late, duplicate })
+    const closing = finalIn === null ? undefined : { reservation: body?.reservation, until: Date.now() + finalIn }
+    const state = closing ? 'closing' : DONE[action]
+    this.#change(r, { state, ending: undefined, closing }, announced ? undefined : 'ended', detail)
+    if (closing) return this.reopening.finish(r.id, closing.until)
     // Keeps the draft of a failed job, which is stored nowhere else.
     const isKept = action !== 'complete' && ((r.unsent && body?.draft === undefined) || r.result !== undefined)
-    if (isKept) this.#drawer.letGo({ ...r, reason: state })
+    if (isKept) this.#drawer.letGo({ ...r, reason: DONE[action] })
     else this.#drawer.drop(r.id)
   }
 
@@ -145,7 +145,7 @@ export class JobStore {
    */
   refused(r, error) {
     const { problem, status } = error
-    this.#change(r, refusedBy(r, error), 'refused', { action: r.ending?.action, problem, status })
+    this.#change(r, refusedBy(r, error, r === this.current), 'refused', { action: r.ending?.action, problem, status })
   }
 
   /**
@@ -153,7 +153,7 @@ export class JobStore {
    * @param {string} id
    */
   givenAway(id) {
-    const r = this.#current?.id === id ? this.#current : this.#drawer.get(id)
+    const r = this.current?.id === id ? this.current : this.#drawer.get(id)
     if (r) this.#change(r, { aside: false })
   }
 
@@ -169,7 +169,7 @@ export class JobStore {
   /**
    * Changes that concern only this tab.
    * @param {JobRecord} r
-   * @param {Partial<Own> & { due?: boolean }} news
+   * @param {Partial<Own> & { due?: boolean, behind?: boolean }} news
    */
   note(r, news) {
     write(r, news)
@@ -181,33 +181,30 @@ export class JobStore {
    */
   hear({ id, queue, news, event, detail, at }) {
     const { handout } = news
-    const isKnown = this.#current?.id === id
-    const isNext = handout && !this.job && serves(this.#plan, { id, queue })
-    const r = isKnown ? this.#current : isNext ? this.#of(handout) : null
+    const isNext = handout && (!this.job || event === 'undone') && serves(this.#plan, { id, queue })
+    const r = isNext && news.state === 'held' ? this.#of(handout) : this.records.find(id)
     if (r) {
       const isSame = handout?.reservation === r.handout.reservation
       if (handout && isSame && handout.resumes < r.handout.resumes) return false // older than ours
       this.#learn(r, news, at)
+      if (news.undo && this.#drawer.get(id)?.ending) this.#drawer.put(r)
     }
+    if (news.closing) this.reopening.finish(id, news.closing.until)
     if (event) this.#emit(r ?? { id, queue }, event, detail)
     if (r) this.#changed()
     return true
   }
 
   /**
-   * The record of this job: the one we have, or a new one.
+   * The record of this job: the one we have, or a new one. It is in hand then, unless it is to be behind that one.
    * @param {Handout} handout
    * @param {Entry | null} [entry] its entry in the drawer
    */
-  #of(handout, entry) {
-    const { id, queue } = handout
-    if (this.#current?.id === id) return this.#current
-    const times = { left: 0, from: mark(), lease: 0, beat: 0, pause: 0, asked: mark(), sent: null, over: null }
-    const signs = { due: false, doubtful: false, warned: false, regain: false, failures: 0 }
-    /** @type {Omit<Fields, 'job'> & { job?: Job }} */
-    const r = { draft: null, other: undefined, ...entry, ...times, ...signs, id, queue, handout, state: 'held' }
-    r.job = this.#makeJob(/** @type {Fields} */ (r))
-    return (this.#current = /** @type {Fields} */ (r))
+  #of(handout, entry, behind = false) {
+    const r = this.records.find(handout.id) ?? newRecord(handout, entry, this.#makeJob)
+    if (behind) this.records.putBehind(r)
+    else this.reopening.bring(r)
+    return r
   }
 
   /**
@@ -233,9 +230,11 @@ export class JobStore {
    */
   #learn(r, news, at) {
     write(r, news)
-    if (news.left === undefined || !('job' in r)) return
+    if (!('job' in r)) return
+    this.records.learn(r, news)
+    if (news.left === undefined) return
     const lease = Math.max(r.lease, r.left)
-    const beat = Math.min(this.#plan.heartbeat, lease / 3) * (0.85 + 0.15 * Math.random())
+    const beat = Math.min(this.#plan.heartbeat, lease / 3, r.brisk ?? Infinity) * (0.85 + 0.15 * Math.random())
     write(r, { from: mark(Date.now() - at), lease, beat, pause: beat, failures: 0 })
   }
 }

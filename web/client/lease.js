@@ -8,6 +8,7 @@ import { Tries, isFinal, isForeign } from './http.js'
 import { left, mayGoAlong, mustBeOpen, ours, rest, sendable } from './record.js'
 
 /** @import { Calls } from './calls.js' */
+/** @import { Endings } from './endings.js' */
 /** @import { IntrayError } from './http.js' */
 /** @import { Emit, JobStore } from './job_store.js' */
 /** @import { JobRecord } from './record.js' */
@@ -26,21 +27,30 @@ export class Lease {
   /** @type {Tabs} */ #tabs
   /** @type {() => boolean} */ #isPresent
   /** @type {Emit} */ #emit
-  /** @type {Promise<boolean> | null} */ #extending = null
+  /** @type {Endings} */ #endings
+  /** @type {Map<JobRecord, Promise<boolean>>} */ #extending = new Map()
 
-  /** @param {{ calls: Calls, jobStore: JobStore, tabs: Tabs, isPresent: () => boolean, emit: Emit }} parts */
-  constructor({ calls, jobStore, tabs, isPresent, emit }) {
+  /**
+   * @param {{
+   *   calls: Calls, jobStore: JobStore, endings: Endings, tabs: Tabs, isPresent: () => boolean, emit: Emit,
+   * }} parts
+   */
+  constructor({ calls, jobStore, endings, tabs, isPresent, emit }) {
     this.#calls = calls
     this.#jobStore = jobStore
     this.#tabs = tabs
     this.#isPresent = isPresent
     this.#emit = emit
+    this.#endings = endings
   }
 
-  /** Checks the clock and does due work. */
+  /** Checks the clock and does due work: for the job in hand, and for those that are held behind it. */
   tick() {
-    const r = this.#jobStore.current
-    if (!r || !ours(r)) return
+    for (const r of this.#jobStore.records.held) if (ours(r)) this.#look(r)
+  }
+
+  /** @param {JobRecord} r */
+  #look(r) {
     // An idle desk does not keep the job. It only asks what has become of it, when that can no longer be to keep it.
     const over = left(r) <= -SURELY
     this.#jobStore.note(r, { due: r.due || (over && !r.over), over: over ? (r.over ?? mark()) : null })
@@ -50,7 +60,7 @@ export class Lease {
     const isWanted = this.#isPresent() || sendable(r) || over
     const again = r.vain && !r.vain.owed && sendable(r) && !rest(r)
     if (this.#tabs.leads && isWanted && (r.due || again || since(r.asked) > r.pause)) {
-      this.#extend(r).then(() => r.due && this.tick())
+      this.#extend(r).then(() => r.due && !r.undo && this.tick())
       return
     }
     const short = !over && left(r) <= Math.min(r.warn ?? 0, r.lease / 2)
@@ -96,7 +106,9 @@ export class Lease {
    * @param {JobRecord} r
    */
   #extend(r) {
-    return (this.#extending ??= this.#extendNow(r).finally(() => (this.#extending = null)))
+    const extending = this.#extending.get(r) ?? this.#extendNow(r).finally(() => this.#extending.delete(r))
+    this.#extending.set(r, extending)
+    return extending
   }
 
   /** @param {JobRecord} r */
@@ -105,7 +117,7 @@ export class Lease {
     if (r.regain) await this.#regain(r)
     const isNext = () => sendable(r) && !r.vain?.owed && !rest(r)
     if (isNext() && r.sent) await this.#calls.pause(DRAFTS_APART - since(r.sent))
-    if (!this.#tabs.isOpen || !ours(r)) return false
+    if (!this.#tabs.isOpen || !ours(r) || r.undo) return false
     const draft = isNext() ? r.draft : undefined
     const sent = JSON.stringify(draft)
     const asked = mark()
@@ -135,6 +147,7 @@ export class Lease {
       if (ours(r)) this.#jobStore.lose(r, { reason, jobState, certain: true })
       return
     }
+    if (isFinal(error) && error.type === '/problems/closing') return this.#completed(r)
     const tries = r.vain?.tries ?? new Tries()
     if (sent && tries.isOver(error)) {
       const refused = { draft: sent, error: /** @type {IntrayError} */ (error) }
@@ -151,12 +164,26 @@ export class Lease {
   }
 
   /**
+   * A completion that was taken back has arrived after all; or the person has handed it in on another machine.
+   * @param {JobRecord} r
+   */
+  #completed(r) {
+    if (!ours(r)) return
+    if (!r.brisk) return this.#jobStore.lose(r, { reason: 'completed', jobState: 'reserved', certain: true })
+    this.#jobStore.reopening.begin(r)
+    this.#endings.carry()
+  }
+
+  /**
    * Resumes what a farewell may have given back. Whatever comes of it, the job is extended, which needs no token.
    * @param {JobRecord} r
    */
   async #regain(r) {
     try {
-      if (left(r) > 0) this.#jobStore.take((await this.#calls.resume(r.id)).jobs[0])
+      if (left(r) > 0) {
+        const { jobs } = await this.#calls.resume(r.id)
+        this.#jobStore.take(jobs[0], { behind: r !== this.#jobStore.current })
+      }
     } catch (error) {
       if (!new Tries().isOver(error) && !isForeign(error)) return
     }

@@ -1,8 +1,13 @@
 /** `intray-client/react`: the desk as a hook. */
-import type { Ending, Intray, Job, JobState, Kept, LostReason, ResultOf, Settings, WaitReason } from './client.js'
+import type { Closing, CompleteWith, Completion, Ending, Intray, Job, JobState, Kept, LostReason, Settings, WaitReason } from './client.js'
 
 /** Those of the module. A token may be another one at each rendering; any other change is another desk. */
 export type DeskSettings = Omit<Settings, 'signal'>
+
+/** What a page does. */
+export type Hands = Pick<
+  Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'handOver' | 'undo' | 'next' | 'forget' | 'touch'
+>
 
 /** What a page shows. It is another object whenever something in it is another. */
 export interface Desk<Payload = any, Draft = any, Result = any> {
@@ -27,6 +32,8 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
    * typed.
    */
   readonly lost: { readonly reason: LostReason; readonly certain: boolean } | null
+  /** What can be taken back: for a button, for `useFinalIn(closing)` milliseconds. */
+  readonly closing: Closing | null
   /** Drafts and refused results of jobs that were lost, also before a reload: see `Intray.kept()`. */
   readonly kept: readonly Kept<Draft, Result>[]
   /** The refusal of the last call, an `IntrayError`; or the error that prevented it, such as one that `token` threw. */
@@ -35,12 +42,14 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   readonly desk: Intray<Payload, Draft, Result> | null
 
   /** As those of the job, but they never reject: what is refused is in `error`, and the answer is `null`. */
-  complete(...result: ResultOf<Result>): Promise<Ending | null>
+  complete(...result: CompleteWith<Result>): Promise<Completion | null>
   abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending | null>
   fail(error?: unknown): Promise<Ending | null>
   handOver(to: string | null, how?: { note?: string; skill?: string; fallback?: number }): Promise<Ending | null>
   /** `false`: the service does not have it (yet). */
   save(draft: Draft | null): Promise<boolean>
+  /** Takes back what is `closing`: that job is on the screen again. `false`: it is final, or there is none. */
+  undo(): Promise<boolean>
   /** Goes on to the next job when this one is lost, and asks again when the service had refused. */
   next(): void
   /** Throws away what was kept of a job. */
@@ -56,6 +65,9 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
 export declare function useDesk<Payload = any, Draft = any, Result = any>(
   settings: DeskSettings | null,
 ): Desk<Payload, Draft, Result>
+
+/** Milliseconds until it is final, looked at as often as `every` says, 1000; `null` without one, or while it is unsent. */
+export declare function useFinalIn(closing: Closing | null, every?: number): number | null
 
 /** Milliseconds left of the job's lease, looked at every second, or as often as `every` says; `null` without a job. */
 export declare function useExpiresIn(job: Job | null, every?: number): number | null

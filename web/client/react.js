@@ -39,11 +39,31 @@ export function useDesk(settings) {
  * @param {number} [every]
  */
 export function useExpiresIn(job, every = 1_000) {
+  return useLeft(job && (() => job.expiresIn), every)
+}
+
+/**
+ * The milliseconds until a completion is final.
+ * @param {Types.Closing | null} closing
+ * @param {number} [every]
+ */
+export function useFinalIn(closing, every = 1_000) {
+  return useLeft(closing && (() => closing.finalIn), every)
+}
+
+/**
+ * @param {(() => number | null) | null} left
+ * @param {number} every
+ */
+function useLeft(left, every) {
   const watch = useCallback((/** @type {() => void} */ tell) => {
     const timer = setInterval(tell, every)
     return () => clearInterval(timer)
   }, [every])
-  const look = () => job && Math.ceil(job.expiresIn / every) * every
+  const look = () => {
+    const ms = left?.() ?? null
+    return ms === null ? null : Math.ceil(ms / every) * every
+  }
   return useSyncExternalStore(watch, look, () => null)
 }
 

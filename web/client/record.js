@@ -2,11 +2,14 @@
  * What is known of a job: its record, the same in all tabs of a person. Its states, and what leads to each:
  *
  *   (in line) ──── take ───▶ held ──────── settle ───────▶ ending ──── ended ───▶ completed, abandoned, failed,
- *                            ▲  │                          ▲    │                  handed-over
+ *                            ▲  │                          ▲    │                  handed-over; or closing
  *              take, extended│  │lose                      │    │refused
  *                            │  ▼                          │    ▼
  *                            lost ──────── settle ─────────┘   held; or lost, when it was not ours any more, or when
  *                                                              something between page and service refused
+ *
+ * What is `closing` is completed when its time is over; `takeBack` makes it held again, and what is still `ending` too.
+ * The service must hear of an `undo` before any other call of the job.
  *
  * A record is `lost` for certain when the service says so. Until then it is only `doubtful`: its time is over, and
  * nobody could be asked, so that an extend may still find it to be held. What is lost may be handed in all the same: it
@@ -14,7 +17,7 @@
  *
  * The job store alone writes one. All else reads it: a `JobRecord` is read-only, which the compiler sees to.
  */
-import { since } from './clock.js'
+import { mark, since } from './clock.js'
 import { isForeign } from './http.js'
 
 /** @import * as Types from './client.d.ts' */
@@ -87,6 +90,7 @@ import { isForeign } from './http.js'
  * @property {Vain | null} [vain] the draft that was sent in vain last
  * @property {Mark | null} over since when its time is over
  * @property {boolean} warned whether the person was warned that it will be
+ * @property {number} [brisk] it is extended as often as this: a completion that was taken back may still arrive
  * @property {boolean} regain whether a farewell of ours may be on its way, which only a resume outruns
  */
 
@@ -115,7 +119,9 @@ import { isForeign } from './http.js'
 
 /** The state of a job that was just handed out. */
 /** @type {Partial<Entry & Shared>} */
-export const HELD = { state: 'held', doubtful: false, reason: undefined, again: true, aside: false, ending: undefined }
+export const HELD = {
+  state: 'held', doubtful: false, reason: undefined, again: true, aside: false, ending: undefined, closing: undefined,
+}
 /** @type {Record<Types.Action, 'completed' | 'abandoned' | 'failed' | 'handed-over'>} */
 export const DONE = { complete: 'completed', abandon: 'abandoned', fail: 'failed', 'hand-over': 'handed-over' }
 
@@ -168,6 +174,38 @@ export function mustBeOpen({ state }) {
 }
 
 /**
+ * @param {Handout} handout
+ * @param {Entry | null | undefined} entry its entry in the drawer
+ * @param {(r: JobRecord) => Job} makeJob
+ */
+export function newRecord(handout, entry, makeJob) {
+  const { id, queue } = handout
+  const times = { left: 0, from: mark(), lease: 0, beat: 0, pause: 0, asked: mark(), sent: null, over: null }
+  const signs = { due: false, doubtful: false, warned: false, regain: false, failures: 0 }
+  /** @type {Omit<Fields, 'job'> & { job?: Job }} */
+  const made = { draft: null, other: undefined, ...entry, ...times, ...signs, id, queue, handout, state: 'held' }
+  made.job = makeJob(/** @type {Fields} */ (made))
+  return /** @type {Fields} */ (made)
+}
+
+/**
+ * What a hand-out makes of a record: what was typed here and has not arrived goes before what the service has, unless
+ * both are new.
+ * @param {JobRecord} r
+ * @param {Handout} handout
+ * @returns {Partial<Entry & Shared>}
+ */
+export function handedOut(r, handout) {
+  const { draft: theirs = null, expires_in_ms: lasts } = handout
+  const known = JSON.stringify(theirs)
+  const unsent = Boolean(r.unsent) && JSON.stringify(r.draft) !== known
+  const clash = unsent && r.base !== known
+  const warn = Math.max(r.warn ?? 0, lasts - handout.warn_in_ms)
+  const drafts = { draft: unsent ? r.draft : theirs, unsent, base: clash ? r.base : known }
+  return { handout, left: lasts, warn, due: handout.resumed, ...HELD, ...drafts, other: clash ? theirs : undefined }
+}
+
+/**
  * How a reservation ended, in the service's words.
  * @param {string} [given]
  */
@@ -179,14 +217,16 @@ export function reasonOf(given = 'unknown') {
  * What becomes of a record when its ending is refused. What something else refused would be refused again.
  * @param {Entry | JobRecord} r
  * @param {IntrayError} error
+ * @param {boolean} isInHand whether it is the job on the desk
  * @returns {Partial<Entry>}
  */
-export function refusedBy(r, error) {
+export function refusedBy(r, error, isInHand) {
   const { body } = r.ending ?? {}
-  const typed = { ending: undefined, result: body?.result ?? r.result, words: wordsOf(body) ?? r.words }
+  const over = { ending: undefined, closing: undefined }
+  const typed = { ...over, result: body?.result ?? r.result, words: wordsOf(body) ?? r.words }
   if (error.lost) return { ...typed, state: 'lost', reason: reasonOf(error.reason) }
   if (isForeign(error)) return { ...typed, state: 'lost', reason: 'refused', aside: true }
-  return { ...typed, state: 'job' in r ? 'held' : 'lost', again: true }
+  return { ...typed, state: isInHand ? 'held' : 'lost', again: true }
 }
 
 /**

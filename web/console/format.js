@@ -57,6 +57,10 @@ export function duration(ms) {
   }).join(' ')
 }
 
+/** Why something happened, as its event says; of a `closing` that is for how long it can be taken back. */
+export const reasonOf = ({ type, reason }) => (
+  type === 'closing' ? `can be taken back for ${duration(Number(reason))}` : reason)
+
 /** "1 h 30 min", "90s" or "300000" in ms; NaN for other texts. */
 export function readDuration(text) {
   const trimmed = text.trim().toLowerCase()

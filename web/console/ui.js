@@ -37,6 +37,9 @@ export function Until({ at }) {
   return html`<time datetime=${at} title=${at}>${left > 0 ? age(left) : 'due'}</time>`
 }
 
+/** A job that its worker has completed and can take back until then. */
+export const Closing = ({ at }) => html`<span>closing in <${Until} at=${at} /></span>`
+
 /** The remaining time of a reservation. */
 export function Left({ until, since }) {
   useSecondTick()

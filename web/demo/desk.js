@@ -7,6 +7,7 @@ import {
 } from './draw.js'
 import { listenToKeys } from './keys.js'
 import { askToWhom, notHanded, stopAsking } from './to_whom.js'
+import { UNDO_WITHIN, handedIn, handingIn, watchUndo } from './undo.js'
 
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
 const QUEUE = 'moderation'
@@ -15,7 +16,7 @@ const IDLE = 45_000 // after which nobody is here; short, so that one can see wh
 // `over`: null while the post is ours, 'late' when it may still be handed in, 'gone' when not.
 let desk, job, started, over = null
 let draft = { verdict: null, rule: null, note: '' }
-const tally = { done: 0, spent: 0 }
+const spent = [] // milliseconds, of each post that was handed in
 const had = new Set() // the ids of the posts that this page has had
 
 // -- coming
@@ -37,6 +38,7 @@ function sit(worker, token) {
   desk?.close()
   desk = new Intray({ url: api, queues: [QUEUE], worker, token, idleAfter: IDLE })
   listen()
+  watchUndo(desk)
   next()
 }
 
@@ -58,6 +60,7 @@ function listen() {
   on('draft', ({ draft: other }) => { if (other) read(other) })
   on('lost', ({ reason }) => lost(reason))
   on('ended', () => { show('net', false); next() }) // in another tab
+  desk.addEventListener('undone', undone)
 }
 
 // -- one post after the other
@@ -67,7 +70,8 @@ async function next() {
   // Most often there is one at once, and nothing flickers.
   const patience = setTimeout(() => view('wait'), 350)
   try {
-    begin(await desk.next())
+    const taken = await desk.next()
+    if (taken !== job) begin(taken)
   } catch (error) {
     if (error.name === 'AbortError') return
     refused(error)
@@ -125,7 +129,7 @@ setInterval(tick, 250)
 // -- what is decided
 
 function read(saved) {
-  draft = { verdict: null, rule: null, note: '', ...saved }
+  draft = { verdict: null, rule: null, ...saved, note: saved?.note ?? '' }
   for (const group of ['verdict', 'rule']) {
     for (const input of document.querySelectorAll(`input[name=${group}]`)) input.checked = input.value === draft[group]
   }
@@ -162,11 +166,15 @@ async function handIn() {
   const { verdict, rule, note } = draft
   const result = { verdict, rule: verdict === 'remove' ? rule : null, note: note.trim() || null }
   job = null
+  const { done } = VERDICTS.find(({ value }) => value === verdict)
+  handingIn(done)
   try {
-    const { sent, late } = await mine.complete(result)
+    const { sent, late, final } = await mine.complete(result, { undo: UNDO_WITHIN })
+    spent.push(performance.now() - started)
     count()
-    const { done } = VERDICTS.find(({ value }) => value === verdict)
-    toast(`${done}${late ? ', late but in time' : ''}${sent ? '' : '; it is sent when the network is back'}`)
+    const what = `${done}${late ? ', late but in time' : ''}${sent ? '' : '; it is sent when the network is back'}`
+    if (final) toast(what)
+    else handedIn(what)
     next()
   } catch (error) {
     job = mine
@@ -178,11 +186,18 @@ async function handIn() {
   }
 }
 
+/** It is in hand again, and the post that came meanwhile waits behind it. */
+function undone() {
+  spent.pop()
+  count()
+  stopAsking()
+  $('why-skip').close()
+  if (desk.job) begin(desk.job)
+}
+
 function count() {
-  tally.done += 1
-  tally.spent += performance.now() - started
-  $('done').textContent = tally.done
-  $('pace').textContent = clock(tally.spent / tally.done)
+  $('done').textContent = spent.length
+  $('pace').textContent = spent.length ? clock(spent.reduce((sum, time) => sum + time) / spent.length) : '–'
 }
 
 async function giveBack(how, then) {

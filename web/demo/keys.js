@@ -16,6 +16,7 @@ function onKey(event, { hasJob, handIn }) {
   const target = event.target.closest('dialog:not([open])') ? document.body : event.target
   if (target.matches('textarea')) return key === 'Escape' ? target.blur() : undefined
   if (target.matches('input:not([type=radio])')) return undefined
+  if (key === 'u' && !$('why-skip').open) return $('undo').click()
   if (key === 'Enter' && hasJob() && !target.matches('button, dialog *')) { event.preventDefault(); return handIn() }
   if (key === 'n' && hasJob() && !$('why-skip').open) { event.preventDefault(); return $('note').focus() }
   const place = $('why-skip').open ? $('why-skip') : document.querySelector(`[data-for=${document.body.dataset.view}]`)

@@ -15,7 +15,9 @@ const OLDEST = ['react@18.3.1', 'react-dom@18.3.1']
 const PRINTED = { 'readme.ts': 'README.md', 'browser.ts': 'docs/browser.md', 'module.ts': 'web/client/README.md' }
 /** What such a part takes for granted. */
 const GRANTED = `
-declare const token: string, desk: Intray, done: HTMLElement, editor: HTMLTextAreaElement;
+declare const token: string, desk: Intray, job: Job, result: unknown;
+declare const done: HTMLElement, button: HTMLElement, editor: HTMLTextAreaElement;
+declare function say(text: string): void;
 declare function show(payload: unknown, draft: unknown): void;
 declare function draw(what: { job: Job | null; draft: unknown; remaining: number | null }): void;
 `
@@ -130,6 +132,29 @@ test('equal settings keep the desk and renew a token', async (t) => {
   await until('it is refused, and asks with the new one', () => tokens().length > 1)
   assert.deepEqual(tokens().slice(0, 2), ['Bearer one', 'Bearer two'])
   assert.equal(await page.evaluate((desk) => window.views.at(-1).desk === desk, desk), true)
+})
+
+test('undo_shows_the_job_again', async (t) => {
+  const { page, counts, queue, shows } = await stage(t)
+  await on.service.enqueue(queue, 'second')
+  await shows('first')
+  const complete = (undo) => page.evaluate((undo) => window.views.at(-1).complete('done', { undo }).then(({ final }) => final), undo)
+  assert.equal(await complete(60_000), false)
+  await shows('second')
+  await page.getByLabel('Text').pressSequentially('typed')
+  await page.getByText(/^closing (60|5\d)000$/).waitFor()
+  await page.evaluate(() => window.views.at(-1).undo()).then((undone) => assert.equal(undone, true))
+  await shows('first')
+  assert.equal(await page.getByLabel('Text').inputValue(), 'done')
+  await page.getByText('not closing').waitFor()
+  assert.equal((await counts()).reserved, 2)
+  assert.equal(await complete(0), true)
+  await shows('second')
+  assert.equal(await page.getByLabel('Text').inputValue(), 'typed')
+  // When there is nothing to take back, it says so and throws nothing.
+  assert.equal(await page.evaluate(() => window.views.at(-1).undo()), false)
+  assert.equal(await complete(1_000), false)
+  await page.getByText('not closing').waitFor()
 })
 
 test('an unmounted component gives its job back after the grace', async (t) => {

@@ -12,11 +12,13 @@ test('a completed job is followed by the next one', async (t) => {
   const id = await w.enqueue('cat.png')
   const ann = await w.open()
   await ann.shows('cat.png')
-  assert.deepEqual(await ann.run(() => window.job.complete({ cat: true })), {
+  assert.deepEqual(await ann.run(() => window.job.complete({ cat: true }).then(({ undo, ...ending }) => ending)), {
     sent: true,
     state: 'completed',
     late: false,
     duplicate: false,
+    final: true,
+    finalIn: null,
   })
   assert.deepEqual((await w.job(id)).result, { cat: true })
   assert.equal(await ann.get('state'), 'completed')

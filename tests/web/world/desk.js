@@ -8,19 +8,24 @@ const desk = new Intray(settings.storage === 'none' ? { ...settings, storage: nu
 const heard = []
 Object.assign(window, { desk, heard, job: null })
 
-for (const name of ['waiting', 'warning', 'extended', 'saved', 'draft', 'lost', 'ended', 'refused', 'retrying']) {
+for (const name of ['waiting', 'warning', 'extended', 'saved', 'draft', 'lost', 'ended', 'undone', 'refused', 'retrying']) {
   desk.addEventListener(name, ({ type, detail }) => {
-    const { id, reason, certain, late, action, expiresIn, status, delay } = detail
-    heard.push({ type, id, reason, certain, late, action, expiresIn, status, delay, at: Date.now() })
+    const { id, reason, certain, late, action, final, expiresIn, status, delay } = detail
+    heard.push({ type, id, reason, certain, late, action, final, expiresIn, status, delay, at: Date.now() })
     if (type === 'draft') draft.value = detail.draft?.text ?? ''
     if (type === 'lost') state.textContent = `You no longer have this job (${reason}). What you wrote is still here.`
+    if (type === 'undone' && desk.job) show(desk.job)
     if (type === 'extended' || type === 'ended') state.textContent = window.job?.state ?? ''
   })
 }
 
 async function next() {
   state.textContent = 'waiting'
-  const job = (window.job = await desk.next())
+  show(await desk.next())
+}
+
+function show(job) {
+  window.job = job
   payload.textContent = typeof job.payload === 'string' ? job.payload : JSON.stringify(job.payload)
   draft.value = job.draft?.text ?? ''
   draft.disabled = false

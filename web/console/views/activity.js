@@ -2,7 +2,7 @@
 
 import { html, useState } from '../html.js'
 import * as api from '../api.js'
-import { tail, time } from '../format.js'
+import { reasonOf, tail, time } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { link, tabOf } from '../router.js'
 import { Button, Empty } from '../ui.js'
@@ -61,6 +61,6 @@ function Happened({ event, name, fresh }) {
     <td class="worker">${event.worker && html`<bdi>${event.worker}</bdi>`}${
       event.by && html`<span class="dim" title="whose key it was">by ${event.by}</span>`}</td>
     <td class="client">${event.client && html`<bdi>${event.client}</bdi>`}</td>
-    <td class="why">${event.reason && html`<bdi>${event.reason}</bdi>`}</td>
+    <td class="why">${event.reason && html`<bdi>${reasonOf(event)}</bdi>`}</td>
   <//>`
 }

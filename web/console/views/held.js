@@ -6,7 +6,7 @@ import * as actions from '../actions.js'
 import { many, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { link } from '../router.js'
-import { Act, Ago, Brief, Empty, Left, Name } from '../ui.js'
+import { Act, Ago, Brief, Closing, Empty, Left, Name } from '../ui.js'
 
 const COLUMNS = [
   ['worker', 'Who'], ['id', 'Job'], ['what', 'Payload'], ['n age', 'Holds it for'], ['lease', 'Time left'],
@@ -18,8 +18,11 @@ export function Held({ name, queue, selected }) {
   // What they hold says this list, which is in another order; a job that is on neither page has no preview here.
   const held = useAnswer((signal) => api.jobs(name, { state: 'reserved', limit: 100 }, signal), [name], name)
   const payloads = new Map((held.data?.jobs ?? []).map((job) => [job.id, job.payload]))
-  const items = (data) => data.workers.flatMap(({ worker, jobs }) =>
-    jobs.map((job, n) => ({ ...job, worker, of: jobs.length, first: n === 0 })))
+  // A job that is closing cannot be released: it stands behind those that are worked on.
+  const closing = (held.data?.jobs ?? []).filter(({ reserved }) => reserved?.final_at)
+    .map(({ id, reserved }) => ({ id, ...reserved, of: 1, first: true }))
+  const items = (data) => [...data.workers.flatMap(({ worker, jobs }) =>
+    jobs.map((job, n) => ({ ...job, worker, of: jobs.length, first: n === 0 }))), ...(data.next ? [] : closing)]
   const changed = pages.answer.reload
   const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, 'held', job.id)}
       selected=${job.id === selected} fresh=${fresh}>
@@ -27,9 +30,10 @@ export function Held({ name, queue, selected }) {
     <td class="id"><a href=${link(name, 'held', job.id)} title=${job.id}>${tail(job.id)}</a></td>
     <td class="what">${payloads.has(job.id) && html`<${Brief} exact=${payloads.get(job.id)} />`}</td>
     <td class="n age"><${Ago} at=${job.reserved_at} /></td>
-    <td class="lease"><${Left} until=${job.expires_at} since=${job.reserved_at} /></td>
-    <td class="do"><${Act} kind="row" keys="r" label="Release"
-      onClick=${() => actions.release(job.id, job.worker, changed)}>Release<//></td>
+    <td class="lease">${job.final_at ? html`<${Closing} at=${job.final_at} />`
+      : html`<${Left} until=${job.expires_at} since=${job.reserved_at} />`}</td>
+    <td class="do">${!job.final_at && html`<${Act} kind="row" keys="r" label="Release"
+      onClick=${() => actions.release(job.id, job.worker, changed)}>Release<//>`}</td>
   <//>`
   const { live, overdue } = queue?.reservations ?? { live: 0, overdue: 0 }
   return html`<div class="bar">

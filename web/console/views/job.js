@@ -8,7 +8,7 @@ import { useTop } from '../list.js'
 import { mayAct } from '../live.js'
 import { runAgain } from '../newjob.js'
 import { link, tabOf } from '../router.js'
-import { Ago, Button, Copy, Left, Missing, Name, Payload, State, Until } from '../ui.js'
+import { Ago, Button, Closing, Copy, Left, Missing, Name, Payload, State, Until } from '../ui.js'
 import { ForWhom } from './for_whom.js'
 import { Story } from './story.js'
 
@@ -31,6 +31,7 @@ function Known({ job, settings, changed, error }) {
     ${error && html`<p class="stale" role="status">Not up to date: ${error.message}</p>`}
     <p class="facts"><${State} of=${job.state} />
       ${job.state === 'delayed' && html`<span>due in <${Until} at=${job.due_at} /></span>`}
+      ${job.reserved?.final_at && html`<${Closing} at=${job.reserved.final_at} />`}
       ${job.expires_at && !job.ended_at && html`<span>expires in <${Until} at=${job.expires_at} /></span>`}
       ${job.breached && html`<b class="chip breached">SLA breached</b>`}
       ${job.cancelled && html`<span>${job.cancelled.reason}</span>`}
@@ -42,7 +43,9 @@ function Known({ job, settings, changed, error }) {
     ${job.reserved && html`<section><h3>Reserved</h3><dl>
       <dt>Who</dt><dd><${Name} worker=${job.reserved.worker} /></dd>
       <dt>Since</dt><dd>${time(job.reserved.reserved_at)}, <${Ago} at=${job.reserved.reserved_at} /></dd>
-      <dt>Left</dt><dd><${Left} until=${job.reserved.expires_at} since=${job.reserved.reserved_at} /></dd>
+      ${job.reserved.final_at
+        ? html`<dt>Completed</dt><dd>and can be taken back until ${time(job.reserved.final_at)}</dd>`
+        : html`<dt>Left</dt><dd><${Left} until=${job.reserved.expires_at} since=${job.reserved.reserved_at} /></dd>`}
       ${job.reserved.resumes > 0 && html`<dt>Came back</dt><dd>${many(job.reserved.resumes, 'time')}</dd>`}
     </dl></section>`}
     ${job.completed && html`<section><h3>Completed</h3><dl>
@@ -99,8 +102,8 @@ const limit = (most) => (most ? ` of ${most}` : ', without a limit')
 
 function Actions({ job, changed }) {
   const { state } = job
-  // A cancelled job has no payload any more.
-  if (state === 'cancelled' || !mayAct()) return null
+  // A cancelled job has no payload any more, and one that is closing only its worker can take back.
+  if (state === 'cancelled' || job.reserved?.final_at || !mayAct()) return null
   const again = html`<${Button} keys="E" label="Edit and run again"
     onClick=${() => runAgain(job)}>Edit and run again…<//>`
   if (state === 'completed') return html`<p class="actions">${again}</p>`

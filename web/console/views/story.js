@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from '../html.js'
 import * as api from '../api.js'
-import { time } from '../format.js'
+import { reasonOf, time } from '../format.js'
 import { Button } from '../ui.js'
 import { AFTER } from '../words.js'
 
@@ -25,7 +25,7 @@ const Happened = ({ event }) => html`<li>
     <span class=${`state ${AFTER[event.type] ?? ''} ${event.type}`}>${event.type}</span>
     ${event.worker && html`<bdi>${event.worker}</bdi>`}
     ${event.by && html`<span title="whose key it was">by ${event.by}</span>`}</p>
-  ${event.reason && html`<pre>${event.reason}</pre>`}</li>`
+  ${event.reason && html`<pre>${reasonOf(event)}</pre>`}</li>`
 
 /** `mark`: what changes when something has happened to the job. */
 export function Story({ id, mark }) {

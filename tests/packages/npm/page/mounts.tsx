@@ -1,7 +1,7 @@
 // What happens to a component, for the stories: it is shown, taken away, replaced, and given other settings.
 import { StrictMode, useState, version } from 'react'
 import { createRoot } from 'react-dom/client'
-import { useDesk, type Desk as View, type DeskSettings } from 'intray-client/react'
+import { useDesk, useFinalIn, type Desk as View, type DeskSettings } from 'intray-client/react'
 
 type Scene = { shown: boolean; key: string; settings: Partial<DeskSettings> | null }
 
@@ -33,6 +33,7 @@ function withToken(settings: DeskSettings): DeskSettings {
 
 function Desk({ settings }: { settings: DeskSettings | null }) {
   const desk = useDesk<string, string, string>(settings)
+  const finalIn = useFinalIn(desk.closing)
   window.views.push(desk)
   const error = desk.error instanceof Error ? desk.error.message : ''
   return (
@@ -40,6 +41,7 @@ function Desk({ settings }: { settings: DeskSettings | null }) {
       <h1>{desk.job?.payload ?? 'no job'}</h1>
       <input aria-label="Text" value={desk.draft ?? ''} onChange={({ target }) => desk.save(target.value)} />
       <p>{[desk.state, desk.waiting, desk.lost?.reason, desk.lost && desk.job?.state, error].join(' | ')}</p>
+      <output>{desk.closing ? `closing ${finalIn}` : 'not closing'}</output>
     </main>
   )
 }

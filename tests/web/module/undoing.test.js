@@ -1,0 +1,390 @@
+// Completions that are taken back: in time and too late, sent and unsent, from another page and another tab, with a next job in hand.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../world/until.js'
+import { world } from '../world/world.js'
+
+const isComplete = ({ path }) => path === '/jobs/complete'
+
+/** Hands in what is in hand; what came of it stays in `window.done`. */
+const handIn = (tab, result, undo = 30_000) =>
+  tab.run(async ([result, undo]) => {
+    window.done = await window.job.complete(result, { undo })
+    const { sent, state, final, finalIn } = window.done
+    return { sent, state, final, finalIn }
+  }, [result, undo])
+const undo = (tab) => tab.run(() => window.done.undo().then(({ id, state, draft }) => ({ id, state, draft })))
+const refusal = (tab) => tab.run(() => window.done.undo().catch(({ name, lost, reason }) => [name, lost, reason]))
+const inHand = (tab) => tab.run(() => window.desk.job?.payload ?? null)
+const inDrawer = (tab) => tab.run(() => localStorage.length)
+
+test('undo_in_time_brings_the_job_back_with_what_was_handed_in', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  const { finalIn, ...rest } = await handIn(ann, { text: 'dog' })
+  assert.deepEqual(rest, { sent: true, state: 'reserved', final: false })
+  assert.ok(finalIn > 25_000 && finalIn <= 30_000, `${finalIn}`)
+  const { undo_ms, resumes } = w.wire.calls('complete')[0].body
+  assert.deepEqual([undo_ms, resumes], [30_000, 0])
+  assert.equal(await ann.get('state'), 'closing')
+  assert.equal(await inHand(ann), null)
+  assert.equal((await ann.hears('ended'))[0].final, false)
+  const shown = await ann.run(() => [window.desk.closing.id, window.desk.closing.finalIn])
+  assert.equal(shown[0], id)
+  assert.ok(shown[1] > 25_000 && shown[1] <= finalIn)
+  assert.deepEqual(await undo(ann), { id, state: 'held', draft: { text: 'dog' } })
+  await ann.hears('undone')
+  assert.equal(await ann.draft, 'dog')
+  assert.equal(await ann.run(() => window.desk.closing), null)
+  // It is kept as any job in hand, and handed in for good.
+  assert.equal(await ann.run(() => window.job.save({ text: 'cat' })), true)
+  const done = await ann.run(() => window.job.complete({ text: 'cat' }, { undo: 0 }))
+  assert.deepEqual([done.sent, done.state, done.final, done.finalIn], [true, 'completed', true, null])
+  assert.equal(w.wire.calls('complete').at(-1).body.resumes, undefined)
+  assert.deepEqual((await w.job(id)).result, { text: 'cat' })
+  assert.equal(await inDrawer(ann), 0)
+})
+
+test('undo_after_its_time_is_refused', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await handIn(ann, 'cat', 1_000)
+  await until('the page knows that it is final', async () => (await ann.get('state')) === 'completed')
+  await w.becomes(id, 'completed')
+  assert.deepEqual(await refusal(ann), ['IntrayError', true, 'completed'])
+  assert.equal(await ann.run(() => window.desk.closing), null)
+  assert.equal(await inDrawer(ann), 0)
+  // One without `undo` is final at once, and one that was given back was not handed in.
+  await w.enqueue('dog.png')
+  await ann.click('next')
+  await ann.shows('dog.png')
+  await handIn(ann, 'dog', 0)
+  assert.deepEqual(await refusal(ann), ['IntrayError', true, 'completed'])
+})
+
+test('next_job_comes_meanwhile_and_waits_behind_the_one_taken_back', async (t) => {
+  const w = await world(t)
+  const [cat, dog] = [await w.enqueue('cat.png'), await w.enqueue('dog.png')]
+  const ann = await w.open({ lease: 3_000 })
+  await ann.shows('cat.png')
+  await handIn(ann, { text: 'cat' })
+  await ann.click('next')
+  await ann.shows('dog.png')
+  await ann.type('a dog')
+  await undo(ann)
+  await ann.shows('cat.png')
+  assert.equal(await inHand(ann), 'cat.png')
+  // Both are kept, for longer than a lease.
+  const { reservation } = w.wire.calls('reserve').at(-1).answer.jobs[0]
+  const extends_ = () => w.wire.calls('extend').filter(({ body, status }) => body.reservation === reservation && status === 200)
+  const before = extends_().length
+  await until('the other one is kept', async () => {
+    await ann.run(() => window.desk.touch())
+    return extends_().length >= before + 5
+  })
+  const held = async (id) => (await w.job(id)).reserved?.worker
+  assert.deepEqual([await held(cat), await held(dog)], ['ann', 'ann'])
+  await handIn(ann, { text: 'a cat' }, 0)
+  await ann.click('next')
+  await ann.shows('dog.png')
+  assert.equal(await ann.draft, 'a dog')
+  assert.equal((await w.job(dog)).counts.handed_out, 1)
+  await handIn(ann, { text: 'a dog' }, 0)
+  await w.becomes(dog, 'completed')
+  assert.equal(await inDrawer(ann), 0)
+  assert.deepEqual(await ann.heard('lost'), [])
+})
+
+test('undo_ends_the_wait_for_the_next_job', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await handIn(ann, 'cat')
+  await ann.run(() => void (window.waiting = window.desk.next()))
+  await until('it waits', () => w.wire.calls('reserve').some(({ body }) => body.wait_ms > 0))
+  await undo(ann)
+  const quick = Promise.race([sleep(10_000), ann.run(() => window.waiting.then(({ payload }) => payload))])
+  assert.equal(await quick, 'cat.png', 'the wait, of 25 s, does not run on')
+  // What comes then is the next person's, or hers when she is done.
+  await w.enqueue('dog.png')
+  assert.equal((await w.bob())?.payload, 'dog.png')
+})
+
+test('job_behind_survives_a_reload', async (t) => {
+  const w = await world(t)
+  const [, dog] = [await w.enqueue('cat.png'), await w.enqueue('dog.png')]
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await handIn(ann, { text: 'cat' })
+  await ann.click('next')
+  await ann.shows('dog.png')
+  await ann.type('a dog')
+  await undo(ann)
+  await ann.page.reload()
+  await ann.shows('cat.png')
+  assert.equal(await ann.draft, 'cat')
+  assert.deepEqual(await ann.run(() => window.desk.kept()), [])
+  await handIn(ann, { text: 'cat' }, 0)
+  await ann.click('next')
+  await ann.shows('dog.png')
+  assert.equal(await ann.draft, 'a dog')
+  assert.equal((await w.job(dog)).counts.handed_out, 1)
+})
+
+test('page_that_is_loaded_again_takes_it_back', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await handIn(ann, { text: 'cat' })
+  await w.enqueue('dog.png')
+  await ann.page.reload()
+  await ann.shows('dog.png')
+  const { closing } = await ann.run(() => ({ closing: { id: window.desk.closing.id, finalIn: window.desk.closing.finalIn } }))
+  assert.equal(closing.id, id)
+  assert.ok(closing.finalIn > 20_000 && closing.finalIn <= 30_000)
+  assert.equal(await ann.run(() => window.desk.closing.undo().then(({ payload }) => payload)), 'cat.png')
+  await ann.shows('cat.png')
+  assert.equal(await ann.draft, 'cat')
+  await ann.run(() => window.job.complete('cat'))
+  await w.becomes(id, 'completed')
+  await ann.click('next')
+  await ann.shows('dog.png')
+})
+
+test('undo_of_an_unsent_completion_wins', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  w.wire.offline = true
+  const { sent, final, finalIn } = await handIn(ann, { text: 'cat' }, 1_000)
+  assert.deepEqual([sent, final, finalIn], [false, false, null])
+  assert.equal(await ann.run(() => window.desk.closing.finalIn), null)
+  assert.deepEqual(await undo(ann), { id, state: 'held', draft: { text: 'cat' } })
+  await ann.shows('cat.png')
+  await ann.type('!')
+  w.wire.offline = false
+  await until('the service is asked', () => w.wire.calls('undo').some(({ status }) => status === 200))
+  await until('it has the draft', async () => (await ann.heard('saved')).length)
+  await sleep(2_000)
+  assert.equal(await w.state(id), 'reserved')
+  assert.equal(w.wire.calls('complete').some(({ status }) => status), false)
+  await ann.page.reload()
+  await ann.shows('cat.png')
+  assert.match(await ann.draft, /!/)
+  await ann.run(() => window.job.complete('cat'))
+  await w.becomes(id, 'completed')
+})
+
+test('undo_of_a_completion_whose_answer_was_lost_wins', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  w.wire.rule = (call) => (isComplete(call) ? 'lose' : undefined)
+  assert.equal((await handIn(ann, { text: 'cat' }, 60_000)).sent, false)
+  assert.ok((await w.job(id)).reserved.final_at, 'the service has it')
+  await undo(ann)
+  await until('it is held again', async () => (await w.job(id)).reserved.final_at === null)
+  assert.equal(await ann.get('state'), 'held')
+  w.wire.rule = null
+  await handIn(ann, { text: 'dog' }, 60_000)
+  assert.equal(w.wire.calls('complete').at(-1).body.resumes, 1)
+  assert.equal(w.wire.calls('complete').at(-1).status, 200)
+})
+
+test('undo_while_the_completion_is_on_its_way_waits_for_it_and_wins', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  let arrive
+  const arrived = new Promise((resolve) => (arrive = resolve))
+  w.wire.rule = (call) => (isComplete(call) ? arrived.then(() => undefined) : undefined)
+  const done = ann.run(() => window.job.complete('cat', { undo: 60_000 }).then(({ sent, final }) => [sent, final]))
+  await until('it is on its way', () => w.wire.calls('complete').length)
+  await ann.run(() => window.desk.closing.undo())
+  assert.equal(await ann.get('state'), 'held')
+  assert.equal(w.wire.calls('undo').length, 0)
+  await ann.run(() => {
+    window.states = new Set()
+    window.desk.addEventListener('change', () => window.states.add(window.job.state))
+  })
+  arrive()
+  assert.deepEqual(await done, [true, false])
+  await until('it is taken back', () => w.wire.calls('undo').some(({ answer }) => answer?.duplicate === false))
+  assert.deepEqual(await ann.run(() => [...window.states]), ['held'], 'it was in hand all the time')
+  const { reserved, result } = await w.job(id)
+  assert.deepEqual([reserved.worker, reserved.final_at, result], ['ann', null, null])
+})
+
+test('completion_that_arrives_behind_its_undo_is_taken_back', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  w.wire.offline = true
+  await handIn(ann, 'cat', 3_000)
+  const { body } = w.wire.calls('complete')[0]
+  await undo(ann)
+  w.wire.offline = false
+  await until('the service is asked', () => w.wire.calls('undo').some(({ answer }) => answer?.duplicate))
+  assert.equal((await w.service.call('POST', '/jobs/complete', body)).final, false)
+  await until('it is asked again', () => w.wire.calls('undo').some(({ answer }) => answer?.duplicate === false))
+  await sleep(3_500)
+  assert.equal(await w.state(id), 'reserved')
+  assert.equal(await ann.get('state'), 'held')
+})
+
+test('undo_without_a_network_is_tried_until_it_is_answered', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await handIn(ann, { text: 'cat' }, 60_000)
+  w.wire.offline = true
+  const undone = undo(ann)
+  await until('it is tried', () => w.wire.calls('undo').length > 1)
+  assert.equal(await ann.get('state'), 'closing')
+  w.wire.offline = false
+  assert.equal((await undone).state, 'held')
+  // And also by the next page, when this one is gone.
+  await handIn(ann, { text: 'dog' }, 60_000)
+  w.wire.offline = true
+  await ann.run(() => void window.done.undo())
+  await until('it is tried', () => w.wire.calls('undo').length > 4)
+  await ann.page.reload()
+  w.wire.offline = false
+  await ann.shows('cat.png')
+  assert.equal(await ann.draft, 'dog')
+  assert.equal((await w.job(id)).reserved.final_at, null)
+})
+
+test('undo_that_comes_too_late_for_the_network_is_refused', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await handIn(ann, 'cat', 1_000)
+  w.wire.offline = true
+  const refused = refusal(ann)
+  await w.becomes(id, 'completed')
+  w.wire.offline = false
+  assert.deepEqual(await refused, ['IntrayError', true, 'completed'])
+  assert.equal(await ann.get('state'), 'completed')
+  assert.equal(await inDrawer(ann), 0)
+})
+
+test('undo_that_a_proxy_refuses_leaves_the_completion', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await handIn(ann, 'cat', 15_000)
+  w.wire.rule = ({ path }) => (path === '/jobs/undo' ? { status: 403, body: '<h1>No</h1>', type: 'text/html' } : undefined)
+  assert.deepEqual(await refusal(ann), ['IntrayError', false, undefined])
+  assert.equal(w.wire.calls('undo').length, 5)
+  assert.equal(await ann.get('state'), 'closing')
+  w.wire.rule = null
+  assert.equal((await undo(ann)).state, 'held')
+  assert.equal((await w.job(id)).reserved.final_at, null)
+})
+
+test('unsent_completion_of_an_earlier_page_can_be_taken_back', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  w.wire.rule = (call) => (isComplete(call) ? 'cut' : undefined)
+  await handIn(ann, { text: 'cat' }, 60_000)
+  await ann.page.reload()
+  await until('the new page knows it', () => ann.run(() => window.desk.closing?.finalIn === null))
+  w.wire.rule = null
+  await ann.hears('ended')
+  assert.ok((await ann.run(() => window.desk.closing.finalIn)) > 50_000, 'its time begins when the service has it')
+  await ann.run(() => window.desk.closing.undo())
+  await ann.shows('cat.png')
+  assert.equal(await ann.draft, 'cat')
+  assert.equal((await w.job(id)).counts.handed_out, 1)
+})
+
+test('completion_that_was_taken_back_elsewhere_costs_nothing', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  w.wire.rule = (call) => (isComplete(call) ? 'lose' : undefined)
+  await handIn(ann, { text: 'cat' }, 60_000)
+  const { reservation } = w.wire.calls('complete')[0].body
+  await w.service.call('POST', '/jobs/undo', { reservation })
+  w.wire.rule = null
+  await ann.hears('undone')
+  assert.equal(w.wire.calls('complete').at(-1).answer.type, '/problems/undone')
+  await ann.shows('cat.png')
+  assert.equal(await ann.draft, 'cat')
+  assert.deepEqual(await ann.heard('refused'), [])
+  await until('it knows the hand-out', async () => (await w.job(id)).reserved.resumes === 2)
+  const again = await handIn(ann, { text: 'dog' }, 60_000)
+  assert.deepEqual([again.sent, again.final], [true, false])
+})
+
+test('undo_is_seen_in_all_tabs', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  await w.enqueue('dog.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  const other = await w.open()
+  await other.shows('cat.png')
+  await handIn(ann, { text: 'cat' }, 60_000)
+  await until('the other tab knows', async () => (await other.get('state')) === 'closing')
+  await ann.click('next')
+  await ann.shows('dog.png')
+  await other.click('next')
+  await other.shows('dog.png')
+  await other.run(() => window.desk.closing.undo())
+  for (const tab of [other, ann]) {
+    await tab.shows('cat.png')
+    assert.equal(await tab.draft, 'cat')
+    assert.equal(await inHand(tab), 'cat.png')
+  }
+  await ann.run(() => window.job.complete('cat'))
+  for (const tab of [ann, other]) {
+    await tab.click('next')
+    await tab.shows('dog.png')
+  }
+})
+
+test('page_without_a_storage_takes_back_too', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const ann = await w.open({ storage: 'none' })
+  await ann.shows('cat.png')
+  await handIn(ann, { text: 'cat' })
+  assert.equal((await undo(ann)).state, 'held')
+  assert.equal(await ann.draft, 'cat')
+})
+
+test('only_a_completion_can_be_taken_back', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  const wrong = await ann.run(() => window.job.complete('cat', { undo: 60_001 }).catch(({ status }) => status))
+  assert.equal(wrong, 422)
+  assert.equal(await ann.get('state'), 'held')
+  await handIn(ann, 'cat')
+  for (const call of ['save', 'complete', 'abandon', 'fail']) {
+    const name = await ann.run((call) => window.job[call]('x').catch(({ name }) => name), call)
+    assert.equal(name, 'InvalidStateError', call)
+  }
+  await undo(ann)
+  assert.equal(await ann.run(() => window.done.undo().catch(({ name }) => name)), 'InvalidStateError')
+})
