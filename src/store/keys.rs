@@ -45,7 +45,7 @@ pub(crate) const KEYS: [(&str, &str); 32] = [
 ];
 
 /// Keys of layout 2 that the first one did not have; no migration moves them.
-pub(crate) const ADDED: [&str; 8] =
+pub(crate) const ADDED: [&str; 9] =
     ["restricted", "lines", "routes", "alarms", "cursors", "deliveries", "bodies", "actions", "sheets"];
 
 /// The channel of the hints.
