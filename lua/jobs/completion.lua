@@ -85,14 +85,15 @@ local function complete_held(q, job, given, undo_ms)
 end
 
 -- Completes by a reservation that has ended: once more, late, or too late.
-local function complete_ended(q, job, digest, given)
-  local entry, how, worker, reserved_at
-  if job then entry, how, worker, reserved_at = ended.find(job.record, digest) end
+local function complete_ended(q, job, digest, given, resumes)
+  local entry, how, worker, reserved_at, note
+  if job then entry, how, worker, reserved_at, note = ended.find(job.record, digest) end
   if not entry then return {'lost', 'unknown', ''} end
   local done = how == DONE or how == DONE_LATE
   if done and (result.of(q, job.id) or '') == given then return text.words('again', how == DONE_LATE and 1 or 0) end
-  if (how == ended.EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(q, job, worker) then
-    return complete_late(q, job, worker, reserved_at, given)
+  if how == ended.EXPIRED or how == GRACE_OVER then
+    if resumes >= 0 and note ~= '' and resumes < tonumber(note) then return {'undone'} end
+    if entry == 1 and is_open(q, job, worker) then return complete_late(q, job, worker, reserved_at, given) end
   end
   keep_late(q, job, worker, digest, given)
   return {'lost', ended.ENDINGS[how], STATES[job.record.state]}
@@ -105,13 +106,13 @@ function completion.decide(q, id, claim, undo_ms, resumes)
   local given, job = claim:sub(stop), items.holder(q, id, secret)
   if not job then
     items.touch(q, id, digest)
-    return complete_ended(q, q.loaded[id], digest, given)
+    return complete_ended(q, q.loaded[id], digest, given, resumes)
   end
   local lease, is_over = job.lease, route.is_over(q, id, job.header)
   local is_closing = closing.is(lease)
   if is_over or is_closing and clock.now(q) >= job.deadline then
     items.expire(q, job)
-    return complete_ended(q, job, digest, given)
+    return complete_ended(q, job, digest, given, resumes)
   end
   -- It was sent before its worker took an earlier one back.
   if resumes >= 0 and resumes < lease.resumes and record.is_marked(lease, record.UNDONE) then return {'undone'} end

@@ -12,12 +12,12 @@ function ended.add(r, lease, how, note, at)
   r.history = record.remember(r.history, entry)
 end
 
--- Finds a reservation: its index (1 = the latest), cause, worker, and reserved at; nil if it is not kept.
+-- Finds a reservation: its index (1 = the latest), cause, worker, reserved at, and note; nil if it is not kept.
 function ended.find(r, digest)
   local kept, at, entry = r.history, 1, 1
   while at <= #kept do
-    local entry_digest, how, _, reserved_at, worker, _, stop = unpack_record(ENDED, kept, at)
-    if entry_digest == digest then return entry, how, worker, reserved_at end
+    local entry_digest, how, _, reserved_at, worker, note, stop = unpack_record(ENDED, kept, at)
+    if entry_digest == digest then return entry, how, worker, reserved_at, note end
     at, entry = stop, entry + 1
   end
 end

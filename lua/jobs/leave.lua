@@ -1,6 +1,7 @@
 -- leave: ends a reservation; shared by expiry, abandon, fail, release, cancel and complete.
 local record = require 'base/record'
 local clock = require 'base/clock'
+local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
 local total = require 'base/total'
@@ -27,16 +28,18 @@ end
 -- Ends a reservation at its deadline, which counts an attempt, or at the end of a grace, which counts as abandoned. `is_over`: the job
 -- itself has expired, so a grace does not matter.
 function leave.by_time(q, id, r, lease, header, is_over)
+  -- The note tells a late completion from one that was sent before its worker took an earlier one back.
+  local note = record.is_marked(lease, record.UNDONE) and text.of(lease.resumes) or ''
   if not is_over and record.is_marked(lease, record.GRACE) then
     r.abandoned = r.abandoned + 1
     local skips = record.is_marked(lease, record.SKIPS)
     if skips then skip.add(r, lease.worker) end
-    leave.lease(q, id, r, lease, ended.GRACE_OVER, header)
+    leave.lease(q, id, r, lease, ended.GRACE_OVER, header, note)
     event.add(q, 'abandoned', id, lease.worker, header, event.reason('grace', skips))
     return total.count(q, 'abandoned')
   end
   r.expired, r.attempts = r.expired + 1, r.attempts + 1
-  leave.lease(q, id, r, lease, ended.EXPIRED, header)
+  leave.lease(q, id, r, lease, ended.EXPIRED, header, note)
   event.add(q, 'expired', id, lease.worker, header, '')
   total.count(q, 'expired')
 end

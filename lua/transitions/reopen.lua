@@ -15,7 +15,7 @@ local commit = require 'base/commit'
 local closing = require 'jobs/closing'
 local draft = require 'jobs/draft'
 local items = require 'jobs/items'
-local settings = require 'jobs/reserve_context'
+local reserve_context = require 'jobs/reserve_context'
 local STRIDE = 3
 
 local function reopen(q, args, at)
@@ -25,7 +25,7 @@ local function reopen(q, args, at)
   local lease, now = job.lease, clock.now(q)
   local is_held, given = not closing.is(lease), ''
   if not is_held then
-    given = closing.take_back(q, job, settings.capped(q, now + lease.ms, lease.reserved_at))
+    given = closing.take_back(q, job, reserve_context.capped(q, now + lease.ms, lease.reserved_at))
     draft.save(q, id, lease.worker, given)
   end
   if given == '' then given = draft.of(q, id, lease.worker) end
@@ -34,6 +34,6 @@ end
 
 return function(q, args)
   items.read(q, args, STRIDE)
-  settings.open(q)
+  reserve_context.open(q)
   return commit(q, items.each(q, args, STRIDE, reopen))
 end

@@ -113,7 +113,7 @@ async fn no_job_is_lost_doubled_or_invented_under_faults() {
 }
 
 /// Faults planted in the product, and the rule that each violates.
-const FAULTS: [(&str, Edit); 3] = [
+const FAULTS: [(&str, Edit); 4] = [
     (
         "no lock is held twice",
         Edit { from: "if gate.is_lock(name) then return false end", to: "if gate.is_lock(name) then return true end" },
@@ -125,6 +125,10 @@ const FAULTS: [(&str, Edit); 3] = [
     (
         "drafts come back",
         Edit { from: "if shares_drafts or owner == worker and worker ~= '' then", to: "if true then" },
+    ),
+    (
+        "what was taken back is not the result",
+        Edit { from: "if resumes >= 0 and resumes < lease.resumes and", to: "if false and" },
     ),
 ];
 

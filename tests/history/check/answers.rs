@@ -58,16 +58,26 @@ pub fn asked_for(index: &Index) -> Vec<String> {
 
 fn times(trace: &JobTrace) -> Vec<Times> {
     let settle = |what, kind, way| {
-        let those: Vec<_> = trace.settled.iter().filter(|one| one.way == way && !one.has_grace).collect();
+        let those: Vec<_> =
+            trace.settled.iter().filter(|one| one.way == way && !one.has_grace && !one.is_closing()).collect();
         let certain = those.iter().filter(|one| one.outcome.is_new()).count();
         Times { what, certain, possible: open(&those, way), streamed: count(trace, kind) }
+    };
+    let closings = trace.settled.iter().filter(|one| one.way == Way::Complete && one.undo_ms > 0);
+    let closing = Times {
+        what: "completed for a time",
+        certain: trace.settled.iter().filter(|one| one.is_closing() && one.outcome.is_new()).count(),
+        possible: closings.filter(|one| matches!(one.outcome, Outcome::Unknown)).count(),
+        streamed: count(trace, EventKind::Closing),
     };
     let handed: HashSet<_> = trace.handed.iter().map(|one| one.item.reservation.as_str()).collect();
     let reserved = count(trace, EventKind::Reserved);
     let plain = trace.events.iter().filter(|event| event.kind == EventKind::Abandoned.word());
     let streamed = plain.filter(|event| !event.is_undelivered() && event.reason.as_deref() != Some("grace")).count();
     vec![
-        settle("completed", EventKind::Completed, Way::Complete),
+        Times { streamed: completed_at_once(trace), ..settle("completed", EventKind::Completed, Way::Complete) },
+        closing,
+        settle("taken back", EventKind::Undone, Way::Undo),
         settle("failed", EventKind::Failed, Way::Fail),
         settle("handed over", EventKind::HandedOver, Way::HandOver),
         settle("extended", EventKind::Extended, Way::Extend),
@@ -76,10 +86,24 @@ fn times(trace: &JobTrace) -> Vec<Times> {
     ]
 }
 
-/// Calls that may have been applied: an end once, however often it is tried, and each extend.
+/// Completions that could not be taken back, which are an event of the call.
+fn completed_at_once(trace: &JobTrace) -> usize {
+    let mut is_closing = false;
+    let at_once = trace.events.iter().filter(|event| match EventKind::parse(&event.kind) {
+        Some(EventKind::Completed) => !is_closing,
+        Some(kind @ (EventKind::Closing | EventKind::Undone)) => {
+            is_closing = kind == EventKind::Closing;
+            false
+        }
+        Some(_) | None => false,
+    });
+    at_once.count()
+}
+
+/// Calls that may have been applied: an end once, however often it is tried, and each extend and undo.
 fn open(those: &[&Settled], way: Way) -> usize {
     let unknown = those.iter().filter(|one| matches!(one.outcome, Outcome::Unknown));
-    if way == Way::Extend {
+    if matches!(way, Way::Extend | Way::Undo) {
         return unknown.count();
     }
     let certain: HashSet<_> = those.iter().filter(|one| one.outcome.is_new()).map(|one| one.reservation).collect();
@@ -135,7 +159,8 @@ pub fn in_time(index: &Index) -> Vec<String> {
         Some((item.id.as_str(), (one.begin, one.end)))
     }));
     let completed: HashMap<&str, (Moment, Moment)> = once(index.jobs.iter().flat_map(|(id, trace)| {
-        let those = trace.settled.iter().filter(|one| one.way == Way::Complete && one.outcome.is_new());
+        let those =
+            trace.settled.iter().filter(|one| one.way == Way::Complete && one.outcome.is_new() && !one.is_closing());
         those.map(|one| (*id, (one.begin, one.end)))
     }));
     let mut found = late(index, EventKind::Enqueued, &enqueued);

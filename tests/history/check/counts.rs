@@ -48,7 +48,9 @@ impl Recount {
             | EventKind::BatchCompleted
             | EventKind::SlaBreached
             | EventKind::HandedOver
-            | EventKind::Fallback => {}
+            | EventKind::Fallback
+            | EventKind::Closing
+            | EventKind::Undone => {}
         }
     }
 }

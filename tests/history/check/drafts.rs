@@ -10,6 +10,7 @@ use crate::record::Way;
 /// A draft that was saved, or may have been.
 struct Save<'h> {
     worker: Option<&'h str>,
+    value: u64,
     settled: &'h Settled<'h>,
 }
 
@@ -38,10 +39,29 @@ pub fn come_back(index: &Index) -> Vec<String> {
 fn saves<'h>(trace: &'h JobTrace<'h>) -> Vec<Save<'h>> {
     let workers: HashMap<&str, Option<&str>> =
         trace.handed.iter().map(|one| (one.item.reservation.as_str(), one.item.worker.as_deref())).collect();
-    let drafts =
-        trace.settled.iter().filter(|one| matches!(one.way, Way::Extend | Way::Abandon) && one.value.is_some());
-    let kept = drafts.filter(|one| !one.outcome.is_refused());
-    kept.map(|settled| Save { worker: workers.get(settled.reservation).copied().flatten(), settled }).collect()
+    let kept = trace.settled.iter().filter(|one| !one.outcome.is_refused());
+    let worker = |settled: &Settled| workers.get(settled.reservation).copied().flatten();
+    kept.flat_map(|settled| {
+        let worker = worker(settled);
+        drafts(trace, settled).into_iter().map(move |value| Save { worker, value, settled })
+    })
+    .collect()
+}
+
+/// What a call saves as the draft. Of an undo without an answer that may be any result that was handed in.
+fn drafts(trace: &JobTrace, settled: &Settled) -> Vec<u64> {
+    match settled.way {
+        Way::Extend | Way::Abandon => settled.value.into_iter().collect(),
+        Way::Undo => match settled.outcome {
+            Outcome::Done(_) => settled.taken_back().and_then(|held| held.draft).into_iter().collect(),
+            Outcome::Refused(_) => Vec::new(),
+            Outcome::Unknown => {
+                let completions = trace.settled.iter().filter(|one| one.way == Way::Complete && one.undo_ms > 0);
+                completions.filter(|one| one.reservation == settled.reservation).filter_map(|one| one.value).collect()
+            }
+        },
+        Way::Complete | Way::Fail | Way::HandOver => Vec::new(),
+    }
 }
 
 /// The workers to whom the job was handed over, with its draft.
@@ -55,9 +75,8 @@ fn wrong(handed: &Handed, saves: &[Save], is_receiver: bool) -> Option<String> {
     let past = saves.iter().filter(|save| save.settled.begin < handed.end);
     match handed.item.draft {
         Some(value) => {
-            let mine: Vec<_> = past
-                .filter(|save| (is_receiver || save.worker == worker) && save.settled.value == Some(value))
-                .collect();
+            let mine: Vec<_> =
+                past.filter(|save| (is_receiver || save.worker == worker) && save.value == value).collect();
             let Some(last) = mine.iter().map(|save| save.settled.end).max() else {
                 return Some(format!("{worker:?} was shown {value}, and never saved it"));
             };
@@ -66,21 +85,17 @@ fn wrong(handed: &Handed, saves: &[Save], is_receiver: bool) -> Option<String> {
             let newer = saves
                 .iter()
                 .find(|save| save.is_certain() && save.settled.begin > last && save.settled.end < handed.begin);
-            newer
-                .filter(|_| !is_open)
-                .map(|save| format!("{worker:?} was shown {value} after {:?}", save.settled.value))
+            newer.filter(|_| !is_open).map(|save| format!("{worker:?} was shown {value} after {}", save.value))
         }
         None => {
             let mine = past.filter(|save| save.worker == worker && save.is_certain());
             let sure = mine.filter(|save| save.settled.end < handed.begin);
             let last = sure.max_by_key(|save| save.settled.begin)?;
             let may_be_over = saves.iter().any(|other| {
-                other.settled.end > last.settled.begin
-                    && other.settled.begin < handed.end
-                    && other.settled.value != last.settled.value
+                other.settled.end > last.settled.begin && other.settled.begin < handed.end && other.value != last.value
             });
             let is_open = saves.iter().any(|other| matches!(other.settled.outcome, Outcome::Unknown));
-            (!may_be_over && !is_open).then(|| format!("{worker:?} was not shown {:?}", last.settled.value))
+            (!may_be_over && !is_open).then(|| format!("{worker:?} was not shown {}", last.value))
         }
     }
 }

@@ -51,7 +51,9 @@ fn wrong<'h>(trace: &JobTrace<'h>, job: &Job) -> Vec<&'h Event> {
             | EventKind::Paused
             | EventKind::Unpaused
             | EventKind::BatchCompleted
-            | EventKind::SlaBreached => {}
+            | EventKind::SlaBreached
+            | EventKind::Closing
+            | EventKind::Undone => {}
         }
     }
     found

@@ -1,4 +1,5 @@
-//! Jobs that expire: nobody is given, holds or completes one at its expiry or later, and none expires before.
+//! Jobs that expire: nobody is given, holds or completes one at its expiry or later, and none expires before. A completion that
+//! could be taken back is final then.
 
 use intray::job::EventKind;
 
@@ -16,16 +17,20 @@ pub fn in_time(index: &Index) -> Vec<String> {
 
 /// The times are Redis's, as the ids of the stream.
 fn wrong<'h>(trace: &'h JobTrace<'h>, expires_ms: Option<u64>) -> impl Iterator<Item = String> + 'h {
-    let mut expiry = None;
+    let (mut expiry, mut is_closing) = (None, false);
     trace.events.iter().filter_map(move |event| {
         let at = event.position.0;
         let is_over = expiry.is_some_and(|expiry| at >= expiry);
-        let is_wrong = match EventKind::parse(&event.kind)? {
+        let kind = EventKind::parse(&event.kind)?;
+        let is_wrong = match kind {
             EventKind::Enqueued => {
                 expiry = expires_ms.map(|ms| at + ms);
                 false
             }
-            EventKind::Reserved | EventKind::Resumed | EventKind::Extended | EventKind::Completed => is_over,
+            EventKind::Reserved | EventKind::Resumed | EventKind::Extended | EventKind::Closing | EventKind::Undone => {
+                is_over
+            }
+            EventKind::Completed => is_over && !is_closing,
             EventKind::Cancelled => event.reason.as_deref() == Some("expired") && !is_over,
             EventKind::Due
             | EventKind::Blocked
@@ -43,6 +48,7 @@ fn wrong<'h>(trace: &'h JobTrace<'h>, expires_ms: Option<u64>) -> impl Iterator<
             | EventKind::HandedOver
             | EventKind::Fallback => false,
         };
+        is_closing = kind == EventKind::Closing || is_closing && kind != EventKind::Undone;
         is_wrong.then(|| format!("{} at {at}, and it expires at {expiry:?}", event.kind))
     })
 }

@@ -30,28 +30,57 @@ pub fn is_out(event: &Event) -> Option<bool> {
         | EventKind::Unpaused
         | EventKind::BatchCompleted
         | EventKind::SlaBreached
-        | EventKind::Fallback => None,
+        | EventKind::Fallback
+        | EventKind::Closing
+        | EventKind::Undone => None,
+    }
+}
+
+/// What an event means for the gates of its job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Passage {
+    Takes,
+    /// Takes its room back, whether there is any or not.
+    TakesBack,
+    Leaves,
+}
+
+/// A lock and the room of a batch are taken until the completion is final.
+fn passage(event: &Event) -> Option<Passage> {
+    is_out(event).map(|goes_out| if goes_out { Passage::Takes } else { Passage::Leaves })
+}
+
+/// A completion is over for its worker, who may exceed the limit by taking it back.
+fn passage_of_worker(event: &Event) -> Option<Passage> {
+    match EventKind::parse(&event.kind) {
+        Some(EventKind::Closing) => Some(Passage::Leaves),
+        Some(EventKind::Undone) => Some(Passage::TakesBack),
+        Some(_) | None => passage(event),
     }
 }
 
 /// Walks through each queue; `gates` names the gates of a job, each with its limit.
-fn crowded<'h>(index: &Index<'h>, gates: impl Fn(&'h Event) -> Vec<(String, usize)>) -> Vec<String> {
+fn crowded<'h>(
+    index: &Index<'h>,
+    passage: fn(&Event) -> Option<Passage>,
+    gates: impl Fn(&'h Event) -> Vec<(String, usize)>,
+) -> Vec<String> {
     let mut found = Vec::new();
     for (queue, events) in &index.events {
         let mut out: HashMap<String, HashSet<&str>> = HashMap::new();
         let mut taken: HashMap<&str, Vec<String>> = HashMap::new();
         for event in events {
-            let (Some(id), Some(goes_out)) = (event.job.as_deref(), is_out(event)) else { continue };
+            let (Some(id), Some(passage)) = (event.job.as_deref(), passage(event)) else { continue };
             for gate in taken.remove(id).into_iter().flatten() {
                 out.entry(gate).or_default().remove(id);
             }
-            if !goes_out {
+            if passage == Passage::Leaves {
                 continue;
             }
             for (gate, room) in gates(event) {
                 let those = out.entry(gate.clone()).or_default();
                 those.insert(id);
-                if those.len() > room {
+                if those.len() > room && passage == Passage::Takes {
                     found.push(format!("{queue}: {gate} with {room}: {those:?} at {:?}", event.position));
                 }
                 taken.entry(id).or_default().push(gate);
@@ -66,7 +95,7 @@ pub fn locks(index: &Index) -> Vec<String> {
         let job = event.job.as_deref().and_then(|id| index.sent(id));
         job.into_iter().flat_map(|job| &job.locks).map(|lock| (format!("the lock {lock}"), 1)).collect()
     };
-    crowded(index, locks)
+    crowded(index, passage, locks)
 }
 
 pub fn concurrency(index: &Index) -> Vec<String> {
@@ -75,7 +104,7 @@ pub fn concurrency(index: &Index) -> Vec<String> {
         let limit = index::batch(event).and_then(|batch| Some((limits.get(batch.as_str()).copied()?, batch)));
         limit.into_iter().map(|(limit, batch)| (format!("the batch {batch}"), limit)).collect()
     };
-    crowded(index, batch)
+    crowded(index, passage, batch)
 }
 
 pub fn worker_limit(index: &Index) -> Vec<String> {
@@ -84,5 +113,5 @@ pub fn worker_limit(index: &Index) -> Vec<String> {
         let worker = event.worker.iter().filter(|_| limit > 0);
         worker.map(|worker| (format!("the worker {worker}"), limit)).collect()
     };
-    crowded(index, limit)
+    crowded(index, passage_of_worker, limit)
 }

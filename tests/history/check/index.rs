@@ -43,6 +43,9 @@ pub struct Settled<'h> {
     pub reservation: &'h str,
     pub value: Option<u64>,
     pub has_grace: bool,
+    /// For how long a completion can be taken back; 0 is not at all.
+    pub undo_ms: u64,
+    pub resumes: Option<u64>,
     pub outcome: Outcome<'h>,
 }
 
@@ -108,7 +111,8 @@ impl<'h> Index<'h> {
                     let has_grace = item.grace_ms.is_some_and(|ms| ms > 0);
                     let (begin, end, way) = (call.begin, call.end, *way);
                     let (reservation, value) = (item.reservation.as_str(), item.value);
-                    let settled = Settled { begin, end, way, reservation, value, has_grace, outcome };
+                    let (undo_ms, resumes) = (item.undo_ms.unwrap_or(0), item.resumes);
+                    let settled = Settled { begin, end, way, reservation, value, has_grace, undo_ms, resumes, outcome };
                     self.jobs.entry(job_of(reservation)).or_default().settled.push(settled);
                 }
             }
@@ -166,6 +170,18 @@ impl<'h> Index<'h> {
     /// Whether a queue keeps ended jobs and is never purged.
     pub fn keeps(&self, queue: &str) -> bool {
         self.plans.get(queue).is_some_and(|plan| plan.keeps)
+    }
+}
+
+impl<'h> Settled<'h> {
+    /// A completion that was accepted and could be taken back then.
+    pub fn is_closing(&self) -> bool {
+        self.way == Way::Complete && self.outcome.done().is_some_and(|item| item.closing)
+    }
+
+    /// What an undo answered that took a completion back, and not one that found the job held.
+    pub fn taken_back(&self) -> Option<&'h ReportedItem> {
+        self.outcome.done().filter(|item| self.way == Way::Undo && !item.duplicate)
     }
 }
 

@@ -25,7 +25,7 @@ pub fn nothing_lost(index: &Index) -> Vec<String> {
             Place::Nowhere => true,
             Place::Completed | Place::Cancelled => !index.keeps(queue_of(id)) || has_gone,
             Place::Dead => !index.keeps(queue_of(id)) && has_gone,
-            Place::InLine | Place::Out => false,
+            Place::InLine | Place::Out | Place::Closing => false,
         };
         match trace.end {
             Some(end) if State::parse(&end.state).map(place_of) != Some(place) => {
@@ -91,6 +91,16 @@ pub fn delivered(index: &Index) -> Vec<String> {
     missing
         .chain(delivered.difference(&completed).map(|id| format!("{id} was delivered, and never completed")))
         .collect()
+}
+
+/// Of a completion that can be taken back a webhook is sent when it is final.
+pub fn posted(index: &Index) -> Vec<String> {
+    let is_sendable = |name: &str| {
+        let kind = name.split_once('.').and_then(|(_, word)| EventKind::parse(word));
+        kind.is_some_and(EventKind::is_for_webhooks)
+    };
+    let wrong = index.history.posted.iter().filter(|name| !is_sendable(name));
+    wrong.map(|name| format!("a webhook was sent {name}")).collect()
 }
 
 /// The first index at which two lists differ.

@@ -12,6 +12,8 @@ pub enum Place {
     Nowhere,
     InLine,
     Out,
+    /// Its worker has completed it, and may take that back.
+    Closing,
     Dead,
     Completed,
     Cancelled,
@@ -52,7 +54,7 @@ fn out_of_order(index: &Index) -> Vec<String> {
 
 /// The state after an event; `None` if the event is illegal there.
 fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>) -> Option<Place> {
-    use Place::{Cancelled, Completed, Dead, InLine, Nowhere, Out};
+    use Place::{Cancelled, Closing, Completed, Dead, InLine, Nowhere, Out};
     let from = |allowed: &[Place], to| allowed.contains(&place).then_some(to);
     match kind {
         // Jobs of an unfinished batch are removed after a minute, and the same call creates them again.
@@ -67,13 +69,14 @@ fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>)
             from(&[Out], InLine)
         }
         EventKind::Completed if event.is_late() => from(&[InLine, Out, Dead], Completed),
-        EventKind::Completed => from(&[Out], Completed),
+        EventKind::Closing => from(&[Out], Closing),
+        EventKind::Undone => from(&[Closing], Out),
+        EventKind::Completed => from(&[Out, Closing], Completed),
         EventKind::Dead if matches!(before, Some(EventKind::Failed | EventKind::Expired)) => from(&[InLine], Dead),
         EventKind::Dead => None,
         EventKind::Cancelled => from(&[InLine, Out, Dead], Cancelled),
         EventKind::Requeued => from(&[Dead], InLine),
-        EventKind::Changed | EventKind::SlaBreached => from(&[InLine, Out], place),
-        EventKind::Fallback => from(&[InLine, Out], place),
+        EventKind::Changed | EventKind::SlaBreached | EventKind::Fallback => from(&[InLine, Out, Closing], place),
         EventKind::Paused | EventKind::Unpaused | EventKind::BatchCompleted => None,
     }
 }
@@ -86,9 +89,13 @@ fn follows(kind: EventKind, before: Option<EventKind>) -> Option<EventKind> {
 /// Only the holder acts on a reserved job.
 fn is_holders(kind: EventKind, event: &Event, holder: Option<&str>) -> bool {
     let by_holder = match kind {
-        EventKind::Resumed | EventKind::Extended | EventKind::Abandoned | EventKind::Failed | EventKind::HandedOver => {
-            true
-        }
+        EventKind::Resumed
+        | EventKind::Extended
+        | EventKind::Abandoned
+        | EventKind::Failed
+        | EventKind::HandedOver
+        | EventKind::Closing
+        | EventKind::Undone => true,
         EventKind::Completed => !event.is_late(),
         EventKind::Enqueued
         | EventKind::Due

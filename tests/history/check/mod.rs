@@ -2,6 +2,7 @@
 
 mod answers;
 mod batches;
+mod closing;
 mod counts;
 mod drafts;
 mod eligible;
@@ -45,10 +46,14 @@ const RULES: &[(&str, Rule)] = &[
     ("a queue counts what happened in it", counts::of_queues),
     ("the feed lists each completion once, in order", kept::feed),
     ("a webhook gets each completion, and no other", kept::delivered),
+    ("a webhook is sent no event of what may be taken back", kept::posted),
     ("a batch counts its jobs, and ends once", batches::ends),
     ("a job that expires has ended by then, and not before", expiry::in_time),
     ("a job is given only to those who may have it", eligible::given),
     ("no worker is given two jobs of a question", opinions::one_each),
+    ("a completion is final when its time is over, and not before", closing::in_time),
+    ("what was taken back is not the result", closing::taken_back),
+    ("an undo shows what was handed in", closing::shown),
     ("drafts come back", drafts::come_back),
     ("refused calls have no effect", refusals::no_effect),
     ("every refusal has a documented reason", refusals::have_reasons),

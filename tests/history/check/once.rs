@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use intray::job::{EventKind, State};
 
-use super::index::Index;
+use super::{closing, index::Index};
 use crate::record::{Twin, Way, queue_of};
 
-/// One accepted completion, by its holder, and its result is the stored one.
+/// One accepted completion that was not taken back, by its holder, and its result is the stored one.
 pub fn completion(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for (id, trace) in &index.jobs {
         let completions = trace.settled.iter().filter(|one| one.way == Way::Complete);
         let done: HashSet<_> =
-            completions.filter(|one| one.outcome.done().is_some()).map(|one| (one.reservation, one.value)).collect();
+            completions.filter(|one| closing::stays(trace, one)).map(|one| (one.reservation, one.value)).collect();
         if done.len() > 1 {
             found.push(format!("{id} was completed by {done:?}"));
         }

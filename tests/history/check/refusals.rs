@@ -37,7 +37,7 @@ fn may_be_kept(outcome: Outcome) -> bool {
 }
 
 /// The refusals that a valid request may get.
-const REASONS: [(u16, &str); 13] = [
+const REASONS: [(u16, &str); 15] = [
     (0, "no-connection"),
     (404, "unknown-job"),
     (404, "unknown-batch"),
@@ -45,6 +45,8 @@ const REASONS: [(u16, &str); 13] = [
     (403, "not-eligible"),
     (409, "not-eligible"),
     (409, "reservation-lost"),
+    (409, "closing"),
+    (409, "undone"),
     (409, "wrong-state"),
     (409, "worker-limit"),
     (409, "offset-mismatch"),

@@ -33,8 +33,8 @@ fn windows<'h>(trace: &JobTrace<'h>) -> Vec<Window<'h>> {
     }
     for settled in &trace.settled {
         let found_live = match settled.way {
-            Way::Extend => settled.outcome.done().is_some(),
-            Way::Complete => settled.outcome.done().is_some_and(|item| !item.late && !item.duplicate),
+            Way::Extend | Way::Undo => settled.outcome.done().is_some(),
+            Way::Complete => settled.outcome.done().is_some_and(|item| item.closing || !item.late && !item.duplicate),
             Way::Abandon | Way::Fail | Way::HandOver => settled.outcome.is_new(),
         };
         if let Some(window) = windows.get_mut(settled.reservation).filter(|_| found_live) {

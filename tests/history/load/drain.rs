@@ -55,14 +55,7 @@ async fn work_off(caller: &mut Caller, queue: &str) {
     }
     let items: Vec<_> = given
         .into_iter()
-        .map(|job| Settle {
-            reservation: job.reservation,
-            value: Some(caller.shared.number()),
-            delay_ms: None,
-            grace_ms: None,
-            skip: false,
-            to: None,
-        })
+        .map(|job| Settle { reservation: job.reservation, value: Some(caller.shared.number()), ..Settle::default() })
         .collect();
     if !matches!(caller.call(Ask::Settle { way: Way::Complete, items: items.clone() }).await, Answer::Done(_)) {
         caller.insist(Ask::Settle { way: Way::Complete, items }).await;

@@ -51,7 +51,7 @@ pub async fn run<T: Topology>(options: &Options, topology: T, file: &Path) -> Hi
     let log = file.with_extension("log");
     let _ = std::fs::remove_file(&log); // of the previous run
     let webhooks = file.with_extension("webhooks");
-    let receiver = webhook::start(&webhooks).await;
+    let receivers = webhook::start(&webhooks).await;
     let services = Services::start(topology, INSTANCES, &webhooks, &log).await;
     let shared = Arc::new(Shared::new(services.clone(), record.clone()));
     let mut chance = Chance::new(options.seed);
@@ -85,7 +85,7 @@ pub async fn run<T: Topology>(options: &Options, topology: T, file: &Path) -> Hi
     let mut caller = Caller::new(&shared, chance.fork());
     drain::drain(&mut caller).await;
     listener.hear_the_end(&mut caller).await;
-    webhook::hear_the_end(&mut caller, &receiver).await;
+    webhook::hear_the_end(&mut caller, &receivers).await;
     look::at_the_end(&mut caller).await;
     drop((caller, shared, record));
     let history = tokio::task::spawn_blocking(move || written.join()).await.expect("a thread").expect("a thread");

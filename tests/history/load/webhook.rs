@@ -1,4 +1,5 @@
-//! A webhook of all completions. Its receiver refuses some attempts and leaves some without an answer.
+//! A webhook of all completions, whose receiver refuses some attempts and leaves some without an answer; and one of all events of a
+//! queue.
 
 use std::{
     collections::BTreeSet,
@@ -20,21 +21,28 @@ const UNANSWERED: u64 = 401;
 const STEP_MS: u64 = 400_000;
 const ROUNDS: usize = 900;
 
+pub struct Receivers {
+    completions: Receiver,
+    all: Receiver,
+}
+
 /// Writes the webhooks file of the instances.
-pub async fn start(file: &Path) -> Receiver {
-    let (receiver, attempts) = (Receiver::start().await, AtomicU64::new(0));
-    receiver.react(move |_| match attempts.fetch_add(1, Ordering::Relaxed) {
+pub async fn start(file: &Path) -> Receivers {
+    let (completions, all, attempts) = (Receiver::start().await, Receiver::start().await, AtomicU64::new(0));
+    completions.react(move |_| match attempts.fetch_add(1, Ordering::Relaxed) {
         nth if nth % UNANSWERED == UNANSWERED - 1 => Reaction::Silence,
         nth if nth % REFUSED == REFUSED - 1 => Reaction::Status(503),
         _ => Reaction::Status(204),
     });
-    let line = format!("history {} * completed {SECRET}\n", receiver.url());
-    std::fs::write(file, line).expect("a webhooks file");
-    receiver
+    let (url, desk) = (completions.url(), queues::DESK);
+    let lines = format!("history {url} * completed {SECRET}\n{desk} {} {desk} all {SECRET}\n", all.url());
+    std::fs::write(file, lines).expect("a webhooks file");
+    Receivers { completions, all }
 }
 
 /// Waits until as many jobs arrived as were completed, and records which arrived or are listed.
-pub async fn hear_the_end(caller: &mut Caller, receiver: &Receiver) {
+pub async fn hear_the_end(caller: &mut Caller, receivers: &Receivers) {
+    let receiver = &receivers.completions;
     receiver.react(|_| Reaction::Status(204));
     for round in 0..ROUNDS {
         if arrived(receiver).len() as u64 >= completed(caller).await {
@@ -57,6 +65,8 @@ pub async fn hear_the_end(caller: &mut Caller, receiver: &Receiver) {
         }
     }
     caller.shared.record.add(Entry::Delivered(jobs.into_iter().collect()));
+    let kinds: BTreeSet<_> = receivers.all.posted().iter().map(|posted| posted.kind().to_owned()).collect();
+    caller.shared.record.add(Entry::Posted(kinds.into_iter().collect()));
 }
 
 fn arrived(receiver: &Receiver) -> BTreeSet<String> {

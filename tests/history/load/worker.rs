@@ -1,10 +1,13 @@
-//! Workers: they reserve, save drafts, complete, give back, fail, disappear, return late and repeat calls.
+//! Workers: they reserve, save drafts, complete, take that back, give back, fail, disappear, return late and repeat calls.
+
+mod undo;
 
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
 
+use self::undo::Regret;
 use super::{Caller, queues::*};
 use crate::record::{Answer, Ask, ReportedItem, Settle, Way};
 
@@ -13,12 +16,16 @@ struct Worker {
     name: Option<String>,
     /// Reservations left open, to be ended later.
     forgotten: Vec<String>,
+    regrets: Vec<Regret>,
+    /// Completions that were taken back, to be sent once more.
+    stale: Vec<Settle>,
 }
 
 pub async fn work(caller: Caller, n: usize, stop: Arc<AtomicBool>) {
     // One in ten has no name.
     let name = (n % 10 != 9).then(|| format!("worker {n}"));
-    let mut worker = Worker { caller, name, forgotten: Vec::new() };
+    let (forgotten, regrets, stale) = Default::default();
+    let mut worker = Worker { caller, name, forgotten, regrets, stale };
     while !stop.load(Ordering::Relaxed) {
         let given = worker.reserve().await;
         if given.is_empty() {
@@ -27,6 +34,7 @@ pub async fn work(caller: Caller, n: usize, stop: Arc<AtomicBool>) {
         for job in &given {
             worker.handle(job).await;
         }
+        worker.take_back_due().await;
         if worker.caller.chance.percent(10) {
             worker.come_back().await;
         }
@@ -82,6 +90,7 @@ impl Worker {
                 let item = self.plain(&reservation);
                 self.finish(Way::Fail, item).await;
             }
+            _ if self.caller.chance.percent(40) => self.complete_for_a_time(job, is_line).await,
             _ => {
                 let item = self.plain(&reservation);
                 self.finish(Way::Complete, item).await;
@@ -121,6 +130,9 @@ impl Worker {
 
     /// Ends old reservations, all in one call, sometimes in two ways.
     async fn come_back(&mut self) {
+        for item in std::mem::take(&mut self.stale) {
+            self.settle(Way::Complete, vec![item]).await;
+        }
         let mut items: Vec<_> = std::mem::take(&mut self.forgotten).iter().map(|it| self.plain(it)).collect();
         items.truncate(100);
         if items.is_empty() {
@@ -138,6 +150,6 @@ impl Worker {
 
     fn plain(&self, reservation: &str) -> Settle {
         let value = Some(self.caller.shared.number());
-        Settle { reservation: reservation.to_owned(), value, delay_ms: None, grace_ms: None, skip: false, to: None }
+        Settle { reservation: reservation.to_owned(), value, ..Settle::default() }
     }
 }

@@ -3,7 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{item::text, skill::skill_of};
+use super::{
+    body::{one_or_list, say},
+    job::Job,
+    settle::{Settle, Way},
+    skill::skill_of,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ask {
@@ -80,72 +85,6 @@ pub enum Ask {
     },
 }
 
-/// A job as enqueued; `n` is the number in its payload, which is unique.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
-    pub queue: String,
-    pub n: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub priority: Option<u8>,
-    pub twin: Twin,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub locks: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_attempts: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sla_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub assignees: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub excluded: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub skill: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fallback_ms: Option<u64>,
-    /// The job of a batch of so many equal ones, of which no worker gets two.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overlap: Option<u64>,
-}
-
-/// How the job is deduplicated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Twin {
-    None,
-    Payload,
-    Key(u64),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Way {
-    Extend,
-    Complete,
-    Abandon,
-    Fail,
-    HandOver,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settle {
-    pub reservation: String,
-    /// The result or draft; each is unique.
-    pub value: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grace_ms: Option<u64>,
-    #[serde(default)]
-    pub skip: bool,
-    /// The worker to whom the job is handed over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
-}
-
 pub struct Request {
     pub method: &'static str,
     pub path: String,
@@ -218,84 +157,6 @@ impl Ask {
     }
 }
 
-/// How long a job is handed over.
-const HAND_OVER_MS: u64 = 3_000;
-
-impl Way {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Extend => "extend",
-            Self::Complete => "complete",
-            Self::Abandon => "abandon",
-            Self::Fail => "fail",
-            Self::HandOver => "hand-over",
-        }
-    }
-}
-
-impl Job {
-    /// Jobs of a batch need no queue and client, and are never deduplicated.
-    fn body(&self, is_alone: bool) -> Value {
-        let mut body = json!({ "payload": text(self.n) });
-        if is_alone {
-            body["queue"] = self.queue.clone().into();
-            say(&mut body, "client", self.client.clone());
-            match self.twin {
-                Twin::None => body["dedupe"] = false.into(),
-                Twin::Payload => body["dedupe"] = true.into(),
-                Twin::Key(key) => body["dedupe_key"] = format!("twin-{key}").into(),
-            }
-        }
-        say(&mut body, "priority", self.priority);
-        say(&mut body, "delay_ms", self.delay_ms);
-        say(&mut body, "max_attempts", self.max_attempts);
-        say(&mut body, "expires_ms", self.expires_ms);
-        say(&mut body, "sla_ms", self.sla_ms);
-        for (field, names) in [("locks", &self.locks), ("assignees", &self.assignees), ("excluded", &self.excluded)] {
-            say(&mut body, field, Some(names.clone()).filter(|names| !names.is_empty()));
-        }
-        say(&mut body, "skill", self.skill.clone());
-        say(&mut body, "fallback_ms", self.fallback_ms);
-        body
-    }
-}
-
-impl Settle {
-    fn body(&self, way: Way) -> Value {
-        let mut body = json!({ "reservation": self.reservation });
-        match way {
-            Way::Extend | Way::Abandon => say(&mut body, "draft", self.value.map(text)),
-            Way::Complete => say(&mut body, "result", self.value.map(text)),
-            Way::Fail => say(&mut body, "error", self.value.map(|value| format!("error {value}"))),
-            Way::HandOver => {
-                say(&mut body, "note", self.value.map(|value| format!("note {value}")));
-                say(&mut body, "to", self.to.clone());
-                body["fallback_ms"] = HAND_OVER_MS.into();
-            }
-        }
-        say(&mut body, "delay_ms", self.delay_ms);
-        say(&mut body, "grace_ms", self.grace_ms);
-        if self.skip {
-            body["skip"] = true.into();
-        }
-        body
-    }
-}
-
 fn members(jobs: &[Job]) -> Vec<Value> {
     jobs.iter().map(|job| job.body(false)).collect()
-}
-
-fn say(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        body[field] = value.into();
-    }
-}
-
-fn one_or_list(items: impl Iterator<Item = Value>) -> Value {
-    let mut items: Vec<_> = items.collect();
-    match items.len() {
-        1 => items.remove(0),
-        _ => Value::Array(items),
-    }
 }

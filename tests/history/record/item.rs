@@ -18,6 +18,11 @@ pub struct ReportedItem {
     pub late: bool,
     #[serde(skip_serializing_if = "is_not")]
     pub resumed: bool,
+    /// A completion that can be taken back.
+    #[serde(skip_serializing_if = "is_not")]
+    pub closing: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<u64>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reservation: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,6 +94,8 @@ impl ReportedItem {
             duplicate: json["duplicate"] == true,
             late: json["late"] == true || json["completed"]["late"] == true,
             resumed: json["resumed"] == true,
+            closing: json["final"] == false,
+            resumes: json["resumes"].as_u64(),
             reservation: word("reservation"),
             worker: name("worker"),
             attempt: json["attempt"].as_u64().or(json["attempts"].as_u64()),

@@ -1,16 +1,21 @@
 //! A history: calls and answers, events of the streams, and the final state.
 
 mod ask;
+mod body;
 mod event;
 mod file;
 mod item;
+mod job;
+mod settle;
 mod skill;
 
 pub use self::{
-    ask::{Ask, Job, Request, Settle, Twin, Way},
+    ask::{Ask, Request},
     event::Event,
     file::{Recorder, read},
     item::{Counts, Refusal, ReportedItem},
+    job::{Job, Twin},
+    settle::{Settle, Way},
     skill::skill_of,
 };
 
@@ -35,6 +40,8 @@ pub enum Entry {
     },
     /// The jobs whose completion a webhook's receiver was sent, or whose delivery is listed.
     Delivered(Vec<String>),
+    /// The types of events that a webhook of all events was sent.
+    Posted(Vec<String>),
     /// A fault, for readers of the file.
     Fault {
         begin: Moment,
@@ -98,6 +105,7 @@ pub struct History {
     pub ends: Vec<End>,
     /// `None` in a file of before webhooks.
     pub delivered: Option<Vec<String>>,
+    pub posted: Vec<String>,
 }
 
 impl History {
@@ -108,6 +116,7 @@ impl History {
             Entry::Event(event) => self.events.push(event),
             Entry::Feed { queue, ids } => self.feeds.push((queue, ids)),
             Entry::Delivered(jobs) => self.delivered = Some(jobs),
+            Entry::Posted(types) => self.posted = types,
             Entry::Fault { .. } => {}
             Entry::End(end) => self.ends.push(end),
         }

@@ -143,6 +143,32 @@ async fn completion_sent_before_an_undo_changes_nothing_after_it() {
 }
 
 #[tokio::test]
+async fn completion_sent_before_an_undo_is_refused_after_the_lease() {
+    for grace in [None, Some(60_000)] {
+        let w = World::start().await;
+        w.stop_clock().await;
+        w.enqueue(1).await;
+        let held = w.reserve_as("ann").await;
+        close(&w, &held, "a", 10_000).await.is(200);
+        undo(&w, &held).await.is(200);
+        if let Some(grace) = grace {
+            let left = json!({ "reservation": held.reservation, "grace_ms": grace });
+            w.post("/jobs/abandon", left).await.is(200);
+        }
+        w.advance_clock(300_000);
+        close(&w, &held, "a", 10_000).await.refused("undone");
+        w.sweep().await;
+        assert_eq!(w.state(&held.id).await, "waiting");
+        close(&w, &held, "a", 0).await.refused("undone");
+        assert_contains(&w.job(&held.id).await, json!({ "state": "waiting", "late_results": [], "reasons": [] }));
+        let late = json!({ "reservation": held.reservation, "result": "b", "resumes": 1 });
+        assert_contains(&w.post("/jobs/complete", late).await.is(200), json!({ "late": true }));
+        assert_contains(&w.job(&held.id).await, json!({ "result": "b" }));
+        w.check().await;
+    }
+}
+
+#[tokio::test]
 async fn resumed_job_accepts_a_completion_of_an_earlier_page() {
     let w = World::start().await;
     w.enqueue(1).await;

@@ -1,5 +1,7 @@
 //! A small valid history.
 
+mod undo;
+
 use std::collections::BTreeMap;
 
 use intray::job::EventKind;
@@ -41,6 +43,8 @@ pub fn good() -> History {
     trace.has_twins();
     trace.is_repeated_and_refused();
     trace.comes_in_a_batch();
+    trace.takes_back();
+    trace.gives_back_what_was_taken_back();
     trace.end()
 }
 
@@ -151,7 +155,7 @@ impl JobTrace {
     fn settle(&mut self, way: Way, id: &str, nth: u64, value: Option<u64>) {
         // The same as no key.
         let grace_ms = (way == Way::Abandon).then_some(0);
-        let call = Settle { reservation: reservation(id, nth), value, delay_ms: None, grace_ms, skip: false, to: None };
+        let call = Settle { reservation: reservation(id, nth), value, grace_ms, ..Settle::default() };
         let item = ReportedItem { id: id.to_owned(), ..ReportedItem::default() };
         self.call(Ask::Settle { way, items: vec![call] }, Answer::Done(vec![item]));
         let before = self.history.events.iter().rev().find(|event| event.kind == "reserved");
@@ -159,6 +163,7 @@ impl JobTrace {
         let kind = match way {
             Way::Extend => EventKind::Extended,
             Way::Complete => EventKind::Completed,
+            Way::Undo => EventKind::Undone,
             Way::Abandon => EventKind::Abandoned,
             Way::Fail => EventKind::Failed,
             Way::HandOver => EventKind::HandedOver,
@@ -212,6 +217,7 @@ impl JobTrace {
         history.feeds.push((QUEUE.to_owned(), end.feed.clone()));
         let all = history.events.iter().filter(|event| event.kind == "completed");
         history.delivered = Some(all.filter_map(|event| event.job.clone()).collect());
+        history.posted = vec!["job.completed".to_owned(), "batch.completed".to_owned()];
         end.jobs = self.jobs.into_values().collect();
         for job in &end.jobs {
             *end.counts.entry(job.state.clone()).or_default() += 1;
