@@ -1,6 +1,6 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
--- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · cursors hash · sheets hash · actions hash ·
+-- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · cursors hash · actions hash · sheets hash ·
 -- KEYS   hints channel
 -- ARGV   name of the API key ('' = none), note for the list of actions, per setting 2: name, value ('' = back to the default)
 -- REPLY  {'set'}

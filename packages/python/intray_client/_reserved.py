@@ -22,8 +22,8 @@ UNKNOWN_LEASE = 30.0
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of the job. `duplicate`: it was said before; `late`: the lease was over, and nobody had taken the job; `final`: it
-    cannot be taken back any more, and if it can, for `final_in_ms`.
+    """What became of the job. `duplicate`: this call came before; `late`: the lease was over, and no other worker had taken the job;
+    `final`: it cannot be taken back any more, and if it can, for `final_in_ms`.
     """
 
     id: str
@@ -101,7 +101,7 @@ class Handout:
     async def _complete(self, result: Any = None, *, undo_ms: int = 0) -> Ended:
         """Completes the job. `Lost`: another worker has taken the job meanwhile; the result is kept among its `late_results`.
 
-        For `undo_ms`, a minute at most, `undo` takes it back; until then nobody sees the result.
+        For `undo_ms`, a minute at most, `undo` takes it back; until then the result is not shown.
         """
         undo = {"undo_ms": undo_ms, "resumes": self.resumes} if undo_ms else {}
         return await self._end_by("complete", {"result": result, **undo})

@@ -71,6 +71,10 @@ impl Queue {
         if matches!(how, How::DONE | How::DONE_LATE) && job.result.unwrap_or_default() == result {
             return Completion::Done { late: how == How::DONE_LATE, duplicate: true };
         }
+        let is_stale = |undone| call.resumes.is_some_and(|known| known < undone);
+        if job.ring[nth].undone.is_some_and(is_stale) {
+            return Completion::Undone;
+        }
         let is_unheld = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
         let is_unheld = is_unheld && !job.has_expired(self.now) && !self.is_kept_by_part(id, worker);
         if matches!(how, How::EXPIRED | How::GRACE_OVER) && nth == 0 && is_unheld {

@@ -72,7 +72,7 @@ fn changed(walk: &mut Walk<'_>) -> Result<Vec<Code>, String> {
 }
 
 impl Queue {
-    /// One after the other: whom another has moved out of the state meanwhile is not meant any more.
+    /// One after the other: whom another has moved out of the state meanwhile is not expected any more.
     fn reprioritize_all(&mut self, state: State, priority: u8) -> ReprioritizedAll {
         let mut changed = 0;
         for id in self.in_sets(state) {
@@ -87,12 +87,12 @@ impl Queue {
 
     /// All that wait, by more than one script: a later one also meets jobs that a baton of an earlier one has put back into line.
     fn reprioritize_in_parts(&mut self, changed: &[Code], priority: u8) -> ReprioritizedAll {
-        let mut meant = self.in_sets(State::Waiting);
-        meant.retain(|id| self.jobs[id].priority != priority);
+        let mut expected = self.in_sets(State::Waiting);
+        expected.retain(|id| self.jobs[id].priority != priority);
         let blocked = self.in_state(State::Blocked);
-        let (those, back): (Vec<_>, Vec<_>) = changed.iter().partition(|id| meant.contains(id));
-        if those != meant || back.iter().any(|id| !blocked.contains(id)) {
-            self.broken = Some(format!("{changed:?} were changed, and {meant:?} are meant"));
+        let (those, back): (Vec<_>, Vec<_>) = changed.iter().partition(|id| expected.contains(id));
+        if those != expected || back.iter().any(|id| !blocked.contains(id)) {
+            self.broken = Some(format!("{changed:?} were changed, and {expected:?} are expected"));
         }
         for &id in changed {
             if self.jobs[&id].state != State::Waiting {

@@ -81,6 +81,8 @@ impl Queue {
         let now = self.now;
         let job = self.job(id);
         let hold = job.hold.take().expect("a reserved job has a lease");
+        let is_by_time = how.is_some_and(|how| [How::EXPIRED, How::GRACE_OVER].contains(&how));
+        let undone = Some(hold.resumes).filter(|_| hold.undone && is_by_time);
         // A job that did not reach its worker stays handed over.
         if how.is_some() {
             job.routing.handed = None;
@@ -88,7 +90,7 @@ impl Queue {
         if let (Some(how), Some(secret)) = (how, hold.secret) {
             let digest = secret_digest(&secret);
             let (reserved_at, worker) = (hold.reserved_at, hold.worker);
-            job.ring.insert(0, Ended { digest, how, at: now, reserved_at, worker, reason: "" });
+            job.ring.insert(0, Ended { digest, how, at: now, reserved_at, worker, reason: "", undone });
             job.ring.truncate(RING);
         }
         // Its units are free; jobs parked for them come before it is placed itself.

@@ -173,6 +173,14 @@ pub struct Ended {
     pub worker: &'static str,
     /// Why it was given back.
     pub reason: &'static str,
+    /// Its resumes, if a completion was taken back and its time ran out.
+    pub undone: Option<u32>,
+}
+
+impl Ended {
+    pub fn note(&self) -> String {
+        self.undone.map_or_else(|| self.reason.to_owned(), |resumes| resumes.to_string())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

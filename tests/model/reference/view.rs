@@ -110,9 +110,8 @@ impl Job {
 
     fn live(&self) -> Live {
         let note = |note: &super::Note| (note.at, note.worker.to_owned(), note.text.clone());
-        let ended = |e: &super::Ended| {
-            (e.digest.to_vec(), e.how.number, e.at, e.reserved_at, e.worker.to_owned(), e.reason.to_owned())
-        };
+        let ended =
+            |e: &super::Ended| (e.digest.to_vec(), e.how.number, e.at, e.reserved_at, e.worker.to_owned(), e.note());
         let is_kept = self.batch.is_some() && matches!(self.state, State::Completed | State::Cancelled);
         Live {
             state: self.state,

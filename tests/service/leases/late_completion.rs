@@ -10,7 +10,10 @@ async fn completion_keeps_the_result_and_frees_the_dedupe_key() {
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     let response = w.complete_with(&held, json!({ "ok": true })).await.is(200);
-    assert_eq!(response, json!({ "id": id, "state": "completed", "duplicate": false, "late": false }));
+    assert_eq!(
+        response,
+        json!({ "id": id, "state": "completed", "duplicate": false, "late": false, "final": true, "final_in_ms": null })
+    );
     let job = w.job(&id).await;
     assert_contains(
         &job,
@@ -37,7 +40,10 @@ async fn repeated_completion_counts_once() {
     w.complete_with(&held, 1).await.is(200);
     for _ in 0..3 {
         let again = w.complete_with(&held, 1).await.is(200);
-        assert_eq!(again, json!({ "id": id, "state": "completed", "duplicate": true, "late": false }));
+        assert_eq!(
+            again,
+            json!({ "id": id, "state": "completed", "duplicate": true, "late": false, "final": true, "final_in_ms": null })
+        );
     }
     for _ in 0..2 {
         w.complete_with(&held, 2).await.lost("completed", "completed");
@@ -61,7 +67,10 @@ async fn overdue_completion_counts_before_a_sweep() {
     w.advance_clock(300_000);
     assert_contains(&w.queue().await["reservations"], json!({ "live": 0, "overdue": 1, "soonest_expires_in_ms": 0 }));
     let response = w.complete_with(&held, "late").await.is(200);
-    assert_eq!(response, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
+    assert_eq!(
+        response,
+        json!({ "id": id, "state": "completed", "duplicate": false, "late": true, "final": true, "final_in_ms": null })
+    );
     assert_contains(&w.job(&id).await, json!({ "state": "completed", "result": "late", "counts": { "expired": 1 } }));
     assert!(!w.has_dedupe_key(&id).await);
     assert_eq!(w.events_of(&id).await.last().map(String::as_str), Some("completed late"));
@@ -78,12 +87,18 @@ async fn late_completion_counts_while_the_job_is_free() {
     w.advance_clock(300_000);
     w.sweep().await;
     let response = w.complete_with(&held, "late").await.is(200);
-    assert_eq!(response, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
+    assert_eq!(
+        response,
+        json!({ "id": id, "state": "completed", "duplicate": false, "late": true, "final": true, "final_in_ms": null })
+    );
     assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired", "completed late"]);
     assert_contains(&w.job(&id).await, json!({ "result": "late", "counts": { "handed_out": 1, "expired": 1 } }));
     assert!(!w.has_dedupe_key(&id).await);
     let again = w.complete_with(&held, "late").await.is(200);
-    assert_eq!(again, json!({ "id": id, "state": "completed", "duplicate": true, "late": true }));
+    assert_eq!(
+        again,
+        json!({ "id": id, "state": "completed", "duplicate": true, "late": true, "final": true, "final_in_ms": null })
+    );
     assert_eq!(w.empty_reason(json!({})).await, "empty");
     w.extend(&held).await.lost("completed", "completed");
     w.check().await;
