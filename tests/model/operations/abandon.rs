@@ -5,7 +5,7 @@ use intray::store::Return;
 use super::prelude::*;
 use crate::{
     fixtures::{draft, json},
-    reference::Grace,
+    reference::{Grace, note_of},
 };
 
 const REASON: &str = "lunch";
@@ -104,7 +104,7 @@ impl Queue {
         self.let_go(id, Some(How::ABANDONED));
         self.job(id).ring[0].reason = REASON;
         self.job(id).counts.abandoned += 1;
-        self.tell("abandoned", id, worker, REASON);
+        self.tell("abandoned", id, worker, &note_of(REASON, skips));
         self.count("abandoned");
         self.come_back_after(id, call.delay_ms.unwrap_or(0).into(), 0)
     }

@@ -88,6 +88,6 @@ impl Queue {
         let closing = hold.closing.expect("it was completed");
         self.let_go(id, Some(How::DONE));
         self.job(id).ring[0].at = closing.at;
-        self.finish_at(id, hold.worker, (hold.reserved_at, closing.at), closing.result, false);
+        self.finish_at(id, hold.worker, (hold.reserved_at, closing.at), closing.result, "");
     }
 }

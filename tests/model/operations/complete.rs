@@ -58,11 +58,16 @@ impl Queue {
             let job = &self.jobs[&id];
             let (late, worker) = (job.is_overdue(self.now), job.worker());
             let since = job.hold.as_ref().map_or(0, |hold| hold.reserved_at);
+            let how = match (late, job.grace().is_some()) {
+                (false, _) => "",
+                (true, true) => " late abandoned",
+                (true, false) => " late expired",
+            };
             if late {
                 self.count_end_of_time(id);
             }
             self.let_go(id, Some(if late { How::DONE_LATE } else { How::DONE }));
-            self.finish(id, worker, since, result, late);
+            self.finish(id, worker, since, result, how);
             return Completion::Done { late, duplicate: false };
         }
         let digest = secret_digest(secret);
@@ -82,7 +87,7 @@ impl Queue {
             let ended = &mut self.job(id).ring[0];
             (ended.how, ended.at) = (How::DONE_LATE, now);
             self.complete_part(id, worker);
-            self.finish(id, worker, since, result, true);
+            self.finish(id, worker, since, result, " late");
             return Completion::Done { late: true, duplicate: false };
         }
         let lost = Lost { ending: how.ending, state: Some(job.state) };
@@ -90,12 +95,12 @@ impl Queue {
         Completion::Lost(lost)
     }
 
-    fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, late: bool) {
-        self.finish_at(id, worker, (since, self.now), result, late);
+    fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, how: &str) {
+        self.finish_at(id, worker, (since, self.now), result, how);
     }
 
-    /// `held`: from when until when.
-    pub fn finish_at(&mut self, id: Code, worker: &str, held: (u64, u64), result: &'static str, late: bool) {
+    /// `held`: from when until when. `how`: that it is late, and how the reservation ended if no event said so.
+    pub fn finish_at(&mut self, id: Code, worker: &str, held: (u64, u64), result: &'static str, how: &str) {
         let was_in_line = self.jobs[&id].is_for_all();
         let stamp = self.stamp();
         self.promise_one(id, worker);
@@ -111,7 +116,7 @@ impl Queue {
             self.batons(id);
         }
         self.free_key(id);
-        let note = format!("{} {}{}", held.0, held.1 - held.0, if late { " late" } else { "" });
+        let note = format!("{} {}{how}", held.0, held.1 - held.0);
         self.tell("completed", id, worker, &note);
         self.count("completed");
     }

@@ -11,6 +11,11 @@ use crate::fixtures::secret_digest;
 const RING: usize = 5;
 pub const UNKNOWN: Lost = Lost { ending: Ending::Unknown, state: None };
 
+/// The note of an abandon, which says whether the job is skipped.
+pub fn note_of(reason: &str, skips: bool) -> String {
+    format!("{}{reason}", if skips { "\u{1}" } else { "" })
+}
+
 /// Why a caller may not settle a job.
 pub enum NotHeld {
     Lost(Lost),
@@ -117,8 +122,10 @@ impl Queue {
         }
         self.let_go(id, Some(if grace.is_some() { How::GRACE_OVER } else { How::EXPIRED }));
         self.job(id).attempts += u32::from(grace.is_none());
-        let (kind, note) = if grace.is_some() { ("abandoned", "grace") } else { ("expired", "") };
-        self.tell(kind, id, worker, note);
+        match grace {
+            Some(grace) => self.tell("abandoned", id, worker, &note_of("grace", grace.skips)),
+            None => self.tell("expired", id, worker, ""),
+        }
     }
 
     /// At the expiry of the job a grace does not matter.

@@ -25,7 +25,7 @@ use intray::{
 
 pub use self::{
     batches::{Batch, IDLE_MS},
-    ends::{NotHeld, UNKNOWN},
+    ends::{NotHeld, UNKNOWN, note_of},
     job::{Closing, Draft, Ended, Gate, Grace, Hold, How, Job, JobOptions, Late, Note, Stub},
     limits::{untimely, untimely_changes},
     order::Share,
