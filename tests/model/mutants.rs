@@ -53,8 +53,8 @@ const MUTANTS: &[Fault] = &[
     ("equal places go by chance", "return pack('>I6', arrival) .. id", "return pack('>I6', 0) .. id"),
     (
         "a result before the latest reservation's is taken",
-        "(how == ended.EXPIRED or how == GRACE_OVER) and entry == 1 and",
-        "(how == ended.EXPIRED or how == GRACE_OVER) and",
+        "if entry == 1 and is_open(q, job, worker) then",
+        "if is_open(q, job, worker) then",
     ),
     ("a replayed reservation is undone", " or job.lease.marks > 0", ""),
     ("late results outlive their job", r"write.delete(q, 'results', id .. '\0' .. slot)", ""),

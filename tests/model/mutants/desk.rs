@@ -18,16 +18,12 @@ pub const MUTANTS: &[Fault] = &[
         "if own == wanted then return true end",
         "if own then return true end",
     ),
-    (
-        "a skip with a grace is forgotten",
-        "if record.is_marked(lease, record.SKIPS) then skip.add(r, lease.worker) end",
-        "",
-    ),
+    ("a skip with a grace is forgotten", "if skips then skip.add(r, lease.worker) end", ""),
     ("an unnamed worker skips a job", "if skips and worker == '' then return {'unnamed'} end", ""),
     (
         "the end of a grace counts an attempt",
-        "r.abandoned = r.abandoned + 1\n    if",
-        "r.abandoned, r.attempts = r.abandoned + 1, r.attempts + 1\n    if",
+        "r.abandoned = r.abandoned + 1\n    local skips",
+        "r.abandoned, r.attempts = r.abandoned + 1, r.attempts + 1\n    local skips",
     ),
     (
         "the beacon of an older page ends the newer reservation",

@@ -6,15 +6,15 @@ pub const MUTANTS: &[Fault] = &[
     ("a job that has expired is handed out", "if job.is_over then return 0 end", ""),
     (
         "work counts after the expiry of its job",
-        "if job and not route.is_over(q, id, job.header) then return complete_held",
-        "if job then return complete_held",
+        "if is_over or is_closing and clock.now(q) >= job.deadline then",
+        "if is_closing and clock.now(q) >= job.deadline then",
     ),
     (
         "work that comes late counts after the expiry of its job",
         "if route.is_over(q, job.id, job.header) then return false end",
         "",
     ),
-    ("a delay is over after the expiry", "if ending.expire(q, id, r, header) then return false end", ""),
+    ("a delay is over after the expiry", "if ending.expire(q, id, r, header) then return end", ""),
     (
         "a reservation ends without its job at the expiry",
         "leave.by_time(q, id, r, lease, header, is_over)\n  if is_over then",
