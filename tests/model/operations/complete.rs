@@ -77,12 +77,13 @@ impl Queue {
             return Completion::Done { late: how == How::DONE_LATE, duplicate: true };
         }
         let is_stale = |undone| call.resumes.is_some_and(|known| known < undone);
-        if job.ring[nth].undone.is_some_and(is_stale) {
+        let ran_out = matches!(how, How::EXPIRED | How::GRACE_OVER);
+        if ran_out && job.ring[nth].undone.is_some_and(is_stale) {
             return Completion::Undone;
         }
         let is_unheld = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
         let is_unheld = is_unheld && !job.has_expired(self.now) && !self.is_kept_by_part(id, worker);
-        if matches!(how, How::EXPIRED | How::GRACE_OVER) && nth == 0 && is_unheld {
+        if ran_out && nth == 0 && is_unheld {
             let now = self.now;
             let ended = &mut self.job(id).ring[0];
             (ended.how, ended.at) = (How::DONE_LATE, now);

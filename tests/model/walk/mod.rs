@@ -146,8 +146,10 @@ impl<'r> Walk<'r> {
 
     /// Something happened. Its name ends where numbers and ids begin.
     pub fn met(&mut self, what: &str) {
-        let end =
-            ["id:", "Millis", "[", "total", "removed", "expired:"].iter().filter_map(|word| what.find(word)).min();
+        let end = ["id:", "Millis", "[", "total", "removed", "expired:", "final_in_ms"]
+            .iter()
+            .filter_map(|word| what.find(word))
+            .min();
         let what = what[..end.unwrap_or(what.len())].trim_end_matches(|c: char| !c.is_alphanumeric());
         *self.met.entry(what.to_owned()).or_default() += 1;
     }
