@@ -82,9 +82,9 @@ class Operating(Story):
         self.assertEqual(oldest.settings, [{"name": "lease_ms", "from": None, "to": 9_000}])
 
     def test_day_sheets_are_read_and_removed(self) -> None:
+        self.intray.enqueue_many(self.queue, range(3))
         self.assertIsNone(self.intray.sheets(self.queue).since)
         self.set(sheets=True, time_zone="Europe/Berlin")
-        self.intray.enqueue_many(self.queue, range(3))
         for worker in ("Ann Miller", "bob", None):
             [job] = self.plain.reserve([self.queue], worker=worker)
             job.complete()
