@@ -5,12 +5,15 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::world::{
-    World, assert_contains,
-    batch_verbs::{items, member_id},
-    contract::CONTRACT,
-    keyspace,
-    waiters::PROMPT_LIMIT,
+use crate::{
+    undo::{close, undo},
+    world::{
+        World, assert_contains,
+        batch_verbs::{items, member_id},
+        contract::CONTRACT,
+        keyspace,
+        waiters::PROMPT_LIMIT,
+    },
 };
 
 /// Converts an event of a stream to the form read from Redis, without its time and batch.
@@ -74,7 +77,10 @@ async fn make_every_event(w: &World) {
     w.cancel(&passed_on).await.is(200);
     w.update_settings(json!({ "paused": true })).await;
     w.update_settings(json!({ "paused": false })).await;
-    w.complete(&w.reserve().await).await.is(200);
+    let held = w.reserve().await;
+    close(w, &held, "no", 60_000).await.is(200);
+    undo(w, &held).await.is(200);
+    w.complete(&held).await.is(200);
     let batch = w.create_batch(json!({ "client": "b\u{fc}ro", "concurrency": 1, "jobs": items(0..2) })).await;
     // Row 6: a job that comes to the head of the line at a full gate is blocked there.
     w.post(

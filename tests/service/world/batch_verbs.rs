@@ -140,7 +140,9 @@ impl World {
     /// What `default` has in Redis, but for what stays when a queue is empty.
     pub async fn leftover_keys(&self) -> Vec<String> {
         let mut keys: Vec<String> = self.engine.run("KEYS intray:{default}:2:*").await;
-        keys.retain(|key| !["events", "history", "totals", "settings"].iter().any(|kept| key.ends_with(kept)));
+        keys.retain(|key| {
+            !["events", "history", "totals", "settings", "actions"].iter().any(|kept| key.ends_with(kept))
+        });
         keys
     }
 
