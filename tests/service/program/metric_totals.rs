@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use intray::job::{EventKind, Total};
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, batch_verbs::items, id_of};
+use crate::{
+    undo::{close, undo},
+    world::{Client, World, batch_verbs::items, id_of},
+};
 
 /// By the labels `queue` and `transition`; "" where a label is missing.
 async fn transitions(client: &Client) -> BTreeMap<(String, String), u64> {
@@ -88,6 +91,10 @@ async fn reservations_end_in_every_way(w: &World, other: &Client) {
     w.advance_clock(1_000);
     w.sweep().await;
     w.abandon(&w.reserve_as("bob").await).await.is(200);
+    let held = w.reserve_as("ann").await;
+    close(w, &held, "no", 60_000).await.is(200);
+    undo(other, &held).await.is(200);
+    w.abandon(&held).await.is(200);
 }
 
 async fn operators_do_all_they_can(w: &World, other: &Client) {
