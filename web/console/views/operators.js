@@ -39,7 +39,8 @@ function Done({ one, name, fresh }) {
 
 const details = ({ parameters, settings }) => [
   ...settings.map(({ name, from, to }) => `${title(name)}: ${value(name, from)} → ${value(name, to)}`),
-  ...Object.entries(parameters).map(([name, what]) => `${name}: ${typeof what === 'string' ? what : JSON.stringify(what)}`),
+  ...Object.entries(parameters).map(([name, what]) =>
+    `${name}: ${typeof what === 'string' ? what : JSON.stringify(what)}`),
 ].join(', ')
 
 const value = (name, what) => (what === null ? 'default' : describe(name, what))

@@ -136,8 +136,8 @@ function keepsLess(patch, settings) {
 function askToKeepLess(name, work) {
   ask({
     title: `Keep less of ${name}?`,
-    text: 'What is beyond it is deleted: completed and cancelled jobs with their results, and day sheets. This cannot be '
-      + 'undone.',
+    text: 'Completed and cancelled jobs beyond it are deleted with their results, and day sheets too. '
+      + 'This cannot be undone.',
     action: 'Keep less',
     danger: true,
     work,

@@ -82,8 +82,8 @@ export function Sheets({ name, settings, only: chosen }) {
   const row = (line) => html`<${Line} key=${key(line)} name=${name} line=${line} only=${only} />`
   return html`<${Choice} name=${name} only=${only} />
     <${Missing} answer=${answer}>${({ lines, gaps, time_zone: zone }) => html`
-      ${gaps.length > 0 && html`<p class="stale" role="status">Events are missing in ${many(gaps.length, 'gap')}, the last
-        until ${gaps.at(-1).until}.</p>`}
+      ${gaps.length > 0 && html`<p class="stale" role="status">Events are missing in ${many(gaps.length, 'gap')},
+        the last until ${gaps.at(-1).until}.</p>`}
       <${Table} label="sheets" columns=${COLUMNS} items=${lines.slice(0, MOST)} row=${row}
         id=${key}
         empty=${html`<${Empty} title="Nothing was counted on these days">Each worker with an event has a line.<//>`} />
