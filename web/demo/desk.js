@@ -3,9 +3,11 @@
 
 import { Intray } from '../client.js'
 import {
-  EXCUSES, LOST, RULES, VERDICTS, WAITING, choice, clock, element as $, excuse, show, showPost, showTime, toast, view,
+  EXCUSES, LOST, RULES, VERDICTS, WAITING, choice, element as $, excuse, notice, refused, say, show, showPost, showTime,
+  toast, view,
 } from './draw.js'
 import { listenToKeys } from './keys.js'
+import { count, uncount } from './pace.js'
 import { askToWhom, notHanded, stopAsking } from './to_whom.js'
 import { UNDO_WITHIN, handedIn, handingIn, watchUndo } from './undo.js'
 
@@ -16,7 +18,6 @@ const IDLE = 45_000 // after which nobody is here; short, so that one can see wh
 // `over`: null while the post is ours, 'late' when it may still be handed in, 'gone' when not.
 let desk, job, started, over = null
 let draft = { verdict: null, rule: null, note: '' }
-const spent = [] // milliseconds, of each post that was handed in
 const had = new Set() // the ids of the posts that this page has had
 
 // -- coming
@@ -78,14 +79,6 @@ async function next() {
   } finally {
     clearTimeout(patience)
   }
-}
-
-function refused(error) {
-  const wantsToken = error.status === 401 || error.status === 403
-  view('start')
-  document.querySelectorAll('.for-token').forEach((part) => { part.hidden = !wantsToken })
-  $('refused').textContent = error.message
-  show('refused', true)
 }
 
 function begin(taken) {
@@ -170,8 +163,7 @@ async function handIn() {
   handingIn(done)
   try {
     const { sent, late, final } = await mine.complete(result, { undo: UNDO_WITHIN })
-    spent.push(performance.now() - started)
-    count()
+    count(performance.now() - started)
     const what = `${done}${late ? ', late but in time' : ''}${sent ? '' : '; it is sent when the network is back'}`
     if (final) toast(what)
     else handedIn(what)
@@ -188,16 +180,10 @@ async function handIn() {
 
 /** It is in hand again, and the post that came meanwhile waits behind it. */
 function undone() {
-  spent.pop()
-  count()
+  uncount()
   stopAsking()
   $('why-skip').close()
   if (desk.job) begin(desk.job)
-}
-
-function count() {
-  $('done').textContent = spent.length
-  $('pace').textContent = spent.length ? clock(spent.reduce((sum, time) => sum + time) / spent.length) : '–'
 }
 
 async function giveBack(how, then) {
@@ -253,12 +239,3 @@ $('hand-to').addEventListener('click', () => askToWhom(handTo))
 $('pause').addEventListener('click', pause)
 $('back').addEventListener('click', next)
 listenToKeys({ hasJob: () => Boolean(job), handIn })
-
-function notice(text, kind) {
-  show('notice', Boolean(text))
-  $('notice').textContent = text ?? ''
-  $('notice').className = `notice ${kind ?? ''}`
-  $('clock').className = `clock ${kind ?? ''}`
-}
-
-function say(text) { $('saved').textContent = text }

@@ -165,3 +165,20 @@ export function toast(text) {
   clearTimeout(fading)
   fading = setTimeout(() => box.classList.remove('shown'), 2_600)
 }
+
+export function refused(error) {
+  const wantsToken = error.status === 401 || error.status === 403
+  view('start')
+  document.querySelectorAll('.for-token').forEach((part) => { part.hidden = !wantsToken })
+  element('refused').textContent = error.message
+  show('refused', true)
+}
+
+export function notice(text, kind) {
+  show('notice', Boolean(text))
+  element('notice').textContent = text ?? ''
+  element('notice').className = `notice ${kind ?? ''}`
+  element('clock').className = `clock ${kind ?? ''}`
+}
+
+export function say(text) { element('saved').textContent = text }
