@@ -58,11 +58,7 @@ impl Queue {
             let job = &self.jobs[&id];
             let (late, worker) = (job.is_overdue(self.now), job.worker());
             let since = job.hold.as_ref().map_or(0, |hold| hold.reserved_at);
-            let how = match (late, job.grace().is_some()) {
-                (false, _) => "",
-                (true, true) => " late abandoned",
-                (true, false) => " late expired",
-            };
+            let how = how_late(late, job.grace().is_some());
             if late {
                 self.count_end_of_time(id);
             }
@@ -129,5 +125,14 @@ impl Queue {
         if !kept.iter().rev().take(LATE_RESULTS).any(is_same) {
             kept.push(late);
         }
+    }
+}
+
+/// What the event of a completion says of a reservation that it ends late.
+fn how_late(late: bool, has_left: bool) -> &'static str {
+    match (late, has_left) {
+        (false, _) => "",
+        (true, true) => " late abandoned",
+        (true, false) => " late expired",
     }
 }
