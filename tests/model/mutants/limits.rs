@@ -9,11 +9,6 @@ pub const MUTANTS: &[Fault] = &[
         "if is_over or is_closing and clock.now(q) >= job.deadline then",
         "if is_closing and clock.now(q) >= job.deadline then",
     ),
-    (
-        "work that comes late counts after the expiry of its job",
-        "if route.is_over(q, job.id, job.header) then return false end",
-        "",
-    ),
     ("a delay is over after the expiry", "if ending.expire(q, id, r, header) then return end", ""),
     (
         "a reservation ends without its job at the expiry",
