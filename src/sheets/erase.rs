@@ -21,7 +21,7 @@ pub enum ForgetOutcome {
 impl Sheets {
     /// Removes the days that are over for longer than the queue keeps them.
     pub(super) async fn remove_old(&self, queue: &QueueName, book: &SheetBook) -> Result<(), Fault> {
-        let (today, kept) = (book.state.zone.day_of(book.state.now), i64::from(book.state.days));
+        let (today, kept) = (book.today(), i64::from(book.state.days));
         let is_old = |day: &Day| today.since(*day) >= kept;
         let (mut state, mut head) = (book.state.clone(), book.head.clone());
         for day in book.head.days.iter().copied().filter(is_old) {
@@ -29,7 +29,7 @@ impl Sheets {
             let Some(stored) = self.fields_at(queue, state.cursor, std::slice::from_ref(&set)).await? else {
                 return Ok(());
             };
-            let shards = stored.iter().flat_map(|set| ShardSet::read(set).iter().collect::<Vec<_>>());
+            let shards = ShardSet::shards_in(&stored).into_iter();
             let mut fields: Vec<_> = shards.map(|shard| (shard.field(day), Vec::new())).collect();
             fields.push((set, Vec::new()));
             head.days.retain(|kept| *kept != day);

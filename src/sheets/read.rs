@@ -26,12 +26,7 @@ impl Sheets {
         let mut all = SheetLines::new();
         let shards: Vec<_> = match worker {
             Some(worker) => vec![Shard::of(worker.as_str())],
-            None => self
-                .read(queue, &[ShardSet::field(day)])
-                .await?
-                .iter()
-                .flat_map(|set| ShardSet::read(set).iter().collect::<Vec<_>>())
-                .collect(),
+            None => ShardSet::shards_in(&self.read(queue, &[ShardSet::field(day)]).await?),
         };
         for part in shards.chunks(PART) {
             let names: Vec<_> = part.iter().map(|shard| shard.field(day)).collect();

@@ -52,6 +52,14 @@ pub(crate) fn handle(reservation: &Reservation, more: usize, size: usize) -> Arg
     args
 }
 
+/// The argument for the resumes that a caller knows of; none: any.
+pub(crate) fn push_resumes(args: &mut Args, resumes: Option<u32>) {
+    match resumes {
+        Some(resumes) => args.number(resumes.into()),
+        None => args.push("-1"),
+    };
+}
+
 /// The argument for JSON that may be absent.
 pub(crate) fn text(json: Option<&Json>) -> &str {
     json.map_or("", Json::as_str)

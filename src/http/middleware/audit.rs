@@ -30,9 +30,15 @@ pub struct AuditEntry {
 impl AuditEntry {
     /// An action on a queue. The list of its actions has those of operators only.
     pub fn new(action: &'static str, queue: &QueueName, caller: &Caller) -> Self {
-        let by = caller.key_name().and_then(|name| Name::parse(name).ok());
         let (queue, is_listed) = (Some(queue.clone()), caller.role == Role::Operator);
-        Self { action, queue, job: None, batch: None, worker: None, count: 0, by, is_listed, parameters: Map::new() }
+        Self { queue, is_listed, ..Self::everywhere(action, caller) }
+    }
+
+    /// An action in all queues of the caller, which no list has.
+    fn everywhere(action: &'static str, caller: &Caller) -> Self {
+        let by = caller.key_name().and_then(|name| Name::parse(name).ok());
+        let (queue, job, batch, worker, parameters) = (None, None, None, None, Map::new());
+        Self { action, queue, job, batch, worker, count: 0, by, is_listed: false, parameters }
     }
 
     /// An action on one job.
@@ -50,9 +56,7 @@ impl AuditEntry {
 
     /// An action on a worker in all queues of the caller.
     pub fn on_worker_everywhere(action: &'static str, worker: &Name, caller: &Caller) -> Self {
-        let by = caller.key_name().and_then(|name| Name::parse(name).ok());
-        let (queue, job, batch, parameters) = (None, None, None, Map::new());
-        Self { action, queue, job, batch, worker: Some(worker.clone()), count: 0, by, is_listed: false, parameters }
+        Self { worker: Some(worker.clone()), ..Self::everywhere(action, caller) }
     }
 
     /// What the call says beside its queue and its job.

@@ -68,7 +68,7 @@ impl Header {
         let traceparent = if when(flags::TRACE) { Some(bytes.text(TRACE_LEN)?) } else { None };
         let locks = if when(flags::LOCKS) { bytes.locks()? } else { Vec::new() };
         let is_member = when(flags::MEMBER);
-        let payload = if bytes.0.is_empty() { None } else { Some(json(bytes.0.to_vec())?) };
+        let payload = json_if_any(bytes.0.to_vec())?;
         Ok(Self {
             enqueued_at,
             priority,
@@ -207,7 +207,7 @@ pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Js
     bytes.take(8)?;
     let at = Millis(bytes.uint(6)?);
     let worker = bytes.name()?;
-    let result = if bytes.0.is_empty() { None } else { Some(json(bytes.0.to_vec())?) };
+    let result = json_if_any(bytes.0.to_vec())?;
     Ok((at, worker, result))
 }
 
@@ -222,6 +222,11 @@ pub(crate) fn pack_locks(locks: &[LockName], into: &mut Vec<u8>) {
 
 pub(crate) fn json(text: Vec<u8>) -> Result<Json, Fault> {
     String::from_utf8(text).ok().and_then(Json::from_text).ok_or_else(|| broken("JSON"))
+}
+
+/// None where nothing is stored.
+pub(crate) fn json_if_any(text: Vec<u8>) -> Result<Option<Json>, Fault> {
+    if text.is_empty() { Ok(None) } else { json(text).map(Some) }
 }
 
 pub(crate) fn backoff_parts(backoff: Backoff) -> (u8, u32, u32) {

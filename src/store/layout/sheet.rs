@@ -69,7 +69,12 @@ impl ShardSet {
         is_new
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = Shard> {
+    /// The shards of a field as it was read: of all its values, which are one or none.
+    pub fn shards_in(stored: &[Vec<u8>]) -> Vec<Shard> {
+        stored.iter().flat_map(|set| Self::read(set).iter().collect::<Vec<_>>()).collect()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Shard> {
         let is_there =
             |shard: &u16| self.0.get(usize::from(shard / 8)).is_some_and(|byte| byte & 1 << (shard % 8) != 0);
         (0..SHARDS).filter(is_there).map(Shard)

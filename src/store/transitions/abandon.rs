@@ -7,7 +7,7 @@ use crate::{
     payload::Json,
     store::{
         handle::Queues,
-        reservation::{HOLDER_CALLS, Lost, Return, handle, text},
+        reservation::{HOLDER_CALLS, Lost, Return, handle, push_resumes, text},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -48,10 +48,7 @@ impl Transition for Abandon {
         let mut args = handle(&self.reservation, 6, reason.len() + text(self.draft.as_ref()).len() + 32);
         args.push(reason).number(self.delay_ms.unwrap_or(0).into());
         args.number(self.skip.into()).number(self.grace_ms.unwrap_or(0).into());
-        match self.resumes {
-            Some(resumes) => args.number(resumes.into()),
-            None => args.push("-1"),
-        };
+        push_resumes(&mut args, self.resumes);
         args.push(text(self.draft.as_ref()));
         args
     }

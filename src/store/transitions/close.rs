@@ -7,7 +7,7 @@ use crate::{
     job::QueueName,
     store::{
         completion::{Complete, CompleteReply},
-        reservation::HOLDER_CALLS,
+        reservation::{HOLDER_CALLS, push_resumes},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -22,10 +22,7 @@ impl Transition for Close {
     fn args(&self) -> Args {
         let mut args = self.0.claim(2);
         args.number(self.0.undo_ms.into());
-        match self.0.resumes {
-            Some(resumes) => args.number(resumes.into()),
-            None => args.push("-1"),
-        };
+        push_resumes(&mut args, self.0.resumes);
         args
     }
 

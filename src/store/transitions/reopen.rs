@@ -59,8 +59,7 @@ impl Transition for Reopen {
             "held" => {
                 let (deadline, now) = (fields.time()?, fields.time()?);
                 let (resumes, duplicate) = (fields.count()? as u32, fields.flag()?);
-                let draft = fields.bytes()?;
-                let draft = if draft.is_empty() { None } else { Some(record::json(draft)?) };
+                let draft = record::json_if_any(fields.bytes()?)?;
                 Ok(Reopened::Held { deadline, now, resumes, draft, duplicate })
             }
             "lost" => Lost::read(&mut fields).map(Reopened::Lost),

@@ -12,7 +12,7 @@ use crate::{
             batch::Batch,
             cursor::Cursor,
             ended::{Completed, completed},
-            record::{LiveRecord, json},
+            record::{LiveRecord, json_if_any},
         },
         redis::read::{Fields, broken},
     },
@@ -116,7 +116,7 @@ impl Queues {
 
 fn read_result(id: &BatchId, index: u32, mut fields: Fields<'_>) -> Result<MemberResult, Fault> {
     let (state, result, live) = (fields.state()?, fields.bytes()?, fields.bytes()?);
-    let result = if result.is_empty() { None } else { Some(json(result)?) };
+    let result = json_if_any(result)?;
     let completed = if live.is_empty() { None } else { completed(&LiveRecord::parse(&live)?) };
     Ok(MemberResult { id: id.member(index), index, state, result, completed })
 }

@@ -226,7 +226,7 @@ pub(super) fn read_job(
         completed,
         reasons,
         errors: live.map(errors).unwrap_or_default(),
-        result: if result.is_empty() { None } else { Some(record::json(result)?) },
+        result: record::json_if_any(result)?,
         late_results,
         enqueued_at: header.enqueued_at,
         due_at: at(&[State::Delayed]),

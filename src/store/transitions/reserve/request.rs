@@ -265,7 +265,7 @@ fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Res
         worker: lease.worker,
         enqueued_at: header.enqueued_at,
         resumes: lease.resumes,
-        draft: if draft.is_empty() { None } else { Some(record::json(draft.to_vec())?) },
+        draft: record::json_if_any(draft.to_vec())?,
         traceparent: header.traceparent,
         note: read_note(note)?,
     };
