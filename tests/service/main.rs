@@ -169,27 +169,11 @@ mod access {
 
 /// Completions that can be taken back.
 mod undo {
-    mod others; // What everybody else sees of such a job: it is reserved, and nothing is told before it is final.
+    mod others; // What all others see of such a job: it is reserved, and nothing is reported before it is final.
     mod races; // An undo against the end of its time, crashes, and a full Redis: one of both, and nothing is lost.
     mod request_fields; // The fields, alone and in an array.
     mod taking_back; // A worker takes a completion back, and holds the job again.
     mod window; // It is final to the millisecond, whichever call looks first, and before if it would be lost.
-
-    use serde_json::{Value, json};
-
-    use crate::world::{Answer, Client, ReservedJob};
-
-    /// Completes a job as a page does that may take that back.
-    pub async fn close(w: &Client, held: &ReservedJob, result: impl Into<Value>, undo_ms: u64) -> Answer {
-        let resumes = held.body["resumes"].clone();
-        let body =
-            json!({ "reservation": held.reservation, "result": result.into(), "undo_ms": undo_ms, "resumes": resumes });
-        w.post("/jobs/complete", body).await
-    }
-
-    pub async fn undo(w: &Client, held: &ReservedJob) -> Answer {
-        w.post("/jobs/undo", json!({ "reservation": held.reservation })).await
-    }
 }
 
 /// Webhooks: what is delivered, how often, and what becomes of a receiver that does not take it.

@@ -230,7 +230,7 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
    */
   save(draft: Draft | null): Promise<boolean>
   /**
-   * Hands in. Also late, when the job was lost: it counts if nobody else took it, and is final at once. `undo`: for so long
+   * Hands in. Also late, when the job was lost: it counts if no other worker took it, and is final at once. `undo`: for so long
    * it can be taken back; at most 60000.
    */
   complete(...result: CompleteWith<Result>): Promise<Completion>

@@ -1,4 +1,4 @@
-//! Jobs that expire: nobody is given, holds or completes one at its expiry or later, and none expires before. A completion that
+//! Jobs that expire: no worker is given, holds or completes one at its expiry or later, and none expires before. A completion that
 //! could be taken back is final then.
 
 use intray::job::EventKind;

@@ -58,11 +58,11 @@ impl Operation for CreateBatch {
 
 impl CreateBatch {
     pub fn small(theme: Theme) -> impl Strategy<Value = Self> {
-        prop_oneof![2 => Self::of_some(theme), 1 => Self::of_equal(theme)]
+        prop_oneof![2 => Self::several_jobs(theme), 1 => Self::equal_jobs(theme)]
     }
 
     /// With an overlap.
-    fn of_equal(theme: Theme) -> impl Strategy<Value = Self> {
+    fn equal_jobs(theme: Theme) -> impl Strategy<Value = Self> {
         (equal_members(theme, 2..=4), priority(), 0..3_usize, idempotency()).prop_map(
             |(members, priority, client, idempotency)| Self {
                 concurrency: None,
@@ -75,7 +75,7 @@ impl CreateBatch {
         )
     }
 
-    fn of_some(theme: Theme) -> impl Strategy<Value = Self> {
+    fn several_jobs(theme: Theme) -> impl Strategy<Value = Self> {
         let concurrency = weighted(0.6, 1..=2_u32);
         (concurrency, priority(), 0..3_usize, any::<bool>(), members(theme, 0..=4), idempotency()).prop_map(
             |(concurrency, priority, client, sealed, members, idempotency)| Self {

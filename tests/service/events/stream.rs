@@ -5,15 +5,12 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{
-    undo::{close, undo},
-    world::{
-        World, assert_contains,
-        batch_verbs::{items, member_id},
-        contract::CONTRACT,
-        keyspace,
-        waiters::PROMPT_LIMIT,
-    },
+use crate::world::{
+    World, assert_contains,
+    batch_verbs::{items, member_id},
+    contract::CONTRACT,
+    keyspace,
+    waiters::PROMPT_LIMIT,
 };
 
 /// Converts an event of a stream to the form read from Redis, without its time and batch.
@@ -78,8 +75,8 @@ async fn make_every_event(w: &World) {
     w.update_settings(json!({ "paused": true })).await;
     w.update_settings(json!({ "paused": false })).await;
     let held = w.reserve().await;
-    close(w, &held, "no", 60_000).await.is(200);
-    undo(w, &held).await.is(200);
+    w.close(&held, "no", 60_000).await.is(200);
+    w.undo(&held).await.is(200);
     w.complete(&held).await.is(200);
     let batch = w.create_batch(json!({ "client": "b\u{fc}ro", "concurrency": 1, "jobs": items(0..2) })).await;
     // Row 6: a job that comes to the head of the line at a full gate is blocked there.

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use intray::job::{EventKind, Total};
 use serde_json::{Value, json};
 
-use crate::{
-    undo::{close, undo},
-    world::{Client, World, batch_verbs::items, id_of},
-};
+use crate::world::{Client, World, batch_verbs::items, id_of};
 
 /// By the labels `queue` and `transition`; "" where a label is missing.
 async fn transitions(client: &Client) -> BTreeMap<(String, String), u64> {
@@ -92,8 +89,8 @@ async fn reservations_end_in_every_way(w: &World, other: &Client) {
     w.sweep().await;
     w.abandon(&w.reserve_as("bob").await).await.is(200);
     let held = w.reserve_as("ann").await;
-    close(w, &held, "no", 60_000).await.is(200);
-    undo(other, &held).await.is(200);
+    w.close(&held, "no", 60_000).await.is(200);
+    other.undo(&held).await.is(200);
     w.abandon(&held).await.is(200);
 }
 

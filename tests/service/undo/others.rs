@@ -1,9 +1,8 @@
-//! What everybody else sees of a job whose completion can be taken back: it is reserved, and nothing is told before it is final.
+//! What all others see of a job whose completion can be taken back: it is reserved, and nothing is reported before it is final.
 
 use serde_json::json;
 
 use crate::{
-    undo::{close, undo},
     webhooks::line,
     world::{World, assert_contains, receiver::Receiver, waiters::Waiter},
 };
@@ -17,9 +16,9 @@ async fn webhook_and_waiting_caller_hear_of_it_when_it_is_final() {
     let held = w.reserve_as("ann").await;
     let (client, path) = (w.at(w.base()), format!("/jobs/{id}?wait_ms=30000"));
     let waiter = Waiter::send(async move { client.get(&path).await });
-    close(&w, &held, "no", 10_000).await.is(200);
-    undo(&w, &held).await.is(200);
-    close(&w, &held_again(&held, 1), "yes", 10_000).await.is(200);
+    w.close(&held, "no", 10_000).await.is(200);
+    w.undo(&held).await.is(200);
+    w.close(&held_again(&held, 1), "yes", 10_000).await.is(200);
     assert!(!waiter.is_answered());
     let shown = w.job(&id).await;
     assert_contains(&shown, json!({ "state": "reserved", "result": null, "completed": null }));
@@ -53,14 +52,14 @@ async fn lock_dedupe_and_batch_stay_until_it_is_final() {
     let batch = json!({ "jobs": [{ "payload": 1, "locks": ["a"] }, { "payload": 2, "locks": ["a"] }] });
     let batch = w.create_batch(batch).await;
     let held = w.reserve_as("ann").await;
-    close(&w, &held, "x", 10_000).await.is(200);
+    w.close(&held, "x", 10_000).await.is(200);
     assert_eq!(w.empty_reason(json!({ "worker": "bob" })).await, "blocked");
     assert_contains(&w.batch(&batch).await["counts"], json!({ "reserved": 1, "completed": 0 }));
     assert_eq!(w.results(&batch, 10).await[0]["result"], json!(null));
     w.advance_clock(10_000);
     w.sweep().await;
     let next = w.reserve_as("bob").await;
-    close(&w, &next, "y", 10_000).await.is(200);
+    w.close(&next, "y", 10_000).await.is(200);
     w.advance_clock(9_999);
     w.sweep().await;
     assert_eq!(w.batch(&batch).await["state"], "sealed");
@@ -70,10 +69,10 @@ async fn lock_dedupe_and_batch_stay_until_it_is_final() {
 
     let id = w.enqueue_with(json!({ "payload": { "deduped": 1 } })).await;
     let held = w.reserve_as("ann").await;
-    close(&w, &held, "x", 10_000).await.is(200);
+    w.close(&held, "x", 10_000).await.is(200);
     let twin = w.send_enqueue(json!({ "payload": { "deduped": 1 } })).await.is(200);
     assert_contains(&twin, json!({ "id": id, "duplicate": true, "state": "reserved" }));
-    undo(&w, &held).await.is(200);
+    w.undo(&held).await.is(200);
     w.complete(&held_again(&held, 1)).await.is(200);
     w.check().await;
 }
@@ -85,10 +84,10 @@ async fn cancelled_batch_completes_what_was_handed_in() {
     let batch = w.create_batch(json!({ "jobs": [{ "payload": 1 }, { "payload": 2 }, { "payload": 3 }] })).await;
     let held = w.reserve_all(json!({ "limit": 2 })).await;
     for held in &held {
-        close(&w, held, "x", 10_000).await.is(200);
+        w.close(held, "x", 10_000).await.is(200);
     }
     w.cancel_batch(&batch).await.is(200);
-    undo(&w, &held[1]).await.is(200);
+    w.undo(&held[1]).await.is(200);
     w.abandon(&held[1]).await.is(200);
     w.advance_clock(10_000);
     w.sweep_until("it is over", async || w.batch(&batch).await["state"] == "cancelled").await;
@@ -102,12 +101,12 @@ async fn part_of_an_overlap_stays_with_its_worker() {
     w.stop_clock().await;
     w.post("/batches", json!({ "overlap": 2, "job": { "payload": 1 } })).await.is(201);
     let held = w.reserve_as("ann").await;
-    close(&w, &held, "x", 10_000).await.is(200);
+    w.close(&held, "x", 10_000).await.is(200);
     assert_eq!(w.empty_reason(json!({ "worker": "ann" })).await, "ineligible");
-    undo(&w, &held).await.is(200);
+    w.undo(&held).await.is(200);
     w.abandon(&held).await.is(200);
     let again = w.reserve_as("ann").await;
-    close(&w, &again, "x", 10_000).await.is(200);
+    w.close(&again, "x", 10_000).await.is(200);
     w.advance_clock(10_000);
     w.sweep().await;
     assert_eq!(w.empty_reason(json!({ "worker": "ann" })).await, "ineligible");
@@ -122,11 +121,11 @@ async fn sla_and_fallback_run_on_while_it_can_be_taken_back() {
     let job = json!({ "payload": 1, "sla_ms": 5_000, "assignees": ["ann"], "fallback_ms": 6_000 });
     let id = w.enqueue_with(job).await;
     let held = w.reserve_as("ann").await;
-    close(&w, &held, "x", 10_000).await.is(200);
+    w.close(&held, "x", 10_000).await.is(200);
     w.advance_clock(7_000);
     w.sweep().await;
     assert_contains(&w.job(&id).await, json!({ "state": "reserved", "breached": true }));
-    undo(&w, &held).await.is(200);
+    w.undo(&held).await.is(200);
     w.abandon(&held).await.is(200);
     assert_eq!(w.reserve_as("bob").await.id, id, "it has fallen back");
     w.check().await;

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    undo::{close, undo},
-    world::{World, assert_contains, eventually},
-};
+use crate::world::{World, assert_contains, eventually};
 
 #[tokio::test]
 async fn thousand_undos_against_the_end_have_one_winner_each() {
@@ -24,7 +21,7 @@ async fn thousand_undos_against_the_end_have_one_winner_each() {
         w.post("/jobs/complete", items.collect()).await.is(200);
         w.advance_clock(999);
         // Half of them beside the tick of the clock, from both instances.
-        let undos = held.iter().enumerate().map(|(n, held)| undo(if n % 2 == 0 { &w } else { &second }, held));
+        let undos = held.iter().enumerate().map(|(n, held)| if n % 2 == 0 { w.undo(held) } else { second.undo(held) });
         let tick = async {
             w.advance_clock(1);
             second.sweep().await
@@ -56,11 +53,11 @@ async fn killed_service_loses_neither_the_result_nor_the_undo() {
     w.enqueue_many([json!({ "payload": 1 }), json!({ "payload": 2 })]).await;
     let held = w.reserve_all(json!({ "limit": 2 })).await;
     for held in &held {
-        close(&w, held, &*held.id, 60_000).await.is(200);
+        w.close(held, &*held.id, 60_000).await.is(200);
     }
     w.service.kill();
     w.restart().await;
-    assert_contains(&undo(&w, &held[0]).await.is(200), json!({ "draft": held[0].id }));
+    assert_contains(&w.undo(&held[0]).await.is(200), json!({ "draft": held[0].id }));
     w.advance_clock(60_000);
     // Its own sweeper makes the other one final.
     eventually("it is final", async || (w.state(&held[1].id).await == "completed").then_some(())).await;
@@ -75,11 +72,11 @@ async fn full_redis_accepts_both() {
     w.enqueue_many([json!({ "payload": 1 }), json!({ "payload": 2 })]).await;
     let held = w.reserve_all(json!({ "limit": 2 })).await;
     let large = "x".repeat(100_000);
-    close(&w, &held[1], &*large, 60_000).await.is(200);
+    w.close(&held[1], &*large, 60_000).await.is(200);
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
-    close(&w, &held[0], "small", 10_000).await.is(200);
-    undo(&w, &held[0]).await.is(200);
-    assert_eq!(undo(&w, &held[1]).await.is(200)["draft"], json!(large), "a large one was stored before");
+    w.close(&held[0], "small", 10_000).await.is(200);
+    w.undo(&held[0]).await.is(200);
+    assert_eq!(w.undo(&held[1]).await.is(200)["draft"], json!(large), "a large one was stored before");
     let again = json!({ "reservation": held[1].reservation, "result": large, "undo_ms": 10_000, "resumes": 1 });
     w.post("/jobs/complete", again).await.refused("storage-full");
     let small = json!({ "reservation": held[1].reservation, "result": 1, "undo_ms": 10_000, "resumes": 1 });

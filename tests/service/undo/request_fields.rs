@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    undo::{close, undo},
-    world::{World, assert_contains},
-};
+use crate::world::{World, assert_contains};
 
 #[tokio::test]
 async fn undo_ms_is_a_whole_number_up_to_a_minute() {
@@ -27,9 +24,9 @@ async fn undo_ms_is_a_whole_number_up_to_a_minute() {
     }
     w.post("/jobs/undo", json!({ "reservation": held.reservation, "undo_ms": 1 })).await.invalid_at(&["/undo_ms"]);
     w.post("/jobs/undo", json!({})).await.invalid_at(&["/reservation"]);
-    assert_contains(&undo(&w, &held).await.is(200), json!({ "duplicate": true, "resumes": 0, "draft": null }));
-    assert_eq!(close(&w, &held, "a", 60_000).await.is(200)["final"], false);
-    undo(&w, &held).await.is(200);
+    assert_contains(&w.undo(&held).await.is(200), json!({ "duplicate": true, "resumes": 0, "draft": null }));
+    assert_eq!(w.close(&held, "a", 60_000).await.is(200)["final"], false);
+    w.undo(&held).await.is(200);
     let at_once = json!({ "reservation": held.reservation, "result": "b", "undo_ms": 0, "resumes": 1 });
     assert_eq!(w.post("/jobs/complete", at_once).await.is(200)["final"], true);
     w.check().await;
@@ -66,14 +63,14 @@ async fn undo_is_read_as_text_and_unknown_reservations_are_lost() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve().await;
-    close(&w, &held, "a", 10_000).await.is(200);
+    w.close(&held, "a", 10_000).await.is(200);
     let body = json!({ "reservation": held.reservation }).to_string();
     let beacon = w.request("POST", "/jobs/undo").header("content-type", "text/plain").body(body).send().await;
     assert_contains(&beacon.is(200), json!({ "duplicate": false, "draft": "a" }));
     let mut unknown = held.clone();
     unknown.reservation = format!("{}.{}", held.id, "0".repeat(26));
-    undo(&w, &unknown).await.unknown_reservation();
+    w.undo(&unknown).await.unknown_reservation();
     w.abandon(&held).await.is(200);
-    undo(&w, &held).await.lost("abandoned", "waiting");
+    w.undo(&held).await.lost("abandoned", "waiting");
     w.check().await;
 }

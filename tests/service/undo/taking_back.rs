@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    undo::{close, undo},
-    world::{ReservedJob, World, assert_contains, assert_events},
-};
+use crate::world::{ReservedJob, World, assert_contains, assert_events};
 
 #[tokio::test]
 async fn undone_job_is_held_again_with_its_result_as_draft() {
@@ -14,14 +11,14 @@ async fn undone_job_is_held_again_with_its_result_as_draft() {
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(200_000);
-    let closed = close(&w, &held, json!({ "verdict": "no" }), 10_000).await.is(200);
+    let closed = w.close(&held, json!({ "verdict": "no" }), 10_000).await.is(200);
     let answer = json!({ "id": held.id, "state": "reserved", "duplicate": false, "late": false, "final": false, "final_in_ms": 10_000 });
     assert_eq!(closed, answer);
     w.advance_clock(4_000);
-    let undone = undo(&w, &held).await.is(200);
+    let undone = w.undo(&held).await.is(200);
     let again = json!({ "state": "reserved", "duplicate": false, "expires_in_ms": 300_000, "resumes": 1, "draft": { "verdict": "no" } });
     assert_contains(&undone, again);
-    let twice = undo(&w, &held).await.is(200);
+    let twice = w.undo(&held).await.is(200);
     assert_contains(
         &twice,
         json!({ "duplicate": true, "expires_in_ms": 300_000, "resumes": 1, "draft": { "verdict": "no" } }),
@@ -46,11 +43,11 @@ async fn completion_without_a_result_keeps_the_draft() {
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.post("/jobs/extend", json!({ "reservation": held.reservation, "draft": "half" })).await.is(200);
-    close(&w, &held, Value::Null, 10_000).await.is(200);
-    assert_eq!(undo(&w, &held).await.is(200)["draft"], Value::Null, "null is a result too");
+    w.close(&held, Value::Null, 10_000).await.is(200);
+    assert_eq!(w.undo(&held).await.is(200)["draft"], Value::Null, "null is a result too");
     w.post("/jobs/extend", json!({ "reservation": held.reservation, "draft": "half" })).await.is(200);
     w.post("/jobs/complete", json!({ "reservation": held.reservation, "undo_ms": 10_000 })).await.is(200);
-    assert_eq!(undo(&w, &held).await.is(200)["draft"], "half");
+    assert_eq!(w.undo(&held).await.is(200)["draft"], "half");
     w.check().await;
 }
 
@@ -60,7 +57,7 @@ async fn closing_job_is_over_for_its_worker() {
     w.update_settings(json!({ "worker_limit": 1 })).await;
     let (_, second, _) = (w.enqueue(1).await, w.enqueue(2).await, w.enqueue(3).await);
     let first = w.reserve_as("ann").await;
-    close(&w, &first, "a", 10_000).await.is(200);
+    w.close(&first, "a", 10_000).await.is(200);
     let listed = w.get("/workers/ann/reservations?queue=default").await.is(200);
     assert_eq!(listed["reservations"], json!([]));
     assert_eq!(w.get("/workers").await.is(200)["held"], json!([]));
@@ -68,7 +65,7 @@ async fn closing_job_is_over_for_its_worker() {
     w.send_reserve(json!({ "worker": "ann", "id": first.id })).await.wrong_state("reserved");
     let next = w.reserve_as("ann").await;
     assert_eq!(next.id, second, "neither counted nor resumed");
-    undo(&w, &first).await.is(200);
+    w.undo(&first).await.is(200);
     let mut both: Vec<_> =
         w.reserve_all(json!({ "worker": "ann", "limit": 5 })).await.into_iter().map(|job| job.id).collect();
     let mut expected = [first.id.clone(), second];
@@ -88,17 +85,17 @@ async fn closing_job_accepts_the_same_completion_and_nothing_else() {
     w.stop_clock().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    close(&w, &held, "a", 10_000).await.is(200);
+    w.close(&held, "a", 10_000).await.is(200);
     w.advance_clock(3_000);
     for undo_ms in [10_000, 60_000] {
-        let again = close(&w, &held, "a", undo_ms).await.is(200);
+        let again = w.close(&held, "a", undo_ms).await.is(200);
         assert_contains(&again, json!({ "duplicate": true, "final": false, "final_in_ms": 7_000 }));
     }
     let plain = w.complete_with(&held, "a").await.is(200);
     assert_contains(&plain, json!({ "duplicate": true, "state": "reserved", "final": false, "final_in_ms": 7_000 }));
     let reservation = &held.reservation;
     let refused = [
-        close(&w, &held, "b", 10_000).await,
+        w.close(&held, "b", 10_000).await,
         w.complete_with(&held, "b").await,
         w.complete(&held).await,
         w.extend(&held).await,
@@ -121,8 +118,8 @@ async fn completion_sent_before_an_undo_changes_nothing_after_it() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    close(&w, &held, "a", 10_000).await.is(200);
-    undo(&w, &held).await.is(200);
+    w.close(&held, "a", 10_000).await.is(200);
+    w.undo(&held).await.is(200);
     let stale = json!({ "reservation": held.reservation, "result": "a", "resumes": 0 });
     for undo_ms in [0, 10_000] {
         let mut stale = stale.clone();
@@ -134,9 +131,9 @@ async fn completion_sent_before_an_undo_changes_nothing_after_it() {
     let resumed = w.reserve_as("ann").await;
     assert_eq!(resumed.number("resumes"), 2);
     w.post("/jobs/complete", stale.clone()).await.refused("undone");
-    close(&w, &resumed, "b", 10_000).await.is(200);
+    w.close(&resumed, "b", 10_000).await.is(200);
     w.post("/jobs/complete", stale).await.refused("undone");
-    undo(&w, &held).await.is(200);
+    w.undo(&held).await.is(200);
     w.complete_with(&held, "c").await.is(200);
     assert_contains(&w.job(&held.id).await, json!({ "result": "c", "late_results": [] }));
     w.check().await;
@@ -149,17 +146,17 @@ async fn completion_sent_before_an_undo_is_refused_after_the_lease() {
         w.stop_clock().await;
         w.enqueue(1).await;
         let held = w.reserve_as("ann").await;
-        close(&w, &held, "a", 10_000).await.is(200);
-        undo(&w, &held).await.is(200);
+        w.close(&held, "a", 10_000).await.is(200);
+        w.undo(&held).await.is(200);
         if let Some(grace) = grace {
             let left = json!({ "reservation": held.reservation, "grace_ms": grace });
             w.post("/jobs/abandon", left).await.is(200);
         }
         w.advance_clock(300_000);
-        close(&w, &held, "a", 10_000).await.refused("undone");
+        w.close(&held, "a", 10_000).await.refused("undone");
         w.sweep().await;
         assert_eq!(w.state(&held.id).await, "waiting");
-        close(&w, &held, "a", 0).await.refused("undone");
+        w.close(&held, "a", 0).await.refused("undone");
         assert_contains(&w.job(&held.id).await, json!({ "state": "waiting", "late_results": [], "reasons": [] }));
         let late = json!({ "reservation": held.reservation, "result": "b", "resumes": 1 });
         assert_contains(&w.post("/jobs/complete", late).await.is(200), json!({ "late": true }));
@@ -174,8 +171,8 @@ async fn resumed_job_accepts_a_completion_of_an_earlier_page() {
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     assert_eq!(w.reserve_as("ann").await.number("resumes"), 1);
-    close(&w, &held, "kept offline", 10_000).await.is(200);
-    undo(&w, &held).await.is(200);
+    w.close(&held, "kept offline", 10_000).await.is(200);
+    w.undo(&held).await.is(200);
     w.check().await;
 }
 
@@ -186,9 +183,9 @@ async fn late_completion_is_final_at_once() {
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(300_000);
-    let late = close(&w, &held, "a", 10_000).await.is(200);
+    let late = w.close(&held, "a", 10_000).await.is(200);
     assert_contains(&late, json!({ "state": "completed", "late": true, "final": true, "final_in_ms": null }));
-    undo(&w, &held).await.lost("completed", "completed");
+    w.undo(&held).await.lost("completed", "completed");
     w.check().await;
 }
 
@@ -204,14 +201,14 @@ async fn undo_has_at_least_the_time_that_was_left() {
         held
     };
     let held = take(5_000).await;
-    close(&w, &held, "a", 60_000).await.is(200);
+    w.close(&held, "a", 60_000).await.is(200);
     w.advance_clock(1_000);
-    assert_eq!(undo(&w, &held).await.is(200)["expires_in_ms"], 20_000, "the lease of its hand-out");
+    assert_eq!(w.undo(&held).await.is(200)["expires_in_ms"], 20_000, "the lease of its hand-out");
     w.complete(&held).await.is(200);
     let held = take(18_000).await;
-    close(&w, &held, "a", 60_000).await.is(200);
+    w.close(&held, "a", 60_000).await.is(200);
     w.advance_clock(50_000);
-    assert_eq!(undo(&w, &held).await.is(200)["expires_in_ms"], 2_000, "the longest hold is over meanwhile");
+    assert_eq!(w.undo(&held).await.is(200)["expires_in_ms"], 2_000, "the longest hold is over meanwhile");
     w.complete(&held).await.is(200);
     w.check().await;
 }
@@ -221,9 +218,9 @@ async fn unnamed_worker_takes_back_too() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve().await;
-    close(&w, &held, "a", 10_000).await.is(200);
-    assert_eq!(undo(&w, &held).await.is(200)["draft"], "a");
-    assert_contains(&undo(&w, &held).await.is(200), json!({ "duplicate": true, "draft": "a" }));
+    w.close(&held, "a", 10_000).await.is(200);
+    assert_eq!(w.undo(&held).await.is(200)["draft"], "a");
+    assert_contains(&w.undo(&held).await.is(200), json!({ "duplicate": true, "draft": "a" }));
     w.complete(&held).await.is(200);
     w.check().await;
 }

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    undo::{close, undo},
-    world::{ReservedJob, World, assert_contains, assert_events},
-};
+use crate::world::{ReservedJob, World, assert_contains, assert_events};
 
 /// A world whose clock stands still, and a job of which Ann's completion can be taken back for so many ms more.
 async fn closing(left: u64) -> (World, ReservedJob) {
@@ -14,7 +11,7 @@ async fn closing(left: u64) -> (World, ReservedJob) {
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(60_000);
-    close(&w, &held, json!({ "verdict": "no" }), 10_000).await.is(200);
+    w.close(&held, json!({ "verdict": "no" }), 10_000).await.is(200);
     w.advance_clock(10_000 - left);
     (w, held)
 }
@@ -25,7 +22,7 @@ async fn assert_final(w: &World, held: &ReservedJob) {
     assert_contains(&w.job(&held.id).await, done);
     assert_contains(&w.queue().await["totals"], json!({ "completed": 1, "expired": 0, "cancelled": 0, "released": 0 }));
     assert_events(&w.events_of(&held.id).await, &["enqueued", "reserved", "closing", "completed"]);
-    undo(w, held).await.lost("completed", "completed");
+    w.undo(held).await.lost("completed", "completed");
     let again = w.complete_with(held, json!({ "verdict": "no" })).await.is(200);
     assert_contains(&again, json!({ "state": "completed", "duplicate": true, "final": true }));
     w.check().await;
@@ -44,9 +41,9 @@ async fn sweep_makes_it_final_at_its_end() {
 #[tokio::test]
 async fn undo_counts_until_its_end() {
     let (w, held) = closing(1).await;
-    undo(&w, &held).await.is(200);
+    w.undo(&held).await.is(200);
     let (w, held) = closing(0).await;
-    undo(&w, &held).await.lost("completed", "completed");
+    w.undo(&held).await.lost("completed", "completed");
     assert_final(&w, &held).await;
 }
 
@@ -109,12 +106,12 @@ async fn expiry_of_the_job_makes_it_final() {
         w.enqueue_with(json!({ "payload": 1, "expires_ms": 64_000 })).await;
         let held = w.reserve_as("ann").await;
         w.advance_clock(60_000);
-        let closed = close(&w, &held, json!({ "verdict": "no" }), 10_000).await.is(200);
+        let closed = w.close(&held, json!({ "verdict": "no" }), 10_000).await.is(200);
         assert_eq!(closed["final_in_ms"], 4_000, "no longer than the job");
         w.advance_clock(4_000);
         match look {
             "sweep" => assert_eq!(w.sweep().await["expired"], 0),
-            "undo" => undo(&w, &held).await.lost("completed", "completed"),
+            "undo" => w.undo(&held).await.lost("completed", "completed"),
             _ => w.complete_with(&held, "another").await.lost("completed", "completed"),
         }
         assert_contains(
@@ -128,8 +125,8 @@ async fn expiry_of_the_job_makes_it_final() {
     w.enqueue_with(json!({ "payload": 1, "expires_ms": 64_000 })).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(60_000);
-    close(&w, &held, "a", 10_000).await.is(200);
-    assert_eq!(undo(&w, &held).await.is(200)["expires_in_ms"], 4_000, "held no longer than the job lives");
+    w.close(&held, "a", 10_000).await.is(200);
+    assert_eq!(w.undo(&held).await.is(200)["expires_in_ms"], 4_000, "held no longer than the job lives");
     w.advance_clock(4_000);
     w.sweep().await;
     assert_contains(&w.job(&held.id).await, json!({ "state": "cancelled", "cancelled": { "reason": "expired" } }));
@@ -141,7 +138,7 @@ async fn usual_list_with_a_closing_job_completes_the_others() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve_all(json!({ "limit": 3 })).await;
-    close(&w, &held[1], "kept", 60_000).await.is(200);
+    w.close(&held[1], "kept", 60_000).await.is(200);
     let items = held.iter().map(|held| json!({ "reservation": held.reservation, "result": "other" })).collect();
     let answers = w.post("/jobs/complete", items).await.is(200);
     for n in [0, 2] {

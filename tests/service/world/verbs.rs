@@ -94,6 +94,19 @@ impl Client {
         self.post("/jobs/complete", json!({ "reservation": held.reservation, "result": result.into() })).await
     }
 
+    /// Completes a job as a page does that may take that back.
+    pub async fn close(&self, held: &ReservedJob, result: impl Into<Value>, undo_ms: u64) -> Answer {
+        let (reservation, resumes) = (&held.reservation, &held.body["resumes"]);
+        let call =
+            json!({ "reservation": reservation, "result": result.into(), "undo_ms": undo_ms, "resumes": resumes });
+        self.post("/jobs/complete", call).await
+    }
+
+    /// Takes the completion back.
+    pub async fn undo(&self, held: &ReservedJob) -> Answer {
+        self.post("/jobs/undo", json!({ "reservation": held.reservation })).await
+    }
+
     pub async fn abandon(&self, held: &ReservedJob) -> Answer {
         self.post("/jobs/abandon", json!({ "reservation": held.reservation })).await
     }

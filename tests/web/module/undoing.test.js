@@ -1,29 +1,13 @@
-// Completions that are taken back: in time and too late, sent and unsent, from another page and another tab, with a next job in hand.
+// Completions that are taken back: in time and too late, from another page and another tab, with a next job in hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { handIn, inDrawer, inHand, refusal, seated, undo } from '../world/undoing.js'
 import { until } from '../world/until.js'
 import { world } from '../world/world.js'
 
-const isComplete = ({ path }) => path === '/jobs/complete'
-
-/** Hands in what is in hand; what came of it stays in `window.done`. */
-const handIn = (tab, result, undo = 30_000) =>
-  tab.run(async ([result, undo]) => {
-    window.done = await window.job.complete(result, { undo })
-    const { sent, state, final, finalIn } = window.done
-    return { sent, state, final, finalIn }
-  }, [result, undo])
-const undo = (tab) => tab.run(() => window.done.undo().then(({ id, state, draft }) => ({ id, state, draft })))
-const refusal = (tab) => tab.run(() => window.done.undo().catch(({ name, lost, reason }) => [name, lost, reason]))
-const inHand = (tab) => tab.run(() => window.desk.job?.payload ?? null)
-const inDrawer = (tab) => tab.run(() => localStorage.length)
-
 test('undo_in_time_brings_the_job_back_with_what_was_handed_in', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
+  const { w, id, ann } = await seated(t)
   const { finalIn, ...rest } = await handIn(ann, { text: 'dog' })
   assert.deepEqual(rest, { sent: true, state: 'reserved', final: false })
   assert.ok(finalIn > 25_000 && finalIn <= 30_000, `${finalIn}`)
@@ -49,10 +33,7 @@ test('undo_in_time_brings_the_job_back_with_what_was_handed_in', async (t) => {
 })
 
 test('undo_after_its_time_is_refused', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
+  const { w, id, ann } = await seated(t)
   await handIn(ann, 'cat', 1_000)
   await until('the page knows that it is final', async () => (await ann.get('state')) === 'completed')
   await w.becomes(id, 'completed')
@@ -101,10 +82,7 @@ test('next_job_comes_meanwhile_and_waits_behind_the_one_taken_back', async (t) =
 })
 
 test('undo_ends_the_wait_for_the_next_job', async (t) => {
-  const w = await world(t)
-  await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
+  const { w, ann } = await seated(t)
   await handIn(ann, 'cat')
   await ann.run(() => void (window.waiting = window.desk.next()))
   await until('it waits', () => w.wire.calls('reserve').some(({ body }) => body.wait_ms > 0))
@@ -138,10 +116,7 @@ test('job_behind_survives_a_reload', async (t) => {
 })
 
 test('page_that_is_loaded_again_takes_it_back', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
+  const { w, id, ann } = await seated(t)
   await handIn(ann, { text: 'cat' })
   await w.enqueue('dog.png')
   await ann.page.reload()
@@ -156,183 +131,6 @@ test('page_that_is_loaded_again_takes_it_back', async (t) => {
   await w.becomes(id, 'completed')
   await ann.click('next')
   await ann.shows('dog.png')
-})
-
-test('undo_of_an_unsent_completion_wins', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  w.wire.offline = true
-  const { sent, final, finalIn } = await handIn(ann, { text: 'cat' }, 1_000)
-  assert.deepEqual([sent, final, finalIn], [false, false, null])
-  assert.equal(await ann.run(() => window.desk.closing.finalIn), null)
-  assert.deepEqual(await undo(ann), { id, state: 'held', draft: { text: 'cat' } })
-  await ann.shows('cat.png')
-  await ann.type('!')
-  w.wire.offline = false
-  await until('the service is asked', () => w.wire.calls('undo').some(({ status }) => status === 200))
-  await until('it has the draft', async () => (await ann.heard('saved')).length)
-  await sleep(2_000)
-  assert.equal(await w.state(id), 'reserved')
-  assert.equal(w.wire.calls('complete').some(({ status }) => status), false)
-  await ann.page.reload()
-  await ann.shows('cat.png')
-  assert.match(await ann.draft, /!/)
-  await ann.run(() => window.job.complete('cat'))
-  await w.becomes(id, 'completed')
-})
-
-test('undo_of_a_completion_whose_answer_was_lost_wins', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  w.wire.rule = (call) => (isComplete(call) ? 'lose' : undefined)
-  assert.equal((await handIn(ann, { text: 'cat' }, 60_000)).sent, false)
-  assert.ok((await w.job(id)).reserved.final_at, 'the service has it')
-  await undo(ann)
-  await until('it is held again', async () => (await w.job(id)).reserved.final_at === null)
-  assert.equal(await ann.get('state'), 'held')
-  w.wire.rule = null
-  await handIn(ann, { text: 'dog' }, 60_000)
-  assert.equal(w.wire.calls('complete').at(-1).body.resumes, 1)
-  assert.equal(w.wire.calls('complete').at(-1).status, 200)
-})
-
-test('undo_while_the_completion_is_on_its_way_waits_for_it_and_wins', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  let arrive
-  const arrived = new Promise((resolve) => (arrive = resolve))
-  w.wire.rule = (call) => (isComplete(call) ? arrived.then(() => undefined) : undefined)
-  const done = ann.run(() => window.job.complete('cat', { undo: 60_000 }).then(({ sent, final }) => [sent, final]))
-  await until('it is on its way', () => w.wire.calls('complete').length)
-  await ann.run(() => window.desk.closing.undo())
-  assert.equal(await ann.get('state'), 'held')
-  assert.equal(w.wire.calls('undo').length, 0)
-  await ann.run(() => {
-    window.states = new Set()
-    window.desk.addEventListener('change', () => window.states.add(window.job.state))
-  })
-  arrive()
-  assert.deepEqual(await done, [true, false])
-  await until('it is taken back', () => w.wire.calls('undo').some(({ answer }) => answer?.duplicate === false))
-  assert.deepEqual(await ann.run(() => [...window.states]), ['held'], 'it was in hand all the time')
-  const { reserved, result } = await w.job(id)
-  assert.deepEqual([reserved.worker, reserved.final_at, result], ['ann', null, null])
-})
-
-test('completion_that_arrives_behind_its_undo_is_taken_back', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  w.wire.offline = true
-  await handIn(ann, 'cat', 3_000)
-  const { body } = w.wire.calls('complete')[0]
-  await undo(ann)
-  w.wire.offline = false
-  await until('the service is asked', () => w.wire.calls('undo').some(({ answer }) => answer?.duplicate))
-  assert.equal((await w.service.call('POST', '/jobs/complete', body)).final, false)
-  await until('it is asked again', () => w.wire.calls('undo').some(({ answer }) => answer?.duplicate === false))
-  await sleep(3_500)
-  assert.equal(await w.state(id), 'reserved')
-  assert.equal(await ann.get('state'), 'held')
-})
-
-test('undo_without_a_network_is_tried_until_it_is_answered', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  await handIn(ann, { text: 'cat' }, 60_000)
-  w.wire.offline = true
-  const undone = undo(ann)
-  await until('it is tried', () => w.wire.calls('undo').length > 1)
-  assert.equal(await ann.get('state'), 'closing')
-  w.wire.offline = false
-  assert.equal((await undone).state, 'held')
-  // And also by the next page, when this one is gone.
-  await handIn(ann, { text: 'dog' }, 60_000)
-  w.wire.offline = true
-  await ann.run(() => void window.done.undo())
-  await until('it is tried', () => w.wire.calls('undo').length > 4)
-  await ann.page.reload()
-  w.wire.offline = false
-  await ann.shows('cat.png')
-  assert.equal(await ann.draft, 'dog')
-  assert.equal((await w.job(id)).reserved.final_at, null)
-})
-
-test('undo_that_comes_too_late_for_the_network_is_refused', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  await handIn(ann, 'cat', 1_000)
-  w.wire.offline = true
-  const refused = refusal(ann)
-  await w.becomes(id, 'completed')
-  w.wire.offline = false
-  assert.deepEqual(await refused, ['IntrayError', true, 'completed'])
-  assert.equal(await ann.get('state'), 'completed')
-  assert.equal(await inDrawer(ann), 0)
-})
-
-test('undo_that_a_proxy_refuses_leaves_the_completion', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  await handIn(ann, 'cat', 15_000)
-  w.wire.rule = ({ path }) => (path === '/jobs/undo' ? { status: 403, body: '<h1>No</h1>', type: 'text/html' } : undefined)
-  assert.deepEqual(await refusal(ann), ['IntrayError', false, undefined])
-  assert.equal(w.wire.calls('undo').length, 5)
-  assert.equal(await ann.get('state'), 'closing')
-  w.wire.rule = null
-  assert.equal((await undo(ann)).state, 'held')
-  assert.equal((await w.job(id)).reserved.final_at, null)
-})
-
-test('unsent_completion_of_an_earlier_page_can_be_taken_back', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  w.wire.rule = (call) => (isComplete(call) ? 'cut' : undefined)
-  await handIn(ann, { text: 'cat' }, 60_000)
-  await ann.page.reload()
-  await until('the new page knows it', () => ann.run(() => window.desk.closing?.finalIn === null))
-  w.wire.rule = null
-  await ann.hears('ended')
-  assert.ok((await ann.run(() => window.desk.closing.finalIn)) > 50_000, 'its time begins when the service has it')
-  await ann.run(() => window.desk.closing.undo())
-  await ann.shows('cat.png')
-  assert.equal(await ann.draft, 'cat')
-  assert.equal((await w.job(id)).counts.handed_out, 1)
-})
-
-test('completion_that_was_taken_back_elsewhere_costs_nothing', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  w.wire.rule = (call) => (isComplete(call) ? 'lose' : undefined)
-  await handIn(ann, { text: 'cat' }, 60_000)
-  const { reservation } = w.wire.calls('complete')[0].body
-  await w.service.call('POST', '/jobs/undo', { reservation })
-  w.wire.rule = null
-  await ann.hears('undone')
-  assert.equal(w.wire.calls('complete').at(-1).answer.type, '/problems/undone')
-  await ann.shows('cat.png')
-  assert.equal(await ann.draft, 'cat')
-  assert.deepEqual(await ann.heard('refused'), [])
-  await until('it knows the hand-out', async () => (await w.job(id)).reserved.resumes === 2)
-  const again = await handIn(ann, { text: 'dog' }, 60_000)
-  assert.deepEqual([again.sent, again.final], [true, false])
 })
 
 test('undo_is_seen_in_all_tabs', async (t) => {
@@ -363,20 +161,14 @@ test('undo_is_seen_in_all_tabs', async (t) => {
 })
 
 test('page_without_a_storage_takes_back_too', async (t) => {
-  const w = await world(t)
-  await w.enqueue('cat.png')
-  const ann = await w.open({ storage: 'none' })
-  await ann.shows('cat.png')
+  const { ann } = await seated(t, { storage: 'none' })
   await handIn(ann, { text: 'cat' })
   assert.equal((await undo(ann)).state, 'held')
   assert.equal(await ann.draft, 'cat')
 })
 
 test('only_a_completion_can_be_taken_back', async (t) => {
-  const w = await world(t)
-  await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
+  const { ann } = await seated(t)
   const wrong = await ann.run(() => window.job.complete('cat', { undo: 60_001 }).catch(({ status }) => status))
   assert.equal(wrong, 422)
   assert.equal(await ann.get('state'), 'held')

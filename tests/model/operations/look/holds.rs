@@ -33,7 +33,7 @@ fn holds(walk: &Walk<'_>, codes: Vec<Code>) -> Vec<Held> {
     codes.into_iter().map(held).collect()
 }
 
-/// In whatever order. No reservation reads with its secret.
+/// Compares them in any order. No reservation reads with its secret.
 fn same_holds(what: &str, found: &[Held], expected: &[Held]) -> Verdict {
     let as_text = |held: &Held| (format!("{held:?}"), held.reservation.secret);
     same(what, &sorted(found.iter().map(as_text)), &sorted(expected.iter().map(as_text)))
