@@ -7,9 +7,6 @@ use intray::job::EventKind;
 use super::index::{Index, JobTrace, Outcome, Settled};
 use crate::record::{Ask, Way, queue_of};
 
-/// The time of an event and the time of its call may differ by so much.
-const LEEWAY_MS: u64 = 10;
-
 /// It is taken back before its time is over, and completed afterwards, unless an operator takes the job from the worker.
 pub fn in_time(index: &Index) -> Vec<String> {
     let taken = Taken::new(index);
@@ -17,18 +14,19 @@ pub fn in_time(index: &Index) -> Vec<String> {
     for (id, trace) in &index.jobs {
         let mut end = None;
         for event in &trace.events {
-            let at = event.position.0;
+            let (earliest, latest) = (index.earliest(event), event.position.0);
             let is_wrong = match EventKind::parse(&event.kind) {
                 Some(EventKind::Closing) => {
-                    end = event.reason.as_deref().and_then(|ms| Some(at + ms.parse::<u64>().ok()?));
+                    let ms = event.reason.as_deref().and_then(|ms| ms.parse::<u64>().ok());
+                    end = ms.map(|ms| (earliest + ms, latest + ms));
                     end.is_none()
                 }
-                Some(EventKind::Undone) => end.take().is_some_and(|end| at >= end + LEEWAY_MS),
-                Some(EventKind::Completed) => end.take().is_some_and(|end| at + LEEWAY_MS < end) && !taken.may_be(id),
+                Some(EventKind::Undone) => end.take().is_some_and(|(_, last)| earliest >= last),
+                Some(EventKind::Completed) => end.take().is_some_and(|(first, _)| latest < first) && !taken.may_be(id),
                 Some(_) | None => false,
             };
             if is_wrong {
-                found.push(format!("{id} is {} at {at}", event.kind));
+                found.push(format!("{id} is {} at {earliest} to {latest}", event.kind));
             }
         }
     }

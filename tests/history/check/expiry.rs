@@ -10,28 +10,31 @@ pub fn in_time(index: &Index) -> Vec<String> {
     for (id, trace) in &index.jobs {
         let Some(n) = trace.n else { continue };
         let tried = index.tries.get(&n).and_then(|tries| tries.first());
-        found.extend(wrong(trace, tried.and_then(|tried| tried.job.expires_ms)).map(|what| format!("{id}: {what}")));
+        let Some(expires_ms) = tried.and_then(|tried| tried.job.expires_ms) else { continue };
+        found.extend(wrong(index, trace, expires_ms).into_iter().map(|what| format!("{id}: {what}")));
     }
     found
 }
 
 /// The times are Redis's, as the ids of the stream.
-fn wrong<'h>(trace: &'h JobTrace<'h>, expires_ms: Option<u64>) -> impl Iterator<Item = String> + 'h {
-    let (mut expiry, mut is_closing) = (None, false);
-    trace.events.iter().filter_map(move |event| {
-        let at = event.position.0;
-        let is_over = expiry.is_some_and(|expiry| at >= expiry);
-        let kind = EventKind::parse(&event.kind)?;
+fn wrong<'h>(index: &Index<'h>, trace: &JobTrace<'h>, expires_ms: u64) -> Vec<String> {
+    let (mut expiry, mut is_closing, mut found) = (None, false, Vec::new());
+    for event in &trace.events {
+        let (earliest, latest) = (index.earliest(event), event.position.0);
+        // Whether it certainly comes at the expiry or later, and whether before.
+        let is_over = expiry.is_some_and(|(_, last)| earliest >= last);
+        let is_early = expiry.is_some_and(|(first, _)| latest < first);
+        let Some(kind) = EventKind::parse(&event.kind) else { continue };
         let is_wrong = match kind {
             EventKind::Enqueued => {
-                expiry = expires_ms.map(|ms| at + ms);
+                expiry = Some((earliest + expires_ms, latest + expires_ms));
                 false
             }
             EventKind::Reserved | EventKind::Resumed | EventKind::Extended | EventKind::Closing | EventKind::Undone => {
                 is_over
             }
             EventKind::Completed => is_over && !is_closing,
-            EventKind::Cancelled => event.reason.as_deref() == Some("expired") && !is_over,
+            EventKind::Cancelled => event.reason.as_deref() == Some("expired") && is_early,
             EventKind::Due
             | EventKind::Blocked
             | EventKind::Abandoned
@@ -49,6 +52,9 @@ fn wrong<'h>(trace: &'h JobTrace<'h>, expires_ms: Option<u64>) -> impl Iterator<
             | EventKind::Fallback => false,
         };
         is_closing = kind == EventKind::Closing || is_closing && kind != EventKind::Undone;
-        is_wrong.then(|| format!("{} at {at}, and it expires at {expiry:?}", event.kind))
-    })
+        if is_wrong {
+            found.push(format!("{} at {earliest} to {latest}, and it expires at {expiry:?}", event.kind));
+        }
+    }
+    found
 }

@@ -158,6 +158,15 @@ impl<'h> Index<'h> {
         Some(self.tries.get(&self.jobs.get(id)?.n?)?.first()?.job)
     }
 
+    /// The call of this event read Redis's clock at this time at the earliest, and at the time of the event at the latest: calls do
+    /// not overlap, so it was not before the event of another call, and a script has the time of its start or of its writing.
+    pub fn earliest(&self, event: &Event) -> Moment {
+        let queue = self.events.get(event.queue.as_str()).map_or(&[][..], Vec::as_slice);
+        let (ms, number, _) = event.position;
+        let before = queue.partition_point(|other| other.position < (ms, number, 0));
+        before.checked_sub(1).map_or(0, |before| queue[before].position.0)
+    }
+
     /// The concurrency of each batch.
     pub fn concurrency(&self) -> HashMap<&'h str, usize> {
         let made = self.history.calls.iter().filter_map(|call| match (&call.ask, call.shown()) {

@@ -8,7 +8,7 @@ mod undo;
 use std::collections::BTreeSet;
 
 use self::{
-    edits::{drop_event, handed, set_overlap},
+    edits::{drop_event, each_job, event_of, handed, set_overlap},
     sample::{good, id, reservation},
 };
 use super::{RULES, check};
@@ -33,6 +33,23 @@ fn checker_accepts_a_question_that_two_workers_answer() {
     set_overlap(&mut history);
     let breaches = check(&history);
     assert!(breaches.is_empty(), "{}", super::report(&breaches));
+}
+
+/// An event is as late as its call was slow: the expiry is counted from the time at which the enqueue read the clock.
+#[test]
+fn checker_counts_an_expiry_from_the_call_and_not_from_its_event() {
+    for (slack, breaches) in [(3, 0), (11, 1)] {
+        let mut history = good();
+        let expired = event_of(&mut history, "cancelled", &id(8));
+        expired.reason = Some("expired".to_owned());
+        let end = expired.position.0;
+        let enqueued = event_of(&mut history, "enqueued", &id(8)).position.0;
+        let expires_ms = end - enqueued + slack;
+        each_job(&mut history, |job| job.expires_ms = (job.n == 8).then_some(expires_ms));
+        let found = check(&history);
+        let early = found.iter().filter(|breach| breach.rule.contains("expires"));
+        assert_eq!(early.count(), breaches, "{slack} ms: {}", super::report(&found));
+    }
 }
 
 #[test]
