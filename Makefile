@@ -20,13 +20,14 @@ test: rust engine curl
 	cargo test --locked --workspace
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job. And all
-# mutants of the model, of which `make test` takes every fifth.
+# mutants of the model, of which `make test` takes every eighth.
 moving := jobs:: ordering:: leases:: asking:: routing:: opinions:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_MUTANTS=all cargo test --locked --test model -- model_finds_every_mutant
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::mass_resume queues::many_readers
 	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service lost_replies_under_load -- --nocapture
+	INTRAY_OTHERS=100000 INTRAY_ANSWERED=10000 cargo test --locked --test service -- jobs_for_others_cost answered_batches_of_ann
 	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::fsync_acks store::cluster::durability

@@ -1,4 +1,5 @@
--- complete: the fast path. Every reservation is live and in time, and no job waits for a lock.
+-- complete: the fast path. Every reservation is live and in time, no job waits for a lock, and time does nothing more to a job with a
+-- route.
 local record = require 'base/record'
 local text = require 'base/text'
 local clock = require 'base/clock'
@@ -15,7 +16,7 @@ local STRIDE = 2
 local CLOSING = record.CLOSING
 local NONE = {}
 local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, record_bytes.HEAD, record_bytes.HELD, record_bytes.ONCE
-local LOCKS, MEMBER = record.LOCKS / 256, record.MEMBER / 256
+local LOCKS, MEMBER, ROUTED = record.LOCKS / 256, record.MEMBER / 256, record.ROUTED / 256
 local COMPLETED, COMPLETED_IN_BATCH = event.heads.completed, event.heads_in_batch.completed
 local NEVER = struct.pack('>d', -1) -- the score of a job that `ended` has
 local DONE, DONE_BYTE = text.words('done', 0, ''), text.bytes[ended.DONE]
@@ -27,10 +28,11 @@ local ids, to_live, to_ended, off_held, off_dedupe = {}, {'HSET'}, {'ZADD'}, {'Z
 local events, results, one_live, one_raw = {}, {'HSET'}, {}, {}
 -- Digests that another job may own by now, and the jobs that are completed with them.
 local shared_digests, digest_jobs = {}, {}
+local routed = {} -- the jobs with a route
 -- The total, its gain, and the reply of each item.
 local answer = {'completed'}
--- Whether any job has locks, and how many belong to batches.
-local has = {locks = false, members = 0}
+-- Whether any job has locks, and how many belong to batches, and have a route.
+local has = {locks = false, members = 0, routed = 0}
 
 -- Reads the ids; false if one comes twice.
 local function read(args, n)
@@ -66,7 +68,7 @@ end
 -- `results` holds.
 local function decide(args, n, now, before, lives, raws)
   local freed, doubts, result_words, known_since, known_worker, known_client = 0, 0, 0, nil, nil, nil
-  has.locks, has.members = false, 0
+  has.locks, has.members, has.routed = false, 0, 0
   local note, done, named, rest
   local how = DONE_BYTE .. pack('>I6', now)
   for i = 1, n do
@@ -78,6 +80,11 @@ local function decide(args, n, now, before, lives, raws)
     if #claim > CLAIM then
       result_words = result_words + 2
       results[result_words + 1], results[result_words + 2], claim = id, sub(claim, CLAIM + 1), sub(claim, 1, CLAIM)
+    end
+    -- In a batch it may have an overlap.
+    if high >= ROUTED and high < ROUTED + MEMBER then
+      high, has.routed = high - ROUTED, has.routed + 1
+      routed[has.routed] = id
     end
     if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > LOCKS + MEMBER or turn >= record_bytes.UNSERVED or marks >= CLOSING then return end
     if high > 0 then members.note_gates(has, id, raw, high, flags) end
@@ -108,6 +115,14 @@ local function decide(args, n, now, before, lives, raws)
   return freed, doubts, result_words
 end
 
+-- Whether an expiry, an SLA, a fallback or a hand-over of any job has still to end with it.
+local function has_alarms(q, n)
+  for _, at in ipairs(call('ZMSCORE', q.alarms, unpack(routed, 1, n))) do
+    if at then return true end
+  end
+  return false
+end
+
 local function leave(verb, key, n)
   ids[1], ids[2] = verb, key
   call(unpack(ids, 1, n + 2))
@@ -134,7 +149,7 @@ return function(q, args)
   if is_shared then return end
   local lives, raws = fields_of(q.live, ids, 3, n, one_live), fields_of(q.jobs, ids, 3, n, one_raw)
   local freed, doubts, result_words = decide(args, n, now, before, lives, raws)
-  if not freed or has.locks and not locks.may_go(q) then return end
+  if not freed or has.locks and not locks.may_go(q) or has.routed > 0 and has_alarms(q, has.routed) then return end
   local found, over = 0, 0
   if has.members > 0 then found = members.can_complete(q, to_live, n * 2 + 2) end
   if not found then return end

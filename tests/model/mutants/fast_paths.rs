@@ -33,6 +33,12 @@ pub const MUTANTS: &[Fault] = &[
         "off_dedupe[freed + 2] = digest\n",
         "off_dedupe[freed + 2] = ''\n",
     ),
+    ("an alarm outlives a plain completion", "or has.routed > 0 and has_alarms(q, has.routed) then", "then"),
+    (
+        "a job with an overlap is completed plainly",
+        "if high >= ROUTED and high < ROUTED + MEMBER then",
+        "if high >= ROUTED then",
+    ),
     ("a draft outlives a plain completion", "leave('HDEL', q.drafts, n)", ""),
     ("a plain hand-out gives no turn back", "highest[k], counts[k] = run_turn, counts[k] - run", ""),
     ("a plain hand-out does not raise V", "if moved > 0 then call(unpack(to_tops, 1, moved * 2 + 2)) end", ""),

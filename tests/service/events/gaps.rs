@@ -162,13 +162,16 @@ async fn make_noise(client: &Client, n: usize) {
 #[tokio::test]
 async fn slow_reader_is_cut_and_resumes_without_loss() {
     const NOISE: usize = 25_000;
+    const PART: usize = 1_000;
     let w = World::start().await;
     let mut slow = listen_and_do_not_read(&w).await;
     let mut quick = w.listen("").await;
-    let begin = Instant::now();
-    let noisy = make_noise(&w, NOISE);
-    let heard = quick.read_events(NOISE);
-    let (_, heard) = tokio::join!(noisy, heard);
+    let (begin, mut heard) = (Instant::now(), Vec::new());
+    // In parts, so that a busy machine does not make this one slow too.
+    while heard.len() < NOISE {
+        make_noise(&w, PART).await;
+        heard.extend(quick.read_events(PART).await);
+    }
     eprintln!("{NOISE} events reached a fast reader in {:?}", begin.elapsed());
     // Reads what the sockets hold, and then the end of the stream.
     let mut text = Vec::new();
