@@ -40,6 +40,9 @@ async function remove(page, note = 'as yesterday') {
   await undoButton(page).waitFor()
 }
 
+/** The button is there before the answer: the page counts the seconds once it has that. */
+const isAnswered = (page) => reads(page.locator('#undo-left'), /^\([1-7] s\)$/)
+
 async function isBack(page, text, note = 'as yesterday') {
   await reads(page.locator('#text'), new RegExp(text))
   assert.equal(await page.locator('input[value=remove]').isChecked(), true)
@@ -137,6 +140,7 @@ test('undo_without_a_network_waits_for_it', async () => {
   const page = await sit('eli')
   await shown(page, 'In a tunnel')
   await remove(page)
+  await isAnswered(page)
   on.wire.offline = true
   on.wire.cut()
   await undoButton(page).click()
@@ -167,6 +171,7 @@ test('undo_that_is_too_late_says_so', async () => {
   const page = await sit('gil')
   await shown(page, 'Too late')
   await remove(page)
+  await isAnswered(page)
   on.wire.offline = true
   on.wire.cut()
   await page.keyboard.press('u')
