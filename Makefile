@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-web test-contract test-deploy packages test-packages measured cost guard bench protocol fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -100,6 +100,11 @@ test-packages: rust engine curl packages
 cost: rust engine
 	scripts/profilers.sh
 	cargo bench --locked --bench figures -- cost $(OPTIONS)
+
+# Builds what `history`, `guard` and `cost` run.
+measured: rust
+	cargo test --release --locked --no-run --test history
+	cargo bench --locked --no-run --bench figures
 
 # What does not depend on the machine, against the lines that are kept of it; `make guard UPDATE=1` writes these.
 guard: rust engine
