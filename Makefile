@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-web test-contract test-deploy packages test-packages measured cost guard bench protocol fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -40,11 +40,11 @@ test-all: test test-web test-contract test-cluster test-sentinel test-deploy tes
 
 # The history checker: everything is broken all the time, and what everybody was answered and told must hold together.
 # `make history SECONDS=600 SEED=7 TOPOLOGY=one`, or `cluster`, or `sentinel`; `make history CHECK=FILE` checks once more what a
-# run has written.
+# run has written, and `PROFILE=test` runs what `make test` has built.
 history: rust engine
 	$(if $(filter cluster,$(TOPOLOGY)),scripts/engine.sh latest)
 	HISTORY_SECONDS=$(or $(SECONDS),120) HISTORY_SEED=$(or $(SEED),random) HISTORY_TOPOLOGY=$(or $(TOPOLOGY),one) \
-	HISTORY_CHECK=$(abspath $(CHECK)) cargo test --release --locked --test history -- --nocapture \
+	HISTORY_CHECK=$(abspath $(CHECK)) cargo test --profile $(or $(PROFILE),release) --locked --test history -- --nocapture \
 	$(if $(CHECK),recorded_history_file,no_job_is_lost)
 
 # The same on a cluster of three primaries. Left out are the stories that the script names.
@@ -100,11 +100,6 @@ test-packages: rust engine curl packages
 cost: rust engine
 	scripts/profilers.sh
 	cargo bench --locked --bench figures -- cost $(OPTIONS)
-
-# Builds what `history`, `guard` and `cost` run.
-measured: rust
-	cargo test --release --locked --no-run --test history
-	cargo bench --locked --no-run --bench figures
 
 # What does not depend on the machine, against the lines that are kept of it; `make guard UPDATE=1` writes these.
 guard: rust engine

@@ -1,7 +1,7 @@
 //! The model test: random sequences of everything that can happen to a queue, done to a plain model in memory and to the
 //! real queue, which must answer and look alike after each step.
 //!
-//! `cargo test --test model` runs 1,800 sequences of 60 steps from a fixed seed. A long run, from a seed of its own that
+//! `cargo test --test model` runs 1,200 sequences of 60 steps from a fixed seed. A long run, from a seed of its own that
 //! it prints:
 //!
 //! ```sh

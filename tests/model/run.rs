@@ -54,7 +54,7 @@ impl Plan {
         Self {
             seed: 7,
             case: None,
-            cases: 1_800,
+            cases: 1_200,
             steps: 60,
             threads: 2,
             theme: None,
