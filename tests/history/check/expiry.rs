@@ -17,7 +17,7 @@ pub fn in_time(index: &Index) -> Vec<String> {
 }
 
 /// The times are Redis's, as the ids of the stream.
-fn wrong<'h>(index: &Index<'h>, trace: &JobTrace<'h>, expires_ms: u64) -> Vec<String> {
+fn wrong(index: &Index, trace: &JobTrace, expires_ms: u64) -> Vec<String> {
     let (mut expiry, mut is_closing, mut found) = (None, false, Vec::new());
     for event in &trace.events {
         let (earliest, latest) = (index.earliest(event), event.position.0);

@@ -158,9 +158,9 @@ impl<'h> Index<'h> {
         Some(self.tries.get(&self.jobs.get(id)?.n?)?.first()?.job)
     }
 
-    /// The call of this event read Redis's clock at this time at the earliest, and at the time of the event at the latest: calls do
+    /// The call of this event read Redis's clock at this ms at the earliest, and at the time of the event at the latest: calls do
     /// not overlap, so it was not before the event of another call, and a script has the time of its start or of its writing.
-    pub fn earliest(&self, event: &Event) -> Moment {
+    pub fn earliest(&self, event: &Event) -> u64 {
         let queue = self.events.get(event.queue.as_str()).map_or(&[][..], Vec::as_slice);
         let (ms, number, _) = event.position;
         let before = queue.partition_point(|other| other.position < (ms, number, 0));
