@@ -10,7 +10,8 @@ local record = {
   $RECORD_FLAGS,
   -- Marks of a lease: it runs in a grace, whose end counts as abandoned; it was given twice to the same call; the end of the
   -- grace is a skip by its worker; its job is completed unless the worker takes that back before the deadline; they have once.
-  GRACE = 1, REPLAYED = 2, SKIPS = 4, CLOSING = 8, UNDONE = 16,
+  -- The upper three bits count the resumes since that, up to 7.
+  GRACE = 1, REPLAYED = 2, SKIPS = 4, CLOSING = 8, UNDONE = 16, RESUMED = 32, EVER_UNDONE = 240,
 }
 local CLIENT, DIGEST, FINGERPRINT, LEASE = record.CLIENT, record.DIGEST, record.FINGERPRINT, record.LEASE
 local ATTEMPTS, BACKOFF, TRACE, LOCKS = record.ATTEMPTS, record.BACKOFF, record.TRACE, record.LOCKS
@@ -146,6 +147,18 @@ end
 
 function record.is_marked(lease, mark)
   return band(lease.marks, mark) ~= 0
+end
+
+-- The marks of a lease that is resumed. What has been taken back stays so.
+function record.resumed(marks)
+  local kept = band(marks, record.EVER_UNDONE)
+  return kept > 0 and kept + record.RESUMED < 256 and kept + record.RESUMED or kept
+end
+
+-- The `resumes` that the last undo gave, 0 = none: a completion that knows of fewer was sent before it. If more resumes came
+-- since than are counted, it is more than that.
+function record.undone_at(lease)
+  return record.is_marked(lease, record.UNDONE) and lease.resumes - math.floor(lease.marks / record.RESUMED) or 0
 end
 
 -- A reservation that has ended: digest, cause, ended at, reserved at, worker, note.

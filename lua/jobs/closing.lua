@@ -43,7 +43,7 @@ function closing.start(q, job, given, ms)
   result.set(q, field(id), pack(APART, now, job.deadline) .. given)
   job.deadline = route.capped(q, id, job.header, now + ms)
   write.remove(q, 'held', record.held(lease, id))
-  mark(q, job, band(lease.marks, record.UNDONE) + record.CLOSING)
+  mark(q, job, band(lease.marks, record.EVER_UNDONE) + record.CLOSING)
   event.add(q, 'closing', id, lease.worker, job.header, text.of(job.deadline - now))
 end
 

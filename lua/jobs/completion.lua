@@ -115,7 +115,7 @@ function completion.decide(q, id, claim, undo_ms, resumes)
     return complete_ended(q, job, digest, given, resumes)
   end
   -- It was sent before its worker took an earlier one back.
-  if resumes >= 0 and resumes < lease.resumes and record.is_marked(lease, record.UNDONE) then return {'undone'} end
+  if resumes >= 0 and resumes < record.undone_at(lease) then return {'undone'} end
   if is_closing then return complete_again(q, job, given) end
   return complete_held(q, job, given, undo_ms)
 end

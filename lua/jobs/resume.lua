@@ -94,7 +94,7 @@ end
 local function hand_again(q, call, job)
   local id, r, lease, header = job.id, job.record, job.lease, record.header(job.raw)
   write.remove(q, 'held', record.held(lease, id))
-  lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, bit.band(lease.marks, record.UNDONE)
+  lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, record.resumed(lease.marks)
   if call.lease_ms > 0 then lease.ms = call.lease_ms end
   r.lease = record.pack_lease(lease)
   local deadline = math.max(job.deadline, reserve_context.capped(q, clock.now(q) + lease.ms, lease.reserved_at))

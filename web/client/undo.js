@@ -41,8 +41,9 @@ export class Undo {
     if (r.state === 'completed' && 'job' in r) {
       return this.#jobStore.reopening.done(r, await this.#calls.undo(r.handout.reservation))
     }
+    if (!r.undo || r.ending) this.#jobStore.reopening.begin(r)
+    // What asks already sends the next completion too, and asks again if that one is taken back meanwhile.
     if (!this.isAsking(r.id)) {
-      this.#jobStore.reopening.begin(r)
       this.#asking.set(r.id, this.#untilAnswered(r).finally(() => this.#asking.delete(r.id)))
     }
     const answered = this.#asking.get(r.id)

@@ -32,7 +32,7 @@ pub const MUTANTS: &[Fault] = &[
     ),
     (
         "who has come back is leaving still",
-        "lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, bit.band(lease.marks, record.UNDONE)",
+        "lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, record.resumed(lease.marks)",
         "lease.nonce, lease.resumes = call.nonce, lease.resumes + 1",
     ),
     ("who goes on is leaving still", "if not record.is_marked(lease, record.GRACE) then return end", "do return end"),

@@ -13,13 +13,13 @@ pub const MUTANTS: &[Fault] = &[
     ("another result is accepted while a job is closing", "if closing.result(q, job.id) == given then", "if true then"),
     ("a closing job is extended", "return job and not closing.is(job.lease) and job or nil", "return job"),
     ("a late completion can be taken back", "if undo_ms > 0 and not late then", "if undo_ms > 0 then"),
+    ("a completion from before an undo counts", "resumes < record.undone_at(lease) then", "false then"),
     (
-        "a completion from before an undo counts",
-        "resumes < lease.resumes and record.is_marked(lease, record.UNDONE) then",
-        "false then",
+        "a resume refuses what was completed before it",
+        "resumes < record.undone_at(lease) then",
+        "resumes < lease.resumes then",
     ),
-    ("a resume refuses what was completed before it", " and record.is_marked(lease, record.UNDONE) then", " then"),
-    ("an undo is forgotten by a resume", "bit.band(lease.marks, record.UNDONE)", "0"),
+    ("an undo is forgotten by a resume", "record.resumed(lease.marks)", "0"),
     (
         "an undo is forgotten by a grace",
         "bit.bor(bit.band(lease.marks, STAYS), record.GRACE",

@@ -60,7 +60,8 @@ impl Queue {
     pub fn close_job(&mut self, id: Code, call: &store::Complete, result: &'static str) -> Option<Completion> {
         let (now, job) = (self.now, &self.jobs[&id]);
         let hold = job.hold.clone().expect("it is held");
-        if hold.undone && call.resumes.is_some_and(|known| known < hold.resumes) {
+        let is_stale = |undone| call.resumes.is_some_and(|known| known < undone);
+        if hold.known_since_undone().is_some_and(is_stale) {
             return Some(Completion::Undone);
         }
         if let Some(closing) = hold.closing {

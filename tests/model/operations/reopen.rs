@@ -55,7 +55,7 @@ impl Queue {
         let deadline = job.capped(granted.max(now + closing.deadline - closing.at));
         let (worker, resumes) = (hold.worker, hold.resumes + 1);
         let job = self.job(id);
-        job.hold = Some(Hold { deadline, resumes, closing: None, undone: true, ..hold });
+        job.hold = Some(Hold { deadline, resumes, closing: None, undone: Some(resumes), ..hold });
         if !closing.result.is_empty() {
             job.draft = Some(Draft { worker, text: closing.result });
         }

@@ -77,6 +77,8 @@ pub const SKIPS: u8 = 4;
 /// Its worker has completed the job, and may take that back; they have once.
 pub const CLOSING: u8 = 8;
 pub const UNDONE: u8 = 16;
+/// Once for each resume since then.
+pub const RESUMED: u8 = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {

@@ -87,7 +87,7 @@ impl Queue {
         let job = self.job(id);
         let hold = job.hold.take().expect("a reserved job has a lease");
         let is_by_time = how.is_some_and(|how| [How::EXPIRED, How::GRACE_OVER].contains(&how));
-        let undone = Some(hold.resumes).filter(|_| hold.undone && is_by_time);
+        let undone = hold.known_since_undone().filter(|_| is_by_time);
         // A job that did not reach its worker stays handed over.
         if how.is_some() {
             job.routing.handed = None;

@@ -120,8 +120,20 @@ pub struct Hold {
     pub grace: Option<Grace>,
     /// Its holder has completed the job, and may take that back until the deadline.
     pub closing: Option<Closing>,
-    /// A completion of it was taken back.
-    pub undone: bool,
+    /// Its resumes when a completion of it was taken back.
+    pub undone: Option<u32>,
+}
+
+impl Hold {
+    /// So many resumes since a completion was taken back, as far as they are counted.
+    pub fn resumed_since(&self) -> u32 {
+        self.undone.map_or(0, |undone| (self.resumes - undone).min(7))
+    }
+
+    /// A completion that knows of fewer resumes was sent before it was taken back.
+    pub fn known_since_undone(&self) -> Option<u32> {
+        self.undone.map(|_| self.resumes - self.resumed_since())
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -173,7 +185,7 @@ pub struct Ended {
     pub worker: &'static str,
     /// Why it was given back.
     pub reason: &'static str,
-    /// Its resumes, if a completion was taken back and its time ran out.
+    /// Its resumes when a completion was taken back, if its time ran out.
     pub undone: Option<u32>,
 }
 

@@ -172,7 +172,7 @@ impl Queue {
             replayed: false,
             grace: None,
             closing: None,
-            undone: false,
+            undone: None,
         };
         self.handed_out(id);
         self.give_back(id);

@@ -12,7 +12,7 @@ use crate::{
     fixtures::{TRACE, count, secret_digest, set_of},
     real::{
         batch::BatchRow,
-        record::{self, CLOSING, GRACE, Header, Live, REPLAYED, Row, SKIPS, UNDONE},
+        record::{self, CLOSING, GRACE, Header, Live, REPLAYED, RESUMED, Row, SKIPS, UNDONE},
         route::PartRow,
     },
 };
@@ -160,7 +160,7 @@ impl Hold {
             (self.replayed, REPLAYED),
             (skips, SKIPS),
             (self.closing.is_some(), CLOSING),
-            (self.undone, UNDONE),
+            (self.undone.is_some(), UNDONE),
         ];
         record::Hold {
             secret: self.secret.map_or(String::new(), |secret| secret.as_str().to_owned()),
@@ -169,7 +169,8 @@ impl Hold {
             reserved_at: self.reserved_at,
             lease_ms: self.lease_ms,
             resumes: self.resumes,
-            marks: marks.into_iter().filter(|(is, _)| *is).map(|(_, mark)| mark).sum(),
+            marks: marks.into_iter().filter(|(is, _)| *is).map(|(_, mark)| mark).sum::<u8>()
+                + self.resumed_since() as u8 * RESUMED,
             worker: self.worker.to_owned(),
         }
     }

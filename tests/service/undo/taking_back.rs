@@ -120,7 +120,7 @@ async fn completion_sent_before_an_undo_changes_nothing_after_it() {
     let held = w.reserve_as("ann").await;
     w.close(&held, "a", 10_000).await.is(200);
     w.undo(&held).await.is(200);
-    let stale = json!({ "reservation": held.reservation, "result": "a", "resumes": 0 });
+    let mut stale = json!({ "reservation": held.reservation, "result": "a", "resumes": 0 });
     for undo_ms in [0, 10_000] {
         let mut stale = stale.clone();
         stale["undo_ms"] = json!(undo_ms);
@@ -132,11 +132,39 @@ async fn completion_sent_before_an_undo_changes_nothing_after_it() {
     assert_eq!(resumed.number("resumes"), 2);
     w.post("/jobs/complete", stale.clone()).await.refused("undone");
     w.close(&resumed, "b", 10_000).await.is(200);
-    w.post("/jobs/complete", stale).await.refused("undone");
+    w.post("/jobs/complete", stale.clone()).await.refused("undone");
     w.undo(&held).await.is(200);
+    for resumes in [0, 2] {
+        stale["resumes"] = json!(resumes);
+        w.post("/jobs/complete", stale.clone()).await.refused("undone");
+    }
     w.complete_with(&held, "c").await.is(200);
     assert_contains(&w.job(&held.id).await, json!({ "result": "c", "late_results": [] }));
     w.check().await;
+}
+
+#[tokio::test]
+async fn completion_after_an_undo_counts_also_behind_a_resume() {
+    for (resumes, is_sure) in [(1, true), (7, true), (9, false)] {
+        let w = World::start().await;
+        w.stop_clock().await;
+        w.enqueue(1).await;
+        let held = w.reserve_as("ann").await;
+        w.close(&held, "a", 10_000).await.is(200);
+        w.undo(&held).await.is(200);
+        for _ in 0..resumes {
+            w.reserve_as("ann").await;
+        }
+        let complete = |known| {
+            w.post("/jobs/complete", json!({ "reservation": held.reservation, "result": "b", "resumes": known }))
+        };
+        complete(0).await.refused("undone");
+        // Seven resumes are counted. Of more, those before them may have been before the undo.
+        let first = if is_sure { 1 } else { 1 + resumes - 7 };
+        complete(first - 1).await.refused("undone");
+        assert_contains(&complete(first).await.is(200), json!({ "duplicate": false, "late": false }));
+        w.check().await;
+    }
 }
 
 #[tokio::test]

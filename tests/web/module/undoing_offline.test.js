@@ -66,6 +66,25 @@ test('undo_while_the_completion_is_on_its_way_waits_for_it_and_wins', async (t) 
   assert.deepEqual([reserved.worker, reserved.final_at, result], ['ann', null, null])
 })
 
+test('undo_of_the_next_completion_while_that_is_on_its_way_wins_too', async (t) => {
+  const { w, id, ann } = await seated(t)
+  const arrive = []
+  w.wire.rule = (call) => (isComplete(call) ? new Promise((go) => arrive.push(() => go())) : undefined)
+  await ann.run(() => void window.job.complete('cat', { undo: 60_000 }))
+  await until('it is on its way', () => arrive.length === 1)
+  await ann.run(() => window.desk.closing.undo())
+  await ann.run(() => void window.job.complete({ text: 'dog' }, { undo: 60_000 }))
+  arrive[0]()
+  await until('the next is on its way', () => arrive.length === 2)
+  await ann.run(() => window.desk.closing.undo())
+  assert.equal(await ann.get('state'), 'held')
+  arrive[1]()
+  const undone = () => w.wire.calls('undo').filter(({ answer }) => answer?.duplicate === false)
+  await until('both are taken back', () => undone().length === 2)
+  assert.equal((await w.job(id)).reserved.final_at, null)
+  assert.deepEqual([await ann.get('state'), await ann.draft], ['held', 'dog'])
+})
+
 test('completion_that_arrives_behind_its_undo_is_taken_back', async (t) => {
   const { w, id, ann } = await seated(t)
   w.wire.offline = true
@@ -147,13 +166,15 @@ test('completion_that_was_taken_back_elsewhere_costs_nothing', async (t) => {
   await handIn(ann, { text: 'cat' }, 60_000)
   const { reservation } = w.wire.calls('complete')[0].body
   await w.service.call('POST', '/jobs/undo', { reservation })
+  const extended = (await ann.heard('extended')).length
   w.wire.rule = null
   await ann.hears('undone')
   assert.equal(w.wire.calls('complete').at(-1).answer.type, '/problems/undone')
   await ann.shows('cat.png')
   assert.equal(await ann.draft, 'cat')
   assert.deepEqual(await ann.heard('refused'), [])
-  await until('it knows the hand-out', async () => (await w.job(id)).reserved.resumes === 2)
+  await ann.hears('extended', extended + 1) // which it does once it knows the hand-out
+  assert.equal((await w.job(id)).reserved.resumes, 2)
   const again = await handIn(ann, { text: 'dog' }, 60_000)
   assert.deepEqual([again.sent, again.final], [true, false])
 })
