@@ -23,6 +23,7 @@ test: rust engine curl
 # mutants of the model, of which `make test` takes every eighth.
 moving := jobs:: ordering:: leases:: asking:: routing:: opinions:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
+	INTRAY_SLOW_WIRE_MS=400 INTRAY_BIN=$(built)/debug/intray tests/web/run.sh
 	INTRAY_MUTANTS=all cargo test --locked --test model -- model_finds_every_mutant
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::mass_resume queues::many_readers

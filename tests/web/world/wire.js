@@ -1,6 +1,10 @@
 // What lies between a page and the service: writes down every call, and breaks when a story says so. Pages themselves always
 // come through.
 import http from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Up to so many ms each answer is on its way: shows a story that looks at a page, or at the log, before that has it. */
+const SLOW = Number(process.env.INTRAY_SLOW_WIRE_MS ?? 0)
 
 const isPage = (path) => /^\/(console|demo|docs)(\/|$)|^\/client\.(js|d\.ts)$/.test(path)
 
@@ -28,12 +32,12 @@ export async function startWire(service) {
     const gone = new AbortController() // who hangs up here, hangs up there
     response.on('close', () => gone.abort())
     const reply = await send(service.url, entry, text, gone.signal)
-    entry.status = reply.statusCode
-    entry.answered = reply.headers
     const { 'transfer-encoding': _, connection: __, ...known } = reply.headers
-    if (/^text\/event-stream/.test(known['content-type'])) return reply.pipe(response.writeHead(reply.statusCode, known))
-    const body = await read(reply)
-    entry.answer = parse(body)
+    const isStream = /^text\/event-stream/.test(known['content-type'])
+    const body = isStream ? null : await read(reply)
+    if (SLOW && body && !isPage(pathname)) await sleep(Math.random() * SLOW)
+    Object.assign(entry, { status: reply.statusCode, answered: reply.headers, answer: body && parse(body) })
+    if (isStream) return reply.pipe(response.writeHead(reply.statusCode, known))
     if (fate === 'lose') return request.socket.destroy()
     response.writeHead(reply.statusCode, known).end(body)
   }
