@@ -128,7 +128,7 @@ const FAULTS: [(&str, Edit); 4] = [
     ),
     (
         "what was taken back is not the result",
-        Edit { from: "if resumes >= 0 and resumes < lease.resumes and", to: "if false and" },
+        Edit { from: "if resumes >= 0 and resumes < record.undone_at(lease) then", to: "if false then" },
     ),
 ];
 
