@@ -20,7 +20,7 @@ test: rust engine curl
 	cargo test --locked --workspace
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job. And all
-# mutants of the model, of which `make test` takes every eighth.
+# mutants of the model, of which `make test` takes every twelfth.
 moving := jobs:: ordering:: leases:: asking:: routing:: opinions:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_SLOW_WIRE_MS=400 INTRAY_BIN=$(built)/debug/intray tests/web/run.sh
