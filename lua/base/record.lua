@@ -10,8 +10,8 @@ local record = {
   $RECORD_FLAGS,
   -- Marks of a lease: it runs in a grace, whose end counts as abandoned; it was given twice to the same call; the end of the
   -- grace is a skip by its worker; its job is completed unless the worker takes that back before the deadline; they have once.
-  -- The upper three bits count the resumes since that, up to 7.
-  GRACE = 1, REPLAYED = 2, SKIPS = 4, CLOSING = 8, UNDONE = 16, RESUMED = 32, EVER_UNDONE = 240,
+  -- The upper three bits count the resumes since that, up to 7. STAYS: what neither the begin nor the end of a grace changes.
+  GRACE = 1, REPLAYED = 2, SKIPS = 4, CLOSING = 8, UNDONE = 16, RESUMED = 32, EVER_UNDONE = 240, STAYS = 242,
 }
 local CLIENT, DIGEST, FINGERPRINT, LEASE = record.CLIENT, record.DIGEST, record.FINGERPRINT, record.LEASE
 local ATTEMPTS, BACKOFF, TRACE, LOCKS = record.ATTEMPTS, record.BACKOFF, record.TRACE, record.LOCKS

@@ -29,7 +29,8 @@ end
 -- itself has expired, so a grace does not matter.
 function leave.by_time(q, id, r, lease, header, is_over)
   -- The note tells a late completion from one that was sent before its worker took an earlier one back.
-  local note = record.is_marked(lease, record.UNDONE) and text.of(record.undone_at(lease)) or ''
+  local undone = record.undone_at(lease)
+  local note = undone > 0 and text.of(undone) or ''
   if not is_over and record.is_marked(lease, record.GRACE) then
     r.abandoned = r.abandoned + 1
     local skips = record.is_marked(lease, record.SKIPS)

@@ -24,7 +24,7 @@ local items = require 'jobs/items'
 local draft = require 'jobs/draft'
 local STRIDE = 9
 local STATES, SKIPS = record.STATES, record.SKIPS
-local STAYS = record.REPLAYED + record.EVER_UNDONE
+local STAYS = record.STAYS
 
 -- The holder has left and may return within the grace. Written at once, because the next item may end it.
 local function start_grace(q, job, id, grace, skips)

@@ -19,7 +19,7 @@ local items = require 'jobs/items'
 local route = require 'jobs/route'
 local draft = require 'jobs/draft'
 local STRIDE = 5
-local STAYS = record.REPLAYED + record.EVER_UNDONE
+local STAYS = record.STAYS
 
 -- Ends a grace: the holder is back.
 local function end_grace(q, id, job)

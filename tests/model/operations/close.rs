@@ -55,13 +55,17 @@ impl Closed {
     }
 }
 
+/// It knows of fewer resumes than there were when a completion was taken back.
+pub fn was_sent_before(call: &store::Complete, undone: Option<u32>) -> bool {
+    call.resumes.zip(undone).is_some_and(|(known, undone)| known < undone)
+}
+
 impl Queue {
     /// What a completion comes to that is not final at once; `None` for others.
     pub fn close_job(&mut self, id: Code, call: &store::Complete, result: &'static str) -> Option<Completion> {
         let (now, job) = (self.now, &self.jobs[&id]);
         let hold = job.hold.clone().expect("it is held");
-        let is_stale = |undone| call.resumes.is_some_and(|known| known < undone);
-        if hold.known_since_undone().is_some_and(is_stale) {
+        if was_sent_before(call, hold.known_since_undone()) {
             return Some(Completion::Undone);
         }
         if let Some(closing) = hold.closing {

@@ -2,7 +2,7 @@
 
 use intray::store::{Completion, Lost};
 
-use super::prelude::*;
+use super::{close::was_sent_before, prelude::*};
 use crate::{
     fixtures::{RESULTS, json, known, secret_digest},
     reference::{LATE_RESULTS, Late, UNKNOWN},
@@ -72,9 +72,8 @@ impl Queue {
         if matches!(how, How::DONE | How::DONE_LATE) && job.result.unwrap_or_default() == result {
             return Completion::Done { late: how == How::DONE_LATE, duplicate: true };
         }
-        let is_stale = |undone| call.resumes.is_some_and(|known| known < undone);
         let ran_out = matches!(how, How::EXPIRED | How::GRACE_OVER);
-        if ran_out && job.ring[nth].undone.is_some_and(is_stale) {
+        if ran_out && was_sent_before(call, job.ring[nth].undone) {
             return Completion::Undone;
         }
         let is_unheld = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
