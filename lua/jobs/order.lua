@@ -60,10 +60,14 @@ local function top(q, state, priority)
   return v
 end
 
--- One unserved job less. Its turn is free again if it was the last.
+-- One unserved job less. Its turn is free again if it was the last; a client without unserved jobs has no turn.
 local function take_off(share, turn)
   share.jobs = share.jobs - 1
-  if turn == share.last then share.last = turn - 1 end
+  if share.jobs == 0 then
+    share.last = 0
+  elseif turn == share.last then
+    share.last = turn - 1
+  end
 end
 
 -- Decodes a share and applies the turns that were returned before it was read.

@@ -48,7 +48,7 @@ const MUTANTS: &[Fault] = &[
         "top(q, state, priority) + 1",
     ),
     ("a turn is not given back", "r.unserved = false\n", "do return end\n"),
-    ("the last turn is not free again", "if turn == share.last then share.last = turn - 1 end", ""),
+    ("the last turn is not free again", "elseif turn == share.last then", "elseif false then"),
     ("the queue's own clock steps back", "max(last + 1, clock.now(q) * clock.PER_MS)", "clock.now(q) * clock.PER_MS"),
     ("equal places go by chance", "return pack('>I6', arrival) .. id", "return pack('>I6', 0) .. id"),
     (

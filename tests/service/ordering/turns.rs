@@ -207,3 +207,23 @@ async fn cancelled_batch_returns_its_turns() {
     assert_eq!(entries(&w).await, 1, "the one who is always there");
     w.check().await;
 }
+
+#[tokio::test]
+async fn client_whose_last_job_ends_begins_anew_in_the_same_step() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    w.update_settings(json!({ "lease_ms": 1_000, "max_attempts": 1 })).await;
+    enqueue_for(&w, "a", 2).await;
+    let held = w.reserve_all(json!({ "limit": 2 })).await;
+    for one in &held {
+        w.set_priority(&one.id, 10).await.is(200);
+    }
+    w.complete(&held[0]).await.is(200);
+    let b = w.enqueue_many((0..2).map(|n| json!({ "payload": n, "client": "b", "priority": 10 }))).await;
+    let a = w.enqueue_with(json!({ "payload": 3, "client": "a", "priority": 10, "delay_ms": 1_000 })).await;
+    w.advance_clock(1_000);
+    let step = w.post("/queues/default/sweep", json!({})).await.is(200);
+    assert_eq!((number(&step, "dead"), number(&step, "due")), (1, 1), "in one step");
+    assert_eq!(w.list_ids("waiting").await, [&b[0], &a, &b[1]].map(String::clone), "b has two, a has one again");
+    w.check().await;
+}
