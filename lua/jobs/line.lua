@@ -9,27 +9,20 @@ local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local route = require 'jobs/route'
 local part = require 'jobs/part'
-local routing = require 'jobs/routing'
 local line_set = require 'jobs/line_set'
 local source = require 'jobs/source'
 -- RESERVE: commands that remain for the jobs when the lines of all calls have been read.
 local line = {CANDIDATES = 200, CHUNK = 50, RESERVE = 60}
 local SPAN = order.SPAN
 
--- Is the place of one entry before that of another?
-local function precedes(one, other)
-  if one[2] ~= other[2] then return one[2] < other[2] end
-  return place.arrival_of(one[5]) < place.arrival_of(other[5])
-end
-
 -- Inserts a job that the baton put back, unless its place is behind the read part.
 local function put_back(q, id, r, header)
   local s = q.line.everybody
   local entry = {id, r.score, header.raw, record.pack(r), place.member(id, r.arrival)}
   local at = s.first
-  while at <= #s and precedes(s[at], entry) do at = at + 1 end
+  while at <= #s and source.precedes(s[at], entry) do at = at + 1 end
   if at > #s and not s.ends then return end
-  table.insert(s, at, entry)
+  source.insert(s, at, entry)
   s.cursor = math.min(s.cursor, at)
 end
 
@@ -83,15 +76,18 @@ local function waiting_in(q, name)
   return total - left
 end
 
--- The sources that some calls need beside `inbound`, {source, how many jobs of it} each, as many as the budget allows.
-local function open_own(q, calls, wanted)
-  local l, those = q.line, {}
+-- The sources that some calls need beside `inbound`, {source, how many jobs of it they can want} each, as many as the budget allows.
+local function open_own(q, calls)
+  local l, those, by_line = q.line, {}, {}
   for _, call in ipairs(calls) do
     for _, name in ipairs(own_names(q, call)) do
-      if not l.own[name] and write.has_left(q, line.RESERVE + #those * 2) then
-        local is_shared = name:byte() ~= routing.WORKER
+      local one = by_line[name]
+      if one then
+        one[2] = math.min(one[2] + call.limit, line.CHUNK)
+      elseif write.has_left(q, line.RESERVE + #those * 2) then
         l.own[name] = source.new(name)
-        those[#those + 1] = {l.own[name], math.min(is_shared and wanted or call.limit, line.CHUNK)}
+        by_line[name] = {l.own[name], math.min(call.limit, line.CHUNK)}
+        those[#those + 1] = by_line[name]
       end
     end
   end
@@ -100,12 +96,12 @@ end
 
 -- Reads the first jobs of the lines that some calls may look into, with few commands, before anything is written.
 function line.read_own(q, calls, wanted)
-  local l, those, ids, raws = q.line, open_own(q, calls, wanted), {}, {}
-  source.read_all(q, those)
+  local l, those, ids, raws = q.line, open_own(q, calls), {}, {}
+  source.read_all(q, those, wanted)
   for _, one in ipairs(those) do
     local s = one[1]
     l.totals[s.line] = s.ends and #s or line_set.count(q, s.line)
-    for _, entry in ipairs(s) do ids[#ids + 1], raws[#raws + 1] = entry[1], entry[3] end
+    for at = 1, s.loaded do ids[#ids + 1], raws[#raws + 1] = s[at][1], s[at][3] end
     s.has_routes = true
   end
   route.prefetch(q, ids, raws)
@@ -137,9 +133,9 @@ function line.prefetch(q)
   local s, those = q.line.at, {}
   if s.is_prefetched then return end
   s.is_prefetched = true
-  for at = s.first, #s do
-    local header = s[at] and record.header(s[at][3])
-    if header and record.is_gated(header) then those[#those + 1] = {id = s[at][1], header = header} end
+  for at = s.cursor, s.loaded do
+    local header = record.header(s[at][3])
+    if record.is_gated(header) then those[#those + 1] = {id = s[at][1], header = header} end
   end
   gate.prefetch(q, those)
 end
@@ -149,9 +145,7 @@ function line.prefetch_routes(q)
   local s, ids, raws = q.line.at, {}, {}
   if s.has_routes then return end
   s.has_routes = true
-  for at = s.first, #s do
-    if s[at] then ids[#ids + 1], raws[#raws + 1] = s[at][1], s[at][3] end
-  end
+  for at = s.cursor, s.loaded do ids[#ids + 1], raws[#raws + 1] = s[at][1], s[at][3] end
   route.prefetch(q, ids, raws)
   part.prefetch(q, ids)
 end
@@ -161,9 +155,16 @@ local function current_of(q, s)
   local l = q.line
   while true do
     while s[s.cursor] and l.gone[s[s.cursor][1]] do s.cursor = s.cursor + 1 end
-    if s.cursor <= #s or s.ends or l.looked >= line.CANDIDATES then return s[s.cursor] end
-    write.flush(q)
-    source.read(q, s, math.min(line.CHUNK, line.CANDIDATES - l.looked))
+    if s.cursor <= s.loaded then return s[s.cursor] end
+    if s.cursor <= #s then
+      write.flush(q)
+      source.load_rest(q, s)
+    elseif s.ends or l.looked >= line.CANDIDATES then
+      return nil
+    else
+      write.flush(q)
+      source.read(q, s, math.min(line.CHUNK, line.CANDIDATES - l.looked))
+    end
   end
 end
 
@@ -175,7 +176,7 @@ function line.current(q)
     local entry = current_of(q, s)
     -- A line that this call may not read on could have the next job.
     if not entry and not s.ends then return nil end
-    if entry and (not first or precedes(entry, first)) then first, l.at = entry, s end
+    if entry and (not first or source.precedes(entry, first)) then first, l.at = entry, s end
   end
   return first
 end

@@ -1,5 +1,5 @@
 -- source: a part of one line as a call has read it: of `inbound`, or of a line in `lines`. An entry: {id, place, record, live record or
--- false, member}; false once it has left.
+-- false, member, member of the line}; false once it has left. The records are nil until they are loaded.
 local write = require 'base/write'
 local text = require 'base/text'
 local place = require 'jobs/place'
@@ -8,9 +8,16 @@ local line_set = require 'jobs/line_set'
 local source = {}
 
 -- `line`: '' is `inbound`; `first`: index of the first entry that is still in line; `behind`: rank at which the read part of `inbound`
--- begins; `last`: the last member read of another line; `ends`: it reaches the end of the line; `cursor`: the current entry.
+-- begins; `last`: the last member read of another line; `loaded`: index of the last entry whose records are read; `ends`: it reaches the
+-- end of the line; `cursor`: the current entry.
 function source.new(line)
-  return {line = line, first = 1, behind = 0, last = false, ends = false, cursor = 1}
+  return {line = line, first = 1, behind = 0, last = false, loaded = 0, ends = false, cursor = 1}
+end
+
+-- Is the place of one entry before that of another?
+function source.precedes(one, other)
+  if one[2] ~= other[2] then return one[2] < other[2] end
+  return place.arrival_of(one[5]) < place.arrival_of(other[5])
 end
 
 -- Begins behind a job that may have left meanwhile.
@@ -24,63 +31,104 @@ function source.begin(q, s, from, member)
   s.behind = rank and rank + 1 or redis.call('ZCOUNT', q.inbound, '-inf', '(' .. text.of(from))
 end
 
--- The next entries as {id, place, member} each, with the member of the set to remove one that is gone, and whether these are all.
-local function read_inbound(q, s, most)
-  local from, found = s.behind + #s - s.first + 1, {}
-  local entries = write.ask(q, 'ZRANGE', q.inbound, from, from + most - 1, 'WITHSCORES')
-  for i = 1, #entries, 2 do
-    local member = entries[i]
-    found[#found + 1] = {id = place.id_of(member), place = tonumber(entries[i + 1]), member = member, key = 'inbound', own = member}
+-- Adds the next entries. Returns whether these are all.
+local function find_inbound(q, s, most)
+  local from, n = s.behind + #s - s.first + 1, #s
+  local found = write.ask(q, 'ZRANGE', q.inbound, from, from + most - 1, 'WITHSCORES')
+  for i = 1, #found, 2 do
+    local member = found[i]
+    n = n + 1
+    s[n] = {place.id_of(member), tonumber(found[i + 1]), nil, nil, member, member}
   end
-  return found, #found < most
+  return #found < most * 2
 end
 
-local function read_line(q, s, most)
-  local found = {}
-  for _, own in ipairs(line_set.read(q, s.line, s.last, most)) do
+local function find_in_line(q, s, most)
+  local found, n = line_set.read(q, s.line, s.last, most), #s
+  for i, own in ipairs(found) do
     local at, member = lines.place_of(s.line, own)
-    found[#found + 1] = {id = place.id_of(member), place = at, member = member, key = 'lines', own = own}
+    s[n + i] = {place.id_of(member), at, nil, nil, member, own}
     s.last = own
   end
-  return found, #found < most
+  return #found < most
 end
 
--- Adds the jobs that were found, each in the source of the same index, and reads their records at once.
-local function load(q, sources, found)
-  local ids = {}
-  for i, one in ipairs(found) do ids[i] = one.id end
+-- Reads the records of the next entries, {source, how many} each. A job that is gone leaves.
+local function load(q, those)
+  local ids, i = {}, 0
+  for _, one in ipairs(those) do
+    local s = one[1]
+    for at = s.loaded + 1, s.loaded + one[2] do ids[#ids + 1] = s[at][1] end
+  end
   if #ids == 0 then return end
   local headers, lives = write.ask(q, 'HMGET', q.jobs, unpack(ids)), write.ask(q, 'HMGET', q.live, unpack(ids))
-  for i, one in ipairs(found) do
-    local s = sources[i]
-    if headers[i] then
-      s[#s + 1] = {one.id, one.place, headers[i], lives[i], one.member}
-    else
-      write.remove(q, one.key, one.own) -- the job is gone
+  for _, one in ipairs(those) do
+    local s = one[1]
+    s.is_prefetched, s.has_routes = false, false
+    for _ = 1, one[2] do
+      local at = s.loaded + 1
+      i = i + 1
+      if headers[i] then
+        s[at][3], s[at][4], s.loaded = headers[i], lives[i], at
+      else
+        write.remove(q, s.line == '' and 'inbound' or 'lines', table.remove(s, at)[6])
+      end
     end
   end
 end
 
--- Reads on in some sources, {source, how many} each. What left their lines in this call must have been written.
-function source.read_all(q, those)
-  local sources, found = {}, {}
-  for _, one in ipairs(those) do
-    local s, most = one[1], one[2]
-    local own, ends = (s.line == '' and read_inbound or read_line)(q, s, most)
-    s.ends, s.is_prefetched, s.has_routes = ends, false, false
-    for _, job in ipairs(own) do sources[#sources + 1], found[#found + 1] = s, job end
+-- How many of the first `most` that are not loaded are of each source, {source, how many} each.
+local function share_out(sources, most)
+  local shares, next_at = {}, {}
+  for i, s in ipairs(sources) do shares[i], next_at[i] = {s, 0}, s.loaded + 1 end
+  for _ = 1, most do
+    local first, whose = nil, nil
+    for i, s in ipairs(sources) do
+      local entry = s[next_at[i]]
+      if entry and (not first or source.precedes(entry, first)) then first, whose = entry, i end
+    end
+    if not first then break end
+    shares[whose][2], next_at[whose] = shares[whose][2] + 1, next_at[whose] + 1
   end
-  load(q, sources, found)
+  return shares
+end
+
+-- Adds the next entries without their records. What left the line in this call must have been written.
+local function find(q, s, most)
+  s.ends = (s.line == '' and find_inbound or find_in_line)(q, s, most)
+end
+
+-- Finds the next entries of some sources, {source, how many} each, and reads the records of the first `most` of all.
+function source.read_all(q, those, most)
+  local sources = {}
+  for i, one in ipairs(those) do
+    sources[i] = one[1]
+    find(q, one[1], one[2])
+  end
+  load(q, share_out(sources, most))
+end
+
+-- Reads the records of all that was found.
+function source.load_rest(q, s)
+  load(q, {{s, #s - s.loaded}})
 end
 
 function source.read(q, s, most)
-  source.read_all(q, {{s, most}})
+  find(q, s, most)
+  source.load_rest(q, s)
+end
+
+-- Adds an entry with its records.
+function source.insert(s, at, entry)
+  table.insert(s, at, entry)
+  s.loaded = s.loaded + 1
 end
 
 -- Removes the current entry.
 function source.drop(s)
   if s.cursor ~= s.first then
     table.remove(s, s.cursor)
+    s.loaded = s.loaded - 1
   else
     s[s.first], s.first = false, s.first + 1
     s.cursor = s.first
