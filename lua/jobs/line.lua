@@ -155,22 +155,14 @@ local function current_of(q, s)
   local l = q.line
   while true do
     while s[s.cursor] and l.gone[s[s.cursor][1]] do s.cursor = s.cursor + 1 end
-    if s.cursor <= s.loaded then return s[s.cursor] end
-    if s.cursor <= #s then
-      write.flush(q)
-      source.load_rest(q, s)
-    elseif s.ends or l.looked >= line.CANDIDATES then
-      return nil
-    else
-      write.flush(q)
-      source.read(q, s, math.min(line.CHUNK, line.CANDIDATES - l.looked))
-    end
+    if s.cursor <= #s or s.ends or l.looked >= line.CANDIDATES then return s[s.cursor] end
+    write.flush(q)
+    source.read(q, s, math.min(line.CHUNK, line.CANDIDATES - l.looked))
   end
 end
 
--- The current entry, the first of all sources. Nil at the end.
-function line.current(q)
-  local l = q.line
+-- The first of the current entries of all sources; nil at the end. Its records may not be loaded.
+local function first_of_all(q, l)
   local first = nil
   for _, s in ipairs(l.active) do
     local entry = current_of(q, s)
@@ -179,6 +171,17 @@ function line.current(q)
     if entry and (not first or source.precedes(entry, first)) then first, l.at = entry, s end
   end
   return first
+end
+
+-- The current entry. Nil at the end.
+function line.current(q)
+  local l = q.line
+  while true do
+    local entry = first_of_all(q, l)
+    if not entry or entry[3] then return entry end
+    write.flush(q)
+    source.load_rest(q, l.at)
+  end
 end
 
 -- Whether there may be entries that the call has not looked at.

@@ -125,3 +125,22 @@ async fn jobs_for_others_cost_a_reserve_two_commands() {
     assert!(among <= alone + 2, "{among} commands among {others} jobs for others, {alone} alone");
     w.check().await;
 }
+
+#[tokio::test]
+async fn jobs_of_four_skills_are_read_at_once() {
+    let w = World::start().await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
+    let mut meter = w.meter().await;
+    w.enqueue_many((0..80).map(|n| json!({ "payload": n, "skill": format!("skill-{}", n % 4) }))).await;
+    let skills: Vec<_> = (0..4).map(|n| format!("skill-{n}")).collect();
+    let mut cost = Vec::new();
+    for limit in [1, 12] {
+        meter.script_runs(&w.engine).await;
+        let held = w.reserve_all(json!({ "worker": format!("ann-{limit}"), "skills": skills, "limit": limit })).await;
+        assert_eq!(held.len(), limit);
+        let runs = meter.script_runs(&w.engine).await;
+        cost.push(runs.iter().map(|run| run.calls).sum::<usize>());
+    }
+    assert_eq!(cost[0], cost[1], "commands for one job and for twelve");
+    w.check().await;
+}
