@@ -13,7 +13,7 @@ local line_set = require 'jobs/line_set'
 local source = require 'jobs/source'
 -- RESERVE: commands that remain for the jobs when the lines of all calls have been read.
 local line = {CANDIDATES = 200, CHUNK = 50, RESERVE = 60}
-local SPAN = order.SPAN
+local SPAN, NONE = order.SPAN, {}
 
 -- Inserts a job that the baton put back, unless its place is behind the read part.
 local function put_back(q, id, r, header)
@@ -62,7 +62,9 @@ end
 
 -- The lines that a call may look into, beside everybody's.
 local function own_names(q, call)
-  return q.context.is_routed and ask.lines(call.worker, call.skills) or {}
+  if not q.context.is_routed then return NONE end
+  call.lines = call.lines or ask.lines(call.worker, call.skills)
+  return call.lines
 end
 
 -- How many jobs wait in a line. Those that have left it in this script are taken off, so that not each call has to write them first.

@@ -79,16 +79,18 @@ end
 
 -- How many of the first `most` that are not loaded are of each source, {source, how many} each.
 local function share_out(sources, most)
-  local shares, next_at = {}, {}
-  for i, s in ipairs(sources) do shares[i], next_at[i] = {s, 0}, s.loaded + 1 end
+  local shares = {}
+  for _, s in ipairs(sources) do
+    if #s > s.loaded then shares[#shares + 1] = {s, 0} end
+  end
   for _ = 1, most do
     local first, whose = nil, nil
-    for i, s in ipairs(sources) do
-      local entry = s[next_at[i]]
+    for i, share in ipairs(shares) do
+      local entry = share[1][share[1].loaded + share[2] + 1]
       if entry and (not first or source.precedes(entry, first)) then first, whose = entry, i end
     end
     if not first then break end
-    shares[whose][2], next_at[whose] = shares[whose][2] + 1, next_at[whose] + 1
+    shares[whose][2] = shares[whose][2] + 1
   end
   return shares
 end

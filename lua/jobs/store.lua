@@ -75,8 +75,7 @@ local function first_place(q, job, header, arrival)
     baton.park(q, id, r, header, name)
     return BLOCKED
   end
-  lines.enter(q, id, r, header)
-  lines.announce(q, id, header)
+  lines.arrive(q, id, r, header)
   if is_restricted then gate.keep(q, id, r) end
   return WAITING
 end
@@ -85,8 +84,8 @@ end
 -- payload with a field of its own ('' = it is in the record). Returns the record and the word of its state.
 function store.job(q, job)
   local id, arrival = job.id, stamp.new(q)
-  local raw = record.stamped(arrival, job.tail)
-  local header = record.header(raw)
+  local raw, header = record.stamped(arrival, job.tail), job.header
+  header.stamp, header.raw = arrival, raw
   write.set(q, 'jobs', id, raw)
   if job.external ~= '' then write.set(q, 'payloads', id, job.external) end
   alarm.start(q, id, header, job.asked)

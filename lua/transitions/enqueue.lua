@@ -87,6 +87,7 @@ local function accept(q, list, i)
   if raw then return again(list, id, raw, fingerprint) end
   if digest and not job.always and not list.dedupes then
     digest, job.tail = nil, record.without_digest(job.header)
+    job.header = record.header(record.stamped(0, job.tail))
   end
   local twin = digest and (list.digests[digest] or list.twins[i])
   if twin then return answer_twin(q, list, id, twin, fingerprint) end
