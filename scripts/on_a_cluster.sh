@@ -12,6 +12,7 @@ queues::selection::selection_reads_each_unmatched_job_once_per_call
 queues::prefixes::prefixes_in_one_redis_are_isolated
 queues::bulk_priority::reprioritize_of_thousands_uses_small_scripts
 routing::many::jobs_for_others_cost_a_reserve_two_commands
+routing::many::jobs_of_four_skills_are_read_at_once
 queues::search::search_of_many_escapes_uses_small_scripts
 queues::search::search_of_large_payloads_uses_small_scripts'
 

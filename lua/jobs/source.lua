@@ -5,7 +5,7 @@ local text = require 'base/text'
 local place = require 'jobs/place'
 local lines = require 'jobs/lines'
 local line_set = require 'jobs/line_set'
-local source = {}
+local source, FEW = {}, 4
 
 -- `line`: '' is `inbound`; `first`: index of the first entry that is still in line; `behind`: rank at which the read part of `inbound`
 -- begins; `last`: the last member read of another line; `loaded`: index of the last entry whose records are read; `ends`: it reaches the
@@ -77,37 +77,34 @@ local function load(q, those)
   end
 end
 
--- How many of the first `most` that are not loaded are of each source, {source, how many} each.
-local function share_out(sources, most)
-  local shares = {}
-  for _, s in ipairs(sources) do
-    if #s > s.loaded then shares[#shares + 1] = {s, 0} end
-  end
-  for _ = 1, most do
-    local first, whose = nil, nil
-    for i, share in ipairs(shares) do
-      local entry = share[1][share[1].loaded + share[2] + 1]
-      if entry and (not first or source.precedes(entry, first)) then first, whose = entry, i end
-    end
-    if not first then break end
-    shares[whose][2] = shares[whose][2] + 1
-  end
-  return shares
-end
-
 -- Adds the next entries without their records. What left the line in this call must have been written.
 local function find(q, s, most)
   s.ends = (s.line == '' and find_inbound or find_in_line)(q, s, most)
 end
 
--- Finds the next entries of some sources, {source, how many} each, and reads the records of the first `most` of all.
+-- The next entry of a source behind those that it shares already; finds more while it may. A share: {source, how many of it, how many it
+-- may find}.
+local function next_of(q, share, step)
+  local s, at = share[1], share[1].loaded + share[2] + 1
+  if not s[at] and not s.ends and at <= share[3] then find(q, s, math.min(step, share[3] - #s)) end
+  return s[at]
+end
+
+-- Finds the first `most` jobs of some sources, not loaded before, {source, how many of it at most} each, and reads their records. A few
+-- entries of each are found at a time, because most lines have only a few of the first.
 function source.read_all(q, those, most)
-  local sources = {}
-  for i, one in ipairs(those) do
-    sources[i] = one[1]
-    find(q, one[1], one[2])
+  local shares, step = {}, math.max(FEW, math.ceil(most * 2 / #those))
+  for i, one in ipairs(those) do shares[i] = {one[1], 0, one[2]} end
+  for _ = 1, most do
+    local first, whose = nil, nil
+    for i, share in ipairs(shares) do
+      local entry = next_of(q, share, step)
+      if entry and (not first or source.precedes(entry, first)) then first, whose = entry, i end
+    end
+    if not first then break end
+    shares[whose][2] = shares[whose][2] + 1
   end
-  load(q, share_out(sources, most))
+  load(q, shares)
 end
 
 -- Reads the records of all that was found.
