@@ -152,22 +152,26 @@ pub(super) struct QueueAnswer {
 
 /// Joins the replies of the queues.
 pub(super) fn finish(answers: Vec<QueueAnswer>, unavailable: Vec<QueueName>) -> ReserveOutcome {
-    let (mut jobs, mut undo, mut snapshots, mut passed) =
-        (Vec::new(), Undo::default(), Vec::new(), PassedLines::default());
+    let (mut jobs, mut resumed) = (Vec::new(), Vec::new());
+    let (mut undo, mut snapshots, mut passed) = (Undo::default(), Vec::new(), PassedLines::default());
     for answer in answers {
         if let Some(refusal) = answer.refusal {
             return refusal;
         }
-        jobs.extend(answer.jobs.into_iter().map(|(job, _)| job));
+        let is_resumed = answer.jobs.iter().any(|(job, _)| job.resumes > 0);
+        let those = if is_resumed { &mut resumed } else { &mut jobs };
+        those.extend(answer.jobs.into_iter().map(|(job, _)| job));
         undo.join(answer.undo);
         snapshots.push(answer.snapshot);
         passed.join(answer.passed);
     }
+    // What the caller had before comes behind new jobs of other queues, oldest first.
+    resumed.sort_by_key(|job| job.reserved_at);
+    jobs.append(&mut resumed);
     if jobs.is_empty() {
         return Snapshot::nothing(&snapshots, passed, unavailable);
     }
     let now = snapshots.iter().map(|snapshot| snapshot.now).max().unwrap_or(Millis(0));
     let remaining = snapshots.iter().map(|snapshot| snapshot.waiting + snapshot.own_waiting).sum();
-    jobs.sort_by_key(|job| if job.resumes > 0 { job.reserved_at } else { Millis(0) });
     ReserveOutcome::Jobs { jobs, remaining, now, undo, unavailable }
 }
