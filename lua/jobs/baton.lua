@@ -40,7 +40,7 @@ function baton.pass(q, name)
       local r = job.record
       baton.unpark(q, id, r)
       batch.enter(q, id, r, job.header, WAITING)
-      lines.arrive(q, id, r, job.header)
+      lines.announce(q, lines.enter(q, id, r, job.header))
       gate.keep(q, id, r)
       if q.put_back then q.put_back(q, id, r, job.header) end
       return true
@@ -81,7 +81,7 @@ function baton.line_up(q, id, r, header)
   local name = not routing.lines(q, id, header) and gate.full(q, id, header)
   if name then return baton.park(q, id, r, header, name) end
   batch.enter(q, id, r, header, WAITING)
-  lines.arrive(q, id, r, header)
+  lines.announce(q, lines.enter(q, id, r, header))
   gate.keep(q, id, r)
 end
 

@@ -23,34 +23,21 @@ local function set_scores(q, r, member, own, is_there)
   for _, line in ipairs(own) do parking.set_score(q, 'lines', lines.member(line, r.score, member), is_there and 0) end
 end
 
-local function announce(q, own)
+-- A job is ready and waits in these lines, nil for everybody's: it is announced to those who may have it.
+function lines.announce(q, own)
   if not own then return hint.became_ready(q, 1) end
   for _, line in ipairs(own) do hint.line_ready(q, line, 1) end
 end
 
--- The job is ready and waits: it is announced to those who may have it.
-function lines.announce(q, id, header)
-  announce(q, routing.lines(q, id, header))
-end
-
-local function enter(q, id, r, own)
-  local member = place.member(id, r.arrival)
+-- Returns the lines of the job; nil for everybody's.
+function lines.enter(q, id, r, header)
+  local own, member = routing.lines(q, id, header), place.member(id, r.arrival)
   if not own then return parking.set_score(q, 'inbound', member, r.score) end
   set_scores(q, r, member, own, true)
   -- Says to the fast path of reserve that there are lines.
   if q.has_restricted ~= 1 then write.set(q, 'settings', lines.MARK, '1') end
   q.has_restricted = 1
-end
-
-function lines.enter(q, id, r, header)
-  enter(q, id, r, routing.lines(q, id, header))
-end
-
--- The job enters and is announced.
-function lines.arrive(q, id, r, header)
-  local own = routing.lines(q, id, header)
-  enter(q, id, r, own)
-  announce(q, own)
+  return own
 end
 
 -- Takes that back once no job is restricted.

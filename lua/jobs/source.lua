@@ -5,7 +5,8 @@ local text = require 'base/text'
 local place = require 'jobs/place'
 local lines = require 'jobs/lines'
 local line_set = require 'jobs/line_set'
-local source, FEW = {}, 4
+local source = {}
+local FEW = 4 -- entries of a line that are found at a time, at least
 
 -- `line`: '' is `inbound`; `first`: index of the first entry that is still in line; `behind`: rank at which the read part of `inbound`
 -- begins; `last`: the last member read of another line; `loaded`: index of the last entry whose records are read; `ends`: it reaches the

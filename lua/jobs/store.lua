@@ -75,7 +75,7 @@ local function first_place(q, job, header, arrival)
     baton.park(q, id, r, header, name)
     return BLOCKED
   end
-  lines.arrive(q, id, r, header)
+  lines.announce(q, lines.enter(q, id, r, header))
   if is_restricted then gate.keep(q, id, r) end
   return WAITING
 end

@@ -110,8 +110,8 @@ local function apply_in_line(q, id, r, header, asked)
     if not is_moved then return is_changed, own end
     baton.unpark(q, id, r)
   elseif not is_moved then
-    lines.enter(q, id, r, header)
-    if is_changed and own.excluded ~= excluded then lines.announce(q, id, header) end
+    local named_lines = lines.enter(q, id, r, header)
+    if is_changed and own.excluded ~= excluded then lines.announce(q, named_lines) end
     return is_changed, own
   elseif before == '' then
     baton.pass_all(q, id, header)

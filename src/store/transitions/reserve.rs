@@ -158,6 +158,7 @@ pub(super) fn finish(answers: Vec<QueueAnswer>, unavailable: Vec<QueueName>) -> 
         if let Some(refusal) = answer.refusal {
             return refusal;
         }
+        // A queue gives either new jobs or those that the caller had.
         let is_resumed = answer.jobs.iter().any(|(job, _)| job.resumes > 0);
         let those = if is_resumed { &mut resumed } else { &mut jobs };
         those.extend(answer.jobs.into_iter().map(|(job, _)| job));
@@ -165,7 +166,7 @@ pub(super) fn finish(answers: Vec<QueueAnswer>, unavailable: Vec<QueueName>) -> 
         snapshots.push(answer.snapshot);
         passed.join(answer.passed);
     }
-    // What the caller had before comes behind new jobs of other queues, oldest first.
+    // Those come behind new jobs of other queues, oldest first.
     resumed.sort_by_key(|job| job.reserved_at);
     jobs.append(&mut resumed);
     if jobs.is_empty() {
