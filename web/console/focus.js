@@ -31,7 +31,7 @@ function count() {
 export const letGo = () => { last = null }
 
 function pressed({ target }) {
-  if (last && !last.element.contains(target)) letGo()
+  if (last && !last.element.contains(target) && !target.closest('dialog')) letGo()
 }
 
 function left({ target }) {

@@ -61,6 +61,19 @@ test("focus moves to the next row or the list's name", async () => {
   await focused(page, '.tabs [aria-current]')
 })
 
+test('focus moves to the next row from a question about one that is gone', async () => {
+  await fill('asked', 3)
+  const page = await on.open('/console/#/q/asked/waiting')
+  await page.locator('[data-row]').first().waitFor()
+  await keys(page, 'j', 'j')
+  await keys(page, 'c')
+  const { jobs } = await on.service.call('GET', '/queues/asked/jobs?state=waiting')
+  await on.service.call('DELETE', `/jobs/${jobs[1].id}`)
+  await becomes(() => page.locator('[data-row]').count(), 2)
+  await confirm(page, 'Cancel')
+  await becomes(() => rowOf(page).then((row) => row.includes('{"n":2}')))
+})
+
 test('focus moves to a panel and back to the list', async () => {
   for (const width of [1280, 800]) {
     const queue = `panels-${width}`
