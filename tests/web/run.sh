@@ -14,4 +14,4 @@ if [ ! -e $lock ] || [ package-lock.json -nt $lock ]; then npm ci --no-audit --n
 node_modules/.bin/tsc -p tsconfig.json
 node_modules/.bin/tsc -p tsconfig.source.json
 # Three at a time, also on two processors: they mostly wait for seconds to pass, and each has a service and a browser of its own.
-exec node --test --test-concurrency=3 --test-timeout=120000 --test-reporter=spec "$@"
+exec node --test --test-concurrency=3 --test-timeout=300000 --test-reporter=spec "$@"

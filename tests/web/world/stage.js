@@ -1,8 +1,8 @@
 // The world of the console's and the demo's stories: a service, its pages behind a wire, and a browser that forgives nothing.
-// One for all stories of a file; `begin(on)` comes before the first. `prepare()` comes before the service, answers its
-// `{env, flags}`, and may have a `stop`.
+// One for all stories of a file, but for the wire; `begin(on)` comes before the first. `prepare()` comes before the service,
+// answers its `{env, flags}`, and may have a `stop`.
 import assert from 'node:assert/strict'
-import { after, afterEach, before } from 'node:test'
+import { after, afterEach, before, beforeEach } from 'node:test'
 import { startBrowser } from './browser.js'
 import { startServiceWith } from './service.js'
 import { becomes } from './until.js'
@@ -17,9 +17,6 @@ export function stage(begin, prepare) {
     if (stop) parts.push({ stop })
     on.service = await startServiceWith(env, '--sweep-interval-ms', '200', '--demo', ...flags)
     parts.push(on.service)
-    on.wire = await startWire(on.service)
-    parts.push(on.wire)
-    on.url = on.wire.url
     on.chromium = await startBrowser()
     parts.push(on.chromium)
     await begin?.(on)
@@ -27,7 +24,12 @@ export function stage(begin, prepare) {
   after(async () => {
     for (const part of parts.reverse()) await part.stop()
   })
-  afterEach(() => on.clear())
+  // What a page sends while it goes, a beacon, arrives when its story has ended: the next story has another wire.
+  beforeEach(async () => {
+    on.wire = await startWire(on.service)
+    on.url = on.wire.url
+  })
+  afterEach(() => on.clear().finally(() => on.wire.stop()))
 
   on.open = async (path = '/console/', { width = 1280, height = 800, dark = false, touch = false } = {}) => {
     const context = await on.chromium.browser.newContext({
@@ -62,10 +64,8 @@ export function stage(begin, prepare) {
       wrong.push(...own, ...(page.isClosed() ? [] : await page.evaluate(() => globalThis.refused)))
       await context.close()
     }
-    // Or a page that is gone would be handed the next story's job, by way of the wire.
+    // Or a page that is gone would be handed the next story's job.
     await becomes(() => on.wire.open, 0)
-    Object.assign(on.wire, { rule: null, offline: false })
-    on.wire.log.length = 0
     assert.deepEqual(wrong, [])
   }
   return on
