@@ -41,6 +41,15 @@ async function holding(name, payload, more) {
   return { id, page }
 }
 
+/** A request that expires soon is made when its page is there, however long that took. */
+async function holdingBriefly(name) {
+  const page = await sit(name)
+  await view(page, 'wait')
+  const id = await ask(refund(), { expires_ms: 4_000 })
+  await view(page, 'work')
+  return { id, page }
+}
+
 test('approval_hands_in_the_arguments_as_they_were_asked', async () => {
   const { id, page } = await holding('ada')
   await shown(page, 'The lamp arrived broken.')
@@ -113,7 +122,7 @@ test('time_left_ends_with_the_request', async () => {
 })
 
 test('expiry_while_held_is_reported_as_lost', async () => {
-  const { id, page } = await holding('hal', refund(), { expires_ms: 4_000 })
+  const { id, page } = await holdingBriefly('hal')
   await shown(page, 'Less than a minute left.')
   await page.getByLabel('Reason').fill('let me thi')
   await shown(page, 'Lost: this request has expired.')
@@ -126,7 +135,7 @@ test('expiry_while_held_is_reported_as_lost', async () => {
 })
 
 test('answer_after_the_expiry_does_not_count_and_is_kept', async () => {
-  const { id, page } = await holding('ian', refund(), { expires_ms: 4_000 })
+  const { id, page } = await holdingBriefly('ian')
   on.wire.rule = ({ path }) => (path === '/jobs/extend' ? 'cut' : null)
   await shown(page, 'Its time is over, and there is no connection.')
   await becomes(() => on.service.state(id), 'cancelled')
