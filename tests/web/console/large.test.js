@@ -85,13 +85,23 @@ async function crowd(n) {
   }
 }
 
-/** The longest that a letter took, in ms, from the key to what is drawn of it. */
+/**
+ * The longest that a letter took, in ms, from the key to what is drawn of it. The least of three times: what the page itself takes
+ * comes each time, what others do on this machine does not.
+ */
 async function typed(page, letters, rows) {
+  const longest = []
+  for (let time = 0; time < 3; time += 1) longest.push(await typedOnce(page, letters, rows))
+  return Math.min(...longest)
+}
+
+async function typedOnce(page, letters, rows) {
+  await page.keyboard.press('Escape')
   await page.keyboard.press('/')
   await page.evaluate(() => {
-    globalThis.took = []
     const drawn = ({ timeStamp }) => requestAnimationFrame(() => setTimeout(() => globalThis.took.push(performance.now() - timeStamp)))
-    document.activeElement.addEventListener('input', drawn)
+    if (!globalThis.took) document.activeElement.addEventListener('input', drawn)
+    globalThis.took = []
   })
   await page.keyboard.type(letters)
   await becomes(() => page.locator('[data-row]').count(), rows)
