@@ -115,7 +115,7 @@ test('only reserve sends a token, renewed after a refusal', async (t) => {
 test('a signal ends a wait and close ends the desk', async (t) => {
   const w = await world(t)
   const ann = await w.open()
-  await until('she waits', () => w.wire.calls('reserve').length)
+  await until('she waits', () => w.wire.calls('reserve').some(({ body }) => body.wait_ms > 0))
   const names = await ann.run(async () => {
     const stop = new AbortController()
     const waits = window.desk.next({ signal: stop.signal })
@@ -126,6 +126,8 @@ test('a signal ends a wait and close ends the desk', async (t) => {
     return [first, await second.catch(({ name }) => name), await window.desk.next().catch(({ name }) => name)]
   })
   assert.deepEqual(names, ['AbortError', 'AbortError', 'AbortError'])
+  // Or what waits still at the service would get the job.
+  await until('her call has ended at the service', () => w.wire.open === 0)
   const asked = w.wire.calls('reserve').length
   const id = await w.enqueue('cat.png')
   await sleep(2_000)

@@ -3,7 +3,10 @@
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Up to so many ms each answer is on its way: shows a story that looks at a page, or at the log, before that has it. */
+/**
+ * Up to so many ms each answer is on its way, and each hang-up: shows a story that looks at a page, or at the log, before that
+ * has it, and one that takes a page for gone before the service knows.
+ */
 const SLOW = Number(process.env.INTRAY_SLOW_WIRE_MS ?? 0)
 
 const isPage = (path) => /^\/(console|demo|docs)(\/|$)|^\/client\.(js|d\.ts)$/.test(path)
@@ -14,11 +17,16 @@ const isPage = (path) => /^\/(console|demo|docs)(\/|$)|^\/client\.(js|d\.ts)$/.t
  */
 export async function startWire(service) {
   const log = []
-  const wire = { log, rule: null, offline: false, open: 0 } // `open`: calls that are not answered
+  const wire = { log, rule: null, offline: false, open: 0 } // `open`: calls that are not answered, nor hung up at the service
   const serve = async (request, response) => {
     const { pathname } = new URL(request.url, 'http://wire')
     wire.open += 1
-    response.on('close', () => (wire.open -= 1))
+    const gone = new AbortController() // who hangs up here, hangs up there
+    response.on('close', async () => {
+      if (SLOW) await sleep(Math.random() * SLOW)
+      gone.abort()
+      wire.open -= 1
+    })
     const text = await read(request)
     const { method, url: path, headers } = request
     const entry = { method, path, headers, body: parse(text), at: Date.now() }
@@ -29,8 +37,6 @@ export async function startWire(service) {
     }
     if (fate === 'cut') return request.socket.destroy()
     if (fate?.status) return answer(entry, response, fate)
-    const gone = new AbortController() // who hangs up here, hangs up there
-    response.on('close', () => gone.abort())
     const reply = await send(service.url, entry, text, gone.signal)
     const { 'transfer-encoding': _, connection: __, ...known } = reply.headers
     const isStream = /^text\/event-stream/.test(known['content-type'])

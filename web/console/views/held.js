@@ -21,8 +21,13 @@ export function Held({ name, queue, selected }) {
   // A job that is closing cannot be released: it stands behind those that are worked on.
   const closing = (held.data?.jobs ?? []).filter(({ reserved }) => reserved?.final_at)
     .map(({ id, reserved }) => ({ id, ...reserved, of: 1, first: true }))
-  const items = (data) => [...data.workers.flatMap(({ worker, jobs }) =>
-    jobs.map((job, n) => ({ ...job, worker, of: jobs.length, first: n === 0 }))), ...(data.next ? [] : closing)]
+  const items = (data) => {
+    const worked = data.workers.flatMap(({ worker, jobs }) =>
+      jobs.map((job, n) => ({ ...job, worker, of: jobs.length, first: n === 0 })))
+    // One of the two answers may be older: a job that was taken back would stand here twice.
+    const ids = new Set(worked.map(({ id }) => id))
+    return [...worked, ...(data.next ? [] : closing.filter(({ id }) => !ids.has(id)))]
+  }
   const changed = pages.answer.reload
   const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, 'held', job.id)}
       selected=${job.id === selected} fresh=${fresh}>
