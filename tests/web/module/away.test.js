@@ -57,9 +57,9 @@ test('an idle page loses its job but can complete it late', async (t) => {
 test('a lost job that is still free returns with its draft', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 2_000 })
-  await w.enqueue('urgent.png', { priority: 1, delay_ms: 1_000 })
   const ann = await w.open({ idleAfter: 500 })
   await ann.shows('cat.png')
+  await w.enqueue('urgent.png', { priority: 1 })
   await ann.type('cat')
   await ann.hears('lost')
   await ann.click('next')
