@@ -176,6 +176,11 @@ function record_bytes.park(score, arrival, priority, gate)
   return BLOCKED .. pack('>d', score) .. arrival .. bytes[priority + UNSERVED] .. NEW .. pack('>I2', #gate) .. gate .. '\0\0'
 end
 
+-- The live record of a new job that stands in a line of its own.
+function record_bytes.wait(score, arrival, priority)
+  return WAITING .. pack('>d', score) .. arrival .. bytes[priority + UNSERVED] .. NEW .. '\0\0\0\0'
+end
+
 -- It is parked.
 function record_bytes.is_blocked(live)
   return sub(live, 1, 2) == BLOCKED

@@ -14,17 +14,27 @@ local ask = {
   MORE = 128,
 }
 local NO_SKILLS = {}
+local MOST_KEPT = 1000
+local kept, count = {}, 0 -- by how they are packed, because many workers have the same skills
 
--- The skills of the worker as a set, and what stands behind them.
+local function keep(packed, skills)
+  if count == MOST_KEPT then kept, count = {}, 0 end
+  kept[packed], count = skills, count + 1
+end
+
+-- The skills of the worker as a set, whose list part holds the line of each; and what stands behind them.
 local function read_skills(behind)
+  if kept[behind] then return kept[behind], '' end
   local n, at, skills = behind:byte(), 2, {}
   local has_more = n >= ask.MORE
-  for _ = 1, has_more and n - ask.MORE or n do
+  for i = 1, has_more and n - ask.MORE or n do
     local skill
     skill, at = struct.unpack('>Bc0', behind, at)
-    skills[skill] = true
+    skills[skill], skills[i] = true, '+' .. skill
   end
-  return skills, has_more and behind:sub(at) or ''
+  if has_more then return skills, behind:sub(at) end
+  keep(behind, skills)
+  return skills, ''
 end
 
 -- The skills of a worker as an argument of their own.
@@ -32,11 +42,9 @@ function ask.skills(packed)
   return packed ~= '' and read_skills(packed) or NO_SKILLS
 end
 
--- The lines that a worker with a set of skills may look into, beside everybody's.
+-- The lines that a worker with these skills may look into, beside everybody's.
 function ask.lines(worker, skills)
-  local lines = worker ~= '' and {'@' .. worker} or {}
-  for skill in pairs(skills) do lines[#lines + 1] = '+' .. skill end
-  return lines
+  return worker == '' and skills or {'@' .. worker, unpack(skills)}
 end
 
 -- Whether skills stand there, which are no code and no digit.
@@ -60,7 +68,8 @@ function ask.read(packed)
   local behind = packed:sub(claims + limit * ask.CLAIM)
   local skills = NO_SKILLS
   if has_skills(behind) then skills, behind = read_skills(behind) end
-  local bits, place, member = behind:match('^(%d)(%d+) (.+)')
+  local bits, place, member
+  if behind ~= '' then bits, place, member = behind:match('^(%d)(%d+) (.+)') end
   return {
     mode = mode, limit = limit, lease_ms = lease_ms, nonce = nonce, worker = worker, packed = packed, claims = claims,
     is_regardless = is_regardless, skills = skills, id = behind, place = tonumber(place), member = member, bits = tonumber(bits or 0),

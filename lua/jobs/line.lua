@@ -81,7 +81,10 @@ end
 -- The sources that some calls need beside `inbound`, {source, how many jobs of it they can want} each, as many as the budget allows.
 local function open_own(q, calls)
   local l, those, by_line = q.line, {}, {}
+  -- Several calls look for the line of each worker only if there are such lines.
+  local finds_workers = #calls < 2 or line_set.has_workers(q)
   for _, call in ipairs(calls) do
+    call.lines = not finds_workers and call.skills
     for _, name in ipairs(own_names(q, call)) do
       local one = by_line[name]
       if one then
@@ -110,15 +113,12 @@ function line.read_own(q, calls, wanted)
   part.prefetch(q, ids)
 end
 
--- The source of a line, of which this call reads the first entries if none before has.
+-- The source of a line of which no call has read the first entries; this one does.
 local function own_source(q, l, name, most)
-  local s = l.own[name]
-  if not s then
-    s = source.new(name)
-    if l.begun then source.begin(q, s, l.begun[1], l.begun[2]) end
-    source.read(q, s, most)
-    l.own[name] = s
-  end
+  local s = source.new(name)
+  if l.begun then source.begin(q, s, l.begun[1], l.begun[2]) end
+  source.read(q, s, most)
+  l.own[name] = s
   return s
 end
 
@@ -126,8 +126,11 @@ end
 function line.rewind(q, call)
   local l, most = q.line, math.min(call.limit, line.CANDIDATES)
   l.active = {l.everybody}
-  for i, name in ipairs(own_names(q, call)) do l.active[i + 1] = own_source(q, l, name, most) end
-  for _, s in ipairs(l.active) do s.cursor = s.first end
+  l.everybody.cursor = l.everybody.first
+  for i, name in ipairs(own_names(q, call)) do
+    local s = l.own[name] or own_source(q, l, name, most)
+    l.active[i + 1], s.cursor = s, s.first
+  end
 end
 
 -- Loads the gates of the read part when its first gated job is met.

@@ -9,6 +9,11 @@ function line_set.read(q, line, last, most)
   return write.ask(q, 'ZRANGE', q.lines, from, '(' .. line .. '\1', 'BYLEX', 'LIMIT', '0', text.of(most))
 end
 
+-- Whether any job stands in the line of a worker.
+function line_set.has_workers(q)
+  return write.ask(q, 'ZRANGE', q.lines, '[@', '(A', 'BYLEX', 'LIMIT', '0', '1')[1] ~= nil
+end
+
 -- How many jobs wait there.
 function line_set.count(q, line)
   return write.ask(q, 'ZLEXCOUNT', q.lines, '[' .. line .. '\0', '(' .. line .. '\1')

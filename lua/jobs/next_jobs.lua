@@ -22,9 +22,15 @@ local function pass_baton(q, job, seen)
   baton.pass_all(q, job.id, job.header)
 end
 
+-- What this call has passed over: why, the last entry, in which lines, and the jobs whose batons it has passed.
+local function passed_of(call)
+  call.passed = call.passed or {bits = call.bits, last = false, names = {}, lines = {}, seen = {}}
+  return call.passed
+end
+
 -- Passes over the current job. `why` is 0 if it has expired.
 local function pass_over(q, call, job, entry, why)
-  local passed, name = call.passed, line.name(q)
+  local passed, name = passed_of(call), line.name(q)
   passed.last, passed.bits = entry, bor(passed.bits, why)
   if why > 0 and not passed.lines[name] then
     passed.lines[name] = true
@@ -57,7 +63,7 @@ end
 
 -- The reply of a call that found nothing: where to continue, or why.
 local function nothing(q, call)
-  local passed = call.passed
+  local passed = passed_of(call)
   local last = passed.last
   if handout.is_full(q) and line.has_more(q) or line.is_cut_short(q) then
     -- A continued call has passed jobs before.
@@ -80,7 +86,6 @@ end
 
 return function(q, call)
   local given, bytes = {'new'}, 0
-  call.passed = {bits = call.bits, last = false, names = {}, lines = {}, seen = {}}
   line.rewind(q, call)
   local is_first = true
   -- Each script looks at one job at least, also if reading the lines took all of its time.
@@ -108,6 +113,6 @@ return function(q, call)
     end
   end
   if #given == 1 then return nothing(q, call) end
-  if q.context.is_routed then given[1] = text.words('new', line.own_waiting(q)) end
+  if q.context.is_routed then given[1] = 'new ' .. line.own_waiting(q) end
   return given
 end

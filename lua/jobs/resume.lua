@@ -71,6 +71,7 @@ end
 -- The jobs that the same call was given before; nil for a new call. They are marked as replayed, so that the undo of the first try
 -- does not take them from the second.
 function resume.replay(q, mine, nonce)
+  if #mine == 0 then return end
   local given, those = {'held'}, {}
   for _, job in ipairs(mine) do
     if job.lease.nonce == nonce then those[#those + 1] = job end

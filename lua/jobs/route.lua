@@ -51,9 +51,12 @@ end
 -- Nil or false for a job without one.
 function route.of(q, id, header)
   if not record.is_routed(header) then return end
-  local known = state_of(q).known
-  if known[id] == nil then route.read(q, {id}) end
-  return known[id]
+  local state = q.route
+  if not state or state.known[id] == nil then
+    route.read(q, {id})
+    state = q.route
+  end
+  return state.known[id]
 end
 
 -- As it is stored; '' for none.

@@ -12,10 +12,8 @@ local function fell_back(own)
   return route.is_marked(own, route.FELL_BACK)
 end
 
--- The lines of a job, for each worker or skill that it is for; nil for a job that is for everybody.
-function routing.lines(q, id, header)
-  local own = route.of(q, id, header)
-  if not own then return end
+-- The lines of a job with this route, for each worker or skill that it is for; nil for a job that is for everybody.
+function routing.lines_of(own)
   if own.handed then return {own.handed.line} end
   if fell_back(own) then return end
   if own.assignees then
@@ -24,6 +22,12 @@ function routing.lines(q, id, header)
     return lines
   end
   return own.skill and {'+' .. own.skill}
+end
+
+-- The same; nil too for a job without a route.
+function routing.lines(q, id, header)
+  local own = route.of(q, id, header)
+  if own then return routing.lines_of(own) end
 end
 
 -- Whether a hand-over keeps this worker from the job; nil if it was not handed over.

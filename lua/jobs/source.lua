@@ -91,19 +91,36 @@ local function next_of(q, share, step)
   return s[at]
 end
 
--- Finds the first `most` jobs of some sources, not loaded before, {source, how many of it at most} each, and reads their records. A few
--- entries of each are found at a time, because most lines have only a few of the first.
-function source.read_all(q, those, most)
-  local shares, step = {}, math.max(FEW, math.ceil(most * 2 / #those))
-  for i, one in ipairs(those) do shares[i] = {one[1], 0, one[2]} end
+-- Adds to each share how many of the first `most` entries of all are its own. A few entries of each source are found at a time, because
+-- most lines have only a few of the first.
+local function share_out(q, shares, most)
+  local entries, step = {}, math.max(FEW, math.ceil(most * 2 / #shares))
   for _ = 1, most do
-    local first, whose = nil, nil
-    for i, share in ipairs(shares) do
-      local entry = next_of(q, share, step)
-      if entry and (not first or source.precedes(entry, first)) then first, whose = entry, i end
+    local whose = nil
+    for i = 1, #shares do
+      local entry = entries[i]
+      if entry == nil then
+        entry = next_of(q, shares[i], step) or false
+        entries[i] = entry
+      end
+      if entry and (not whose or source.precedes(entry, entries[whose])) then whose = i end
     end
-    if not first then break end
-    shares[whose][2] = shares[whose][2] + 1
+    if not whose then break end
+    shares[whose][2], entries[whose] = shares[whose][2] + 1, nil
+  end
+end
+
+-- Finds the first `most` jobs of some sources, not loaded before, {source, how many of it at most} each, and reads their records.
+function source.read_all(q, those, most)
+  local shares, wanted = {}, 0
+  for i, one in ipairs(those) do shares[i], wanted = {one[1], 0, one[2]}, wanted + one[2] end
+  if wanted > most then
+    share_out(q, shares, most)
+  else
+    for _, share in ipairs(shares) do
+      find(q, share[1], share[3])
+      share[2] = #share[1]
+    end
   end
   load(q, shares)
 end

@@ -1,5 +1,5 @@
--- enqueue: the fast path. Every job of the list is new, belongs to no batch, is due now, holds its payload in its record, and
--- its locks are free.
+-- enqueue: the fast path. Every job of the list is new, belongs to no batch, is due now, holds its payload in its record, its locks are
+-- free, and it has locks or a route or neither.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -11,26 +11,34 @@ local fields_of = require 'base/fields'
 local store = require 'jobs/store'
 local gate = require 'jobs/gate'
 local order = require 'jobs/order'
+local routed = require 'plain/routed'
 local turns, locks = order.turns, gate.locks
 local STRIDE = 2
 local NONE = {}
 -- An argument is a record without layout and stamp, its first seven bytes.
-local ID_LEN, LOCKS, PARTS = $ID_LEN, record.LOCKS / 256, record_bytes.PARTS - 7
+local ID_LEN, LOCKS, ROUTED, PARTS = $ID_LEN, record.LOCKS / 256, record.ROUTED / 256, record_bytes.PARTS - 7
 local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], event.heads.enqueued, text.words('stored', 'waiting')
-local call, pack, unpack, byte = redis.call, struct.pack, unpack, string.byte
+local call, pack, unpack, byte, sub = redis.call, struct.pack, unpack, string.byte, string.sub
 -- Tables reused between calls; a call reads only the entries that it has written.
-local ids, digests, shares, clients, places, events, one = {}, {}, {}, {}, {}, {}, {}
+local ids, digests, shares, clients, places, events, one, with_route = {}, {}, {}, {}, {}, {}, {}, {}
 local to_jobs, to_inbound, to_dedupe = {'HSET'}, {'ZADD'}, {'HSET'}
 
--- Reads the list. Returns the number of digests and whether any job has locks; nil if a job is unusual or comes twice.
-local function read(args, n)
-  local met, deduped, is_locked, known_client, known_priority, k = n > 1 and {} or NONE, 0, false, nil, nil, nil
+-- Reads the list. Returns the number of digests, whether any job has locks, and the time if any has a route; nil if a job is unusual or
+-- comes twice.
+local function read(q, args, n)
+  local met, deduped, is_locked, now, known_client, known_priority, k = n > 1 and {} or NONE, 0, false, nil, nil, nil, nil
   turns.open()
   for i = 1, n do
     local id, tail = args[i * 2 - 1], args[i * 2]
     local high, low, priority = byte(tail, 1, 3)
     local client, digest = record_bytes.parts(tail, low, PARTS)
-    if #id > ID_LEN or high > LOCKS or met[id] or met[digest] then return end
+    with_route[i] = high == ROUTED
+    if with_route[i] then
+      now = now or routed.open(q)
+      if not routed.note(q, i, id, now) then return end
+      id = sub(id, 1, ID_LEN)
+    end
+    if #id > ID_LEN or high > LOCKS and not with_route[i] or met[id] or met[digest] then return end
     if n > 1 then met[id] = true end
     if digest then
       if n > 1 then met[digest] = true end
@@ -46,7 +54,7 @@ local function read(args, n)
     end
     ids[i], clients[i], shares[i] = id, client, k
   end
-  return deduped, is_locked
+  return deduped, is_locked, now
 end
 
 local function is_there(key, names, n)
@@ -75,16 +83,20 @@ end})
 
 return function(q, args)
   local n = #args / STRIDE
-  local deduped, is_locked = read(args, n)
+  local deduped, is_locked, now = read(q, args, n)
   if not deduped or not is_new(q, n, deduped) or is_locked and not locks.are_free(q) then return end
 
-  local before, count = stamp.read(q, 'enqueued', clock.read())
-  local known, rest
+  local is_routed = now ~= nil
+  local before, count = stamp.read(q, 'enqueued', now or clock.read())
+  local known, rest, in_line = nil, nil, 0
   turns.arrive(q, shares, n, places)
   for i = 1, n do
     local id, k, arrival, client = ids[i], i * 2, pack('>I6', before + i), clients[i]
     to_jobs[k + 1], to_jobs[k + 2] = id, LAYOUT .. arrival .. args[k]
-    to_inbound[k + 1], to_inbound[k + 2] = text.of(places[i]), arrival .. id
+    if not with_route[i] or not routed.enter(q, i, id, places[i], arrival, byte(args[k], 3)) then
+      in_line = in_line + 1
+      to_inbound[in_line * 2 + 1], to_inbound[in_line * 2 + 2] = text.of(places[i]), arrival .. id
+    end
     if client ~= known then
       known, rest = client, '\0' .. text.short(client) .. '\0\0'
     end
@@ -93,10 +105,12 @@ return function(q, args)
   to_jobs[2], to_inbound[2], to_dedupe[2] = q.jobs, q.inbound, q.dedupe
   turns.write_arrivals(q)
   call(unpack(to_jobs, 1, n * 2 + 2))
-  call(unpack(to_inbound, 1, n * 2 + 2))
+  if in_line > 0 then call(unpack(to_inbound, 1, in_line * 2 + 2)) end
+  if is_routed then routed.write(q) end
   if deduped > 0 then call(unpack(to_dedupe, 1, deduped * 2 + 2)) end
   event.publish(q, n, events)
-  hint.publish(q, n)
+  hint.publish(q, in_line)
+  if in_line < n then hint.publish_lines(q) end
   stamp.write(q, before + n, 'enqueued', count + n)
   return answers[n]
 end

@@ -30,9 +30,10 @@ fn fast_path_equals_full_path() {
 }
 
 /// Faults of the fast paths alone, in their lists of clients and of batches.
-const FAULTS: [Edit; 8] = [
+const FAULTS: [Edit; 9] = [
     Edit { from: "max(tonumber(v[k] or 0), lasts[k])", to: "lasts[k]" },
     Edit { from: "used = used + counts[k] * by\n", to: "" },
+    Edit { from: "or own.fallback or own.overlap then return false end", to: "or own.overlap then return false end" },
     Edit { from: "if used > capacity then return false end", to: "" },
     Edit { from: "unparked[k] = min(counts[k], capacity - used)", to: "unparked[k] = 0" },
     Edit { from: "held + reserved - completed", to: "held - completed" },

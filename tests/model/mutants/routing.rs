@@ -98,6 +98,14 @@ pub const MUTANTS: &[Fault] = &[
 
 /// Mutants of the fast paths.
 pub const FAST_PATH_MUTANTS: &[Fault] = &[
+    (
+        "a job that falls back to everybody is enqueued plainly",
+        "or own.fallback or own.overlap then return false end",
+        "or own.overlap then return false end",
+    ),
+    ("a plain job is in its line without a live record", "write(to_live, q.live, in_restricted)", ""),
+    ("a plain enqueue does not say that there are lines", "call('HSET', q.settings, lines.MARK, '1')", ""),
+    ("an excluded worker is forgotten by a plain enqueue", "write(to_routes, q.routes, in_routes)", ""),
     ("a plain reserve does not know lines", "if d.is_paused or d.is_routed or", "if d.is_paused or"),
     ("a plain look does not see the restricted", "q.reserved, q.restricted) > 0", "q.reserved) > 0"),
 ];
