@@ -37,6 +37,11 @@ local function rule_of_hand_over(own, worker, skills)
   return not skills[sub(line, 2)] and 'skill'
 end
 
+-- Whether a worker is excluded; nil for no.
+function routing.excludes(own, worker)
+  return own.excluded and (worker == '' or has(own.excluded, worker))
+end
+
 -- Whether each of some names is excluded; false for none of them.
 function routing.excludes_all(own, names)
   if not own.excluded then return false end
@@ -50,7 +55,7 @@ end
 function routing.rule(q, id, header, worker, skills)
   local own = route.of(q, id, header)
   if not own then return end
-  if own.excluded and (worker == '' or has(own.excluded, worker)) then return 'excluded' end
+  if routing.excludes(own, worker) then return 'excluded' end
   local is_open = fell_back(own)
   if own.handed then
     local rule = rule_of_hand_over(own, worker, skills)

@@ -1,5 +1,5 @@
 -- reserve: the fast path. Every call takes the next jobs and stays under its limit, the line has enough for all, and these jobs
--- were skipped by no worker, fit into one reply, and their gates have room.
+-- were skipped by no worker, exclude none of those who get them, fit into one reply, and their gates have room.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -13,12 +13,13 @@ local reserve_context = require 'jobs/reserve_context'
 local gate = require 'jobs/gate'
 local order = require 'jobs/order'
 local members = require 'plain/members'
+local routed = require 'plain/routed'
 local turns, locks = order.turns, gate.locks
 local STRIDE = 1
 local MOST = 100
 local NONE = {}
 local LAYOUT, EXTERNAL, CLIENT = record.LAYOUT, record.EXTERNAL, record.CLIENT
-local LOCKS, MEMBER = record.LOCKS / 256, record.MEMBER / 256
+local LOCKS, MEMBER, ROUTED = record.LOCKS / 256, record.MEMBER / 256, record.ROUTED / 256
 local HEAD, CLAIM = record_bytes.HEAD, ask.CLAIM
 local RESERVED, RESERVED_IN_BATCH = event.heads.reserved, event.heads_in_batch.reserved
 local UNASKED, short = '0 0 0 0 -1', text.short -- a caller that gets jobs needs no reason
@@ -26,7 +27,7 @@ local call, unpack_record, unpack, sub, min = redis.call, struct.unpack, unpack,
 local tonumber = tonumber
 -- Tables reused between calls; a call reads only the entries that it has written.
 local limits, leases, nonces, workers, claims = {}, {}, {}, {}, {}
-local ids, events, answer, settings, one_raw, one_live, one_draft = {}, {}, {}, {}, {}, {}, {}
+local ids, events, answer, settings, one_raw, one_live, one_draft, one_route = {}, {}, {}, {}, {}, {}, {}, {}
 -- Whether any job has locks, and how many belong to batches.
 local has = {locks = false, members = 0}
 local to_reserved, to_held, to_live, leave = {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
@@ -87,11 +88,12 @@ local function append_draft(at, worker, kept, shares_drafts)
   return at + 3
 end
 
--- Prepares all writes and the reply. Returns the length of the reply; nil if a job is unusual.
-local function decide(args, n, d, now, entries, raws, lives, drafts)
+-- Prepares all writes and the reply. Returns the length of the reply; nil if a job is unusual. The routes are read when the first job
+-- that has one is met.
+local function decide(q, args, n, d, now, entries, raws, lives, drafts)
   has.locks, has.members = false, 0
   local i, at, size, known_ms, known_worker, known_client = 0, 2, 0, nil, nil, nil
-  local agreed, named, terms, due, due_word, rest
+  local agreed, named, terms, due, due_word, rest, routes
   for c = 1, n do
     local worker, nonce, asked, from, begin = workers[c], nonces[c], leases[c], claims[c], at + 1
     at, answer[at + 2] = at + 2, 'new'
@@ -100,6 +102,11 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
       local id, raw, live, k = ids[i], raws[i], lives[i], i * 2
       if not raw or live and not record_bytes.has_no_skips(live) then return end
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
+      if high >= ROUTED then
+        routes = routes or fields_of(q.routes, ids, 1, #entries / 2, one_route)
+        if routes[i] and not routed.is_usual(routes[i], worker) then return end
+        high = high - ROUTED
+      end
       if layout ~= LAYOUT or high > LOCKS + MEMBER or flags % 2 >= EXTERNAL then return end
       if high > 0 and not members.note_gates(has, id, raw, high, flags) then return end
 
@@ -159,7 +166,7 @@ return function(q, args)
   local entries, raws, lives = read_line(q, wanted)
   if not entries then return end
   turns.open()
-  local length = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
+  local length = decide(q, args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
   if not length or has.locks and not locks.are_free(q) or has.members > 0 and not members.can_reserve(q) then return end
 
   write(q, wanted)

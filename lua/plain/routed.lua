@@ -1,5 +1,5 @@
--- routed: the list form for new jobs with a route that says no time and no overlap: writes the routes, and places those jobs that are not
--- for everybody. The tables are reused between calls; a call reads only the entries that it has written.
+-- routed: the list form for jobs with a route. Of new ones whose route says no time and no overlap it writes the routes, and places those
+-- that are not for everybody. The tables are reused between calls; a call reads only the entries that it has written.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -68,6 +68,12 @@ function routed.enter(q, i, id, place, arrival, priority)
     hint.line_ready(q, line, 1)
   end
   return true
+end
+
+-- Whether a job of `inbound` with this route is as any other for a worker who is not excluded; and the worker is not.
+function routed.is_usual(raw, worker)
+  local own = route_codec.decode(raw)
+  return not (own.expires or own.handed or own.overlap or own.assignees or own.skill or routing.excludes(own, worker))
 end
 
 local function write(command, key, length)

@@ -105,6 +105,8 @@ pub const FAST_PATH_MUTANTS: &[Fault] = &[
     ),
     ("a plain job is in its line without a live record", "write(to_live, q.live, in_restricted)", ""),
     ("a plain enqueue does not say that there are lines", "call('HSET', q.settings, lines.MARK, '1')", ""),
+    ("an excluded worker is given the job plainly", "own.skill or routing.excludes(own, worker))", "own.skill)"),
+    ("a job that has expired is handed out plainly", "return not (own.expires or own.handed", "return not (own.handed"),
     ("an excluded worker is forgotten by a plain enqueue", "write(to_routes, q.routes, in_routes)", ""),
     ("a plain reserve does not know lines", "if d.is_paused or d.is_routed or", "if d.is_paused or"),
     ("a plain look does not see the restricted", "q.reserved, q.restricted) > 0", "q.reserved) > 0"),
