@@ -1,6 +1,7 @@
 -- routing: who may have a job: its lines, the rule that keeps a worker from it, its fallback to everybody, and hand-overs.
 local clock = require 'base/clock'
 local text = require 'base/text'
+local route_codec = require 'base/route_codec'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local part = require 'jobs/part'
@@ -40,6 +41,12 @@ end
 -- Whether a worker is excluded; nil for no.
 function routing.excludes(own, worker)
   return own.excluded and (worker == '' or has(own.excluded, worker))
+end
+
+-- Whether a job of `inbound` with this route is as any other for a worker who is not excluded; and the worker is not.
+function routing.is_usual(raw, worker)
+  local own = route_codec.decode(raw)
+  return not (own.expires or own.handed or own.overlap or own.assignees or own.skill or routing.excludes(own, worker))
 end
 
 -- Whether each of some names is excluded; false for none of them.

@@ -93,7 +93,7 @@ return function(q, args)
   for i = 1, n do
     local id, k, arrival, client = ids[i], i * 2, pack('>I6', before + i), clients[i]
     to_jobs[k + 1], to_jobs[k + 2] = id, LAYOUT .. arrival .. args[k]
-    if not with_route[i] or not routed.enter(q, i, id, places[i], arrival, byte(args[k], 3)) then
+    if not with_route[i] or not routed.enter(i, id, places[i], arrival, byte(args[k], 3)) then
       in_line = in_line + 1
       to_inbound[in_line * 2 + 1], to_inbound[in_line * 2 + 2] = text.of(places[i]), arrival .. id
     end
@@ -110,7 +110,7 @@ return function(q, args)
   if deduped > 0 then call(unpack(to_dedupe, 1, deduped * 2 + 2)) end
   event.publish(q, n, events)
   hint.publish(q, in_line)
-  if in_line < n then hint.publish_lines(q) end
+  if in_line < n then routed.announce() end
   stamp.write(q, before + n, 'enqueued', count + n)
   return answers[n]
 end

@@ -12,8 +12,8 @@ local handout = require 'jobs/handout'
 local reserve_context = require 'jobs/reserve_context'
 local gate = require 'jobs/gate'
 local order = require 'jobs/order'
+local routing = require 'jobs/routing'
 local members = require 'plain/members'
-local routed = require 'plain/routed'
 local turns, locks = order.turns, gate.locks
 local STRIDE = 1
 local MOST = 100
@@ -104,7 +104,7 @@ local function decide(q, args, n, d, now, entries, raws, lives, drafts)
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
       if high >= ROUTED then
         routes = routes or fields_of(q.routes, ids, 1, #entries / 2, one_route)
-        if routes[i] and not routed.is_usual(routes[i], worker) then return end
+        if routes[i] and not routing.is_usual(routes[i], worker) then return end
         high = high - ROUTED
       end
       if layout ~= LAYOUT or high > LOCKS + MEMBER or flags % 2 >= EXTERNAL then return end

@@ -1,5 +1,5 @@
--- routed: the list form for jobs with a route. Of new ones whose route says no time and no overlap it writes the routes, and places those
--- that are not for everybody. The tables are reused between calls; a call reads only the entries that it has written.
+-- routed: the list form for new jobs with a route that says no time and no overlap: writes the routes, and places those jobs that are not
+-- for everybody. The tables are reused between calls; a call reads only the entries that it has written.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -18,11 +18,12 @@ local kept, count = {}, 0 -- by what the calls say, because many jobs have the s
 local routes = {}         -- of each job of the list that has one
 local to_routes, to_restricted, to_lines, to_live = {'HSET'}, {'ZADD'}, {'ZADD'}, {'HSET'}
 local in_routes, in_restricted, in_lines = 0, 0, 0
+local ready = {} -- as base/hint reads it: the channel, and how many jobs are ready by line
 
 -- Returns the time, in which the routes must be valid.
 function routed.open(q)
   in_routes, in_restricted, in_lines = 0, 0, 0
-  q.line_hints, q.gate_hint = false, false
+  ready = {hints = q.hints}
   return clock.read()
 end
 
@@ -53,7 +54,7 @@ function routed.note(q, i, options, now)
 end
 
 -- Adds the i-th job to the lists. Returns whether it has a line of its own, and so does not stand in `inbound`.
-function routed.enter(q, i, id, place, arrival, priority)
+function routed.enter(i, id, place, arrival, priority)
   local raw, own = routes[i][1], routes[i][2]
   to_routes[in_routes + 3], to_routes[in_routes + 4] = id, raw
   in_routes = in_routes + 2
@@ -65,15 +66,9 @@ function routed.enter(q, i, id, place, arrival, priority)
   for _, line in ipairs(own) do
     to_lines[in_lines + 3], to_lines[in_lines + 4] = '0', lines.member(line, place, member)
     in_lines = in_lines + 2
-    hint.line_ready(q, line, 1)
+    hint.line_ready(ready, line, 1)
   end
   return true
-end
-
--- Whether a job of `inbound` with this route is as any other for a worker who is not excluded; and the worker is not.
-function routed.is_usual(raw, worker)
-  local own = route_codec.decode(raw)
-  return not (own.expires or own.handed or own.overlap or own.assignees or own.skill or routing.excludes(own, worker))
 end
 
 local function write(command, key, length)
@@ -88,6 +83,10 @@ function routed.write(q)
   write(to_restricted, q.restricted, in_restricted)
   write(to_lines, q.lines, in_lines)
   call('HSET', q.settings, lines.MARK, '1')
+end
+
+function routed.announce()
+  hint.publish_lines(ready)
 end
 
 return routed
