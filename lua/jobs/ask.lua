@@ -1,4 +1,5 @@
 -- ask: one call of reserve, packed into one argument. The twin is src/store/transitions/reserve/request.rs.
+local memo = require 'base/memo'
 local ask = {
   -- Mode, limit, lease ms, nonce, worker behind its length; then so many claims, a secret and its digest each.
   FORMAT = '>BI2I4c16Bc0', CLAIM = $ID_LEN + 8,
@@ -14,27 +15,26 @@ local ask = {
   MORE = 128,
 }
 local NO_SKILLS = {}
-local MOST_KEPT = 1000
-local kept, count = {}, 0 -- by how they are packed, because many workers have the same skills
 
-local function keep(packed, skills)
-  if count == MOST_KEPT then kept, count = {}, 0 end
-  kept[packed], count = skills, count + 1
-end
-
--- The skills of the worker as a set, whose list part holds the line of each; and what stands behind them.
-local function read_skills(behind)
-  if kept[behind] then return kept[behind], '' end
-  local n, at, skills = behind:byte(), 2, {}
-  local has_more = n >= ask.MORE
-  for i = 1, has_more and n - ask.MORE or n do
+-- The skills as a set, whose list part holds the line of each, and where what follows them begins.
+local function unpack_skills(packed)
+  local at, skills = 2, {}
+  for i = 1, packed:byte() % ask.MORE do
     local skill
-    skill, at = struct.unpack('>Bc0', behind, at)
+    skill, at = struct.unpack('>Bc0', packed, at)
     skills[skill], skills[i] = true, '+' .. skill
   end
-  if has_more then return skills, behind:sub(at) end
-  keep(behind, skills)
-  return skills, ''
+  return skills, at
+end
+
+-- Many workers have the same skills.
+local skills_of = memo(function(packed) return (unpack_skills(packed)) end)
+
+-- The skills of the worker, and what stands behind them.
+local function read_skills(behind)
+  if behind:byte() < ask.MORE then return skills_of(behind), '' end
+  local skills, at = unpack_skills(behind)
+  return skills, behind:sub(at)
 end
 
 -- The skills of a worker as an argument of their own.

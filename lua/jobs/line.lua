@@ -55,9 +55,8 @@ end
 -- The same, and reads from there.
 function line.read_from(q, from, member, most)
   line.begin(q, from, member)
-  local everybody = q.line.everybody
-  if member ~= '' then source.begin(q, everybody, from, member) end
-  source.read(q, everybody, most)
+  if member ~= '' then source.begin(q, q.line.everybody, from, member) end
+  source.read(q, q.line.everybody, most)
 end
 
 -- The lines that a call may look into, beside everybody's.
@@ -72,6 +71,7 @@ local function waiting_in(q, name)
   local total, left = q.line.totals[name], q.left[name] or 0
   if not total then
     write.flush(q)
+    write.spend(q, 1)
     total = line_set.count(q, name) + left
     q.line.totals[name] = total
   end
@@ -103,6 +103,7 @@ end
 function line.read_own(q, calls, wanted)
   local l, those, ids, raws = q.line, open_own(q, calls), {}, {}
   source.read_all(q, those, wanted)
+  write.spend(q, #those)
   for _, one in ipairs(those) do
     local s = one[1]
     l.totals[s.line] = s.ends and #s or line_set.count(q, s.line)
@@ -115,11 +116,10 @@ end
 
 -- The source of a line of which no call has read the first entries; this one does.
 local function own_source(q, l, name, most)
-  local s = source.new(name)
-  if l.begun then source.begin(q, s, l.begun[1], l.begun[2]) end
-  source.read(q, s, most)
-  l.own[name] = s
-  return s
+  l.own[name] = source.new(name)
+  if l.begun then source.begin(q, l.own[name], l.begun[1], l.begun[2]) end
+  source.read(q, l.own[name], most)
+  return l.own[name]
 end
 
 -- Looks from the front, for a worker with these skills.

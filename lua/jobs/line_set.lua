@@ -1,29 +1,30 @@
 -- line_set: what stands in one line of `lines`. Its members begin with the line and a NUL, and no line has a control character in it.
+-- Each function is one command, which its caller counts, but for the last.
 local text = require 'base/text'
-local write = require 'base/write'
 local line_set = {}
+local call = redis.call
 
 -- The next members behind `last`, or from the front.
 function line_set.read(q, line, last, most)
   local from = last and '(' .. last or '[' .. line .. '\0'
-  return write.ask(q, 'ZRANGE', q.lines, from, '(' .. line .. '\1', 'BYLEX', 'LIMIT', '0', text.of(most))
+  return call('ZRANGE', q.lines, from, '(' .. line .. '\1', 'BYLEX', 'LIMIT', '0', text.of(most))
 end
 
 -- Whether any job stands in the line of a worker.
 function line_set.has_workers(q)
-  return write.ask(q, 'ZRANGE', q.lines, '[@', '(A', 'BYLEX', 'LIMIT', '0', '1')[1] ~= nil
+  return call('ZRANGE', q.lines, '[@', '(A', 'BYLEX', 'LIMIT', '0', '1')[1] ~= nil
 end
 
 -- How many jobs wait there.
 function line_set.count(q, line)
-  return write.ask(q, 'ZLEXCOUNT', q.lines, '[' .. line .. '\0', '(' .. line .. '\1')
+  return call('ZLEXCOUNT', q.lines, '[' .. line .. '\0', '(' .. line .. '\1')
 end
 
 -- The first lines of a queue, at most `most`: {line, how many jobs wait in it, its first member} each.
 function line_set.first_lines(q, most)
   local found, from = {}, '-'
   while #found < most do
-    local first = write.ask(q, 'ZRANGE', q.lines, from, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
+    local first = call('ZRANGE', q.lines, from, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
     if not first then break end
     local line = first:sub(1, first:find('\0', 1, true) - 1)
     found[#found + 1], from = {line, line_set.count(q, line), first}, '(' .. line .. '\1'

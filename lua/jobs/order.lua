@@ -128,11 +128,12 @@ end
 local n, members, priorities, highest, counts = 0, {}, {}, {}, {}
 local levels, level_of, names, tops = 0, {}, {}, {}
 local arrived, one_share, one_top = {}, {}, {}
-local run, run_turn, run_client, run_unserved, run_base = 0, nil, nil, nil, nil
+local run, run_turn, run_most, run_client, run_unserved, run_base = 0, nil, nil, nil, nil, nil
+local runs, run_shares, run_turns = 0, {}, {} -- of jobs that were handed out for the first time: the share, and the last turn
 local to_turns, from_turns, to_tops = {'HSET'}, {'HDEL'}, {'HSET'}
 
 function turns.open()
-  n, levels, run, run_client = 0, 0, 0, nil
+  n, levels, run, runs, run_client = 0, 0, 0, 0, nil
 end
 
 -- The index of a client at a priority in this list's tables.
@@ -184,38 +185,48 @@ function turns.write_arrivals(q)
   call(unpack(to_turns, 1, n * 2 + 2))
 end
 
--- Ends a run of jobs of one client and priority that were handed out in sequence.
-local function end_run()
-  if run == 0 then return end
-  local priority = run_base / SPAN
-  if levels == 0 or level_of[levels] ~= run_base then
-    levels = levels + 1
-    level_of[levels], names[levels] = run_base, text.of(priority)
+local function level_at(base)
+  for level = levels, 1, -1 do
+    if level_of[level] == base then return level end
   end
-  tops[levels] = run_turn
-  if not run_unserved then return end
-  local k = turns.share(priority, run_client)
-  highest[k], counts[k] = run_turn, counts[k] - run
+  levels = levels + 1
+  level_of[levels], names[levels], tops[levels] = base, text.of(base / SPAN), 0
+  return levels
 end
 
--- Hands out the next job in line; no job is passed over. `unserved`: it is handed out for the first time.
-function turns.serve(score, client, unserved)
+-- Ends a run of jobs of one client and priority that were handed out in sequence, each with a later turn.
+local function end_run()
+  if run == 0 then return end
+  local level = level_at(run_base)
+  tops[level] = max(tops[level], run_most and min(run_turn, run_most) or run_turn)
+  if not run_unserved then return end
+  local k = turns.share(run_base / SPAN, run_client)
+  runs, counts[k] = runs + 1, counts[k] - run
+  run_shares[runs], run_turns[runs] = k, run_turn
+end
+
+-- Hands out the next job in line; no job is passed over. `unserved`: it is handed out for the first time. `most`: V does not rise above
+-- this turn; nil for a job of everybody's line.
+function turns.serve(score, client, unserved, most)
   local turn = score % SPAN
-  if client ~= run_client or unserved ~= run_unserved or score - turn ~= run_base then
+  if client ~= run_client or unserved ~= run_unserved or score - turn ~= run_base or turn < run_turn then
     end_run()
     run, run_client, run_unserved, run_base = 0, client, unserved, score - turn
   end
-  run, run_turn = run + 1, turn
+  run, run_turn, run_most = run + 1, turn, most
 end
 
 local function write_listed_shares(q)
   if n == 0 then return end
   local lasts, kept, left = read_shares(q), 0, 0
+  for i = 1, runs do
+    local k = run_shares[i]
+    if lasts[k] == run_turns[i] then lasts[k] = lasts[k] - 1 end
+  end
   for k = 1, n do
     if counts[k] > 0 then
-      local last = lasts[k] == highest[k] and lasts[k] - 1 or lasts[k]
       kept = kept + 1
-      to_turns[kept * 2 + 1], to_turns[kept * 2 + 2] = members[k], pack(SHARE, last, counts[k])
+      to_turns[kept * 2 + 1], to_turns[kept * 2 + 2] = members[k], pack(SHARE, lasts[k], counts[k])
     else
       left = left + 1
       from_turns[left + 2] = members[k]
@@ -226,7 +237,7 @@ local function write_listed_shares(q)
   if left > 0 then call(unpack(from_turns, 1, left + 2)) end
 end
 
--- V rises to the last turn that was handed out, and never falls.
+-- V rises to the highest turn that was handed out, and never falls.
 function turns.write_served(q)
   end_run()
   write_listed_shares(q)

@@ -1,4 +1,5 @@
 -- routing: who may have a job: its lines, the rule that keeps a worker from it, its fallback to everybody, and hand-overs.
+local memo = require 'base/memo'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local route_codec = require 'base/route_codec'
@@ -43,11 +44,13 @@ function routing.excludes(own, worker)
   return own.excluded and (worker == '' or has(own.excluded, worker))
 end
 
--- Whether a job of `inbound` with this route is as any other for a worker who is not excluded; and the worker is not.
-function routing.is_usual(raw, worker)
+-- A route by which a job is as any other for those who may look into its line and are not excluded: {excluded, lines; both nil for none}.
+-- False if it says more.
+routing.usual = memo(function(raw)
   local own = route_codec.decode(raw)
-  return not (own.expires or own.handed or own.overlap or own.assignees or own.skill or routing.excludes(own, worker))
-end
+  if own.expires or own.handed or own.overlap or own.assignees and own.skill then return false end
+  return {excluded = own.excluded, lines = routing.lines_of(own)}
+end)
 
 -- Whether each of some names is excluded; false for none of them.
 function routing.excludes_all(own, names)

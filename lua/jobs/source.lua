@@ -45,6 +45,7 @@ local function find_inbound(q, s, most)
 end
 
 local function find_in_line(q, s, most)
+  write.spend(q, 1)
   local found, n = line_set.read(q, s.line, s.last, most), #s
   for i, own in ipairs(found) do
     local at, member = lines.place_of(s.line, own)

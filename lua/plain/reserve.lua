@@ -1,4 +1,4 @@
--- reserve: the fast path. Every call takes the next jobs and stays under its limit, the line has enough for all, and these jobs
+-- reserve: the fast path. Every call takes the next jobs and stays under its limit, its lines have enough for it, and these jobs
 -- were skipped by no worker, exclude none of those who get them, fit into one reply, and their gates have room.
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -14,6 +14,7 @@ local gate = require 'jobs/gate'
 local order = require 'jobs/order'
 local routing = require 'jobs/routing'
 local members = require 'plain/members'
+local merge = require 'plain/merge'
 local turns, locks = order.turns, gate.locks
 local STRIDE = 1
 local MOST = 100
@@ -26,8 +27,8 @@ local UNASKED, short = '0 0 0 0 -1', text.short -- a caller that gets jobs needs
 local call, unpack_record, unpack, sub, min = redis.call, struct.unpack, unpack, string.sub, math.min
 local tonumber = tonumber
 -- Tables reused between calls; a call reads only the entries that it has written.
-local limits, leases, nonces, workers, claims = {}, {}, {}, {}, {}
-local ids, events, answer, settings, one_raw, one_live, one_draft, one_route = {}, {}, {}, {}, {}, {}, {}, {}
+local limits, leases, nonces, workers, skills, claims = {}, {}, {}, {}, {}, {}
+local places, found, ids, events, answer, settings, one_raw, one_live, one_draft, one_route = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
 -- Whether any job has locks, and how many belong to batches.
 local has = {locks = false, members = 0}
 local to_reserved, to_held, to_live, leave = {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
@@ -40,11 +41,12 @@ local function has_something(q, worker, nonce, is_limited)
 end
 
 -- How many jobs the calls want in total; nil if a call is unusual.
-local function read_calls(q, args, n, worker_limit)
-  local wanted, met = 0, n > 1 and {} or NONE
+local function read_calls(q, args, n, d)
+  local wanted, met, worker_limit = 0, n > 1 and {} or NONE, d.worker_limit
   for i = 1, n do
     local mode, limit, lease_ms, nonce, worker, at = unpack_record(ask.FORMAT, args[i])
-    if mode > ask.FRESH or ask.goes_on(args[i], at + limit * CLAIM) then return end
+    local behind = at + limit * CLAIM
+    if mode > ask.FRESH or ask.goes_on(args[i], behind) then return end
     local is_limited = worker ~= '' and worker_limit > 0
     if worker ~= '' or mode == ask.NEXT then
       local caller = worker ~= '' and worker or nonce
@@ -54,6 +56,7 @@ local function read_calls(q, args, n, worker_limit)
     if (is_limited or mode == ask.NEXT) and has_something(q, worker, nonce, is_limited) then return end
     if is_limited then limit = min(limit, worker_limit) end
     limits[i], leases[i], nonces[i], workers[i], claims[i], wanted = limit, lease_ms, nonce, worker, at, wanted + limit
+    if d.is_routed then skills[i] = ask.skills(sub(args[i], behind)) end
   end
   return wanted
 end
@@ -62,15 +65,37 @@ local function is_overdue(q, now)
   return call('ZCOUNT', q.reserved, '-inf', now) > 0 or call('ZCOUNT', q.delayed, '-inf', now) > 0
 end
 
--- The first jobs in line with their scores, records and live records; nil if the line has fewer than wanted.
+-- The first jobs in line; nil if it has fewer than wanted. Returns how many leave `inbound`.
 local function read_line(q, wanted)
   local entries = call('ZRANGE', q.inbound, '0', text.of(wanted - 1), 'WITHSCORES')
   if #entries < wanted * 2 then return end
   for i = 1, wanted do
     local member = entries[i * 2 - 1]
-    ids[i], leave[i + 2] = sub(member, -$ID_LEN), member
+    found[i], leave[i + 2], places[i] = member, member, tonumber(entries[i * 2])
   end
-  return entries, fields_of(q.jobs, ids, 1, wanted, one_raw), fields_of(q.live, ids, 1, wanted, one_live)
+  return wanted
+end
+
+-- The jobs that the calls get, in order; nil if there are too few.
+local function find(q, n, wanted, is_routed)
+  local in_inbound
+  if is_routed then
+    in_inbound = merge.find(q, n, workers, skills, limits, wanted, places, found, leave)
+  else
+    in_inbound = read_line(q, wanted)
+  end
+  if not in_inbound then return end
+  for i = 1, wanted do ids[i] = sub(found[i], -$ID_LEN) end
+  return in_inbound, fields_of(q.jobs, ids, 1, wanted, one_raw), fields_of(q.live, ids, 1, wanted, one_live)
+end
+
+-- Looks at the route of the i-th job. Returns false if it is unusual. A job that is in another line than everybody's leaves it: returns
+-- the highest turn to which it may raise V.
+local function note_route(i, raw, worker, is_apart)
+  if not raw then return end
+  local own = routing.usual(raw)
+  if not own or routing.excludes(own, worker) or (own.lines ~= nil) ~= is_apart then return false end
+  return is_apart and merge.leave(i, own.lines, places[i], found[i]) or nil
 end
 
 -- The draft of each job, if any of them was reserved before.
@@ -90,7 +115,7 @@ end
 
 -- Prepares all writes and the reply. Returns the length of the reply; nil if a job is unusual. The routes are read when the first job
 -- that has one is met.
-local function decide(q, args, n, d, now, entries, raws, lives, drafts)
+local function decide(q, args, n, d, now, wanted, raws, lives, drafts)
   has.locks, has.members = false, 0
   local i, at, size, known_ms, known_worker, known_client = 0, 2, 0, nil, nil, nil
   local agreed, named, terms, due, due_word, rest, routes
@@ -102,11 +127,12 @@ local function decide(q, args, n, d, now, entries, raws, lives, drafts)
       local id, raw, live, k = ids[i], raws[i], lives[i], i * 2
       if not raw or live and not record_bytes.has_no_skips(live) then return end
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
+      local score, is_apart, most = places[i], d.is_routed and merge.is_apart(i), nil
       if high >= ROUTED then
-        routes = routes or fields_of(q.routes, ids, 1, #entries / 2, one_route)
-        if routes[i] and not routing.is_usual(routes[i], worker) then return end
-        high = high - ROUTED
+        routes = routes or fields_of(q.routes, ids, 1, wanted, one_route)
+        most, high = note_route(i, routes[i], worker, is_apart), high - ROUTED
       end
+      if most == false or is_apart and (not most or high > 0) then return end
       if layout ~= LAYOUT or high > LOCKS + MEMBER or flags % 2 >= EXTERNAL then return end
       if high > 0 and not members.note_gates(has, id, raw, high, flags) then return end
 
@@ -124,14 +150,10 @@ local function decide(q, args, n, d, now, entries, raws, lives, drafts)
       if client ~= known_client then
         known_client, rest = client, named .. short(client) .. '\0\0'
       end
-      local claim, score = sub(args[c], from, from + CLAIM - 1), tonumber(entries[k])
-      local packed
-      if live then
-        packed = record_bytes.reserve_again(live, score, claim, nonce, terms)
-      else
-        packed = record_bytes.reserve(stamp, priority, score, claim, nonce, terms)
-      end
-      turns.serve(score, client, not live or record_bytes.is_unserved(live))
+      local claim = sub(args[c], from, from + CLAIM - 1)
+      local packed = live and record_bytes.reserve_again(live, score, claim, nonce, terms)
+        or record_bytes.reserve(stamp, priority, score, claim, nonce, terms)
+      turns.serve(score, client, not live or record_bytes.is_unserved(live), most)
       to_reserved[k + 1], to_reserved[k + 2], to_held[k + 2] = due, id, worker .. '\0' .. nonce .. '\0' .. id
       to_live[k + 1], to_live[k + 2] = id, packed
       events[i * 3 - 2], events[i * 3 - 1], events[i * 3] = high < MEMBER and RESERVED or RESERVED_IN_BATCH, id, rest
@@ -140,18 +162,20 @@ local function decide(q, args, n, d, now, entries, raws, lives, drafts)
       if live then at = append_draft(at, worker, drafts[i], d.shares_drafts) end
     end
     answer[begin] = at - begin
+    if d.is_routed then answer[begin + 1] = 'new ' .. merge.waiting(q, c) end
   end
   return size <= handout.BYTES and at
 end
 
-local function write(q, n)
+local function write(q, n, in_inbound, is_routed)
   to_reserved[2], to_held[2], to_live[2], leave[2] = q.reserved, q.held, q.live, q.inbound
   call(unpack(to_reserved, 1, n * 2 + 2))
   call(unpack(to_held, 1, n * 2 + 2))
   call(unpack(to_live, 1, n * 2 + 2))
   if has.locks then locks.take(q) end
   if has.members > 0 then members.reserve(q) end
-  call(unpack(leave, 1, n + 2))
+  if in_inbound > 0 then call(unpack(leave, 1, in_inbound + 2)) end
+  if is_routed then merge.write(q) end
   turns.write_served(q)
   event.publish(q, n, events)
   hint.publish(q, 0)
@@ -160,16 +184,16 @@ end
 
 return function(q, args)
   local n, now, d = #args / STRIDE, clock.read(), reserve_context.read(q, settings)
-  if d.is_paused or d.is_routed or is_overdue(q, text.of(now)) then return end
-  local wanted = read_calls(q, args, n, d.worker_limit)
+  if d.is_paused or is_overdue(q, text.of(now)) then return end
+  local wanted = read_calls(q, args, n, d)
   if not wanted or wanted == 0 or wanted > MOST then return end
-  local entries, raws, lives = read_line(q, wanted)
-  if not entries then return end
+  local in_inbound, raws, lives = find(q, n, wanted, d.is_routed)
+  if not in_inbound then return end
   turns.open()
-  local length = decide(q, args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
+  local length = decide(q, args, n, d, now, wanted, raws, lives, read_drafts(q, wanted, lives))
   if not length or has.locks and not locks.are_free(q) or has.members > 0 and not members.can_reserve(q) then return end
 
-  write(q, wanted)
+  write(q, wanted, in_inbound, d.is_routed)
   answer[1], answer[length + 1] = 'flat handed_out ' .. text.of(wanted), nil
   answer[2] = reserve_context.snapshot(d, now, call('ZCARD', q.inbound), UNASKED)
   return answer

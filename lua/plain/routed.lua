@@ -1,6 +1,7 @@
 -- routed: the list form for new jobs with a route that says no time and no overlap: writes the routes, and places those jobs that are not
 -- for everybody. The tables are reused between calls; a call reads only the entries that it has written.
 local record = require 'base/record'
+local memo = require 'base/memo'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local record_bytes = require 'base/record_bytes'
@@ -13,8 +14,6 @@ local store = require 'jobs/store'
 local routed = {}
 local call, unpack = redis.call, unpack
 local HEADER = {flags = record.ROUTED}
-local MOST_KEPT = 1000
-local kept, count = {}, 0 -- by what the calls say, because many jobs have the same route
 local routes = {}         -- of each job of the list that has one
 local to_routes, to_restricted, to_lines, to_live = {'HSET'}, {'ZADD'}, {'ZADD'}, {'HSET'}
 local in_routes, in_restricted, in_lines = 0, 0, 0
@@ -27,29 +26,19 @@ function routed.open(q)
   return clock.read()
 end
 
--- A route {as it is stored, the lines of its jobs or false}; false if it is unusual.
-local function read(q, asked)
+-- By what the calls say, because many jobs have the same route: {as it is stored, the lines of its jobs or false}; false if it is unusual.
+local known = memo(function(asked, q)
   local own = route.apply(q, route_codec.decode(''), asked)
   if own.expires or own.sla or own.fallback or own.overlap then return false end
   local raw = route_codec.encode(own)
   return raw ~= '' and {raw, routing.lines_of(own) or false}
-end
-
-local function known(q, asked)
-  local one = kept[asked]
-  if one == nil then
-    if count == MOST_KEPT then kept, count = {}, 0 end
-    one = read(q, asked)
-    kept[asked], count = one, count + 1
-  end
-  return one
-end
+end)
 
 -- Reads the route of the i-th job, from the rare options behind its id. Returns false if they are unusual.
 function routed.note(q, i, options, now)
   local job = store.rare({header = HEADER}, options, $ID_LEN + 1)
   if job.delay > 0 or job.run_at > 0 or job.external ~= '' or now < job.from or now >= job.before then return false end
-  routes[i] = known(q, job.asked)
+  routes[i] = known(job.asked, q)
   return routes[i]
 end
 

@@ -64,6 +64,7 @@ end
 -- The jobs in the line behind the last one that stays, {id, member} each.
 local function read(q, line, member)
   local found, ids = {}, {}
+  write.spend(q, 1)
   for i, own in ipairs(line_set.read(q, line, member ~= '' and member, STEP)) do
     found[i] = {id = place.id_of(own), member = own}
     ids[i] = found[i].id

@@ -7,6 +7,7 @@ mod forms;
 mod gates;
 mod history;
 mod layout;
+mod lists;
 mod look;
 mod outbox;
 mod registry;

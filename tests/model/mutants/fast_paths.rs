@@ -40,7 +40,7 @@ pub const MUTANTS: &[Fault] = &[
         "if high >= ROUTED then",
     ),
     ("a draft outlives a plain completion", "leave('HDEL', q.drafts, n)", ""),
-    ("a plain hand-out gives no turn back", "highest[k], counts[k] = run_turn, counts[k] - run", ""),
+    ("a plain hand-out gives no turn back", "counts[k] = runs + 1, counts[k] - run", "counts[k] = runs + 1, counts[k]"),
     ("a plain hand-out does not raise V", "if moved > 0 then call(unpack(to_tops, 1, moved * 2 + 2)) end", ""),
     ("a plain arrival forgets the last turn", "max(tonumber(v[k] or 0), lasts[k])", "tonumber(v[k] or 0)"),
     ("a call that comes twice in a list is given two jobs", "if met[caller] then return end\n", ""),

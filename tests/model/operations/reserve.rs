@@ -70,8 +70,10 @@ impl Operation for Reserve {
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
-            Theme::Everything | Theme::FewJobs | Theme::Desk => few(ask(Just(Vec::new()))).prop_map(Self).boxed(),
-            Theme::Routing => few(ask(skills())).prop_map(Self).boxed(),
+            Theme::Everything | Theme::FewJobs | Theme::Desk => {
+                few(ask(Just(Vec::new()), 1..=3_u32)).prop_map(Self).boxed()
+            }
+            Theme::Routing => few(ask(skills(), mostly_one())).prop_map(Self).boxed(),
             Theme::Many => of_many().prop_map(|ask| Self(vec![ask])).boxed(),
         }
     }
@@ -105,12 +107,15 @@ impl Reserve {
     }
 }
 
-fn ask(skills: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value = Ask> {
+fn ask(
+    skills: impl Strategy<Value = Vec<&'static str>>,
+    limit: impl Strategy<Value = u32>,
+) -> impl Strategy<Value = Ask> {
     let caller = prop_oneof![6 => Just(Caller::Hears), 2 => Just(Caller::Unclear), 1 => Just(Caller::Gone)];
     let call = prop_oneof![8 => Just(Call::New), 1 => nth().prop_map(Call::Again)];
     let lease = weighted(0.4, select(&[1_000, 20_000, 60_000]));
     let who = (weighted(0.7, select(&WORKERS)), skills, proptest::bool::weighted(0.1));
-    (who, 1..=3_u32, lease, weighted(0.15, which(State::Waiting)), call, caller).prop_map(
+    (who, limit, lease, weighted(0.15, which(State::Waiting)), call, caller).prop_map(
         |((worker, skills, aside), limit, lease_ms, id, call, caller)| Ask {
             worker,
             skills,
@@ -122,6 +127,11 @@ fn ask(skills: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value 
             caller,
         },
     )
+}
+
+/// So that the lines of several callers often have enough for all of them.
+fn mostly_one() -> impl Strategy<Value = u32> {
+    prop_oneof![3 => Just(1), 1 => 2..=3_u32]
 }
 
 /// What a caller can do.
