@@ -1,5 +1,5 @@
 -- line_set: what stands in one line of `lines`. Its members begin with the line and a NUL, and no line has a control character in it.
--- Each function is one command, which its caller counts, but for the last.
+-- Each function is one command, which it does not count; `first_lines` makes two for each line.
 local text = require 'base/text'
 local line_set = {}
 local call = redis.call

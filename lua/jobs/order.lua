@@ -6,7 +6,7 @@ local stamp = require 'base/stamp'
 local fields_of = require 'base/fields'
 local order, turns = {}, {}
 local call, pack, unpack_share, unpack = redis.call, struct.pack, struct.unpack, unpack
-local floor, max, min = math.floor, math.max, math.min
+local floor, max, min, huge = math.floor, math.max, math.min, math.huge
 -- A client's share in `turns`: the last turn it was given, and how many of its jobs have not been handed out.
 local SPAN, SHARE = $SPAN, '>I6I4'
 order.SPAN, order.turns = SPAN, turns
@@ -198,7 +198,7 @@ end
 local function end_run()
   if run == 0 then return end
   local level = level_at(run_base)
-  tops[level] = max(tops[level], run_most and min(run_turn, run_most) or run_turn)
+  tops[level] = max(tops[level], min(run_turn, run_most))
   if not run_unserved then return end
   local k = turns.share(run_base / SPAN, run_client)
   runs, counts[k] = runs + 1, counts[k] - run
@@ -206,14 +206,14 @@ local function end_run()
 end
 
 -- Hands out the next job in line; no job is passed over. `unserved`: it is handed out for the first time. `most`: V does not rise above
--- this turn; nil for a job of everybody's line.
+-- this turn; nil or false for a job of everybody's line.
 function turns.serve(score, client, unserved, most)
   local turn = score % SPAN
-  if client ~= run_client or unserved ~= run_unserved or score - turn ~= run_base or turn < run_turn then
+  if client ~= run_client or unserved ~= run_unserved or score - turn ~= run_base or turn <= run_turn then
     end_run()
     run, run_client, run_unserved, run_base = 0, client, unserved, score - turn
   end
-  run, run_turn, run_most = run + 1, turn, most
+  run, run_turn, run_most = run + 1, turn, most or huge
 end
 
 local function write_listed_shares(q)

@@ -44,9 +44,9 @@ function routing.excludes(own, worker)
   return own.excluded and (worker == '' or has(own.excluded, worker))
 end
 
--- A route by which a job is as any other for those who may look into its line and are not excluded: {excluded, lines; both nil for none}.
--- False if it says more.
-routing.usual = memo(function(raw)
+-- What a route says, if it says only in which lines the job is and who is excluded: {excluded, lines; both nil for none}. False if it says
+-- more.
+routing.usual_route = memo(function(raw)
   local own = route_codec.decode(raw)
   if own.expires or own.handed or own.overlap or own.assignees and own.skill then return false end
   return {excluded = own.excluded, lines = routing.lines_of(own)}

@@ -11,25 +11,26 @@ local merge = {}
 local call, unpack, max, min = redis.call, unpack, math.max, math.min
 local tonumber = tonumber
 local SPAN = order.SPAN
-local MOST, FEW = 40, 4 -- lines of all calls; entries of a line that are read at a time, at least
+local MOST, MOST_READS = 40, 80 -- lines of all calls, and commands that read them
+local FEW = 4   -- entries of a line that are read at first, at least; then each time twice as many
 -- Of each job found: the highest turn to which it may raise V if it is of another line than everybody's, false if it is not.
 local most_turn = {}
-local own_lines = {} -- of each call
-local everybody, by_line, count, gone, left = nil, {}, 0, {}, {}
+local found_in, own_lines = {}, {} -- the line of each job found; the lines of each call
+local everybody, by_line, count, reads, gone, taken = nil, {}, 0, 0, {}, {}
 local off_restricted, off_lines = {'ZREM'}, {'ZREM'}
 local in_restricted, in_lines = 0, 0
 
--- Reads on in a line. `found` are the entries that were read last, `at` is the one of the line's first job, which has this `place` (nil
--- behind the last) and `member`; `all`: how many were read; `wanted`: how many its calls can want; `total`: how many stand in it.
+-- Reads on in a line. `found`: the entries that were read last; `at`: the index of the current one, of which `place` (nil behind the last)
+-- and `member` are kept; `seen`: how many were read; `wanted`: how many its calls can want; `total`: how many stand in it.
 local function read(q, s, step)
   s.found, s.at = line_set.read(q, s.name, s.found[#s.found], step), 0
-  s.all, s.ends = s.all + #s.found, #s.found < step
+  s.seen, s.ends, reads = s.seen + #s.found, #s.found < step, reads + 1
 end
 
 -- Goes on to the next job that no call has got.
 local function advance(q, s)
   repeat
-    if not s.found[s.at + 1] and not s.ends then read(q, s, max(FEW, min(s.wanted, #s.found))) end
+    if not s.found[s.at + 1] and not s.ends then read(q, s, max(FEW, #s.found * 2)) end
     s.at = s.at + 1
     local entry = s.found[s.at]
     if not entry then
@@ -54,7 +55,7 @@ local function lines_of(finds_workers, worker, skills, limit)
       s.wanted = s.wanted + limit
     else
       count = count + 1
-      s = {name = name, found = {}, at = 0, all = 0, ends = false, wanted = limit, total = false}
+      s = {name = name, found = {}, at = 0, seen = 0, ends = false, wanted = limit, total = false}
       by_line[name], by_line[count] = s, s
     end
   end
@@ -63,7 +64,7 @@ end
 
 -- Opens the lines of the calls. Returns false if there are too many.
 local function open(q, n, workers, skills, limits, wanted)
-  by_line, count, gone, left, in_restricted, in_lines = {}, 0, {}, {}, 0, 0
+  by_line, count, reads, gone, taken, in_restricted, in_lines = {}, 0, 0, {}, {}, 0, 0
   local finds_workers = n < 2 or line_set.has_workers(q)
   for c = 1, n do own_lines[c] = lines_of(finds_workers, workers[c], skills[c], limits[c]) end
   if count > MOST then return false end
@@ -107,7 +108,7 @@ function merge.find(q, n, workers, skills, limits, wanted, places, members, leav
   for c = 1, n do
     for _ = 1, limits[c] do
       local s = next_line(q, own_lines[c])
-      if not s then return end
+      if not s or reads > MOST_READS then return end
       i = i + 1
       places[i], members[i] = s.place, s.member
       if s == everybody then
@@ -115,27 +116,29 @@ function merge.find(q, n, workers, skills, limits, wanted, places, members, leav
         leave[in_inbound + 2] = s.member
         advance_everybody(s)
       else
-        most_turn[i], gone[s.member] = highest_turn(s.place), true
+        most_turn[i], found_in[i], gone[s.member] = highest_turn(s.place), s.name, true
       end
     end
   end
   return in_inbound
 end
 
--- The i-th job leaves these lines. Returns the highest turn to which it may raise V.
+-- The i-th job leaves these lines. Returns whether the one where it was found is among them.
 function merge.leave(i, own, at, member)
+  local is_there = false
   in_restricted = in_restricted + 1
   off_restricted[in_restricted + 2] = member
   for _, line in ipairs(own) do
-    in_lines, left[line] = in_lines + 1, (left[line] or 0) + 1
+    is_there = is_there or line == found_in[i]
+    in_lines, taken[line] = in_lines + 1, (taken[line] or 0) + 1
     off_lines[in_lines + 2] = lines.member(line, at, member)
   end
-  return most_turn[i]
+  return is_there
 end
 
--- Is the i-th job in another line than everybody's?
-function merge.is_apart(i)
-  return most_turn[i] ~= false
+-- The highest turn to which the i-th job may raise V if it is in another line than everybody's, false if it is not.
+function merge.most_turn(i)
+  return most_turn[i]
 end
 
 -- How many jobs wait in the own lines of a call, without those that have left them.
@@ -143,8 +146,8 @@ function merge.waiting(q, c)
   local waiting = 0
   for _, name in ipairs(own_lines[c]) do
     local s = by_line[name]
-    s.total = s.total or s.ends and s.all or line_set.count(q, name)
-    waiting = waiting + s.total - (left[name] or 0)
+    s.total = s.total or s.ends and s.seen or line_set.count(q, name)
+    waiting = waiting + s.total - (taken[name] or 0)
   end
   return waiting
 end

@@ -89,13 +89,12 @@ local function find(q, n, wanted, is_routed)
   return in_inbound, fields_of(q.jobs, ids, 1, wanted, one_raw), fields_of(q.live, ids, 1, wanted, one_live)
 end
 
--- Looks at the route of the i-th job. Returns false if it is unusual. A job that is in another line than everybody's leaves it: returns
--- the highest turn to which it may raise V.
+-- Whether the i-th job may be handed out as any other by its route. A job that is in another line than everybody's leaves its lines.
 local function note_route(i, raw, worker, is_apart)
-  if not raw then return end
-  local own = routing.usual(raw)
+  if not raw then return not is_apart end
+  local own = routing.usual_route(raw)
   if not own or routing.excludes(own, worker) or (own.lines ~= nil) ~= is_apart then return false end
-  return is_apart and merge.leave(i, own.lines, places[i], found[i]) or nil
+  return not is_apart or merge.leave(i, own.lines, places[i], found[i])
 end
 
 -- The draft of each job, if any of them was reserved before.
@@ -127,13 +126,14 @@ local function decide(q, args, n, d, now, wanted, raws, lives, drafts)
       local id, raw, live, k = ids[i], raws[i], lives[i], i * 2
       if not raw or live and not record_bytes.has_no_skips(live) then return end
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
-      local score, is_apart, most = places[i], d.is_routed and merge.is_apart(i), nil
+      local score, most = places[i], d.is_routed and merge.most_turn(i)
       if high >= ROUTED then
-        routes = routes or fields_of(q.routes, ids, 1, wanted, one_route)
-        most, high = note_route(i, routes[i], worker, is_apart), high - ROUTED
+        routes, high = routes or fields_of(q.routes, ids, 1, wanted, one_route), high - ROUTED
+        if not note_route(i, routes[i], worker, most ~= false) then return end
+      elseif most then
+        return
       end
-      if most == false or is_apart and (not most or high > 0) then return end
-      if layout ~= LAYOUT or high > LOCKS + MEMBER or flags % 2 >= EXTERNAL then return end
+      if layout ~= LAYOUT or most and high > 0 or high > LOCKS + MEMBER or flags % 2 >= EXTERNAL then return end
       if high > 0 and not members.note_gates(has, id, raw, high, flags) then return end
 
       local client, lease_ms = flags % 4 >= CLIENT and record_bytes.parts(raw, flags, record_bytes.PARTS) or '', asked

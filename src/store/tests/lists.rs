@@ -4,10 +4,10 @@ use fastrand::Rng;
 use intray_redis::Args;
 use redis::Value;
 
-use super::{Redis, job};
+use super::{Redis, job, queue};
 use crate::{
     job::{JobId, Name, Priority, QueueName, Skill, ids},
-    store::{Dedupe, NewJob, Nonce, Routing},
+    store::{Actor, Dedupe, NewJob, Nonce, Release, Reserve, ReserveOutcome, Routing},
 };
 
 const CASES: u64 = 150;
@@ -92,6 +92,14 @@ fn outline(reply: &Value) -> String {
 }
 
 impl Redis {
+    /// Or a worker would get one job at a time, and one who holds jobs be looked at by the full path alone.
+    async fn lift_worker_limit(&self, queue: &QueueName) {
+        let runner = &self.queues.parts.runner;
+        let mut command = redis::cmd("HSET");
+        command.arg(runner.keys.of(queue, "settings")).arg("worker_limit").arg(0);
+        runner.link.plain(&command).await.expect("set");
+    }
+
     async fn list(&self, queue: &QueueName, key: &str, verb: &str, range: &[&str]) -> Vec<Vec<u8>> {
         let runner = &self.queues.parts.runner;
         let mut command = redis::cmd(verb);
@@ -133,10 +141,7 @@ async fn calls_of_a_list_are_given_plainly_what_the_full_path_gives() {
                 let id = JobId { queue: queue.clone(), code: job.id.code.clone() };
                 redis.queues.enqueue(NewJob { id, ..job.clone() }).await.expect("stored");
             }
-            // Or a worker who holds jobs would be looked at by the full path alone.
-            let mut command = redis::cmd("HSET");
-            command.arg(redis.queues.parts.runner.keys.of(&queue, "settings")).arg("worker_limit").arg(0);
-            redis.queues.parts.runner.link.plain(&command).await.expect("set");
+            redis.lift_worker_limit(&queue).await;
             let mut found = Vec::new();
             for asks in &lists {
                 let mut args = Args::default();
@@ -154,4 +159,63 @@ async fn calls_of_a_list_are_given_plainly_what_the_full_path_gives() {
         }
         assert_eq!(seen[0], seen[1], "case {seed}");
     }
+}
+
+impl Redis {
+    /// A job of a client, perhaps for ann alone.
+    async fn one(&self, client: &str, is_for_ann: bool) -> JobId {
+        let mut new = job("1");
+        new.client = Name::parse(client).ok();
+        new.dedupe = Dedupe::Off;
+        if is_for_ann {
+            new.task.routing = Some(Box::new(Routing { assignees: vec![name("ann")], ..Routing::default() }));
+        }
+        let id = new.id.clone();
+        self.queues.enqueue(new).await.expect("stored");
+        id
+    }
+
+    async fn ann_takes(&self, limit: u32, id: Option<&JobId>) {
+        let call = Reserve {
+            queues: vec![queue()],
+            worker: Some(name("ann")),
+            skills: Vec::new(),
+            limit,
+            lease_ms: None,
+            nonce: Nonce::random(),
+            id: id.cloned(),
+        };
+        let taken = self.queues.reserve(call).await.expect("an answer");
+        if let ReserveOutcome::Jobs { undo, .. } = taken {
+            undo.disarm();
+        }
+    }
+
+    /// It is handed out, and stands at its old place again.
+    async fn take_and_release(&self, id: &JobId) {
+        self.ann_takes(1, Some(id)).await;
+        self.queues.release(&Release::Job(id.clone()), &Actor::default()).await.expect("released");
+    }
+}
+
+/// Two jobs of a client that were handed out before and have the same turn: the second, of a worker's own line, does not take back what
+/// the first, for everybody, has raised V to.
+#[tokio::test]
+async fn jobs_with_the_same_turn_raise_v_one_by_one() {
+    let w = Redis::start().await;
+    let first = w.one("z", false).await;
+    let old = w.one("", false).await;
+    w.take_and_release(&old).await;
+    let own = w.one("", true).await;
+    w.take_and_release(&own).await;
+    w.one("c", false).await;
+    w.queues.cancel(first, false, &Actor::default()).await.expect("cancelled");
+    w.lift_worker_limit(&queue()).await;
+    w.ann_takes(2, None).await;
+    let standing = w.standing(&queue()).await;
+    assert_eq!(
+        standing.iter().find(|line| line.starts_with("tops ")).map(String::as_str),
+        Some("tops 501"),
+        "{standing:?}"
+    );
 }

@@ -137,7 +137,7 @@ pub const FAST_PATH_MUTANTS: &[Fault] = &[
         "return false",
     ),
     ("a plain hand-out prefers everybody's line", "(not first or precedes(s, first))", "not first"),
-    ("a plain hand-out does not say who waits no more", "s.total - (left[name] or 0)", "s.total"),
+    ("a plain hand-out does not say who waits no more", "s.total - (taken[name] or 0)", "s.total"),
     (
         "a plain reserve looks into no worker's line",
         "local finds_workers = n < 2 or line_set.has_workers(q)",
