@@ -7,9 +7,12 @@ mod parts;
 mod routing;
 mod undo;
 
+use tokio::runtime::Builder;
+
 use crate::{
     chance::Theme,
     patch_scripts::{Edit, NO_FAST_PATH},
+    real::Real,
     run::{self, Plan},
 };
 
@@ -133,24 +136,37 @@ const MAX_CASES: u64 = 1_500;
 /// it.
 const SAMPLE: usize = 12;
 
+const ROUTING: Option<Theme> = Some(Theme::Routing);
+
+/// The lists: what their sequences are about, whether they are faults of the full path, and the faults.
+const LISTS: [(Option<Theme>, bool, &[Fault]); 9] = [
+    (None, true, MUTANTS),
+    (Some(Theme::Desk), true, desk::MUTANTS),
+    (None, false, fast_paths::MUTANTS),
+    (None, true, limits::MUTANTS),
+    (ROUTING, true, routing::MUTANTS),
+    (ROUTING, false, routing::FAST_PATH_MUTANTS),
+    (Some(Theme::FewJobs), true, parts::MUTANTS),
+    (Some(Theme::Desk), true, undo::MUTANTS),
+    (Some(Theme::Desk), false, undo::FAST_PATH_MUTANTS),
+];
+
+/// So that one that no run happens to plant does not go stale.
+#[test]
+fn every_mutant_has_its_text_in_the_scripts() {
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let scripts = runtime.block_on(async { Real::start(&[], false).await.library().await });
+    let faults = LISTS.iter().flat_map(|(_, _, list)| *list);
+    let stale: Vec<_> = faults.filter(|(_, from, _)| !scripts.contains(from)).map(|(fault, _, _)| fault).collect();
+    assert!(stale.is_empty(), "{stale:?}");
+}
+
 #[test]
 fn model_finds_every_mutant() {
-    const ROUTING: Option<Theme> = Some(Theme::Routing);
-    let lists = [
-        (None, true, MUTANTS),
-        (Some(Theme::Desk), true, desk::MUTANTS),
-        (None, false, fast_paths::MUTANTS),
-        (None, true, limits::MUTANTS),
-        (ROUTING, true, routing::MUTANTS),
-        (ROUTING, false, routing::FAST_PATH_MUTANTS),
-        (Some(Theme::FewJobs), true, parts::MUTANTS),
-        (Some(Theme::Desk), true, undo::MUTANTS),
-        (Some(Theme::Desk), false, undo::FAST_PATH_MUTANTS),
-    ];
     let of_list = |(theme, is_full_path, list): (_, _, &'static [Fault])| {
         list.iter().map(move |fault| (theme, is_full_path, fault))
     };
-    let all = lists.into_iter().flat_map(of_list);
+    let all = LISTS.into_iter().flat_map(of_list);
     let wanted = std::env::var("INTRAY_MUTANTS").ok();
     let (first, step) = if wanted.is_some() { (0, 1) } else { (fastrand::usize(..SAMPLE), SAMPLE) };
     let is_wanted = |fault: &str| wanted.as_ref().is_none_or(|text| text == "all" || fault.contains(text));

@@ -138,7 +138,7 @@ async fn calls_of_a_list_are_given_plainly_what_the_full_path_gives() {
         for (mode, prefix) in [(PLAIN, "plain"), (FULL, "full")] {
             let queue = QueueName::parse(&format!("{prefix}-{seed}")).expect("a name");
             for job in &new {
-                let id = JobId { queue: queue.clone(), code: job.id.code.clone() };
+                let id = JobId { queue: queue.clone(), code: job.id.code };
                 redis.queues.enqueue(NewJob { id, ..job.clone() }).await.expect("stored");
             }
             redis.lift_worker_limit(&queue).await;

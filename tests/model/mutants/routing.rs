@@ -3,11 +3,7 @@
 use super::Fault;
 
 pub const MUTANTS: &[Fault] = &[
-    (
-        "an excluded worker is given a job",
-        "if own.excluded and (worker == '' or has(own.excluded, worker)) then return 'excluded' end",
-        "",
-    ),
+    ("an excluded worker is given a job", "if routing.excludes(own, worker) then return 'excluded' end", ""),
     ("an unnamed worker is never excluded", "(worker == '' or has(own.excluded, worker))", "has(own.excluded, worker)"),
     ("the assignees are not asked", "    return 'assignees'\n", "    return false\n"),
     ("the skill is not asked", "not skills[own.skill]", "false"),

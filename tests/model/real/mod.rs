@@ -104,6 +104,15 @@ impl Real {
         }
     }
 
+    /// The scripts as Redis has them: one library of functions.
+    pub async fn library(&mut self) -> String {
+        self.handle.sweep_once(&self.queue).await.expect("swept");
+        let mut list = redis::cmd("FUNCTION");
+        let libraries: Vec<Vec<redis::Value>> = list.arg("LIST").arg("WITHCODE").query(&mut self.eyes).expect("a list");
+        let code = libraries.first().and_then(|library| library.last()).expect("a library");
+        redis::from_redis_value_ref(code).expect("text")
+    }
+
     /// The metric of transitions in this walk.
     pub fn counted(&self) -> BTreeMap<String, i64> {
         let of_this = |(word, n): (String, u64)| {
