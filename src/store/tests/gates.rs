@@ -2,13 +2,13 @@
 
 use intray_redis::Args;
 
-use super::{Redis, job, queue, without_times};
+use super::{Redis, job, queue, server::ask_for, without_times};
 use crate::{
     job::{BatchState, LockName, State, ids},
     payload::Json,
     store::{
-        Actor, Appended, BatchCancellation, BatchCreation, Complete, Completion, NewBatch, NewMember, Nonce, Reserve,
-        ReserveOutcome, Task, record_fields, transitions::reserve::Handout,
+        Actor, Appended, BatchCancellation, BatchCreation, Complete, Completion, NewBatch, NewMember, ReserveOutcome,
+        Task, record_fields, transitions::reserve::Handout,
     },
 };
 
@@ -30,10 +30,7 @@ impl Redis {
     }
 
     async fn take(&self, limit: u32) -> Vec<Handout> {
-        let nonce = Nonce::random();
-        let call =
-            Reserve { queues: vec![queue()], worker: None, skills: Vec::new(), limit, lease_ms: None, nonce, id: None };
-        match self.queues.reserve(call).await {
+        match self.queues.reserve(ask_for(None, limit)).await {
             Ok(ReserveOutcome::Jobs { jobs, undo, .. }) => {
                 undo.disarm();
                 jobs

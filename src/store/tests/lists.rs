@@ -1,10 +1,10 @@
-//! Reserves that go in one script: what they are given plainly is what the full path gives them, from whatever lines.
+//! Reserves that go in one script: the fast path gives them the jobs that the full path gives, in all lines.
 
 use fastrand::Rng;
 use intray_redis::Args;
 use redis::Value;
 
-use super::{Redis, job, queue};
+use super::{Redis, job, queue, server::ask_for};
 use crate::{
     job::{JobId, Name, Priority, QueueName, Skill, ids},
     store::{Actor, Dedupe, NewJob, Nonce, Release, Reserve, ReserveOutcome, Routing},
@@ -176,15 +176,7 @@ impl Redis {
     }
 
     async fn ann_takes(&self, limit: u32, id: Option<&JobId>) {
-        let call = Reserve {
-            queues: vec![queue()],
-            worker: Some(name("ann")),
-            skills: Vec::new(),
-            limit,
-            lease_ms: None,
-            nonce: Nonce::random(),
-            id: id.cloned(),
-        };
+        let call = Reserve { id: id.cloned(), ..ask_for(Some(name("ann")), limit) };
         let taken = self.queues.reserve(call).await.expect("an answer");
         if let ReserveOutcome::Jobs { undo, .. } = taken {
             undo.disarm();

@@ -2,10 +2,10 @@
 
 use intray_redis::Args;
 
-use super::{Redis, queue};
+use super::{Redis, queue, server::ask_for};
 use crate::{
     job::{Line, Name, QueueName, Skill},
-    store::{Nonce, Reason, Reserve, ReserveOutcome},
+    store::{Reason, Reserve, ReserveOutcome},
 };
 
 impl Redis {
@@ -33,12 +33,8 @@ impl Redis {
     async fn nothing_for(&self, worker: &str, skills: &[&str]) -> (Reason, u64) {
         let call = Reserve {
             queues: vec![queue(), QueueName::parse("elsewhere").expect("a name")],
-            worker: Name::parse(worker).ok(),
             skills: skills.iter().map(|skill| Skill::parse(skill).expect("a skill")).collect(),
-            limit: 1,
-            lease_ms: None,
-            nonce: Nonce::random(),
-            id: None,
+            ..ask_for(Name::parse(worker).ok(), 1)
         };
         match self.queues.reserve(call).await {
             Ok(ReserveOutcome::Nothing { reason, remaining, .. }) => (reason, remaining),

@@ -11,12 +11,18 @@ use redis::Value;
 
 use super::{job, queue, without_times};
 use crate::{
-    job::{Reservation, ids},
+    job::{Name, Reservation, ids},
     store::{
         Enqueued, Nonce, Queues, Reserve, ReserveOutcome,
         redis::read::{Fields, word},
     },
 };
+
+/// A call for the next jobs.
+pub(super) fn ask_for(worker: Option<Name>, limit: u32) -> Reserve {
+    let (skills, lease_ms, id) = Default::default();
+    Reserve { queues: vec![queue()], worker, skills, limit, lease_ms, nonce: Nonce::random(), id }
+}
 
 /// A Redis of a test's own, with a handle on it.
 pub(super) struct Redis {
@@ -126,16 +132,7 @@ impl Redis {
     }
 
     pub(super) async fn reserve(&self) -> Reservation {
-        let call = Reserve {
-            queues: vec![queue()],
-            worker: None,
-            skills: Vec::new(),
-            limit: 1,
-            lease_ms: None,
-            nonce: Nonce::random(),
-            id: None,
-        };
-        match self.queues.reserve(call).await {
+        match self.queues.reserve(ask_for(None, 1)).await {
             Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) => {
                 undo.disarm();
                 jobs.pop().expect("a job").reservation
