@@ -1,15 +1,19 @@
--- memo: a function that remembers its last answers by what it was asked, at most a thousand of them. `make(asked, ...)` finds an answer.
+-- memo: answers that are kept by what was asked, at most a thousand of them. `make(asked, ...)` finds one.
+local memo = {}
 local MOST_KEPT = 1000
 
-return function(make)
-  local kept, count = {}, 0
-  return function(asked, ...)
-    local answer = kept[asked]
-    if answer == nil then
-      if count == MOST_KEPT then kept, count = {}, 0 end
-      answer = make(asked, ...)
-      kept[asked], count = answer, count + 1
-    end
-    return answer
-  end
+function memo.new(make)
+  return {make = make, kept = {}, count = 0}
 end
+
+function memo.of(m, asked, ...)
+  local answer = m.kept[asked]
+  if answer == nil then
+    if m.count == MOST_KEPT then m.kept, m.count = {}, 0 end
+    answer = m.make(asked, ...)
+    m.kept[asked], m.count = answer, m.count + 1
+  end
+  return answer
+end
+
+return memo

@@ -28,11 +28,11 @@ local function unpack_skills(packed)
 end
 
 -- Many workers have the same skills.
-local skills_of = memo(function(packed) return (unpack_skills(packed)) end)
+local skills_of = memo.new(function(packed) return (unpack_skills(packed)) end)
 
 -- The skills of the worker, and what stands behind them.
 local function read_skills(behind)
-  if behind:byte() < ask.MORE then return skills_of(behind), '' end
+  if behind:byte() < ask.MORE then return memo.of(skills_of, behind), '' end
   local skills, at = unpack_skills(behind)
   return skills, behind:sub(at)
 end

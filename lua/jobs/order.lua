@@ -123,7 +123,7 @@ end
 -- The list form. It reads and writes each client and priority of a list once. The tables are reused between calls; a call reads only
 -- the entries that it has written.
 
--- By client and priority: its member of `turns` ('priority client'), the priority as text, the highest turn, how many jobs.
+-- By client and priority: its member of `turns` ('priority client'), the priority as text, the last place of an arrival, how many jobs.
 -- Then the same by priority alone.
 local n, members, priorities, highest, counts = 0, {}, {}, {}, {}
 local levels, level_of, names, tops = 0, {}, {}, {}
@@ -144,7 +144,7 @@ function turns.share(priority, client)
     if members[k] == member then return k end
   end
   n = n + 1
-  members[n], priorities[n], highest[n], counts[n], arrived[n] = member, spelled, 0, 0, 0
+  members[n], priorities[n], counts[n], arrived[n] = member, spelled, 0, 0
   return n
 end
 

@@ -46,11 +46,15 @@ end
 
 -- What a route says, if it says only in which lines the job is and who is excluded: {excluded, lines; both nil for none}. False if it says
 -- more.
-routing.usual_route = memo(function(raw)
+local usual = memo.new(function(raw)
   local own = route_codec.decode(raw)
   if own.expires or own.handed or own.overlap or own.assignees and own.skill then return false end
   return {excluded = own.excluded, lines = routing.lines_of(own)}
 end)
+
+function routing.usual_route(raw)
+  return memo.of(usual, raw)
+end
 
 -- Whether each of some names is excluded; false for none of them.
 function routing.excludes_all(own, names)

@@ -15,7 +15,7 @@ local MOST, MOST_READS = 40, 80 -- lines of all calls, and commands that read th
 local FEW = 4   -- entries of a line that are read at first, at least; then each time twice as many
 -- Of each job found: the highest turn to which it may raise V if it is of another line than everybody's, false if it is not.
 local most_turn = {}
-local found_in, own_lines = {}, {} -- the line of each job found; the lines of each call
+local found_in, members, own_lines = {}, {}, {} -- of each job found: its line, and its member in `restricted`; the lines of each call
 local everybody, by_line, count, reads, gone, taken = nil, {}, 0, 0, {}, {}
 local off_restricted, off_lines = {'ZREM'}, {'ZREM'}
 local in_restricted, in_lines = 0, 0
@@ -100,9 +100,9 @@ local function highest_turn(at)
   return first and first - first % SPAN == at - turn and first % SPAN - 1 or turn
 end
 
--- Finds the jobs of all calls in their order, and writes the place and the member of each. Returns how many of them leave `inbound`, whose
+-- Finds the jobs of all calls in their order, and writes the place and the id of each. Returns how many of them leave `inbound`, whose
 -- members are in `leave`; nil if there are too few.
-function merge.find(q, n, workers, skills, limits, wanted, places, members, leave)
+function merge.find(q, n, workers, skills, limits, wanted, places, ids, leave)
   if not open(q, n, workers, skills, limits, wanted) then return end
   local i, in_inbound = 0, 0
   for c = 1, n do
@@ -110,7 +110,7 @@ function merge.find(q, n, workers, skills, limits, wanted, places, members, leav
       local s = next_line(q, own_lines[c])
       if not s or reads > MOST_READS then return end
       i = i + 1
-      places[i], members[i] = s.place, s.member
+      places[i], members[i], ids[i] = s.place, s.member, place.id_of(s.member)
       if s == everybody then
         in_inbound, most_turn[i] = in_inbound + 1, false
         leave[in_inbound + 2] = s.member
@@ -124,8 +124,8 @@ function merge.find(q, n, workers, skills, limits, wanted, places, members, leav
 end
 
 -- The i-th job leaves these lines. Returns whether the one where it was found is among them.
-function merge.leave(i, own, at, member)
-  local is_there = false
+function merge.leave(i, own, at)
+  local is_there, member = false, members[i]
   in_restricted = in_restricted + 1
   off_restricted[in_restricted + 2] = member
   for _, line in ipairs(own) do

@@ -28,7 +28,7 @@ local call, unpack_record, unpack, sub, min = redis.call, struct.unpack, unpack,
 local tonumber = tonumber
 -- Tables reused between calls; a call reads only the entries that it has written.
 local limits, leases, nonces, workers, skills, claims = {}, {}, {}, {}, {}, {}
-local places, found, ids, events, answer, settings, one_raw, one_live, one_draft, one_route = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
+local places, ids, events, answer, settings, one_raw, one_live, one_draft, one_route = {}, {}, {}, {}, {}, {}, {}, {}, {}
 -- Whether any job has locks, and how many belong to batches.
 local has = {locks = false, members = 0}
 local to_reserved, to_held, to_live, leave = {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
@@ -71,7 +71,7 @@ local function read_line(q, wanted)
   if #entries < wanted * 2 then return end
   for i = 1, wanted do
     local member = entries[i * 2 - 1]
-    found[i], leave[i + 2], places[i] = member, member, tonumber(entries[i * 2])
+    ids[i], leave[i + 2], places[i] = sub(member, -$ID_LEN), member, tonumber(entries[i * 2])
   end
   return wanted
 end
@@ -80,12 +80,11 @@ end
 local function find(q, n, wanted, is_routed)
   local in_inbound
   if is_routed then
-    in_inbound = merge.find(q, n, workers, skills, limits, wanted, places, found, leave)
+    in_inbound = merge.find(q, n, workers, skills, limits, wanted, places, ids, leave)
   else
     in_inbound = read_line(q, wanted)
   end
   if not in_inbound then return end
-  for i = 1, wanted do ids[i] = sub(found[i], -$ID_LEN) end
   return in_inbound, fields_of(q.jobs, ids, 1, wanted, one_raw), fields_of(q.live, ids, 1, wanted, one_live)
 end
 
@@ -94,7 +93,7 @@ local function note_route(i, raw, worker, is_apart)
   if not raw then return not is_apart end
   local own = routing.usual_route(raw)
   if not own or routing.excludes(own, worker) or (own.lines ~= nil) ~= is_apart then return false end
-  return not is_apart or merge.leave(i, own.lines, places[i], found[i])
+  return not is_apart or merge.leave(i, own.lines, places[i])
 end
 
 -- The draft of each job, if any of them was reserved before.

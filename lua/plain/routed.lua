@@ -27,7 +27,7 @@ function routed.open(q)
 end
 
 -- By what the calls say, because many jobs have the same route: {as it is stored, the lines of its jobs or false}; false if it is unusual.
-local known = memo(function(asked, q)
+local known = memo.new(function(asked, q)
   local own = route.apply(q, route_codec.decode(''), asked)
   if own.expires or own.sla or own.fallback or own.overlap then return false end
   local raw = route_codec.encode(own)
@@ -38,7 +38,7 @@ end)
 function routed.note(q, i, options, now)
   local job = store.rare({header = HEADER}, options, $ID_LEN + 1)
   if job.delay > 0 or job.run_at > 0 or job.external ~= '' or now < job.from or now >= job.before then return false end
-  routes[i] = known(job.asked, q)
+  routes[i] = memo.of(known, job.asked, q)
   return routes[i]
 end
 
