@@ -32,13 +32,14 @@ local function read(q, args, n)
     local id, tail = args[i * 2 - 1], args[i * 2]
     local high, low, priority = byte(tail, 1, 3)
     local client, digest = record_bytes.parts(tail, low, PARTS)
-    with_route[i] = high == ROUTED
-    if with_route[i] then
+    local has_route = high == ROUTED
+    with_route[i] = has_route
+    if has_route then
       now = now or routed.open(q)
       if not routed.note(q, i, id, now) then return end
       id = sub(id, 1, ID_LEN)
     end
-    if #id > ID_LEN or high > LOCKS and not with_route[i] or met[id] or met[digest] then return end
+    if #id > ID_LEN or high > LOCKS and not has_route or met[id] or met[digest] then return end
     if n > 1 then met[id] = true end
     if digest then
       if n > 1 then met[digest] = true end
@@ -93,7 +94,7 @@ return function(q, args)
   for i = 1, n do
     local id, k, arrival, client = ids[i], i * 2, pack('>I6', before + i), clients[i]
     to_jobs[k + 1], to_jobs[k + 2] = id, LAYOUT .. arrival .. args[k]
-    if not with_route[i] or not routed.enter(i, id, places[i], arrival, byte(args[k], 3)) then
+    if not is_routed or not with_route[i] or not routed.enter(i, id, places[i], arrival, byte(args[k], 3)) then
       in_line = in_line + 1
       to_inbound[in_line * 2 + 1], to_inbound[in_line * 2 + 2] = text.of(places[i]), arrival .. id
     end
