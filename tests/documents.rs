@@ -26,6 +26,8 @@ mod protocol;
 mod routes;
 #[path = "documents/sizes.rs"]
 mod sizes;
+#[path = "documents/stories.rs"]
+mod stories;
 #[path = "documents/topologies.rs"]
 mod topologies;
 #[path = "documents/tree.rs"]

@@ -1,77 +1,68 @@
 //! A service that is killed during a batch call or under load leaves nothing half-done and strands no job.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Answer, Client, RETENTION_MS, ReservedJob, World, assert_contains,
+    Answer, CallFate, Client, RETENTION_MS, ReservedJob, World, assert_contains,
     batch_verbs::{items, member_id},
     eventually, id_of, number,
 };
+
+/// A creation appends its jobs in steps of so many.
+const STEP: usize = 100;
 
 async fn attempt(client: &Client, key: &str, batch: &Value) -> Option<Answer> {
     client.request("POST", "/batches").header("idempotency-key", key).json(batch.to_string()).send_if_possible().await
 }
 
-/// Comes back when so many jobs of a creation that is under way are stored, seen or unseen.
-async fn stored(w: &World, count: usize) -> usize {
-    let begin = Instant::now();
-    loop {
-        let records = w.record_count().await;
-        if records >= count {
-            return records;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(30), "only {records} are stored");
-        tokio::time::sleep(Duration::from_micros(200)).await;
-    }
+/// A creation whose service is killed while this call of this script is on its way: Redis never receives it.
+async fn create_until(w: &mut World, key: &str, batch: &Value, (script, nth): (&str, usize)) {
+    w.proxy().inject(script, nth, CallFate::Held);
+    let creation = tokio::spawn({
+        let (client, key, batch) = ((**w).clone(), key.to_owned(), batch.clone());
+        async move { attempt(&client, &key, &batch).await }
+    });
+    eventually("the call is sent", async || (w.proxy().injected_calls() == 1).then_some(())).await;
+    w.service.kill();
+    creation.await.expect("no answer is an answer");
+    w.restart().await;
 }
 
 #[tokio::test]
 async fn stalled_batch_creation_is_removed_after_a_minute() {
-    let mut w = World::start().await;
+    let mut w = World::plan().with_proxy().start().await;
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
-    for (round, count) in [1, 4_000, 8_000].into_iter().enumerate() {
-        let creation = tokio::spawn({
-            let client = (*w).clone();
-            async move { attempt(&client, "k", &json!({ "concurrency": 5, "jobs": items(0..10_000) })).await }
-        });
-        stored(&w, count).await;
-        w.service.kill();
-        creation.await.expect("no answer is an answer");
-        w.restart().await;
-        let records = w.record_count().await;
-        assert!((1..10_000).contains(&records), "killed in the middle: {records}");
+    w.stop_clock().await;
+    let batch = json!({ "concurrency": 5, "jobs": items(0..10_000) });
+    for steps in [1, 40, 99] {
+        create_until(&mut w, "k", &batch, ("append", steps + 1)).await;
+        let records = steps * STEP;
+        assert_eq!(w.record_count().await, records, "killed in the middle");
         assert!(w.reserve_all(json!({ "limit": 100 })).await.is_empty(), "none of it is reserved");
         assert_eq!(w.get("/batches?queue=default").await.is(200)["batches"], json!([]), "none of it is listed");
         assert_eq!(w.list_ids("waiting").await, Vec::<String>::new());
         assert_eq!(w.list_ids("blocked").await, Vec::<String>::new());
         assert_eq!(w.queue().await["counts"]["waiting"], 0);
-        w.advance_clock(50_000);
+        w.advance_clock(59_999);
         w.sweep().await;
         assert_eq!(w.record_count().await, records, "the creation may still be running");
         w.check().await;
-        w.advance_clock(11_000);
+        w.advance_clock(1);
         w.sweep_until("nothing is left", async || w.leftover_keys().await.is_empty()).await;
-        assert_eq!(w.event_count("batch-completed").await, 0, "round {round}");
+        assert_eq!(w.event_count("batch-completed").await, 0, "after {steps} steps");
         w.check().await;
     }
 }
 
 #[tokio::test]
 async fn repeated_call_finishes_an_interrupted_creation() {
-    let mut w = World::start().await;
+    let mut w = World::plan().with_proxy().start().await;
     let batch = json!({ "concurrency": 5, "jobs": items(0..10_000) });
-    let creation = tokio::spawn({
-        let (client, batch) = ((*w).clone(), batch.clone());
-        async move { attempt(&client, "k", &batch).await }
-    });
-    stored(&w, 3_000).await;
-    w.service.kill();
-    creation.await.expect("no answer is an answer");
-    assert!(w.record_count().await < 10_000);
-    w.restart().await;
+    create_until(&mut w, "k", &batch, ("append", 31)).await;
+    assert_eq!(w.record_count().await, 30 * STEP);
     let made = eventually("the same call makes it", async || {
         let answer = attempt(&w, "k", &batch).await?;
         if answer.status != 201 {
@@ -96,20 +87,15 @@ async fn repeated_call_finishes_an_interrupted_creation() {
 
 #[tokio::test]
 async fn sweep_opens_a_fully_stored_batch_after_a_crash() {
-    let mut w = World::start().await;
-    for concurrency in [json!(1_000), Value::Null] {
+    let mut w = World::plan().with_proxy().start().await;
+    // Before it begins to open, and while it opens.
+    for (concurrency, nth) in [(json!(1_000), 1), (json!(1_000), 3), (Value::Null, 1), (Value::Null, 20)] {
         let mut batch = json!({ "jobs": items(0..10_000) });
         if !concurrency.is_null() {
-            batch["concurrency"] = concurrency.clone();
+            batch["concurrency"] = concurrency;
         }
-        let creation = tokio::spawn({
-            let client = (*w).clone();
-            async move { attempt(&client, &concurrency.to_string(), &batch).await }
-        });
-        stored(&w, 10_000).await;
-        w.service.kill();
-        creation.await.expect("no answer is an answer");
-        w.restart().await;
+        create_until(&mut w, &batch["concurrency"].to_string(), &batch, ("stage", nth)).await;
+        assert_eq!(w.record_count().await, 10_000, "all is stored");
         w.check().await;
         w.sweep_until("it is open", async || {
             let batches = w.get("/batches?queue=default").await.is(200);

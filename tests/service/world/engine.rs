@@ -3,6 +3,7 @@
 pub mod moves;
 pub mod nodes;
 mod server;
+mod stalls;
 
 pub use self::nodes::NodeSettings;
 
@@ -13,7 +14,10 @@ use std::{
 
 use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
 
-use self::server::{PROGRAM, Server};
+use self::{
+    server::{PROGRAM, Server},
+    stalls::StallWatch,
+};
 use super::clock::Clock;
 
 /// The server program that `make test-all` installs, because that on PATH may be too old for `WAITAOF`. None without it.
@@ -33,6 +37,7 @@ pub struct Engine {
     servers: Vec<Server>,
     /// Settings of a cluster's nodes.
     form: Option<NodeSettings>,
+    _stalls: StallWatch,
 }
 
 impl Engine {
@@ -49,10 +54,10 @@ impl Engine {
     }
 
     async fn launch(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
-        let clock = Clock::new(folder);
+        let (clock, stalls) = (Clock::new(folder), StallWatch::start());
         let mut server = Server::on_socket(program, folder, keeping, &clock);
         server.connect().await;
-        Self { folder: folder.to_owned(), clock, servers: vec![server], form: None }
+        Self { folder: folder.to_owned(), clock, servers: vec![server], form: None, _stalls: stalls }
     }
 
     pub fn port_of(&self, nth: usize) -> u16 {

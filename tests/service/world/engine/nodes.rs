@@ -6,7 +6,7 @@ use redis::{FromRedisValue, RedisError, Value};
 
 use super::{
     super::{clock::Clock, eventually},
-    Engine, PROGRAM, Server, appending,
+    Engine, PROGRAM, Server, StallWatch, appending,
     server::PersistenceArgs,
 };
 
@@ -35,8 +35,13 @@ impl NodeSettings {
 
 impl Engine {
     pub async fn start_cluster(folder: &Path, form: NodeSettings) -> Self {
-        let clock = Clock::new(folder);
-        let mut engine = Self { folder: folder.to_owned(), clock, servers: Vec::new(), form: Some(form) };
+        let mut engine = Self {
+            folder: folder.to_owned(),
+            clock: Clock::new(folder),
+            servers: Vec::new(),
+            form: Some(form),
+            _stalls: StallWatch::start(),
+        };
         for nth in 0..SHARDS {
             engine.add_node().await;
             let (first, last) = (SLOTS * nth / SHARDS, SLOTS * (nth + 1) / SHARDS - 1);
