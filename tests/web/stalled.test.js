@@ -50,7 +50,7 @@ test('a process that was stopped says how long', async (t) => {
   child.stdout.on('data', (text) => { printed += text })
   for (let tries = 0; !printed && tries < 50; tries++) {
     child.kill('SIGSTOP')
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await new Promise((resolve) => setTimeout(resolve, 800))
     child.kill('SIGCONT')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

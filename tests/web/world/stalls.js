@@ -3,7 +3,7 @@
 import { Worker } from 'node:worker_threads'
 
 const TICK_MS = 20
-const STALL_MS = 200
+const STALL_MS = 500
 
 const watch = `
 const { parentPort } = require('node:worker_threads')

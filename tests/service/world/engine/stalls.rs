@@ -10,7 +10,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// A thread that is woken so much too late shows a machine that stood still, not one that is busy: Redis and the service have no time
 /// to answer then either.
-const STALL: Duration = Duration::from_millis(200);
+const STALL: Duration = Duration::from_millis(500);
 
 /// When stalls ended, and their lengths.
 static STALLS: Mutex<Vec<(Instant, Duration)>> = Mutex::new(Vec::new());
