@@ -20,7 +20,7 @@ async function stalled(t, files) {
   for (const [n, text] of Object.values(files).entries()) {
     await writeFile(paths[n], `import { test } from 'node:test'\n${text}`)
   }
-  // A runner within a runner is told so, and would report to it.
+  // With this variable a runner reports to an outer one instead.
   const { NODE_TEST_CONTEXT, ...env } = process.env
   const reporter = new URL('stalled.js', here).pathname
   const child = spawn(process.execPath, ['--test', `--test-reporter=${reporter}`, ...paths], { env })
