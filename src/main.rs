@@ -21,7 +21,7 @@ use intray::{
 use intray_cli::{bulk, top};
 use intray_embedded::Copied;
 use tokio::runtime::Builder;
-use tracing_subscriber::fmt;
+use tracing_subscriber::{Layer, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// Exit code of an import that ran to its end and had refused lines.
 const EXIT_SOME_REFUSED: u8 = 3;
@@ -107,12 +107,12 @@ fn run<T>(runtime: &mut Builder, work: impl Future<Output = anyhow::Result<T>>) 
 
 fn init_logging(format: LogFormat) -> anyhow::Result<()> {
     let (filter, odd) = config::levels();
-    let logs = fmt().with_env_filter(filter).with_target(false);
-    match format {
-        LogFormat::Text => logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stdout())).try_init(),
-        LogFormat::Json => logs.json().flatten_event(true).try_init(),
-    }
-    .map_err(anyhow::Error::from_boxed)?;
+    let logs = fmt::layer().with_target(false);
+    let logs = match format {
+        LogFormat::Text => logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stdout())).boxed(),
+        LogFormat::Json => logs.json().flatten_event(true).boxed(),
+    };
+    tracing_subscriber::registry().with(filter).with(logs).try_init()?;
     odd.into_iter().chain(config::unknown_variables()).for_each(|line| tracing::warn!("{line}"));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::CommandFactory;
-use tracing_subscriber::{EnvFilter, filter::LevelFilter};
+use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use super::{Cli, each_argument};
 
@@ -57,7 +57,7 @@ fn is_of_kubernetes(name: &str, value: &str) -> bool {
 }
 
 /// Returns the log filter, and a sentence about an invalid `RUST_LOG`.
-pub fn levels() -> (EnvFilter, Option<String>) {
+pub fn levels() -> (Targets, Option<String>) {
     let value = std::env::var("RUST_LOG").unwrap_or_default();
     let invalid = value.split(',').map(str::trim).find(|part| !part.is_empty() && !is_valid(part));
     let filter = if value.trim().is_empty() || invalid.is_some() { DEFAULT_LEVEL } else { &value };
@@ -66,10 +66,10 @@ pub fn levels() -> (EnvFilter, Option<String>) {
             "RUST_LOG has `{invalid}`, which is neither a level (error, warn, info, debug, trace, off) nor a part of this program with one (intray=debug): it is taken as {DEFAULT_LEVEL}"
         )
     };
-    (EnvFilter::new(filter), invalid.map(sentence))
+    (filter.parse().unwrap_or_default(), invalid.map(sentence))
 }
 
-/// Accepts `level`, `crate` or `crate=level`. `tracing_subscriber` checks directives with spans and fields.
+/// Accepts `level`, `crate` or `crate=level`.
 fn is_valid(directive: &str) -> bool {
     let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
     let is_own =
@@ -78,9 +78,6 @@ fn is_valid(directive: &str) -> bool {
         let name = word.split("::").next().unwrap_or_default();
         is_own(name) || LOGGING_CRATES.contains(&name)
     };
-    if directive.contains('[') {
-        return EnvFilter::try_new(directive).is_ok();
-    }
     match directive.split_once('=') {
         Some((part, level)) => is_part(part) && is_level(level),
         None => is_level(directive) || is_part(directive),

@@ -18,26 +18,14 @@ use crate::{
     sha256::{Sha256, hex},
 };
 
-/// Files for browsers only: no scripts, no Markdown.
+/// Of these, only files that a browser reads are served.
 #[derive(RustEmbed)]
 #[folder = "web/"]
-#[include = "index.html"]
-#[include = "client/*"]
-#[include = "console/*"]
-#[include = "demo/*"]
-#[include = "docs/*"]
-#[exclude = "*.json"]
-#[exclude = "*.md"]
-#[exclude = "*.sh"]
 struct Files;
 
 /// The second demo desk, which is an example to copy too.
 #[derive(RustEmbed)]
 #[folder = "examples/approvals/"]
-#[include = "*.css"]
-#[include = "*.html"]
-#[include = "*.js"]
-#[include = "*.svg"]
 struct Approvals;
 
 /// Whether the demo desks are served.
@@ -147,16 +135,29 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
         return sent(page.data, &page.hash, page.kind, POLICY, headers);
     }
     let file = name.strip_prefix(APPROVALS).map_or_else(|| Files::get(name), Approvals::get);
-    match file {
-        Some(file) => answer(name, file.data, &file.metadata.sha256_hash(), headers),
+    match file.zip(content_type(name)) {
+        Some((file, kind)) => answer(name, kind, file.data, &file.metadata.sha256_hash(), headers),
         None => Problem::no_such_route(uri).into_response(),
     }
+}
+
+/// None for a file that no browser reads, such as a script or Markdown.
+fn content_type(name: &str) -> Option<&'static str> {
+    Some(match name.rsplit_once('.')?.1 {
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "ts" | "txt" | "LICENSE" => "text/plain; charset=utf-8",
+        "tgz" | "whl" => "application/octet-stream",
+        _ => return None,
+    })
 }
 
 /// A generated file.
 pub fn made(name: &str, data: Cow<'static, [u8]>, headers: &HeaderMap) -> Response {
     let hash = Sha256::digest(&data);
-    answer(name, data, &hash, headers)
+    answer(name, content_type(name).unwrap_or("text/plain; charset=utf-8"), data, &hash, headers)
 }
 
 fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
@@ -170,15 +171,7 @@ fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
     ]
 }
 
-fn answer(name: &str, data: Cow<'static, [u8]>, hash: &[u8], headers: &HeaderMap) -> Response {
-    let kind = match name.rsplit('.').next() {
-        Some("js" | "mjs") => "text/javascript; charset=utf-8",
-        Some("html") => "text/html; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        Some("tgz" | "whl") => "application/octet-stream",
-        _ => "text/plain; charset=utf-8",
-    };
+fn answer(name: &str, kind: &'static str, data: Cow<'static, [u8]>, hash: &[u8], headers: &HeaderMap) -> Response {
     let policy = if name == READER { READERS_POLICY } else { POLICY };
     sent(data, hash, kind, policy, headers)
 }
@@ -206,16 +199,19 @@ mod tests {
 
     #[test]
     fn only_browser_files_are_served() {
-        let names: Vec<_> = Files::iter().collect();
+        let get = |name: &str| serve(name, &Uri::default(), &HeaderMap::new()).status();
         for name in ["client/client.js", "client/client.d.ts", "console/http.js", "demo/base.css", "demo/index.html"] {
-            assert!(names.iter().any(|known| known == name), "{name} is missing");
+            assert_eq!(get(name), StatusCode::OK, "{name}");
         }
-        for name in &names {
-            assert!(
-                ![".sh", ".md", ".json"].iter().any(|kind| name.ends_with(kind)) && !name.contains("node_modules"),
-                "{name}"
-            );
+        let is_for_others = |name: &&str| [".sh", ".md", ".json"].iter().any(|kind| name.ends_with(kind));
+        let names: Vec<_> =
+            Files::iter().chain(Approvals::iter().map(|name| (APPROVALS.to_owned() + &name).into())).collect();
+        let others: Vec<_> = names.iter().map(|name| &**name).filter(is_for_others).collect();
+        assert!(others.len() > 3, "{others:?}");
+        for name in others {
+            assert_eq!(get(name), StatusCode::NOT_FOUND, "{name}");
         }
+        assert_eq!(names.iter().find(|name| name.contains("node_modules")), None);
     }
 
     #[test]

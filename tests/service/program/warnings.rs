@@ -67,6 +67,7 @@ async fn invalid_log_levels_are_named() {
         ("info,verbose", Some("`verbose`")),
         ("intray=loud", Some("`intray=loud`")),
         ("intry=debug", Some("`intry=debug`")),
+        ("intray[span]=debug", Some("`intray[span]=debug`")),
         ("warn", None),
         ("debug,hyper=info", None),
         ("intray::queue=trace", None),
