@@ -3,7 +3,7 @@ FROM rust:1-bookworm AS build
 WORKDIR /build
 COPY . .
 # The allocator has to know how large a page is. On arm64 it may be up to 64 KiB, whatever it is where this is built.
-RUN if [ "$(uname -m)" = aarch64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi; cargo build --release --locked
+RUN if [ "$(uname -m)" = aarch64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi; cargo build --profile dist --features jemalloc --locked
 
 FROM debian:bookworm-slim
 # The package starts nothing here; only its program is used, by intray and as intray's user.
@@ -13,7 +13,7 @@ RUN apt-get update -q \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin intray \
     && install -d -o intray -g intray -m 700 /data
-COPY --from=build /build/target/release/intray /usr/local/bin/intray
+COPY --from=build /build/target/dist/intray /usr/local/bin/intray
 
 # Inside a container every address is the container's own: publishing the port decides who reaches it. So the
 # image listens on all of them, and says so by --insecure. Publish it as -p 127.0.0.1:7070:7070. Without keys it answers to

@@ -17,14 +17,14 @@ demo: rust engine
 # Stories wait more than they compute, so twice as many as processors run at once.
 test: export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 test: rust engine curl
-	scripts/stories.sh --locked --workspace
+	scripts/tests.sh --locked --workspace
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job. And all
-# mutants of the model, of which `make test` takes every twelfth.
+# of the model, of which `make test` takes this commit's share.
 moving := jobs:: ordering:: leases:: asking:: routing:: opinions:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_SLOW_WIRE_MS=400 INTRAY_BIN=$(built)/debug/intray tests/web/run.sh
-	INTRAY_MUTANTS=all cargo test --locked --test model -- model_finds_every_mutant
+	INTRAY_ROTATION=all cargo test --locked --test model
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::mass_resume queues::many_readers
 	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service lost_replies_under_load -- --nocapture
@@ -100,12 +100,13 @@ test-packages: rust engine curl packages
 # Instructions that a cycle costs, Redis's and the service's: `make cost`, `make cost OPTIONS='--only redis --profile'`.
 cost: rust engine
 	scripts/profilers.sh
-	cargo bench --locked --bench figures -- cost $(OPTIONS)
+	cargo bench --locked --profile dev --bench figures -- cost $(OPTIONS)
 
-# What does not depend on the machine, against the lines that are kept of it; `make guard UPDATE=1` writes these.
+# What does not depend on the machine, against the lines that are kept of it; `make guard UPDATE=1` writes these. The program that
+# measures is that of the tests; the service that is measured is built as it is given away.
 guard: rust engine
 	scripts/profilers.sh
-	cargo bench --locked --bench figures -- guard $(if $(UPDATE),--update) $(OPTIONS)
+	cargo bench --locked --profile dev --bench figures -- guard $(if $(UPDATE),--update) $(OPTIONS)
 
 # What the service does beside what people would use instead, and what it costs as things grow: brings those, measures, and writes
 # docs/figures.md. `make bench OPTIONS='closed open'` for parts, which are shown only; with --page they take the place of those in the

@@ -274,6 +274,20 @@ impl Cli {
     }
 }
 
+impl Serve {
+    /// The settings of a service inside another program: by flags alone, whose variables are not its own.
+    ///
+    /// # Errors
+    /// What the program would say of a wrong flag.
+    pub fn from_flags(flags: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let definition = each_argument(Cli::command(), |arg| arg.env(None::<&str>));
+        let words = ["intray", "serve"].map(OsString::from).into_iter().chain(flags);
+        let cli = Cli::from(definition, words)?;
+        let Some(Command::Serve(serve)) = cli.command else { unreachable!("the command is named") };
+        Ok(serve)
+    }
+}
+
 impl Signing {
     /// The first secret signs, all verify.
     pub fn secrets(&self) -> impl Iterator<Item = &TokenSecret> {

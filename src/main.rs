@@ -14,7 +14,7 @@ use intray::{
         TokenOptions, WebhookCommand,
     },
     healthcheck,
-    service::{self, Backend},
+    service::{self, Backend, Host},
     store::{self, Moved, Queues},
     webhooks::NewWebhook,
 };
@@ -119,7 +119,9 @@ fn init_logging(format: LogFormat) -> anyhow::Result<()> {
 
 async fn serve(options: Serve) -> anyhow::Result<()> {
     let stop = service::shutdown_signal()?;
-    service::serve(options, stop).await
+    let format = options.store.log_format;
+    let host = Host { announce: move |url: &str| service::announce(url, format), drain: service::DRAIN_NOTICE };
+    service::serve(options, host, stop).await
 }
 
 /// Prints the token alone to standard output.

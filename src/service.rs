@@ -27,16 +27,28 @@ use crate::{
 };
 
 /// Time between failing readiness and closing the listener, so that a load balancer notices, and requests sent before that arrive.
-const DRAIN_NOTICE: Duration = Duration::from_millis(500);
+pub const DRAIN_NOTICE: Duration = Duration::from_millis(500);
 /// A service ends at most ten seconds after its signal, even if parts hang. The last part of that time is for Redis.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(9);
 const REDIS_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What differs between the program and a service inside another program.
+pub struct Host<A> {
+    /// Gets the URL once the service listens.
+    pub announce: A,
+    /// How long the service fails readiness before it closes its listener.
+    pub drain: Duration,
+}
 
 /// Serves until `stop` resolves or nothing can be served any more.
 ///
 /// # Errors
 /// One line for the operator.
-pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+pub async fn serve<A: FnOnce(&str)>(
+    options: Serve,
+    host: Host<A>,
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
     options.exposure().map_err(|line| anyhow!(line))?;
     let access = access(&options).map_err(|line| anyhow!(line))?;
     for line in options.exposure_warning().into_iter().chain(options.world_readable_secrets()) {
@@ -76,7 +88,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let end = Shutdown { draining: leaving.clone(), stop: closing.clone() };
     parts.spawn(intray_listen::serve(listener, router, certificate, connections, end));
-    announce(scheme, address, options.store.log_format);
+    (host.announce)(&format!("{scheme}://{address}"));
 
     let lost = backend.lost();
     let outcome = tokio::select! {
@@ -84,7 +96,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         gave_up = lost => Err(gave_up.into()),
     };
     leaving.cancel();
-    shut_down(backend, parts, closing).await;
+    shut_down(backend, parts, closing, host.drain).await;
     outcome
 }
 
@@ -97,10 +109,10 @@ fn watch_files(parts: &TaskTracker, access: Access, certificate: Option<Certific
 }
 
 /// Ends what has begun, in time: first those who wait for something hear of it, then the rest.
-async fn shut_down(backend: Backend, parts: TaskTracker, closing: CancellationToken) {
+async fn shut_down(backend: Backend, parts: TaskTracker, closing: CancellationToken, drain: Duration) {
     let end = Instant::now() + SHUTDOWN_TIMEOUT;
     tracing::info!("leaving");
-    tokio::time::sleep(DRAIN_NOTICE).await;
+    tokio::time::sleep(drain).await;
     closing.cancel();
     parts.close();
     if timeout_at(end - REDIS_CLOSE_TIMEOUT, parts.wait()).await.is_err() {
@@ -112,8 +124,8 @@ async fn shut_down(backend: Backend, parts: TaskTracker, closing: CancellationTo
 }
 
 /// Prints the line that scripts wait for, at any log level; as JSON where logs are JSON.
-fn announce(scheme: &str, address: std::net::SocketAddr, format: LogFormat) {
-    let message = format!("intray is ready on {scheme}://{address}");
+pub fn announce(url: &str, format: LogFormat) {
+    let message = format!("intray is ready on {url}");
     match format {
         LogFormat::Text => println!("{message}"),
         LogFormat::Json => {

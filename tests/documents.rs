@@ -22,6 +22,8 @@ mod pages;
 mod paths;
 #[path = "documents/protocol.rs"]
 mod protocol;
+#[path = "documents/rotation.rs"]
+mod rotation;
 #[path = "documents/routes.rs"]
 mod routes;
 #[path = "documents/sizes.rs"]

@@ -1,8 +1,8 @@
 //! The model test: random sequences of everything that can happen to a queue, done to a plain model in memory and to the
 //! real queue, which must answer and look alike after each step.
 //!
-//! `cargo test --test model` runs 1,200 sequences of 60 steps from a fixed seed. A long run, from a seed of its own that
-//! it prints:
+//! `cargo test --test model` runs this commit's share (tests/rotation.txt) of 1,200 sequences of 60 steps from a fixed seed. A long
+//! run, from a seed of its own that it prints:
 //!
 //! ```sh
 //! MODEL_SEED=random MODEL_CASES=50000 MODEL_STEPS=200 cargo test --test model -- --nocapture
@@ -39,6 +39,9 @@ mod run;
 mod shrink;
 mod walk;
 mod work;
+
+#[path = "../rotation.rs"]
+mod rotation;
 
 /// The Redis with a movable clock is the stories' own.
 #[path = "../service/world"]
@@ -79,7 +82,8 @@ fn queue_behaves_like_the_model() {
     let events = EventKind::ALL.iter().map(|kind| format!("event {}", kind.word()));
     let wanted = events.chain(Op::must_be_met().into_iter().map(str::to_owned));
     let missed: Vec<_> = wanted.filter(|what| !met.contains_key(what.as_str())).collect();
-    assert!(plan.cases < 1_000 || plan.case.is_some() || missed.is_empty(), "never met: {missed:?}");
+    let is_long = plan.cases >= 1_000 && plan.case.is_none() && plan.share.is_all();
+    assert!(!is_long || missed.is_empty(), "never met: {missed:?}");
 }
 
 /// A script looks at a limited number of jobs in line and the next one continues behind them; the limit must not show.

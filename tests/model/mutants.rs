@@ -13,6 +13,7 @@ use crate::{
     chance::Theme,
     patch_scripts::{Edit, NO_FAST_PATH},
     real::Real,
+    rotation::Rotation,
     run::{self, Plan},
 };
 
@@ -132,10 +133,6 @@ const MUTANTS: &[Fault] = &[
 /// Sequences within which a mutant must be found.
 const MAX_CASES: u64 = 1_500;
 
-/// One run plants every twelfth mutant, beginning by chance; `INTRAY_MUTANTS=all` plants all, another text those whose description has
-/// it.
-const SAMPLE: usize = 12;
-
 const ROUTING: Option<Theme> = Some(Theme::Routing);
 
 /// The lists: what their sequences are about, whether they are faults of the full path, and the faults.
@@ -161,6 +158,7 @@ fn every_mutant_has_its_text_in_the_scripts() {
     assert!(stale.is_empty(), "{stale:?}");
 }
 
+/// This commit's share of them; `INTRAY_MUTANTS=all` plants all, another text those whose description has it.
 #[test]
 fn model_finds_every_mutant() {
     let of_list = |(theme, is_full_path, list): (_, _, &'static [Fault])| {
@@ -168,9 +166,9 @@ fn model_finds_every_mutant() {
     };
     let all = LISTS.into_iter().flat_map(of_list);
     let wanted = std::env::var("INTRAY_MUTANTS").ok();
-    let (first, step) = if wanted.is_some() { (0, 1) } else { (fastrand::usize(..SAMPLE), SAMPLE) };
+    let share = if wanted.is_some() { Rotation::ALL } else { Rotation::of("model-mutants") };
     let is_wanted = |fault: &str| wanted.as_ref().is_none_or(|text| text == "all" || fault.contains(text));
-    for (theme, is_full_path, &(fault, from, to)) in all.skip(first).step_by(step) {
+    for (_, (theme, is_full_path, &(fault, from, to))) in (0..).zip(all).filter(|(nth, _)| share.takes(*nth)) {
         if !is_wanted(fault) {
             continue;
         }

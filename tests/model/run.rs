@@ -25,6 +25,7 @@ use crate::{
     operations::Op,
     patch_scripts::{Edit, Editor},
     real::Real,
+    rotation::Rotation,
     shrink,
     walk::{NO_ANSWER, Walk},
 };
@@ -36,6 +37,8 @@ pub struct Plan {
     /// Only this one, if it is variable.
     pub case: Option<u64>,
     pub cases: u64,
+    /// Those of them that run.
+    pub share: Rotation,
     pub steps: usize,
     pub threads: usize,
     /// Of all; otherwise they take turns.
@@ -55,6 +58,7 @@ impl Plan {
             seed: 7,
             case: None,
             cases: 1_200,
+            share: Rotation::ALL,
             steps: 60,
             threads: 2,
             theme: None,
@@ -67,7 +71,9 @@ impl Plan {
     pub fn from_environment() -> Self {
         let variable = |name: &str| env::var(name).ok().map(|text| number(name, &text));
         let fixed = Self::fixed();
+        let is_asked = env::vars().any(|(name, _)| name.starts_with("MODEL_"));
         Self {
+            share: if is_asked { Rotation::ALL } else { Rotation::of("model-sequences") },
             seed: match env::var("MODEL_SEED").as_deref() {
                 Ok("random") => RandomState::new().hash_one(0),
                 _ => variable("MODEL_SEED").unwrap_or(fixed.seed),
@@ -100,6 +106,9 @@ pub fn fast_path(total: &str) -> String {
     format!("fast path: {total}")
 }
 
+/// The themes of so many sequences in a row are those of all.
+const THEMES: u64 = 12;
+
 /// How often what was met.
 pub type Tally = BTreeMap<String, u64>;
 
@@ -120,6 +129,9 @@ pub fn run(plan: &Plan) -> Result<Tally, String> {
             let case = next.fetch_add(1, Ordering::Relaxed);
             if case >= plan.cases || plan.case.is_some() && case > 0 {
                 break;
+            }
+            if !plan.share.takes(case / THEMES) {
+                continue;
             }
             let plan = Plan { case: plan.case.or(Some(case)), ..plan.clone() };
             let outcome = bench.case(&plan);
@@ -164,7 +176,7 @@ fn draw(plan: &Plan) -> Vec<impl ValueTree<Value = Op> + use<>> {
     seed[8..16].copy_from_slice(&plan.case.unwrap_or(0).to_be_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut runner = TestRunner::new_with_rng(Config { failure_persistence: None, ..Config::default() }, rng);
-    let by_turns = match plan.case.map(|case| case % 12) {
+    let by_turns = match plan.case.map(|case| case % THEMES) {
         Some(2 | 5 | 8 | 11) => Theme::Routing,
         Some(1 | 9) => Theme::Desk,
         Some(3 | 7) => Theme::FewJobs,

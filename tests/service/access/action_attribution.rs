@@ -50,7 +50,7 @@ const EXPECTED_EVENTS: [(&str, Option<&str>); 17] = [
 
 #[tokio::test]
 async fn operator_actions_name_their_key_in_events_and_log() {
-    let w = World::plan().with_keys(&[("ops", "operator", "*"), ("web", "producer", "*")]).start().await;
+    let w = World::plan().own_process().with_keys(&[("ops", "operator", "*"), ("web", "producer", "*")]).start().await;
     acts(&w, &w.with_credential(&key("ops")), &w.with_credential(&key("web"))).await;
     w.enqueue(4).await;
     let expected: Vec<_> = EXPECTED_EVENTS.iter().map(|(kind, by)| ((*kind).to_owned(), json!(by))).collect();

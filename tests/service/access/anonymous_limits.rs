@@ -54,7 +54,7 @@ async fn status(socket: &mut TcpStream) -> Option<u16> {
 
 #[tokio::test]
 async fn anonymous_settle_of_unknown_queues_runs_no_script() {
-    let w = World::plan().with_keys(&KEYS).start().await;
+    let w = World::plan().own_process().with_keys(&KEYS).start().await;
     w.enqueue(1).await;
     let held = w.reserve().await;
     let stranger = w.without_credential();
@@ -242,7 +242,7 @@ async fn forwarded_addresses_count_only_from_trusted_proxies() {
 /// Proxies write addresses in several forms; an invalid form is logged once and not at every call.
 #[tokio::test]
 async fn invalid_forwarded_address_is_logged_once() {
-    let w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;
+    let w = World::plan().own_process().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;
     let stranger = w.without_credential();
     let call = async |forwarded: &str| {
         let request = stranger.request("POST", "/jobs/complete").header("x-forwarded-for", forwarded);

@@ -51,7 +51,7 @@ async fn is_still_there(w: &World, id: &str) {
 
 #[tokio::test]
 async fn removed_key_ends_its_long_polls_without_a_job() {
-    let w = World::plan().with_keys(&[("old", "worker", "*"), ("web", "producer", "*")]).start().await;
+    let w = World::plan().own_process().with_keys(&[("old", "worker", "*"), ("web", "producer", "*")]).start().await;
     let (old, web) = (w.with_credential(&key("old")), w.with_credential(&key("web")));
     let waiters = [sleeps(&w, &old, &["default"]).await, sleeps(&w, &old, &["default", "more"]).await];
     let id = w.enqueue_with(json!({ "queue": "seen", "payload": 1 })).await;
@@ -88,7 +88,7 @@ async fn removed_key_ends_its_long_polls_without_a_job() {
 #[tokio::test]
 async fn expired_key_ends_its_waits_streams_and_tokens() {
     let keys = [("old", "worker", "*"), ("wall", "viewer", "*"), ("web", "producer", "*")];
-    let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
+    let w = World::plan().own_process().with_keys(&keys).flag("--token-secret", SECRET).start().await;
     let [old, wall, web] = ["old", "wall", "web"].map(|name| w.with_credential(&key(name)));
     let waiter = sleeps(&w, &old, &["default"]).await;
     let mut stream = wall.listen("").await;
@@ -122,7 +122,7 @@ async fn expired_key_ends_its_waits_streams_and_tokens() {
 
 #[tokio::test]
 async fn expired_token_ends_its_wait_without_a_job() {
-    let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
+    let w = World::plan().own_process().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     // Clocks may differ by five seconds: it is over soon, and not yet.
     let ann = w.with_credential(&signed(SECRET, json!({ "exp": seconds() - 3 })));
     let waiter = sleeps(&w, &ann, &["default"]).await;
@@ -161,7 +161,7 @@ async fn jwks_token_lifetime_is_limited_by_jwt_max_age() {
 
 #[tokio::test]
 async fn metrics_show_only_queues_that_the_key_covers() {
-    let w = World::plan().with_keys(&[("a", "operator", "a-*"), ("all", "operator", "*")]).start().await;
+    let w = World::plan().own_process().with_keys(&[("a", "operator", "a-*"), ("all", "operator", "*")]).start().await;
     for queue in ["a-1", "b-1", "b-a-1"] {
         w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
     }

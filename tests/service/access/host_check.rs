@@ -117,7 +117,7 @@ async fn absolute_target_overrides_the_host_header() {
 
 #[tokio::test]
 async fn cross_site_reads_are_refused_without_access_control() {
-    let w = World::plan().switch("--demo").flag("--cors-origin", "https://desk.example").start().await;
+    let w = World::plan().own_process().switch("--demo").flag("--cors-origin", "https://desk.example").start().await;
     let id = w.enqueue(1).await;
     let from = |w: &World, path: &str, site: &str, origin: Option<&str>| {
         let request = w.request("GET", path).header("sec-fetch-site", site);
@@ -150,7 +150,7 @@ async fn cross_site_reads_are_refused_without_access_control() {
         let link = reqwest::Client::new().get(format!("{}{page}", w.base())).header("sec-fetch-site", "cross-site");
         assert_eq!(link.send().await.expect("an answer").status(), 200, "{page}");
     }
-    let keyed = World::plan().with_keys(&[]).start().await;
+    let keyed = World::plan().own_process().with_keys(&[]).start().await;
     assert_eq!(from(&keyed, "/queues", "cross-site", None).send().await.status, 200, "a key allows cross-site reads");
     assert_eq!(json!({ "queues": [], "next": null }), keyed.get("/queues").await.is(200));
     w.check().await;

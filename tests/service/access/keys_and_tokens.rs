@@ -17,7 +17,7 @@ async fn reserves(client: &Client, status: u16) -> bool {
 
 #[tokio::test]
 async fn keys_file_is_reloaded_while_the_service_runs() {
-    let w = World::plan().with_keys(&[("old", "worker", "*")]).start().await;
+    let w = World::plan().own_process().with_keys(&[("old", "worker", "*")]).start().await;
     let (old, new) = (w.with_credential(&key("old")), w.with_credential(&key("new")));
     assert!(reserves(&old, 200).await && reserves(&new, 401).await);
     let (file, root) = (w.folder().join("keys"), keys_file_line("root", "operator", "*"));
@@ -87,7 +87,7 @@ async fn key_and_token_commands_print_working_credentials() {
 
 #[tokio::test]
 async fn token_sees_only_its_own_workers_reservations() {
-    let w = World::plan().with_keys(&[("web", "producer", "*"), ("bot", "worker", "*")]);
+    let w = World::plan().own_process().with_keys(&[("web", "producer", "*"), ("bot", "worker", "*")]);
     let w = w.flag("--token-secret", SECRET).start().await;
     w.send_enqueue(json!({ "queue": "reviews", "payload": 1 })).await.is(201);
     let mint = async |worker: &str| {
@@ -129,7 +129,7 @@ async fn token_sees_only_its_own_workers_reservations() {
 #[tokio::test]
 async fn token_secret_is_rotated_in_two_steps() {
     let new = "the secret that comes after the first";
-    let mut w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
+    let mut w = World::plan().own_process().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     let (old, by_new) = (signed(SECRET, json!({})), signed(new, json!({})));
     assert!(reserves(&w.with_credential(&old), 200).await && reserves(&w.with_credential(&by_new), 401).await);
     for (secrets, old_counts) in [(format!("{new},{SECRET}"), true), (new.to_owned(), false)] {
@@ -204,7 +204,7 @@ async fn jwks_tokens_need_a_listed_key_and_valid_claims() {
 
 #[tokio::test]
 async fn logs_and_metrics_contain_no_secrets() {
-    let mut plan = World::plan().with_keys(&[("web", "producer", "*")]).flag("--token-secret", SECRET);
+    let mut plan = World::plan().own_process().with_keys(&[("web", "producer", "*")]).flag("--token-secret", SECRET);
     plan = plan.flag("--log-format", "json").trace_logs();
     let w = plan.start().await;
     let token = signed(SECRET, json!({}));
@@ -256,7 +256,12 @@ async fn start_is_refused_with_unreadable_credential_files() {
 
 #[tokio::test]
 async fn auth_failures_show_their_reason_only_in_metrics() {
-    let w = World::plan().with_keys(&[("web", "producer", "a-*")]).flag("--token-secret", SECRET).start().await;
+    let w = World::plan()
+        .own_process()
+        .with_keys(&[("web", "producer", "a-*")])
+        .flag("--token-secret", SECRET)
+        .start()
+        .await;
     let now = jsonwebtoken::get_current_timestamp();
     let other = "another secret that is as long as ours is";
     let refused = [

@@ -24,7 +24,7 @@ const KEYS: [(&str, &str, &str); 8] = [
 
 async fn guarded() -> World {
     let webhook = format!("shop http://127.0.0.1:1/ default completed {}", crate::webhooks::SECRET);
-    World::plan().with_keys(&KEYS).with_webhooks([webhook]).flag("--token-secret", SECRET).start().await
+    World::plan().own_process().with_keys(&KEYS).with_webhooks([webhook]).flag("--token-secret", SECRET).start().await
 }
 
 fn method_of(path: &str, key: &str) -> Option<(String, String)> {

@@ -51,7 +51,7 @@ async fn ten_askers_of_one_key_get_one_job_and_equal_answers() {
 
 #[tokio::test]
 async fn killed_service_and_killed_asker_end_with_the_same_answer() {
-    let mut w = World::plan().durable().start().await;
+    let mut w = World::plan().own_process().durable().start().await;
     let first = w.folder().join("first");
     let mut killed = asker(w.service.url(), &first);
     eventually("it asks", async || Some(w.get("/queues/default").await.status).filter(|status| *status == 200)).await;
@@ -71,7 +71,7 @@ async fn killed_service_and_killed_asker_end_with_the_same_answer() {
 
 #[tokio::test]
 async fn expiry_passes_while_the_service_is_down() {
-    let mut w = World::plan().sweep_every(50).start().await;
+    let mut w = World::plan().own_process().sweep_every(50).start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "expires_ms": 60_000 })).await;
     let held = w.reserve_as("ann").await;
     w.service.kill();

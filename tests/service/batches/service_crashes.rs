@@ -33,7 +33,7 @@ async fn create_until(w: &mut World, key: &str, batch: &Value, (script, nth): (&
 
 #[tokio::test]
 async fn stalled_batch_creation_is_removed_after_a_minute() {
-    let mut w = World::plan().with_proxy().start().await;
+    let mut w = World::plan().own_process().with_proxy().start().await;
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
     w.stop_clock().await;
     let batch = json!({ "concurrency": 5, "jobs": items(0..10_000) });
@@ -59,7 +59,7 @@ async fn stalled_batch_creation_is_removed_after_a_minute() {
 
 #[tokio::test]
 async fn repeated_call_finishes_an_interrupted_creation() {
-    let mut w = World::plan().with_proxy().start().await;
+    let mut w = World::plan().own_process().with_proxy().start().await;
     let batch = json!({ "concurrency": 5, "jobs": items(0..10_000) });
     create_until(&mut w, "k", &batch, ("append", 31)).await;
     assert_eq!(w.record_count().await, 30 * STEP);
@@ -87,7 +87,7 @@ async fn repeated_call_finishes_an_interrupted_creation() {
 
 #[tokio::test]
 async fn sweep_opens_a_fully_stored_batch_after_a_crash() {
-    let mut w = World::plan().with_proxy().start().await;
+    let mut w = World::plan().own_process().with_proxy().start().await;
     // Before it begins to open, and while it opens.
     for (concurrency, nth) in [(json!(1_000), 1), (json!(1_000), 3), (Value::Null, 1), (Value::Null, 20)] {
         let mut batch = json!({ "jobs": items(0..10_000) });
@@ -117,7 +117,7 @@ async fn sweep_opens_a_fully_stored_batch_after_a_crash() {
 
 #[tokio::test]
 async fn sweep_finishes_an_interrupted_batch_cancel() {
-    let mut w = World::start().await;
+    let mut w = World::start_process().await;
     let id = w.create_batch(json!({ "concurrency": 3, "jobs": items(0..10_000) })).await;
     let held = w.reserve_all(json!({ "limit": 100 })).await;
     let begun = tokio::spawn({
@@ -146,7 +146,7 @@ async fn sweep_finishes_an_interrupted_batch_cancel() {
 
 #[tokio::test]
 async fn due_jobs_of_a_cancelled_batch_end_as_cancelled() {
-    let mut w = World::start().await;
+    let mut w = World::start_process().await;
     let late = (0..200).map(|n| json!({ "payload": n, "delay_ms": 60_000 }));
     let jobs: Vec<Value> = items(0..9_800).into_iter().chain(late).collect();
     let id = w.create_batch(json!({ "jobs": jobs })).await;
@@ -186,7 +186,7 @@ async fn work(client: Client, n: usize) {
 
 #[tokio::test]
 async fn crash_under_load_strands_no_locked_or_batch_job() {
-    let mut w = World::start().await;
+    let mut w = World::start_process().await;
     let locked = |n: usize| json!({ "payload": n, "locks": [format!("l{}", n % 3), format!("m{}", n % 4)] });
     let ids = w.enqueue_many((0..300).map(locked)).await;
     let id = w.create_batch(json!({ "concurrency": 4, "jobs": (0..300).map(locked).collect::<Vec<_>>() })).await;

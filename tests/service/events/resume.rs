@@ -51,7 +51,7 @@ async fn stream_resumes_after_any_event_at_any_instance() {
 
 #[tokio::test]
 async fn resumed_stream_survives_service_and_redis_restarts() {
-    let mut w = World::plan().durable().start().await;
+    let mut w = World::plan().own_process().durable().start().await;
     let mut listener = w.listen("").await;
     let mut received = Vec::new();
     for (n, end) in ["restarted", "killed", "Redis restarted"].iter().enumerate() {
@@ -90,7 +90,7 @@ async fn resumed_stream_survives_service_and_redis_restarts() {
 
 #[tokio::test]
 async fn shutdown_ends_streams_with_staggered_retry_times() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (mut second, other) = w.start_instance().await;
     let mut listeners = Vec::new();
     for _ in 0..8 {

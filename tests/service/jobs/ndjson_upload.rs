@@ -95,7 +95,7 @@ fn size() -> u64 {
 #[tokio::test]
 async fn interrupted_uploads_store_each_job_once() {
     const CUTS: u64 = 20;
-    let (w, size) = (World::start().await, size());
+    let (w, size) = (World::start_process().await, size());
     summary(&sent(&w, "", None, numbered(0..1)).await);
     let memory = async || w.metric("process_resident_memory_bytes").await as u64 >> 10;
     let (before, begin) = (memory().await, std::time::Instant::now());
@@ -232,7 +232,7 @@ async fn upload_reports_unstored_lines_when_redis_is_away() {
 
 #[tokio::test]
 async fn shutdown_ends_uploads_with_a_summary() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (mut other, client) = w.start_instance().await;
     let mut upload = Upload::begin(&client, "", &[]).await;
     assert!(upload.send(&numbered(1..=3)).await);

@@ -99,7 +99,7 @@ async fn worker_who_skipped_a_full_scan_gets_reason_skipped() {
 
 #[tokio::test]
 async fn waiter_passes_on_a_wake_up_for_a_skipped_job() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.enqueue_with(json!({ "queue": "paused", "payload": 1 })).await;
     w.patch("/queues/paused", json!({ "paused": true })).await.is(200);
     for queues in [json!(["default"]), json!(["default", "paused"]), json!(["paused", "default"])] {

@@ -17,7 +17,7 @@ const MARK: &str = "\u{1}";
 /// In the order of a new reader.
 #[tokio::test]
 async fn readme_and_tour_calls_return_the_printed_answers() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")), &w, w.folder()).await;
     assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tour.md")), &w, w.folder()).await;
     w.check().await;
@@ -25,21 +25,21 @@ async fn readme_and_tour_calls_return_the_printed_answers() {
 
 #[tokio::test]
 async fn bulk_calls_return_the_printed_answers() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bulk.md")), &w, w.folder()).await;
     w.check().await;
 }
 
 #[tokio::test]
 async fn routing_calls_return_the_printed_answers() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/routing.md")), &w, w.folder()).await;
     w.check().await;
 }
 
 #[tokio::test]
 async fn opinions_calls_return_the_printed_answers() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/opinions.md")), &w, w.folder()).await;
     w.check().await;
 }
@@ -52,7 +52,7 @@ async fn start_page_works_in_an_empty_folder() {
     let (before, after) = page.split_once("\nintray serve ").expect("where it is served");
     shell(&commands(before).0, folder.path()).await;
     let mut words = after.lines().next().expect("flags").split(' ');
-    let mut plan = World::plan();
+    let mut plan = World::plan().own_process();
     while let (Some(flag), Some(value)) = (words.next(), words.next()) {
         let file = folder.path().join(value);
         plan = plan.flag(flag, if file.exists() { file.to_str().expect("UTF-8") } else { value });
@@ -97,7 +97,7 @@ async fn webhooks_page_delivers_to_the_receiver_of_the_reader() {
     let (before, after) = page.split_once("\nintray serve --webhooks-file ").expect("where it is served");
     shell(&commands(before).0, folder.path()).await;
     let file = folder.path().join(after.lines().next().expect("a file"));
-    let w = World::plan().flag("--webhooks-file", file.to_str().expect("UTF-8")).start().await;
+    let w = World::plan().own_process().flag("--webhooks-file", file.to_str().expect("UTF-8")).start().await;
     saved(&page, &w, folder.path());
     assert_as_printed(
         &after.replace("env/bin/python webhook", &format!("PORT={port} env/bin/python webhook")),
@@ -133,7 +133,12 @@ async fn calls_of_the_alerts_page_succeed() {
     let folder = tempfile::tempdir().expect("a folder");
     shell("intray webhook shop http://127.0.0.1:1/ 'reviews*' completed > webhooks.txt", folder.path()).await;
     let webhooks = folder.path().join("webhooks.txt");
-    let w = World::plan().with_keys(&[]).flag("--webhooks-file", webhooks.to_str().expect("UTF-8")).start().await;
+    let w = World::plan()
+        .own_process()
+        .with_keys(&[])
+        .flag("--webhooks-file", webhooks.to_str().expect("UTF-8"))
+        .start()
+        .await;
     let id = w.enqueue_with(json!({ "queue": "reviews", "payload": 1 })).await;
     let calls: Vec<_> = page.split('`').skip(1).step_by(2).filter(|words| words.starts_with("ask ")).collect();
     assert!(calls.len() > 10, "{calls:?}");

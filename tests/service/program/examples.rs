@@ -13,7 +13,7 @@ const RECEIVERS: [&str; 3] = ["webhook_receiver.mjs", "webhook_receiver.py", "we
 
 /// Runs it twice, because an earlier run must not affect a later one.
 async fn run_twice(name: &str) {
-    let w = World::plan().sweep_every(1_000).start().await;
+    let w = World::plan().own_process().sweep_every(1_000).start().await;
     for run in 1..=2 {
         let mut shell = Command::new("sh");
         shell.arg(Path::new(FOLDER).join(format!("{name}.sh")));

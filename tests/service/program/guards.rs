@@ -107,7 +107,7 @@ async fn open_service_warns_at_each_start() {
 
 #[tokio::test]
 async fn byte_order_marks_in_files_are_ignored() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let file = |name: &str, text: &str| {
         let path = w.folder().join(name);
         fs::write(&path, format!("{MARK}{text}")).expect("written");

@@ -112,7 +112,7 @@ async fn operators_do_all_they_can(w: &World, other: &Client) {
 
 #[tokio::test]
 async fn transitions_of_all_instances_add_up_to_the_totals() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     w.update_settings(json!({ "worker_limit": 1 })).await;
     w.enqueue_many((0..9).map(|n| json!({ "payload": n, "locks": if n < 4 { json!(["l"]) } else { json!([]) } })))
@@ -144,7 +144,7 @@ async fn transitions_of_all_instances_add_up_to_the_totals() {
 
 #[tokio::test]
 async fn lost_reservations_are_counted_without_a_queue_label() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let code = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
     for n in 0..20 {
         let item = json!({ "reservation": format!("bogus{n}-{code}.{code}") });

@@ -36,7 +36,7 @@ fn labels(text: &str, name: &str) -> Vec<String> {
 async fn every_metric_matches_its_documentation() {
     let receiver = Receiver::start().await;
     let lines = [line("shop", &receiver, "*", "completed")];
-    let w = World::plan().sweep_every(20).with_webhooks(lines).start().await;
+    let w = World::plan().own_process().sweep_every(20).with_webhooks(lines).start().await;
     w.enqueue(1).await;
     w.enqueue(2).await;
     w.complete(&w.reserve().await).await.is(200);
@@ -69,7 +69,7 @@ fn value(text: &str, line: &str) -> Option<f64> {
 
 #[tokio::test]
 async fn waiting_and_holding_times_are_measured() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.enqueue(1).await;
     w.send_enqueue(json!({ "payload": "later", "delay_ms": 60_000, "priority": 99 })).await.is(201);
     w.advance_clock(10_000);
@@ -102,7 +102,7 @@ async fn waiting_and_holding_times_are_measured() {
 
 #[tokio::test]
 async fn waiting_callers_are_counted_while_they_wait() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let waiters = async || value(&w.get("/metrics").await.text(), "intray_waiters ");
     assert_eq!(waiters().await, Some(0.0));
     let asked = w.post("/jobs/reserve", json!({ "queues": ["a", "b", "c"], "wait_ms": 30_000 }));
@@ -118,7 +118,7 @@ async fn waiting_callers_are_counted_while_they_wait() {
 
 #[tokio::test]
 async fn queues_over_the_label_limit_are_summed() {
-    let w = World::plan().flag("--metrics-queues", "2").start().await;
+    let w = World::plan().own_process().flag("--metrics-queues", "2").start().await;
     for (queue, n) in [("a", 5), ("b", 4), ("c", 3), ("d", 2)] {
         w.enqueue_many((0..n).map(|job| json!({ "queue": queue, "payload": job }))).await;
     }

@@ -58,7 +58,7 @@ async fn busy_instance_stays_ready() {
 
 #[tokio::test]
 async fn metrics_cover_jobs_transitions_latencies_and_the_pool() {
-    let w = World::plan().sweep_every(20).start().await;
+    let w = World::plan().own_process().sweep_every(20).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "queue": "q", "payload": n }))).await;
     let held = w.reserve_with(json!({ "queues": ["q"], "worker": "ann-the-worker" })).await;
     w.complete(&held).await.is(200);
@@ -98,7 +98,7 @@ async fn metrics_cover_jobs_transitions_latencies_and_the_pool() {
 
 #[tokio::test]
 async fn every_metric_has_a_help_text_and_known_labels() {
-    let w = World::plan().sweep_every(20).start().await;
+    let w = World::plan().own_process().sweep_every(20).start().await;
     w.enqueue(1).await;
     let held = w.reserve_with(json!({ "lease_ms": 1_000 })).await;
     w.advance_clock(1_001);
@@ -137,7 +137,7 @@ async fn every_metric_has_a_help_text_and_known_labels() {
 /// Faults are counted and logged; a healthy service has none, not even when idle.
 #[tokio::test]
 async fn healthy_service_counts_and_logs_no_faults() {
-    let w = World::plan().sweep_every(20).start().await;
+    let w = World::plan().own_process().sweep_every(20).start().await;
     for worker in [json!(null), json!("ann")] {
         let ask = if worker.is_null() { json!({}) } else { json!({ "worker": worker }) };
         w.post("/jobs/reserve", ask).await.is(200);
@@ -153,7 +153,7 @@ async fn healthy_service_counts_and_logs_no_faults() {
 
 #[tokio::test]
 async fn json_log_reports_the_address_in_json() {
-    let w = World::plan().flag("--log-format", "json").start().await;
+    let w = World::plan().own_process().flag("--log-format", "json").start().await;
     // The service answers a moment before it logs.
     let line = eventually("the log has it", async || {
         w.service.output().lines().find(|line| line.contains("ready on")).map(str::to_owned)
@@ -172,7 +172,7 @@ async fn contract_is_served_unchanged() {
 
 #[tokio::test]
 async fn log_contains_no_payload_and_no_secret() {
-    let w = World::plan().flag("--log-format", "json").start().await;
+    let w = World::plan().own_process().flag("--log-format", "json").start().await;
     w.request("POST", "/jobs")
         .header("idempotency-key", "secret-key")
         .json(r#"{"payload":"secret-payload"}"#)

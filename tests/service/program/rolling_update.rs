@@ -83,7 +83,7 @@ async fn start(w: &World, is_older: bool) -> (Service, Client) {
 #[tokio::test]
 async fn retrying_callers_see_no_error_in_a_rolling_update() {
     let restarts = std::env::var("INTRAY_RESTARTS").ok().and_then(|n| n.parse().ok()).unwrap_or(RESTARTS);
-    let w = World::start().await;
+    let w = World::start_process().await;
     let balancer = Balancer { places: Arc::default(), turn: Arc::default(), broken: Arc::default() };
     let mut instances = Vec::new();
     for is_older in [true, false] {

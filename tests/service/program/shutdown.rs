@@ -9,7 +9,7 @@ use crate::{
 
 #[tokio::test]
 async fn shutdown_answers_calls_in_flight_and_exits_with_0() {
-    let mut w = World::plan().with_proxy().start().await;
+    let mut w = World::plan().own_process().with_proxy().start().await;
     let id = w.enqueue(1).await;
     w.proxy().set_fault(Fault::Freeze);
     let in_hand = tokio::spawn({
@@ -29,7 +29,7 @@ async fn shutdown_answers_calls_in_flight_and_exits_with_0() {
 
 #[tokio::test]
 async fn readiness_fails_before_the_service_stops() {
-    let mut w = World::start().await;
+    let mut w = World::start_process().await;
     assert_eq!(w.get("/readyz").await.status, 200);
     w.service.signal(libc::SIGTERM);
     eventually("readiness fails or the service has ended", async || {
@@ -64,7 +64,7 @@ async fn every_signal_stops_the_private_server_cleanly() {
 /// `nohup` makes it ignore the end of its terminal.
 #[tokio::test]
 async fn service_under_nohup_outlives_its_terminal() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (service, client) = w.start_instance_after("trap '' HUP").await;
     service.signal(libc::SIGHUP);
     tokio::time::sleep(Duration::from_millis(700)).await;

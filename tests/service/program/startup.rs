@@ -47,7 +47,7 @@ async fn start_is_refused_without_durability_or_access_control() {
 #[tokio::test]
 async fn threads_flag_sets_the_number_of_threads() {
     let threads = async |count: &str| {
-        let w = World::plan().flag("--threads", count).start().await;
+        let w = World::plan().own_process().flag("--threads", count).start().await;
         let text = w.get("/metrics").await.text();
         let found = text.lines().find_map(|line| line.strip_prefix("process_threads ")?.parse::<u32>().ok());
         found.expect("the process's threads")

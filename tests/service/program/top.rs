@@ -25,7 +25,7 @@ fn top(w: &World, more: &[&str]) -> Command {
 
 /// Two queues: jobs wait in one, and Ann holds a job of the other.
 async fn desks() -> World {
-    let w = World::plan().with_keys(&[]).start().await;
+    let w = World::plan().own_process().with_keys(&[]).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "queue": "reviews", "payload": n }))).await;
     w.enqueue_with(json!({ "queue": "moderation", "payload": 1 })).await;
     w.advance_clock(61_000);

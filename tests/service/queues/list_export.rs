@@ -166,7 +166,7 @@ async fn followed_list_sends_each_result_and_resumes() {
 
 #[tokio::test]
 async fn followed_list_ends_on_revocation_and_shutdown() {
-    let w = World::plan().with_keys(&[("web", "producer", "*")]).start().await;
+    let w = World::plan().own_process().with_keys(&[("web", "producer", "*")]).start().await;
     completed(&w, 1).await;
     let path = "/queues/default/jobs?state=completed&follow=true";
     let mut web = Reader::open(&w.with_credential(&key("web")), path).await;
@@ -261,7 +261,7 @@ async fn unmoved_jobs_come_once_while_others_move() {
 
 #[tokio::test]
 async fn long_list_is_streamed_with_bounded_memory() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let size: u64 = std::env::var("INTRAY_NDJSON_LINES").map_or(1_500, |lines| lines.parse().expect("a number"));
     for from in (0..size).step_by(10_000) {
         let body: String = (from..size.min(from + 10_000)).map(|n| format!("{{\"payload\":{n}}}\n")).collect();

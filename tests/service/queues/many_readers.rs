@@ -79,7 +79,7 @@ async fn read_in_a_loop(client: Client, path: String, accept: &'static str, tall
 #[tokio::test(flavor = "multi_thread")]
 async fn many_reads_of_every_kind_slow_no_other_caller() {
     let (readers, time) = if full_scale_jobs().is_some() { (400, 20) } else { (200, 3) };
-    let w = World::start().await;
+    let w = World::start_process().await;
     let paths = fill(&w).await;
     let quiet = BackgroundCaller::baseline(&w).await;
     let (honest, tally, mut crowd) = (BackgroundCaller::start(&w), Arc::new(Tally::default()), JoinSet::new());
@@ -106,7 +106,7 @@ async fn many_reads_of_every_kind_slow_no_other_caller() {
 #[tokio::test]
 async fn stalled_readers_leave_turns_to_other_callers() {
     let keys = [("ann", "viewer", "*"), ("bob", "viewer", "*")];
-    let w = World::plan().with_keys(&keys).start().await;
+    let w = World::plan().own_process().with_keys(&keys).start().await;
     fill(&w).await;
     let quiet = BackgroundCaller::baseline(&w).await;
     let honest = BackgroundCaller::start(&w);

@@ -148,7 +148,7 @@ async fn fill(w: &World, queue: &str, n: u64) {
 
 #[tokio::test]
 async fn short_memory_removes_oldest_jobs_of_default_queues() {
-    let w = World::plan().sweep_every(20).start().await;
+    let w = World::plan().own_process().sweep_every(20).start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     w.patch("/queues/own", json!({ "retention_ms": 30 * 24 * HOUR, "worker_limit": 0 })).await.is(200);
     for n in 0..8 {
@@ -196,7 +196,7 @@ async fn kept_jobs_never_cause_a_507() {
 
 #[tokio::test]
 async fn jobs_of_the_last_hour_survive_short_memory() {
-    let w = World::plan().sweep_every(20).start().await;
+    let w = World::plan().own_process().sweep_every(20).start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     fill(&w, "default", 0).await;
     w.advance_clock(HOUR / 2);
@@ -215,7 +215,7 @@ async fn jobs_of_the_last_hour_survive_short_memory() {
 
 #[tokio::test]
 async fn redis_without_maxmemory_causes_a_warning() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     assert!(w.service.output().contains("maxmemory is not set"), "{}", w.service.output());
     let url = w.engine.url();
     let check = run(program(["check", "--redis-url", &url])).await;

@@ -30,7 +30,7 @@ async fn park_all(w: &World) {
 }
 
 async fn start() -> (World, Meter) {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let meter = w.meter().await;
     (w, meter)
 }

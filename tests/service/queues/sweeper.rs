@@ -77,7 +77,7 @@ async fn removal_of_many_jobs_delays_no_other_queue() {
 async fn idle_queue_is_looked_at_without_a_sweep() {
     const QUEUES: u64 = 200;
     const SCRIPTS: [&str; 2] = ["cmdstat_fcall:", "cmdstat_evalsha:"];
-    let mut w = World::start().await;
+    let mut w = World::start_process().await;
     for n in 0..QUEUES {
         let queue = format!("q-{n}");
         w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
@@ -120,7 +120,7 @@ async fn idle_queue_is_looked_at_without_a_sweep() {
 #[tokio::test]
 async fn quiet_queue_is_looked_at_without_a_sweep() {
     const QUEUES: u64 = 100;
-    let mut w = World::start().await;
+    let mut w = World::start_process().await;
     w.set_flag("--sweep-interval-ms", "20");
     let (_second, second) = w.start_instance().await;
     for n in 0..QUEUES {
@@ -136,7 +136,7 @@ async fn quiet_queue_is_looked_at_without_a_sweep() {
 #[tokio::test]
 async fn busy_queue_is_swept() {
     const EACH: u64 = 256;
-    let mut w = World::start().await;
+    let mut w = World::start_process().await;
     w.set_flag("--sweep-interval-ms", "20");
     let (_second, second) = w.start_instance().await;
     for moved in 0..EACH * 3 {
@@ -155,7 +155,7 @@ async fn busy_queue_is_swept() {
 
 #[tokio::test]
 async fn job_of_a_crashed_instance_is_swept_by_another() {
-    let mut w = World::start().await;
+    let mut w = World::start_process().await;
     w.set_flag("--sweep-interval-ms", "100");
     let (_second, second) = w.start_instance().await;
     eventually("the second instance has swept", async || {

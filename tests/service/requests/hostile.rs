@@ -206,7 +206,7 @@ fn is_callers(name: &&String) -> bool {
 async fn hostile_caller_leaves_no_memory_and_slows_no_caller() {
     let requests = std::env::var("INTRAY_HOSTILE").ok().and_then(|n| n.parse().ok()).unwrap_or(DEFAULT_REQUESTS);
     let keys = [("web", "producer", "*"), ("desk", "worker", "*")];
-    let w = World::plan().with_keys(&keys).sweep_every(1_000).start().await;
+    let w = World::plan().own_process().with_keys(&keys).sweep_every(1_000).start().await;
     let mut producer = Line::new(w.address(), Some(key("web")));
     let mut worker = Line::new(w.address(), Some(key("desk")));
     // Warm up: one-time allocations of each kind of call are not counted.

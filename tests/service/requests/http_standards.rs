@@ -10,7 +10,7 @@ use crate::world::World;
 
 #[tokio::test]
 async fn api_answers_are_not_stored_by_caches() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.enqueue(1).await;
     let lines = |accept: &'static str| w.request("GET", "/queues/default/jobs?state=waiting").header("accept", accept);
     let unsupported = w.request("POST", "/jobs").header("content-type", "text/html").body("x");

@@ -78,7 +78,7 @@ async fn slow_and_silent_connections_time_out() {
 #[tokio::test]
 async fn burst_of_connections_is_queued_while_busy() {
     const CROWD: usize = 500;
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.service.signal(libc::SIGSTOP);
     let mut connecting = JoinSet::new();
     for _ in 0..CROWD {
@@ -142,7 +142,7 @@ async fn silent_sockets_do_not_block_other_callers() {
 
 #[tokio::test]
 async fn max_connections_beyond_the_system_limit_warns() {
-    let w = World::plan().flag("--max-connections", "5000").start().await;
+    let w = World::plan().own_process().flag("--max-connections", "5000").start().await;
     let (asked, _) = w.start_instance_after("ulimit -n 4096").await;
     let output = asked.output();
     let line = output.lines().find(|line| line.contains("open files")).expect("a warning");
@@ -151,7 +151,7 @@ async fn max_connections_beyond_the_system_limit_warns() {
 
 #[tokio::test]
 async fn connections_leave_files_free_within_the_system_limit() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let figure = async |client: &Client, name: &str| {
         let text = client.get("/metrics").await.text();
         let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name}"));

@@ -99,7 +99,7 @@ const OTHERS: usize = 20_000;
 #[tokio::test]
 async fn jobs_for_others_cost_a_reserve_two_commands() {
     let others = std::env::var("INTRAY_OTHERS").map_or(OTHERS, |n| n.parse().expect("a number of jobs"));
-    let w = World::start().await;
+    let w = World::start_process().await;
     let mut meter = w.meter().await;
     let cost = async |meter: &mut crate::world::meter::Meter, assignee: bool| {
         let job =
@@ -128,7 +128,7 @@ async fn jobs_for_others_cost_a_reserve_two_commands() {
 
 #[tokio::test]
 async fn jobs_of_four_skills_are_read_at_once() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let mut meter = w.meter().await;
     w.enqueue_many((0..80).map(|n| json!({ "payload": n, "skill": format!("skill-{}", n % 4) }))).await;

@@ -10,7 +10,7 @@ use crate::world::{
 
 async fn start() -> World {
     let keys = [("web", "producer", "*"), ("calls", "producer", "calls-*"), ("boss", "operator", "*")];
-    World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await
+    World::plan().own_process().with_keys(&keys).flag("--token-secret", SECRET).start().await
 }
 
 async fn mint(w: &World, asked: Value) -> Client {

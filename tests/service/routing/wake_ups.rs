@@ -32,7 +32,7 @@ async fn prompt_job(what: &str, waiter: Waiter, since: Instant) -> ReservedJob {
 
 #[tokio::test]
 async fn job_in_a_line_wakes_one_who_may_have_it_and_no_other() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     let mut waiters = other.start_waits((0..20).map(|n| json!({ "worker": named(n) })).collect()).await;
     for skill in ["de", "fr", "de"] {
@@ -61,7 +61,7 @@ async fn job_in_a_line_wakes_one_who_may_have_it_and_no_other() {
 
 #[tokio::test]
 async fn worker_who_is_excluded_no_more_is_woken() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     for more in [json!({}), json!({ "assignees": ["ann", "bob"] }), json!({ "skill": "de" })] {
         let mut job = json!({ "payload": more, "excluded": ["ann"] });
         job.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
@@ -93,7 +93,7 @@ async fn wait_goes_on_behind_very_many_jobs_of_others() {
 
 #[tokio::test]
 async fn job_that_the_first_may_not_have_wakes_the_next() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let mut waiters = Vec::new();
     for name in ["ann", "bob", "cleo", "dan"] {
         waiters.push(w.start_wait(json!({ "worker": name, "skills": ["de"] })).await);
@@ -112,7 +112,7 @@ async fn job_that_the_first_may_not_have_wakes_the_next() {
 
 #[tokio::test]
 async fn hand_over_wakes_the_one_who_gets_the_job() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     let id = w.enqueue(1).await;
     let mut held = w.reserve_as("ann").await;
@@ -145,7 +145,7 @@ async fn forty_with_one_skill_are_served_one_after_the_other() {
 
 async fn behind_one_lock(job: fn(usize) -> Value) {
     const PEOPLE: usize = 40;
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     let mut waiters = Vec::new();
     for (client, ours) in [(&*w, 0..PEOPLE / 2), (&other, PEOPLE / 2..PEOPLE)] {
@@ -173,7 +173,7 @@ async fn behind_one_lock(job: fn(usize) -> Value) {
 #[tokio::test]
 async fn lost_hint_of_a_line_is_made_good_by_the_safety_tick() {
     const PEOPLE: usize = 250;
-    let w = World::start().await;
+    let w = World::start_process().await;
     let wired = w.start_wired_instance().await;
     let calls = (0..PEOPLE).map(|n| json!({ "worker": named(n), "skills": [format!("skill-{n}")] }));
     let mut waiters = wired.start_waits(calls.collect()).await;

@@ -12,7 +12,11 @@ async fn work(client: &Client, queue: &str, worker: &str) {
 }
 
 async fn start() -> World {
-    let w = World::plan().with_keys(&[("boss", "operator", "*"), ("texts", "operator", "texts*")]).start().await;
+    let w = World::plan()
+        .own_process()
+        .with_keys(&[("boss", "operator", "*"), ("texts", "operator", "texts*")])
+        .start()
+        .await;
     for queue in ["texts", "texts-2", "images", "plain"] {
         w.patch(&format!("/queues/{queue}"), json!({ "sheets": queue != "plain" })).await.is(200);
         for worker in ["ann", "bob", "J. D\u{f6}e"] {

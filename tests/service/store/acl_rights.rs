@@ -33,7 +33,7 @@ fn serve(engine: &Engine) -> std::process::Command {
 
 #[tokio::test]
 async fn documented_rights_are_enough_for_every_call() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     make_user(&w.engine, &needed()).await;
     // This user prepares an empty Redis.
     let _: String = w.engine.run("FLUSHALL").await;
@@ -193,7 +193,7 @@ async fn acl_rule_for_the_prefix_is_printed_without_redis() {
 
 #[tokio::test]
 async fn revoked_redis_login_returns_503_and_applies_nothing() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let id = w.enqueue(1).await;
     let take: [&str; 2] = ["ACL SETUSER default -fcall -evalsha -eval", "CONFIG SET requirepass secret"];
     let give: [&str; 2] = ["ACL SETUSER default +fcall +evalsha +eval", "ACL SETUSER default nopass"];
@@ -223,7 +223,7 @@ async fn revoked_redis_login_returns_503_and_applies_nothing() {
 /// A password rotated in Redis and in its file: the running service reconnects with the new one.
 #[tokio::test]
 async fn rotated_password_is_reloaded_from_its_file() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let file = w.folder().join("url");
     let write = |password: &str| {
         let url = format!("unix://{}?user=rotated&pass={password}", w.engine.socket().display());

@@ -104,7 +104,7 @@ async fn flushed_library_is_loaded_again() {
 
 #[tokio::test]
 async fn repeated_library_deletion_fails_no_call() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     for n in 0..50 {
         let crowd = (0..8).map(|m| w.send_enqueue(json!({ "payload": [n, m] })));
         let (answers, flushed) = tokio::join!(join_all(crowd), w.engine.run::<String>("FUNCTION FLUSH"));
@@ -123,7 +123,7 @@ async fn libraries(w: &World) -> usize {
 
 #[tokio::test]
 async fn new_version_without_memory_for_its_library_uses_scripts() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let _: String = w.engine.run("FUNCTION FLUSH").await;
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;

@@ -87,7 +87,7 @@ async fn assert_recovers(client: &Client) {
 
 #[tokio::test]
 async fn calls_to_a_frozen_redis_report_applied_unknown() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.engine.freeze();

@@ -31,7 +31,7 @@ async fn connection_error_names_the_address_without_credentials() {
 
 #[tokio::test]
 async fn loss_and_return_of_redis_are_logged_once_each() {
-    let mut w = World::plan().durable().start().await;
+    let mut w = World::plan().own_process().durable().start().await;
     w.enqueue(1).await;
     let socket = w.engine.socket().display().to_string();
     for times in 1..=2 {
@@ -68,7 +68,7 @@ async fn loss_and_return_of_redis_are_logged_once_each() {
 
 #[tokio::test]
 async fn empty_redis_is_reported_once_by_every_instance() {
-    let mut w = World::start().await;
+    let mut w = World::start_process().await;
     let (second, _client) = w.start_instance().await;
     w.enqueue(1).await;
     let output = |text: &str| text.lines().filter(|line| line.contains("came back empty")).count();
@@ -99,7 +99,7 @@ async fn empty_redis_is_reported_once_by_every_instance() {
 
 #[tokio::test]
 async fn restarted_redis_with_data_is_not_reported_empty() {
-    let mut w = World::plan().durable().start().await;
+    let mut w = World::plan().own_process().durable().start().await;
     w.enqueue(1).await;
     w.engine.kill();
     w.engine.revive().await;

@@ -49,7 +49,7 @@ async fn thousand_undos_against_the_end_have_one_winner_each() {
 
 #[tokio::test]
 async fn killed_service_loses_neither_the_result_nor_the_undo() {
-    let mut w = World::plan().durable().sweep_every(50).start().await;
+    let mut w = World::plan().own_process().durable().sweep_every(50).start().await;
     w.enqueue_many([json!({ "payload": 1 }), json!({ "payload": 2 })]).await;
     let held = w.reserve_all(json!({ "limit": 2 })).await;
     for held in &held {

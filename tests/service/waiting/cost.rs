@@ -35,7 +35,7 @@ async fn instance_uses_one_pubsub_connection_for_all_waiters() {
 
 #[tokio::test]
 async fn sleeping_waiters_cost_redis_almost_nothing() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let waiters = w.start_waits(vec![json!({}); 300]).await;
     sleep(Duration::from_millis(200)).await;
     let before = commands(&w).await;
@@ -72,7 +72,7 @@ async fn medians(w: &Client, what: &str) -> [Duration; 2] {
 
 #[tokio::test]
 async fn waiters_elsewhere_do_not_slow_a_busy_queue() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     let jobs = (0..100).map(|n| json!({ "queue": "busy", "payload": n, "delay_ms": 60_000 }));
     let ids = w.enqueue_many(jobs).await;
@@ -93,7 +93,7 @@ async fn waiters_elsewhere_do_not_slow_a_busy_queue() {
 /// Two hundred waiters at both instances get jobs from a fast producer.
 #[tokio::test]
 async fn two_hundred_waiters_do_not_slow_the_producer() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     let mut times = [Vec::new(), Vec::new()];
     for (with, times) in times.iter_mut().enumerate() {

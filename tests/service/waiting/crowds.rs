@@ -15,7 +15,7 @@ use crate::world::{
 
 #[tokio::test]
 async fn one_job_wakes_one_of_ten_waiters() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     const WAIT: u64 = 2_500;
     let waiters = other.start_waits(vec![json!({ "wait_ms": WAIT }); 10]).await;
@@ -55,7 +55,7 @@ async fn one_job_wakes_one_of_ten_waiters() {
 
 #[tokio::test]
 async fn longest_waiters_are_served_first_one_per_job() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     let mut waiters = Vec::new();
     for _ in 0..12 {
@@ -84,7 +84,7 @@ async fn longest_waiters_are_served_first_one_per_job() {
 
 #[tokio::test]
 async fn waiter_served_elsewhere_passes_its_wake_up_on() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     for round in 0..40 {
         let both = other.start_reserve(json!({ "queues": ["x", "y"] }));
@@ -109,7 +109,7 @@ async fn waiter_served_elsewhere_passes_its_wake_up_on() {
 
 #[tokio::test]
 async fn waiter_that_resumes_a_job_passes_its_wake_up_on() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.update_settings(json!({ "worker_limit": 2 })).await;
     let first = w.enqueue(1).await;
     assert_eq!(w.reserve_as("ann").await.id, first);

@@ -32,7 +32,7 @@ async fn pages(w: &World, n: usize) -> Vec<PendingReserve> {
 
 #[tokio::test]
 async fn closed_waiters_are_not_woken() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let gone = pages(&w, 50).await;
     let stays = w.start_wait(json!({})).await;
     drop(gone);
@@ -48,7 +48,7 @@ async fn closed_waiters_are_not_woken() {
 
 #[tokio::test]
 async fn job_reserved_for_a_closed_waiter_goes_to_the_next() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let wired = w.start_wired_instance().await;
     for round in 0..5 {
         let looked = wired.script_runs("reserve").await;

@@ -102,7 +102,7 @@ async fn long_poll_reports_applied_unknown_after_a_lost_reply() {
 
 #[tokio::test]
 async fn resubscribing_finds_jobs_enqueued_meanwhile() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let wired = w.start_wired_instance().await;
     for n in 0..5 {
         let waiter = wired.start_wait(json!({})).await;
@@ -126,7 +126,7 @@ async fn resubscribing_finds_jobs_enqueued_meanwhile() {
 
 #[tokio::test]
 async fn silent_subscription_is_detected_before_the_safety_tick() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let wired = w.start_wired_instance().await;
     let waiter = wired.start_wait(json!({})).await;
     sleep(Duration::from_millis(100)).await;
@@ -152,7 +152,7 @@ async fn silent_subscription_is_detected_before_the_safety_tick() {
 #[tokio::test]
 async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
     for how in ["killed", "frozen"] {
-        let mut w = World::plan().durable().start().await;
+        let mut w = World::plan().own_process().durable().start().await;
         let waiters = w.start_waits(vec![json!({}); 3]).await;
         sleep(Duration::from_millis(100)).await;
         match how {
@@ -192,7 +192,7 @@ async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
 
 #[tokio::test]
 async fn waiter_behind_a_frozen_connection_is_served_after_it() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let wired = w.start_wired_instance().await;
     for away in [300, 1_500, 3_000] {
         let waiter = wired.start_wait(json!({})).await;
@@ -235,7 +235,7 @@ async fn job_reserved_while_redis_froze_reaches_its_waiter() {
 
 #[tokio::test]
 async fn wait_that_ends_during_an_outage_returns_503() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let id = w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
     const WAIT: u64 = 4_000;
     let patient = w.start_wait(json!({ "wait_ms": MAX_WAIT_MS })).await;
@@ -270,7 +270,7 @@ async fn wait_that_ends_during_an_outage_returns_503() {
 /// A Redis 7 user has no channels by default, only the keys that it is given.
 #[tokio::test]
 async fn redis_user_without_channels_is_served_by_the_safety_tick() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_service, limited) = w.as_user("~intray* +@all").await;
     let id = limited.enqueue(1).await;
     let held = limited.reserve().await;

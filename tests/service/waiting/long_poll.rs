@@ -14,7 +14,7 @@ use crate::world::{
 
 #[tokio::test]
 async fn job_reaches_a_waiter_at_another_instance_at_once() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     let mut took = Vec::new();
     for n in 0..200 {
@@ -90,7 +90,7 @@ async fn reserve_with_a_ready_job_does_not_wait() {
 
 #[tokio::test]
 async fn newer_wait_of_a_worker_replaces_the_older_one() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     let ann = json!({ "worker": "ann" });
     let older = w.start_wait(ann.clone()).await;
@@ -129,7 +129,7 @@ async fn newer_wait_of_a_worker_replaces_the_older_one() {
 
 #[tokio::test]
 async fn wait_for_several_jobs_returns_with_the_first_ones() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let waiter = w.start_wait(json!({ "limit": 5 })).await;
     let id = w.enqueue(1).await;
     assert_eq!(waiter.job().await.id, id);
@@ -165,7 +165,7 @@ async fn repeated_wait_with_one_key_gets_the_same_job() {
 
 #[tokio::test]
 async fn shutdown_answers_waiters_and_watchers_at_once() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (mut second, other) = w.start_instance().await;
     let id = w.enqueue_with(json!({ "queue": "held", "payload": 1 })).await;
     w.reserve_with(json!({ "queues": ["held"] })).await;
@@ -207,7 +207,7 @@ async fn shutdown_answers_waiters_and_watchers_at_once() {
 
 #[tokio::test]
 async fn jobs_enqueued_during_shutdown_are_reserved_or_waiting() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     for round in 0..5_u64 {
         let (mut second, other) = w.start_instance().await;
         let waiters = other.start_waits(vec![json!({}); 20]).await;

@@ -38,7 +38,7 @@ fn complaints(w: &World) -> Vec<String> {
 #[tokio::test]
 async fn waiters_retry_rarely_while_redis_refuses_writes() {
     for (code, refuse, take) in REFUSALS {
-        let w = World::start().await;
+        let w = World::start_process().await;
         // Some waiters have no job in their queues, others a job that they cannot reserve yet.
         let mut there = vec![w.enqueue(1).await, w.enqueue_with(json!({ "queue": "more", "payload": 1 })).await];
         let sleeper = w.start_wait(json!({ "queues": ["none"] })).await;
@@ -97,7 +97,7 @@ async fn all_served_soon(waiters: impl IntoIterator<Item = Waiter>, since: Insta
 #[tokio::test]
 async fn crowd_during_refused_writes_costs_as_little_as_one() {
     const CROWD: usize = 60;
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.enqueue_many((0..CROWD).map(|n| json!({ "payload": n }))).await;
     let (_, refuse, take) = REFUSALS[0];
     let _: String = w.engine.run(refuse).await;

@@ -242,7 +242,7 @@ async fn job_wait_returns_without_hints() {
 /// A list is read again after changes, but not once for each of a thousand changes at once.
 #[tokio::test]
 async fn thousand_events_cause_few_list_reads() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     w.enqueue_with(json!({ "payload": 1, "priority": 0, "max_attempts": 1 })).await;
     let held = w.reserve().await;

@@ -84,7 +84,7 @@ impl Scenario {
 
 /// Applies the steps, starts a waiter, applies the cause, and asserts that the waiter gets a job at once.
 async fn wakes(what: &str, before: &[Step], cause: &Step) {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
     let clients: [(&str, &Client); 2] = [("the same instance", &w), ("another instance", &other)];
     for (place, client) in clients {
@@ -202,7 +202,7 @@ async fn sweep_that_returns_a_job_wakes_a_waiter() {
         ("a place in a batch", vec![Create(2, json!({ "concurrency": 1 })), Take], 300_000),
     ];
     for (what, before, ms) in rows {
-        let w = World::start().await;
+        let w = World::start_process().await;
         let (_second, other) = w.start_instance().await;
         let mut scenario = Scenario::default();
         for step in &before {
@@ -259,7 +259,7 @@ async fn delay_that_starts_during_a_wait_ends_on_time() {
     ];
     for (what, before, cause) in rows {
         // As in production, the sweep runs once a second.
-        let w = World::plan().sweep_every(1_000).start().await;
+        let w = World::plan().own_process().sweep_every(1_000).start().await;
         let (_second, other) = w.start_instance().await;
         let mut scenario = Scenario::default();
         for step in &before {

@@ -99,7 +99,7 @@ async fn test_reports_what_came_back_and_runs_once_a_second() {
 async fn no_log_answer_or_metric_shows_a_path_or_a_secret() {
     let mut receiver = Receiver::start().await;
     let lines = [line("shop", &receiver, "*", "all")];
-    let w = World::plan().with_webhooks(lines).trace_logs().start().await;
+    let w = World::plan().own_process().with_webhooks(lines).trace_logs().start().await;
     let work = async || {
         w.enqueue("x").await;
         w.complete(&w.reserve().await).await.is(200);

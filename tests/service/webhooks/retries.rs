@@ -36,7 +36,7 @@ async fn nudge(w: &World) {
 }
 
 async fn shop(receiver: &Receiver) -> World {
-    World::plan().with_webhooks([line("shop", receiver, "*", "completed")]).start().await
+    World::plan().own_process().with_webhooks([line("shop", receiver, "*", "completed")]).start().await
 }
 
 #[tokio::test]

@@ -40,6 +40,12 @@ impl Clock {
         self.write(1, i64::try_from(ms).expect("a time"));
     }
 
+    /// The real time, as at the start.
+    pub fn reset(&self) {
+        self.write(1, 0);
+        self.write(0, 0);
+    }
+
     fn read(&self, field: u64) -> i64 {
         let mut bytes = [0; 8];
         self.file.read_exact_at(&mut bytes, field * 8).expect("the clock's file");

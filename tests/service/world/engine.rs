@@ -9,6 +9,7 @@ pub use self::nodes::NodeSettings;
 
 use std::{
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -37,8 +38,61 @@ pub struct Engine {
     servers: Vec<Server>,
     /// Settings of a cluster's nodes.
     form: Option<NodeSettings>,
+    /// More was changed than keys and the clock, so no other story may have it.
+    altered: AtomicBool,
     _stalls: StallWatch,
 }
+
+/// Commands that leave nothing behind that `FLUSHALL` does not remove.
+const KEY_COMMANDS: &[&str] = &[
+    "DBSIZE",
+    "DEL",
+    "EVAL",
+    "EVAL_RO",
+    "EXISTS",
+    "FCALL",
+    "FLUSHALL",
+    "GET",
+    "HDEL",
+    "HEXISTS",
+    "HGET",
+    "HGETALL",
+    "HINCRBY",
+    "HKEYS",
+    "HLEN",
+    "HMGET",
+    "HSET",
+    "HSTRLEN",
+    "HVALS",
+    "INFO",
+    "KEYS",
+    "MEMORY",
+    "PING",
+    "PTTL",
+    "PUBLISH",
+    "PUBSUB",
+    "RENAME",
+    "SCAN",
+    "SET",
+    "STRLEN",
+    "TIME",
+    "TYPE",
+    "UNLINK",
+    "XADD",
+    "XDEL",
+    "XINFO",
+    "XLEN",
+    "XRANGE",
+    "XREVRANGE",
+    "XTRIM",
+    "ZADD",
+    "ZCARD",
+    "ZCOUNT",
+    "ZRANGE",
+    "ZRANGEBYSCORE",
+    "ZREM",
+    "ZSCORE",
+];
 
 impl Engine {
     pub async fn start(folder: &Path, durable: bool) -> Self {
@@ -57,7 +111,14 @@ impl Engine {
         let (clock, stalls) = (Clock::new(folder), StallWatch::start());
         let mut server = Server::on_socket(program, folder, keeping, &clock);
         server.connect().await;
-        Self { folder: folder.to_owned(), clock, servers: vec![server], form: None, _stalls: stalls }
+        Self {
+            folder: folder.to_owned(),
+            clock,
+            servers: vec![server],
+            form: None,
+            altered: AtomicBool::new(false),
+            _stalls: stalls,
+        }
     }
 
     pub fn port_of(&self, nth: usize) -> u16 {
@@ -75,7 +136,7 @@ impl Engine {
     /// The value for `--redis-url`.
     pub fn url(&self) -> String {
         if !self.is_cluster() {
-            return format!("unix://{}", self.socket().display());
+            return format!("unix://{}", self.path_of_socket().display());
         }
         let places: Vec<_> = self.servers.iter().map(|server| format!("127.0.0.1:{}", server.ports().0)).collect();
         format!("redis+cluster://{}", places.join(","))
@@ -118,15 +179,23 @@ impl Engine {
     /// Opens a TCP port, also after each restart.
     pub async fn open_port(&mut self, port: u16) -> bool {
         let words = format!("CONFIG SET port {port}");
+        self.mark_altered();
         self.servers[0].set_port(port);
         self.try_run_on::<String>(0, &words).await.is_ok()
     }
 
     pub fn folder(&self) -> &Path {
+        self.mark_altered();
         &self.folder
     }
 
+    /// For a connection that may do anything.
     pub fn socket(&self) -> PathBuf {
+        self.mark_altered();
+        self.path_of_socket()
+    }
+
+    fn path_of_socket(&self) -> PathBuf {
         assert!(!self.is_cluster(), "a cluster has no socket");
         self.folder.join("redis.sock")
     }
@@ -137,7 +206,24 @@ impl Engine {
     }
 
     pub fn connection_to(&self, node: usize) -> MultiplexedConnection {
+        self.mark_altered();
         self.servers[node].connection()
+    }
+
+    fn mark_altered(&self) {
+        self.altered.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another story may have it.
+    pub fn is_clean(&self) -> bool {
+        !self.altered.load(Ordering::Relaxed)
+    }
+
+    /// Empty, and by the real time, for the next story; false if it does not answer.
+    pub async fn clear(&mut self) -> bool {
+        self.clock.reset();
+        self.connect().await;
+        self.try_run_on::<String>(0, "FLUSHALL").await.is_ok()
     }
 
     pub async fn run<T: FromRedisValue>(&self, words: &str) -> T {
@@ -145,6 +231,7 @@ impl Engine {
     }
 
     pub async fn query<T: FromRedisValue>(&self, command: &redis::Cmd) -> T {
+        self.note(command);
         let answer = if self.is_cluster() { self.route(command).await } else { self.servers[0].query(command).await };
         let answer = answer.and_then(|value| Ok(T::from_redis_value(value)?));
         answer.unwrap_or_else(|e: RedisError| panic!("{command:?}: {e}"))
@@ -156,7 +243,21 @@ impl Engine {
     }
 
     pub async fn try_run_on<T: FromRedisValue>(&self, nth: usize, words: &str) -> Result<T, RedisError> {
-        Ok(T::from_redis_value(self.servers[nth].query(&command(words)).await?)?)
+        let command = command(words);
+        self.note(&command);
+        Ok(T::from_redis_value(self.servers[nth].query(&command).await?)?)
+    }
+
+    fn note(&self, command: &redis::Cmd) {
+        let is_of_keys = match command.args_iter().next() {
+            Some(redis::Arg::Simple(name)) => {
+                KEY_COMMANDS.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name))
+            }
+            _ => false,
+        };
+        if !is_of_keys {
+            self.mark_altered();
+        }
     }
 
     /// Milliseconds since 1970 by this server's clock.
@@ -177,6 +278,7 @@ impl Engine {
 
     /// Stops the server process; its connections stay open.
     pub fn freeze(&self) {
+        self.mark_altered();
         self.servers.iter().for_each(|server| server.signal(libc::SIGSTOP));
     }
 
@@ -185,6 +287,7 @@ impl Engine {
     }
 
     pub fn kill(&mut self) {
+        self.mark_altered();
         self.servers.iter_mut().for_each(Server::kill);
     }
 

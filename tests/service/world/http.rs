@@ -16,6 +16,7 @@ pub struct Client {
     http: reqwest::Client,
     /// A key or a token, sent with every call.
     bearer: Option<String>,
+    is_hosted: bool,
 }
 
 /// A request; [`Request::send`] sends it.
@@ -44,7 +45,12 @@ pub struct Answer {
 impl Client {
     pub fn new(base: &str) -> Self {
         let http = reqwest::Client::builder().timeout(Duration::from_secs(60)).no_proxy().build().expect("a client");
-        Self { base: base.to_owned(), http, bearer: None }
+        Self { base: base.to_owned(), http, bearer: None, is_hosted: false }
+    }
+
+    /// The service is a part of this process, as those of other stories are.
+    pub fn of_a_hosted_service(self) -> Self {
+        Self { is_hosted: true, ..self }
     }
 
     /// The same service with another credential.
@@ -71,6 +77,8 @@ impl Client {
     }
 
     pub fn request(&self, method: &str, path: &str) -> Request {
+        let is_shared = self.is_hosted && path.starts_with("/metrics");
+        assert!(!is_shared, "these are the metrics of all stories: World::start_process()");
         let method: Method = method.parse().expect("a method");
         let inner = self.http.request(method.clone(), format!("{}{path}", self.base));
         let request = Request { inner, method, path: path.to_owned() };

@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod contract;
 mod engine;
 pub mod frame_peer;
+mod hosted;
 pub mod http;
 pub mod http2;
 pub mod json;
@@ -20,6 +21,7 @@ pub mod meter;
 pub mod move_process;
 pub mod pending_reserve;
 mod plan;
+mod pool;
 mod proxy;
 pub mod receiver;
 pub mod replica;
@@ -48,6 +50,7 @@ pub use self::{
     http::{Answer, Client, TransportError},
     json::{assert_contains, missing},
     plan::Plan,
+    pool::Lease,
     proxy::{CallFate, Fault, Proxy},
     replica::free_port,
     service::{Exit, Service, program, run},
@@ -63,7 +66,8 @@ pub struct World {
     pub service: Service,
     proxy: Option<Proxy>,
     _watcher: Option<LoneSentinel>,
-    pub engine: Engine,
+    /// Ends after the service.
+    pub engine: Lease,
     args: Vec<String>,
     folder: TempDir,
 }
@@ -79,6 +83,11 @@ impl Deref for World {
 impl World {
     pub async fn start() -> Self {
         Plan::default().start().await
+    }
+
+    /// With a service that can be killed, measured and read.
+    pub async fn start_process() -> Self {
+        Plan::default().own_process().start().await
     }
 
     pub fn plan() -> Plan {
@@ -105,9 +114,17 @@ impl World {
 
     /// Another instance on the same Redis.
     pub async fn start_instance(&self) -> (Service, Client) {
-        let service = Service::start(program(&self.args)).await;
+        let service = self.start_service().await;
         let client = self.client.at(service.url());
         (service, client)
+    }
+
+    /// As the first one was started.
+    async fn start_service(&self) -> Service {
+        match self.service.is_hosted() {
+            true => Service::host(&self.args, &self.engine).await,
+            false => Service::start(program(&self.args)).await,
+        }
     }
 
     /// Another instance of an older binary on the same Redis.
@@ -132,7 +149,7 @@ impl World {
 
     /// After its end, the service is started again.
     pub async fn restart(&mut self) {
-        self.service = Service::start(program(&self.args)).await;
+        self.service = self.start_service().await;
         self.client = self.client.at(self.service.url());
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     Client, Engine, NodeSettings, Proxy, Service, World, access, cluster,
     lone_sentinel::{self, LoneSentinel},
+    pool::{self, Lease},
     program, run,
 };
 
@@ -29,9 +30,16 @@ pub struct Plan {
     first_layout: bool,
     cluster: Option<u64>,
     engine: Option<PathBuf>,
+    own_process: bool,
 }
 
 impl Plan {
+    /// The service is a process, which can be killed, signalled and measured, and whose output is read.
+    pub fn own_process(mut self) -> Self {
+        self.own_process = true;
+        self
+    }
+
     /// Redis holds what a program of the first layout left, by its clock, and `intray migrate` was run.
     pub fn with_first_layout(mut self) -> Self {
         self.first_layout = true;
@@ -107,14 +115,21 @@ impl Plan {
     }
 
     pub async fn start(mut self) -> World {
-        let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let mut engine = self.engine(folder.path()).await;
+        let folder = pool::folder();
+        let is_behind_sentinel = std::env::var_os(lone_sentinel::SENTINEL_VARIABLE).is_some();
+        let mut engine = match self.is_of_pool() && !is_behind_sentinel {
+            true => Lease::usual().await,
+            false => {
+                let home = pool::folder();
+                Lease::own(self.engine(home.path()).await, home)
+            }
+        };
         if self.first_layout {
             fill_with_the_first_layout(&mut engine).await;
         }
-        let watcher = match std::env::var_os(lone_sentinel::SENTINEL_VARIABLE) {
-            Some(_) if !engine.is_cluster() => Some(LoneSentinel::start(&mut engine).await),
-            Some(_) | None => None,
+        let watcher = match is_behind_sentinel && !engine.is_cluster() {
+            true => Some(LoneSentinel::start(&mut engine).await),
+            false => None,
         };
         assert!(!self.proxied || watcher.is_none(), "the proxy stands at a socket, and a sentinel names a port");
         let proxy = match self.proxied {
@@ -127,14 +142,29 @@ impl Plan {
             (None, None) => engine.url(),
         };
         let args = self.args(folder.path(), redis);
-        let mut command = program(&args);
+        let service = self.service(&args, &engine).await;
+        let client = Client::new(&service.url().replace("0.0.0.0", "127.0.0.1"));
+        let client = if service.is_hosted() { client.of_a_hosted_service() } else { client };
+        let client = if self.keys.is_empty() { client } else { client.with_credential(&access::key("root")) };
+        World { client, service, proxy, _watcher: watcher, engine, args, folder }
+    }
+
+    /// The Redis is one that other stories can have had.
+    fn is_of_pool(&self) -> bool {
+        let is_usual_redis = !self.durable && !self.proxied && !self.first_layout;
+        let is_usual_program = self.cluster.is_none() && self.engine.is_none();
+        is_usual_redis && is_usual_program && std::env::var_os(cluster::CLUSTER_VARIABLE).is_none()
+    }
+
+    async fn service(&self, args: &[String], engine: &Lease) -> Service {
+        if !self.own_process && !self.talkative {
+            return Service::host(args, engine).await;
+        }
+        let mut command = program(args);
         if self.talkative {
             command.env("RUST_LOG", "trace");
         }
-        let service = Service::start(command).await;
-        let client = Client::new(&service.url().replace("0.0.0.0", "127.0.0.1"));
-        let client = if self.keys.is_empty() { client } else { client.with_credential(&access::key("root")) };
-        World { client, service, proxy, _watcher: watcher, engine, args, folder }
+        Service::start(command).await
     }
 
     async fn engine(&mut self, folder: &Path) -> Engine {

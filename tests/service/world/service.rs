@@ -1,4 +1,4 @@
-//! The service as a process of its own.
+//! The service: a process of its own, or a part of this one.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,7 +12,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::children::ChildProcess;
+use tokio_util::sync::DropGuard;
+
+use super::{children::ChildProcess, hosted, pool::Lease};
 
 /// Limit for a start or an end on a loaded machine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -24,9 +26,14 @@ const OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct ProcessOutput(Arc<Mutex<String>>);
 
 pub struct Service {
-    process: ChildProcess,
+    kind: Kind,
     url: String,
-    output: ProcessOutput,
+}
+
+enum Kind {
+    Process(ChildProcess, ProcessOutput),
+    /// In this process until this is dropped.
+    Hosted(#[expect(dead_code, reason = "its drop is its use")] DropGuard),
 }
 
 /// Exit status and output of a program.
@@ -79,7 +86,25 @@ impl Service {
             let _ = tokio::task::spawn_blocking(move || errors.recv_timeout(OUTPUT_TIMEOUT)).await;
             return Err(output.text());
         };
-        Ok(Self { process, url, output })
+        Ok(Self { kind: Kind::Process(process, output), url })
+    }
+
+    /// Starts it in this process, by the flags of `args` after `serve`.
+    pub async fn host(args: &[String], engine: &Lease) -> Self {
+        let (stop, end, url) = hosted::start(&args[1..]).await;
+        engine.outlives(end);
+        Self { kind: Kind::Hosted(stop), url }
+    }
+
+    pub fn is_hosted(&self) -> bool {
+        matches!(self.kind, Kind::Hosted(_))
+    }
+
+    fn process(&self) -> (&ChildProcess, &ProcessOutput) {
+        match &self.kind {
+            Kind::Process(process, output) => (process, output),
+            Kind::Hosted(_) => panic!("this service is a part of the tests: World::start_process()"),
+        }
     }
 
     pub fn url(&self) -> &str {
@@ -88,24 +113,31 @@ impl Service {
 
     /// Its standard output and error, as they came.
     pub fn output(&self) -> String {
-        self.output.text()
+        self.process().1.text()
     }
 
     pub fn pid(&self) -> u32 {
-        self.process.pid()
+        self.process().0.pid()
     }
 
     pub fn signal(&self, signal: i32) {
-        self.process.signal(signal);
+        self.process().0.signal(signal);
+    }
+
+    fn process_mut(&mut self) -> &mut ChildProcess {
+        self.process();
+        let Kind::Process(process, _) = &mut self.kind else { unreachable!("it is a process") };
+        process
     }
 
     pub fn kill(&mut self) {
-        self.process.kill();
+        self.process_mut().kill();
     }
 
     /// Waits for the end of the process.
     pub async fn wait_for_exit(&mut self) -> ExitStatus {
-        super::eventually("the service ends", async || self.process.child().try_wait().expect("our child")).await
+        let process = self.process_mut();
+        super::eventually("the service ends", async || process.child().try_wait().expect("our child")).await
     }
 }
 

@@ -116,7 +116,7 @@ async fn reservation_from_before_the_move_completes_its_job() {
 
 #[tokio::test]
 async fn source_names_the_target_to_operators_only() {
-    let (w, there) = (World::start().await, World::start_cluster().await);
+    let (w, there) = (World::start_process().await, World::start_cluster().await);
     w.enqueue(1).await;
     let held = w.reserve().await;
     for nth in 0..there.engine.node_count() {
@@ -153,7 +153,7 @@ async fn source_names_the_target_to_operators_only() {
     assert!(error.lines().count() == 1 && error.contains(&says), "{error}");
     let again = move_with_flags(&w.engine.url(), &url, &[]).await;
     assert!(again.status.success() && again.stdout.contains("have moved"), "{again:?}");
-    let elsewhere = World::start().await;
+    let elsewhere = World::start_process().await;
     let refused = move_queues(&w, &elsewhere).await;
     assert!(!refused.status.success() && refused.stderr.contains(&says), "{refused:?}");
     for text in [w.service.output(), format!("{end:?}{again:?}{refused:?}"), error] {

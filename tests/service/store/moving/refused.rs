@@ -9,7 +9,7 @@ use crate::world::{
 };
 
 async fn with_jobs(jobs: usize) -> (World, ReservedJob) {
-    let w = World::start().await;
+    let w = World::start_process().await;
     for from in (0..jobs).step_by(500) {
         w.enqueue_many((from..jobs.min(from + 500)).map(|n| json!({ "payload": n }))).await;
     }

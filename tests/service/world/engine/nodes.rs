@@ -1,6 +1,9 @@
 //! The nodes of a cluster: how they come to be one, who has what, and how they are lost and come back.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
 
 use redis::{FromRedisValue, RedisError, Value};
 
@@ -40,6 +43,7 @@ impl Engine {
             clock: Clock::new(folder),
             servers: Vec::new(),
             form: Some(form),
+            altered: AtomicBool::new(true),
             _stalls: StallWatch::start(),
         };
         for nth in 0..SHARDS {
@@ -231,6 +235,7 @@ impl Engine {
 
     /// Restarts all servers after a kill; what remains depends on their persistence.
     pub async fn revive(&mut self) {
+        self.mark_altered();
         for server in &mut self.servers {
             server.revive(&self.clock).await;
         }
