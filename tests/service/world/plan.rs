@@ -5,14 +5,11 @@ use std::path::{Path, PathBuf};
 use super::{
     Client, Engine, NodeSettings, Proxy, Service, World, access, cluster,
     lone_sentinel::{self, LoneSentinel},
-    program, run,
+    program,
 };
 
 /// The sweep of such a service never runs by itself: a story says when.
 const SWEEP_DISABLED_MS: &str = "3600000";
-/// What the program of the first layout left, and when; how it was made is beside it.
-const FIRST_LAYOUT: &[u8] = include_bytes!("../fixtures/layout_1.aof");
-const FIRST_LAYOUT_AT: u64 = 1_795_312_560_000;
 
 /// How a world is to be.
 #[derive(Default)]
@@ -26,18 +23,11 @@ pub struct Plan {
     webhooks: Vec<String>,
     talkative: bool,
     everywhere: bool,
-    first_layout: bool,
     cluster: Option<u64>,
     engine: Option<PathBuf>,
 }
 
 impl Plan {
-    /// Redis holds what a program of the first layout left, by its clock, and `intray migrate` was run.
-    pub fn with_first_layout(mut self) -> Self {
-        self.first_layout = true;
-        self
-    }
-
     /// With access control: a key for an operator, which is the world's own, and for each of these (name, role, pattern).
     /// The key of `web` is `key-of-web`.
     pub fn with_keys(mut self, keys: &[(&str, &str, &str)]) -> Self {
@@ -109,9 +99,6 @@ impl Plan {
     pub async fn start(mut self) -> World {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
         let mut engine = self.engine(folder.path()).await;
-        if self.first_layout {
-            fill_with_the_first_layout(&mut engine).await;
-        }
         let watcher = match std::env::var_os(lone_sentinel::SENTINEL_VARIABLE) {
             Some(_) if !engine.is_cluster() => Some(LoneSentinel::start(&mut engine).await),
             Some(_) | None => None,
@@ -172,14 +159,4 @@ impl Plan {
         }
         args
     }
-}
-
-async fn fill_with_the_first_layout(engine: &mut Engine) {
-    engine.clock.stop_at(FIRST_LAYOUT_AT);
-    engine.load_commands(FIRST_LAYOUT).await;
-    let url = engine.url();
-    let early = run(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url])).await;
-    assert!(!early.status.success() && early.stderr.contains("intray migrate"), "{early:?}");
-    let migrated = run(program(["migrate", "--redis-url", &url])).await;
-    assert!(migrated.status.success() && migrated.stdout.contains("applied"), "{migrated:?}");
 }
