@@ -61,6 +61,8 @@ impl Redis {
 
     /// Two queues, one with many jobs, and the keys that belong to none.
     async fn fill_two_queues(&self) {
+        // A smaller hash is scanned as a whole.
+        self.plain("CONFIG SET hash-max-listpack-entries 100").await;
         for n in 0..150 {
             self.enqueue(&n.to_string()).await;
         }
@@ -102,7 +104,7 @@ impl Redis {
 }
 
 async fn enqueue_to(queues: &Queues, name: &str) -> String {
-    let mut new = job("1");
+    let mut new = job(r#""new""#);
     new.id = crate::job::ids::random_id(QueueName::parse(name).expect("a name"));
     format!("{:?}", queues.enqueue(new).await)
 }
