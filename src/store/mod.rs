@@ -55,7 +55,7 @@ pub use reservation::{Lost, Return};
 pub use transitions::*;
 pub use upkeep::{
     check::Check,
-    migrate::{LayoutError, Migration, STEPS, Step},
+    migrate::{LayoutError, LayoutStep, Migration, STEPS},
     moving::Moved,
     rights::needed_rights,
     servers::ServerMemory,

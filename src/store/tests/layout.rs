@@ -4,7 +4,7 @@ use redis::Value;
 
 use super::{Enqueued, QueueName, Redis, completed, job, queue, word};
 use crate::store::{
-    LayoutError, Queues, STEPS, Step,
+    LayoutError, LayoutStep, Queues, STEPS,
     keys::{HINTS, KEYS},
     upkeep::migrate::expect_current,
 };
@@ -20,9 +20,9 @@ for i = 1, #some[2], 2 do
 end
 return some[1]";
 
-fn steps() -> [Step; 2] {
+fn steps() -> [LayoutStep; 2] {
     let [first] = STEPS;
-    [first, Step { makes: 3, name: "0003_made_up", rewrite: Some(REWRITE) }]
+    [first, LayoutStep { makes: 3, name: "0003_made_up", rewrite: Some(REWRITE) }]
 }
 
 type Dump = Vec<(Vec<u8>, Value)>;

@@ -15,7 +15,7 @@ use crate::store::{
 };
 
 /// A step to a layout from the one before. `migrations/README.md` has the rules.
-pub struct Step {
+pub struct LayoutStep {
     /// The layout that it makes.
     pub makes: u32,
     pub name: &'static str,
@@ -24,7 +24,7 @@ pub struct Step {
 }
 
 /// The steps in order. The first begins the layout in an empty Redis.
-pub const STEPS: [Step; 1] = [Step { makes: 2, name: "0002_version", rewrite: None }];
+pub const STEPS: [LayoutStep; 1] = [LayoutStep { makes: 2, name: "0002_version", rewrite: None }];
 const VERSION: &str = include_str!("../../../migrations/0002_version.lua");
 
 /// Why the service cannot use the data in Redis.
@@ -45,7 +45,7 @@ pub enum LayoutError {
     Fault(#[from] Fault),
 }
 
-impl Step {
+impl LayoutStep {
     /// There is no layout before it.
     fn is_first(&self) -> bool {
         self.makes == STEPS[0].makes
@@ -53,7 +53,7 @@ impl Step {
 }
 
 /// Returns the newest layout of the steps, if they lead there from the one that was found; 0 is none.
-fn newest(steps: &[Step], found: u32) -> Result<u32, LayoutError> {
+fn newest(steps: &[LayoutStep], found: u32) -> Result<u32, LayoutError> {
     let (first, current) = (steps[0].makes, steps[steps.len() - 1].makes);
     match found {
         _ if found > current => Err(LayoutError::Newer { found, current }),
@@ -105,7 +105,7 @@ impl Queues {
     ///
     /// # Errors
     /// [`LayoutError`].
-    pub async fn migrate(&self, steps: &[Step], dry_run: bool) -> Result<Vec<&'static str>, LayoutError> {
+    pub async fn migrate(&self, steps: &[LayoutStep], dry_run: bool) -> Result<Vec<&'static str>, LayoutError> {
         if let Some(too_old) = self.version_problem().await? {
             return Err(LayoutError::Refused(too_old));
         }
@@ -129,7 +129,7 @@ impl Queues {
     }
 
     /// Whether Redis has no queues of any layout.
-    async fn is_blank(&self, steps: &[Step]) -> Result<bool, Fault> {
+    async fn is_blank(&self, steps: &[LayoutStep]) -> Result<bool, Fault> {
         for step in steps {
             let registry = self.parts.runner.keys.of_layout(step.makes).registry();
             let mut command = redis::cmd("EXISTS");

@@ -1,13 +1,13 @@
 //! The layout moves on while a program of the older one runs. The next layout is made up.
 
-use intray::store::{Queues, STEPS, Step};
+use intray::store::{LayoutStep, Queues, STEPS};
 use serde_json::json;
 
 use crate::world::{World, program, run};
 
-fn steps() -> [Step; 2] {
+fn steps() -> [LayoutStep; 2] {
     let [first] = STEPS;
-    [first, Step { makes: 3, name: "0003_made_up", rewrite: None }]
+    [first, LayoutStep { makes: 3, name: "0003_made_up", rewrite: None }]
 }
 
 /// A program of layout 2 gives the reason and does nothing.

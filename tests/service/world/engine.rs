@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
+use redis::{FromRedisValue, RedisError, aio::MultiplexedConnection};
 
 use self::{
     server::{PROGRAM, Server},

@@ -2,7 +2,7 @@
 
 use intray_redis::Fault;
 
-use super::{Step, write_version};
+use super::{LayoutStep, write_version};
 use crate::{
     job::QueueName,
     store::{
@@ -14,7 +14,7 @@ use crate::{
 const RENAME: &str = include_str!("rename.lua");
 
 /// The next part.
-enum Part {
+enum MigrationPart {
     /// The keys that belong to no queue.
     Common,
     /// The queues from this one on.
@@ -28,18 +28,18 @@ enum Part {
 /// A running step.
 pub struct Migration<'q> {
     queues: &'q Queues,
-    step: &'q Step,
+    step: &'q LayoutStep,
     old: KeyNames,
     new: KeyNames,
     names: Vec<QueueName>,
-    part: Part,
+    part: MigrationPart,
 }
 
 impl Queues {
     /// Begins a step, or resumes it after an interruption. [`Queues::migrate`] runs all that are missing.
-    pub fn migration<'q>(&'q self, step: &'q Step) -> Migration<'q> {
+    pub fn migration<'q>(&'q self, step: &'q LayoutStep) -> Migration<'q> {
         let keys = &self.parts.runner.keys;
-        let part = if step.is_first() { Part::Version } else { Part::Common };
+        let part = if step.is_first() { MigrationPart::Version } else { MigrationPart::Common };
         let (old, new) = (keys.of_layout(step.makes - 1), keys.of_layout(step.makes));
         Migration { queues: self, step, old, new, names: Vec::new(), part }
     }
@@ -52,32 +52,32 @@ impl Migration<'_> {
     /// When Redis is not well.
     pub async fn advance(&mut self) -> Result<bool, Fault> {
         self.part = match &self.part {
-            Part::Common => {
+            MigrationPart::Common => {
                 // From here on no program of the older layout can create a queue.
                 for (old, new) in self.old.common().into_iter().zip(self.new.common()) {
                     self.rename_common(&old, &new).await?;
                 }
                 self.names = self.registered().await?;
-                Part::Queue(0)
+                MigrationPart::Queue(0)
             }
-            Part::Queue(nth) => match self.names.get(*nth) {
+            MigrationPart::Queue(nth) => match self.names.get(*nth) {
                 Some(queue) => {
                     self.rename(&[keys_of(&self.old, queue), keys_of(&self.new, queue)].concat()).await?;
-                    Part::Records(*nth, "0".to_owned())
+                    MigrationPart::Records(*nth, "0".to_owned())
                 }
-                None => Part::Version,
+                None => MigrationPart::Version,
             },
-            Part::Records(nth, cursor) => match self.rewrite(&self.names[*nth], cursor).await?.as_str() {
-                "0" => Part::Queue(nth + 1),
-                cursor => Part::Records(*nth, cursor.to_owned()),
+            MigrationPart::Records(nth, cursor) => match self.rewrite(&self.names[*nth], cursor).await?.as_str() {
+                "0" => MigrationPart::Queue(nth + 1),
+                cursor => MigrationPart::Records(*nth, cursor.to_owned()),
             },
-            Part::Version => {
+            MigrationPart::Version => {
                 write_version(self.queues, self.step.makes).await?;
-                Part::Done
+                MigrationPart::Done
             }
-            Part::Done => Part::Done,
+            MigrationPart::Done => MigrationPart::Done,
         };
-        Ok(!matches!(self.part, Part::Done))
+        Ok(!matches!(self.part, MigrationPart::Done))
     }
 
     /// On a cluster the two names may be on different nodes: the key is closed first, and then copied from a name beside it.
