@@ -168,5 +168,6 @@ async fn moved_queue_is_closed_to_older_scripts() {
             assert!(refused.contains("another layout") && refused.contains("applied: No"), "{refused}");
         }
     }
+    assert_eq!(word(&redis.plain("TYPE t:{q}:2:jobs").await), Some("string"));
     assert_eq!(word(&redis.plain("GET t:layout").await), Some("3"), "a bare number, which any version reads");
 }
