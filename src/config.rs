@@ -47,7 +47,7 @@ pub use self::{
     sentinel_url::SentinelUrl,
     store::{LogFormat, StoreOptions},
     tls::TlsOptions,
-    values::{AddressRange, Adoption, HeaderName, HostName, Listen, MemorySize, Origin, Prefix},
+    values::{AddressRange, HeaderName, HostName, Listen, MemorySize, Origin, Prefix},
     webhook::WebhookCommand,
 };
 use crate::{
@@ -245,9 +245,6 @@ pub struct Migrate {
     /// Print what would be done, and change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Take over the lists NAME and NAME:reserved of the older layout into a queue (default: NAME made valid); repeatable
-    #[arg(long, value_name = "NAME[=QUEUE]")]
-    pub adopt: Vec<Adoption>,
 }
 
 #[derive(Debug, Args)]

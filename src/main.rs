@@ -197,20 +197,12 @@ async fn migrate(options: Migrate) -> anyhow::Result<()> {
 
 async fn migrate_with(backend: &Backend, options: &Migrate) -> anyhow::Result<()> {
     let would = if options.dry_run { "would be " } else { "" };
-    let steps = backend.queues.migrate(options.dry_run).await?;
+    let steps = backend.queues.migrate(&store::STEPS, options.dry_run).await?;
     if steps.is_empty() {
         println!("the layout is current");
     }
     for step in steps {
         println!("{step}: {would}applied");
-    }
-    for adoption in &options.adopt {
-        let (name, queue) = (&adoption.name, &adoption.queue);
-        let adopted = backend.queues.adopt(name, queue, options.dry_run).await?;
-        println!(
-            "{name}: {} waiting and {} reserved jobs {would}adopted into {queue}, {} were the same as another",
-            adopted.waiting, adopted.reserved, adopted.twins
-        );
     }
     Ok(())
 }

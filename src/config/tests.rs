@@ -57,13 +57,9 @@ fn serve_is_the_default_command() {
 
 #[test]
 fn the_commands_share_where_the_jobs_are() {
-    let Ok(Command::Migrate(migrate)) = parse("migrate --dry-run --prefix p --adopt a:Old --adopt a=b=in") else {
-        panic!("migrate")
-    };
+    let Ok(Command::Migrate(migrate)) = parse("migrate --dry-run --prefix p") else { panic!("migrate") };
     assert!(migrate.dry_run);
     assert_eq!(migrate.store.prefix.as_str(), "p");
-    let named: Vec<_> = migrate.adopt.iter().map(|a| (a.name.as_str(), a.queue.as_str())).collect();
-    assert_eq!(named, [("a:Old", "a-Old"), ("a=b", "in")]);
     assert!(matches!(parse("check --redis-url unix:///r.sock"), Ok(Command::Check(check))
         if matches!(check.serve.store.redis_url(), RedisUrl::Url(_))));
     assert!(matches!(parse("healthcheck --listen 0.0.0.0:80"), Ok(Command::Healthcheck(asked))
@@ -110,8 +106,6 @@ const IMPOSSIBLE: &[&str] = &[
     "--max-payload-bytes 0",
     "--max-payload-bytes 9000000",
     "--log-format xml",
-    "migrate --adopt =q",
-    "migrate --adopt a=b/c",
     "migrate --insecure",
     "--token-secret short",
     "--token-secret-file /nowhere",

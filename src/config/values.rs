@@ -9,7 +9,7 @@ use std::{
 use intray_base::hosts::{is_loopback, split_port, unbracketed};
 use ipnet::IpNet;
 
-use crate::job::{Invalid, QueueName};
+use crate::job::Invalid;
 
 /// Where to listen. The host may be a name: it is looked up when the listener is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,35 +205,4 @@ impl FromStr for AddressRange {
         let range = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
         range.map(Self).map_err(|_| Invalid("must be an address or a range of them, like 10.0.0.0/8 or fd00::/8"))
     }
-}
-
-/// A list of the older layout, and the queue that takes over its jobs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Adoption {
-    /// The key of the older layout.
-    pub name: String,
-    pub queue: QueueName,
-}
-
-impl FromStr for Adoption {
-    type Err = String;
-
-    /// `NAME` may contain `:` and `=`: the queue follows the last `=`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, queue) = match text.rsplit_once('=') {
-            Some((name, queue)) => (name, queue.to_owned()),
-            None => (text, to_queue_name(text)),
-        };
-        if name.is_empty() {
-            return Err("NAME is missing".to_owned());
-        }
-        let queue = QueueName::parse(&queue).map_err(|rule| format!("the queue {queue:?} {rule}; say NAME=QUEUE"))?;
-        Ok(Self { name: name.to_owned(), queue })
-    }
-}
-
-/// `app:My Queue` becomes `app-My-Queue`.
-fn to_queue_name(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    name.chars().map(|c| if fits(c) { c } else { '-' }).collect()
 }

@@ -44,10 +44,6 @@ pub(crate) const KEYS: [(&str, &str); 32] = [
     (HINTS, "channel"),
 ];
 
-/// Keys of layout 2 that the first one did not have; no migration moves them.
-pub(crate) const ADDED: [&str; 9] =
-    ["restricted", "lines", "routes", "alarms", "cursors", "deliveries", "bodies", "actions", "sheets"];
-
 /// The channel of the hints.
 pub(crate) const HINTS: &str = "hints";
 /// The key of scripts that work on the registry.
@@ -61,11 +57,17 @@ pub(crate) const OF_NO_QUEUE: [(&str, &str); 2] = [(REGISTRY, "zset"), (WEBHOOKS
 #[derive(Debug, Clone)]
 pub(crate) struct KeyNames {
     prefix: String,
+    layout: String,
 }
 
 impl KeyNames {
     pub(crate) fn new(prefix: &str) -> Self {
-        Self { prefix: prefix.to_owned() }
+        Self { prefix: prefix.to_owned(), layout: LAYOUT.to_owned() }
+    }
+
+    /// The names in another layout.
+    pub(crate) fn of_layout(&self, layout: u32) -> Self {
+        Self { layout: layout.to_string(), ..self.clone() }
     }
 
     /// `<prefix>:{<queue>}:2:<name>`: the braces make Redis Cluster keep a queue on one node.
@@ -76,35 +78,35 @@ impl KeyNames {
     /// The same in parts, so that twenty keys can be written into one buffer.
     pub(crate) fn parts<'k>(&'k self, queue: &'k QueueName, name: &'k str) -> [&'k str; 7] {
         match name {
-            REGISTRY => [&self.prefix, ":", LAYOUT, ":queues", "", "", ""],
-            WEBHOOKS => [&self.prefix, ":", LAYOUT, ":webhooks", "", "", ""],
-            _ => [&self.prefix, ":{", queue.as_str(), "}:", LAYOUT, ":", name],
+            REGISTRY => [&self.prefix, ":", &self.layout, ":queues", "", "", ""],
+            WEBHOOKS => [&self.prefix, ":", &self.layout, ":webhooks", "", "", ""],
+            _ => [&self.prefix, ":{", queue.as_str(), "}:", &self.layout, ":", name],
         }
     }
 
     /// The sorted set of queue names.
     pub(crate) fn registry(&self) -> String {
-        format!("{}:{LAYOUT}:queues", self.prefix)
+        format!("{}:{}:queues", self.prefix, self.layout)
     }
 
     /// The hash of webhooks: since when each is known, and how it stands.
     pub(crate) fn webhooks(&self) -> String {
-        format!("{}:{LAYOUT}:webhooks", self.prefix)
+        format!("{}:{}:webhooks", self.prefix, self.layout)
     }
 
     /// The sorted set of the function libraries in use.
     pub(crate) fn libraries(&self) -> String {
-        format!("{}:{LAYOUT}:libraries", self.prefix)
+        format!("{}:{}:libraries", self.prefix, self.layout)
     }
 
-    /// The name in the first layout.
-    pub(crate) fn first_of(&self, queue: &QueueName, name: &str) -> String {
-        format!("{}:{{{queue}}}:{name}", self.prefix)
+    /// The keys that belong to no queue, the registry first.
+    pub(crate) fn common(&self) -> [String; 3] {
+        [self.registry(), self.webhooks(), self.libraries()]
     }
 
-    /// The name in the first layout.
-    pub(crate) fn first_registry(&self) -> String {
-        format!("{}:queues", self.prefix)
+    /// A name for the same content, on the same node of a cluster.
+    pub(crate) fn beside(&self, key: &str) -> String {
+        format!("{}:{{{key}}}", self.prefix)
     }
 
     pub(crate) fn prefix(&self) -> &str {
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn how_it_works_names_keys_outside_the_table() {
         let keys = KeyNames::new("intray");
-        for key in [keys.registry(), keys.webhooks(), keys.libraries(), keys.layout(), keys.store_id()] {
+        for key in keys.common().into_iter().chain([keys.layout(), keys.store_id()]) {
             assert!(PAGE.contains(&format!("`{key}`")), "{key}");
         }
     }

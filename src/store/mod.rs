@@ -48,13 +48,17 @@ pub use layout::{
 };
 pub use redis::{
     hints::{Hint, Wanted},
-    move_marker::{is_moved, reason_without_place},
+    move_marker::reason_without_place,
 };
 pub use registry::Owners;
 pub use reservation::{Lost, Return};
 pub use transitions::*;
 pub use upkeep::{
-    adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights, servers::ServerMemory,
+    check::Check,
+    migrate::{LayoutError, LayoutStep, Migration, STEPS},
+    moving::Moved,
+    rights::needed_rights,
+    servers::ServerMemory,
     slots::OF_QUEUES,
 };
 pub use views::{

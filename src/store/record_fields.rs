@@ -40,7 +40,7 @@ pub(crate) mod flags {
     ];
 }
 
-/// The layout of both records, which their first byte holds. All fields are there since layout 2, the only one that is read.
+/// The layout of both records, which their first byte holds.
 pub(crate) const LAYOUT: u8 = keys::LAYOUT.as_bytes()[0] - b'0';
 
 /// Big-endian. `width` in bytes; of a text, of the length before it.

@@ -20,10 +20,7 @@ use redis::Value;
 use crate::{
     job::QueueName,
     store::{
-        redis::{
-            move_marker,
-            read::{Fields, word},
-        },
+        redis::read::{Fields, word},
         runner::Runner,
     },
 };
@@ -211,16 +208,6 @@ impl Registry {
             *self.listed.lock() = Some(names.clone());
         }
         Ok(names)
-    }
-
-    /// # Errors
-    /// When the key of the registry holds something else.
-    pub(crate) async fn find(&self) -> Result<(), Fault> {
-        let key = self.runner.keys.registry();
-        match self.runner.link.checked(&key, redis::cmd("ZCARD").arg(&key)).await {
-            Err(fault) => Err(Box::pin(move_marker::explain(&self.runner.link, fault, &key)).await),
-            Ok(_) => Ok(()),
-        }
     }
 
     /// Queues that were not used for a day, after the first `behind`.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use intray_redis::{Applied, Fault};
 
-use super::{handle::Queues, redis::move_marker::is_moved};
+use super::{handle::Queues, redis::move_marker::is_closed};
 use crate::job::QueueName;
 
 /// How long to try a node that is known to be away, in case it has just come back.
@@ -49,7 +49,7 @@ impl Queues {
     /// Whether the fault affects all queues. With several servers, one may be away or full while others serve.
     pub async fn is_of_all(&self, fault: &Fault) -> bool {
         let runner = &self.parts.runner;
-        is_moved(fault) || !runner.link.any_serves(&runner.keys.registry()).await
+        is_closed(fault) || !runner.link.any_serves(&runner.keys.registry()).await
     }
 
     /// Whether one node of several is unavailable, so that the others may still serve.

@@ -18,7 +18,7 @@ use redis::Value;
 
 use self::server::Redis;
 use super::{
-    Complete, Enqueued, NewJob, Nonce,
+    Complete, Enqueued, NewJob, Nonce, STEPS,
     redis::read::{Fields, word},
     transition::Transition,
 };
@@ -169,46 +169,14 @@ async fn repeated_operator_call_changes_nothing() {
 }
 
 #[tokio::test]
-async fn older_design_is_adopted_in_order_and_once() {
+async fn layout_that_no_step_leads_from_is_refused() {
     let redis = Redis::start().await;
-    let link = &redis.queues.parts.runner.link;
-    let time = link.plain(&redis::cmd("TIME")).await.expect("time");
-    let mut time = Fields::of(&time).expect("a list");
-    let now: u64 = time.text().expect("seconds").parse().expect("a number");
-    let put = async |key: &str, score: u64, member: &str| {
-        link.plain(redis::cmd("ZADD").arg(key).arg(score).arg(member)).await.expect("stored");
-    };
-    put("MyQueue", 30, r#"{"third":3}"#).await;
-    put("MyQueue", 10, "not json").await;
-    put("MyQueue", 20, "[2]").await;
-    put("MyQueue:reserved", now - 100, r#""held""#).await;
-    put("MyQueue:reserved", 5, "1").await;
-    put("MyQueue:reserved", now, "[2]").await;
-    let queue = queue();
-    let dry = redis.queues.adopt("MyQueue", &queue, true).await.expect("a dry run");
-    assert_eq!((dry.waiting, dry.reserved), (3, 2));
-    assert!(!redis.queues.exists(&queue).await.expect("an answer"), "a dry run changes nothing");
-
-    let adopted = redis.queues.adopt("MyQueue", &queue, false).await.expect("adopted");
-    assert_eq!((adopted.waiting, adopted.reserved, adopted.twins), (4, 1, 0));
-    let info = redis.queues.queue(&queue).await.expect("stats").expect("a queue");
-    assert_eq!((info.counts.waiting, info.counts.reserved), (4, 1));
-    let soonest = info.reservations.soonest_expires_in_ms.expect("a deadline");
-    assert!((195_000..=200_000).contains(&soonest), "what was left of its 300 s, not {soonest}");
-    for payload in ["1", r#""not json""#, "[2]", r#"{"third":3}"#] {
-        let job = redis.queues.job(redis.reserve().await.job).await.expect("an answer").expect("a job");
-        assert_eq!(job.payload.expect("a payload").as_str(), payload);
+    assert!(redis.queues.migrate(&STEPS, false).await.expect("current").is_empty(), "there is nothing left to do");
+    for (found, words) in [(99, "run a newer intray"), (1, "run `intray migrate` of an older intray")] {
+        redis.queues.parts.runner.link.plain(redis::cmd("SET").arg("t:layout").arg(found)).await.expect("stored");
+        for refused in [redis.queues.settle_layout().await.err(), redis.queues.migrate(&STEPS, false).await.err()] {
+            let refused = refused.expect("a refusal").to_string();
+            assert!(refused.contains(words) && refused.contains(&found.to_string()), "{refused}");
+        }
     }
-    assert!(redis.queues.adopt("MyQueue", &queue, false).await.is_err(), "it is not taken over twice");
-    let kept = link.plain(redis::cmd("ZCARD").arg("MyQueue:adopted")).await.expect("a count");
-    assert_eq!(kept, Value::Int(3), "the old keys are kept under other names");
-}
-
-#[tokio::test]
-async fn newer_layout_is_refused() {
-    let redis = Redis::start().await;
-    assert!(redis.queues.migrate(false).await.expect("current").is_empty(), "there is nothing left to do");
-    redis.queues.parts.runner.link.plain(redis::cmd("SET").arg("t:layout").arg(99)).await.expect("stored");
-    assert!(matches!(redis.queues.settle_layout().await, Err(super::LayoutError::Newer { found: 99, .. })));
-    assert!(redis.queues.migrate(false).await.is_err());
 }

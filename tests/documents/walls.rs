@@ -29,7 +29,7 @@ const GRANTED: &[(&str, &[&str])] = &[
 
 /// The same for the folders of `store`. Uses inside a folder are listed below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
-    ("upkeep", &["handle", "keys", "redis", "retention", "script", "transitions"]),
+    ("upkeep", &["handle", "keys", "redis", "retention", "script"]),
     (
         "transitions",
         &["completion", "handle", "layout", "places", "record_fields", "redis", "reservation", "runner", "transition"],

@@ -207,14 +207,12 @@ mod requests {
 
 /// Redis, in every state.
 mod store {
-    mod adoption; // Keys of the older design that cannot be adopted.
     mod broken_keys; // Every call that meets a key of the wrong type: no answer claims more than is true.
     mod redis_loss; // Messages about a Redis that is unreachable, came back, came back empty or is too old.
     /// Redis Cluster: each queue lies on the node of its slot, and works as long as that node does.
     mod cluster {
         mod durability; // Changes that wait for replicas or the disk wait at the node of their queue.
         mod life_cycle; // What works on one server works on a cluster, on any node.
-        mod migration; // Data of an older version or an older design on a cluster is migrated.
         mod node_loss; // A frozen, killed or replaced node: queues on other nodes keep working, and its own recover.
         mod several_queues; // Calls over queues on several nodes while one is unavailable: the rest answer and name it.
         mod slot_moves; // Slots that move under load: nothing is lost or done twice, and every answer is a documented one.
@@ -222,7 +220,7 @@ mod store {
         mod unserved_slot; // A slot without a node, or a full node: an upload continues with the other queues.
     }
     mod failovers; // A failover behind sentinels: how many acknowledged changes it loses, and how long calls fail.
-    mod migration; // A Redis filled by an older version: `intray migrate` keeps every job as it was.
+    mod migration; // A step to the next layout under a program of the older one, which is refused and harms nothing.
     mod out_of_memory; // Redis at its memory limit, and Redis with a broken library or key.
     /// `intray move`: all queues move to another Redis, and the source is closed.
     mod moving {
@@ -277,7 +275,7 @@ mod program {
     mod probes; // Probes, metrics and logs.
     mod rolling_update; // New instances replace old ones under load.
     mod shutdown; // Shutdown after a signal.
-    mod startup; // Startup: what it refuses, checks and adopts.
+    mod startup; // Startup: what it refuses and checks.
     mod top; // `intray top` in a terminal, which it restores, and as a table without one.
     mod warnings; // Warnings at the start: each once, and without secrets.
     mod webhook_command; // `intray webhook` prints a line that the webhooks file accepts.

@@ -5,6 +5,9 @@ use intray_redis::{Fault, Links};
 /// The prefixes of the reason why a call fails here; the target's address follows.
 pub const MOVED: &str = "the queues have moved to ";
 pub const MOVING: &str = "the queues are being moved to ";
+/// The reason why a call fails while a newer program migrates the layout, and after.
+const MIGRATED: &str =
+    "the keys have another layout by now: run `intray migrate` of the newer intray to its end and serve with it";
 
 /// The stage of a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,9 +62,9 @@ impl MoveMarker {
     }
 }
 
-/// The queues are in another Redis, or on their way there.
-pub fn is_moved(fault: &Fault) -> bool {
-    let has_prefix = |why: &str| [MOVED, MOVING].iter().any(|prefix| why.starts_with(prefix));
+/// No queue is served here: all are in another Redis, on their way there, or have another layout.
+pub(crate) fn is_closed(fault: &Fault) -> bool {
+    let has_prefix = |why: &str| [MOVED, MOVING, MIGRATED].iter().any(|prefix| why.starts_with(prefix));
     matches!(fault, Fault::Unavailable { why, .. } if has_prefix(why))
 }
 
@@ -81,7 +84,7 @@ pub(crate) async fn explain(links: &Links, fault: Fault, registry: &str) -> Faul
     let Err(wrong) = links.plain(redis::cmd("ZCARD").arg(registry)).await else { return fault };
     match read_marker(links, registry).await {
         Some(marker) => Fault::unavailable(&marker.reason()),
-        None if wrong.is_wrong_type() => Fault::unavailable(&"the keys have another layout by now"),
+        None if wrong.is_wrong_type() => Fault::unavailable(&MIGRATED),
         None => fault,
     }
 }
@@ -105,7 +108,7 @@ mod tests {
         assert_eq!(mark.reason(), "the queues are being moved to unix:///a folder/redis.sock");
         let moved = MoveMarker::parse("left R1 E2 redis+cluster://a:1,b:2").expect("a mark");
         assert_eq!(moved.reason(), "the queues have moved to redis+cluster://a:1,b:2");
-        for other in ["", "left", "moved to layout 2: see intray migrate", "nonsense"] {
+        for other in ["", "left", "moved to layout 3: see intray migrate", "nonsense"] {
             assert_eq!(MoveMarker::parse(other), None, "{other}");
         }
     }

@@ -1,47 +1,91 @@
-//! The version of the layout, and the migrations between versions.
+//! The version of the layout, and the steps between versions.
 
-mod stamps;
+mod migration;
 
 use intray_redis::Fault;
 use redis::Value;
 
-pub(crate) use self::stamps::Stamps;
+pub use self::migration::Migration;
 use crate::store::{
     handle::Queues,
-    redis::{move_marker::is_moved, read::broken},
+    redis::{
+        move_marker::{explain, is_closed},
+        read::broken,
+    },
 };
 
-/// The migrations in order; the first makes version 1. `migrations/README.md` has their rules.
-const STEPS: [&str; 2] = ["0001_first_layout", "0002_stamps"];
-const FIRST_LAYOUT: &str = include_str!("../../../migrations/0001_first_layout.lua");
+/// A step to a layout from the one before. `migrations/README.md` has the rules.
+pub struct LayoutStep {
+    /// The layout that it makes.
+    pub makes: u32,
+    pub name: &'static str,
+    /// The script that rewrites a queue's records, some at a time.
+    pub rewrite: Option<&'static str>,
+}
+
+/// The steps in order. The first begins the layout in an empty Redis.
+pub const STEPS: [LayoutStep; 1] = [LayoutStep { makes: 2, name: "0002_version", rewrite: None }];
+const VERSION: &str = include_str!("../../../migrations/0002_version.lua");
 
 /// Why the service cannot use the data in Redis.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     #[error("the layout in Redis has version {found}, newer than this program's {current}: run a newer intray")]
-    Newer { found: usize, current: usize },
+    Newer { found: u32, current: u32 },
     #[error("the layout in Redis has version {found}, this program needs {current}: run `intray migrate`")]
-    Older { found: usize, current: usize },
+    Older { found: u32, current: u32 },
+    #[error(
+        "the layout in Redis has version {found}, and this program migrates from {first} on: run `intray migrate` of an \
+         older intray first, or use another --prefix"
+    )]
+    TooOld { found: u32, first: u32 },
     #[error("{0}")]
     Refused(String),
     #[error(transparent)]
     Fault(#[from] Fault),
 }
 
+impl LayoutStep {
+    /// There is no layout before it.
+    fn is_first(&self) -> bool {
+        self.makes == STEPS[0].makes
+    }
+}
+
+/// Returns the newest layout of the steps, if they lead there from the one that was found; 0 is none.
+fn newest(steps: &[LayoutStep], found: u32) -> Result<u32, LayoutError> {
+    let (first, current) = (steps[0].makes, steps[steps.len() - 1].makes);
+    match found {
+        _ if found > current => Err(LayoutError::Newer { found, current }),
+        1.. if found < first => Err(LayoutError::TooOld { found, first }),
+        _ => Ok(current),
+    }
+}
+
 pub(crate) async fn expect_current(queues: &Queues) -> Result<(), LayoutError> {
-    let (found, current) = (queues.layout_version().await?, STEPS.len());
-    if found == 0 && queues.is_blank().await? {
+    let found = queues.layout_version().await?;
+    if found == 0 && queues.is_blank(&STEPS).await? {
         return Ok(());
     }
-    match found.cmp(&current) {
-        std::cmp::Ordering::Less => Err(LayoutError::Older { found, current }),
-        // A running migration to a newer layout writes the version last, but removes the registry first.
-        std::cmp::Ordering::Equal => match queues.parts.registry.find().await {
-            Err(fault @ Fault::Unavailable { .. }) if is_moved(&fault) => Err(LayoutError::Refused(fault.why())),
-            found => Ok(found?),
-        },
-        std::cmp::Ordering::Greater => Err(LayoutError::Newer { found, current }),
+    let current = newest(&STEPS, found)?;
+    if found < current {
+        return Err(LayoutError::Older { found, current });
     }
+    expect_open(queues, current).await
+}
+
+/// Refuses where `intray move` or a newer program's migration has moved the registry. A migration writes the version last.
+async fn expect_open(queues: &Queues, layout: u32) -> Result<(), LayoutError> {
+    let (link, registry) = (&queues.parts.runner.link, queues.parts.runner.keys.of_layout(layout).registry());
+    let Err(fault) = link.checked(&registry, redis::cmd("ZCARD").arg(&registry)).await else { return Ok(()) };
+    let fault = Box::pin(explain(link, fault, &registry)).await;
+    Err(if is_closed(&fault) { LayoutError::Refused(fault.why()) } else { fault.into() })
+}
+
+async fn write_version(queues: &Queues, version: u32) -> Result<(), Fault> {
+    let mut command = redis::cmd("EVAL");
+    command.arg(VERSION).arg(1).arg(queues.parts.runner.keys.layout()).arg(version);
+    queues.parts.runner.link.plain(&command).await.map(drop)
 }
 
 impl Queues {
@@ -51,44 +95,43 @@ impl Queues {
     /// [`LayoutError`].
     pub async fn settle_layout(&self) -> Result<(), LayoutError> {
         expect_current(self).await?;
-        self.migrate(false).await?;
+        self.migrate(&STEPS, false).await?;
         self.learn_store_id().await?;
         self.parts.runner.link.try_library().await;
         Ok(())
     }
 
-    /// Runs the missing migrations, and returns their names.
+    /// Runs the missing ones of the steps, which are [`STEPS`] or a test's, and returns their names.
     ///
     /// # Errors
     /// [`LayoutError`].
-    pub async fn migrate(&self, dry_run: bool) -> Result<Vec<&'static str>, LayoutError> {
+    pub async fn migrate(&self, steps: &[LayoutStep], dry_run: bool) -> Result<Vec<&'static str>, LayoutError> {
         if let Some(too_old) = self.version_problem().await? {
             return Err(LayoutError::Refused(too_old));
         }
         let found = self.layout_version().await?;
-        if found > STEPS.len() {
-            return Err(LayoutError::Newer { found, current: STEPS.len() });
-        }
-        let missing = &STEPS[found..];
+        let current = newest(steps, found)?;
+        expect_open(self, current).await?;
+        let missing: Vec<_> = steps.iter().filter(|step| step.makes > found).collect();
         if !dry_run {
             self.create_store_id().await?;
-            if found == 0 {
-                // An empty Redis needs no migration: it gets the current layout at once.
-                let version = if self.is_blank().await? { STEPS.len() } else { 1 };
-                let mut command = redis::cmd("EVAL");
-                command.arg(FIRST_LAYOUT).arg(1).arg(self.parts.runner.keys.layout()).arg(version);
-                self.parts.runner.link.plain(&command).await?;
+            // An empty Redis gets the current layout at once.
+            if found == 0 && self.is_blank(steps).await? {
+                write_version(self, current).await?;
+            } else {
+                for step in &missing {
+                    let mut migration = self.migration(step);
+                    while migration.advance().await? {}
+                }
             }
-            let mut stamps = Stamps::new(self, STEPS.len());
-            while self.layout_version().await? < STEPS.len() && stamps.step().await? {}
         }
-        Ok(missing.to_vec())
+        Ok(missing.iter().map(|step| step.name).collect())
     }
 
-    /// Whether Redis has no layout yet.
-    async fn is_blank(&self) -> Result<bool, Fault> {
-        let keys = &self.parts.runner.keys;
-        for registry in [keys.registry(), keys.first_registry()] {
+    /// Whether Redis has no queues of any layout.
+    async fn is_blank(&self, steps: &[LayoutStep]) -> Result<bool, Fault> {
+        for step in steps {
+            let registry = self.parts.runner.keys.of_layout(step.makes).registry();
             let mut command = redis::cmd("EXISTS");
             command.arg(&registry);
             if self.parts.runner.link.checked(&registry, &command).await? != Value::Int(0) {
@@ -98,7 +141,7 @@ impl Queues {
         Ok(true)
     }
 
-    pub(crate) async fn layout_version(&self) -> Result<usize, Fault> {
+    pub(crate) async fn layout_version(&self) -> Result<u32, Fault> {
         let key = self.parts.runner.keys.layout();
         let mut command = redis::cmd("GET");
         command.arg(&key);
@@ -110,5 +153,26 @@ impl Queues {
                 .ok_or_else(|| broken("the version of the layout")),
             _ => Err(broken("the version of the layout")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::STEPS;
+    use crate::store::keys::LAYOUT;
+
+    #[test]
+    fn steps_are_the_files_of_migrations() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+        let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "lua")).collect();
+        files.sort();
+        assert!(STEPS.iter().map(|step| step.name).eq(files.iter().filter_map(|path| path.file_stem()?.to_str())));
+        for (step, makes) in STEPS.iter().zip(STEPS[0].makes..) {
+            assert_eq!((step.makes, &step.name[..5]), (makes, format!("{makes:04}_").as_str()), "{}", step.name);
+        }
+        assert_eq!(STEPS.last().map(|step| step.makes.to_string()).as_deref(), Some(LAYOUT));
     }
 }

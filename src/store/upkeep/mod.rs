@@ -1,6 +1,5 @@
 //! Checks of Redis, migrations of the layout, and maintenance.
 
-pub(crate) mod adopt;
 pub(crate) mod check;
 mod durable;
 pub(crate) mod health;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use intray_redis::{Fault, parse_reply};
 use tokio_util::sync::CancellationToken;
 
-use super::migrate::LayoutError;
+use super::migrate::{LayoutError, STEPS};
 use crate::{
     job::{Millis, ids},
     store::handle::Queues,
@@ -60,7 +60,7 @@ impl Queues {
 
     /// Restores the layout, and registers the queues in use here.
     async fn restore_after_loss(&self) -> Result<(), LayoutError> {
-        self.migrate(false).await?;
+        self.migrate(&STEPS, false).await?;
         self.parts.registry.tell_again().await?;
         self.learn_store_id().await?;
         Ok(())

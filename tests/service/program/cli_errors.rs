@@ -57,7 +57,6 @@ const MISTAKES: &[(&str, &str)] = &[
     ("webhook shop", "<URL>"),
     ("healthcheck --listen 127.0.0.1:1", "no answer from 127.0.0.1:1"),
     ("migrate --redis-url redis://127.0.0.1:1", "127.0.0.1:1"),
-    ("migrate --adopt a=???", "say NAME=QUEUE"),
     ("move", "--to"),
     ("move --to redis://127.0.0.1:1 --redis-url redis://127.0.0.1:1", "127.0.0.1:1"),
     ("check --redis-url redis://127.0.0.1:1", "1 check failed"),

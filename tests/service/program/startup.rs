@@ -1,8 +1,8 @@
-//! Startup: what it refuses, checks and adopts.
+//! Startup: what it refuses and checks.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::world::{Client, Engine, Exit, Service, World, assert_contains, eventually, program, run};
+use crate::world::{Client, Engine, Exit, Service, World, eventually, program, run};
 
 #[track_caller]
 fn refuses(end: &Exit, words: &[&str]) {
@@ -96,47 +96,4 @@ async fn check_names_each_fault() {
     assert!(warned.status.success() && warned.stdout.contains("warning"), "{warned:?}");
     let last = warned.stdout.lines().last().expect("a line");
     assert!(last.starts_with("all is well, but for ") && last.contains(" warning"), "{warned:?}");
-}
-
-#[tokio::test]
-async fn migrate_adopts_every_job_of_the_older_design() {
-    let w = World::start().await;
-    let now = w.engine.now().await / 1_000;
-    let old = |n: u64| format!(r#"{{"n":{n}}}"#);
-    for n in 0..5 {
-        let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue").arg(now - 100 + n).arg(old(n))).await;
-    }
-    let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue").arg(now).arg("not json")).await;
-    let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(7))).await;
-    let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(0))).await;
-    let url = format!("unix://{}", w.engine.socket().display());
-    let migrate =
-        |more: &[&str]| run(program(["migrate", "--redis-url", &url, "--adopt", "MyQueue=default"].iter().chain(more)));
-
-    let dry = migrate(&["--dry-run"]).await;
-    assert!(dry.status.success() && dry.stdout.contains('6') && dry.stdout.contains('1'), "{dry:?}");
-    assert_eq!(w.engine.run::<u64>("ZCARD MyQueue").await, 6, "nothing is changed");
-    let done = migrate(&[]).await;
-    assert!(done.status.success(), "{done:?}");
-    assert_contains(&w.queue().await["counts"], json!({ "waiting": 6, "reserved": 1 }));
-    let mut handed: Vec<Value> = Vec::new();
-    for held in w.reserve_all(json!({ "limit": 10 })).await {
-        handed.push(held.body["payload"].clone());
-    }
-    let mut expected: Vec<_> = (0..5).map(|n| json!({ "n": n })).collect();
-    expected.push(json!("not json"));
-    assert_eq!(handed, expected, "in the order of the old scores");
-    w.advance_clock(201_000);
-    assert_eq!(
-        w.reserve().await.body["payload"],
-        json!({ "n": 7 }),
-        "what was reserved is back 300 s after it was taken"
-    );
-    let mut left: Vec<String> = w.engine.run("KEYS MyQueue*").await;
-    left.sort();
-    assert_eq!(left, ["MyQueue:adopted", "MyQueue:reserved:adopted"], "the old keys are renamed, not deleted");
-    refuses(&migrate(&[]).await, &["adopted"]);
-    assert_contains(&w.queue().await["totals"], json!({ "enqueued": 7 }));
-    let _: u64 = w.engine.run("DEL MyQueue:adopted MyQueue:reserved:adopted").await;
-    w.check().await;
 }

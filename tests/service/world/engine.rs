@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
+use redis::{FromRedisValue, RedisError, aio::MultiplexedConnection};
 
 use self::{
     server::{PROGRAM, Server},
@@ -147,32 +147,6 @@ impl Engine {
         match self.is_cluster() {
             true => self.url().replace("://", &format!("://{user}:{password}@")),
             false => format!("{}?user={user}&pass={password}", self.url()),
-        }
-    }
-
-    /// Runs the commands of an append-only file; each goes to the node of its key.
-    pub async fn load_commands(&self, commands: &[u8]) {
-        let mut rest = commands;
-        let mut line = |length: Option<usize>| {
-            let length = length.unwrap_or_else(|| rest.iter().position(|byte| *byte == b'\r').expect("a line"));
-            let (line, after) = rest.split_at(length);
-            rest = &after[2..];
-            (line, rest.is_empty())
-        };
-        let number = |line: &[u8]| std::str::from_utf8(&line[1..]).expect("text").parse::<usize>().expect("a number");
-        let mut is_over = false;
-        while !is_over {
-            let mut command = redis::Cmd::new();
-            for _ in 0..number(line(None).0) {
-                let length = number(line(None).0);
-                let (word, is_last) = line(Some(length));
-                command.arg(word);
-                is_over = is_last;
-            }
-            let is_select = matches!(command.args_iter().next(), Some(redis::Arg::Simple(b"SELECT")));
-            if !(is_select && self.is_cluster()) {
-                let _: Value = self.query(&command).await;
-            }
         }
     }
 

@@ -39,13 +39,12 @@ pub const KEYS: [(&str, &str); 31] = [
     ("sheets", "hash"),
 ];
 /// Belong to no queue.
-const COMMON: [(&str, &str); 6] = [
+const COMMON: [(&str, &str); 5] = [
     ("intray:2:queues", "zset"),
     ("intray:2:webhooks", "hash"),
     ("intray:2:libraries", "zset"),
     ("intray:layout", "string"),
     ("intray:epoch", "string"),
-    ("intray:queues", "string"),
 ];
 
 /// The layout that the records say they have.
@@ -108,7 +107,7 @@ pub async fn queues(engine: &Engine) -> Vec<String> {
         let own = key.strip_prefix("intray:{").and_then(|rest| rest.split_once("}:2:"));
         let known = match own {
             Some((_, name)) => KEYS.contains(&(name, &kind)),
-            None => COMMON.contains(&(&key, &kind)) || is_left_by_a_migration(&key, &kind),
+            None => COMMON.contains(&(&key, &kind)),
         };
         assert!(known, "{key} ({kind}) is a stray key");
         queues.extend(own.map(|(queue, _)| queue.to_owned()));
@@ -116,12 +115,6 @@ pub async fn queues(engine: &Engine) -> Vec<String> {
     queues.sort();
     queues.dedup();
     queues
-}
-
-/// Under a name of the first layout: a text, which its scripts do not read.
-fn is_left_by_a_migration(key: &str, kind: &str) -> bool {
-    let name = key.strip_prefix("intray:{").and_then(|rest| rest.split_once("}:"));
-    kind == "string" && name.is_some_and(|(_, name)| KEYS.iter().any(|(known, _)| *known == name))
 }
 
 /// The fields of a job's header that the check needs.

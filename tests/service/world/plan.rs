@@ -6,14 +6,11 @@ use super::{
     Client, Engine, NodeSettings, Proxy, Service, World, access, cluster,
     lone_sentinel::{self, LoneSentinel},
     pool::{self, Lease},
-    program, run,
+    program,
 };
 
 /// The sweep of such a service never runs by itself: a story says when.
 const SWEEP_DISABLED_MS: &str = "3600000";
-/// What the program of the first layout left, and when; how it was made is beside it.
-const FIRST_LAYOUT: &[u8] = include_bytes!("../fixtures/layout_1.aof");
-const FIRST_LAYOUT_AT: u64 = 1_795_312_560_000;
 
 /// How a world is to be.
 #[derive(Default)]
@@ -27,7 +24,6 @@ pub struct Plan {
     webhooks: Vec<String>,
     talkative: bool,
     everywhere: bool,
-    first_layout: bool,
     cluster: Option<u64>,
     engine: Option<PathBuf>,
     own_process: bool,
@@ -37,12 +33,6 @@ impl Plan {
     /// The service is a process, which can be killed, signalled and measured, and whose output is read.
     pub fn own_process(mut self) -> Self {
         self.own_process = true;
-        self
-    }
-
-    /// Redis holds what a program of the first layout left, by its clock, and `intray migrate` was run.
-    pub fn with_first_layout(mut self) -> Self {
-        self.first_layout = true;
         self
     }
 
@@ -124,9 +114,6 @@ impl Plan {
                 Lease::own(self.engine(home.path()).await, home)
             }
         };
-        if self.first_layout {
-            fill_with_the_first_layout(&mut engine).await;
-        }
         let watcher = match is_behind_sentinel && !engine.is_cluster() {
             true => Some(LoneSentinel::start(&mut engine).await),
             false => None,
@@ -151,7 +138,7 @@ impl Plan {
 
     /// The Redis is one that other stories can have had.
     fn is_of_pool(&self) -> bool {
-        let is_usual_redis = !self.durable && !self.proxied && !self.first_layout;
+        let is_usual_redis = !self.durable && !self.proxied;
         let is_usual_program = self.cluster.is_none() && self.engine.is_none();
         is_usual_redis && is_usual_program && std::env::var_os(cluster::CLUSTER_VARIABLE).is_none()
     }
@@ -202,14 +189,4 @@ impl Plan {
         }
         args
     }
-}
-
-async fn fill_with_the_first_layout(engine: &mut Engine) {
-    engine.clock.stop_at(FIRST_LAYOUT_AT);
-    engine.load_commands(FIRST_LAYOUT).await;
-    let url = engine.url();
-    let early = run(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url])).await;
-    assert!(!early.status.success() && early.stderr.contains("intray migrate"), "{early:?}");
-    let migrated = run(program(["migrate", "--redis-url", &url])).await;
-    assert!(migrated.status.success() && migrated.stdout.contains("applied"), "{migrated:?}");
 }
