@@ -26,8 +26,6 @@ mod protocol;
 mod routes;
 #[path = "documents/sizes.rs"]
 mod sizes;
-#[path = "documents/stories.rs"]
-mod stories;
 #[path = "documents/topologies.rs"]
 mod topologies;
 #[path = "documents/tree.rs"]

@@ -3,7 +3,6 @@
 pub mod moves;
 pub mod nodes;
 mod server;
-mod stalls;
 
 pub use self::nodes::NodeSettings;
 
@@ -14,10 +13,7 @@ use std::{
 
 use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
 
-use self::{
-    server::{PROGRAM, Server},
-    stalls::StallWatch,
-};
+use self::server::{PROGRAM, Server};
 use super::clock::Clock;
 
 /// The server program that `make test-all` installs, because that on PATH may be too old for `WAITAOF`. None without it.
@@ -37,7 +33,6 @@ pub struct Engine {
     servers: Vec<Server>,
     /// Settings of a cluster's nodes.
     form: Option<NodeSettings>,
-    _stalls: StallWatch,
 }
 
 impl Engine {
@@ -54,10 +49,10 @@ impl Engine {
     }
 
     async fn launch(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
-        let (clock, stalls) = (Clock::new(folder), StallWatch::start());
+        let clock = Clock::new(folder);
         let mut server = Server::on_socket(program, folder, keeping, &clock);
         server.connect().await;
-        Self { folder: folder.to_owned(), clock, servers: vec![server], form: None, _stalls: stalls }
+        Self { folder: folder.to_owned(), clock, servers: vec![server], form: None }
     }
 
     pub fn port_of(&self, nth: usize) -> u16 {

@@ -6,7 +6,7 @@ use redis::{FromRedisValue, RedisError, Value};
 
 use super::{
     super::{clock::Clock, eventually},
-    Engine, PROGRAM, Server, StallWatch, appending,
+    Engine, PROGRAM, Server, appending,
     server::PersistenceArgs,
 };
 
@@ -35,13 +35,8 @@ impl NodeSettings {
 
 impl Engine {
     pub async fn start_cluster(folder: &Path, form: NodeSettings) -> Self {
-        let mut engine = Self {
-            folder: folder.to_owned(),
-            clock: Clock::new(folder),
-            servers: Vec::new(),
-            form: Some(form),
-            _stalls: StallWatch::start(),
-        };
+        let mut engine =
+            Self { folder: folder.to_owned(), clock: Clock::new(folder), servers: Vec::new(), form: Some(form) };
         for nth in 0..SHARDS {
             engine.add_node().await;
             let (first, last) = (SLOTS * nth / SHARDS, SLOTS * (nth + 1) / SHARDS - 1);
