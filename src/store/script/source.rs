@@ -7,7 +7,6 @@ use rust_embed::RustEmbed;
 /// Embedded in a release; a debug build reads them from disk.
 #[derive(RustEmbed)]
 #[folder = "lua/"]
-#[include = "*/*.lua"]
 struct CarriedFiles;
 
 /// The folders of the entry points; all others hold modules.

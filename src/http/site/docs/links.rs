@@ -6,9 +6,6 @@ use rust_embed::RustEmbed;
 /// Embedded in a release, read anew for each request in a debug build.
 #[derive(RustEmbed)]
 #[folder = "docs/"]
-#[include = "*.md"]
-#[include = "*.png"]
-#[include = "figures/*.svg"]
 pub(super) struct Docs;
 
 /// Served files outside `docs/`, as the repository names them and as a page links them.
