@@ -6,10 +6,7 @@ mod server;
 
 pub use self::nodes::NodeSettings;
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
 
@@ -207,6 +204,3 @@ fn command(words: &str) -> redis::Cmd {
 fn appending(durable: bool) -> &'static [&'static str] {
     if durable { &["--appendonly", "yes", "--appendfsync", "no"] } else { &["--appendonly", "no"] }
 }
-
-/// Limit for one command on a loaded machine.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
