@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-ways test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -72,6 +72,10 @@ test-hostile: rust engine
 # Two hundred simulated power cuts at each level of durability: synced loses nothing, async says how much.
 test-power: rust engine
 	INTRAY_POWER_CUTS=200 cargo test --release --locked --test service power -- --nocapture
+
+# The stories of the program however the run is started: under nohup, in a background, without a terminal, as another user …
+test-ways: rust engine curl
+	scripts/started_ways.sh
 
 # The browser module and the pages, in a real Chromium: brings Node, Chromium and their packages.
 test-web: rust engine

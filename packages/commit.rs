@@ -43,6 +43,12 @@ pub fn watched(root: &Path) -> Vec<PathBuf> {
 }
 
 fn git(root: &Path, args: &[&str]) -> Option<String> {
-    let git = Command::new("git").arg("-C").arg(root).args(args).env("GIT_OPTIONAL_LOCKS", "0").output().ok()?;
+    let mut command = Command::new("git");
+    command.arg("-C").arg(root).args(args).env("GIT_OPTIONAL_LOCKS", "0");
+    // A hook of git sets these, perhaps for another repository.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(name);
+    }
+    let git = command.output().ok()?;
     git.status.success().then(|| String::from_utf8_lossy(&git.stdout).trim().to_owned())
 }

@@ -211,8 +211,7 @@ async fn migrate_with(backend: &Backend, options: &Migrate) -> anyhow::Result<()
 async fn move_queues(options: Move) -> anyhow::Result<()> {
     let there = options.to().map_err(anyhow::Error::msg)?;
     let certificates = options.to_tls().map_err(anyhow::Error::msg)?;
-    let prefix = options.store.prefix.as_str();
-    let target = there.as_ref().map(|(url, _)| Backend::elsewhere(url, certificates, prefix)).transpose()?;
+    let target = there.as_ref().map(|(url, _)| Backend::elsewhere(url, certificates, &options.store)).transpose()?;
     let backend = Backend::look(&options.store).await?;
     let outcome = match (target, there) {
         (target, _) if options.cancel => cancel_move(&backend.queues, target.as_ref()).await,

@@ -28,8 +28,6 @@ mod rotation;
 mod routes;
 #[path = "documents/sizes.rs"]
 mod sizes;
-#[path = "documents/stories.rs"]
-mod stories;
 #[path = "documents/topologies.rs"]
 mod topologies;
 #[path = "documents/tree.rs"]

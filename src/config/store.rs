@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, value_parser};
 use intray_base::flags::{FileParser, FlagFile, UnquotedParser};
 
 use super::{
     DurabilityLevel, MemorySize, Prefix, RedisCertificates, RedisUrl, SentinelAccess, redis_tls::RedisTls,
     sentinel::SentinelFlags,
 };
+use crate::job::limits;
 
 /// The Redis that keeps the jobs.
 #[derive(Debug, Args)]
@@ -23,6 +24,10 @@ pub struct StoreOptions {
     pub(super) redis_tls: RedisTls,
     #[command(flatten)]
     pub(super) sentinel: SentinelFlags,
+    /// Milliseconds that Redis has to answer; a call that gets no answer is a 503
+    #[arg(long, env = "INTRAY_REDIS_TIMEOUT_MS", value_name = "MS", default_value_t = limits::REDIS_TIMEOUT_DEFAULT_MS)]
+    #[arg(value_parser = value_parser!(u32).range(100..=30_000))]
+    redis_timeout_ms: u32,
     /// The folder of the private server's data
     #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = "./intray-data")]
     pub data_dir: PathBuf,
@@ -47,6 +52,21 @@ impl StoreOptions {
     pub fn redis_url(&self) -> RedisUrl {
         let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref().map(|file| &file.content));
         given.cloned().unwrap_or(RedisUrl::Embedded)
+    }
+
+    /// Milliseconds that Redis has to answer.
+    ///
+    /// # Errors
+    /// One line for the operator, when that is too short for a Redis that must write to its disk first.
+    pub fn redis_timeout_ms(&self) -> Result<u32, String> {
+        let is_short = self.redis_timeout_ms < limits::REDIS_TIMEOUT_DEFAULT_MS;
+        if is_short && self.durability == DurabilityLevel::Synced && self.redis_url() != RedisUrl::Embedded {
+            return Err(format!(
+                "--durability synced needs a --redis-timeout-ms of at least {}: Redis writes to its disk once a second",
+                limits::REDIS_TIMEOUT_DEFAULT_MS
+            ));
+        }
+        Ok(self.redis_timeout_ms)
     }
 
     /// The TLS settings for the server.

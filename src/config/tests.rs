@@ -5,6 +5,7 @@ use super::*;
 mod exposure;
 mod key;
 mod moving;
+mod redis_timeout;
 mod sentinel;
 mod threads;
 mod token;
@@ -102,6 +103,7 @@ const IMPOSSIBLE: &[&str] = &[
     "--allowed-host a:80",
     "--allowed-host *.example",
     "--sweep-interval-ms 0",
+    "--redis-timeout-ms 1s",
     "--max-connections 0",
     "--max-payload-bytes 0",
     "--max-payload-bytes 9000000",

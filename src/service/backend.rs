@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{self, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, StoreOptions, WatchedRedisUrl},
-    store::{Certificates, Durability, Login, Queues, SentinelSettings, Server, Servers},
+    store::{Certificates, Durability, Login, Queues, SentinelSettings, Server, Servers, Timeouts},
 };
 
 /// The Redis of a command: the operator's, or a private one.
@@ -23,6 +23,7 @@ impl Backend {
     /// One line for the operator.
     pub async fn open(store: &StoreOptions) -> anyhow::Result<Self> {
         let sentinel = store.sentinel().map_err(|line| anyhow!(line))?;
+        let timeouts = timeouts(store)?;
         match store.redis_url() {
             RedisUrl::Embedded => {
                 if let config::DurabilityLevel::Replicated(_) = store.durability {
@@ -36,9 +37,9 @@ impl Backend {
             }
             RedisUrl::Url(url) => Self::at(url.expose(), None, store),
             RedisUrl::Sentinels(url) => {
-                let server = Server::behind_sentinels(sentinel_settings(url, sentinel, certificates(store)?))
+                let server = Server::behind_sentinels(sentinel_settings(url, sentinel, certificates(store)?, timeouts))
                     .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
-                Ok(Self::on(Servers::One(Box::new(server)), None, store))
+                Ok(Self::on(Servers::One(Box::new(server)), timeouts, None, store))
             }
         }
     }
@@ -60,22 +61,23 @@ impl Backend {
     ///
     /// # Errors
     /// One line for the operator.
-    pub fn elsewhere(url: &str, certificates: RedisCertificates, prefix: &str) -> anyhow::Result<Queues> {
+    pub fn elsewhere(url: &str, certificates: RedisCertificates, store: &StoreOptions) -> anyhow::Result<Queues> {
+        let timeouts = timeouts(store)?;
         let RedisCertificates { authorities, own } = certificates;
         // The URL may hold a password, and its error might repeat it.
         let servers = Servers::at(url, Certificates { authorities, own })
             .map_err(|_| anyhow!("the URL where the queues go, or a file of its, cannot be used"))?;
-        Ok(Queues::on(servers, prefix, None, Durability::Async))
+        Ok(Queues::on(servers, timeouts, store.prefix.as_str(), None, Durability::Async))
     }
 
     fn at(url: &str, private: Option<PrivateServer>, store: &StoreOptions) -> anyhow::Result<Self> {
         // The URL may hold a password, and its error might repeat it.
         let servers = Servers::at(url, certificates(store)?)
             .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
-        Ok(Self::on(servers, private, store))
+        Ok(Self::on(servers, timeouts(store)?, private, store))
     }
 
-    fn on(servers: Servers, private: Option<PrivateServer>, store: &StoreOptions) -> Self {
+    fn on(servers: Servers, timeouts: Timeouts, private: Option<PrivateServer>, store: &StoreOptions) -> Self {
         let shortage = private.as_ref().map(PrivateServer::room);
         let durability = match (store.durability, &private) {
             (config::DurabilityLevel::Async, _) => Durability::Async,
@@ -85,7 +87,7 @@ impl Backend {
         };
         let login = Login::default();
         let servers = servers.with_login(&login);
-        Self { queues: Queues::on(servers, store.prefix.as_str(), shortage, durability), private, login }
+        Self { queues: Queues::on(servers, timeouts, store.prefix.as_str(), shortage, durability), private, login }
     }
 
     /// Uses the user and password of the URL file, if there is one, whenever it changes.
@@ -133,12 +135,21 @@ impl Backend {
     }
 }
 
+fn timeouts(store: &StoreOptions) -> anyhow::Result<Timeouts> {
+    Ok(Timeouts::of_response(store.redis_timeout_ms().map_err(|line| anyhow!(line))?))
+}
+
 fn certificates(store: &StoreOptions) -> anyhow::Result<Certificates> {
     let RedisCertificates { authorities, own } = store.redis_tls().map_err(|line| anyhow!(line))?;
     Ok(Certificates { authorities, own })
 }
 
-fn sentinel_settings(url: SentinelUrl, access: SentinelAccess, certificates: Certificates) -> SentinelSettings {
+fn sentinel_settings(
+    url: SentinelUrl,
+    access: SentinelAccess,
+    certificates: Certificates,
+    timeouts: Timeouts,
+) -> SentinelSettings {
     let SentinelUrl { is_tls, credentials, sentinels, name, db } = url;
     let SentinelAccess { user: sentinel_user, password: sentinel_password, map } = access;
     let address_map = map.into_iter().map(|entry| (entry.announced, entry.real)).collect();
@@ -152,5 +163,6 @@ fn sentinel_settings(url: SentinelUrl, access: SentinelAccess, certificates: Cer
         sentinel_user,
         sentinel_password,
         address_map,
+        timeouts,
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use foldhash::HashMap;
 use futures_util::future::BoxFuture;
-use intray_redis::{ANSWER_TIMEOUT, Applied, Args, Fault};
+use intray_redis::{Applied, Args, Fault};
 use parking_lot::Mutex;
 use redis::Value;
 
@@ -89,7 +89,7 @@ impl Batcher {
             // not copied into each wrapper of the task.
             self.runner.tasks.spawn(Box::pin(self.clone().run_lane(name.clone(), T::BATCHING)));
         }
-        match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
+        match tokio::time::timeout(self.runner.link.timeouts().answer(), answer).await {
             Ok(Ok(answer)) => answer,
             Err(_) if self.remove(&name, number) => Err(Fault::late(Applied::No)),
             Ok(Err(_)) | Err(_) => Err(Fault::late(Applied::Unknown)),

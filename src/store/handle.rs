@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use intray_redis::{Args, DiskShortage, Durability, Fault, Links, Servers};
+use intray_redis::{Args, DiskShortage, Durability, Fault, Links, Servers, Timeouts};
 use redis::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -36,12 +36,12 @@ pub(super) struct StoreParts {
 
 impl Queues {
     pub(super) fn open(
-        (servers, disk, durability): (Servers, Option<DiskShortage>, Durability),
+        (servers, timeouts, disk, durability): (Servers, Timeouts, Option<DiskShortage>, Durability),
         prefix: &str,
         sweep: SweepFn,
     ) -> Self {
         let (scripts, keys) = (Scripts::load(), KeyNames::new(prefix));
-        let link = Links::new(servers, disk, durability, scripts.for_redis(&keys.trial()));
+        let link = Links::new(servers, timeouts, disk, durability, scripts.for_redis(&keys.trial()));
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let batcher = Arc::new(Batcher::new(runner.clone(), registry.clone(), sweep));
@@ -109,6 +109,11 @@ impl Queues {
     /// The number of the server that holds a queue. A fault of one server affects all its queues and no others.
     pub fn shard(&self, queue: &QueueName) -> u16 {
         self.parts.runner.shard(queue)
+    }
+
+    /// How long calls wait for Redis.
+    pub fn timeouts(&self) -> Timeouts {
+        self.parts.runner.link.timeouts()
     }
 
     /// Why Redis was unavailable a moment ago, if it was: the reason to give to calls that wait behind it.

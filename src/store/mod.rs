@@ -28,8 +28,8 @@ mod webhooks;
 pub use completion::{Complete, Completion};
 pub use handle::Queues;
 pub use intray_redis::{
-    ANSWER_TIMEOUT, Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server,
-    Servers, SyncRequests, UNCONFIRMED, UNSYNCED, UNWRITABLE,
+    Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,
+    SyncRequests, Timeouts, UNCONFIRMED, UNSYNCED, UNWRITABLE,
 };
 pub use layout::{
     action::{ActionEntry, ActionNote, Actor, SettingChange},
@@ -82,6 +82,8 @@ pub use views::{
 
 pub use webhooks::KnownWebhook;
 
+use crate::job::limits::REDIS_TIMEOUT_DEFAULT_MS;
+
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
 pub use crate::job::{
     Reason,
@@ -95,12 +97,24 @@ impl Queues {
     /// # Errors
     /// When the URL is invalid.
     pub fn new(url: &str, prefix: &str) -> Result<Self, ::redis::RedisError> {
-        Ok(Self::on(Servers::at(url, Certificates::default())?, prefix, None, Durability::Async))
+        Ok(Self::on(
+            Servers::at(url, Certificates::default())?,
+            Timeouts::of_response(REDIS_TIMEOUT_DEFAULT_MS),
+            prefix,
+            None,
+            Durability::Async,
+        ))
     }
 
     /// The same on these servers. `disk` is that of a private server: calls then wait until their write to its append-only
     /// file is complete.
-    pub fn on(servers: Servers, prefix: &str, disk: Option<DiskShortage>, durability: Durability) -> Self {
-        Self::open((servers, disk, durability), prefix, transitions::sweep::turn)
+    pub fn on(
+        servers: Servers,
+        timeouts: Timeouts,
+        prefix: &str,
+        disk: Option<DiskShortage>,
+        durability: Durability,
+    ) -> Self {
+        Self::open((servers, timeouts, disk, durability), prefix, transitions::sweep::turn)
     }
 }

@@ -1,10 +1,6 @@
 //! Runs all scripts: measures each, counts the transitions that its reply reports, and logs faults.
 
-use std::{
-    collections::BTreeSet,
-    mem,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, mem, time::Instant};
 
 use foldhash::HashMap;
 use intray_redis::{Applied, Args, Fault, Links, LogLimiter};
@@ -22,8 +18,6 @@ use crate::{figures::QueueMetrics, job::QueueName};
 
 /// Capacity for the bytes of a key after the prefix and the queue.
 const MAX_KEY_SUFFIX: usize = 16;
-/// For this long a fault explains why later calls wait.
-const RECENT_FAULT: Duration = Duration::from_millis(2_500);
 /// How often a call is retried after memory was freed: other calls may take that memory first.
 const MAX_RELIEFS: u32 = 3;
 
@@ -123,8 +117,8 @@ impl Runner {
 
     /// Why Redis was unavailable a moment ago, if it was.
     pub(crate) fn lately_away(&self) -> Option<Fault> {
-        let away = self.away.lock();
-        away.as_ref().filter(|(at, _)| at.elapsed() < RECENT_FAULT).map(|(_, fault)| fault.clone().with(Applied::No))
+        let (away, recent) = (self.away.lock(), self.link.timeouts().recent_fault());
+        away.as_ref().filter(|(at, _)| at.elapsed() < recent).map(|(_, fault)| fault.clone().with(Applied::No))
     }
 
     /// A plain command on a key that scripts write. A key of the wrong type can mean that the queues have moved elsewhere.

@@ -14,7 +14,7 @@ use crate::{
         QueueName,
         budget::{LINGER, TICK},
     },
-    store::{ANSWER_TIMEOUT, Applied, Event, EventLimit, Fault, Position},
+    store::{Applied, Event, EventLimit, Fault, Position},
 };
 
 /// Size of the broadcast buffer; slower readers are disconnected.
@@ -112,7 +112,7 @@ impl Waiting {
     /// When Redis is not well.
     pub async fn follow(&self, queue: &QueueName) -> Result<Subscriber, Fault> {
         let (following, mut ready) = self.join_tail(queue);
-        let in_time = tokio::time::timeout(ANSWER_TIMEOUT, ready.wait_for(|begun| *begun)).await;
+        let in_time = tokio::time::timeout(self.inner.queues.timeouts().answer(), ready.wait_for(|begun| *begun)).await;
         match in_time {
             Ok(Ok(_)) => Ok(following),
             _ => Err(Fault::Unavailable { applied: Applied::No, why: "the events cannot be read".to_owned() }),

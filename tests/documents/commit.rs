@@ -15,8 +15,11 @@ fn checkout(folder: &Path) {
 }
 
 fn git(folder: &Path, words: &str) {
-    let ran = Command::new("git").arg("-C").arg(folder).args(words.split(' ')).status().expect("git");
-    assert!(ran.success(), "git {words}");
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(words.split(' '));
+    // Nothing of this environment: a hook of git names its own repository there, which must not be reset.
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", folder);
+    assert!(command.status().expect("git").success(), "git {words}");
 }
 
 #[test]

@@ -234,6 +234,7 @@ mod store {
     mod fsync_acks; // Changes acknowledged after fsync: which servers can promise that.
     mod outage; // Redis down, slow, read-only or full: a true answer within two seconds.
     mod partitions; // A network partition loses no change that was acknowledged with replicas.
+    mod redis_timeout; // How long a call waits for a Redis that answers late.
     mod replica_acks; // Changes acknowledged after replicas have them, while replicas are unavailable.
     mod sentinel; // A primary that moves, planned or not: the service follows it.
     mod tls; // Redis behind TLS: both sides check certificates.

@@ -81,6 +81,8 @@ pub const WAITING_DELIVERIES: u64 = 10_000;
 pub const TOKEN_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
 /// The default lifetime of a token.
 pub const TOKEN_DEFAULT_MS: u32 = 3_600_000;
+/// How long Redis has to answer, unless the operator says otherwise.
+pub const REDIS_TIMEOUT_DEFAULT_MS: u32 = 1_100;
 /// Bytes of the header that holds a key or a token.
 pub const AUTHORIZATION: usize = 8 << 10;
 /// Payload bytes of one reserve; a single larger job is still handed out.

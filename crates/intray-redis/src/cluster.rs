@@ -31,7 +31,7 @@ use crate::{
     link::{Durability, Link},
     script::Library,
     server::Server,
-    timeouts::CONNECT_TIMEOUT,
+    timeouts::Timeouts,
 };
 
 /// The number of nodes that are asked for the map at a time.
@@ -46,6 +46,7 @@ const NO_NODE: u16 = u16::MAX;
 pub struct Cluster {
     /// The nodes in the URL, which are asked for the map when no other node answers.
     seeds: Vec<Arc<Link>>,
+    timeouts: Timeouts,
     map: RwLock<SlotMap>,
     /// When the map was last learned; locked meanwhile, so that concurrent callers ask once.
     learned: Mutex<Option<Instant>>,
@@ -67,10 +68,11 @@ struct SlotMap {
 }
 
 impl Cluster {
-    pub(super) fn new(seeds: Vec<Server>, durability: &Durability, library: &Arc<Library>) -> Self {
-        let link = |seed| Arc::new(Link::new(seed, None, durability.clone(), library.clone()));
+    pub(super) fn new(seeds: Vec<Server>, timeouts: Timeouts, durability: &Durability, library: &Arc<Library>) -> Self {
+        let link = |seed| Arc::new(Link::new(seed, timeouts, None, durability.clone(), library.clone()));
         Self {
             seeds: seeds.into_iter().map(link).collect(),
+            timeouts,
             map: RwLock::new(SlotMap { nodes: Vec::new(), owners: vec![NO_NODE; SLOTS] }),
             learned: Mutex::default(),
             serves: Mutex::default(),
@@ -78,6 +80,10 @@ impl Cluster {
             map_doubted: Notify::new(),
             nodes_changed: Notify::new(),
         }
+    }
+
+    pub(super) fn timeouts(&self) -> Timeouts {
+        self.timeouts
     }
 
     /// The node that has a slot, as far as is known.
@@ -126,7 +132,7 @@ impl Cluster {
 
     /// Asks for the map, unless it was learned after `since`.
     async fn learn(&self, since: Instant) -> Result<(), Fault> {
-        let asked = tokio::time::timeout(CONNECT_TIMEOUT, async {
+        let asked = tokio::time::timeout(self.timeouts.connect(), async {
             let mut learned = self.learned.lock().await;
             if learned.is_some_and(|at| at > since || at.elapsed() < FRESH) {
                 return Ok(());

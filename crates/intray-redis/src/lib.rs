@@ -26,5 +26,5 @@ pub use login::Login;
 pub use script::{Library, Script, SourceText};
 pub use sentinel::{HostPort, SentinelSettings};
 pub use server::{Server, Servers};
-pub use timeouts::{ANSWER_TIMEOUT, CONNECT_TIMEOUT, RESPONSE_TIMEOUT};
+pub use timeouts::Timeouts;
 pub use tls::Certificates;

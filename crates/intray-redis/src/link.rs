@@ -44,6 +44,7 @@ use crate::{
     fault::Fault,
     script::{Library, Script, ScriptCall},
     server::Server,
+    timeouts::Timeouts,
 };
 
 /// Connections that all calls share; the pool holds one more for health checks.
@@ -59,6 +60,7 @@ pub struct Link {
     is_lost: AtomicBool,
     mode: ScriptMode,
     server: Server,
+    timeouts: Timeouts,
     max_connections: usize,
     pool: CurrentPool,
     /// For a private server: why its disk has no room.
@@ -74,6 +76,7 @@ pub struct Link {
 impl Link {
     pub(crate) fn new(
         server: Server,
+        timeouts: Timeouts,
         disk: Option<DiskShortage>,
         durability: Durability,
         library: Arc<Library>,
@@ -82,7 +85,7 @@ impl Link {
         let durable = durability.asks_redis().then(DurableConnections::new);
         let max_connections = SHARED_CONNECTIONS + 1 + durable.as_ref().map_or(0, |_| DURABLE_CONNECTIONS);
         let (is_lost, turn, pool, shared) = Default::default();
-        Self { name, is_lost, mode, server, max_connections, pool, disk, durability, shared, durable, turn }
+        Self { name, is_lost, mode, server, timeouts, max_connections, pool, disk, durability, shared, durable, turn }
     }
 
     /// Runs a script and, if it wrote, waits until the change is as durable as required.
@@ -153,6 +156,10 @@ impl Link {
 
     pub fn server(&self) -> &Server {
         &self.server
+    }
+
+    pub fn timeouts(&self) -> Timeouts {
+        self.timeouts
     }
 
     /// For logs: host and port, the socket, or the primary's name at the sentinels.

@@ -13,6 +13,7 @@ use crate::{
     link::{CallError, DiskShortage, Durability, Link},
     script::{Library, Script, ScriptCall},
     server::{Server, Servers},
+    timeouts::Timeouts,
 };
 
 pub enum Links {
@@ -22,11 +23,24 @@ pub enum Links {
 
 impl Links {
     /// Connects on the first call. `disk` is for a private server alone.
-    pub fn new(servers: Servers, disk: Option<DiskShortage>, durability: Durability, library: Library) -> Self {
+    pub fn new(
+        servers: Servers,
+        timeouts: Timeouts,
+        disk: Option<DiskShortage>,
+        durability: Durability,
+        library: Library,
+    ) -> Self {
         let library = Arc::new(library);
         match servers {
-            Servers::One(server) => Self::One(Arc::new(Link::new(*server, disk, durability, library))),
-            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, &durability, &library))),
+            Servers::One(server) => Self::One(Arc::new(Link::new(*server, timeouts, disk, durability, library))),
+            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, timeouts, &durability, &library))),
+        }
+    }
+
+    pub fn timeouts(&self) -> Timeouts {
+        match self {
+            Self::One(link) => link.timeouts(),
+            Self::Cluster(cluster) => cluster.timeouts(),
         }
     }
 

@@ -19,7 +19,7 @@ use tokio::sync::watch::{Receiver, Sender};
 pub(crate) use self::watch::is_primary;
 use crate::{
     fault::Fault,
-    timeouts::CONNECT_TIMEOUT,
+    timeouts::Timeouts,
     tls::{Certificates, connection_info},
 };
 
@@ -38,6 +38,7 @@ pub struct SentinelSettings {
     pub sentinel_password: Option<String>,
     /// From the address that the sentinels announce to the one to connect to.
     pub address_map: HashMap<HostPort, HostPort>,
+    pub timeouts: Timeouts,
 }
 
 #[derive(Clone, Default)]
@@ -117,7 +118,8 @@ impl Sentinels {
     /// Waits while the primary moves; returns the number of moves at which the change is sent.
     pub(crate) async fn admit(&self) -> Result<u64, Fault> {
         let mut state = self.state.subscribe();
-        let open = tokio::time::timeout(CONNECT_TIMEOUT, state.wait_for(|state| state.held.is_none())).await;
+        let is_open = state.wait_for(|state| state.held.is_none());
+        let open = tokio::time::timeout(self.settings.timeouts.connect(), is_open).await;
         let moves = open.ok().and_then(Result::ok).map(|state| state.moves);
         moves.ok_or_else(|| {
             let why = self.state.borrow().held.map_or("the primary moves", |(_, why)| why);

@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use intray_redis::{Links, LogLimiter, RESPONSE_TIMEOUT, Server};
+use intray_redis::{Link, Links, LogLimiter, Server, Timeouts};
 
 use crate::{
     job::{Line, QueueName},
@@ -74,10 +74,10 @@ impl Wanted {
 }
 
 /// Whether the user may subscribe and unsubscribe. Other errors count as yes; other checks report them.
-pub(crate) async fn may_listen(server: &Server, channel: &str) -> bool {
-    let config = config();
+pub(crate) async fn may_listen(link: &Link, channel: &str) -> bool {
+    let config = config(link.timeouts());
     let tried = async {
-        let (client, _) = client(server).await?;
+        let (client, _) = client(link.server()).await?;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         connection.subscribe(channel).await?;
         connection.unsubscribe(channel).await
@@ -131,7 +131,7 @@ impl HintSource<'_> {
         was_connected: &mut bool,
     ) -> Result<(), RedisError> {
         let (sender, mut pushes) = mpsc::unbounded_channel();
-        let config = config().set_push_sender(sender);
+        let config = config(self.links.timeouts()).set_push_sender(sender);
         let (client, version) = client(server).await?;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         *was_connected = true;
@@ -159,10 +159,9 @@ impl HintSource<'_> {
     }
 }
 
-fn config() -> AsyncConnectionConfig {
-    AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(RESPONSE_TIMEOUT))
-        .set_response_timeout(Some(RESPONSE_TIMEOUT))
+fn config(timeouts: Timeouts) -> AsyncConnectionConfig {
+    let limit = Some(timeouts.response());
+    AsyncConnectionConfig::new().set_connection_timeout(limit).set_response_timeout(limit)
 }
 
 fn log_reconnect(what: &'static str, error: &str, times: u64) {

@@ -111,7 +111,7 @@ impl Queues {
                 lacking.push(*name);
             }
         }
-        if !may_listen(link.server(), &here).await {
+        if !may_listen(link, &here).await {
             lacking.push(LISTENING[0]);
         }
         Ok(lacking)

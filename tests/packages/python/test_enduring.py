@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from intray_client import Intray, Reserved
-from world import CUT, Fate, Story, problem
+from world import CUT, Fate, Story, problem, usual_signals
 
 # It sleeps in short pieces: Python misses a signal that comes between its last look and the sleep, and notices it behind the sleep.
 PROGRAM = """
@@ -33,7 +33,9 @@ Intray(sys.argv[1], retry_for=60).consume([sys.argv[2]], work)
 class Ending(Story):
     def start(self) -> subprocess.Popen[str]:
         program = [sys.executable, "-c", PROGRAM, self.wire.url, self.queue]
-        process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=usual_signals
+        )
 
         def end() -> None:
             process.kill()

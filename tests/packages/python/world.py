@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -57,6 +58,12 @@ def lines(*values: Any) -> Fate:
     return Fate(200, "".join(json.dumps(value) + "\n" for value in values).encode(), {"content-type": "application/x-ndjson"})
 
 
+def usual_signals() -> None:
+    """Before a child starts: `nohup` and a shell's background leave signals ignored, and a child inherits that."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Service:
     def __init__(self, *flags: str) -> None:
         self._data = tempfile.mkdtemp(prefix="intray-packages-")
@@ -65,7 +72,9 @@ class Service:
 
     def start(self) -> None:
         """At a port of its own each time, with the same data."""
-        command = [os.environ["INTRAY_BIN"], "--listen", "127.0.0.1:0", "--data-dir", self._data, *self._flags]
+        # Redis has so long to answer, that no busy machine fails a story.
+        own = ["--listen", "127.0.0.1:0", "--data-dir", self._data, "--redis-timeout-ms", "30000"]
+        command = [os.environ["INTRAY_BIN"], *own, *self._flags]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert self._process.stdout
         output = ""

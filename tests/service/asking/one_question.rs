@@ -1,10 +1,10 @@
 //! A question is asked under a key: however often, by however many, through crashes, it is one job with one answer.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::world::{ChildProcess, World, assert_contains, eventually, id_of};
+use crate::world::{ChildProcess, World, assert_contains, eventually, id_of, tool};
 
 /// A process that asks under one key and waits for the answer, as often as it must, in `shell`.
 fn asker(url: &str, output: &std::path::Path) -> ChildProcess {
@@ -16,8 +16,8 @@ sleep 0.05
 done
 mv "$OUT.part" "$OUT""#
     );
-    let mut command = Command::new("sh");
-    command.args(["-c", &script]).env("OUT", output).stdin(Stdio::null()).stderr(Stdio::null());
+    let mut command = tool("sh");
+    command.args(["-c", &script]).env("OUT", output).stderr(Stdio::null());
     ChildProcess::spawn(command)
 }
 

@@ -1,10 +1,6 @@
 //! The documented backups of a separate Redis, in a container too, and of a cluster.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path, process::Stdio};
 
 use serde_json::json;
 
@@ -12,7 +8,7 @@ use super::{
     backup::{Load, PAGE, all_is_there, folder, printed, serving},
     documented_calls::shell,
 };
-use crate::world::{ChildProcess, Engine, NodeSettings, eventually, free_port, server_program};
+use crate::world::{ChildProcess, Engine, NodeSettings, eventually, free_port, server_program, tool};
 
 /// The page names Valkey's programs.
 fn as_installed(script: &str) -> String {
@@ -30,7 +26,7 @@ async fn restored_server(folder: &Path, port: u16) -> (ChildProcess, String) {
     let block = printed("A Redis of yours", "mkdir");
     let line = block.lines().find_map(|line| line.strip_prefix("valkey-server ")).expect("where it is started");
     let socket = folder.join("restored.sock");
-    let mut command = Command::new(server_program());
+    let mut command = tool(server_program());
     command.args(line.replace("6379", &port.to_string()).split_whitespace().map(|word| word.trim_matches('"')));
     command.arg("--unixsocket").arg(&socket).current_dir(folder).stdout(Stdio::null());
     let server = ChildProcess::spawn(command);

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::world::{Client, Service, World, eventually, run};
+use crate::world::{Client, Service, World, eventually, run, tool};
 
 /// The script of `make demo`, with a browser that opens nothing.
 fn demo(folder: &Path) -> Command {
@@ -17,9 +17,9 @@ fn demo(folder: &Path) -> Command {
     let mut path = folder.as_os_str().to_owned();
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());
-    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("web/demo/run.sh"));
+    let mut command = tool(Path::new(env!("CARGO_MANIFEST_DIR")).join("web/demo/run.sh"));
     command.args([env!("CARGO_BIN_EXE_intray"), "serve", "--demo", "--data-dir"]).arg(folder.join("data"));
-    command.env_clear().env("PATH", path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

@@ -1,13 +1,10 @@
 //! The curl calls printed in the README and under `docs/` are run line by line.
 
-use std::{
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{path::Path, process::Stdio};
 
 use serde_json::{Value, json};
 
-use crate::world::{ChildProcess, World, access, eventually, free_port, json::lenient, missing};
+use crate::world::{ChildProcess, World, access, eventually, free_port, json::lenient, missing, output, tool};
 
 /// The address of the service in the documents.
 const PRINTED: &str = "http://127.0.0.1:7070";
@@ -65,7 +62,7 @@ async fn start_page_works_in_an_empty_folder() {
     let at = |text: &str| text.replace("8000", &site.to_string());
     let backend = folder.path().join("backend.py");
     std::fs::write(&backend, at(&std::fs::read_to_string(&backend).expect("it is saved"))).expect("written");
-    let mut python = Command::new("python3");
+    let mut python = tool("python3");
     python.arg("backend.py").current_dir(folder.path()).stderr(Stdio::null());
     let _backend = ChildProcess::spawn(python);
     let site = format!("http://localhost:{site}");
@@ -169,9 +166,9 @@ async fn assert_as_printed(page: &str, w: &World, folder: &Path) {
 pub async fn shell(script: &str, folder: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_intray")).with_file_name("");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
-    let mut bash = Command::new("bash");
+    let mut bash = tool("bash");
     bash.args(["-eu", "-c", script]).current_dir(folder).env("PATH", path);
-    let ran = tokio::task::spawn_blocking(move || bash.output()).await.expect("a thread").expect("bash");
+    let ran = tokio::task::spawn_blocking(move || output(bash)).await.expect("a thread");
     let printed = String::from_utf8(ran.stdout).expect("UTF-8");
     assert!(ran.status.success(), "{printed}\n{}", String::from_utf8_lossy(&ran.stderr));
     printed

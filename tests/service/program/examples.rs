@@ -1,8 +1,8 @@
 //! Each example runs as printed, twice, and shows what it promises.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
-use crate::world::World;
+use crate::world::{World, output, tool};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
 const NAMES: [&str; 5] =
@@ -15,10 +15,10 @@ const RECEIVERS: [&str; 3] = ["webhook_receiver.mjs", "webhook_receiver.py", "we
 async fn run_twice(name: &str) {
     let w = World::plan().own_process().sweep_every(1_000).start().await;
     for run in 1..=2 {
-        let mut shell = Command::new("sh");
+        let mut shell = tool("sh");
         shell.arg(Path::new(FOLDER).join(format!("{name}.sh")));
         shell.env("INTRAY", w.base()).env("TMPDIR", w.folder()).current_dir(w.folder());
-        let ran = tokio::task::spawn_blocking(move || shell.output()).await.expect("a thread").expect("sh");
+        let ran = tokio::task::spawn_blocking(move || output(shell)).await.expect("a thread");
         let (printed, complaints) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
         assert!(ran.status.success(), "{name}, run {run}:\n{printed}\n{complaints}");
         assert_eq!(complaints, "", "{name}, run {run}:\n{printed}");

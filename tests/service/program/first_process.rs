@@ -1,12 +1,17 @@
 //! As the first process of a container, the program reaps orphans.
 
-use std::{fs, os::unix::process::ExitStatusExt, path::Path, process::Command};
+use std::{
+    fs,
+    os::unix::process::ExitStatusExt,
+    path::Path,
+    process::{Command, Stdio},
+};
 
-use crate::world::{Client, Service, eventually, program, run, signal_process};
+use crate::world::{Client, Service, eventually, program, run, signal_process, tool};
 
 /// A program as the first process of its own namespaces. It ends with its `unshare`.
 fn contained(script: &str, data: &Path) -> Command {
-    let mut command = Command::new("unshare");
+    let mut command = tool("unshare");
     if !rustix::process::geteuid().is_root() {
         command.args(["--user", "--map-root-user"]);
     }
@@ -14,10 +19,7 @@ fn contained(script: &str, data: &Path) -> Command {
     command.arg(env!("CARGO_BIN_EXE_intray")).arg(data);
     let like = program([] as [&str; 0]);
     command.env_clear().envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::bulk::{exported, imported};
-use crate::world::{Exit, World, program, run};
+use crate::world::{Exit, World, program, run, tool};
 
 /// The payloads of waiting jobs.
 async fn payloads(w: &World, queue: &str) -> Vec<Value> {
@@ -29,9 +29,9 @@ fn refused(end: &Exit) -> Vec<&str> {
 
 /// Runs the program through a shell.
 fn by_a_shell(w: &World, script: &str) -> Command {
-    let mut command = Command::new("bash");
+    let mut command = tool("bash");
     command.args(["-c", script, env!("CARGO_BIN_EXE_intray")]).current_dir(w.folder());
-    command.env("INTRAY_URL", w.base()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("INTRAY_URL", w.base()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

@@ -1,8 +1,6 @@
 //! Shell completions and the man page.
 
-use std::process::Command;
-
-use crate::world::{program, run};
+use crate::world::{output, program, run, tool};
 
 /// The completions that a shell would offer.
 fn offered(words: &str, at: usize) -> String {
@@ -11,7 +9,9 @@ fn offered(words: &str, at: usize) -> String {
          \"${{COMP_WORDS[{at} - 1]}}\"; echo \"${{COMPREPLY[*]}}\"",
         env!("CARGO_BIN_EXE_intray")
     );
-    let output = Command::new("bash").args(["-eu", "-c", &script]).output().expect("bash");
+    let mut bash = tool("bash");
+    bash.args(["-eu", "-c", &script]);
+    let output = output(bash);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text").trim().to_owned()
 }

@@ -3,22 +3,17 @@
 pub mod moves;
 pub mod nodes;
 mod server;
-mod stalls;
 
 pub use self::nodes::NodeSettings;
 
 use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
 };
 
 use redis::{FromRedisValue, RedisError, aio::MultiplexedConnection};
 
-use self::{
-    server::{PROGRAM, Server},
-    stalls::StallWatch,
-};
+use self::server::{PROGRAM, Server};
 use super::clock::Clock;
 
 /// The server program that `make test-all` installs, because that on PATH may be too old for `WAITAOF`. None without it.
@@ -40,7 +35,6 @@ pub struct Engine {
     form: Option<NodeSettings>,
     /// More was changed than keys and the clock, so no other story may have it.
     altered: AtomicBool,
-    _stalls: StallWatch,
 }
 
 /// Commands that leave nothing behind that `FLUSHALL` does not remove.
@@ -108,17 +102,11 @@ impl Engine {
     }
 
     async fn launch(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
-        let (clock, stalls) = (Clock::new(folder), StallWatch::start());
+        let clock = Clock::new(folder);
         let mut server = Server::on_socket(program, folder, keeping, &clock);
         server.connect().await;
-        Self {
-            folder: folder.to_owned(),
-            clock,
-            servers: vec![server],
-            form: None,
-            altered: AtomicBool::new(false),
-            _stalls: stalls,
-        }
+        let altered = AtomicBool::new(false);
+        Self { folder: folder.to_owned(), clock, servers: vec![server], form: None, altered }
     }
 
     pub fn port_of(&self, nth: usize) -> u16 {
@@ -289,6 +277,3 @@ fn command(words: &str) -> redis::Cmd {
 fn appending(durable: bool) -> &'static [&'static str] {
     if durable { &["--appendonly", "yes", "--appendfsync", "no"] } else { &["--appendonly", "no"] }
 }
-
-/// Limit for one command on a loaded machine.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);

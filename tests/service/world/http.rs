@@ -2,13 +2,11 @@
 
 mod listener;
 
-use std::time::Duration;
-
 use reqwest::{Method, header::HeaderMap};
 use serde_json::Value;
 
 pub use self::listener::{Listener, Message};
-use super::{contract::CONTRACT, json};
+use super::{PATIENCE, contract::CONTRACT, json};
 
 #[derive(Clone)]
 pub struct Client {
@@ -44,7 +42,7 @@ pub struct Answer {
 
 impl Client {
     pub fn new(base: &str) -> Self {
-        let http = reqwest::Client::builder().timeout(Duration::from_secs(60)).no_proxy().build().expect("a client");
+        let http = reqwest::Client::builder().timeout(2 * PATIENCE).no_proxy().build().expect("a client");
         Self { base: base.to_owned(), http, bearer: None, is_hosted: false }
     }
 

@@ -1,11 +1,14 @@
 //! A single sentinel that names the Redis of a world.
 
-use std::{
-    fs,
-    process::{Command, Stdio},
-};
+use std::{fs, process::Stdio};
 
-use super::{Engine, children::ChildProcess, engine::server_program, eventually, replica::free_port};
+use super::{
+    Engine,
+    children::{ChildProcess, tool},
+    engine::server_program,
+    eventually,
+    replica::free_port,
+};
 
 /// A variable that makes every world's Redis one behind a sentinel: `make test-sentinel`.
 pub const SENTINEL_VARIABLE: &str = "INTRAY_STORIES_BEHIND_A_SENTINEL";
@@ -36,8 +39,8 @@ impl LoneSentinel {
         ];
         let file = folder.join("sentinel.conf");
         fs::write(&file, lines.join("\n") + "\n").expect("written");
-        let mut command = Command::new(server_program());
-        command.arg(&file).arg("--sentinel").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut command = tool(server_program());
+        command.arg(&file).arg("--sentinel").stdout(Stdio::null()).stderr(Stdio::null());
         let watcher = Self { port, _process: ChildProcess::spawn(command) };
         let client = redis::Client::open(format!("redis://127.0.0.1:{port}")).expect("a URL");
         eventually("the sentinel answers", async || client.get_multiplexed_async_connection().await.ok()).await;

@@ -45,7 +45,7 @@ use tempfile::TempDir;
 
 use self::lone_sentinel::LoneSentinel;
 pub use self::{
-    children::{ChildProcess, is_alive, signal_process},
+    children::{ChildProcess, PATIENCE, is_alive, output, signal_process, tool},
     engine::{Engine, NodeSettings, latest_server_program, server_program},
     http::{Answer, Client, TransportError},
     json::{assert_contains, missing},
@@ -188,14 +188,14 @@ impl World {
     }
 }
 
-/// Polls a condition; panics after 30 seconds.
+/// Polls a condition; panics after [`PATIENCE`].
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = look().await {
             return found;
         }
-        assert!(begin.elapsed() < Duration::from_secs(30), "it never happened: {what}");
+        assert!(begin.elapsed() < PATIENCE, "it never happened: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

@@ -3,16 +3,12 @@
 use std::{
     ops::{Deref, DerefMut},
     sync::{Mutex, PoisonError},
-    time::Duration,
 };
 
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use super::{Engine, hosted::End};
-
-/// Limit for a service that is told to end.
-const END_TIMEOUT: Duration = Duration::from_secs(60);
+use super::{Engine, children::PATIENCE, hosted::End};
 
 static POOL: Mutex<Vec<Server>> = Mutex::new(Vec::new());
 
@@ -63,7 +59,7 @@ fn next() -> Option<Server> {
 /// None if a service did not end well, or Redis does not answer.
 async fn cleared(mut server: Server) -> Option<Server> {
     for service in server.services.drain(..) {
-        if !matches!(timeout(END_TIMEOUT, service).await, Ok(Ok(Ok(())))) {
+        if !matches!(timeout(PATIENCE, service).await, Ok(Ok(Ok(())))) {
             return None;
         }
     }

@@ -2,11 +2,7 @@
 
 pub mod network;
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path, process::Stdio};
 
 use tempfile::TempDir;
 
@@ -14,7 +10,7 @@ use self::network::Network;
 use super::{
     Engine,
     authority::{CertificateAuthority, CertifiedKey},
-    children::ChildProcess,
+    children::{ChildProcess, tool},
     engine::server_program,
     eventually,
     proxy::Fault,
@@ -142,8 +138,8 @@ impl SentinelSetup {
         }
         let file = folder.join("sentinel.conf");
         fs::write(&file, lines.join("\n") + "\n").expect("written");
-        let mut command = Command::new(server_program());
-        command.arg(&file).arg("--sentinel").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut command = tool(server_program());
+        command.arg(&file).arg("--sentinel").stdout(Stdio::null()).stderr(Stdio::null());
         self.sentinels.push((port, ChildProcess::spawn(command)));
     }
 

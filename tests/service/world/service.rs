@@ -14,12 +14,11 @@ use std::{
 
 use tokio_util::sync::DropGuard;
 
-use super::{children::ChildProcess, hosted, pool::Lease};
-
-/// Limit for a start or an end on a loaded machine.
-const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// The last lines of a program that has ended.
-const OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
+use super::{
+    children::{ChildProcess, PATIENCE, tool},
+    hosted,
+    pool::Lease,
+};
 
 /// The output of a process so far.
 #[derive(Clone, Default)]
@@ -80,10 +79,10 @@ impl Service {
         let output = ProcessOutput::default();
         let address = output.listen(process.child().stdout.take().expect("piped"));
         let errors = output.listen(process.child().stderr.take().expect("piped"));
-        let found = tokio::task::spawn_blocking(move || address.recv_timeout(START_TIMEOUT)).await.expect("a thread");
+        let found = tokio::task::spawn_blocking(move || address.recv_timeout(PATIENCE)).await.expect("a thread");
         let Ok(url) = found else {
             process.kill();
-            let _ = tokio::task::spawn_blocking(move || errors.recv_timeout(OUTPUT_TIMEOUT)).await;
+            let _ = tokio::task::spawn_blocking(move || errors.recv_timeout(PATIENCE)).await;
             return Err(output.text());
         };
         Ok(Self { kind: Kind::Process(process, output), url })
@@ -148,10 +147,9 @@ pub fn program<I: IntoIterator<Item: Into<OsString>>>(args: I) -> Command {
 
 /// The same of another binary.
 pub fn program_at<I: IntoIterator<Item: Into<OsString>>>(binary: impl AsRef<OsStr>, args: I) -> Command {
-    let mut command = Command::new(binary);
-    command.args(args.into_iter().map(Into::into)).env_clear();
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("RUST_BACKTRACE", "1");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = tool(binary);
+    command.args(args.into_iter().map(Into::into)).env_remove("HOME").env_remove("TMPDIR").env("RUST_BACKTRACE", "1");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -179,7 +177,7 @@ pub async fn run(command: Command) -> Exit {
     let status = loop {
         match process.child().try_wait().expect("our child") {
             Some(status) => break status,
-            None if begin.elapsed() > START_TIMEOUT => {
+            None if begin.elapsed() > PATIENCE => {
                 process.kill();
                 panic!("it does not end: {}{}", stdout.join().expect("read"), stderr.join().expect("read"));
             }

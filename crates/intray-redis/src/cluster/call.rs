@@ -1,5 +1,5 @@
-//! Sends a call to the node that has its slot, and follows redirections. A call that was certainly not run is retried within
-//! [`RETRY_FOR`]; one that may have been run is not.
+//! Sends a call to the node that has its slot, and follows redirections. A call that was certainly not run is retried while
+//! there is time for an answer; one that may have been run is not.
 
 use std::{
     sync::Arc,
@@ -15,8 +15,6 @@ use crate::{
     script::ScriptCall,
 };
 
-/// No retry begins later, so that the answer comes in time.
-const RETRY_FOR: Duration = Duration::from_millis(1_000);
 /// The pause between two tries doubles from this to [`MAX_BACKOFF`].
 const MIN_BACKOFF: Duration = Duration::from_millis(20);
 const MAX_BACKOFF: Duration = Duration::from_millis(160);
@@ -73,6 +71,8 @@ impl Cluster {
 
     async fn send(&self, slot: Option<u16>, command: &ClusterCommand<'_>) -> Result<Value, CallError> {
         let (start, mut importing, mut redirections, mut backoff) = (Instant::now(), None, 0, MIN_BACKOFF);
+        // No retry begins later, so that the answer comes in time.
+        let retry_for = self.timeouts.ahead_of_response();
         loop {
             let (tried, asking) = (Instant::now(), importing.is_some());
             let link = match importing.take() {
@@ -97,13 +97,13 @@ impl Cluster {
                 ClusterStep::Retry { map_is_old } => map_is_old,
                 ClusterStep::Fail => return Err(error),
             };
-            if start.elapsed() + backoff >= RETRY_FOR {
+            if start.elapsed() + backoff >= retry_for {
                 return Err(error);
             }
             tokio::time::sleep(backoff).await;
             if map_is_old {
                 // Without an answer the old map is used.
-                let _ = tokio::time::timeout(RETRY_FOR.saturating_sub(start.elapsed()), self.learn(tried)).await;
+                let _ = tokio::time::timeout(retry_for.saturating_sub(start.elapsed()), self.learn(tried)).await;
             }
             backoff = MAX_BACKOFF.min(backoff * 2);
         }

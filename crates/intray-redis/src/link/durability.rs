@@ -12,7 +12,7 @@ use super::{CallError, Link, durable_connections::DurableConnections, route::Rou
 use crate::{
     fault::{Fault, UNCONFIRMED, UNSYNCED},
     script::ScriptCall,
-    timeouts::RESPONSE_TIMEOUT,
+    timeouts::Timeouts,
 };
 
 /// Requests to sync the file of a private server; each is answered when everything that was in the file is on disk.
@@ -39,16 +39,12 @@ struct Confirmation {
     unmet: &'static str,
 }
 
-/// `appendfsync everysec` takes about a second, and a caller has its answer within two.
-const SYNC_TIMEOUT: Duration = Duration::from_millis(1_300);
-const REPLICAS_TIMEOUT: Duration = Duration::from_millis(1_000);
-
 impl Durability {
-    fn confirmation(&self) -> Option<Confirmation> {
+    fn confirmation(&self, timeouts: Timeouts) -> Option<Confirmation> {
         let (name, copies, timeout, unmet): (_, &[u32], _, _) = match self {
             Self::Async | Self::SyncedHere(_) => return None,
-            Self::Replicated(replicas) => ("WAIT", &[*replicas], REPLICAS_TIMEOUT, UNCONFIRMED),
-            Self::Synced => ("WAITAOF", &[1, 0], SYNC_TIMEOUT, UNSYNCED),
+            Self::Replicated(replicas) => ("WAIT", &[*replicas], timeouts.ahead_of_response(), UNCONFIRMED),
+            Self::Synced => ("WAITAOF", &[1, 0], timeouts.sync(), UNSYNCED),
         };
         let mut command = redis::cmd(name);
         command.arg(copies).arg(timeout.as_millis().to_string());
@@ -73,7 +69,7 @@ impl Link {
         asking: bool,
         call: ScriptCall<'_>,
     ) -> Result<Value, CallError> {
-        let connection = connections.acquire().await;
+        let connection = connections.acquire(self.timeouts.connect()).await;
         let connection = connection.ok_or_else(|| Fault::unavailable(&"too many changes wait to be confirmed"))?;
         let answer = self.call(Route { slot: Some(&connection), asking }, call).await?;
         if !call.script.gives_nothing(&answer) {
@@ -87,11 +83,12 @@ impl Link {
 
     /// Uses only the connection that carried the change: on a new one Redis would answer for other changes.
     async fn confirm_change(&self, slot: &Slot) -> Result<(), Fault> {
-        let Some(Confirmation { command, required, timeout, unmet }) = self.durability.confirmation() else {
+        let Some(Confirmation { command, required, timeout, unmet }) = self.durability.confirmation(self.timeouts)
+        else {
             return Ok(());
         };
         let Some((number, mut connection, _)) = slot.current() else { return Err(Fault::unknown(unmet)) };
-        connection.set_response_timeout(timeout + (RESPONSE_TIMEOUT - REPLICAS_TIMEOUT));
+        connection.set_response_timeout(timeout + self.timeouts.margin());
         match command.query_async::<Value>(&mut connection).await {
             Ok(answer) if confirmed_copies(&answer) >= required => Ok(()),
             Ok(_) => Err(Fault::unknown(unmet)),
@@ -110,7 +107,7 @@ impl Link {
         let start = Instant::now();
         let (answer, synced) = oneshot::channel();
         let synced = match requests.send(answer) {
-            Ok(()) => tokio::time::timeout(RESPONSE_TIMEOUT, synced).await,
+            Ok(()) => tokio::time::timeout(self.timeouts.response(), synced).await,
             Err(mpsc::SendError(_)) => return Err(Fault::unknown(UNSYNCED)),
         };
         record_wait(start.elapsed());

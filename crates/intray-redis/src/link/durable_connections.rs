@@ -4,13 +4,12 @@
 //! deadpool hands out the places of the connections. The pool of the connections themselves tests each one that it hands out,
 //! which would be one more round trip for each change.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use deadpool::unmanaged::{Object, Pool};
 use tokio::time::timeout;
 
 use super::slot::Slot;
-use crate::timeouts::CONNECT_TIMEOUT;
 
 /// The number of groups that wait for a confirmation at the same time.
 pub(super) const DURABLE_CONNECTIONS: usize = 16;
@@ -30,9 +29,9 @@ impl DurableConnections {
         Self { free: slots.clone().into(), slots }
     }
 
-    /// `None` if all stay in use for the timeout of a connection.
-    pub(super) async fn acquire(&self) -> Option<DurableConnection> {
-        timeout(CONNECT_TIMEOUT, self.free.get()).await.ok()?.ok()
+    /// `None` if all stay in use for this time.
+    pub(super) async fn acquire(&self, patience: Duration) -> Option<DurableConnection> {
+        timeout(patience, self.free.get()).await.ok()?.ok()
     }
 
     /// The open connections that carry nothing now.

@@ -9,7 +9,7 @@ use super::Link;
 use crate::{
     fault::Fault,
     sentinel::{Sentinels, is_primary},
-    timeouts::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT},
+    timeouts::Timeouts,
 };
 
 /// The pool, and the version of the address that it leads to.
@@ -22,7 +22,7 @@ impl Link {
         if let Some((_, pool)) = kept.as_ref().filter(|(of, _)| *of == version) {
             return Ok(pool.clone());
         }
-        let pool = pool(info, self.max_connections)?;
+        let pool = pool(info, self.max_connections, self.timeouts)?;
         *kept = Some((version, pool.clone()));
         Ok(pool)
     }
@@ -66,15 +66,15 @@ impl Link {
     }
 }
 
-fn pool(info: ConnectionInfo, size: usize) -> Result<Pool, RedisError> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(CONNECT_TIMEOUT))
-        .set_response_timeout(Some(RESPONSE_TIMEOUT));
+fn pool(info: ConnectionInfo, size: usize, timeouts: Timeouts) -> Result<Pool, RedisError> {
+    let connect = Some(timeouts.connect());
+    let config =
+        AsyncConnectionConfig::new().set_connection_timeout(connect).set_response_timeout(Some(timeouts.response()));
     Pool::builder(Manager::new_with_config(info, config)?)
         .max_size(size)
-        .wait_timeout(Some(CONNECT_TIMEOUT))
-        .create_timeout(Some(CONNECT_TIMEOUT))
-        .recycle_timeout(Some(CONNECT_TIMEOUT))
+        .wait_timeout(connect)
+        .create_timeout(connect)
+        .recycle_timeout(connect)
         .runtime(Runtime::Tokio1)
         .build()
         .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))

@@ -16,7 +16,7 @@ use super::{
     Link,
     error::{NO_PASSWORD, describe, is_cut},
 };
-use crate::{fault::Fault, timeouts::CONNECT_TIMEOUT};
+use crate::fault::Fault;
 
 /// A connection, its number and when it was opened. By the number, a caller whose connection broke does not drop its successor.
 pub(super) type OpenConnection = (usize, MultiplexedConnection, Instant);
@@ -34,7 +34,7 @@ impl Link {
             return Ok(open);
         }
         // Boxed, to keep the common future small.
-        let opening: BoxFuture<'_, _> = Box::pin(tokio::time::timeout(CONNECT_TIMEOUT, self.fill(slot)));
+        let opening: BoxFuture<'_, _> = Box::pin(tokio::time::timeout(self.timeouts.connect(), self.fill(slot)));
         opening.await.unwrap_or_else(|_| Err(self.mark_lost(&"no connection in time")))
     }
 

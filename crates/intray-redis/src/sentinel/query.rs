@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use redis::{AsyncConnectionConfig, RedisError, aio::MultiplexedConnection};
 
 use super::{HostPort, Sentinels};
-use crate::{link::describe, timeouts::CONNECT_TIMEOUT};
+use crate::link::describe;
 
 /// The primary by one sentinel, and the epoch of the election that chose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Sentinels {
     /// Asks all sentinels; one that knows the primary is enough.
     pub(super) async fn ask_all(&self) -> Result<HostPort, String> {
         let asked = self.clients.iter().map(|(sentinel, client)| async move {
-            let connection = client.get_multiplexed_async_connection_with_config(&config()).await;
+            let connection = client.get_multiplexed_async_connection_with_config(&self.config()).await;
             let answer = match connection {
                 Ok(mut connection) => self.ask(&mut connection).await,
                 Err(e) => Err(e),
@@ -49,12 +49,12 @@ impl Sentinels {
         let epoch = master.get("config-epoch").and_then(|epoch| epoch.parse().ok()).unwrap_or(0);
         Ok(Some(NamedPrimary { address, epoch }))
     }
-}
 
-pub(super) fn config() -> AsyncConnectionConfig {
-    AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(CONNECT_TIMEOUT))
-        .set_response_timeout(Some(CONNECT_TIMEOUT))
+    /// Of a connection to a sentinel, or one that asks whether a server is a primary.
+    pub(super) fn config(&self) -> AsyncConnectionConfig {
+        let limit = self.settings.timeouts.connect();
+        AsyncConnectionConfig::new().set_connection_timeout(Some(limit)).set_response_timeout(Some(limit))
+    }
 }
 
 /// The answer of the latest election; a sentinel that has missed it still names the previous primary.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
 
-use super::{ReplicationGap, Sentinels, query::config};
+use super::{ReplicationGap, Sentinels};
 
 /// How often the primary's offset is read.
 const POLL_EVERY: Duration = Duration::from_millis(250);
@@ -70,7 +70,7 @@ impl Sentinels {
             Some(_) | None => {
                 let (info, _) = self.primary().await.ok()?;
                 let client = redis::Client::open(info).ok()?;
-                client.get_multiplexed_async_connection_with_config(&config()).await.ok()?
+                client.get_multiplexed_async_connection_with_config(&self.config()).await.ok()?
             }
         };
         let info: String = redis::cmd("INFO").arg("replication").query_async(&mut connection).await.ok()?;

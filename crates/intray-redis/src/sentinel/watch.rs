@@ -8,7 +8,7 @@ use tokio::{sync::mpsc, time::MissedTickBehavior};
 
 use super::{
     HostPort, Sentinels,
-    query::{NamedPrimary, config, newest},
+    query::{NamedPrimary, newest},
 };
 
 /// How often each sentinel is polled: a published event may be lost.
@@ -53,7 +53,7 @@ impl Sentinels {
         let (sender, mut pushes) = mpsc::unbounded_channel();
         let (sentinel, client) = &self.clients[n];
         let mut connection =
-            client.get_multiplexed_async_connection_with_config(&config().set_push_sender(sender)).await?;
+            client.get_multiplexed_async_connection_with_config(&self.config().set_push_sender(sender)).await?;
         connection.subscribe(&[&[SWITCHED, STARTED], &ABORTED[..]].concat()).await?;
         if !*was_reached {
             *was_reached = true;
@@ -147,7 +147,7 @@ impl Sentinels {
     /// False for a server that cannot be reached.
     async fn claims_primary(&self, address: &HostPort) -> bool {
         let Ok(client) = self.info(address).and_then(redis::Client::open) else { return false };
-        let Ok(mut connection) = client.get_multiplexed_async_connection_with_config(&config()).await else {
+        let Ok(mut connection) = client.get_multiplexed_async_connection_with_config(&self.config()).await else {
             return false;
         };
         is_primary(&redis::cmd("INFO").arg("replication").query_async(&mut connection).await)

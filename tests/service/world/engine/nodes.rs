@@ -9,7 +9,7 @@ use redis::{FromRedisValue, RedisError, Value};
 
 use super::{
     super::{clock::Clock, eventually},
-    Engine, PROGRAM, Server, StallWatch, appending,
+    Engine, PROGRAM, Server, appending,
     server::PersistenceArgs,
 };
 
@@ -44,7 +44,6 @@ impl Engine {
             servers: Vec::new(),
             form: Some(form),
             altered: AtomicBool::new(true),
-            _stalls: StallWatch::start(),
         };
         for nth in 0..SHARDS {
             engine.add_node().await;

@@ -3,20 +3,24 @@
 use std::{
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
     sync::LazyLock,
 };
 
 use redis::{RedisError, Value, aio::MultiplexedConnection};
 
 use super::{
-    super::{children::ChildProcess, clock::Clock, eventually},
+    super::{
+        children::{ChildProcess, PATIENCE, tool},
+        clock::Clock,
+        eventually,
+    },
     NodeSettings,
 };
 
 /// `valkey-server` or `redis-server`, whichever is there.
 pub(super) static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
-    let is_there = |name: &&str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
+    let is_there = |name: &&str| tool(name).arg("--version").stdout(Stdio::null()).status().is_ok();
     ["valkey-server", "redis-server"]
         .into_iter()
         .find(is_there)
@@ -136,7 +140,7 @@ impl Server {
             None => format!("unix://{}", self.folder.join("redis.sock").display()),
         };
         let client = redis::Client::open(url).expect("a URL");
-        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(super::RESPONSE_TIMEOUT));
+        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
         self.connection = Some(
             eventually("Redis answers", async || {
                 let mut connection = client.get_multiplexed_async_connection_with_config(&config).await.ok()?;
@@ -156,7 +160,7 @@ fn launch(
     node: Result<Node, u16>,
     clock: &Clock,
 ) -> ChildProcess {
-    let mut command = Command::new(program);
+    let mut command = tool(program);
     command.args(["--save", "", "--maxmemory-policy", "noeviction"]).args(keeping);
     command.args(["--enable-debug-command", "yes"]).arg("--dir").arg(folder);
     match node {
@@ -172,7 +176,7 @@ fn launch(
                 .arg(folder.join("redis.sock"));
         }
     }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     clock.apply_to(&mut command);
     ChildProcess::spawn(command)
 }

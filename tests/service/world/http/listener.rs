@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Answer, CONTRACT, Client};
 
 /// Longer than the interval of heartbeats.
-const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
+const MESSAGE_TIMEOUT: Duration = super::super::PATIENCE;
 /// Limit for a whole stream.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(600);
 
