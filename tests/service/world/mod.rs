@@ -50,7 +50,7 @@ pub use self::{
     plan::Plan,
     proxy::{CallFate, Fault, Proxy},
     replica::free_port,
-    service::{Exit, Service, program, run},
+    service::{Exit, Service, program, run, with_default_redis_timeout},
     verbs::{ReservedJob, id_of, number},
 };
 
