@@ -12,7 +12,8 @@ from places import run
 # What a host runs, with a root that cannot be written where that is asked for; `work` is a mount of its own.
 READ_ONLY = 'mount -o remount,bind,ro / && exec "$@"'
 
-
+# Redis has so long to answer, that no busy machine fails a test.
+PATIENCE = {"INTRAY_REDIS_TIMEOUT_MS": "30000"}
 OWN_WARNINGS = ("open files", "nothing guards the service")
 
 class Stage:
@@ -61,7 +62,7 @@ class Stage:
             at += ["sh", "-ec", READ_ONLY, "sh"]
         log = (self.work / f"{name}.log").open("ab")
         self.processes[name] = subprocess.Popen(
-            [*at, *map(str, argv)], cwd=folder, env={"PATH": os.environ["PATH"], **env},
+            [*at, *map(str, argv)], cwd=folder, env={"PATH": os.environ["PATH"], **PATIENCE, **env},
             stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         return self.processes[name]
 

@@ -46,7 +46,7 @@ mod world {
     mod shim;
 
     pub use engine::{Engine, NodeSettings, latest_server_program, moves::SlotMove, nodes::SHARDS};
-    pub use service::{Service, program};
+    pub use service::{Service, program, with_default_redis_timeout};
 
     /// Waits for a condition, with a deadline that only a broken program exceeds.
     pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {

@@ -12,7 +12,7 @@ use crate::{
     load::Chance,
     topology::{Reach, Topology},
     wire::Wire,
-    world::{Service, program},
+    world::{Service, program, with_default_redis_timeout},
 };
 
 pub struct Services {
@@ -88,7 +88,7 @@ impl Instance {
 async fn started(flags: &[String]) -> Service {
     let args = ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", "200"].map(str::to_owned);
     for _ in 0..300 {
-        match Service::try_start(program(args.iter().chain(flags))).await {
+        match Service::try_start(with_default_redis_timeout(program(args.iter().chain(flags)))).await {
             Ok(service) => return service,
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }

@@ -1,7 +1,7 @@
 //! A Redis of a test's own, and what a test does with it again and again.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -13,7 +13,7 @@ use super::{job, queue, without_times};
 use crate::{
     job::{Name, Reservation, ids},
     store::{
-        Enqueued, Nonce, Queues, Reserve, ReserveOutcome,
+        Certificates, Durability, Enqueued, Nonce, Queues, Reserve, ReserveOutcome, Servers, Timeouts,
         redis::read::{Fields, word},
     },
 };
@@ -22,6 +22,14 @@ use crate::{
 pub(super) fn ask_for(worker: Option<Name>, limit: u32) -> Reserve {
     let (skills, lease_ms, id) = Default::default();
     Reserve { queues: vec![queue()], worker, skills, limit, lease_ms, nonce: Nonce::random(), id }
+}
+
+/// Redis has so long to answer, that no busy machine fails a test.
+const REDIS_TIMEOUT_MS: u32 = 30_000;
+
+fn queues(socket: &Path, prefix: &str) -> Queues {
+    let servers = Servers::at(&format!("unix://{}", socket.display()), Certificates::default()).expect("a URL");
+    Queues::on(servers, Timeouts::of_response(REDIS_TIMEOUT_MS), prefix, None, Durability::Async)
 }
 
 /// A Redis of a test's own, with a handle on it.
@@ -54,7 +62,7 @@ impl Redis {
             command.stdout(Stdio::null()).spawn()
         };
         let child = server("valkey-server").or_else(|_| server("redis-server")).expect("valkey-server or redis-server");
-        let queues = Queues::new(&format!("unix://{}", socket.display()), prefix).expect("a handle");
+        let queues = queues(&socket, prefix);
         while queues.settle_layout().await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -63,7 +71,7 @@ impl Redis {
 
     /// Another instance.
     pub(super) fn another(&self) -> Queues {
-        Queues::new(&format!("unix://{}", self.folder.join("redis.sock").display()), "t").expect("a handle")
+        queues(&self.folder.join("redis.sock"), "t")
     }
 
     /// Everything that is stored, in Redis's own serialization.

@@ -7,7 +7,10 @@ pub mod route;
 
 use std::{collections::BTreeMap, env, path::Path};
 
-use intray::{job::QueueName, store::Queues};
+use intray::{
+    job::QueueName,
+    store::{Certificates, Durability, Queues, Servers, Timeouts},
+};
 use tempfile::TempDir;
 
 use self::keyspace::Keyspace;
@@ -58,6 +61,9 @@ fn url(socket: &Path) -> String {
     format!("unix://{}", socket.display())
 }
 
+/// Redis has so long to answer, that no busy machine fails a walk.
+const REDIS_TIMEOUT_MS: u32 = 30_000;
+
 fn connect(engine: &Engine) -> redis::Connection {
     let client = redis::Client::open(url(&engine.socket()));
     client.and_then(|client| client.get_connection()).expect("a connection")
@@ -75,7 +81,9 @@ impl Real {
         let second = if is_mirrored { Some(Second::start(folder.path(), &engine, edits).await) } else { None };
         let proxy = second.as_ref().map(|second| &second.mirror.socket);
         let proxy = proxy.or(editor.as_ref().map(|editor| &editor.socket)).cloned();
-        let handle = Queues::new(&url(&proxy.unwrap_or_else(|| engine.socket())), "intray").expect("a handle");
+        let servers =
+            Servers::at(&url(&proxy.unwrap_or_else(|| engine.socket())), Certificates::default()).expect("a URL");
+        let handle = Queues::on(servers, Timeouts::of_response(REDIS_TIMEOUT_MS), "intray", None, Durability::Async);
         // All walks are counted together: of each what came beside.
         handle.figures().label(0);
         let queue = QueueName::default();

@@ -66,7 +66,12 @@ async fn viewer_reads_like_an_operator_without_reservations() {
 
 #[tokio::test]
 async fn me_shows_the_callers_identity() {
-    let w = World::plan().with_keys(&[("wall", "viewer", "b-*")]).flag("--token-secret", SECRET).start().await;
+    let w = World::plan()
+        .with_default_redis_timeout()
+        .with_keys(&[("wall", "viewer", "b-*")])
+        .flag("--token-secret", SECRET)
+        .start()
+        .await;
     let key_of = |name: &str, role: &str, queue: &str| json!({ "role": role, "name": name, "worker": null, "queues": [queue], "job": null, "skills": [], "until": null });
     assert_eq!(w.get("/me").await.is(200), key_of("root", "operator", "*"));
     assert_eq!(w.with_credential(&key("wall")).get("/me").await.is(200), key_of("wall", "viewer", "b-*"));

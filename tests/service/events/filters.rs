@@ -77,7 +77,7 @@ async fn stream_sends_only_events_that_match_its_filters() {
 
 #[tokio::test]
 async fn stream_with_invalid_parameters_or_cursor_is_refused() {
-    let w = World::start().await;
+    let w = World::plan().with_default_redis_timeout().start().await;
     let seventeen = (0..17).map(|n| format!("q{n}")).collect::<Vec<_>>().join(",");
     let refused = async |query: &str, after: Option<&str>| match w.try_listen(query, after).await {
         Ok(_) => panic!("{query} {after:?} was accepted"),

@@ -172,7 +172,7 @@ async fn contract_is_served_unchanged() {
 
 #[tokio::test]
 async fn log_contains_no_payload_and_no_secret() {
-    let w = World::plan().own_process().flag("--log-format", "json").start().await;
+    let w = World::plan().own_process().with_default_redis_timeout().flag("--log-format", "json").start().await;
     w.request("POST", "/jobs")
         .header("idempotency-key", "secret-key")
         .json(r#"{"payload":"secret-payload"}"#)

@@ -45,7 +45,11 @@ async fn every_documented_answer_can_be_provoked() {
     let guarded = Guarded::start().await;
     let crowded = World::plan().flag("--max-queues", "1").start().await;
     crowded.enqueue(1).await;
-    let frozen = World::plan().with_keys(&[]).flag("--token-secret", SECRET).with_webhooks([webhooks::line()]);
+    let frozen = World::plan()
+        .with_default_redis_timeout()
+        .with_keys(&[])
+        .flag("--token-secret", SECRET)
+        .with_webhooks([webhooks::line()]);
     let frozen = frozen.start().await;
     frozen.enqueue(1).await;
     let mut while_frozen = Vec::new();

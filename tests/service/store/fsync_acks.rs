@@ -37,7 +37,13 @@ async fn redis_with_waitaof_confirms_each_change() {
         println!("skipped: scripts/engine.sh latest installs a server with WAITAOF");
         return;
     };
-    let w = World::plan().with_server(program).durable().flag("--durability", "synced").start().await;
+    let w = World::plan()
+        .with_server(program)
+        .with_default_redis_timeout()
+        .durable()
+        .flag("--durability", "synced")
+        .start()
+        .await;
     let _: String = w.engine.run("CONFIG SET appendfsync always").await;
     let id = w.enqueue(1).await;
     let before = asked(&w).await;

@@ -87,7 +87,7 @@ async fn assert_recovers(client: &Client) {
 
 #[tokio::test]
 async fn calls_to_a_frozen_redis_report_applied_unknown() {
-    let w = World::start_process().await;
+    let w = World::plan().own_process().with_default_redis_timeout().start().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.engine.freeze();
@@ -106,7 +106,7 @@ async fn calls_to_a_frozen_redis_report_applied_unknown() {
 
 #[tokio::test]
 async fn calls_to_a_stopped_redis_report_not_applied() {
-    let mut w = World::plan().durable().start().await;
+    let mut w = World::plan().with_default_redis_timeout().durable().start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.engine.kill();
@@ -146,7 +146,7 @@ async fn broken_connections_are_replaced() {
 
 #[tokio::test]
 async fn calls_succeed_a_second_after_redis_returns() {
-    let mut w = World::plan().durable().start().await;
+    let mut w = World::plan().with_default_redis_timeout().durable().start().await;
     // All connections of the service are open.
     for n in 0..10 {
         w.enqueue(n).await;
@@ -172,7 +172,7 @@ async fn calls_succeed_a_second_after_redis_returns() {
 
 #[tokio::test]
 async fn many_calls_to_a_frozen_redis_are_answered_in_time() {
-    let w = World::start().await;
+    let w = World::plan().with_default_redis_timeout().start().await;
     w.enqueue(1).await;
     w.engine.freeze();
     let mut crowd = tokio::task::JoinSet::new();
@@ -191,7 +191,7 @@ async fn many_calls_to_a_frozen_redis_are_answered_in_time() {
 
 #[tokio::test]
 async fn writes_return_503_while_redis_is_a_replica() {
-    let w = World::start().await;
+    let w = World::plan().with_default_redis_timeout().start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.enqueue(2).await;
@@ -213,7 +213,7 @@ async fn writes_return_503_while_redis_is_a_replica() {
 
 #[tokio::test]
 async fn sweeper_survives_an_outage() {
-    let mut w = World::plan().durable().sweep_every(20).start().await;
+    let mut w = World::plan().with_default_redis_timeout().durable().sweep_every(20).start().await;
     let id = w.enqueue(1).await;
     w.reserve().await;
     w.engine.kill();

@@ -12,7 +12,7 @@ const ANSWER_BOUND: Duration = Duration::from_millis(2_500);
 
 /// A world whose changes wait for a replica, and that replica.
 async fn with_a_replica() -> (World, Engine) {
-    let w = World::plan().own_process().flag("--durability", "replicated:1").start().await;
+    let w = World::plan().own_process().with_default_redis_timeout().flag("--durability", "replicated:1").start().await;
     let port = replica::open_port(&w.engine).await;
     let replica = replica::start(&w.engine, port, "replica").await;
     (w, replica)

@@ -152,7 +152,7 @@ async fn silent_subscription_is_detected_before_the_safety_tick() {
 #[tokio::test]
 async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
     for how in ["killed", "frozen"] {
-        let mut w = World::plan().own_process().durable().start().await;
+        let mut w = World::plan().own_process().with_default_redis_timeout().durable().start().await;
         let waiters = w.start_waits(vec![json!({}); 3]).await;
         sleep(Duration::from_millis(100)).await;
         match how {
@@ -212,7 +212,7 @@ async fn waiter_behind_a_frozen_connection_is_served_after_it() {
 /// Redis has the call and cannot answer: the job belongs to this waiter alone.
 #[tokio::test]
 async fn job_reserved_while_redis_froze_reaches_its_waiter() {
-    let w = World::start().await;
+    let w = World::plan().with_default_redis_timeout().start().await;
     // Opens connections and loads scripts.
     w.enqueue("warm").await;
     w.complete(&w.reserve().await).await.is(200);
@@ -235,7 +235,7 @@ async fn job_reserved_while_redis_froze_reaches_its_waiter() {
 
 #[tokio::test]
 async fn wait_that_ends_during_an_outage_returns_503() {
-    let w = World::start_process().await;
+    let w = World::plan().own_process().with_default_redis_timeout().start().await;
     let id = w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
     const WAIT: u64 = 4_000;
     let patient = w.start_wait(json!({ "wait_ms": MAX_WAIT_MS })).await;

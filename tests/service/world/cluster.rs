@@ -16,6 +16,11 @@ impl World {
         Self::plan().with_cluster(LONG_NODE_TIMEOUT_MS).start().await
     }
 
+    /// For a story about nodes that do not answer.
+    pub async fn start_cluster_with_default_redis_timeout() -> Self {
+        Self::plan().with_cluster(LONG_NODE_TIMEOUT_MS).with_default_redis_timeout().start().await
+    }
+
     /// A queue at each of the nodes.
     pub async fn queue_of_each_node(&self) -> Vec<String> {
         let mut found = vec![None; self.engine.node_count()];

@@ -53,7 +53,7 @@ pub use self::{
     pool::Lease,
     proxy::{CallFate, Fault, Proxy},
     replica::free_port,
-    service::{Exit, Service, program, run},
+    service::{Exit, Service, program, run, with_default_redis_timeout},
     verbs::{ReservedJob, id_of, number},
 };
 

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use intray::job::limits::REDIS_TIMEOUT_DEFAULT_MS;
+
 use super::{
     Client, Engine, NodeSettings, Proxy, Service, World, access, cluster,
     lone_sentinel::{self, LoneSentinel},
@@ -12,6 +14,8 @@ use super::{
 /// The sweep of such a service never runs by itself: a story says when.
 const SWEEP_DISABLED_MS: &str = "3600000";
 
+const REDIS_TIMEOUT_FLAG: &str = "--redis-timeout-ms";
+
 /// How a world is to be.
 #[derive(Default)]
 pub struct Plan {
@@ -19,6 +23,7 @@ pub struct Plan {
     sweep_interval_ms: Option<u32>,
     durable: bool,
     proxied: bool,
+    default_redis_timeout: bool,
     /// Lines of the keys file.
     keys: Vec<String>,
     webhooks: Vec<String>,
@@ -89,6 +94,12 @@ impl Plan {
     /// Redis is another program than that on PATH.
     pub fn with_server(mut self, program: PathBuf) -> Self {
         self.engine = Some(program);
+        self
+    }
+
+    /// For a story about a Redis that does not answer: it has no longer than usual. Behind a proxy that is so without a word.
+    pub fn with_default_redis_timeout(mut self) -> Self {
+        self.default_redis_timeout = true;
         self
     }
 
@@ -176,6 +187,10 @@ impl Plan {
         let listen = if self.everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
         let mut args = ["serve", "--listen", listen, "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
         args.extend(["--redis-url".to_owned(), redis]);
+        let is_set = self.flags.iter().any(|flag| flag == REDIS_TIMEOUT_FLAG);
+        if (self.proxied || self.default_redis_timeout) && !is_set {
+            args.extend([REDIS_TIMEOUT_FLAG.to_owned(), REDIS_TIMEOUT_DEFAULT_MS.to_string()]);
+        }
         args.extend(self.flags.iter().cloned());
         if !self.keys.is_empty() {
             let file = folder.join("keys");

@@ -1,6 +1,6 @@
 //! A service that asks sentinels where the primary is.
 
-use super::{Client, Service, check, program, sentinels::SentinelSetup};
+use super::{Client, Service, check, program, sentinels::SentinelSetup, with_default_redis_timeout};
 
 impl SentinelSetup {
     /// An instance beside the primary: it reaches every server directly, and the sentinels through their proxies.
@@ -24,7 +24,8 @@ impl SentinelSetup {
     }
 
     async fn serve_at(&self, url: &str, flags: &[&str]) -> (Service, Client) {
-        let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url", url]);
+        let args = ["serve", "--listen", "127.0.0.1:0", "--redis-url", url];
+        let mut command = with_default_redis_timeout(program(args));
         command.args(flags);
         let service = Service::start(command).await;
         let client = Client::new(service.url());

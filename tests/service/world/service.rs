@@ -140,6 +140,9 @@ impl Service {
     }
 }
 
+/// Redis has so long to answer, that no busy machine fails a story.
+const REDIS_TIMEOUT: (&str, &str) = ("INTRAY_REDIS_TIMEOUT_MS", "30000");
+
 /// A call of the program: everything comes from the arguments, nothing from this environment.
 pub fn program<I: IntoIterator<Item: Into<OsString>>>(args: I) -> Command {
     program_at(env!("CARGO_BIN_EXE_intray"), args)
@@ -149,7 +152,14 @@ pub fn program<I: IntoIterator<Item: Into<OsString>>>(args: I) -> Command {
 pub fn program_at<I: IntoIterator<Item: Into<OsString>>>(binary: impl AsRef<OsStr>, args: I) -> Command {
     let mut command = tool(binary);
     command.args(args.into_iter().map(Into::into)).env_remove("HOME").env_remove("TMPDIR").env("RUST_BACKTRACE", "1");
+    command.env(REDIS_TIMEOUT.0, REDIS_TIMEOUT.1);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The same, for a story about a Redis that does not answer.
+pub fn with_default_redis_timeout(mut command: Command) -> Command {
+    command.env_remove(REDIS_TIMEOUT.0);
     command
 }
 

@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{Read, Write},
     num::NonZero,
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::process::CommandExt},
     process::{Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -45,7 +45,7 @@ impl Terminal {
             }
         });
         set_size(&inside, width, height);
-        Self { process: ChildProcess::spawn(command), keys, inside, seen }
+        Self { process: ChildProcess::spawn(of_its_terminal(command)), keys, inside, seen }
     }
 
     pub fn press(&mut self, keys: &str) {
@@ -92,6 +92,20 @@ impl Terminal {
     pub async fn wait_for_exit(&mut self) -> ExitStatus {
         eventually("the program ends", async || self.process.child().try_wait().expect("our child")).await
     }
+}
+
+/// The program is asked by this terminal alone, and not by one that the tests run in.
+#[expect(unsafe_code, reason = "what happens between fork and exec is the caller's promise")]
+fn of_its_terminal(mut command: Command) -> Command {
+    // SAFETY: both are async-signal-safe, and nothing here allocates.
+    unsafe {
+        command.pre_exec(|| {
+            libc::setsid();
+            libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0);
+            Ok(())
+        });
+    }
+    command
 }
 
 fn non_zero(size: u16) -> NonZero<u16> {

@@ -12,7 +12,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{Service, World, http::Client, program};
+use super::{Service, World, http::Client, program, with_default_redis_timeout};
 
 /// State of the connection that receives hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl World {
         let at = self.args.iter().position(|arg| arg == "--redis-url").expect("a Redis") + 1;
         let mut args = self.args.clone();
         redis.clone_into(&mut args[at]);
-        Service::start(program(&args)).await
+        Service::start(with_default_redis_timeout(program(&args))).await
     }
 
     /// Another instance on the same Redis.

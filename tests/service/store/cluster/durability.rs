@@ -34,7 +34,12 @@ async fn all_confirmed(w: &World, queues: &[String], lost: usize) {
 
 #[tokio::test]
 async fn change_waits_for_the_replica_of_its_own_node() {
-    let mut w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).flag("--durability", "replicated:1").start().await;
+    let mut w = World::plan()
+        .with_cluster(LONG_NODE_TIMEOUT_MS)
+        .with_default_redis_timeout()
+        .flag("--durability", "replicated:1")
+        .start()
+        .await;
     let queues = w.queue_of_each_node().await;
     for node in 0..3 {
         w.engine.add_replica_of(node).await;
@@ -64,8 +69,12 @@ async fn change_waits_for_the_disk_of_its_own_node() {
         println!("skipped: scripts/engine.sh latest installs a server with WAITAOF");
         return;
     };
-    let plan =
-        World::plan().with_server(program).with_cluster(LONG_NODE_TIMEOUT_MS).durable().flag("--durability", "synced");
+    let plan = World::plan()
+        .with_server(program)
+        .with_cluster(LONG_NODE_TIMEOUT_MS)
+        .with_default_redis_timeout()
+        .durable()
+        .flag("--durability", "synced");
     let w = plan.start().await;
     let queues = w.queue_of_each_node().await;
     let _: String = w.engine.run("CONFIG SET appendfsync always").await;

@@ -47,7 +47,7 @@ async fn all_are_served(w: &World, queues: &[String]) {
 
 #[tokio::test]
 async fn frozen_node_does_not_affect_queues_of_other_nodes() {
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let queues = w.queue_of_each_node().await;
     all_are_served(&w, &queues).await;
     // One of the nodes has the registry and the layout.
@@ -62,7 +62,7 @@ async fn frozen_node_does_not_affect_queues_of_other_nodes() {
 
 #[tokio::test]
 async fn killed_node_does_not_affect_queues_of_other_nodes() {
-    let mut w = World::plan().with_cluster(SHORT_NODE_TIMEOUT_MS).durable().start().await;
+    let mut w = World::plan().with_cluster(SHORT_NODE_TIMEOUT_MS).with_default_redis_timeout().durable().start().await;
     let queues = w.queue_of_each_node().await;
     all_are_served(&w, &queues).await;
     for lost in 0..3 {
@@ -78,7 +78,7 @@ async fn killed_node_does_not_affect_queues_of_other_nodes() {
 
 #[tokio::test]
 async fn promoted_replica_is_found_without_a_restart() {
-    let mut w = World::plan().with_cluster(SHORT_NODE_TIMEOUT_MS).start().await;
+    let mut w = World::plan().with_cluster(SHORT_NODE_TIMEOUT_MS).with_default_redis_timeout().start().await;
     let queues = w.queue_of_each_node().await;
     let replica = w.engine.add_replica_of(0).await;
     let id = w.enqueue_with(json!({ "queue": queues[0], "payload": 1 })).await;
@@ -97,7 +97,7 @@ async fn promoted_replica_is_found_without_a_restart() {
 
 #[tokio::test]
 async fn sweeper_continues_with_queues_of_other_nodes() {
-    let w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).sweep_every(20).start().await;
+    let w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).with_default_redis_timeout().sweep_every(20).start().await;
     let queues = w.queue_of_each_node().await;
     for lost in 0..3 {
         let mut ids = Vec::new();
@@ -127,7 +127,7 @@ async fn sweeper_continues_with_queues_of_other_nodes() {
 
 #[tokio::test]
 async fn subscription_moves_when_its_node_dies() {
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let (_service, other) = w.start_instance().await;
     let queues = w.queue_of_each_node().await;
     all_are_served(&w, &queues).await;

@@ -57,7 +57,7 @@ async fn left(w: &World, queues: &[String]) -> Departed {
 
 #[tokio::test]
 async fn call_over_several_queues_names_the_unavailable_one() {
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let queues = w.queue_of_each_node().await;
     for lost in 0..3 {
         w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": [lost, queue] }))).await;
@@ -104,7 +104,7 @@ async fn call_over_several_queues_names_the_unavailable_one() {
 /// many readers retry later than that.
 #[tokio::test]
 async fn streams_resumed_in_an_outage_get_older_events_first() {
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let queues = w.queue_of_each_node().await;
     let Departed { all, id, missed } = left(&w, &queues).await;
 
@@ -137,7 +137,7 @@ async fn streams_resumed_in_an_outage_get_older_events_first() {
 
 #[tokio::test]
 async fn stream_names_an_unavailable_queue_and_resumes_it() {
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let queues = w.queue_of_each_node().await;
     let Departed { all, id, missed } = left(&w, &queues).await;
 
@@ -182,7 +182,7 @@ async fn put_until(client: Client, queue: String, stop: Arc<AtomicBool>) -> Vec<
 #[tokio::test]
 async fn streams_opened_in_an_outage_miss_nothing_after_it() {
     const LISTENERS: usize = 12;
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let (_service, other) = w.start_instance().await;
     let queues = w.queue_of_each_node().await;
     let all = format!("?{}", query(&queues));

@@ -120,13 +120,13 @@ async fn moved_under_load(w: &World, how: How) {
 
 #[tokio::test]
 async fn slot_moved_by_keys_loses_and_doubles_nothing() {
-    moved_under_load(&World::start_cluster().await, How::KeyByKey).await;
+    moved_under_load(&World::start_cluster_with_default_redis_timeout().await, How::KeyByKey).await;
 }
 
 #[tokio::test]
 async fn slot_moved_at_once_loses_and_doubles_nothing() {
     let plan = latest_server_program().map_or_else(World::plan, |program| World::plan().with_server(program));
-    let w = plan.with_cluster(LONG_NODE_TIMEOUT_MS).start().await;
+    let w = plan.with_cluster(LONG_NODE_TIMEOUT_MS).with_default_redis_timeout().start().await;
     if !w.engine.supports_atomic_moves().await {
         return println!("skipped: scripts/engine.sh latest installs a server with atomic slot moves");
     }
@@ -140,7 +140,7 @@ async fn totals(w: &World, queue: &str) -> u64 {
 
 #[tokio::test]
 async fn half_moved_slot_returns_503_and_applies_nothing() {
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let queues = w.queue_of_each_node().await;
     let id = w.enqueue_with(json!({ "queue": queues[0], "payload": 1 })).await;
     let it = SlotMove::start(&w.engine, &queues[0], 1).await;
@@ -158,7 +158,7 @@ async fn half_moved_slot_returns_503_and_applies_nothing() {
 
 #[tokio::test]
 async fn call_at_the_end_of_a_move_succeeds_within_its_timeout() {
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let queue = w.queue_of_each_node().await.swap_remove(0);
     w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
     let it = SlotMove::start(&w.engine, &queue, 1).await;
@@ -176,7 +176,7 @@ async fn call_at_the_end_of_a_move_succeeds_within_its_timeout() {
 
 #[tokio::test]
 async fn redirect_loop_ends_with_the_timeout() {
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let queues = w.queue_of_each_node().await;
     w.enqueue_with(json!({ "queue": queues[0], "payload": 1 })).await;
     let (slot, here, there) = (w.engine.slot_of(&queues[0]).await, w.engine.id_of(0).await, w.engine.id_of(1).await);

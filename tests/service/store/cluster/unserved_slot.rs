@@ -29,7 +29,7 @@ async fn only_its_lines_are_refused(w: &World, queues: &[String], nth: usize, st
 
 #[tokio::test]
 async fn unserved_slot_refuses_only_its_own_lines() {
-    let w = World::start_cluster().await;
+    let w = World::start_cluster_with_default_redis_timeout().await;
     let queues = w.queue_of_each_node().await;
     assert_eq!(uploaded(&w, &queues).await.1["created"], 9);
     let ready = async || w.get("/readyz?verbose").await.text();
@@ -63,7 +63,7 @@ async fn unserved_slot_refuses_only_its_own_lines() {
 
 #[tokio::test]
 async fn upload_stops_when_no_node_serves() {
-    let mut w = World::start_cluster().await;
+    let mut w = World::start_cluster_with_default_redis_timeout().await;
     let queues = w.queue_of_each_node().await;
     assert_eq!(uploaded(&w, &queues).await.1["created"], 9);
     let (slot, owner) = (w.engine.slot_of(&queues[1]).await, w.engine.id_of(1).await);

@@ -1,5 +1,6 @@
 //! A move that is impossible: one line gives the reason, and the source keeps serving.
 
+use intray::job::limits::REDIS_TIMEOUT_DEFAULT_MS;
 use serde_json::json;
 
 use crate::world::{
@@ -95,7 +96,9 @@ async fn target_failure_in_the_last_step_reopens_the_queues() {
     let ((w, held), there) = (with_jobs(4_000).await, World::start_cluster().await);
     let (from, to) = (w.engine.url(), there.engine.url());
     for what in ["full", "away"] {
-        let mut mover = MoveProcess::start(&from, &to);
+        let timeout = REDIS_TIMEOUT_DEFAULT_MS.to_string();
+        let flags = ["--redis-url", &from, "--to", &to, "--redis-timeout-ms", &timeout];
+        let mut mover = MoveProcess::start_with_flags(&flags);
         assert!(mover.read_until("closing the queues"));
         mover.signal(libc::SIGSTOP);
         match what {
