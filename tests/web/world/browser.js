@@ -1,5 +1,5 @@
 // Chromium as it is: shown and hidden, frozen and thawed, with its cache of pages, without the defaults that tests
-// like. One for all stories of a file.
+// like.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

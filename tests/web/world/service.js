@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import './stalls.js'
 
 const root = new URL('../../../', import.meta.url).pathname
 const built = [process.env.INTRAY_BIN, ...['debug', 'release'].map((how) => join(root, 'target', how, 'intray'))]
