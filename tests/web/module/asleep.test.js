@@ -38,7 +38,7 @@ test('a laptop asleep past the lease can complete late', async (t) => {
 })
 
 test('sleep is detected without any event', async (t) => {
-  const w = await world(t)
+  const w = await world(t, { sleeps: true })
   const id = await w.enqueue('cat.png', { lease_ms: 6_000 })
   const ann = await w.open({}, { before: monotonic, apart: true })
   await ann.shows('cat.png')

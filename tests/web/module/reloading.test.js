@@ -123,7 +123,7 @@ test('a page from the back-forward cache checks its job at once', async (t) => {
   await ann.type('cat')
   await ann.hears('saved')
   await ann.run(() => (window.sameDocument = true))
-  await ann.page.goto(`${w.pages.origin}/elsewhere`)
+  await ann.page.goto(`${w.origin}/elsewhere`)
   await until('a beacon came', () => w.wire.calls('abandon').length)
   const asked = w.wire.calls('extend').length
   await ann.page.goBack({ waitUntil: 'commit' })
@@ -133,7 +133,7 @@ test('a page from the back-forward cache checks its job at once', async (t) => {
   assert.equal(await w.state(id), 'reserved')
   assert.equal(await ann.draft, 'cat')
 
-  await ann.page.goto(`${w.pages.origin}/elsewhere`)
+  await ann.page.goto(`${w.origin}/elsewhere`)
   await w.becomes(id, 'waiting')
   await w.bob()
   await ann.page.goBack({ waitUntil: 'commit' })
