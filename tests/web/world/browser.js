@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
+import { WITHIN_MS } from './until.js'
 
 const flags = [
   '--headless',
@@ -53,5 +54,10 @@ export async function startBrowser(...more) {
       process.kill(-child.pid, 'SIGCONT')
     }
   }
-  return { browser, context: browser.contexts()[0], asleep, stop }
+  const patient = (context) => {
+    context.setDefaultTimeout(WITHIN_MS)
+    return context
+  }
+  const newContext = async (how) => patient(await browser.newContext(how))
+  return { browser, newContext, context: patient(browser.contexts()[0]), asleep, stop }
 }

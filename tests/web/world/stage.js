@@ -31,7 +31,7 @@ export function stage(begin, prepare) {
   afterEach(() => on.clear().finally(() => on.wire.stop()))
 
   on.open = async (path = '/console/', { width = 1280, height = 800, dark = false, touch = false } = {}) => {
-    const context = await on.chromium.browser.newContext({
+    const context = await on.chromium.newContext({
       viewport: { width, height },
       colorScheme: dark ? 'dark' : 'light',
       hasTouch: touch,
@@ -70,7 +70,7 @@ export function stage(begin, prepare) {
   return on
 }
 
-export const shown = (page, text) => page.getByText(text, { exact: false }).first().waitFor({ timeout: 30_000 })
+export const shown = (page, text) => page.getByText(text, { exact: false }).first().waitFor()
 
 /** Confirms what the open question asks. */
 export async function confirm(page, action, typed) {

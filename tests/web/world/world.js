@@ -18,7 +18,7 @@ export async function world(t, { from = 'here', queue: name, sleeps = false } = 
     ends.push((await part).stop)
     return part
   }
-  const { browser: chromium, context, asleep } = await (sleeps ? start(startBrowser()) : sharedBrowser())
+  const { newContext, context, asleep } = await (sleeps ? start(startBrowser()) : sharedBrowser())
   const { service, clock, site, queue: own } = await sharedService()
   const queue = name ?? own
   const wire = await start(startWire(service))
@@ -49,7 +49,7 @@ export async function world(t, { from = 'here', queue: name, sleeps = false } = 
     const tab = new Tab(w, elsewhere ? site.origins.there : origin, { url: wire.url, worker: 'ann', queues, ...settings })
     tab.apart = apart
     tabs.push(tab)
-    tab.page = await (apart ? await chromium.newContext() : context).newPage()
+    tab.page = await (apart ? await newContext() : context).newPage()
     if (before) await tab.page.addInitScript(before)
     await tab.goto()
     return tab
