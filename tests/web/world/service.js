@@ -8,6 +8,9 @@ import { join } from 'node:path'
 const root = new URL('../../../', import.meta.url).pathname
 const built = [process.env.INTRAY_BIN, ...['debug', 'release'].map((how) => join(root, 'target', how, 'intray'))]
 
+/** What every service of the stories is started with. */
+const ALWAYS = ['--listen', '127.0.0.1:0']
+
 export function binary() {
   const found = built.find((path) => path && existsSync(path))
   if (!found) throw new Error('there is no service: run `cargo build`, or say where it is in INTRAY_BIN')
@@ -19,7 +22,7 @@ export const startService = (...flags) => startServiceWith({}, ...flags)
 /** `env`: further variables of its environment. */
 export async function startServiceWith(env, ...flags) {
   const data = await mkdtemp(join(tmpdir(), 'intray-web-'))
-  const child = spawn(binary(), ['--listen', '127.0.0.1:0', '--data-dir', data, ...flags], {
+  const child = spawn(binary(), [...ALWAYS, '--data-dir', data, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })
