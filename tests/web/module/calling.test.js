@@ -41,13 +41,16 @@ test('a waiting call gets a job at once and repeats its wait', async (t) => {
 test('a broken service is retried with growing delays', async (t) => {
   const w = await world(t)
   w.wire.offline = true
-  const ann = await w.open()
-  await sleep(5_000)
+  const ann = await w.open({}, { moved: true })
+  await w.pass(5_000)
   const asked = w.wire.log.filter(({ path }) => path === '/jobs/reserve').length
   assert.ok(asked >= 3 && asked <= 12, `${asked} in 5 s`)
   w.wire.offline = false
   await w.enqueue('cat.png')
-  await ann.shows('cat.png')
+  await until('it is shown', async () => {
+    await w.pass(1_000)
+    return (await ann.reads('payload')) === 'cat.png'
+  })
 })
 
 test('an attack is shown as text', async (t) => {

@@ -33,6 +33,14 @@ export async function world(t, { from = 'here', queue: name, sleeps = false } = 
   /** Time passes for the service, and not for a page. */
   w.advance = clock.advance
   w.now = clock.now
+  /** Time passes for the service and for tabs whose time is `moved`. What a step brings about is over before the next. */
+  w.pass = async (ms, step = 250) => {
+    for (let left = ms; left > 0; left -= step) {
+      await clock.advance(step)
+      for (const { page, moved } of tabs) if (moved) await page.clock.runFor(step)
+      await until('all is answered', () => wire.log.every(({ isOver, body }) => isOver || body?.wait_ms > 0))
+    }
+  }
 
   w.enqueue = async (payload, more) => {
     const id = await service.enqueue(queue, payload, { dedupe: false, ...more })
@@ -43,18 +51,35 @@ export async function world(t, { from = 'here', queue: name, sleeps = false } = 
   /** Another person takes the next job. */
   w.bob = () => service.reserve(queue, 'bob')
 
-  /** A tab. `elsewhere`: on another machine; `apart`: another window, which is looked at all the time. */
-  w.open = async (settings = {}, { before, elsewhere = false, apart = false } = {}) => {
+  /**
+   * A tab. `elsewhere`: on another machine; `apart`: another window, which is looked at all the time; `moved`: so is
+   * this one, whose time stands still once it is loaded, and passes by `w.pass`.
+   */
+  w.open = async (settings = {}, { before, elsewhere = false, apart = false, moved = false } = {}) => {
     const queues = settings.job || queue === 'default' ? undefined : [queue]
     const tab = new Tab(w, elsewhere ? site.origins.there : origin, { url: wire.url, worker: 'ann', queues, ...settings })
-    tab.apart = apart
+    Object.assign(tab, { apart: apart || moved, moved }) // the clock of a test is that of a whole window
     tabs.push(tab)
-    tab.page = await (apart ? await newContext() : context).newPage()
+    tab.page = await (tab.apart ? await newContext() : context).newPage()
     if (before) await tab.page.addInitScript(before)
+    if (moved) await moveTime(tab.page)
     await tab.goto()
+    if (moved) await tab.page.clock.pauseAt(Date.now() + 1_000)
     return tab
   }
   return w
+}
+
+/** The browser's own timeouts are not moved by the clock of a test, its timers are. */
+async function moveTime(page) {
+  await page.clock.install()
+  await page.addInitScript(() => {
+    AbortSignal.timeout = (ms) => {
+      const end = new AbortController()
+      setTimeout(() => end.abort(new DOMException('it took too long', 'TimeoutError')), ms)
+      return end.signal
+    }
+  })
 }
 
 /** A person's tab. */
