@@ -144,7 +144,7 @@ async fn calls_on(client: Client, who: usize, over: Arc<AtomicBool>) -> Vec<Time
 
 #[tokio::test]
 async fn calls_return_503_while_redis_is_frozen_then_recover() {
-    let w = World::plan().with_default_redis_timeout().with_default_redis_timeout().start().await;
+    let w = World::plan().with_default_redis_timeout().start().await;
     w.enqueue("first").await;
     let over = Arc::new(AtomicBool::new(false));
     let mut crowd = JoinSet::new();

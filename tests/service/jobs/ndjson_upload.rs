@@ -205,7 +205,7 @@ async fn removed_key_ends_its_uploads() {
 
 #[tokio::test]
 async fn upload_reports_unstored_lines_when_redis_is_away() {
-    let w = World::plan().with_default_redis_timeout().with_default_redis_timeout().start().await;
+    let w = World::plan().with_default_redis_timeout().start().await;
     let mut upload = Upload::begin(&w, "", &[("idempotency-key", "k")]).await;
     assert!(upload.send(&numbered(1..=50)).await);
     eventually("they are there", async || {

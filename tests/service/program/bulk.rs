@@ -56,7 +56,7 @@ async fn repeated_import_adds_only_new_lines() {
 
 #[tokio::test]
 async fn import_survives_a_redis_outage() {
-    let w = World::plan().with_default_redis_timeout().with_default_redis_timeout().start().await;
+    let w = World::plan().with_default_redis_timeout().start().await;
     let lines: String = (1..=2_000).map(|n| format!("{{\"payload\":{n}}}\n")).collect();
     fs::write(w.folder().join("jobs"), lines).expect("written");
     w.engine.freeze();

@@ -188,7 +188,7 @@ async fn followed_list_ends_on_revocation_and_shutdown() {
 
 #[tokio::test]
 async fn interrupted_list_ends_with_an_error() {
-    let w = World::plan().with_default_redis_timeout().with_default_redis_timeout().start().await;
+    let w = World::plan().with_default_redis_timeout().start().await;
     for _ in 0..3 {
         w.enqueue_many((0..80).map(|n| json!({ "payload": [n, "x".repeat(90_000)], "dedupe": false }))).await;
     }

@@ -9,12 +9,12 @@ use super::{
     lone_sentinel::{self, LoneSentinel},
     pool::{self, Lease},
     program,
+    service::REDIS_TIMEOUT_FLAG,
 };
 
 /// The sweep of such a service never runs by itself: a story says when.
 const SWEEP_DISABLED_MS: &str = "3600000";
 
-const REDIS_TIMEOUT_FLAG: &str = "--redis-timeout-ms";
 
 /// How a world is to be.
 #[derive(Default)]

@@ -90,7 +90,11 @@ impl Service {
 
     /// Starts it in this process, by the flags of `args` after `serve`.
     pub async fn host(args: &[String], engine: &Lease) -> Self {
-        let (stop, end, url) = hosted::start(&args[1..]).await;
+        let mut flags = args[1..].to_vec();
+        if !flags.iter().any(|flag| flag == REDIS_TIMEOUT_FLAG) {
+            flags.extend([REDIS_TIMEOUT_FLAG, REDIS_TIMEOUT.1].map(str::to_owned));
+        }
+        let (stop, end, url) = hosted::start(&flags).await;
         engine.outlives(end);
         Self { kind: Kind::Hosted(stop), url }
     }
@@ -141,6 +145,7 @@ impl Service {
 }
 
 /// Redis has so long to answer, that no busy machine fails a story.
+pub const REDIS_TIMEOUT_FLAG: &str = "--redis-timeout-ms";
 const REDIS_TIMEOUT: (&str, &str) = ("INTRAY_REDIS_TIMEOUT_MS", "30000");
 
 /// A call of the program: everything comes from the arguments, nothing from this environment.

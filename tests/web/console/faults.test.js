@@ -120,7 +120,7 @@ test('an outage keeps old data and shows its age', async () => {
   await reads(page.locator('.offline'), /What you see is \d+ s old/)
   await becomes(() => page.locator('[data-row]', { hasText: 'work' }).count(), 1)
   up()
-  await becomes(() => link(page), 'Live', 20_000)
+  await becomes(() => link(page), 'Live')
   await page.locator('.offline').waitFor({ state: 'detached' })
 })
 
@@ -152,12 +152,12 @@ test('without an event stream the console polls', async () => {
   on.wire.rule = ({ path }) => (path.startsWith('/events') ? refusal(404, 'not-found', '/events is not a route of this service') : null)
   const page = await on.open('/console/#/q/polled/waiting')
   await on.service.enqueue('polled', { n: 'first' })
-  await page.locator('[data-row]', { hasText: '"first"' }).waitFor({ timeout: 6_000 })
+  await page.locator('[data-row]', { hasText: '"first"' }).waitFor()
   assert.equal(await link(page), 'Polling')
   await on.service.enqueue('polled', { n: 'second' })
-  await page.locator('[data-row]', { hasText: '"second"' }).waitFor({ timeout: 6_000 })
+  await page.locator('[data-row]', { hasText: '"second"' }).waitFor()
   on.wire.rule = null
-  await becomes(() => link(page), 'Live', 20_000)
+  await becomes(() => link(page), 'Live')
 })
 
 test('a broken stream resumes', async () => {
@@ -172,6 +172,6 @@ test('a broken stream resumes', async () => {
   await on.service.enqueue('work', { n: 'missed' })
   await becomes(() => link(page), 'Offline')
   up()
-  await becomes(() => page.locator('[data-row]').count(), before + 1, 20_000)
+  await becomes(() => page.locator('[data-row]').count(), before + 1)
   await becomes(() => ids.at(-1)?.includes('work@'))
 })

@@ -77,7 +77,7 @@ test('one page lists all workers, overdue and waiting', async () => {
   // Whose time is over soonest comes first.
   await reads(held.nth(0), /late-lee/)
   await reads(held.nth(1), /early-eve/)
-  await row(page, 'idle-ida').waitFor({ timeout: 8_000 })
+  await row(page, 'idle-ida').waitFor()
   await reads(row(page, 'idle-ida'), /nothing-here/)
   gone.abort()
   await row(page, 'late-lee').getByRole('button', { name: 'Release' }).click()

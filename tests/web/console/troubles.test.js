@@ -71,7 +71,7 @@ test('the_overview_prints_no_zeros', async () => {
   const page = await on.open()
   await becomes(() => names(page), TROUBLE)
   // The rates are known by then.
-  await page.waitForFunction(() => !document.querySelector('figcaption').innerText.includes('–'), null, { timeout: 15_000 })
+  await page.waitForFunction(() => !document.querySelector('figcaption').innerText.includes('–'))
   const zeros = await page.locator('[data-row] td:not(.name), .total b, .total small, figcaption b').evaluateAll((all) =>
     all.map((one) => one.innerText).filter((text) => /^[0.–-]+$/.test(text.trim())))
   assert.deepEqual(zeros, [])

@@ -42,7 +42,7 @@ test('a post is decided with the keyboard alone', async () => {
   await page.keyboard.type('same as yesterday')
   await shown(page, 'Draft saved')
   await page.keyboard.press('Control+Enter')
-  await becomes(() => on.service.state(id), 'completed', 20_000)
+  await becomes(() => on.service.state(id), 'completed')
   assert.deepEqual((await on.service.call('GET', `/jobs/${id}`)).result, { verdict: 'remove', rule: 'spam', note: 'same as yesterday' })
   await view(page, 'wait')
   await becomes(() => page.locator('#done').innerText(), '1')
@@ -51,7 +51,7 @@ test('a post is decided with the keyboard alone', async () => {
   await shown(page, 'And another')
   await page.keyboard.press('1')
   await page.keyboard.press('Enter')
-  await becomes(() => on.service.state(next), 'completed', 20_000)
+  await becomes(() => on.service.state(next), 'completed')
 })
 
 test('a reload keeps the post and its draft', async () => {
@@ -135,7 +135,7 @@ test('an offline expiry is reported and the work counts', async () => {
   await becomes(() => on.service.state(id), 'waiting')
   on.wire.offline = false
   await page.getByRole('button', { name: 'Hand in late' }).click()
-  await becomes(() => on.service.state(id), 'completed', 20_000)
+  await becomes(() => on.service.state(id), 'completed')
 })
 
 test('an expired post can be taken again with its draft', async () => {
@@ -157,7 +157,7 @@ test('an expired post can be taken again with its draft', async () => {
   await shown(page, 'You are back where you were.')
   assert.equal(await page.getByLabel('Note').inputValue(), 'half a thou')
   await page.getByRole('button', { name: 'Hand in' }).click()
-  await becomes(() => on.service.state(id), 'completed', 20_000)
+  await becomes(() => on.service.state(id), 'completed')
 })
 
 test('the desk asks for a token and keeps it in memory', async () => {
@@ -173,7 +173,7 @@ test('the desk asks for a token and keeps it in memory', async () => {
   assert.ok(!kept.includes('t0ken'))
   await page.keyboard.press('1')
   await page.keyboard.press('Enter')
-  await becomes(() => on.service.state(id), 'completed', 20_000)
+  await becomes(() => on.service.state(id), 'completed')
 })
 
 test('a post is always shown as text', async () => {
@@ -217,5 +217,5 @@ test('the seed fills the queue once', async () => {
     await page.keyboard.press('Enter')
     await becomes(async () => (await page.locator('#text').innerText()) !== text)
   }
-  await becomes(async () => (await on.service.queue(QUEUE)).counts.completed >= 5, true, 20_000)
+  await becomes(async () => (await on.service.queue(QUEUE)).counts.completed >= 5)
 })

@@ -99,7 +99,7 @@ test('handed_over_post_reaches_a_waiting_page_at_once', async () => {
   await shown(bob, 'You are back where you were.')
   await shown(bob, 'Is this her street?')
   await bob.keyboard.press('Enter')
-  await becomes(() => on.service.state(id), 'completed', 20_000)
+  await becomes(() => on.service.state(id), 'completed')
   assert.deepEqual((await on.service.job(id)).result, { verdict: 'remove', rule: 'privacy', note: 'looks like an address' })
 })
 
@@ -112,7 +112,7 @@ test('assigned_post_is_given_to_its_assignee_alone', async () => {
   assert.equal(await page.locator('#handed').isVisible(), false)
   await page.keyboard.press('1')
   await page.keyboard.press('Enter')
-  await becomes(() => on.service.state(id), 'completed', 20_000)
+  await becomes(() => on.service.state(id), 'completed')
 })
 
 test('author_is_kept_out_and_is_no_name_to_hand_it_to', async () => {
@@ -131,7 +131,7 @@ test('author_is_kept_out_and_is_no_name_to_hand_it_to', async () => {
   await page.getByRole('dialog').waitFor({ state: 'hidden' })
   await page.keyboard.press('1')
   await page.keyboard.press('Enter')
-  await becomes(() => on.service.state(id), 'completed', 20_000)
+  await becomes(() => on.service.state(id), 'completed')
 })
 
 test('post_handed_to_one_who_is_away_falls_back_to_a_waiting_page', async () => {

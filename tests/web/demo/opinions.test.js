@@ -50,7 +50,7 @@ test('three_people_decide_and_a_fourth_breaks_their_tie', async () => {
   const last = await on.service.enqueue(QUEUE, payload, { dedupe: false, excluded: given.map(([name]) => name) })
   const dan = await sit('dan')
   await decide(dan, '1')
-  await becomes(() => on.service.state(last), 'completed', 20_000)
+  await becomes(() => on.service.state(last), 'completed')
   assert.equal((await on.service.job(last)).completed.worker, 'dan')
   for (const page of pages) await view(page, 'wait')
 })

@@ -79,7 +79,7 @@ test('toast_counts_down_and_takes_back_by_a_click', async () => {
   // And decided again.
   await page.keyboard.press('1')
   await page.keyboard.press('Enter')
-  await becomes(() => on.service.state(id), 'completed', 20_000)
+  await becomes(() => on.service.state(id), 'completed')
   assert.equal((await on.service.job(id)).result.verdict, 'keep')
   await becomes(() => page.locator('#undo').isVisible(), false)
 })
@@ -186,7 +186,7 @@ test('undo_that_is_too_late_says_so', async () => {
   on.wire.offline = true
   on.wire.cut()
   await page.keyboard.press('u')
-  await becomes(() => on.service.state(id), 'completed', 20_000)
+  await becomes(() => on.service.state(id), 'completed')
   on.wire.offline = false
   await shown(page, 'Too late: it is handed in')
   await becomes(() => page.locator('#undo').isVisible(), false)

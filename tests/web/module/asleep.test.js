@@ -1,34 +1,34 @@
 // A machine that sleeps, a page that is frozen or hidden, while the lease runs out.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { early, until } from '../world/until.js'
+import { until } from '../world/until.js'
 import { world } from '../world/world.js'
 
-/** The clock that is called monotonic stands still while a machine sleeps. */
-const monotonic = () => {
-  const now = performance.now.bind(performance)
+const HOUR = 3_600_000
+
+/** While a machine sleeps, time passes, and the clock that is called monotonic stands still. */
+const sleeper = () => {
+  const { now } = Date
   let slept = 0
-  performance.now = () => now() - slept
+  Date.now = () => now() + slept
   window.sleeps = (ms) => (slept += ms)
 }
 
 test('a laptop asleep past the lease can complete late', async (t) => {
   const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 8_000 })
-  const ann = await w.open({ idleAfter: 60_000 }, { before: monotonic })
+  const id = await w.enqueue('cat.png', { lease_ms: HOUR })
+  const ann = await w.open({ heartbeat: HOUR / 3 }, { before: sleeper })
   await ann.shows('cat.png')
   await ann.type('cat')
   await ann.hears('saved')
   await ann.hide()
   await ann.freeze()
-  const asleep = Date.now()
+  await w.advance(HOUR)
   await w.becomes(id, 'waiting')
-  await ann.run((ms) => window.sleeps(ms), Date.now() - asleep)
+  await ann.run((ms) => window.sleeps(ms), HOUR)
   await ann.thaw()
-  const awake = Date.now()
   await ann.show()
-  await ann.hears('lost')
-  early(awake, 8_000)
+  await ann.hears('lost') // much earlier than the next heartbeat
   await ann.shows('You no longer have this job (expired)')
   assert.equal(await ann.draft, 'cat')
   await ann.click('complete')
@@ -38,17 +38,18 @@ test('a laptop asleep past the lease can complete late', async (t) => {
 })
 
 test('sleep is detected without any event', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 6_000 })
-  const ann = await w.open({}, { before: monotonic, apart: true })
+  const w = await world(t, { sleeps: true })
+  const id = await w.enqueue('cat.png', { lease_ms: HOUR })
+  const ann = await w.open({ heartbeat: HOUR / 3 }, { before: sleeper, apart: true })
   await ann.shows('cat.png')
   await ann.type('cat')
   await until('all is saved', () => w.wire.calls('extend').some(({ status, body }) => status === 200 && body.draft?.text === 'cat'))
-  await ann.run(() => window.sleeps(7_000)) // as if it had stood still for so long when it wakes
-  await w.asleep(() => w.becomes(id, 'waiting'))
-  const awake = Date.now()
-  await ann.hears('lost')
-  early(awake, 6_000)
+  await ann.run((ms) => window.sleeps(ms), HOUR) // as if it had stood still for so long when it wakes
+  await w.asleep(async () => {
+    await w.advance(HOUR)
+    await w.becomes(id, 'waiting')
+  })
+  await ann.hears('lost') // much earlier than the next heartbeat
   assert.equal(await ann.draft, 'cat')
   await ann.click('complete')
   assert.equal((await ann.hears('ended'))[0].late, true)
@@ -83,6 +84,7 @@ test('a lease that ends while hidden is reported when shown', async (t) => {
   await ann.shows('cat.png')
   await ann.type('cat')
   await ann.hide()
+  await w.advance(3_000)
   await w.becomes(id, 'waiting')
   const { reservation } = await w.bob()
   await ann.show()

@@ -41,17 +41,20 @@ test('a waiting call gets a job at once and repeats its wait', async (t) => {
 test('a broken service is retried with growing delays', async (t) => {
   const w = await world(t)
   w.wire.offline = true
-  const ann = await w.open()
-  await sleep(5_000)
+  const ann = await w.open({}, { moved: true })
+  await w.pass(5_000)
   const asked = w.wire.log.filter(({ path }) => path === '/jobs/reserve').length
   assert.ok(asked >= 3 && asked <= 12, `${asked} in 5 s`)
   w.wire.offline = false
   await w.enqueue('cat.png')
-  await ann.shows('cat.png')
+  await until('it is shown', async () => {
+    await w.pass(1_000)
+    return (await ann.reads('payload')) === 'cat.png'
+  })
 })
 
 test('an attack is shown as text', async (t) => {
-  const w = await world(t)
+  const w = await world(t, { queue: 'default' })
   const attacks = [
     '<img src=x onerror="window.hacked = 1"><script>window.hacked = 1</script>',
     { __proto__: null, text: '</script><svg onload=alert(1)>', constructor: { prototype: { hacked: 1 } } },
@@ -87,7 +90,7 @@ test('only reserve sends a token, renewed after a refusal', async (t) => {
     bearers.push(headers.authorization)
     if (headers.authorization !== 'Bearer token 2') return { status: 401, body: { type: '/problems/unauthorized' } }
   }
-  const got = await page.run(async (url) => {
+  const got = await page.run(async ([url, queue]) => {
     window.desk.close()
     const { Intray } = await import(`${url}/client.js`)
     const asked = []
@@ -95,11 +98,11 @@ test('only reserve sends a token, renewed after a refusal', async (t) => {
       asked.push(refused ?? null)
       return `token ${asked.length}`
     }
-    const desk = (window.desk = new Intray({ url, worker: 'ann', token }))
+    const desk = (window.desk = new Intray({ url, worker: 'ann', queues: [queue], token }))
     const job = (window.job = await desk.next())
     await job.complete('cat')
     return { asked, payload: job.payload }
-  }, w.wire.url)
+  }, [w.wire.url, w.queue])
   assert.deepEqual(got, { asked: [null, 'token 1'], payload: 'cat.png' })
   assert.deepEqual(bearers, ['Bearer token 1', 'Bearer token 2'])
   assert.equal(w.wire.calls('complete')[0].headers.authorization, undefined)

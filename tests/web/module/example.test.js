@@ -11,7 +11,7 @@ test('the example page in the reference works as a desk', async (t) => {
   const open = async () => {
     const page = await w.context.newPage()
     t.after(() => page.close().catch(() => {}))
-    await page.goto(`${w.pages.origin}/example`)
+    await page.goto(`${w.origin}/example`)
     return page
   }
   const shows = (page, text) => until(text, () => page.evaluate((text) => document.body.innerText.includes(text), text))

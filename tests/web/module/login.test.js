@@ -25,18 +25,18 @@ const ENDS = [
 /** A page on which `begin(token)` makes a desk and `next()` answers a payload, or why there is none. */
 async function page(w, how) {
   const ann = await w.open({ url: 'http://127.0.0.1:1' }, how)
-  await ann.run(async (url) => {
+  await ann.run(async ([url, queue]) => {
     window.desk.close()
     const { Intray } = await import(`${url}/client.js`)
     window.begin = (token) => {
       window.asked = 0
       window.token = (0, eval)(token)
       const ask = (about) => (window.asked++, window.token(about))
-      const settings = { url, worker: 'ann', storage: null, grace: null, token: typeof window.token === 'string' ? window.token : ask }
+      const settings = { url, worker: 'ann', queues: [queue], storage: null, grace: null, token: typeof window.token === 'string' ? window.token : ask }
       window.desk = new Intray(settings)
     }
     window.next = () => window.desk.next().then((job) => job.payload, (error) => String(error))
-  }, w.wire.url)
+  }, [w.wire.url, w.queue])
   ann.begin = (token) => ann.run((token) => window.begin(token), token)
   ann.next = () => ann.run(() => window.next())
   ann.asked = () => ann.run(() => window.asked)

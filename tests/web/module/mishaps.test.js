@@ -61,7 +61,7 @@ const mishaps = {
   'a sleep past the lease': async (ann, w) => {
     await ann.hide()
     await ann.freeze()
-    await until('it is back in line', async () => (await w.state(w.id)) === 'waiting', 10_000)
+    await until('it is back in line', async () => (await w.state(w.id)) === 'waiting')
     await ann.thaw()
     await ann.show()
     await ann.hears('lost')

@@ -1,26 +1,36 @@
 // A network that goes away and comes back.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { early, until } from '../world/until.js'
+import { until } from '../world/until.js'
 import { world } from '../world/world.js'
+
+/** Pauses take so many times as long. */
+function pace() {
+  const timeout = AbortSignal.timeout.bind(AbortSignal)
+  AbortSignal.timeout = (ms) => timeout(ms * (window.pace ?? 1))
+}
 
 test('drafts typed offline are sent when the network is back', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
-  const ann = await w.open()
+  const ann = await w.open({}, { before: pace })
   await ann.shows('cat.png')
   await ann.type('it is')
   await ann.hears('saved')
   await ann.offline(true)
   await ann.type(' a cat')
-  const patient = async () => (await ann.heard('retrying')).findLast(({ delay }) => delay > 5_000)
-  const { delay } = await until('it tries ever more seldom', patient)
+  await ann.run(() => { window.pace = 0.2 })
+  const pauses = async () => (await ann.heard('retrying')).filter(({ delay }) => delay > 5_000).length
+  await until('it tries ever more seldom', pauses)
+  const before = await ann.run(() => {
+    window.pace = 100
+    return window.heard.filter(({ type, delay }) => type === 'retrying' && delay > 5_000).length
+  })
+  await until('it does for long', async () => (await pauses()) > before)
   assert.equal(await ann.get('state'), 'held')
   const saved = (await ann.heard('saved')).length
   await ann.offline(false)
-  const online = Date.now()
-  await ann.hears('saved', saved + 1)
-  early(online, delay)
+  await ann.hears('saved', saved + 1) // much earlier than the pause would have ended
   assert.deepEqual(w.wire.calls('extend').at(-1).body.draft, { text: 'it is a cat' })
   assert.equal(await w.state(id), 'reserved')
 })

@@ -20,7 +20,7 @@ test('desk_for_one_job_takes_that_job_and_no_other', async (t) => {
   assert.equal(await next(tab), 'chosen')
   assert.equal(await tab.run(() => window.job.complete('done').then(({ state }) => state)), 'completed')
   assert.equal(await next(tab), 'IntrayError: /problems/wrong-state completed')
-  assert.equal((await w.service.queue('default')).counts.waiting, 2)
+  assert.equal((await w.service.queue(w.queue)).counts.waiting, 2)
 })
 
 test('desk_for_one_job_keeps_it_through_a_reload', async (t) => {
@@ -47,7 +47,7 @@ test('desk_for_one_job_says_why_it_has_none', async (t) => {
 
 test('desks_for_one_job_and_for_queues_do_not_share_their_jobs', async (t) => {
   const w = await world(t)
-  await w.service.set('default', { worker_limit: 2 })
+  await w.service.set(w.queue, { worker_limit: 2 })
   await w.enqueue('first')
   const job = await w.enqueue('chosen')
   const line = await w.open({})

@@ -30,7 +30,7 @@ test('two tabs share one job and one draft', async (t) => {
 
 test('tabs share a job without a worker limit', async (t) => {
   const w = await world(t)
-  await w.service.call('PATCH', '/queues/default', { worker_limit: 0 })
+  await w.service.call('PATCH', `/queues/${w.queue}`, { worker_limit: 0 })
   const id = await w.enqueue('cat.png')
   await w.enqueue('dog.png')
   const one = await w.open()
@@ -40,7 +40,7 @@ test('tabs share a job without a worker limit', async (t) => {
   await two.page.reload()
   await two.shows('cat.png')
   assert.equal(await two.get('id'), id)
-  assert.equal((await w.service.call('GET', '/queues/default')).counts.reserved, 1)
+  assert.equal((await w.service.call('GET', `/queues/${w.queue}`)).counts.reserved, 1)
 })
 
 for (const [which, closes] of [
@@ -126,7 +126,7 @@ test('one tab waits for work and both get it', async (t) => {
 test('two machines of a person share one job', async (t) => {
   const w = await world(t)
   const here = await w.open({ heartbeat: 1_000 })
-  const there = await w.open({ heartbeat: 1_000 }, { machine: 1 })
+  const there = await w.open({ heartbeat: 1_000 }, { elsewhere: true })
   await until('both have waited', () => w.wire.calls('reserve').length >= 2)
   const id = await w.enqueue('cat.png')
   await there.shows('cat.png')
@@ -180,7 +180,7 @@ test('a frozen tab does not block the visible one', async (t) => {
 })
 
 test('a page over plain http works without locks', async (t) => {
-  const w = await world(t, { host: 'desk.test' })
+  const w = await world(t, { from: 'plain' })
   const id = await w.enqueue('cat.png')
   const one = await w.open({ grace: 1_000 })
   await one.shows('cat.png')

@@ -1,10 +1,11 @@
 // Chromium as it is: shown and hidden, frozen and thawed, with its cache of pages, without the defaults that tests
-// like. One for all stories of a file.
+// like.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
+import { WITHIN_MS } from './until.js'
 
 const flags = [
   '--headless',
@@ -15,6 +16,8 @@ const flags = [
   '--disable-sync',
   '--no-first-run',
   '--remote-debugging-port=0',
+  // Two pages of the browser's own in each window, which cost more than the page that is looked at.
+  '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup',
   '--host-resolver-rules=MAP desk.test 127.0.0.1', // a page that is not on this machine: no secure context
 ]
 
@@ -51,5 +54,10 @@ export async function startBrowser(...more) {
       process.kill(-child.pid, 'SIGCONT')
     }
   }
-  return { browser, context: browser.contexts()[0], asleep, stop }
+  const patient = (context) => {
+    context.setDefaultTimeout(WITHIN_MS)
+    return context
+  }
+  const newContext = async (how) => patient(await browser.newContext(how))
+  return { browser, newContext, context: patient(browser.contexts()[0]), asleep, stop }
 }

@@ -19,5 +19,6 @@ export async function startClock() {
     await handle.write(new Uint8Array(new BigInt64Array([ahead]).buffer), 0, 8, 0)
     await handle.close()
   }
-  return { env: { LD_PRELOAD: shim, INTRAY_CLOCK: clock }, advance, stop: () => rm(folder, { recursive: true, force: true }) }
+  const now = () => Date.now() + Number(ahead)
+  return { env: { LD_PRELOAD: shim, INTRAY_CLOCK: clock }, advance, now, stop: () => rm(folder, { recursive: true, force: true }) }
 }

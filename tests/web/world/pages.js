@@ -20,7 +20,10 @@ function example(module) {
   return /```html\n(.*?)```/s.exec(text)[1].replaceAll('https://queue.example', new URL(module).origin)
 }
 
-export async function startPages(host = 'localhost') {
+/** Its names are two origins that have nothing in common: two machines, for a browser. Or a third one, without a secure context. */
+const HOSTS = { here: 'localhost', there: '127.0.0.1', plain: 'desk.test' }
+
+export async function startPages() {
   const site = { module: null } // where the module is
   const server = http.createServer(({ url }, response) => {
     if (url === '/client.js') return response.writeHead(302, { location: site.module }).end()
@@ -35,7 +38,6 @@ export async function startPages(host = 'localhost') {
     server.closeAllConnections()
     return new Promise((resolve) => server.close(resolve))
   }
-  // Two names of one server are two origins, which have nothing in common: two machines, for a browser.
-  const origins = [host, '127.0.0.1'].map((name) => `http://${name}:${server.address().port}`)
-  return Object.assign(site, { origin: origins[0], origins, stop })
+  const origins = Object.entries(HOSTS).map(([name, host]) => [name, `http://${host}:${server.address().port}`])
+  return Object.assign(site, { origins: Object.fromEntries(origins), stop })
 }

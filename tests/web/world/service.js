@@ -4,10 +4,12 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import './stalls.js'
 
 const root = new URL('../../../', import.meta.url).pathname
 const built = [process.env.INTRAY_BIN, ...['debug', 'release'].map((how) => join(root, 'target', how, 'intray'))]
+
+/** What every service of the stories is started with. */
+const ALWAYS = ['--listen', '127.0.0.1:0', '--redis-timeout-ms', '30000']
 
 export function binary() {
   const found = built.find((path) => path && existsSync(path))
@@ -20,7 +22,7 @@ export const startService = (...flags) => startServiceWith({}, ...flags)
 /** `env`: further variables of its environment. */
 export async function startServiceWith(env, ...flags) {
   const data = await mkdtemp(join(tmpdir(), 'intray-web-'))
-  const child = spawn(binary(), ['--listen', '127.0.0.1:0', '--data-dir', data, ...flags], {
+  const child = spawn(binary(), [...ALWAYS, '--data-dir', data, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })

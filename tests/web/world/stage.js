@@ -1,10 +1,10 @@
 // The world of the console's and the demo's stories: a service, its pages behind a wire, and a browser that forgives nothing.
-// One for all stories of a file, but for the wire; `begin(on)` comes before the first. `prepare()` comes before the service,
+// The service is one for all stories of a file, the wire is each story's own; `begin(on)` comes before the first. `prepare()` comes before the service,
 // answers its `{env, flags}`, and may have a `stop`.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach } from 'node:test'
-import { startBrowser } from './browser.js'
 import { startServiceWith } from './service.js'
+import { sharedBrowser } from './shared.js'
 import { becomes } from './until.js'
 import { startWire } from './wire.js'
 
@@ -17,8 +17,7 @@ export function stage(begin, prepare) {
     if (stop) parts.push({ stop })
     on.service = await startServiceWith(env, '--sweep-interval-ms', '200', '--demo', ...flags)
     parts.push(on.service)
-    on.chromium = await startBrowser()
-    parts.push(on.chromium)
+    on.chromium = await sharedBrowser()
     await begin?.(on)
   })
   after(async () => {
@@ -32,7 +31,7 @@ export function stage(begin, prepare) {
   afterEach(() => on.clear().finally(() => on.wire.stop()))
 
   on.open = async (path = '/console/', { width = 1280, height = 800, dark = false, touch = false } = {}) => {
-    const context = await on.chromium.browser.newContext({
+    const context = await on.chromium.newContext({
       viewport: { width, height },
       colorScheme: dark ? 'dark' : 'light',
       hasTouch: touch,
@@ -71,7 +70,7 @@ export function stage(begin, prepare) {
   return on
 }
 
-export const shown = (page, text) => page.getByText(text, { exact: false }).first().waitFor({ timeout: 30_000 })
+export const shown = (page, text) => page.getByText(text, { exact: false }).first().waitFor()
 
 /** Confirms what the open question asks. */
 export async function confirm(page, action, typed) {

@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** How long what must come about may take on a machine that is busy. */
+export const WITHIN_MS = 60_000
+
 /** Asks until the answer is yes, and gives it back. */
-export async function until(what, ask, within = 20_000) {
-  const end = Date.now() + within
+export async function until(what, ask) {
+  const end = Date.now() + WITHIN_MS
   for (;;) {
     const answer = await ask()
     if (answer) return answer
@@ -14,8 +17,8 @@ export async function until(what, ask, within = 20_000) {
 }
 
 /** Asks until the answer is this one. */
-export async function becomes(ask, wanted = true, within = 10_000) {
-  const end = Date.now() + within
+export async function becomes(ask, wanted = true) {
+  const end = Date.now() + WITHIN_MS
   for (;;) {
     const seen = await ask()
     try {
@@ -37,8 +40,8 @@ export function early(since, otherwise, at = Date.now()) {
 }
 
 /** Looks until the text is such. What a click leads to may be on its way still, and what was there before still be there. */
-export async function reads(look, wanted, within = 10_000) {
-  const end = Date.now() + within
+export async function reads(look, wanted) {
+  const end = Date.now() + WITHIN_MS
   for (;;) {
     const seen = await look.innerText()
     if (wanted.test(seen)) return

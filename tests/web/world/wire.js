@@ -20,16 +20,18 @@ export async function startWire(service) {
   const wire = { log, rule: null, offline: false, open: 0 } // `open`: calls that are not answered, nor hung up at the service
   const serve = async (request, response) => {
     const { pathname } = new URL(request.url, 'http://wire')
+    const { method, url: path, headers } = request
+    const entry = { method, path, headers, at: Date.now(), isOver: false }
     wire.open += 1
     const gone = new AbortController() // who hangs up here, hangs up there
     response.on('close', async () => {
       if (SLOW) await sleep(Math.random() * SLOW)
       gone.abort()
       wire.open -= 1
+      entry.isOver = true
     })
     const text = await read(request)
-    const { method, url: path, headers } = request
-    const entry = { method, path, headers, body: parse(text), at: Date.now() }
+    entry.body = parse(text)
     let fate
     if (!isPage(pathname)) {
       log.push(entry)

@@ -1,18 +1,15 @@
 // The world of the module's stories: a service, a wire to it, a site of another origin, and a browser.
 import assert from 'node:assert/strict'
-import { after } from 'node:test'
 import { startBrowser } from './browser.js'
-import { startPages } from './pages.js'
-import { startService } from './service.js'
+import { sharedBrowser, sharedService } from './shared.js'
 import { until } from './until.js'
 import { startWire } from './wire.js'
 
-let browser
-after(async () => (await browser)?.stop())
-
-/** A new one for each story, but for the browser. `host`: the name of the site. */
-export async function world(t, { host } = {}) {
-  const { browser: chromium, context, asleep } = await (browser ??= startBrowser())
+/**
+ * A wire, a site and a queue of its own for each story; the browser, and the service with its clock, are shared. `from`: which
+ * of its names the site has. `queue`: another name for the queue. `sleeps`: the browser sleeps, so it is this story's own.
+ */
+export async function world(t, { from = 'here', queue: name, sleeps = false } = {}) {
   const ends = []
   t.after(async () => {
     for (const end of ends.reverse()) await end()
@@ -21,37 +18,68 @@ export async function world(t, { host } = {}) {
     ends.push((await part).stop)
     return part
   }
-  const pages = await start(startPages(host))
-  const service = await start(startService('--cors-origin', pages.origins.join(), '--sweep-interval-ms', '100'))
+  const { newContext, context, asleep } = await (sleeps ? start(startBrowser()) : sharedBrowser())
+  const { service, clock, site, queue: own } = await sharedService()
+  const queue = name ?? own
   const wire = await start(startWire(service))
-  pages.module = `${wire.url}/client.js`
+  site.module = `${wire.url}/client.js`
   const tabs = []
   ends.push(async () => {
     for (const { page, apart } of tabs) await (apart ? page.context() : page).close().catch(() => {})
   })
 
-  const w = { service, wire, pages, context, asleep, job: service.job, state: service.state, completes: service.complete }
+  const origin = site.origins[from]
+  const w = { service, wire, origin, queue, context, asleep, job: service.job, state: service.state, completes: service.complete }
+  /** Time passes for the service, and not for a page. */
+  w.advance = clock.advance
+  w.now = clock.now
+  /** Time passes for the service and for tabs whose time is `moved`. What a step brings about is over before the next. */
+  w.pass = async (ms, step = 250) => {
+    for (let left = ms; left > 0; left -= step) {
+      await clock.advance(step)
+      for (const { page, moved } of tabs) if (moved) await page.clock.runFor(step)
+      await until('all is answered', () => wire.log.every(({ isOver, body }) => isOver || body?.wait_ms > 0))
+    }
+  }
 
   w.enqueue = async (payload, more) => {
-    const id = await service.enqueue('default', payload, { dedupe: false, ...more })
+    const id = await service.enqueue(queue, payload, { dedupe: false, ...more })
     assert.ok(id)
     return id
   }
   w.becomes = (id, state) => until(`${id} is ${state}`, async () => (await w.state(id)) === state)
   /** Another person takes the next job. */
-  w.bob = () => service.reserve('default', 'bob')
+  w.bob = () => service.reserve(queue, 'bob')
 
-  /** A tab. `machine`: another origin; `apart`: another window, which is looked at all the time. */
-  w.open = async (settings = {}, { before, machine = 0, apart = false } = {}) => {
-    const tab = new Tab(w, pages.origins[machine], { url: wire.url, worker: 'ann', ...settings })
-    tab.apart = apart
+  /**
+   * A tab. `elsewhere`: on another machine; `apart`: another window, which is looked at all the time; `moved`: so is
+   * this one, whose time stands still once it is loaded, and passes by `w.pass`.
+   */
+  w.open = async (settings = {}, { before, elsewhere = false, apart = false, moved = false } = {}) => {
+    const queues = settings.job || queue === 'default' ? undefined : [queue]
+    const tab = new Tab(w, elsewhere ? site.origins.there : origin, { url: wire.url, worker: 'ann', queues, ...settings })
+    Object.assign(tab, { apart: apart || moved, moved }) // the clock of a test is that of a whole window
     tabs.push(tab)
-    tab.page = await (apart ? await chromium.newContext() : context).newPage()
+    tab.page = await (tab.apart ? await newContext() : context).newPage()
     if (before) await tab.page.addInitScript(before)
+    if (moved) await moveTime(tab.page)
     await tab.goto()
+    if (moved) await tab.page.clock.pauseAt(Date.now() + 1_000)
     return tab
   }
   return w
+}
+
+/** The browser's own timeouts are not moved by the clock of a test, its timers are. */
+async function moveTime(page) {
+  await page.clock.install()
+  await page.addInitScript(() => {
+    AbortSignal.timeout = (ms) => {
+      const end = new AbortController()
+      setTimeout(() => end.abort(new DOMException('it took too long', 'TimeoutError')), ms)
+      return end.signal
+    }
+  })
 }
 
 /** A person's tab. */
