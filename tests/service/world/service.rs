@@ -144,8 +144,8 @@ impl Service {
     }
 }
 
-/// Redis has so long to answer, that no busy machine fails a story.
 pub const REDIS_TIMEOUT_FLAG: &str = "--redis-timeout-ms";
+/// Redis has so long to answer that no busy machine fails a story.
 const REDIS_TIMEOUT: (&str, &str) = ("INTRAY_REDIS_TIMEOUT_MS", "30000");
 
 /// A call of the program: everything comes from the arguments, nothing from this environment.
