@@ -38,11 +38,11 @@ async function follow(events) {
     if (type !== 'test:complete') continue
     const { duration_ms: took, error, type: of } = data.details
     const kind = data.nesting > 0 ? 'story' : of === 'suite' ? 'file' : 'worker'
-    const isTold = error?.failureType === 'subtestsFailed' && ended.some((one) => one.error)
-    if (kind === 'worker' && (!error || isTold)) continue
+    const isNamed = error?.failureType === 'subtestsFailed' && ended.some((one) => one.error)
+    if (kind === 'worker' && (!error || isNamed)) continue
     const name = kind === 'story' ? `${file.name}: ${data.name}` : data.name
     const ms = kind === 'file' ? performance.now() - file.at : took
-    ended.push({ kind, name, ms, error: isTold ? undefined : error })
+    ended.push({ kind, name, ms, error: isNamed ? undefined : error })
     console.log(`${error ? '  FAILED' : seconds(ms)}  ${name}`)
   }
   return ended

@@ -30,18 +30,8 @@ export async function world(t, { from = 'here', queue: name, sleeps = false } = 
 
   const origin = site.origins[from]
   const w = { service, wire, origin, queue, context, asleep, job: service.job, state: service.state, completes: service.complete }
-  /** Time passes for the service, and not for a page. */
-  w.advance = clock.advance
-  w.now = clock.now
-  /** Time passes for the service and for tabs whose time is `moved`. What a step brings about is over before the next. */
-  w.pass = async (ms, step = 250) => {
-    for (let left = ms; left > 0; left -= step) {
-      await clock.advance(step)
-      for (const { page, moved } of tabs) if (moved) await page.clock.runFor(step)
-      await until('all is answered', () => wire.log.every(({ isOver, body }) => isOver || body?.wait_ms > 0))
-    }
-  }
-
+  // `advance` lets time pass for the service, and not for a page.
+  Object.assign(w, { advance: clock.advance, now: clock.now, pass: (ms, step = 250) => pass(w, tabs, ms, step) })
   w.enqueue = async (payload, more) => {
     const id = await service.enqueue(queue, payload, { dedupe: false, ...more })
     assert.ok(id)
@@ -68,6 +58,15 @@ export async function world(t, { from = 'here', queue: name, sleeps = false } = 
     return tab
   }
   return w
+}
+
+/** Time passes for the service and for tabs whose time is `moved`. What a step brings about is over before the next. */
+async function pass(w, tabs, ms, step) {
+  for (let left = ms; left > 0; left -= step) {
+    await w.advance(step)
+    for (const { page, moved } of tabs) if (moved) await page.clock.runFor(step)
+    await until('all is answered', () => w.wire.log.every(({ isOver, body }) => isOver || body?.wait_ms > 0))
+  }
 }
 
 /** The browser's own timeouts are not moved by the clock of a test, its timers are. */
