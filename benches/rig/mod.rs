@@ -22,8 +22,7 @@ use tls::Tls;
 /// The service as a release has it, which is built when there is none or an older one.
 pub static SERVICE: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let build =
-        ["build", "--quiet", "--profile", "dist", "--features", "jemalloc", "--locked", "--package", "intray"];
+    let build = ["build", "--quiet", "--profile", "dist", "--features", "jemalloc", "--locked", "--package", "intray"];
     let built = Command::new(env!("CARGO")).args(build).current_dir(root).status().expect("cargo");
     assert!(built.success(), "the service does not build");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder of what is built");

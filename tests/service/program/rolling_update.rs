@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, Service, TransportError, World};
+use crate::world::{Answer, Client, Instance, TransportError, World};
 
 /// The number of restarts, unless INTRAY_RESTARTS is set.
 const RESTARTS: usize = 6;
@@ -73,7 +73,7 @@ async fn work(balancer: Balancer, me: usize, is_over: Arc<AtomicBool>) -> (usize
 }
 
 /// An instance of this build, or of the older binary if there is one.
-async fn start(w: &World, is_older: bool) -> (Service, Client) {
+async fn start(w: &World, is_older: bool) -> (Instance, Client) {
     match std::env::var_os("INTRAY_OLDER_PROGRAM").filter(|_| is_older) {
         Some(binary) => w.start_instance_of(&binary).await,
         None => w.start_instance().await,

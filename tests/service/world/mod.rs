@@ -11,9 +11,9 @@ pub mod cluster;
 pub mod contract;
 mod engine;
 pub mod frame_peer;
-mod hosted;
 pub mod http;
 pub mod http2;
+mod instance;
 pub mod json;
 pub mod keyspace;
 mod lone_sentinel;
@@ -48,6 +48,7 @@ pub use self::{
     children::{ChildProcess, PATIENCE, is_alive, output, signal_process, tool},
     engine::{Engine, NodeSettings, latest_server_program, server_program},
     http::{Answer, Client, TransportError},
+    instance::Instance,
     json::{assert_contains, missing},
     plan::Plan,
     pool::Lease,
@@ -63,7 +64,7 @@ pub const RETENTION_MS: u64 = 604_800_000;
 /// The client, the service and its Redis.
 pub struct World {
     client: Client,
-    pub service: Service,
+    pub service: Instance,
     proxy: Option<Proxy>,
     _watcher: Option<LoneSentinel>,
     /// Ends after the service.
@@ -113,30 +114,30 @@ impl World {
     }
 
     /// Another instance on the same Redis.
-    pub async fn start_instance(&self) -> (Service, Client) {
+    pub async fn start_instance(&self) -> (Instance, Client) {
         let service = self.start_service().await;
         let client = self.client.at(service.url());
         (service, client)
     }
 
     /// As the first one was started.
-    async fn start_service(&self) -> Service {
+    async fn start_service(&self) -> Instance {
         match self.service.is_hosted() {
-            true => Service::host(&self.args, &self.engine).await,
-            false => Service::start(program(&self.args)).await,
+            true => Instance::host(&self.args, &self.engine).await,
+            false => Instance::start(&self.args).await,
         }
     }
 
     /// Another instance of an older binary on the same Redis.
-    pub async fn start_instance_of(&self, binary: &std::ffi::OsStr) -> (Service, Client) {
-        let service = Service::start(service::program_at(binary, &self.args)).await;
+    pub async fn start_instance_of(&self, binary: &std::ffi::OsStr) -> (Instance, Client) {
+        let service = Instance::Process(Service::start(service::program_at(binary, &self.args)).await);
         let client = self.client.at(service.url());
         (service, client)
     }
 
     /// Another instance, from a shell that does this first.
-    pub async fn start_instance_after(&self, first: &str) -> (Service, Client) {
-        let service = Service::start(service::program_after(first, &self.args)).await;
+    pub async fn start_instance_after(&self, first: &str) -> (Instance, Client) {
+        let service = Instance::Process(Service::start(service::program_after(first, &self.args)).await);
         let client = self.client.at(service.url());
         (service, client)
     }

@@ -6,15 +6,14 @@ use intray::job::limits::REDIS_TIMEOUT_DEFAULT_MS;
 
 use super::{
     Client, Engine, NodeSettings, Proxy, Service, World, access, cluster,
+    instance::{Instance, REDIS_TIMEOUT_FLAG},
     lone_sentinel::{self, LoneSentinel},
     pool::{self, Lease},
     program,
-    service::REDIS_TIMEOUT_FLAG,
 };
 
 /// The sweep of such a service never runs by itself: a story says when.
 const SWEEP_DISABLED_MS: &str = "3600000";
-
 
 /// How a world is to be.
 #[derive(Default)]
@@ -154,15 +153,15 @@ impl Plan {
         is_usual_redis && is_usual_program && std::env::var_os(cluster::CLUSTER_VARIABLE).is_none()
     }
 
-    async fn service(&self, args: &[String], engine: &Lease) -> Service {
+    async fn service(&self, args: &[String], engine: &Lease) -> Instance {
         if !self.own_process && !self.talkative {
-            return Service::host(args, engine).await;
+            return Instance::host(args, engine).await;
         }
         let mut command = program(args);
         if self.talkative {
             command.env("RUST_LOG", "trace");
         }
-        Service::start(command).await
+        Instance::Process(Service::start(command).await)
     }
 
     async fn engine(&mut self, folder: &Path) -> Engine {

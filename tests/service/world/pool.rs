@@ -8,7 +8,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use super::{Engine, children::PATIENCE, hosted::End};
+use super::{Engine, children::PATIENCE, instance::End};
 
 static POOL: Mutex<Vec<Server>> = Mutex::new(Vec::new());
 

@@ -1,4 +1,4 @@
-//! The service: a process of its own, or a part of this one.
+//! The service as a process of its own.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,27 +12,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio_util::sync::DropGuard;
-
-use super::{
-    children::{ChildProcess, PATIENCE, tool},
-    hosted,
-    pool::Lease,
-};
+use super::children::{ChildProcess, PATIENCE, tool};
 
 /// The output of a process so far.
 #[derive(Clone, Default)]
 pub struct ProcessOutput(Arc<Mutex<String>>);
 
 pub struct Service {
-    kind: Kind,
+    process: ChildProcess,
     url: String,
-}
-
-enum Kind {
-    Process(ChildProcess, ProcessOutput),
-    /// In this process until this is dropped.
-    Hosted(#[expect(dead_code, reason = "its drop is its use")] DropGuard),
+    output: ProcessOutput,
 }
 
 /// Exit status and output of a program.
@@ -85,29 +74,7 @@ impl Service {
             let _ = tokio::task::spawn_blocking(move || errors.recv_timeout(PATIENCE)).await;
             return Err(output.text());
         };
-        Ok(Self { kind: Kind::Process(process, output), url })
-    }
-
-    /// Starts it in this process, by the flags of `args` after `serve`.
-    pub async fn host(args: &[String], engine: &Lease) -> Self {
-        let mut flags = args[1..].to_vec();
-        if !flags.iter().any(|flag| flag == REDIS_TIMEOUT_FLAG) {
-            flags.extend([REDIS_TIMEOUT_FLAG, REDIS_TIMEOUT.1].map(str::to_owned));
-        }
-        let (stop, end, url) = hosted::start(&flags).await;
-        engine.outlives(end);
-        Self { kind: Kind::Hosted(stop), url }
-    }
-
-    pub fn is_hosted(&self) -> bool {
-        matches!(self.kind, Kind::Hosted(_))
-    }
-
-    fn process(&self) -> (&ChildProcess, &ProcessOutput) {
-        match &self.kind {
-            Kind::Process(process, output) => (process, output),
-            Kind::Hosted(_) => panic!("this service is a part of the tests: World::start_process()"),
-        }
+        Ok(Self { process, url, output })
     }
 
     pub fn url(&self) -> &str {
@@ -116,37 +83,29 @@ impl Service {
 
     /// Its standard output and error, as they came.
     pub fn output(&self) -> String {
-        self.process().1.text()
+        self.output.text()
     }
 
     pub fn pid(&self) -> u32 {
-        self.process().0.pid()
+        self.process.pid()
     }
 
     pub fn signal(&self, signal: i32) {
-        self.process().0.signal(signal);
-    }
-
-    fn process_mut(&mut self) -> &mut ChildProcess {
-        self.process();
-        let Kind::Process(process, _) = &mut self.kind else { unreachable!("it is a process") };
-        process
+        self.process.signal(signal);
     }
 
     pub fn kill(&mut self) {
-        self.process_mut().kill();
+        self.process.kill();
     }
 
     /// Waits for the end of the process.
     pub async fn wait_for_exit(&mut self) -> ExitStatus {
-        let process = self.process_mut();
-        super::eventually("the service ends", async || process.child().try_wait().expect("our child")).await
+        super::eventually("the service ends", async || self.process.child().try_wait().expect("our child")).await
     }
 }
 
-pub const REDIS_TIMEOUT_FLAG: &str = "--redis-timeout-ms";
 /// Redis has so long to answer that no busy machine fails a story.
-const REDIS_TIMEOUT: (&str, &str) = ("INTRAY_REDIS_TIMEOUT_MS", "30000");
+pub const REDIS_TIMEOUT: (&str, &str) = ("INTRAY_REDIS_TIMEOUT_MS", "30000");
 
 /// A call of the program: everything comes from the arguments, nothing from this environment.
 pub fn program<I: IntoIterator<Item: Into<OsString>>>(args: I) -> Command {
