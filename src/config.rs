@@ -5,6 +5,7 @@ mod durability;
 mod environment;
 mod exposure;
 mod followed;
+mod hosted;
 mod key;
 mod manual;
 mod moving;
@@ -268,20 +269,6 @@ impl Cli {
     fn from(mut definition: clap::Command, args: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         let matches = definition.try_get_matches_from_mut(args)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
-    }
-}
-
-impl Serve {
-    /// The settings of a service inside another program: by flags alone, whose variables are not its own.
-    ///
-    /// # Errors
-    /// What the program would say of a wrong flag.
-    pub fn from_flags(flags: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let definition = each_argument(Cli::command(), |arg| arg.env(None::<&str>));
-        let words = ["intray", "serve"].map(OsString::from).into_iter().chain(flags);
-        let cli = Cli::from(definition, words)?;
-        let Some(Command::Serve(serve)) = cli.command else { unreachable!("the command is named") };
-        Ok(serve)
     }
 }
 

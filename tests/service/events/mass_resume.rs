@@ -78,7 +78,7 @@ async fn fill(w: &World, jobs: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn mass_resume_is_complete_and_slows_no_other_caller() {
     let (streams, jobs) = full_scale_jobs().map_or((300, 100), |jobs| (1_500, jobs));
-    let w = World::start().await;
+    let w = World::start_process().await;
     fill(&w, jobs).await;
     let events = crate::world::keyspace::events(&w.engine, QUEUE).await.len() + 20;
     let quiet = BackgroundCaller::baseline(&w).await;

@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Client, Plan, ReservedJob, Service, eventually, id_of, is_alive, program, run, shim, signal_process,
+    Client, ReservedJob, Service, World, eventually, id_of, is_alive, program, run, shim, signal_process,
 };
 
 pub async fn embedded(data: &Path) -> (Service, Client) {
@@ -245,7 +245,7 @@ async fn slow_disk_loses_no_acknowledged_change() {
 
 #[tokio::test]
 async fn killed_service_leaves_a_consistent_store() {
-    let mut w = Plan::default().start().await;
+    let mut w = World::start_process().await;
     let ledger = Arc::new(Ledger::default());
     for round in 0..3 {
         ledger.over.store(false, Ordering::Relaxed);

@@ -140,7 +140,7 @@ async fn stalled_readers_leave_turns_to_other_callers() {
 /// Many waits behind one key hold no turn while they sleep.
 #[tokio::test]
 async fn sleeping_waits_hold_no_read_turn() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     let id = w.enqueue(1).await;
     let office: Vec<_> =
         (0..100).map(|n| w.long_poll(&format!("/queues/default/jobs?state=completed&client=c{}", n % 10))).collect();
@@ -250,7 +250,7 @@ async fn cost_of_an_end(w: &World, waiters: usize) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn cost_of_a_change_is_independent_of_followers() {
     let many = if full_scale_jobs().is_some() { 500 } else { 150 };
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.enqueue("first").await;
     w.complete(&w.reserve().await).await.is(200);
     let mut listener = w.listen("").await;
@@ -264,7 +264,7 @@ async fn cost_of_a_change_is_independent_of_followers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn cost_of_a_job_end_is_independent_of_waiters() {
     let many = if full_scale_jobs().is_some() { 500 } else { 100 };
-    let w = World::start().await;
+    let w = World::start_process().await;
     let alone = cost_of_an_end(&w, 1).await;
     assert_eq!(cost_of_an_end(&w, many).await, alone);
     w.check().await;

@@ -40,12 +40,13 @@ const SERVED: [&str; 13] = [
 
 #[tokio::test]
 async fn every_documented_answer_can_be_provoked() {
-    let w = World::plan().with_webhooks([webhooks::line()]).start().await;
+    let w = World::plan().own_process().with_webhooks([webhooks::line()]).start().await;
     w.update_settings(json!({ "worker_limit": 1 })).await;
     let guarded = Guarded::start().await;
-    let crowded = World::plan().flag("--max-queues", "1").start().await;
+    let crowded = World::plan().own_process().flag("--max-queues", "1").start().await;
     crowded.enqueue(1).await;
     let frozen = World::plan()
+        .own_process()
         .with_default_redis_timeout()
         .with_keys(&[])
         .flag("--token-secret", SECRET)
@@ -227,8 +228,8 @@ async fn full(w: &World, operation: &Operation<'_>) -> Answer {
 
 #[tokio::test]
 async fn answers_of_any_route_can_be_provoked_at_every_route() {
-    let w = World::plan().start().await;
-    let broken = World::start().await;
+    let w = World::plan().own_process().start().await;
+    let broken = World::start_process().await;
     let code = unknown("/jobs/{id}").rsplit('-').next().expect("a code").to_owned();
     let _: u64 = broken.engine.run(&format!("HSET intray:{{default}}:2:jobs {code} nonsense")).await;
     let _: u64 = broken.engine.run("HSET intray:{default}:2:totals stamp nonsense").await;

@@ -18,8 +18,8 @@ pub struct Guarded {
 impl Guarded {
     pub async fn start() -> Self {
         let keys = [("desk", "worker", "*"), ("web", "producer", "*")];
-        let issuing = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
-        Self { issuing, limited: World::plan().with_keys(&[]).flag("--rate-limit", "1").start().await }
+        let issuing = World::plan().own_process().with_keys(&keys).flag("--token-secret", SECRET).start().await;
+        Self { issuing, limited: World::plan().own_process().with_keys(&[]).flag("--rate-limit", "1").start().await }
     }
 
     pub async fn unauthenticated(&self, operation: &Operation<'_>) -> Answer {

@@ -48,7 +48,7 @@ async fn webhook_gets_the_events_of_queues_on_all_nodes() {
 
 #[tokio::test]
 async fn lists_and_metrics_show_the_queues_of_all_nodes() {
-    let w = World::start_cluster().await;
+    let w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).own_process().start().await;
     let queues = w.queue_of_each_node().await;
     let jobs = queues.iter().map(|queue| json!({ "queue": queue, "payload": queue }));
     assert_eq!(w.enqueue_many(jobs).await.len(), 3);

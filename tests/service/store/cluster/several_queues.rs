@@ -12,7 +12,7 @@ use std::{
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, World, assert_contains, eventually};
+use crate::world::{Answer, Client, World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually};
 
 /// The bound of the contract, plus a margin for a machine that runs other tests.
 const ANSWER_BOUND: Duration = Duration::from_millis(2_500);
@@ -57,7 +57,7 @@ async fn left(w: &World, queues: &[String]) -> Departed {
 
 #[tokio::test]
 async fn call_over_several_queues_names_the_unavailable_one() {
-    let w = World::start_cluster_with_default_redis_timeout().await;
+    let w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).with_default_redis_timeout().own_process().start().await;
     let queues = w.queue_of_each_node().await;
     for lost in 0..3 {
         w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": [lost, queue] }))).await;
