@@ -11,7 +11,7 @@ runner="target.'cfg(all())'.runner = '$PWD/scripts/timed.sh'"
 { cargo --config "$runner" test --no-fail-fast "$@" 2>&1; echo $? >"$log.status"; } | tee "$log"
 
 echo "-- the twenty slowest tests, in seconds:"
-program='/^ +Running / { of = $2 == "unittests" ? $3 : $2 }'
+program='/^ +Running / { of = $NF; gsub(/.*\/|-[0-9a-f]+\)$/, "", of) }'
 awk "$program"' /^test .* <[0-9.]+s>$/ { printf "%9.1f  %s: %s\n", substr($NF, 2) + 0, of, $2 }' "$log" | sort -rn | head -n 20
 echo "-- each test program, in seconds:"
 awk "$program"' /^test result: .* finished in [0-9.]+s$/ { printf "%9.1f  %s\n", $NF + 0, of }' "$log" | sort -rn

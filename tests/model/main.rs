@@ -35,13 +35,11 @@ mod operations;
 mod patch_scripts;
 mod real;
 mod reference;
+mod rotation;
 mod run;
 mod shrink;
 mod walk;
 mod work;
-
-#[path = "../rotation.rs"]
-mod rotation;
 
 /// The Redis with a movable clock is the stories' own.
 #[path = "../service/world"]
