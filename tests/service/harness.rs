@@ -1,6 +1,6 @@
 //! The tools themselves, before anything is believed that was found by them.
 
-use crate::world::{Engine, contract::CONTRACT};
+use crate::world::{Engine, World, contract::CONTRACT};
 
 #[tokio::test]
 async fn redis_clock_can_be_advanced() {
@@ -13,6 +13,14 @@ async fn redis_clock_can_be_advanced() {
     let in_script: Vec<String> = engine.query(redis::cmd("EVAL").arg("return redis.call('TIME')").arg(0)).await;
     let seconds: u64 = in_script[0].parse().expect("a number");
     assert!(seconds.abs_diff(after / 1_000) <= 2, "a script sees it too");
+}
+
+#[tokio::test]
+async fn redis_with_its_own_settings_is_left_to_no_other_story() {
+    drop(World::plan().durable().start().await);
+    let w = World::start().await;
+    let setting: Vec<String> = w.engine.run("CONFIG GET appendonly").await;
+    assert_eq!(setting, ["appendonly", "no"]);
 }
 
 #[test]

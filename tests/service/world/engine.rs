@@ -172,7 +172,8 @@ impl Engine {
         self.servers[node].connection()
     }
 
-    fn mark_altered(&self) {
+    /// No other story may have it from here on.
+    pub fn mark_altered(&self) {
         self.altered.store(true, Ordering::Relaxed);
     }
 

@@ -35,10 +35,13 @@ impl Lease {
             }
         }
         let home = folder();
-        Self::own(Engine::start(home.path(), false).await, home)
+        let engine = Engine::start(home.path(), false).await;
+        Self::of(Server { engine, services: Vec::new(), _home: home })
     }
 
+    /// A Redis with settings of its own, which no other story gets.
     pub fn own(engine: Engine, home: TempDir) -> Self {
+        engine.mark_altered();
         Self::of(Server { engine, services: Vec::new(), _home: home })
     }
 
