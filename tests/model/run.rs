@@ -27,7 +27,7 @@ use crate::{
     real::Real,
     rotation::Rotation,
     shrink,
-    walk::{NO_ANSWER, Walk},
+    walk::Walk,
 };
 
 /// How much, and from where.
@@ -220,12 +220,7 @@ impl Bench {
     fn case(&self, plan: &Plan) -> Result<Tally, String> {
         let whole = draw(plan);
         let ops: Vec<_> = whole.iter().map(ValueTree::current).collect();
-        let outcome = match self.walk(&ops) {
-            // A busy machine may keep Redis from answering in time: that happens once, whatever else happens again.
-            Err(difference) if difference.starts_with(NO_ANSWER) => self.walk(&ops),
-            outcome => outcome,
-        };
-        outcome.map_err(|_| {
+        self.walk(&ops).map_err(|_| {
             let smallest = shrink::smallest(whole, |ops| self.walk(ops).is_err());
             let mut real = self.real.borrow_mut();
             let story = self.runtime.block_on(Walk::new(&mut real, self.is_short_sighted).tell(&smallest));

@@ -168,12 +168,9 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// How a difference begins that is none: there was no answer.
-pub const NO_ANSWER: &str = "no answer";
-
 pub fn broken(fault: Fault) -> String {
     match fault {
-        Fault::Unavailable { why, .. } => format!("{NO_ANSWER}: {why}"),
+        Fault::Unavailable { why, .. } => format!("no answer: {why}"),
         Fault::Full | Fault::Broken(_) => format!("the queue failed: {fault}"),
     }
 }
