@@ -52,6 +52,14 @@ impl Dispatcher {
         Self { source, shared: Arc::new(Shared::new(queues)) }
     }
 
+    /// Names the webhooks of the file: events from then on are for them. What Redis does not take now, [`Self::run`] names later.
+    pub async fn name(&self) {
+        let file = self.all();
+        if !file.is_empty() {
+            let _ = self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await;
+        }
+    }
+
     /// Reads events and sends deliveries until it is stopped.
     pub async fn run(self, stop: CancellationToken) {
         let forgetting = forget::run(self.clone(), stop.clone());

@@ -1,8 +1,11 @@
 //! What is delivered: each event of a webhook's types and queues, once, signed, with the job.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ffi::OsString, time::Duration};
 
+use intray::{config, service};
 use serde_json::{Value, json};
+use tokio::runtime;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     webhooks::{OTHER_SECRET, SECRET, line},
@@ -100,6 +103,31 @@ async fn audit_webhook_gets_every_event_with_the_key_that_acted() {
     );
     let paused = posted.iter().find(|posted| posted.kind() == "queue.paused").expect("it");
     assert_contains(&paused.body["data"], json!({ "queue": "default", "id": null, "state": null }));
+}
+
+#[tokio::test]
+async fn event_is_delivered_from_the_moment_the_service_says_it_is_ready() {
+    let (receiver, w) = (Receiver::start().await, World::start().await);
+    let file = w.folder().join("webhooks");
+    std::fs::write(&file, line("shop", &receiver, "*", "enqueued")).expect("a file");
+    let [redis, file] = [w.engine.url(), file.display().to_string()];
+    let flags = ["--listen", "127.0.0.1:0", "--redis-url", &redis, "--webhooks-file", &file].map(OsString::from);
+    // This runtime has one thread, so no task of the service runs before the event.
+    let enqueue_first = |_: &str| {
+        let (w, alone) = (&w, || runtime::Builder::new_current_thread().enable_all().build().expect("a runtime"));
+        std::thread::scope(|scope| scope.spawn(|| alone().block_on(w.enqueue("x"))).join()).expect("a job");
+        w.advance_clock(1_000);
+    };
+    let stop = CancellationToken::new();
+    let host = service::Host { announce: enqueue_first, drain: Duration::ZERO };
+    let flags = config::Serve::from_flags(flags).expect("flags");
+    let (served, posted) = tokio::join!(service::serve(flags, host, stop.cancelled()), async {
+        let posted = receiver.wait_for(1).await;
+        stop.cancel();
+        posted
+    });
+    served.expect("an end");
+    assert_eq!(posted[0].kind(), "job.enqueued");
 }
 
 #[tokio::test]
