@@ -40,7 +40,7 @@ impl Queues {
         prefix: &str,
         sweep: SweepFn,
     ) -> Self {
-        let (scripts, keys) = (Scripts::load(), KeyNames::new(prefix));
+        let (scripts, keys) = (Scripts::get(), KeyNames::new(prefix));
         let link = Links::new(servers, timeouts, disk, durability, scripts.for_redis(&keys.trial()));
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));

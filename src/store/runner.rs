@@ -25,7 +25,7 @@ const MAX_RELIEFS: u32 = 3;
 pub(crate) struct Runner {
     pub(crate) link: Links,
     pub(crate) keys: KeyNames,
-    pub(crate) scripts: Scripts,
+    pub(crate) scripts: &'static Scripts,
     pub(crate) log_limiter: LogLimiter,
     pub(crate) figures: QueueMetrics,
     pub(crate) retention: Retention,
@@ -40,7 +40,7 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    pub(crate) fn new(link: Links, keys: KeyNames, scripts: Scripts) -> Self {
+    pub(crate) fn new(link: Links, keys: KeyNames, scripts: &'static Scripts) -> Self {
         Self {
             link,
             keys,

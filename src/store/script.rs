@@ -6,7 +6,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use intray_metrics::{SCRIPT_DURATION_SECONDS, SCRIPT_GROUP_JOBS};
 use prometheus::Histogram;
@@ -114,7 +114,13 @@ pub(crate) struct Scripts {
 }
 
 impl Scripts {
-    pub(crate) fn load() -> Self {
+    /// Made once, whatever number of services a program has.
+    pub(crate) fn get() -> &'static Self {
+        static SCRIPTS: LazyLock<Scripts> = LazyLock::new(Scripts::load);
+        &SCRIPTS
+    }
+
+    fn load() -> Self {
         let sources = Arc::new(LuaSources::carried(&constants()));
         let library = Arc::new(ScriptLibrary::of(&sources));
         let mut all: Vec<_> =

@@ -21,6 +21,7 @@ pub(super) struct LuaSources(BTreeMap<String, String>);
 #[derive(Default)]
 pub(crate) struct LuaText {
     pub(crate) code: String,
+    lines: usize,
     parts: Vec<(usize, String)>,
 }
 
@@ -82,6 +83,7 @@ impl LuaText {
     pub(super) fn line(&mut self, line: &str) {
         self.code.push_str(line);
         self.code.push('\n');
+        self.lines += 1;
     }
 
     /// Writes the modules into a table `m`. Comments become empty lines.
@@ -90,7 +92,7 @@ impl LuaText {
         self.line("local function require(name) return m[name] end");
         for name in names {
             self.line(&format!("m['{name}'] = (function()"));
-            self.parts.push((self.code.matches('\n').count(), name.to_owned()));
+            self.parts.push((self.lines, name.to_owned()));
             for line in sources.get(name).lines() {
                 self.line(if line.trim_start().starts_with("--") { "" } else { line });
             }
