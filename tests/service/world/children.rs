@@ -5,10 +5,9 @@ use std::{
     env,
     ffi::OsStr,
     io,
-    os::unix::process::CommandExt,
     process::{Child, Command, Output, Stdio},
     sync::{
-        LazyLock, Mutex, PoisonError,
+        LazyLock, Mutex, Once, PoisonError,
         mpsc::{Sender, channel},
     },
     thread,
@@ -24,8 +23,9 @@ type Order = (Command, Sender<io::Result<Child>>);
 static SPAWNER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
     let (orders, inbox) = channel::<Order>();
     thread::spawn(move || {
-        for (command, answer) in inbox {
-            let _ = answer.send(as_child(command).spawn());
+        USUAL_SIGNALS.call_once(unignore);
+        for (mut command, answer) in inbox {
+            let _ = answer.send(command.spawn());
         }
     });
     Mutex::new(orders)
@@ -79,36 +79,44 @@ pub fn signal_process(pid: u32, signal: i32) {
 
 /// A program of this machine. What it needs of the environment is found there.
 pub fn tool(program: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new(program);
+    let mut command = if cfg!(target_os = "linux") {
+        // Sets what Linux kills it with, and becomes the program. Code of ours between fork and exec would do it too, but with it every
+        // start copies the tables of the test process's memory.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
     let kept = ["PATH", "HOME", "TMPDIR"].into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
     command.env_clear().envs(kept).stdin(Stdio::null());
     command
 }
 
 /// Runs a program to its end.
-pub fn output(command: Command) -> Output {
-    let what = format!("{command:?}");
-    as_child(command).output().unwrap_or_else(|e| panic!("cannot start {what}: {e}"))
+pub fn output(mut command: Command) -> Output {
+    USUAL_SIGNALS.call_once(unignore);
+    command.output().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"))
 }
 
-#[expect(unsafe_code, reason = "what happens between fork and exec is the caller's promise")]
-fn as_child(mut command: Command) -> Command {
-    // SAFETY: all three are async-signal-safe, and nothing here allocates.
-    unsafe {
-        command.pre_exec(|| {
-            #[cfg(target_os = "linux")]
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            // `nohup` and a shell's background leave signals ignored, and a child inherits that.
-            for signal in 1..32 {
-                libc::signal(signal, libc::SIG_DFL);
+static USUAL_SIGNALS: Once = Once::new();
+
+/// `nohup` and a shell's background leave signals ignored, and a child inherits that, but no handler.
+#[expect(unsafe_code, reason = "the standard library sets no handlers")]
+fn unignore() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    for signal in (1..32).filter(|signal| *signal != libc::SIGPIPE) {
+        // SAFETY: the handler does nothing, and a zeroed sigaction is valid: no flags, an empty mask.
+        unsafe {
+            let mut current: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut current);
+            if current.sa_sigaction == libc::SIG_IGN {
+                current.sa_sigaction = nothing as *const () as libc::sighandler_t;
+                current.sa_flags = libc::SA_RESTART;
+                libc::sigaction(signal, &raw const current, std::ptr::null_mut());
             }
-            let mut none = std::mem::zeroed();
-            libc::sigemptyset(&raw mut none);
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-            Ok(())
-        });
+        }
     }
-    command
 }
 
 #[expect(unsafe_code, reason = "the standard library knows only its own children")]

@@ -20,7 +20,14 @@ use super::{
 
 /// `valkey-server` or `redis-server`, whichever is there.
 pub(super) static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
-    let is_there = |name: &&str| tool(name).arg("--version").stdout(Stdio::null()).status().is_ok();
+    let is_there = |name: &&str| {
+        tool(name)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    };
     ["valkey-server", "redis-server"]
         .into_iter()
         .find(is_there)
