@@ -32,4 +32,4 @@ pub mod waiting;
 /// Webhooks: where events are sent.
 pub mod webhooks;
 
-use intray_base::{files, sha256, shares, text};
+use intray_base::{files, sha256, shares, text, waits};

@@ -6,6 +6,7 @@ use clap::CommandFactory;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use super::{Cli, each_argument};
+use crate::waits;
 
 /// Maximum edit distance at which a known variable is suggested.
 const MAX_TYPOS: usize = 3;
@@ -40,7 +41,8 @@ fn unknown(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<I
 }
 
 fn known() -> BTreeSet<String> {
-    let names = std::cell::RefCell::new(BTreeSet::from([intray_cli::KEY_VARIABLE.to_owned()]));
+    let of_no_flag = [intray_cli::KEY_VARIABLE].into_iter().chain(cfg!(debug_assertions).then_some(waits::VARIABLE));
+    let names = std::cell::RefCell::new(of_no_flag.map(str::to_owned).collect::<BTreeSet<_>>());
     each_argument(Cli::command(), |arg| {
         names.borrow_mut().extend(arg.get_env().map(|name| name.to_string_lossy().into_owned()));
         arg

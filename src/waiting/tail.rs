@@ -15,6 +15,7 @@ use crate::{
         budget::{LINGER, TICK},
     },
     store::{Applied, Event, EventLimit, Fault, Position},
+    waits::hurried,
 };
 
 /// Size of the broadcast buffer; slower readers are disconnected.
@@ -142,7 +143,7 @@ async fn read(inner: &Arc<WaitingState>, tail: &Tail, queue: QueueName) {
     let (mut last, mut deserted) = (None, None);
     loop {
         let pause = match catch_up(inner, tail, &queue, &mut last).await {
-            Ok(()) => TICK,
+            Ok(()) => hurried(TICK),
             Err(_) => RETRY_AFTER,
         };
         tokio::select! {
@@ -152,7 +153,7 @@ async fn read(inner: &Arc<WaitingState>, tail: &Tail, queue: QueueName) {
         }
         if tail.updates.receiver_count() > 0 {
             deserted = None;
-        } else if deserted.get_or_insert_with(Instant::now).elapsed() >= LINGER && inner.tails.close(&queue) {
+        } else if deserted.get_or_insert_with(Instant::now).elapsed() >= hurried(LINGER) && inner.tails.close(&queue) {
             break;
         }
     }

@@ -12,6 +12,7 @@ use crate::{
         chance::between,
     },
     store::Snapshot,
+    waits::hurried,
 };
 
 /// The shortest pause between two regular reads.
@@ -44,7 +45,9 @@ pub(super) async fn watch(inner: &Arc<WaitingState>, queue: QueueName) {
         pause = Box::pin(look(inner, &queue, &mut counted)).await;
         if !inner.table.has_no_caller(&queue) {
             empty_since = None;
-        } else if empty_since.get_or_insert_with(Instant::now).elapsed() >= LINGER && inner.table.close_queue(&queue) {
+        } else if empty_since.get_or_insert_with(Instant::now).elapsed() >= hurried(LINGER)
+            && inner.table.close_queue(&queue)
+        {
             break;
         }
     }
@@ -55,7 +58,7 @@ pub(super) async fn watch(inner: &Arc<WaitingState>, queue: QueueName) {
 /// has counted; `None` after all of them.
 async fn look(inner: &Arc<WaitingState>, queue: &QueueName, counted: &mut Option<Line>) -> Duration {
     // Up to a tenth earlier, so that the queues are not all read at once.
-    let tick = Duration::from_millis(between(TICK.as_millis() as u64 * 9 / 10, TICK.as_millis() as u64));
+    let tick = hurried(Duration::from_millis(between(TICK.as_millis() as u64 * 9 / 10, TICK.as_millis() as u64)));
     let lines = inner.table.sleeping_lines(queue, counted.as_ref(), MAX_LINES);
     let (snapshot, in_lines) = match inner.queues.snapshot(queue, &lines).await {
         Ok((snapshot, in_lines)) => (Ok(snapshot), in_lines),

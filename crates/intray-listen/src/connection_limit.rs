@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use intray_base::waits::hurried;
 use parking_lot::Mutex;
 use tokio::{
     sync::Notify,
@@ -130,7 +131,7 @@ impl ConnectionLimit {
 
     fn cut_overdue(&self, now: Instant) {
         for (rank, handle) in &self.state.lock().quiet {
-            let patience = if rank.was_answered { KEEP_ALIVE_TIMEOUT } else { FIRST_HEAD_TIMEOUT };
+            let patience = hurried(if rank.was_answered { KEEP_ALIVE_TIMEOUT } else { FIRST_HEAD_TIMEOUT });
             if now.duration_since(rank.since) >= patience - CHECK_INTERVAL && !handle.has_head.load(Ordering::Relaxed) {
                 handle.cut.cancel();
             }

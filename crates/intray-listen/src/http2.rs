@@ -36,7 +36,10 @@ use super::{
     progress::{BodyChunk, ChunkObserver, FlushObserver, Outbox, TrackedBody, UnreadBody, discard_rest},
     timeout_stream::WRITE_STALL_TIMEOUT,
 };
-use intray_base::shares::{ClientConnection, RequestConnection};
+use intray_base::{
+    shares::{ClientConnection, RequestConnection},
+    waits::hurried,
+};
 
 /// Open at a time: the long polls and event streams of a person's tabs, and their other calls.
 const MAX_STREAMS: u32 = 100;
@@ -66,8 +69,8 @@ pub(super) fn builder() -> http2::Builder<TokioExecutor> {
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_send_buf_size(CHUNK_BYTES)
-        .keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_TIMEOUT);
+        .keep_alive_interval(hurried(PING_INTERVAL))
+        .keep_alive_timeout(hurried(PING_TIMEOUT));
     http2
 }
 
@@ -131,7 +134,8 @@ impl Http2Connection {
     /// Resolves when a peer reads nothing of an answer for too long.
     pub(super) async fn stalled(&self) {
         loop {
-            let look = if self.open.lock().has_goaway { CHECK_INTERVAL.min(GOAWAY_GRACE / 4) } else { CHECK_INTERVAL };
+            let check = hurried(CHECK_INTERVAL);
+            let look = if self.open.lock().has_goaway { check.min(GOAWAY_GRACE / 4) } else { check };
             let _ = timeout(look, self.goaway.notified()).await;
             if self.open.lock().is_stalled() {
                 return;
@@ -147,7 +151,7 @@ impl StreamTable {
         let mut unsent = self.unsent.values().filter(|unsent| unsent.bytes > 0).peekable();
         let is_gone =
             self.has_goaway && unsent.peek().is_some() && unsent.clone().all(|some| longer(&some, GOAWAY_GRACE));
-        is_gone || unsent.any(|some| longer(&some, WRITE_STALL_TIMEOUT))
+        is_gone || unsent.any(|some| longer(&some, hurried(WRITE_STALL_TIMEOUT)))
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use intray_base::waits::hurried;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -39,7 +40,7 @@ impl TimeoutStream {
             self.stalled = None;
             return progress;
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(WRITE_STALL_TIMEOUT)));
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(hurried(WRITE_STALL_TIMEOUT))));
         stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 

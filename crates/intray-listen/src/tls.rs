@@ -13,7 +13,10 @@ use tokio::{io::AsyncRead, io::AsyncWrite, time::timeout};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
 
-use intray_base::files::{self, Describe, Watched};
+use intray_base::{
+    files::{self, Describe, Watched},
+    waits::hurried,
+};
 
 /// ALPN protocol names, in order of preference.
 const HTTP2: &[u8] = b"h2";
@@ -63,7 +66,7 @@ impl Certificate {
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        timeout(HANDSHAKE_TIMEOUT, TlsAcceptor::from(self.config.clone()).accept(stream)).await?
+        timeout(hurried(HANDSHAKE_TIMEOUT), TlsAcceptor::from(self.config.clone()).accept(stream)).await?
     }
 }
 

@@ -29,6 +29,7 @@ use crate::{
     job::{BatchId, EventKind, Invalid, JobId, Name, QueueName, chance::between},
     store::{Event, Position, Queues, Subject},
     waiting::{Feed, TailUpdate, Waiting},
+    waits::hurried,
 };
 
 /// A heartbeat is sent this often, so that a dead connection is noticed.
@@ -132,7 +133,7 @@ impl EventStream {
             interval
         };
         // The first heartbeat is sent at once, because its id lets the reader resume.
-        let (heartbeat, doubt) = (every(HEARTBEAT_INTERVAL), every(DOUBT));
+        let (heartbeat, doubt) = (every(hurried(HEARTBEAT_INTERVAL)), every(DOUBT));
         Self { feed, filter, heartbeat, pass, recheck: doubt, leaving, is_over: false }
     }
 

@@ -33,6 +33,7 @@ use crate::{
     job::QueueName,
     store::{Cursor, JobFilter, JobPage},
     waiting::{ListWatcher, WaitedRead, Waiting},
+    waits::hurried,
 };
 
 /// A blank line is sent this often without other output, so that the connection is not taken for dead.
@@ -131,7 +132,7 @@ impl Export {
 
     /// The next page, while the credential is valid.
     async fn look(&mut self) -> Result<Option<WaitedRead<JobPage>>, Problem> {
-        let wait = if self.follows { HEARTBEAT_INTERVAL } else { Duration::ZERO };
+        let wait = if self.follows { hurried(HEARTBEAT_INTERVAL) } else { Duration::ZERO };
         let turn = self.long_call.rate_permit();
         let looking = async {
             turn.await;

@@ -26,6 +26,7 @@ use crate::{
         },
     },
     text::{MARK, UTF16_RULE, is_utf16},
+    waits::hurried,
 };
 
 /// For the whole body, however slowly it arrives.
@@ -132,7 +133,7 @@ fn read(
     }
     Ok(async move {
         let late = |_| Err(Problem::new(ProblemType::RequestTimeout, "the body did not arrive in time"));
-        tokio::time::timeout(BODY_TIMEOUT, read_limited(body, most, reserved)).await.unwrap_or_else(late)
+        tokio::time::timeout(hurried(BODY_TIMEOUT), read_limited(body, most, reserved)).await.unwrap_or_else(late)
     })
 }
 

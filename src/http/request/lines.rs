@@ -14,6 +14,7 @@ use crate::{
         response::problem::{Problem, ProblemType},
     },
     text::{MARK, UTF16_RULE, is_utf16},
+    waits::hurried,
 };
 
 pub const NDJSON: &str = "application/x-ndjson";
@@ -61,7 +62,7 @@ impl BodyLines {
             bytes: 0,
             is_skipping: false,
             at_end: false,
-            deadline: Instant::now() + CHUNK_TIMEOUT,
+            deadline: Instant::now() + hurried(CHUNK_TIMEOUT),
         }
     }
 
@@ -102,7 +103,7 @@ impl BodyLines {
 
     /// Restarts the timeout, because the sender had to wait.
     pub fn reset_deadline(&mut self) {
-        self.deadline = Instant::now() + CHUNK_TIMEOUT;
+        self.deadline = Instant::now() + hurried(CHUNK_TIMEOUT);
     }
 
     fn add_frame(

@@ -18,7 +18,7 @@ use crate::world::{
     authority::{CertificateAuthority, CertifiedKey},
     eventually,
     http2::{HOST_NAME, Http2Client, tls_handshake},
-    program, run,
+    program, program_of, run,
 };
 
 /// A service with TLS, its Redis and its certificate authority.
@@ -32,12 +32,18 @@ struct Desk {
 
 impl Desk {
     async fn start() -> Self {
+        Self::start_hurried(false).await
+    }
+
+    /// With waits as of `Plan::hurried`, or not.
+    async fn start_hurried(is_hurried: bool) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let engine = Engine::start(folder.path(), false).await;
         let ca = CertificateAuthority::new(folder.path(), "ours");
         let pair = ca.issue(HOST_NAME, 2099);
         let url = format!("unix://{}", engine.socket().display());
-        let service = Service::start(with_tls(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url], &pair)).await;
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--redis-url", &url].map(str::to_owned);
+        let service = Service::start(by_tls(program_of(&serve, is_hurried), &pair)).await;
         assert!(service.url().starts_with("https://"), "{}", service.url());
         Self { ca, pair, engine, service, _folder: folder }
     }
@@ -48,7 +54,10 @@ impl Desk {
 }
 
 fn with_tls<const N: usize>(args: [&str; N], pair: &CertifiedKey) -> std::process::Command {
-    let mut command = program(args);
+    by_tls(program(args), pair)
+}
+
+fn by_tls(mut command: std::process::Command, pair: &CertifiedKey) -> std::process::Command {
     command.arg("--tls-cert-file").arg(&pair.certificate).arg("--tls-key-file").arg(&pair.key);
     command
 }
@@ -202,7 +211,7 @@ async fn early_refusal_is_answered_without_a_stream_reset() {
 /// All cases run together, for as long as the longest timeout of the service.
 #[tokio::test]
 async fn silent_or_stalled_connections_are_closed() {
-    let desk = Desk::start().await;
+    let desk = Desk::start_hurried(true).await;
     let address = desk.service.url().trim_start_matches("https://").to_owned();
     let mut mute = TcpStream::connect(&address).await.expect("the service listens");
     let idle = desk.page().await;
@@ -234,7 +243,7 @@ async fn silent_or_stalled_connections_are_closed() {
         }
     };
     let all = async { tokio::join!(hello, busy, gone) };
-    tokio::time::timeout(Duration::from_secs(75), all).await.expect("all connections are closed");
+    tokio::time::timeout(Duration::from_secs(15), all).await.expect("all connections are closed");
     assert_eq!(desk.page().await.request("GET", "/readyz", "").await.answer().await.0, 200);
     let (_, job) = desk.page().await.post("/jobs/reserve", json!({ "queues": ["q"], "wait_ms": 10_000 })).await;
     assert_eq!(job["jobs"].as_array().map(Vec::len), Some(1), "the job is ready again: {job}");

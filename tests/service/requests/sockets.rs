@@ -18,13 +18,13 @@ async fn send_slowly(address: String, hello: String, drip: &'static str) -> Stri
     let (mut reading, mut writing) = socket.into_split();
     let dripping = tokio::spawn(async move {
         while !drip.is_empty() && writing.write_all(drip.as_bytes()).await.is_ok() {
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
         std::future::pending::<()>().await;
     });
     let mut heard = Vec::new();
     let begin = Instant::now();
-    let closed = tokio::time::timeout(Duration::from_secs(75), reading.read_to_end(&mut heard)).await;
+    let closed = tokio::time::timeout(Duration::from_secs(15), reading.read_to_end(&mut heard)).await;
     dripping.abort();
     assert!(closed.is_ok(), "still open after {:?}: {hello:?}", begin.elapsed());
     String::from_utf8_lossy(&heard).into_owned()
@@ -42,7 +42,7 @@ async fn call_livez(socket: &mut TcpStream) {
 /// All cases run together, for as long as the longest timeout of the service.
 #[tokio::test]
 async fn slow_and_silent_connections_time_out() {
-    let w = World::start().await;
+    let w = World::plan().hurried().start().await;
     let address = w.address().to_owned();
     let mut sockets = JoinSet::new();
     let mut open = |name: &'static str, hello: &str, drip: &'static str| {

@@ -5,6 +5,7 @@ use std::{
     env,
     ffi::OsStr,
     io,
+    path::PathBuf,
     process::{Child, Command, Output, Stdio},
     sync::{
         LazyLock, Mutex, Once, PoisonError,
@@ -77,17 +78,26 @@ pub fn signal_process(pid: u32, signal: i32) {
     assert_eq!(failed, 0, "cannot signal {pid}: {}", io::Error::last_os_error());
 }
 
+static SETPRIV: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    if cfg!(not(target_os = "linux")) {
+        return None;
+    }
+    let places = env::var_os("PATH").expect("PATH");
+    let found = env::split_paths(&places).map(|place| place.join("setpriv")).find(|program| program.is_file());
+    Some(found.expect("setpriv, of util-linux, on PATH"))
+});
+
 /// A program of this machine. What it needs of the environment is found there.
 pub fn tool(program: impl AsRef<OsStr>) -> Command {
-    let mut command = if cfg!(target_os = "linux") {
-        // Sets what Linux kills it with, and becomes the program. Code of ours between fork and exec would do it too, but with it every
-        // start copies the tables of the test process's memory.
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]).arg(program);
-        command
-    } else {
-        Command::new(program)
+    // Sets what Linux kills it with, and becomes the program. Code of ours between fork and exec would do it too, but with it every start
+    // copies the page tables of the test process; so does a program that the standard library has to look for.
+    let mut command = match &*SETPRIV {
+        Some(setpriv) => Command::new(setpriv),
+        None => Command::new(&program),
     };
+    if SETPRIV.is_some() {
+        command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    }
     let kept = ["PATH", "HOME", "TMPDIR"].into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
     command.env_clear().envs(kept).stdin(Stdio::null());
     command

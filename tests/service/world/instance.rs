@@ -17,7 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     pool::Lease,
-    service::{REDIS_TIMEOUT, Service, program},
+    service::{REDIS_TIMEOUT, Service},
 };
 
 pub const REDIS_TIMEOUT_FLAG: &str = "--redis-timeout-ms";
@@ -39,12 +39,7 @@ pub enum Instance {
 }
 
 impl Instance {
-    /// By the arguments of the program.
-    pub async fn start(args: &[String]) -> Self {
-        Self::Process(Service::start(program(args)).await)
-    }
-
-    /// The same inside this process; the Redis is left to the next story after its end.
+    /// By the arguments of the program, inside this process; the Redis is left to the next story after its end.
     pub async fn host(args: &[String], engine: &Lease) -> Self {
         let mut flags = args[1..].to_vec();
         if !flags.iter().any(|flag| flag == REDIS_TIMEOUT_FLAG) {

@@ -54,7 +54,7 @@ pub use self::{
     pool::Lease,
     proxy::{CallFate, Fault, Proxy},
     replica::free_port,
-    service::{Exit, Service, program, run, with_default_redis_timeout},
+    service::{Exit, Service, program, program_of, run, with_default_redis_timeout},
     verbs::{ReservedJob, id_of, number},
 };
 
@@ -70,6 +70,7 @@ pub struct World {
     /// Ends after the service.
     pub engine: Lease,
     args: Vec<String>,
+    is_hurried: bool,
     folder: TempDir,
 }
 
@@ -124,7 +125,7 @@ impl World {
     async fn start_service(&self) -> Instance {
         match self.service.is_hosted() {
             true => Instance::host(&self.args, &self.engine).await,
-            false => Instance::start(&self.args).await,
+            false => Instance::Process(Service::start(program_of(&self.args, self.is_hurried)).await),
         }
     }
 
