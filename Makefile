@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-ways test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-ways service test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -14,8 +14,8 @@ demo: rust engine
 	cargo build --release --locked
 	exec web/demo/run.sh $(built)/release/intray serve --demo --data-dir $(built)/demo-data
 
-# Stories wait more than they compute, so twice as many as processors run at once.
-test: export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+# Stories wait more than they compute, so four times as many as processors run at once.
+test: export RUST_TEST_THREADS ?= $(shell expr 4 \* $$(getconf _NPROCESSORS_ONLN))
 test: rust engine curl
 	scripts/tests.sh --locked --workspace
 
@@ -77,20 +77,21 @@ test-power: rust engine
 test-ways: rust engine curl
 	scripts/started_ways.sh
 
+# What the tests of pages, contract, files and packages start: the program that INTRAY_BIN names, or one that is built for them.
+service: rust
+	$(if $(INTRAY_BIN),,cargo build --locked)
+
 # The browser module and the pages, in a real Chromium: brings Node, Chromium and their packages.
-test-web: rust engine
-	cargo build --locked
-	INTRAY_BIN=$(built)/debug/intray tests/web/run.sh
+test-web: service engine
+	INTRAY_BIN=$(or $(INTRAY_BIN),$(built)/debug/intray) tests/web/run.sh
 
 # The contract and the figures as tools read them: a linter, generated clients, promtool. Brings Node, Python and their packages.
-test-contract: rust engine curl
-	cargo build --locked
-	INTRAY_BIN=$(built)/debug/intray tests/contract/run.sh
+test-contract: service engine curl
+	INTRAY_BIN=$(or $(INTRAY_BIN),$(built)/debug/intray) tests/contract/run.sh
 
 # The files of deploy/, each by the tool that it is for, and then as it says: brings Python, Caddy, nginx, Prometheus and kubectl.
-test-deploy: rust engine
-	cargo build --locked
-	INTRAY_BIN=$(built)/debug/intray tests/deploy/run.sh
+test-deploy: service engine
+	INTRAY_BIN=$(or $(INTRAY_BIN),$(built)/debug/intray) tests/deploy/run.sh
 
 # The packages for npm and PyPI, in a folder of target/; a service serves the same ones.
 packages: rust
@@ -98,8 +99,8 @@ packages: rust
 
 # They are installed into an empty folder and used: a page in a real Chromium, programs in Python. Brings Node, Chromium, Python and
 # their packages.
-test-packages: rust engine curl packages
-	INTRAY_BIN=$(built)/debug/intray PACKAGES=$(built)/packages tests/packages/run.sh
+test-packages: service engine curl packages
+	INTRAY_BIN=$(or $(INTRAY_BIN),$(built)/debug/intray) PACKAGES=$(built)/packages tests/packages/run.sh
 
 # Instructions that a cycle costs, Redis's and the service's: `make cost`, `make cost OPTIONS='--only redis --profile'`.
 cost: rust engine

@@ -20,11 +20,49 @@ fn listed() -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// The part that the script names for a commit with so many ancestors.
-fn part(name: &str, commit: &str) -> String {
+/// What the script says to these words for a commit with so many ancestors.
+fn said(words: &[&str], commit: &str) -> String {
     let script = tree::root().join("scripts/rotation.sh");
-    let output = Command::new(script).arg(name).env("INTRAY_ROTATION", commit).output().expect("it runs");
+    let output = Command::new(script).args(words).env("INTRAY_ROTATION", commit).output().expect("it runs");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn part(name: &str, commit: &str) -> String {
+    said(&[name], commit)
+}
+
+/// The stories of `heavy-stories`.
+fn heavy() -> Vec<String> {
+    tree::read(FILE).lines().filter(|line| line.contains("::")).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_heavy_story_runs_at_one_commit_of_all_parts() {
+    let (parts, all) = (listed()["heavy-stories"], heavy());
+    let mut runs = BTreeMap::<_, u64>::new();
+    for commit in 1_370..1_370 + parts {
+        let others = said(&["heavy-stories", "--others"], &commit.to_string());
+        let others: BTreeSet<_> = others.lines().collect();
+        all.iter()
+            .filter(|story| !others.contains(story.as_str()))
+            .for_each(|story| *runs.entry(story).or_default() += 1);
+    }
+    assert!(all.len() > 20 && all.iter().all(|story| runs.get(story) == Some(&1)), "{runs:?}");
+    assert_eq!(said(&["heavy-stories", "--others"], "all"), "", "all at once");
+}
+
+/// What the tests skip is named in part too: no other story may begin with the whole path of one of these.
+#[test]
+fn heavy_stories_are_there_under_their_names() {
+    let sources = tree::files("tests/service", &["rs"]);
+    for story in heavy() {
+        let (file, name) = story.rsplit_once("::").expect("a path");
+        let file = format!("tests/service/{}.rs", file.replace("::", "/"));
+        let text = sources.iter().find_map(|(path, text)| (*path == file).then_some(text));
+        let text = text.unwrap_or_else(|| panic!("{story}: no {file}"));
+        assert_eq!(text.matches(&format!("fn {name}")).count(), 1, "{story}");
+        assert!(text.contains(&format!("fn {name}(")), "{story}");
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@
 //! | `real/` | the queue under test, its Redis, and eyes that read what lies there |
 //! | `run`, `shrink` | many walks, and the smallest that fails |
 //! | `differential`, `mirror` | each script by its fast path and by its full one, on two servers |
-//! | `mutants`, `patch_scripts` | faults in the scripts; the model must find each of them |
+//! | `mutants`, `patch_scripts`, `hints` | faults in the scripts; the model must find each of them |
 //!
 //! When the two differ, the sequence is made as small as it gets and told step by step, with the command that runs it
 //! again. The sequences are drawn and made smaller by proptest; its state machines are not used, as the model has to look
@@ -28,6 +28,7 @@
 mod chance;
 mod differential;
 mod fixtures;
+mod hints;
 mod mirror;
 mod mutants;
 mod naming;

@@ -7,10 +7,13 @@ mod parts;
 mod routing;
 mod undo;
 
+use std::collections::BTreeSet;
+
 use tokio::runtime::Builder;
 
 use crate::{
     chance::Theme,
+    differential, hints,
     patch_scripts::{Edit, NO_FAST_PATH},
     real::Real,
     rotation::Rotation,
@@ -154,8 +157,12 @@ fn every_mutant_has_its_text_in_the_scripts() {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let scripts = runtime.block_on(async { Real::start(&[], false).await.library().await });
     let faults = LISTS.iter().flat_map(|(_, _, list)| *list);
+    let names: BTreeSet<_> =
+        faults.clone().map(|(fault, _, _)| (*fault).to_owned()).chain(differential::names()).collect();
     let stale: Vec<_> = faults.filter(|(_, from, _)| !scripts.contains(from)).map(|(fault, _, _)| fault).collect();
     assert!(stale.is_empty(), "{stale:?}");
+    let unknown: Vec<_> = hints::faults().filter(|fault| !names.contains(*fault)).collect();
+    assert!(unknown.is_empty(), "hints for no fault: {unknown:?}");
 }
 
 /// This commit's share of them; `INTRAY_MUTANTS=all` plants all, another text those whose description has it.
@@ -174,11 +181,11 @@ fn model_finds_every_mutant() {
         }
         let edits = [Edit { from, to }].into_iter().chain(is_full_path.then_some(NO_FAST_PATH)).collect();
         let plan = Plan { cases: MAX_CASES, theme, edits, ..Plan::fixed() };
-        match run::first_failure(&plan) {
+        match run::first_failure(&plan, hints::case_of(fault).filter(|case| *case < MAX_CASES)) {
             Ok(Some((_, difference))) if difference.contains("Error compiling") => panic!("{fault}: {difference}"),
             Ok(Some((case, difference))) => {
-                let what = difference.lines().next().unwrap_or_default();
-                println!("{fault}: found by sequence {case}: {what}");
+                println!("{}", hints::line(case, fault));
+                println!("{}", difference.lines().next().unwrap_or_default());
             }
             Ok(None) => panic!("{fault}: {MAX_CASES} sequences have not found it"),
             Err(why) => panic!("{fault}: {why}"),

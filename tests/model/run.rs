@@ -157,10 +157,10 @@ pub fn run(plan: &Plan) -> Result<Tally, String> {
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Which sequence is the first that fails, and why. An error: the fault could not be planted.
-pub fn first_failure(plan: &Plan) -> Result<Option<(u64, String)>, &'static str> {
+/// Which sequence is the first that fails, and why; the one of the hint goes first. An error: the fault could not be planted.
+pub fn first_failure(plan: &Plan, hint: Option<u64>) -> Result<Option<(u64, String)>, &'static str> {
     let bench = Bench::new(plan);
-    let failure = (0..plan.cases).find_map(|case| {
+    let failure = hint.into_iter().chain(0..plan.cases).find_map(|case| {
         let trees = draw(&Plan { case: Some(case), ..plan.clone() });
         Some((case, bench.walk(&trees.iter().map(ValueTree::current).collect::<Vec<_>>()).err()?))
     });
