@@ -78,7 +78,7 @@ pub async fn serve<A: FnOnce(&str)>(
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
     let webhooks = Dispatcher::new(backend.queues.clone(), webhooks);
-    // Whoever waits for readiness, and acts then, is heard.
+    // Events from readiness on are for them.
     webhooks.name().await;
     parts.spawn(webhooks.clone().run(closing.clone()));
     parts.spawn(Sheets::new(backend.queues.clone()).run(closing.clone()));

@@ -20,15 +20,15 @@ fn listed() -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// What the script says to these words for a commit with so many ancestors.
-fn said(words: &[&str], commit: &str) -> String {
+/// What the script prints for these arguments for a commit with so many ancestors.
+fn printed(words: &[&str], commit: &str) -> String {
     let script = tree::root().join("scripts/rotation.sh");
     let output = Command::new(script).args(words).env("INTRAY_ROTATION", commit).output().expect("it runs");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 fn part(name: &str, commit: &str) -> String {
-    said(&[name], commit)
+    printed(&[name], commit)
 }
 
 /// The stories of `heavy-stories`.
@@ -41,14 +41,14 @@ fn each_heavy_story_runs_at_one_commit_of_all_parts() {
     let (parts, all) = (listed()["heavy-stories"], heavy());
     let mut runs = BTreeMap::<_, u64>::new();
     for commit in 1_370..1_370 + parts {
-        let others = said(&["heavy-stories", "--others"], &commit.to_string());
+        let others = printed(&["heavy-stories", "--others"], &commit.to_string());
         let others: BTreeSet<_> = others.lines().collect();
         all.iter()
             .filter(|story| !others.contains(story.as_str()))
             .for_each(|story| *runs.entry(story).or_default() += 1);
     }
     assert!(all.len() > 20 && all.iter().all(|story| runs.get(story) == Some(&1)), "{runs:?}");
-    assert_eq!(said(&["heavy-stories", "--others"], "all"), "", "all at once");
+    assert_eq!(printed(&["heavy-stories", "--others"], "all"), "", "all at once");
 }
 
 /// What the tests skip is named in part too: no other story may begin with the whole path of one of these.

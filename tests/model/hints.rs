@@ -1,5 +1,5 @@
-//! By which sequence a planted fault was found when somebody last looked. It is tried first, before all from the beginning: a sequence that
-//! finds the fault no more, as the operations are drawn otherwise now, costs time alone.
+//! By which sequence a planted fault was last found. It is tried first, before all from the beginning: a sequence that finds the fault no
+//! more, as the operations are drawn otherwise now, costs time alone.
 //!
 //! ```sh
 //! INTRAY_ROTATION=all cargo test --test model -- mutants:: faults_of --nocapture | sed -n 's/^found //p' | sort -k3 > tests/model/hints.txt
