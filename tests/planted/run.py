@@ -3,8 +3,8 @@
 
     tests/planted/run.py [--of COMMIT] [--only TEXT]
 
-Prints a table: each fault, and which test found it. With --of the faults are planted in an older commit. The copy and what is built of it
-stay in target/planted, so that the next run builds less. Ends with 1 if a fault was not found.
+Prints a table: each fault, and the test that found it. `--of` plants them in an older commit. Without a fault the tests must pass, which is
+tried first. The copy stays in target/planted with what was built of it, so the next run builds less. Ends with 1 if a fault was not found.
 """
 import argparse
 import os
@@ -16,70 +16,94 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAULTS = tomllib.loads((ROOT / 'tests/planted/faults.toml').read_text())['fault']
-FAILED = re.compile(r'^test (\S+) \.\.\. FAILED|^FAILED (\S.*)$', re.M)
-TOO_LONG = 900
+# As cargo, the browser's stories, their reporter in older commits, and TypeScript say it.
+FAILED = re.compile(r'^test (\S+) \.\.\. FAILED|^FAILED (\S.*)$|^\s*✖ (.+?) \(|\b(error TS\d+)', re.M)
+TOO_LONG_SECONDS = 1_800
 
 
-def copy_of(commit):
-    """A work tree of the commit."""
-    folder = ROOT / 'target' / 'planted' / commit
-    if not folder.exists():
-        subprocess.run(['git', 'worktree', 'add', '--quiet', '--detach', folder, commit], cwd=ROOT, check=True)
-    subprocess.run(['git', 'checkout', '--quiet', '--', '.'], cwd=folder, check=True)
-    return folder
+class Copy:
+    """The source of a commit, in which faults are planted."""
 
+    def __init__(self, commit):
+        self.commit = git('rev-parse', '--short=12', commit)
+        self.folder = ROOT / 'target/planted' / self.commit
+        if not self.folder.exists():
+            git('clone', '--quiet', '--shared', '--no-checkout', ROOT, self.folder)
+        git('checkout', '--quiet', '--force', '--detach', self.commit, folder=self.folder)
 
-def commands(by):
-    part, *names = by.split()
-    cargo = ['cargo', 'test', '--locked', '--quiet']
-    if part == 'web':
-        return [['tests/web/run.sh', *(f'tests/web/{name}' for name in names)]]
-    return [[*cargo, '--lib' if part == 'lib' else '--test=service', '--', *names]]
-
-
-def found_by(folder, fault):
-    """The first test that fails; an empty text if none does."""
-    environment = os.environ | {
-        'CARGO_TARGET_DIR': str(folder / 'target'),
-        'INTRAY_BIN': str(folder / 'target/debug/intray'),
-        'PATH': f"{ROOT / '.engine'}:{os.environ['PATH']}",
-    }
-    for command in commands(fault['by']):
+    def failing(self, part, names):
+        """The first test that fails; `None` if all pass."""
+        built = self.folder / 'target'
+        environment = os.environ | {
+            'CARGO_TARGET_DIR': str(built),
+            'INTRAY_BIN': str(built / 'debug/intray'),
+            'PATH': f"{ROOT / '.engine'}:{os.environ['PATH']}",
+        }
+        cargo = ['cargo', 'test', '--locked', '--quiet', '--no-fail-fast']
+        words = {
+            'lib': [*cargo, '--lib', '--', *names],
+            'service': [*cargo, '--test', 'service', '--', *names],
+            'web': ['tests/web/run.sh', *names],
+        }
         ended = subprocess.run(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TOO_LONG
+            words[part],
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TOO_LONG_SECONDS,
         )
-        output = ended.stdout + ended.stderr
         if ended.returncode == 0:
-            continue
-        failed = FAILED.search(output)
+            return None
+        failed = FAILED.search(ended.stdout)
         if not failed:
-            sys.exit(f"{fault['what']}: no test ran\n{output[-2000:]}")
+            sys.exit(f"{' '.join(words[part])}: no test failed, but it did\n{ended.stdout[-3000:]}")
         return next(filter(None, failed.groups()))
-    return ''
+
+
+def git(*words, folder=ROOT):
+    return subprocess.run(['git', *words], cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def try_without_faults(copy, faults):
+    wanted = {}
+    for part, *names in (fault['by'].split() for fault in faults):
+        wanted.setdefault(part, set()).update(names)
+    # The stories build the program, which those of the browser start.
+    for part in sorted(wanted.keys() | {'service'}):
+        failed = copy.failing(part, sorted(wanted.get(part, {'harness::'})))
+        if failed:
+            sys.exit(f'{failed} fails without a fault')
+
+
+def plant(copy, fault):
+    file = copy.folder / fault['file']
+    text = file.read_text()
+    if text.count(fault['from']) != 1:
+        sys.exit(f"{fault['file']} has the text of {fault['what']!r} {text.count(fault['from'])} times")
+    part, *names = fault['by'].split()
+    file.write_text(text.replace(fault['from'], fault['to']))
+    try:
+        return copy.failing(part, names)
+    finally:
+        file.write_text(text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--of', default='HEAD')
     parser.add_argument('--only', default='')
     asked = parser.parse_args()
-    commit = subprocess.run(
-        ['git', 'rev-parse', '--short=12', asked.of], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout.strip()
-    folder, missed = copy_of(commit), 0
-    print(f'Faults planted in {commit}\n\n| fault | in | found by |\n|---|---|---|')
-    for fault in (fault for fault in FAULTS if asked.only in fault['what'] + fault['file']):
-        file = folder / fault['file']
-        text = file.read_text()
-        if text.count(fault['from']) != 1:
-            sys.exit(f"{fault['file']} has the text of {fault['what']!r} {text.count(fault['from'])} times")
-        file.write_text(text.replace(fault['from'], fault['to']))
-        try:
-            test = found_by(folder, fault)
-        finally:
-            file.write_text(text)
-        missed += not test
-        print(f"| {fault['what']} | `{fault['file']}` | {f'`{test}`' if test else 'NOTHING'} |", flush=True)
+    faults = [fault for fault in FAULTS if asked.only in fault['what'] + fault['file']]
+    copy, missed = Copy(asked.of), 0
+    try_without_faults(copy, faults)
+    print(f'Faults planted in {copy.commit}\n\n| fault | in | found by |\n|---|---|---|')
+    for fault in faults:
+        test = plant(copy, fault)
+        missed += test is None
+        print(f"| {fault['what']} | `{fault['file']}` | {f'`{test}`' if test else 'nothing'} |", flush=True)
     sys.exit(1 if missed else 0)
 
 
