@@ -20,11 +20,11 @@ test: rust engine curl
 	scripts/tests.sh --locked --workspace
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job. And all
-# of the model, of which `make test` takes this commit's share.
+# of what takes turns, of which `make test` takes this commit's share.
 moving := jobs:: ordering:: leases:: asking:: routing:: opinions:: locks:: batches:: waiting:: events:: queues:: faults::
+test-all: export INTRAY_ROTATION := all
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_SLOW_WIRE_MS=400 INTRAY_BIN=$(built)/debug/intray tests/web/run.sh
-	INTRAY_ROTATION=all cargo test --locked --test model
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::mass_resume queues::many_readers
 	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service lost_replies_under_load -- --nocapture
@@ -79,7 +79,7 @@ test-ways: rust engine curl
 
 # What the tests of pages, contract, files and packages start: the program that INTRAY_BIN names, or one that is built for them.
 service: rust
-	$(if $(INTRAY_BIN),,cargo build --locked)
+	$(if $(INTRAY_BIN),@echo "the service is $(INTRAY_BIN)",cargo build --locked)
 
 # The browser module and the pages, in a real Chromium: brings Node, Chromium and their packages.
 test-web: service engine

@@ -3,8 +3,10 @@
 set -eu
 to=$1
 cd "$(dirname "$0")/.."
-# Cargo says where the build has put what it made; the only package that comes from a path is this one.
-made=$(cargo build --locked --message-format=json-render-diagnostics |
+# With INTRAY_BIN the tests were built before, and with their features nothing is compiled again.
+build=$([ -n "${INTRAY_BIN:-}" ] && echo "test --no-run --workspace" || echo build)
+# Cargo says where the build has put what it made; the only package with a build script that comes from a path is this one.
+made=$(cargo $build --locked --message-format=json-render-diagnostics |
     sed -n 's/.*"reason":"build-script-executed","package_id":"path+file:.*"out_dir":"\([^"]*\)".*/\1/p')
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 rm -rf "$to"

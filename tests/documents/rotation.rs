@@ -51,7 +51,7 @@ fn each_heavy_story_runs_at_one_commit_of_all_parts() {
     assert_eq!(printed(&["heavy-stories", "--others"], "all"), "", "all at once");
 }
 
-/// What the tests skip is named in part too: no other story may begin with the whole path of one of these.
+/// `--skip` matches parts of names, so no other test's path may contain one of these.
 #[test]
 fn heavy_stories_are_there_under_their_names() {
     let sources = tree::files("tests/service", &["rs"]);

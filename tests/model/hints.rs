@@ -1,8 +1,8 @@
-//! By which sequence a planted fault was last found. It is tried first, before all from the beginning: a sequence that finds the fault no
-//! more, as the operations are drawn otherwise now, costs time alone.
+//! The sequence that last found each planted fault, which is tried first. A stale hint costs time only. To renew them all:
 //!
 //! ```sh
-//! INTRAY_ROTATION=all cargo test --test model -- mutants:: faults_of --nocapture | sed -n 's/^found //p' | sort -k3 > tests/model/hints.txt
+//! INTRAY_ROTATION=all cargo test --test model -- mutants:: faults_of --nocapture | sed -n 's/^found //p' | sort -k3 > /tmp/hints
+//! mv /tmp/hints tests/model/hints.txt
 //! ```
 
 use std::{collections::BTreeMap, sync::LazyLock};

@@ -160,7 +160,7 @@ pub fn run(plan: &Plan) -> Result<Tally, String> {
 /// Which sequence is the first that fails, and why; the one of the hint goes first. An error: the fault could not be planted.
 pub fn first_failure(plan: &Plan, hint: Option<u64>) -> Result<Option<(u64, String)>, &'static str> {
     let bench = Bench::new(plan);
-    let failure = hint.into_iter().chain(0..plan.cases).find_map(|case| {
+    let failure = hint.filter(|case| *case < plan.cases).into_iter().chain(0..plan.cases).find_map(|case| {
         let trees = draw(&Plan { case: Some(case), ..plan.clone() });
         Some((case, bench.walk(&trees.iter().map(ValueTree::current).collect::<Vec<_>>()).err()?))
     });

@@ -12,5 +12,5 @@ pub mod sha256;
 pub mod shares;
 /// Byte order marks, and sizes for people.
 pub mod text;
-/// Long waits, which the stories shorten.
+/// Long waits, which stories about their end divide.
 pub mod waits;

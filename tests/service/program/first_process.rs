@@ -26,6 +26,7 @@ fn contained(script: &str, data: &Path) -> Command {
 /// `None` where the system permits no namespaces.
 async fn start(first: &str, data: &Path) -> Option<(Service, Client)> {
     let allowed = run(contained("exit 0", data)).await;
+    assert_ne!(allowed.status.code(), Some(127), "{}", allowed.stderr);
     if !allowed.status.success() {
         println!("skipped, because namespaces are not permitted here: {}", allowed.stderr.trim());
         return None;

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::Path,
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -14,11 +15,11 @@ use tokio::{
 };
 
 use crate::world::{
-    Engine, Service,
+    Engine, SLOW_MACHINE, Service,
     authority::{CertificateAuthority, CertifiedKey},
     eventually,
     http2::{HOST_NAME, Http2Client, tls_handshake},
-    program, program_of, run,
+    hurried, hurried_wait, program, run,
 };
 
 /// A service with TLS, its Redis and its certificate authority.
@@ -32,18 +33,18 @@ struct Desk {
 
 impl Desk {
     async fn start() -> Self {
-        Self::start_hurried(false).await
+        Self::start_by(|command| command).await
     }
 
-    /// With waits as of `Plan::hurried`, or not.
-    async fn start_hurried(is_hurried: bool) -> Self {
+    /// By the usual command, changed.
+    async fn start_by(change: impl FnOnce(Command) -> Command) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let engine = Engine::start(folder.path(), false).await;
         let ca = CertificateAuthority::new(folder.path(), "ours");
         let pair = ca.issue(HOST_NAME, 2099);
         let url = format!("unix://{}", engine.socket().display());
-        let serve = ["serve", "--listen", "127.0.0.1:0", "--redis-url", &url].map(str::to_owned);
-        let service = Service::start(by_tls(program_of(&serve, is_hurried), &pair)).await;
+        let serve = with_tls(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url], &pair);
+        let service = Service::start(change(serve)).await;
         assert!(service.url().starts_with("https://"), "{}", service.url());
         Self { ca, pair, engine, service, _folder: folder }
     }
@@ -53,11 +54,8 @@ impl Desk {
     }
 }
 
-fn with_tls<const N: usize>(args: [&str; N], pair: &CertifiedKey) -> std::process::Command {
-    by_tls(program(args), pair)
-}
-
-fn by_tls(mut command: std::process::Command, pair: &CertifiedKey) -> std::process::Command {
+fn with_tls<const N: usize>(args: [&str; N], pair: &CertifiedKey) -> Command {
+    let mut command = program(args);
     command.arg("--tls-cert-file").arg(&pair.certificate).arg("--tls-key-file").arg(&pair.key);
     command
 }
@@ -211,7 +209,7 @@ async fn early_refusal_is_answered_without_a_stream_reset() {
 /// All cases run together, for as long as the longest timeout of the service.
 #[tokio::test]
 async fn silent_or_stalled_connections_are_closed() {
-    let desk = Desk::start_hurried(true).await;
+    let desk = Desk::start_by(hurried).await;
     let address = desk.service.url().trim_start_matches("https://").to_owned();
     let mut mute = TcpStream::connect(&address).await.expect("the service listens");
     let idle = desk.page().await;
@@ -243,7 +241,9 @@ async fn silent_or_stalled_connections_are_closed() {
         }
     };
     let all = async { tokio::join!(hello, busy, gone) };
-    tokio::time::timeout(Duration::from_secs(15), all).await.expect("all connections are closed");
+    tokio::time::timeout(hurried_wait(Duration::from_secs(75)) + SLOW_MACHINE, all)
+        .await
+        .expect("all connections are closed");
     assert_eq!(desk.page().await.request("GET", "/readyz", "").await.answer().await.0, 200);
     let (_, job) = desk.page().await.post("/jobs/reserve", json!({ "queues": ["q"], "wait_ms": 10_000 })).await;
     assert_eq!(job["jobs"].as_array().map(Vec::len), Some(1), "the job is ready again: {job}");

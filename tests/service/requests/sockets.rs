@@ -9,7 +9,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::world::{Client, World, eventually};
+use crate::world::{Client, SLOW_MACHINE, World, eventually, hurried_wait};
 
 /// Opens a socket, sends `hello`, keeps sending `drip`, and returns all received bytes when the service closes it.
 async fn send_slowly(address: String, hello: String, drip: &'static str) -> String {
@@ -24,7 +24,9 @@ async fn send_slowly(address: String, hello: String, drip: &'static str) -> Stri
     });
     let mut heard = Vec::new();
     let begin = Instant::now();
-    let closed = tokio::time::timeout(Duration::from_secs(15), reading.read_to_end(&mut heard)).await;
+    let closed =
+        tokio::time::timeout(hurried_wait(Duration::from_secs(75)) + SLOW_MACHINE, reading.read_to_end(&mut heard))
+            .await;
     dripping.abort();
     assert!(closed.is_ok(), "still open after {:?}: {hello:?}", begin.elapsed());
     String::from_utf8_lossy(&heard).into_owned()

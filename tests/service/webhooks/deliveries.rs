@@ -111,7 +111,8 @@ async fn event_is_delivered_from_the_moment_the_service_says_it_is_ready() {
     let file = w.folder().join("webhooks");
     std::fs::write(&file, line("shop", &receiver, "*", "enqueued")).expect("a file");
     let [redis, file] = [w.engine.url(), file.display().to_string()];
-    let flags = ["--listen", "127.0.0.1:0", "--redis-url", &redis, "--webhooks-file", &file].map(OsString::from);
+    let flags =
+        ["--listen", "127.0.0.1:0", "--redis-url", &redis, "--webhooks-file", &file, "--redis-timeout-ms", "30000"];
     // This runtime has one thread, so no task of the service runs before the event.
     let enqueue_first = |_: &str| {
         let (w, alone) = (&w, || runtime::Builder::new_current_thread().enable_all().build().expect("a runtime"));
@@ -120,13 +121,11 @@ async fn event_is_delivered_from_the_moment_the_service_says_it_is_ready() {
     };
     let stop = CancellationToken::new();
     let host = service::Host { announce: enqueue_first, drain: Duration::ZERO };
-    let flags = config::Serve::from_flags(flags).expect("flags");
-    let (served, posted) = tokio::join!(service::serve(flags, host, stop.cancelled()), async {
-        let posted = receiver.wait_for(1).await;
-        stop.cancel();
-        posted
-    });
-    served.expect("an end");
+    let flags = config::Serve::from_flags(flags.map(OsString::from)).expect("flags");
+    let posted = tokio::select! {
+        ended = service::serve(flags, host, stop.cancelled()) => panic!("{ended:?}"),
+        posted = receiver.wait_for(1) => posted,
+    };
     assert_eq!(posted[0].kind(), "job.enqueued");
 }
 

@@ -18,13 +18,16 @@ use std::{
 /// Limit for anything that a story waits for, on a machine with much else to do.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// By how much a busy machine may delay what takes its time.
+pub const SLOW_MACHINE: Duration = Duration::from_secs(20);
+
 type Order = (Command, Sender<io::Result<Child>>);
 
 /// Linux ends such a child when the thread that started it ends, so one thread that never ends starts them all.
 static SPAWNER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
     let (orders, inbox) = channel::<Order>();
     thread::spawn(move || {
-        USUAL_SIGNALS.call_once(unignore);
+        have_the_usual_signals();
         for (mut command, answer) in inbox {
             let _ = answer.send(command.spawn());
         }
@@ -78,26 +81,33 @@ pub fn signal_process(pid: u32, signal: i32) {
     assert_eq!(failed, 0, "cannot signal {pid}: {}", io::Error::last_os_error());
 }
 
+/// Linux kills the child with the thread that started it.
+const DIES_WITH_US: [&str; 3] = ["--pdeathsig", "KILL", "--"];
+
+/// Sets that and becomes the program. With code between fork and exec, or a program to look for, each start would copy the page tables of
+/// the test process.
 static SETPRIV: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     if cfg!(not(target_os = "linux")) {
         return None;
     }
     let places = env::var_os("PATH").expect("PATH");
     let found = env::split_paths(&places).map(|place| place.join("setpriv")).find(|program| program.is_file());
-    Some(found.expect("setpriv, of util-linux, on PATH"))
+    let setpriv = found.expect("setpriv, of util-linux, on PATH");
+    let works = Command::new(&setpriv).args(DIES_WITH_US).arg("true").status().is_ok_and(|status| status.success());
+    assert!(works, "{} does not take --pdeathsig: that of util-linux does", setpriv.display());
+    Some(setpriv)
 });
 
 /// A program of this machine. What it needs of the environment is found there.
 pub fn tool(program: impl AsRef<OsStr>) -> Command {
-    // Sets what Linux kills it with, and becomes the program. Code of ours between fork and exec would do it too, but with it every start
-    // copies the page tables of the test process; so does a program that the standard library has to look for.
     let mut command = match &*SETPRIV {
-        Some(setpriv) => Command::new(setpriv),
-        None => Command::new(&program),
+        Some(setpriv) => {
+            let mut command = Command::new(setpriv);
+            command.args(DIES_WITH_US).arg(program);
+            command
+        }
+        None => Command::new(program),
     };
-    if SETPRIV.is_some() {
-        command.args(["--pdeathsig", "KILL", "--"]).arg(program);
-    }
     let kept = ["PATH", "HOME", "TMPDIR"].into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
     command.env_clear().envs(kept).stdin(Stdio::null());
     command
@@ -105,13 +115,24 @@ pub fn tool(program: impl AsRef<OsStr>) -> Command {
 
 /// Runs a program to its end.
 pub fn output(mut command: Command) -> Output {
-    USUAL_SIGNALS.call_once(unignore);
+    have_the_usual_signals();
     command.output().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"))
 }
 
-static USUAL_SIGNALS: Once = Once::new();
+/// A child of this thread blocks and ignores no signal.
+#[expect(unsafe_code, reason = "the standard library sets no masks")]
+fn have_the_usual_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(unignore);
+    // SAFETY: a zeroed set is one, and is emptied before it is used.
+    unsafe {
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}
 
-/// `nohup` and a shell's background leave signals ignored, and a child inherits that, but no handler.
+/// `nohup` and a shell's background leave signals ignored, and a child inherits that, but no handler. The standard library restores SIGPIPE.
 #[expect(unsafe_code, reason = "the standard library sets no handlers")]
 fn unignore() {
     extern "C" fn nothing(_: libc::c_int) {}

@@ -45,7 +45,7 @@ use tempfile::TempDir;
 
 use self::lone_sentinel::LoneSentinel;
 pub use self::{
-    children::{ChildProcess, PATIENCE, is_alive, output, signal_process, tool},
+    children::{ChildProcess, PATIENCE, SLOW_MACHINE, is_alive, output, signal_process, tool},
     engine::{Engine, NodeSettings, latest_server_program, server_program},
     http::{Answer, Client, TransportError},
     instance::Instance,
@@ -54,7 +54,7 @@ pub use self::{
     pool::Lease,
     proxy::{CallFate, Fault, Proxy},
     replica::free_port,
-    service::{Exit, Service, program, program_of, run, with_default_redis_timeout},
+    service::{Exit, Service, hurried, hurried_wait, program, run, with_default_redis_timeout},
     verbs::{ReservedJob, id_of, number},
 };
 
@@ -125,7 +125,8 @@ impl World {
     async fn start_service(&self) -> Instance {
         match self.service.is_hosted() {
             true => Instance::host(&self.args, &self.engine).await,
-            false => Instance::Process(Service::start(program_of(&self.args, self.is_hurried)).await),
+            false if self.is_hurried => Instance::Process(Service::start(hurried(program(&self.args))).await),
+            false => Instance::Process(Service::start(program(&self.args)).await),
         }
     }
 

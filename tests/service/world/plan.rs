@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use intray::job::limits::REDIS_TIMEOUT_DEFAULT_MS;
 
 use super::{
-    Client, Engine, NodeSettings, Proxy, Service, World, access, cluster,
+    Client, Engine, NodeSettings, Proxy, Service, World, access, cluster, hurried,
     instance::{Instance, REDIS_TIMEOUT_FLAG},
     lone_sentinel::{self, LoneSentinel},
     pool::{self, Lease},
-    program_of,
+    program,
 };
 
 /// The sweep of such a service never runs by itself: a story says when.
@@ -41,7 +41,7 @@ impl Plan {
         self
     }
 
-    /// For a story about the end of a long wait: those of the service, 5 to 90 s, are five times shorter.
+    /// The service's waits for connections, streams and queues without callers are shorter: `hurried_wait`.
     pub fn hurried(mut self) -> Self {
         self.hurried = true;
         self.own_process()
@@ -164,7 +164,8 @@ impl Plan {
         if !self.own_process && !self.talkative {
             return Instance::host(args, engine).await;
         }
-        let mut command = program_of(args, self.hurried);
+        let command = program(args);
+        let mut command = if self.hurried { hurried(command) } else { command };
         if self.talkative {
             command.env("RUST_LOG", "trace");
         }

@@ -112,13 +112,18 @@ pub fn program<I: IntoIterator<Item: Into<OsString>>>(args: I) -> Command {
     program_at(env!("CARGO_BIN_EXE_intray"), args)
 }
 
-/// The same; its long waits are five times shorter, or not.
-pub fn program_of(args: &[String], is_hurried: bool) -> Command {
-    let mut command = program(args);
-    if is_hurried {
-        command.env(intray_base::waits::VARIABLE, "5");
-    }
+/// By what the long waits of a hurried service are divided; a release divides none.
+const HURRY: u32 = if cfg!(debug_assertions) { 5 } else { 1 };
+
+/// The same, for a story about the end of a long wait.
+pub fn hurried(mut command: Command) -> Command {
+    command.env(intray_base::waits::VARIABLE, HURRY.to_string());
     command
+}
+
+/// How long such a wait takes there.
+pub fn hurried_wait(full: Duration) -> Duration {
+    full / HURRY
 }
 
 /// The same of another binary.
