@@ -79,7 +79,7 @@ pub async fn serve<A: FnOnce(&str)>(
     parts.spawn(waiting.clone().run());
     let webhooks = Dispatcher::new(backend.queues.clone(), webhooks);
     // Events from readiness on are for them.
-    webhooks.name().await;
+    webhooks.begin().await;
     parts.spawn(webhooks.clone().run(closing.clone()));
     parts.spawn(Sheets::new(backend.queues.clone()).run(closing.clone()));
     watch_files(&parts, access.clone(), certificate.clone(), &closing);

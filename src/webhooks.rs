@@ -32,7 +32,7 @@ pub use self::{
 use self::{dispatch::Dispatch, shared::Shared};
 use crate::{
     job::{Name, QueueName},
-    store::{Actor, DeliveryId, Fault, Queues},
+    store::{Actor, DeliveryId, Fault, KnownWebhook, Queues},
 };
 
 /// How often one webhook may be tested.
@@ -53,11 +53,16 @@ impl Dispatcher {
     }
 
     /// Names the webhooks of the file: events from then on are for them. What Redis does not take now, [`Self::run`] names later.
-    pub async fn name(&self) {
-        let file = self.all();
-        if !file.is_empty() {
-            let _ = self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await;
+    pub async fn begin(&self) {
+        if self.source.is_some() {
+            let _ = self.name().await;
         }
+    }
+
+    /// Names the webhooks of the file. Returns all that instances have named.
+    async fn name(&self) -> Result<Vec<KnownWebhook>, Fault> {
+        let file = self.all();
+        self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await
     }
 
     /// Reads events and sends deliveries until it is stopped.
@@ -91,8 +96,7 @@ impl Dispatcher {
         webhooks: &[Arc<Webhook>],
         sees: impl Fn(&QueueName) -> bool,
     ) -> Result<Vec<WebhookState>, Fault> {
-        let file = self.all();
-        let known = self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await?;
+        let known = self.name().await?;
         let mut names = self.shared.queues.names().await?;
         names.retain(|queue| sees(queue) && webhooks.iter().any(|webhook| webhook.pattern.matches(queue)));
         let states = self.shared.read_all(&names).await?;

@@ -114,7 +114,7 @@ pub(crate) struct Scripts {
 }
 
 impl Scripts {
-    /// Made once, whatever number of services a program has.
+    /// Made once for all services of a program.
     pub(crate) fn get() -> &'static Self {
         static SCRIPTS: LazyLock<Scripts> = LazyLock::new(Scripts::load);
         &SCRIPTS

@@ -45,8 +45,7 @@ impl Dispatcher {
     }
 
     async fn known_names(&self) -> Result<HashSet<Name>, Fault> {
-        let file = self.all();
-        let known = self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await?;
+        let known = self.name().await?;
         Ok(known.into_iter().map(|webhook| webhook.name).collect())
     }
 
