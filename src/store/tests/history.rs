@@ -60,11 +60,12 @@ fn traffic(a_minute: u64) -> impl FnMut(u64, u64) -> [u64; 14] {
     }
 }
 
-/// The spans, without the current one and the one before, which the test itself changes.
-fn of(history: &QueueHistory, step: u64, since: Millis) -> BTreeMap<Millis, [u64; 14]> {
-    let now = history.now.0 - history.now.0 % step;
-    let is_over = |at: Millis| at >= since && (at.0 + step < now || at.0 > now);
-    let spans = history.spans.iter().filter(|span| is_over(span.at));
+/// The spans since the first that was kept, without those that the test itself changes: the current one of any moment from
+/// `before` to `after`, and the one before these.
+fn of(history: &QueueHistory, step: u64, [before, after]: [&QueueHistory; 2]) -> BTreeMap<Millis, [u64; 14]> {
+    let [first_changed, last_changed] = [before.now.0 - before.now.0 % step - step, after.now.0];
+    let is_kept = |at: Millis| at >= after.spans[0].at && !(first_changed..=last_changed).contains(&at.0);
+    let spans = history.spans.iter().filter(|span| is_kept(span.at));
     let columns =
         |gained: [u64; 12], own: [u64; 2]| std::array::from_fn(|at| if at < 2 { own[at] } else { gained[at - 2] });
     spans
@@ -129,7 +130,8 @@ async fn history_stays_under_32_kib_and_reports_its_start() {
         for (before, after) in before.iter().zip(&after) {
             let (first, step) = (after.spans[0].at, after.spans[1].at.0 - after.spans[0].at.0);
             assert!(before.since.is_none() && after.since.is_none_or(|since| first == since));
-            assert_eq!(of(after, step, first), of(before, step, first), "{bytes} bytes a column, since {first:?}");
+            let [kept, all] = [after, before].map(|history| of(history, step, [before, after]));
+            assert_eq!(kept, all, "{bytes} bytes a column, since {first:?}");
         }
     }
 }
@@ -145,8 +147,8 @@ async fn history_of_thirty_thousand_jobs_a_day_is_complete() {
     let (kept, after) = (redis.size_of_history().await, redis.minutes_and_hours().await);
     assert!(full > 3 * MOST / 2 && kept <= MOST, "{full}, then {kept}");
     for ((before, after), (step, all)) in before.iter().zip(&after).zip([(60_000, 1_440), (3_600_000, 2_160)]) {
-        let first = after.spans[0].at;
-        assert_eq!(of(after, step, first), of(before, step, first), "by {step} ms");
+        let [kept, complete] = [after, before].map(|history| of(history, step, [before, after]));
+        assert_eq!(kept, complete, "by {step} ms");
         assert!(after.since.is_none() && after.spans.len() >= all, "{}", after.spans.len());
     }
     let enqueued =

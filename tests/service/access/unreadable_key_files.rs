@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     program::crash::server_of,
-    world::{Client, Engine, Service, access, eventually, is_alive, program, run, shim, signal_process},
+    world::{Client, Engine, Service, Took, access, eventually, is_alive, program, run, shim, signal_process},
 };
 
 struct Guarded {
@@ -57,7 +57,7 @@ impl Guarded {
         let begin = Instant::now();
         self.service.signal(libc::SIGTERM);
         assert!(self.service.wait_for_exit().await.success());
-        assert!(begin.elapsed() < Duration::from_secs(15), "a service ends within 10 s: {:?}", begin.elapsed());
+        Took::since(begin).assert_within(Duration::from_secs(15), "a service ends within 10 s");
     }
 }
 
@@ -116,7 +116,7 @@ async fn shutdown_kills_a_hung_private_server() {
     let begin = Instant::now();
     service.signal(libc::SIGTERM);
     assert!(service.wait_for_exit().await.success());
-    assert!(begin.elapsed() < Duration::from_secs(15), "a service ends within 10 s: {:?}", begin.elapsed());
+    Took::since(begin).assert_within(Duration::from_secs(15), "a service ends within 10 s");
     eventually("the server is gone", async || (!is_alive(server)).then_some(())).await;
     let service = Service::start(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data])).await;
     assert_eq!(Client::new(service.url()).state(&id).await, "waiting");

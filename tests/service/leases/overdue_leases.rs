@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{Fault, World, assert_contains, assert_events, eventually, id_of, number};
+use crate::world::{Fault, Took, World, assert_contains, assert_events, eventually, id_of, number};
 
 #[tokio::test]
 async fn release_expires_an_overdue_job() {
@@ -77,7 +77,7 @@ async fn short_lease_behind_a_sweep_expires_in_time() {
     assert_eq!(second.await.expect("and so has the second").id, ids[1]);
     let begin = Instant::now();
     eventually("it is back", async || (w.state(&ids[1]).await == "waiting").then_some(())).await;
-    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    Took::since(begin).assert_within(Duration::from_secs(5), "its return");
     w.check().await;
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::world::{World, waiters::PROMPT_LIMIT};
+use crate::world::{Took, World, waiters::PROMPT_LIMIT};
 
 #[tokio::test]
 async fn repeated_skip_keeps_other_workers_skips() {
@@ -113,7 +113,7 @@ async fn waiter_passes_on_a_wake_up_for_a_skipped_job() {
         w.release(&id).await;
         let (held, at) = bob.job_at().await;
         assert_eq!(held.id, id);
-        assert!(at - since < PROMPT_LIMIT, "{queues}: {:?}", at - since);
+        Took::between(since, at).assert_within(PROMPT_LIMIT, queues);
         assert!(!ann.is_answered());
         w.complete(&held).await.is(200);
     }

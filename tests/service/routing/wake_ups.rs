@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::world::{
-    Client, ReservedJob, World, eventually,
+    Client, ReservedJob, Took, World, eventually,
     waiters::{PROMPT_LIMIT, Waiter},
     wire::HintConnection,
 };
@@ -26,7 +26,7 @@ async fn looks(client: &Client) -> u64 {
 /// The job of a waiter, which comes soon after `since`.
 async fn prompt_job(what: &str, waiter: Waiter, since: Instant) -> ReservedJob {
     let (held, at) = waiter.job_at().await;
-    assert!(at - since < PROMPT_LIMIT, "{what}: {:?}", at - since);
+    Took::between(since, at).assert_within(PROMPT_LIMIT, what);
     held
 }
 
@@ -87,7 +87,7 @@ async fn wait_goes_on_behind_very_many_jobs_of_others() {
     let since = Instant::now();
     let (held, at) = w.start_reserve(json!({ "worker": "carol" })).job_at().await;
     assert_eq!(held.id, own);
-    assert!(at - since < SAFETY_TICK, "{:?}", at - since);
+    Took::between(since, at).assert_within(SAFETY_TICK, "the answer");
     w.check().await;
 }
 
@@ -157,7 +157,7 @@ async fn behind_one_lock(job: fn(usize) -> Value) {
     while !waiters.is_empty() {
         let place = eventually("the lock is held", async || waiters.iter().position(Waiter::is_answered)).await;
         let (held, at) = waiters.remove(place).job_at().await;
-        worst = worst.max(at - since);
+        worst = worst.max(Took::between(since, at).running());
         assert!(waiters.iter().all(|waiter| !waiter.is_answered()), "one at a time");
         served.insert(held.number("payload"));
         since = Instant::now();
@@ -185,7 +185,7 @@ async fn lost_hint_of_a_line_is_made_good_by_the_safety_tick() {
     w.enqueue_with(json!({ "skill": "skill-99", "payload": "skill" })).await;
     for place in [PEOPLE - 1, PEOPLE / 2, 99, 0] {
         let (_, at) = waiters.remove(place).job_at().await;
-        assert!(at - since < SAFETY_TICK + PROMPT_LIMIT * 2, "{place}: {:?}", at - since);
+        Took::between(since, at).assert_within(SAFETY_TICK + PROMPT_LIMIT * 2, place);
     }
     assert!(waiters.iter().all(|waiter| !waiter.is_answered()));
     wired.hint_connection(HintConnection::Open);

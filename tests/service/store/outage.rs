@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, Fault, ReservedJob, World, assert_contains, eventually};
+use crate::world::{Answer, Client, Fault, ReservedJob, Took, World, assert_contains, eventually};
 
 /// The bound of the contract, plus a margin for a machine that runs other tests; two such waits in a row would exceed
 /// it.
@@ -38,12 +38,12 @@ fn calls(held: &ReservedJob) -> Vec<(&'static str, String, Value)> {
     ]
 }
 
-async fn call(client: &Client, method: &str, path: &str, body: &Value) -> (Answer, Duration) {
+async fn call(client: &Client, method: &str, path: &str, body: &Value) -> (Answer, Took) {
     let request = client.request(method, path);
     let request = if body.is_null() { request } else { request.json(body.to_string()) };
     let begin = Instant::now();
     let answer = request.send().await;
-    (answer, begin.elapsed())
+    (answer, Took::since(begin))
 }
 
 /// Asserts that every call is refused in time, per item for arrays. Returns the values of `applied`.
@@ -53,7 +53,7 @@ async fn all_are_unavailable(client: &Client, held: &ReservedJob) -> Vec<Value> 
         let client = client.clone();
         tasks.spawn(async move {
             let (answer, took) = call(&client, method, &path, &body).await;
-            let slow = (took > ANSWER_BOUND).then(|| format!("{method} {path} took {took:?}"));
+            let slow = (!took.is_within(ANSWER_BOUND)).then(|| format!("{method} {path} took {took:?}"));
             if body.is_array() {
                 assert_contains(&answer.is(200)["jobs"][0]["error"], json!({ "status": 503 }));
                 return (slow, answer.json()["jobs"][1]["error"]["applied"].clone());
@@ -82,7 +82,7 @@ async fn assert_recovers(client: &Client) {
         (in_a_row > 8).then_some(())
     })
     .await;
-    assert!(begin.elapsed() < Duration::from_secs(5), "it took {:?}", begin.elapsed());
+    Took::since(begin).assert_within(Duration::from_secs(5), "the recovery");
 }
 
 #[tokio::test]
@@ -182,7 +182,7 @@ async fn many_calls_to_a_frozen_redis_are_answered_in_time() {
     }
     for (answer, took) in crowd.join_all().await {
         assert_eq!(answer.status, 503);
-        assert!(took < ANSWER_BOUND, "{took:?}");
+        took.assert_within(ANSWER_BOUND, "the answer");
     }
     w.engine.thaw();
     assert_recovers(&w).await;
@@ -201,7 +201,7 @@ async fn writes_return_503_while_redis_is_a_replica() {
         let problem =
             if body.is_array() { answer.is(200)["jobs"][0]["error"].clone() } else { answer.refused("unavailable") };
         assert_contains(&problem, json!({ "status": 503, "applied": false }));
-        assert!(took < ANSWER_BOUND, "{took:?}");
+        took.assert_within(ANSWER_BOUND, "the answer");
     }
     eventually("readiness fails", async || (w.get("/readyz?verbose").await.status == 503).then_some(())).await;
     let _: String = w.engine.run("REPLICAOF NO ONE").await;

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::world::{
-    World,
+    Took, World,
     waiters::{PROMPT_LIMIT, Waiter},
 };
 
@@ -40,10 +40,8 @@ async fn one_job_wakes_one_of_ten_waiters() {
                 assert!(answer["reason"] == "reserved" || answer["reason"] == "empty", "{answer}");
                 let retry_after_ms = answer["retry_after_ms"].as_u64().expect("a number");
                 assert!((250..=5_000).contains(&retry_after_ms), "{answer}");
-                assert!(
-                    took >= Duration::from_millis(WAIT) && took < Duration::from_millis(WAIT) + PROMPT_LIMIT,
-                    "{took:?}"
-                );
+                assert!(took.real() >= Duration::from_millis(WAIT), "{took:?}");
+                took.assert_within(Duration::from_millis(WAIT) + PROMPT_LIMIT, "the answer");
             }
         }
     }
@@ -96,13 +94,13 @@ async fn waiter_served_elsewhere_passes_its_wake_up_on() {
         let since = Instant::now();
         w.enqueue_many(jobs).await;
         let (first, at) = both.job_at().await;
-        assert!(at - since < PROMPT_LIMIT, "round {round}: {:?}", at - since);
+        Took::between(since, at).assert_within(PROMPT_LIMIT, format_args!("round {round}"));
         if first.body["queue"] == "y" {
             w.reserve_with(json!({ "queues": ["x"] })).await;
             w.enqueue_with(json!({ "queue": "y", "payload": [round] })).await;
         }
         let (_, at) = only.job_at().await;
-        assert!(at - since < PROMPT_LIMIT * 2, "round {round}, by the safety tick: {:?}", at - since);
+        Took::between(since, at).assert_within(PROMPT_LIMIT * 2, format_args!("round {round}, by the safety tick"));
     }
     w.check().await;
 }
@@ -119,7 +117,7 @@ async fn waiter_that_resumes_a_job_passes_its_wake_up_on() {
     let second = w.enqueue(2).await;
     let (held, at) = bob.job_at().await;
     assert_eq!(held.id, second);
-    assert!(at - since < PROMPT_LIMIT, "{:?}", at - since);
+    Took::between(since, at).assert_within(PROMPT_LIMIT, "the answer");
     let held = ann.job().await;
     assert_eq!((&held.id, &held.body["resumed"]), (&first, &json!(true)));
     w.check().await;
@@ -150,7 +148,7 @@ async fn race_jobs_and_waiters(rounds: usize, queue: fn(usize) -> usize) {
             let since = Instant::now();
             producer.enqueue_with(json!({ "queue": queue, "payload": n })).await;
             let (_, at) = waiter.job_at().await;
-            at.saturating_duration_since(since)
+            Took::between(since, at).running()
         });
         while crowd.len() >= 9 {
             took.push(crowd.join_next().await.expect("a crowd").expect("served"));

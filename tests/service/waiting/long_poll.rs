@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::world::{
-    World,
+    Took, World,
     batch_verbs::items,
     id_of, number,
     waiters::{MAX_WAIT_MS, PROMPT_LIMIT, Waiter},
@@ -66,7 +66,8 @@ async fn wait_timeout_returns_the_reason_of_the_queue() {
         assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!(reason)));
         assert!((250..=5_000).contains(&number(&answer, "retry_after_ms")), "{answer}");
         assert_eq!(number(&answer, "remaining"), u64::from(reason == "paused"), "{answer}");
-        assert!(took >= WAIT && took < WAIT + PROMPT_LIMIT, "{reason}: {took:?}");
+        assert!(took.real() >= WAIT, "{reason}: {took:?}");
+        took.assert_within(WAIT + PROMPT_LIMIT, reason);
     }
     w.get("/queues/empty").await.refused("unknown-queue");
     w.check().await;
@@ -84,7 +85,7 @@ async fn reserve_with_a_ready_job_does_not_wait() {
     w.send_reserve(json!({ "id": ids[1], "wait_ms": MAX_WAIT_MS })).await.wrong_state("reserved");
     assert_eq!(w.reserve_with(json!({ "id": ids[2], "wait_ms": MAX_WAIT_MS })).await.id, ids[2]);
     assert_eq!(w.empty_reason(json!({ "wait_ms": 0 })).await, "reserved");
-    assert!(begin.elapsed() < PROMPT_LIMIT * 2, "{:?}", begin.elapsed());
+    Took::since(begin).assert_within(PROMPT_LIMIT * 2, "the answer");
     w.check().await;
 }
 
@@ -100,11 +101,11 @@ async fn newer_wait_of_a_worker_replaces_the_older_one() {
         w.start_wait(json!({ "worker": "ann", "queues": ["elsewhere"] })).await,
     );
     let newer = w.start_wait(ann.clone()).await;
-    let (answer, at) = older.timed_answer().await;
+    let (answer, took) = older.timed_answer().await;
     let answer = answer.is(200);
     assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!("replaced")));
     assert!((250..=5_000).contains(&number(&answer, "retry_after_ms")), "{answer}");
-    assert!(at < PROMPT_LIMIT * 3, "{at:?}");
+    took.assert_within(PROMPT_LIMIT * 3, "the answer");
     let newest = w.start_wait(ann).await;
     assert_eq!(newer.empty_reason().await, "replaced");
     for waiter in [&bob, &nameless, &elsewhere, &newest] {
@@ -185,20 +186,20 @@ async fn shutdown_answers_waiters_and_watchers_at_once() {
         assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!("shutdown")));
         assert!((250..=2_000).contains(&number(&answer, "retry_after_ms")), "soon: {answer}");
         pauses.insert(number(&answer, "retry_after_ms"));
-        assert!(at - stopped < PROMPT_LIMIT, "{:?}", at - stopped);
+        Took::between(stopped, at).assert_within(PROMPT_LIMIT, "the answer");
     }
     assert!(pauses.len() > 3, "the retry times differ: {pauses:?}");
     let mut looks = looks.into_iter().map(Waiter::answer);
     let mut look = async || {
         let (answer, at) = looks.next().expect("three").await;
-        assert!(at - stopped < PROMPT_LIMIT, "{:?}", at - stopped);
+        Took::between(stopped, at).assert_within(PROMPT_LIMIT, "the answer");
         answer.is(200)
     };
     assert_eq!(look().await["state"], "reserved");
     assert_eq!(look().await["state"], "sealed");
     assert_eq!(look().await["jobs"], json!([]));
     assert!(second.wait_for_exit().await.success());
-    assert!(stopped.elapsed() < Duration::from_secs(5), "{:?}", stopped.elapsed());
+    Took::since(stopped).assert_within(Duration::from_secs(5), "the end of the service");
     let waiter = w.start_wait(json!({ "worker": "w1" })).await;
     let id = w.enqueue(3).await;
     assert_eq!(waiter.job().await.id, id, "another instance serves it");

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::world::{
-    World, eventually,
+    Took, World, eventually,
     waiters::{PROMPT_LIMIT, Waiter},
 };
 
@@ -87,7 +87,7 @@ async fn all_served_soon(waiters: impl IntoIterator<Item = Waiter>, since: Insta
     let mut jobs = Vec::new();
     for waiter in waiters {
         let (held, at) = waiter.job_at().await;
-        assert!(at.saturating_duration_since(since) < PROMPT_LIMIT * 2, "{:?}", at - since);
+        Took::between(since, at).assert_within(PROMPT_LIMIT * 2, "the answer");
         jobs.push(held.id);
     }
     jobs

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::world::{Client, ReservedJob, World, waiters::PROMPT_LIMIT};
+use crate::world::{Client, ReservedJob, Took, World, waiters::PROMPT_LIMIT};
 
 /// How long ended jobs are kept between two rounds.
 const HOUR: u64 = 3_600_000;
@@ -103,8 +103,7 @@ async fn wakes(what: &str, before: &[Step], cause: &Step) {
         let begin = Instant::now();
         scenario.apply(&w, cause).await;
         let (held, at) = waiter.job_at().await;
-        let took = at - begin;
-        assert!(took < PROMPT_LIMIT, "{what}, at {place}: it took {took:?}");
+        Took::between(begin, at).assert_within(PROMPT_LIMIT, format_args!("{what}, at {place}"));
         assert_eq!(held.body["resumed"], false);
         w.check().await;
         // The next round starts with an empty queue.
@@ -215,7 +214,7 @@ async fn sweep_that_returns_a_job_wakes_a_waiter() {
         w.advance_clock(ms);
         w.sweep().await;
         let (_, at) = waiter.job_at().await;
-        assert!(at - begin < PROMPT_LIMIT, "{what}: it took {:?}", at - begin);
+        Took::between(begin, at).assert_within(PROMPT_LIMIT, what);
         w.check().await;
     }
 }
@@ -240,7 +239,7 @@ async fn due_times_wake_waiters_without_a_sweep() {
         let waiter = w.start_reserve(json!({ "worker": "bob" }));
         let (answer, took) = waiter.timed_answer().await;
         assert_eq!(answer.is(200)["jobs"].as_array().map(Vec::len), Some(1), "{what}: after {took:?}");
-        assert!(took < Duration::from_millis(LEFT) + PROMPT_LIMIT, "{what}: it took {took:?}");
+        took.assert_within(Duration::from_millis(LEFT) + PROMPT_LIMIT, what);
         w.check().await;
     }
 }
@@ -270,7 +269,7 @@ async fn delay_that_starts_during_a_wait_ends_on_time() {
         let begin = Instant::now();
         scenario.apply(&w, &cause).await;
         let (_, at) = waiter.job_at().await;
-        assert!(at - begin < Duration::from_millis(500) + PROMPT_LIMIT * 2, "{what}: it took {:?}", at - begin);
+        Took::between(begin, at).assert_within(Duration::from_millis(500) + PROMPT_LIMIT * 2, what);
         w.check().await;
     }
 }

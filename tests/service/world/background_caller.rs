@@ -11,7 +11,7 @@ use std::{
 use serde_json::json;
 use tokio::{task::JoinHandle, time::sleep};
 
-use super::Client;
+use super::{Client, Took};
 
 /// Allowed slowdown, and the latency that is always allowed: other tests run at the same time, and large pages are not
 /// optimized here.
@@ -31,7 +31,7 @@ pub struct BackgroundCaller {
     calls: JoinHandle<Measurements>,
 }
 
-/// How long each took.
+/// How long each took, of the time in which the machine ran.
 #[derive(Debug, Default)]
 pub struct Measurements {
     enqueues: Vec<Duration>,
@@ -65,11 +65,11 @@ async fn call_until_stopped(client: Client, over: Arc<AtomicBool>) -> Measuremen
         let begin = Instant::now();
         let job = json!({ "queue": "honest", "payload": n, "dedupe": false });
         client.post("/jobs", job).await.is(201);
-        calls.enqueues.push(begin.elapsed());
+        calls.enqueues.push(Took::since(begin).running());
         let begin = Instant::now();
         let ready = client.get("/readyz").await;
         assert_eq!(ready.status, 200, "{}", ready.text());
-        calls.probes.push(begin.elapsed());
+        calls.probes.push(Took::since(begin).running());
         if n % 20 == 0 {
             calls.memory = calls.memory.max(client.metric("process_resident_memory_bytes").await);
         }

@@ -31,6 +31,7 @@ mod service;
 pub mod shim;
 pub mod terminal;
 pub mod tls;
+mod took;
 pub mod upload;
 mod verbs;
 pub mod waiters;
@@ -55,6 +56,7 @@ pub use self::{
     proxy::{CallFate, Fault, Proxy},
     replica::free_port,
     service::{Exit, Service, hurried, hurried_wait, program, run, with_default_redis_timeout},
+    took::Took,
     verbs::{ReservedJob, id_of, number},
 };
 

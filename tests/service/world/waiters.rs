@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{
-    eventually,
+    Took, eventually,
     http::{Answer, Client},
     verbs::ReservedJob,
 };
@@ -43,10 +43,10 @@ impl Waiter {
     }
 
     /// The answer, and how long it took.
-    pub async fn timed_answer(self) -> (Answer, Duration) {
+    pub async fn timed_answer(self) -> (Answer, Took) {
         let since = self.since;
         let (answer, at) = self.answer().await;
-        (answer, at - since)
+        (answer, Took::between(since, at))
     }
 
     /// The one job that was waited for.

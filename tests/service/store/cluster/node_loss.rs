@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::world::{
-    World,
+    Took, World,
     cluster::{LONG_NODE_TIMEOUT_MS, SHORT_NODE_TIMEOUT_MS},
     eventually,
 };
@@ -19,8 +19,8 @@ async fn assert_only_this_node_unavailable(w: &World, queues: &[String], lost: u
         for n in 0..3 {
             let begin = Instant::now();
             let answer = w.send_enqueue(json!({ "queue": queue, "payload": [lost, n], "dedupe": false })).await;
-            let took = begin.elapsed();
-            assert!(took < ANSWER_BOUND, "{queue} of node {nth}, while {lost} is down: {took:?}");
+            let what = format_args!("{queue} of node {nth}, while {lost} is down");
+            Took::since(begin).assert_within(ANSWER_BOUND, what);
             if nth == lost {
                 answer.refused("unavailable");
                 continue;

@@ -12,7 +12,7 @@ use std::{
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually};
+use crate::world::{Answer, Client, Took, World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually};
 
 /// The bound of the contract, plus a margin for a machine that runs other tests.
 const ANSWER_BOUND: Duration = Duration::from_millis(2_500);
@@ -31,7 +31,7 @@ async fn wait_for_known_outage(w: &World, queue: &str) {
 async fn answer_naming(queue: &str, call: impl Future<Output = Answer>) -> Value {
     let begin = Instant::now();
     let answer = call.await.is(200);
-    assert!(begin.elapsed() < ANSWER_BOUND, "{:?}", begin.elapsed());
+    Took::since(begin).assert_within(ANSWER_BOUND, "the answer");
     assert_eq!(answer["unavailable"], json!([queue]), "{answer}");
     answer
 }
