@@ -35,7 +35,7 @@ mod world {
     #![expect(dead_code, reason = "the stories use more of it")]
 
     pub mod authority;
-    mod children;
+    pub mod children;
     mod clock;
     mod engine;
     pub mod proxy;

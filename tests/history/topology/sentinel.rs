@@ -11,8 +11,10 @@ use crate::{
     load::Chance,
     wire::{Passage, Place, Wire},
     world::{
-        Engine, eventually,
-        replica::{free_port, open_port},
+        Engine,
+        children::free_port,
+        eventually,
+        replica::open_port,
         sentinels::{SentinelPlan, SentinelSetup, network::Network},
     },
 };

@@ -81,7 +81,7 @@ async fn mass_resume_is_complete_and_slows_no_other_caller() {
     let w = World::start_process().await;
     fill(&w, jobs).await;
     let events = crate::world::keyspace::events(&w.engine, QUEUE).await.len() + 20;
-    let quiet = BackgroundCaller::baseline(&w).await;
+    let quiet = BackgroundCaller::during(&w, async {}).await;
     let (honest, mut readers) = (BackgroundCaller::start(&w), JoinSet::new());
     let first = Stream::open(&w).await;
     for _ in 1..streams {

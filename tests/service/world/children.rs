@@ -5,10 +5,13 @@ use std::{
     env,
     ffi::OsStr,
     io,
+    net::TcpListener,
+    ops::Range,
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
     sync::{
         LazyLock, Mutex, Once, PoisonError,
+        atomic::{AtomicU16, Ordering},
         mpsc::{Sender, channel},
     },
     thread,
@@ -154,4 +157,19 @@ fn unignore() {
 pub fn is_alive(pid: u32) -> bool {
     // SAFETY: no memory is involved; signal 0 only asks.
     unsafe { libc::kill(pid.cast_signed(), 0) == 0 }
+}
+
+/// Below the ports that a system gives to whatever asks for any: no connection and no listener of another story takes one of
+/// these before its owner does, or while that is away.
+const PORTS: Range<u16> = 10_000..32_000;
+
+/// A port that is free now, and which no other story of this process gets.
+pub fn free_port() -> u16 {
+    static NEXT: LazyLock<AtomicU16> = LazyLock::new(|| AtomicU16::new(fastrand::u16(..)));
+    loop {
+        let port = PORTS.start + NEXT.fetch_add(1, Ordering::Relaxed) % PORTS.len() as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }

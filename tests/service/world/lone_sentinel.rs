@@ -4,10 +4,9 @@ use std::{fs, process::Stdio};
 
 use super::{
     Engine,
-    children::{ChildProcess, tool},
+    children::{ChildProcess, free_port, tool},
     engine::server_program,
     eventually,
-    replica::free_port,
 };
 
 /// A variable that makes every world's Redis one behind a sentinel: `make test-sentinel`.

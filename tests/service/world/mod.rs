@@ -46,7 +46,7 @@ use tempfile::TempDir;
 
 use self::lone_sentinel::LoneSentinel;
 pub use self::{
-    children::{ChildProcess, PATIENCE, SLOW_MACHINE, is_alive, output, signal_process, tool},
+    children::{ChildProcess, PATIENCE, SLOW_MACHINE, free_port, is_alive, output, signal_process, tool},
     engine::{Engine, NodeSettings, latest_server_program, server_program},
     http::{Answer, Client, TransportError},
     instance::Instance,
@@ -54,7 +54,6 @@ pub use self::{
     plan::Plan,
     pool::Lease,
     proxy::{CallFate, Fault, Proxy},
-    replica::free_port,
     service::{Exit, Service, hurried, hurried_wait, program, run, with_default_redis_timeout},
     took::Took,
     verbs::{ReservedJob, id_of, number},

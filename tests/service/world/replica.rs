@@ -1,14 +1,6 @@
 //! Other Redis servers that follow a world's.
 
-use std::net::TcpListener;
-
-use super::{Engine, eventually};
-
-/// A port that is free now.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
-}
+use super::{Engine, children::free_port, eventually};
 
 /// Retries, because another process may take the port first.
 pub async fn open_port(engine: &Engine) -> u16 {

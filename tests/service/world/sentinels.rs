@@ -10,11 +10,11 @@ use self::network::Network;
 use super::{
     Engine,
     authority::{CertificateAuthority, CertifiedKey},
-    children::{ChildProcess, tool},
+    children::{ChildProcess, free_port, tool},
     engine::server_program,
     eventually,
     proxy::Fault,
-    replica::{follow, free_port},
+    replica::follow,
 };
 
 pub const PRIMARY_NAME: &str = "jobs";

@@ -3,8 +3,8 @@
 use super::{
     Engine,
     authority::{CertificateAuthority, CertifiedKey},
+    children::free_port,
     eventually,
-    replica::free_port,
 };
 
 /// Makes a server present this certificate, and request a client certificate or not; answers its port.

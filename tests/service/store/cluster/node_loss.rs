@@ -89,7 +89,9 @@ async fn promoted_replica_is_found_without_a_restart() {
         (answer.status == 200).then_some(())
     })
     .await;
-    assert_eq!(w.engine.shard_of(&queues[0]).await, replica);
+    // The service can hear of it before the node that is asked here.
+    let is_known = async || (w.engine.shard_of(&queues[0]).await == replica).then_some(());
+    eventually("the other nodes know", is_known).await;
     let held = w.reserve_with(json!({ "queues": [queues[0]] })).await;
     assert_eq!(held.id, id);
     w.complete(&held).await.is(200);

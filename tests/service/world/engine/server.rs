@@ -1,7 +1,6 @@
 //! One server.
 
 use std::{
-    net::TcpListener,
     path::{Path, PathBuf},
     process::Stdio,
     sync::LazyLock,
@@ -11,7 +10,7 @@ use redis::{RedisError, Value, aio::MultiplexedConnection};
 
 use super::{
     super::{
-        children::{ChildProcess, PATIENCE, tool},
+        children::{ChildProcess, PATIENCE, free_port, tool},
         clock::Clock,
         eventually,
     },
@@ -77,9 +76,7 @@ impl Server {
 
     pub(super) fn cluster_node(folder: &Path, form: &NodeSettings, clock: &Clock) -> Self {
         std::fs::create_dir_all(folder).expect("a folder");
-        let held = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).expect("a port that is free"));
-        let [port, bus] = held.each_ref().map(|listener| listener.local_addr().expect("an address").port());
-        drop(held);
+        let [port, bus] = [free_port(), free_port()];
         let NodeSettings { program, keeping, timeout_ms } = form.clone();
         let node = Node { port, bus, timeout_ms };
         let process = launch(&program, folder, keeping, Ok(node), clock);

@@ -1,11 +1,7 @@
 //! Proxies before servers and sentinels.
 
 use super::{
-    super::{
-        Engine, eventually,
-        proxy::Proxy,
-        replica::{free_port, open_port},
-    },
+    super::{Engine, children::free_port, eventually, proxy::Proxy, replica::open_port},
     SentinelPlan,
 };
 
