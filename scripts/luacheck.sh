@@ -8,7 +8,7 @@ command -v luacheck >/dev/null || {
     echo "luacheck: it is missing: https://github.com/lunarmodules/luacheck" >&2
     exit 1
 }
-luacheck --quiet --no-color --std lua51 --read-globals redis KEYS ARGV -- src/store/upkeep/*/*.lua migrations/*.lua
+luacheck --quiet --no-color --std lua51 --read-globals redis KEYS ARGV -- crates/intray-store/src/upkeep/*/*.lua migrations/*.lua
 # As the loader does, with any number for `$NAME`: the program knows which.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT

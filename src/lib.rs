@@ -7,8 +7,6 @@
 pub mod access;
 /// The configuration by the operator.
 pub mod config;
-/// The metrics by queue.
-pub mod figures;
 /// Asks a running service whether it is ready.
 pub mod healthcheck;
 /// The HTTP API.
@@ -17,14 +15,13 @@ pub mod http;
 pub use intray_job as job;
 /// The allocator, and its count of allocated bytes.
 pub mod memory;
-/// JSON that is stored without being parsed into values.
-pub mod payload;
 /// Starts the parts of the service, and stops them in order.
 pub mod service;
 /// Day sheets: what each worker did per day.
 pub mod sheets;
 /// The store: one method per transition, each with its Lua script in `lua/`.
-pub mod store;
+pub use intray_store as store;
+pub use intray_store::{figures, payload};
 /// The background task that expires leases, makes delayed jobs due, and removes old jobs.
 pub mod sweeper;
 /// The calls that wait for jobs, and their wake-up.

@@ -1,5 +1,5 @@
 -- batch: one request split into many jobs. Its record counts them by state, and the counts move with each of them.
--- The twin of the record is src/store/layout/batch.rs.
+-- The twin of the record is crates/intray-store/src/layout/batch.rs.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'

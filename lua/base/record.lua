@@ -1,6 +1,6 @@
 -- record: the two records of a job. `jobs` holds what enqueue said and is written once; `live` holds all that changes.
 -- Both begin with the layout's number. Formats come from
--- src/store/record_fields.rs; src/store/layout/record.rs decodes them.
+-- crates/intray-store/src/record_fields.rs; crates/intray-store/src/layout/record.rs decodes them.
 local LAYOUT = $LAYOUT
 local record = {
   LAYOUT = LAYOUT,

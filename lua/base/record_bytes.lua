@@ -1,5 +1,5 @@
 -- record_bytes: reads and changes parts of a job's two records as bytes. base/record decodes them whole and explains each part.
--- Formats and offsets (counted from 1) come from src/store/record_fields.rs.
+-- Formats and offsets (counted from 1) come from crates/intray-store/src/record_fields.rs.
 local record = require 'base/record'
 local text = require 'base/text'
 local SPAN = $SPAN

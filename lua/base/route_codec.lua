@@ -1,5 +1,5 @@
 -- route_codec: a route as it is stored in `routes`: parts of a tag and a value each. A part that this version does not know stays as
--- it is. The twins are src/store/layout/route.rs and routing.rs.
+-- it is. The twins are crates/intray-store/src/layout/route.rs and routing.rs.
 local text = require 'base/text'
 local route_codec = {
   -- Tags, with FROM_NOW in a call: the value is ms from now. Marks: the SLA was breached; the job was cancelled because it expired; it is

@@ -1,4 +1,4 @@
--- ask: one call of reserve, packed into one argument. The twin is src/store/transitions/reserve/request.rs.
+-- ask: one call of reserve, packed into one argument. The twin is crates/intray-store/src/transitions/reserve/request.rs.
 local memo = require 'base/memo'
 local ask = {
   -- Mode, limit, lease ms, nonce, worker behind its length; then so many claims, a secret and its digest each.

@@ -55,7 +55,7 @@ const SINGLE: &[(&str, &str, &str)] = &[
     (
         "docs/move.md",
         "redis-cli --scan",
-        "it is for a Redis of one's own; the names are those of src/store/upkeep/moving/keys.rs",
+        "it is for a Redis of one's own; the names are those of crates/intray-store/src/upkeep/moving/keys.rs",
     ),
     (
         "docs/proof.md",

@@ -7,6 +7,9 @@ use super::tree;
 /// A module by its path from the root of the crate, or a module of Lua by its file.
 pub type Graph = BTreeMap<String, BTreeSet<String>>;
 
+/// Modules of the program that are a package, in whole or in part.
+const OF_PACKAGES: [&str; 3] = ["figures", "payload", "store"];
+
 /// The modules of a package, and what each uses of the others. Tests may use anything, and the parent module anything
 /// in its folder.
 pub fn rust(folder: &str) -> Graph {
@@ -14,7 +17,8 @@ pub fn rust(folder: &str) -> Graph {
     let is_product = |path: &str| !path.ends_with("/tests.rs") && !path.contains("/tests/");
     let sources = sources.into_iter().filter(|(path, _)| is_product(path));
     let sources: Vec<_> = sources.map(|(path, text)| (path, without_tests(&text).to_owned())).collect();
-    let modules: BTreeSet<String> = sources.iter().map(|(path, _)| module(path)).collect();
+    let own = sources.iter().map(|(path, _)| module(path));
+    let modules: BTreeSet<String> = own.chain(OF_PACKAGES.map(str::to_owned)).collect();
     let roofs: BTreeMap<_, _> =
         sources.iter().map(|(path, text)| (module(path), imported(text, &module(path)))).collect();
     let mut graph = Graph::new();
@@ -41,7 +45,7 @@ pub fn lua() -> Graph {
     tree::files("lua", &["lua"]).iter().map(|(path, text)| (name(path), required(text))).collect()
 }
 
-/// `src/store/redis/link.rs` and `crates/intray-redis/src/link.rs` are `store::redis::link` and `link`; a crate's roof is `lib`.
+/// `src/http/site/docs.rs` and `crates/intray-redis/src/link.rs` are `http::site::docs` and `link`; a crate's roof is `lib`.
 pub fn module(path: &str) -> String {
     let (_, path) = path.split_once("src/").unwrap_or_default();
     let path = path.trim_end_matches(".rs").trim_end_matches("/mod");

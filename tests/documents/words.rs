@@ -27,11 +27,12 @@ fn same(place: &str, found: &BTreeSet<String>, list: &str, known: &BTreeSet<Stri
 fn store_calls_exactly_the_existing_scripts() {
     let files = ["lua/transitions", "lua/views"].into_iter().flat_map(|folder| tree::files(folder, &["lua"]));
     let files = set(files.filter_map(|(path, _)| Some(path.rsplit('/').next()?.trim_end_matches(".lua").to_owned())));
-    let product = tree::files("src/store", &["rs"]).into_iter().filter(|(path, _)| !path.contains("/tests"));
+    let product =
+        tree::files("crates/intray-store/src", &["rs"]).into_iter().filter(|(path, _)| !path.contains("/tests"));
     let text = product.map(|(_, text)| text).collect::<String>();
     let named = |call| text.split(call).skip(1).filter_map(|rest| rest.split('"').next());
     let called = ["const SCRIPT: &'static str = \"", ".run_view(\"", ".named(\""].into_iter().flat_map(named);
-    same("src/store", &set(called), "lua/transitions and lua/views", &files);
+    same("crates/intray-store/src", &set(called), "lua/transitions and lua/views", &files);
 }
 
 #[test]

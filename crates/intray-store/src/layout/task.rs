@@ -1,0 +1,174 @@
+//! The description of a job, which enqueues and batches share.
+
+use crate::layout::{
+    moment::Delay,
+    record::{self, flags},
+    route::{TimeError, TimeLimits},
+    routing::Routing,
+};
+use crate::{
+    job::{Backoff, LockName, Millis, limits},
+    payload::Json,
+};
+
+/// Values that are absent come from the settings of the queue when they are needed.
+#[derive(Debug, Clone)]
+pub struct Task {
+    pub payload: Json,
+    pub delay: Option<Delay>,
+    pub lease_ms: Option<u32>,
+    pub max_attempts: Option<u32>,
+    pub backoff: Option<Backoff>,
+    /// Jobs of a queue with a lock in common are never reserved at the same time.
+    pub locks: Vec<LockName>,
+    pub traceparent: Option<String>,
+    pub limits: TimeLimits,
+    /// Boxed, because most jobs are for everybody.
+    pub routing: Option<Box<Routing>>,
+}
+
+/// About the longest record without its payload and locks.
+const TAIL: usize = 80;
+
+impl Task {
+    /// A task with a payload and nothing else.
+    pub fn plain(payload: Json) -> Self {
+        let (delay, lease_ms, max_attempts, backoff, traceparent, limits, routing) = Default::default();
+        Self { payload, delay, lease_ms, max_attempts, backoff, locks: Vec::new(), traceparent, limits, routing }
+    }
+
+    /// The end of the job's record, with its flags.
+    pub(crate) fn pack(&self) -> (u16, Vec<u8>) {
+        let mut rest = Vec::with_capacity(self.size());
+        self.write(&mut rest);
+        (self.flags(), rest)
+    }
+
+    /// The flags of the end of the job's record.
+    fn flags(&self) -> u16 {
+        let parts = [
+            (flags::LEASE, self.lease_ms.is_some()),
+            (flags::ATTEMPTS, self.max_attempts.is_some()),
+            (flags::BACKOFF, self.backoff.is_some()),
+            (flags::TRACE, self.trace().is_some()),
+            (flags::LOCKS, !self.locks.is_empty()),
+            (flags::ROUTED, self.is_routed()),
+        ];
+        parts.iter().filter(|(_, is_there)| *is_there).fold(0, |has, (flag, _)| has | flag)
+    }
+
+    /// What the job has beside its records, as the scripts read it.
+    pub(crate) fn route(&self) -> Vec<u8> {
+        let mut route = self.limits.pack();
+        self.routing.iter().for_each(|routing| routing.pack(&mut route));
+        route
+    }
+
+    fn is_routed(&self) -> bool {
+        !self.limits.is_empty() || self.routing.is_some()
+    }
+
+    fn trace(&self) -> Option<&str> {
+        self.traceparent.as_deref().filter(|trace| trace.len() == record::TRACE_LEN)
+    }
+
+    /// Writes the end of the job's record.
+    fn write(&self, out: &mut Vec<u8>) {
+        if let Some(lease) = self.lease_ms {
+            out.extend(lease.to_be_bytes());
+        }
+        if let Some(attempts) = self.max_attempts {
+            out.extend(attempts.to_be_bytes());
+        }
+        if let Some(backoff) = self.backoff {
+            let (kind, delay, most) = record::backoff_parts(backoff);
+            out.push(kind);
+            out.extend(delay.to_be_bytes());
+            out.extend(most.to_be_bytes());
+        }
+        if let Some(trace) = self.trace() {
+            out.extend(trace.as_bytes());
+        }
+        if !self.locks.is_empty() {
+            record::pack_locks(&self.locks, out);
+        }
+        if !self.is_external() {
+            out.extend(self.payload.as_str().as_bytes());
+        }
+    }
+
+    /// Writes the record of a new job from the stamp on, with `more` flags.
+    pub(crate) fn write_tail(
+        &self,
+        more: u16,
+        priority: u8,
+        client: &str,
+        digest: Option<&[u8; 16]>,
+        fingerprint: Option<&[u8; 8]>,
+        out: &mut Vec<u8>,
+    ) {
+        let parts = [
+            (flags::EXTERNAL, self.is_external()),
+            (flags::CLIENT, !client.is_empty()),
+            (flags::DIGEST, digest.is_some()),
+            (flags::FINGERPRINT, fingerprint.is_some()),
+        ];
+        let has = parts.iter().filter(|(_, is_there)| *is_there).fold(more | self.flags(), |has, (flag, _)| has | flag);
+        out.extend(has.to_be_bytes());
+        out.push(priority);
+        if !client.is_empty() {
+            out.push(client.len() as u8);
+            out.extend(client.as_bytes());
+        }
+        out.extend(digest.into_iter().flatten());
+        out.extend(fingerprint.into_iter().flatten());
+        self.write(out);
+    }
+
+    /// Writes the rare parts of a job: whether to look for duplicates `always`, a delay, a time, when its own times are valid and
+    /// what they are, a payload outside the record. Writes nothing for other jobs.
+    pub(crate) fn write_rare(&self, always: bool, out: &mut Vec<u8>) {
+        let (delay, run_at) = self.times();
+        if !always && delay == 0 && run_at == 0 && !self.is_routed() && !self.is_external() {
+            return;
+        }
+        out.push(u8::from(always));
+        for ms in [delay, run_at] {
+            out.extend(&ms.to_be_bytes()[2..]);
+        }
+        if self.is_routed() {
+            let (valid, route) = (self.limits.valid_times(self.delay), self.route());
+            for ms in [valid.from, valid.before] {
+                out.extend(&ms.to_be_bytes()[2..]);
+            }
+            out.extend((route.len() as u16).to_be_bytes());
+            out.extend(route);
+        }
+        if self.is_external() {
+            out.extend(self.payload.as_str().as_bytes());
+        }
+    }
+
+    /// The rules that the times of the job break at this time.
+    pub(crate) fn untimely_at(&self, now: Millis) -> Vec<TimeError> {
+        self.limits.broken_at(now, self.delay)
+    }
+
+    /// The delay in ms, and the time.
+    fn times(&self) -> (u64, u64) {
+        match self.delay {
+            None => (0, 0),
+            Some(Delay::For(ms)) => (u64::from(ms), 0),
+            Some(Delay::Until(at)) => (0, at.0),
+        }
+    }
+
+    /// About how many bytes it takes in the arguments of a script.
+    pub(crate) fn size(&self) -> usize {
+        self.payload.len() + TAIL
+    }
+
+    fn is_external(&self) -> bool {
+        self.payload.len() > limits::INLINE_PAYLOAD
+    }
+}

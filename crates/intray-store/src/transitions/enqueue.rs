@@ -1,0 +1,181 @@
+//! enqueue: a producer adds a job to a queue.
+
+use std::collections::BTreeMap;
+
+use intray_redis::{Args, Fault};
+
+use crate::{
+    handle::Queues,
+    job::{JobId, Name, Priority, QueueName, State, Tally},
+    layout::{route::TimeError, task::Task},
+    payload::Json,
+    redis::read::{broken, word},
+    sha256::Sha256,
+    transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Transition},
+};
+
+/// A job as its producer describes it.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    pub id: JobId,
+    pub task: Task,
+    pub priority: Priority,
+    pub client: Option<Name>,
+    pub dedupe: Dedupe,
+    /// With an idempotency key: distinguishes a repeated call from another one with the same key.
+    pub fingerprint: Option<[u8; 8]>,
+}
+
+/// How a duplicate of a client's job is recognized.
+#[derive(Debug, Clone)]
+pub enum Dedupe {
+    /// The payload, unless the queue's setting is off.
+    QueueSetting,
+    Payload,
+    Key(String),
+    Off,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Enqueued {
+    Stored {
+        id: JobId,
+        state: State,
+    },
+    /// The job duplicates one that has not ended, which stays unchanged.
+    Twin {
+        id: JobId,
+        state: State,
+    },
+    /// Another call has used the idempotency key.
+    KeyReused,
+    QueueFull,
+    /// The queue would be new, and the limit of queues is reached.
+    TooManyQueues,
+    /// Times of the job break a rule by Redis's clock.
+    Untimely(Vec<TimeError>),
+}
+
+impl NewJob {
+    /// A job with a payload and nothing else.
+    pub fn plain(id: JobId, payload: Json) -> Self {
+        let (priority, client, fingerprint) = Default::default();
+        Self { id, task: Task::plain(payload), priority, client, dedupe: Dedupe::QueueSetting, fingerprint }
+    }
+
+    fn digest(&self) -> Option<[u8; 16]> {
+        let mut hash = Sha256::default();
+        hash.update(self.client.as_ref().map_or("", Name::as_str));
+        match &self.dedupe {
+            Dedupe::Off => return None,
+            Dedupe::Key(key) => {
+                hash.update(b"\0k\0");
+                hash.update(key);
+            }
+            Dedupe::QueueSetting | Dedupe::Payload => {
+                hash.update(b"\0p\0");
+                self.task.payload.canonical(&mut hash);
+            }
+        }
+        let digest = hash.finalize();
+        Some(std::array::from_fn(|i| digest[i]))
+    }
+}
+
+/// Ids checked by one script, and scripts of one call that run at once.
+const IDS_PER_CHECK: usize = 100;
+const MAX_CHECKS: usize = 32;
+
+impl Queues {
+    /// Whether another call, with a different fingerprint, has used the idempotency key of these ids.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn is_reused(&self, ids: &[JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
+        let mut by_queue: BTreeMap<&QueueName, Vec<&JobId>> = BTreeMap::new();
+        for id in ids {
+            by_queue.entry(&id.queue).or_default().push(id);
+        }
+        let looks: Vec<_> = by_queue.values().flat_map(|ids| ids.chunks(IDS_PER_CHECK)).collect();
+        for some in looks.chunks(MAX_CHECKS) {
+            let looks = some.iter().map(|ids| self.is_used_by_another_call(ids, fingerprint));
+            if futures_util::future::try_join_all(looks).await?.contains(&true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn is_used_by_another_call(&self, ids: &[&JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
+        let Some(JobId { queue, .. }) = ids.first() else { return Ok(false) };
+        let mut args = Args::default();
+        args.push(fingerprint);
+        for id in ids {
+            args.push(id.code.as_str());
+        }
+        match word(&self.run_view("repeats", queue, &args).await?) {
+            Some("own") => Ok(false),
+            Some("reused") => Ok(true),
+            _ => Err(broken("own or reused")),
+        }
+    }
+
+    /// Adds a job to its queue.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued, Fault> {
+        let queue = job.id.queue.clone();
+        self.parts.batcher.call(&queue, job).await
+    }
+}
+
+impl Transition for NewJob {
+    type Outcome = Enqueued;
+    const SCRIPT: &'static str = "enqueue";
+
+    fn args(&self) -> Args {
+        let (client, digest) = (self.client.as_ref().map_or("", Name::as_str), self.digest());
+        let always = matches!(self.dedupe, Dedupe::Payload | Dedupe::Key(_));
+        let mut args = Args::with_room(2, 100 + client.len() + self.task.size());
+        args.put(|id| {
+            id.extend(self.id.code.as_bytes());
+            self.task.write_rare(always, id);
+        });
+        let fingerprint = self.fingerprint.as_ref();
+        args.put(|tail| self.task.write_tail(0, self.priority.get(), client, digest.as_ref(), fingerprint, tail));
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Enqueued, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word {
+            "stored" => Ok(Enqueued::Stored { id: self.id.clone(), state: fields.state()? }),
+            "twin" => {
+                let id = JobId { queue: self.id.queue.clone(), code: fields.code()? };
+                Ok(Enqueued::Twin { id, state: fields.state()? })
+            }
+            "reused" => Ok(Enqueued::KeyReused),
+            "full" => Ok(Enqueued::QueueFull),
+            "untimely" => Ok(Enqueued::Untimely(self.task.untimely_at(fields.time()?))),
+            _ => Err(broken("stored, twin, reused, full or untimely")),
+        }
+    }
+
+    fn effect(&self, outcome: &Enqueued) -> Effect {
+        match outcome {
+            Enqueued::Stored { .. } => Effect::Moved,
+            Enqueued::Twin { .. } => Effect::Counted(Tally::Deduplicated, 1),
+            Enqueued::KeyReused | Enqueued::QueueFull | Enqueued::TooManyQueues | Enqueued::Untimely(_) => Effect::None,
+        }
+    }
+}
+
+impl BatchedTransition for NewJob {
+    const BATCHING: BatchPolicy =
+        BatchPolicy { max_calls: usize::MAX, skips_abandoned: false, entry: QueueCheck::Registers, has_shared: false };
+
+    fn rejected(&self) -> Result<Enqueued, Fault> {
+        Ok(Enqueued::TooManyQueues)
+    }
+}

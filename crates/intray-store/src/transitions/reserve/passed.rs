@@ -1,0 +1,59 @@
+//! What a reserve that finds no job has passed over.
+
+use intray_redis::Fault;
+
+use crate::{
+    job::Line,
+    redis::read::{Fields, broken},
+};
+
+/// Why jobs were passed over: their worker has skipped them; they are not for this worker; a gate without room holds them up.
+pub(super) const SKIPPED: u64 = 1;
+pub(super) const BARRED: u64 = 2;
+pub(super) const HELD_UP: u64 = 4;
+
+/// The lines in which jobs were passed over that another worker may take: skipped, not for this worker, or held up by a gate.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PassedLines {
+    /// In the line of jobs that are for everybody.
+    pub everybody: bool,
+    pub lines: Vec<Line>,
+    /// Some of them are held up: the caller tries again when a gate gets room.
+    pub held_up: bool,
+    /// The look ended before it had seen all jobs, and the next one goes on from there.
+    pub goes_on: bool,
+    /// Some of them were passed over because of the worker. Where a gate holds jobs up, no other worker gets further.
+    pub for_others: bool,
+}
+
+impl PassedLines {
+    pub(super) fn join(&mut self, other: Self) {
+        self.everybody |= other.everybody;
+        self.held_up |= other.held_up;
+        self.goes_on |= other.goes_on;
+        self.for_others |= other.for_others;
+        self.lines.extend(other.lines);
+    }
+
+    /// Reads why, and the lines, of which everybody's is empty.
+    pub(super) fn read(why: u64, lines: &mut Fields<'_>) -> Result<Self, Fault> {
+        let mut passed = Self { held_up: why & HELD_UP != 0, for_others: is_for_others(why), ..Self::default() };
+        while !lines.is_done() {
+            match lines.word()? {
+                "" => passed.everybody = true,
+                line => passed.lines.push(Line::parse(line).map_err(|_| broken("a line"))?),
+            }
+        }
+        Ok(passed)
+    }
+
+    /// Of a look that ended before it had seen all jobs, which does not name the lines.
+    pub(super) fn of_a_part(why: u64) -> Self {
+        let everybody = is_for_others(why);
+        Self { everybody, held_up: why & HELD_UP != 0, for_others: everybody, ..Self::default() }
+    }
+}
+
+fn is_for_others(why: u64) -> bool {
+    why & (SKIPPED | BARRED) != 0
+}

@@ -1,0 +1,271 @@
+//! A reserve call to one queue: its packed argument, and its reply.
+
+use std::sync::Arc;
+
+use intray_redis::{Args, Fault};
+use redis::Value;
+
+use super::{Handout, HandoverNote, PassedLines, QueueAnswer, Reserve, ReserveOutcome, Snapshot};
+use crate::{
+    figures::QueueMetrics,
+    job::{
+        Code, JobId, Millis, Name, QueueName, Reservation, Skill,
+        ids::{self, Nonce},
+    },
+    layout::{
+        record::{self, Bytes, Header, LiveRecord},
+        routing::{self, pack_skills},
+    },
+    places::Places,
+    redis::read::{Fields, broken, word},
+    transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Retry, Transition},
+    transitions::undo::Undo,
+};
+
+pub(super) struct ReserveRequest {
+    worker: Option<Name>,
+    skills: Vec<Skill>,
+    /// Where the last look of a named worker ended.
+    place: Option<(Arc<Places>, (QueueName, Name))>,
+    nonce: Nonce,
+    limit: u32,
+    lease_ms: Option<u32>,
+    mode: Mode,
+}
+
+/// Which jobs a call may get.
+pub(super) enum Mode {
+    /// The next in line; what the worker holds already, if the call is repeated or the worker is at its limit.
+    Next,
+    /// Only what the worker holds.
+    Resume,
+    /// Only this job.
+    Job(Code),
+}
+
+impl Mode {
+    /// The number of the mode in the packed argument; `lua/jobs/ask.lua` reads it.
+    fn number(&self, is_fresh: bool) -> u8 {
+        match self {
+            Self::Next if is_fresh => 2,
+            Self::Next => 1,
+            Self::Resume => 3,
+            Self::Job(_) => 4,
+        }
+    }
+}
+
+/// Beside the mode: the call waits until no job is overdue.
+const WAIT_FOR_OVERDUE: u8 = 0;
+const SKIP_OVERDUE: u8 = 128;
+
+impl ReserveRequest {
+    pub(super) fn new(call: &Reserve, mode: Mode, limit: u32, queue: &QueueName, places: &Arc<Places>) -> Self {
+        let (worker, skills) = (call.worker.clone(), call.skills.clone());
+        let place = worker.as_ref().map(|worker| (places.clone(), (queue.clone(), worker.clone())));
+        Self { worker, skills, place, nonce: call.nonce, limit, lease_ms: call.lease_ms, mode }
+    }
+
+    /// The worker has looked at all jobs.
+    fn forget_place(&self) {
+        if let Some((places, of)) = &self.place {
+            places.forget(of);
+        }
+    }
+
+    /// The look ended before it had seen all: a named worker's next one goes on from there.
+    fn read_part(&self, snapshot: &mut Snapshot, item: &mut Fields<'_>) -> Result<PassedLines, Fault> {
+        snapshot.cut_short = true;
+        let (place, member) = (item.slice()?, item.slice()?);
+        let (bits, place) = place.split_at_checked(1).ok_or_else(|| broken("a place"))?;
+        snapshot.passed = u64::from(bits[0].saturating_sub(b'0'));
+        if let Some((places, of)) = &self.place {
+            places.remember(of, place, member);
+        }
+        Ok(PassedLines { goes_on: self.place.is_some(), ..PassedLines::of_a_part(snapshot.passed) })
+    }
+
+    fn packed_with(&self, flag: u8) -> Args {
+        match &self.mode {
+            Mode::Job(code) => self.packed(flag, &[code.as_bytes()]),
+            Mode::Next | Mode::Resume => self.packed(flag, &[]),
+        }
+    }
+
+    /// The one argument. `flag` is added to the mode, `tail` follows the claims.
+    fn packed(&self, flag: u8, tail: &[&[u8]]) -> Args {
+        let limit = u16::try_from(self.limit).unwrap_or(u16::MAX);
+        let worker = self.worker.as_ref().map_or("", Name::as_str);
+        // A fresh nonce was never used, so the script need not look for jobs of an earlier call.
+        let is_fresh = self.worker.is_none() && self.nonce.is_fresh();
+        let size = usize::from(limit) * (Code::LEN + ids::DIGEST_LEN) + worker.len();
+        let more = tail.iter().map(|part| part.len()).sum::<usize>();
+        let skills = self.skills.iter().map(|skill| 1 + skill.as_str().len()).sum::<usize>();
+        let mut args = Args::with_room(1, 64 + size + skills + more);
+        args.put(|out| {
+            out.push(self.mode.number(is_fresh) | flag);
+            out.extend(limit.to_be_bytes());
+            out.extend(self.lease_ms.unwrap_or(0).to_be_bytes());
+            out.extend(self.nonce.as_bytes());
+            out.push(worker.len() as u8);
+            out.extend(worker.as_bytes());
+            for _ in 0..limit {
+                let secret = ids::random_code();
+                out.extend(secret.as_bytes());
+                out.extend(ids::secret_digest(&secret));
+            }
+            pack_skills(&self.skills, more > 0, out);
+            tail.iter().for_each(|part| out.extend(*part));
+        });
+        args
+    }
+}
+
+impl Transition for ReserveRequest {
+    type Outcome = QueueAnswer;
+    const SCRIPT: &'static str = "reserve";
+
+    fn args(&self) -> Args {
+        self.packed_with(WAIT_FOR_OVERDUE)
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<QueueAnswer, Fault> {
+        let (runner, queue) = (reply.runner, reply.queue);
+        // How long before a deadline to warn, and the state of the queue.
+        let [shared] = reply.shared else { return Err(broken("the shared part of a reserve")) };
+        let mut shared = Fields::of(shared)?;
+        let (now, warn_ms) = (shared.time()?, shared.count()? as u32);
+        let mut snapshot = Snapshot::of(now, shared)?;
+        let (word, mut item) = reply.words()?;
+        let (word, own) = word.split_once(' ').unwrap_or((word, "0"));
+        snapshot.own_waiting = own.parse().map_err(|_| broken("a number"))?;
+        let mut passed = PassedLines::default();
+        let (mut jobs, mut undo, mut refusal) = (Vec::new(), Undo::default(), None);
+        match word {
+            "new" | "held" => {
+                let is_new = word == "new";
+                if is_new && item.is_done() {
+                    self.forget_place();
+                }
+                while !item.is_done() {
+                    let (job, waited_ms) = read_handout(queue, warn_ms, &mut item)?;
+                    jobs.push((job, waited_ms.filter(|_| is_new)));
+                }
+                if is_new && !jobs.is_empty() {
+                    let taken = |(job, _): &(Handout, _)| (job.reservation.job.code, job.reservation.secret);
+                    undo = Undo::of(runner, queue, jobs.iter().map(taken).collect());
+                }
+            }
+            "overdue" | "later" => snapshot.cut_short = true,
+            "more" => passed = self.read_part(&mut snapshot, &mut item)?,
+            "passed" => {
+                let mut why = item.list()?;
+                (snapshot.passed, snapshot.own_waiting) = (why.count()?, why.count()?);
+                passed = PassedLines::read(snapshot.passed, &mut item)?;
+                self.forget_place();
+            }
+            "ineligible" => refusal = Some(ReserveOutcome::NotEligible(item.rule()?)),
+            "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
+            "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
+            "paused" => refusal = Some(ReserveOutcome::QueuePaused),
+            "limit" => refusal = Some(ReserveOutcome::WorkerLimit),
+            _ => return Err(broken("jobs or a refusal")),
+        }
+        Ok(QueueAnswer { jobs, undo, refusal, snapshot, passed })
+    }
+
+    /// A reserve on an unknown queue must not schedule a sweep.
+    fn effect(&self, answer: &QueueAnswer) -> Effect {
+        Effect::moved_if(!answer.jobs.is_empty() || answer.snapshot.cut_short)
+    }
+
+    fn measure(&self, answer: &QueueAnswer, queue: &QueueName, metrics: &QueueMetrics) {
+        for ms in answer.jobs.iter().filter_map(|(_, waited_ms)| *waited_ms) {
+            metrics.record_wait(queue.as_str(), ms as f64 / 1e3);
+        }
+    }
+}
+
+impl BatchedTransition for ReserveRequest {
+    /// The script also reads the reservations of each worker, so fewer calls share one.
+    const BATCHING: BatchPolicy =
+        BatchPolicy { max_calls: 64, skips_abandoned: true, entry: QueueCheck::Open, has_shared: true };
+
+    fn jobs(&self) -> u32 {
+        self.limit
+    }
+
+    /// Without a member from the front of the line. A worker goes on where its last look ended, if that is further.
+    fn args_after(&self, place: &[u8], member: &[u8]) -> Args {
+        if member.is_empty() {
+            return self.args();
+        }
+        let (bits, score) = place.split_at(1.min(place.len()));
+        match self.place.as_ref().and_then(|(places, of)| places.further(of, score, member)) {
+            Some((further, member)) => self.packed(WAIT_FOR_OVERDUE, &[bits, further.as_bytes(), b" ", &member]),
+            None => self.packed(WAIT_FOR_OVERDUE, &[place, b" ", member]),
+        }
+    }
+
+    fn args_without_waiting(&self) -> Args {
+        self.packed_with(SKIP_OVERDUE)
+    }
+
+    fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
+        match (word(reply), reply) {
+            (Some("later"), _) => Retry::Again,
+            (Some("overdue"), _) => Retry::AfterSweep,
+            (Some("more"), Value::Array(parts)) => match parts.as_slice() {
+                [_, Value::BulkString(place), Value::BulkString(member)] => Retry::After(place, member),
+                _ => Retry::Done,
+            },
+            _ => Retry::Done,
+        }
+    }
+}
+
+/// When a job was handed over, who did it, and what it says; no note if it says nothing.
+fn read_note(raw: &[u8]) -> Result<Option<HandoverNote>, Fault> {
+    if raw.is_empty() {
+        return Ok(None);
+    }
+    let mut bytes = Bytes(raw);
+    let at = Millis(bytes.uint(6)?);
+    let from = routing::short(&mut bytes)?;
+    let text = String::from_utf8(bytes.0.to_vec()).map_err(|_| broken("UTF-8 in a note"))?;
+    let from = if from.is_empty() { None } else { Some(Name::parse(&from).map_err(|_| broken("a name"))?) };
+    Ok((!text.is_empty()).then_some(HandoverNote { text, from, at }))
+}
+
+/// A job, and how long it waited in line if this is its first hand-out.
+fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Result<(Handout, Option<u64>), Fault> {
+    let mut head = answer.list()?;
+    let job = JobId { queue: queue.clone(), code: head.code()? };
+    let deadline = head.time()?;
+    let header = Header::parse(answer.slice()?)?;
+    let live = LiveRecord::parse(answer.slice()?)?;
+    let (apart, draft, note) =
+        if head.is_done() { Default::default() } else { (answer.slice()?, answer.slice()?, answer.slice()?) };
+    let lease = live.lease.ok_or_else(|| broken("a reservation"))?;
+    let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart.to_vec())?) };
+    let waited_ms = (live.counters[0] == 1).then(|| lease.reserved_at.since(live.arrived_at));
+    let handout = Handout {
+        batch: header.is_member.then(|| job.batch()),
+        reservation: Reservation { job, secret: lease.secret },
+        payload: payload.ok_or_else(|| broken("a payload"))?,
+        attempt: live.attempts + 1,
+        deadline,
+        warn_ms,
+        reserved_at: lease.reserved_at,
+        priority: record::priority(live.score, header.priority.into())?,
+        client: header.client,
+        locks: header.locks,
+        worker: lease.worker,
+        enqueued_at: header.enqueued_at,
+        resumes: lease.resumes,
+        draft: record::json_if_any(draft.to_vec())?,
+        traceparent: header.traceparent,
+        note: read_note(note)?,
+    };
+    Ok((handout, waited_ms))
+}

@@ -1,0 +1,57 @@
+//! set: an operator changes the settings of a queue.
+
+use intray_redis::{Args, Fault};
+
+use crate::{
+    handle::Queues,
+    job::{QueueName, settings::SettingsPatch},
+    layout::{action::Actor, settings::write_patch},
+    transition::{Effect, Reply, Transition},
+};
+
+impl Queues {
+    /// Changes settings, and creates the queue if it is new. False: the limit of queues is reached.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn change_settings(
+        &self,
+        queue: &QueueName,
+        patch: &SettingsPatch,
+        actor: &Actor,
+    ) -> Result<bool, Fault> {
+        let is_registered = self.parts.registry.register(queue).await?;
+        if is_registered {
+            self.run_alone(queue, &Set { patch, actor }).await?;
+            if patch.sheets == Some(Some(true)) {
+                self.note_sheets(queue, true);
+            }
+        }
+        Ok(is_registered)
+    }
+}
+
+struct Set<'s> {
+    patch: &'s SettingsPatch,
+    actor: &'s Actor,
+}
+
+impl Transition for Set<'_> {
+    type Outcome = ();
+    const SCRIPT: &'static str = "set";
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        self.actor.push(&mut args);
+        write_patch(self.patch, &mut args);
+        args
+    }
+
+    fn read(&self, _: Reply<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn effect(&self, (): &()) -> Effect {
+        Effect::None
+    }
+}

@@ -1,0 +1,95 @@
+//! Detects the loss of all data. The id of the data is created once, with the layout. If it is missing or different, Redis
+//! was emptied or came back without its data, which is reported.
+
+use std::time::Duration;
+
+use intray_redis::{Fault, parse_reply};
+use tokio_util::sync::CancellationToken;
+
+use super::migrate::{LayoutError, STEPS};
+use crate::{
+    handle::Queues,
+    job::{Millis, ids},
+};
+
+/// How often the id is checked.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
+
+impl Queues {
+    /// Checks regularly whether Redis still has its data, until it is stopped.
+    pub(crate) async fn watch_store_id(&self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(CHECK_EVERY)).await.is_some() {
+            // A failed check is repeated. Other checks report the fault.
+            let _ = self.check_store_id().await;
+        }
+    }
+
+    /// Creates the id before the layout. A layout without an id is from an older program. Nothing is written if there is an id,
+    /// so that a start needs no free memory.
+    pub(crate) async fn create_store_id(&self) -> Result<(), Fault> {
+        if self.store_id().await?.is_some() {
+            return Ok(());
+        }
+        let mut command = redis::cmd("SET");
+        command.arg(self.parts.runner.keys.store_id()).arg(ids::random_code().as_str()).arg("NX");
+        self.parts.runner.link.plain(&command).await.map(drop)
+    }
+
+    pub(crate) async fn learn_store_id(&self) -> Result<(), Fault> {
+        self.parts.store_id.learn(self.store_id().await?);
+        Ok(())
+    }
+
+    pub(super) async fn store_id(&self) -> Result<Option<Vec<u8>>, Fault> {
+        self.parts.runner.link.ask(redis::cmd("GET").arg(self.parts.runner.keys.store_id())).await
+    }
+
+    async fn check_store_id(&self) -> Result<(), LayoutError> {
+        let found = self.store_id().await?;
+        let known = self.parts.store_id.current();
+        if known.is_none() || found == known {
+            return Ok(());
+        }
+        let is_laid_out = self.layout_version().await? > 0;
+        self.restore_after_loss().await?;
+        if found.is_some() || !is_laid_out {
+            self.report_data_loss().await?;
+        }
+        Ok(())
+    }
+
+    /// Restores the layout, and registers the queues in use here.
+    async fn restore_after_loss(&self) -> Result<(), LayoutError> {
+        self.migrate(&STEPS, false).await?;
+        self.parts.registry.tell_again().await?;
+        self.learn_store_id().await?;
+        Ok(())
+    }
+
+    async fn report_data_loss(&self) -> Result<(), Fault> {
+        let now = self.redis_time().await?;
+        self.parts.store_id.was_emptied(now);
+        tracing::warn!("Redis came back empty: all queues, jobs and results that were in it are gone");
+        intray_metrics::REDIS_EMPTIED_TOTAL.of(&[]).inc();
+        Ok(())
+    }
+
+    /// A sentence about the loss, as long as this instance runs.
+    pub(crate) fn emptied(&self) -> Option<String> {
+        let at = self.parts.store_id.emptied_at()?;
+        let at = i64::try_from(at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())?;
+        Some(format!("Redis came back empty at {at:.3}: what was in it before is gone"))
+    }
+
+    /// The clock of the server that has the id, because each server of a cluster has its own clock.
+    pub(crate) async fn redis_time(&self) -> Result<Millis, Fault> {
+        self.time_at(&self.parts.runner.keys.store_id()).await
+    }
+
+    /// The clock of the server that has a key.
+    pub(crate) async fn time_at(&self, key: &str) -> Result<Millis, Fault> {
+        let (seconds, micros): (u64, u64) =
+            parse_reply(self.parts.runner.link.plain_at(key, &redis::cmd("TIME")).await?)?;
+        Ok(Millis(seconds * 1_000 + micros / 1_000))
+    }
+}

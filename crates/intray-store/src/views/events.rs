@@ -1,0 +1,291 @@
+//! The event stream of a queue.
+
+use intray_redis::Fault;
+
+use crate::job::{BatchId, Code, Concern, EventKind, JobId, Millis, Name, QueueName};
+use crate::{
+    handle::Queues,
+    layout::ended::Completed,
+    layout::record::Bytes,
+    redis::read::{Fields, broken},
+};
+
+/// One event.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub queue: QueueName,
+    pub at: Position,
+    pub kind: EventKind,
+    pub subject: Subject,
+    pub worker: Option<Name>,
+    pub client: Option<Name>,
+    /// The owner of the key of the call.
+    pub by: Option<Name>,
+    /// A reason, an error or a cause; may be empty.
+    pub note: String,
+    /// For completions only.
+    pub completed: Option<Completed>,
+    /// Of a completion of an overdue reservation, which no other event ends: how it is counted, `Expired` or `Abandoned`.
+    pub ended_as: Option<EventKind>,
+    /// Of an abandon only.
+    pub given_back: Option<GivenBack>,
+}
+
+/// How a job was given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivenBack {
+    /// Its worker never had it.
+    Undelivered,
+    /// Its worker does not want it again.
+    Skipped,
+    Abandoned,
+}
+
+/// The subject of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Job(JobId),
+    /// A job of a batch.
+    Member(JobId),
+    Batch(BatchId),
+    Queue,
+}
+
+/// A position in the stream: an entry of Redis, and an event in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Position {
+    pub ms: u64,
+    pub sequence: u64,
+    pub index: u32,
+}
+
+impl Position {
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let (ms, sequence) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let index = parts.next()?.parse().ok()?;
+        parts.next().is_none().then_some(Self { ms, sequence, index })
+    }
+
+    pub(super) fn of_entry(text: &str) -> Result<Self, Fault> {
+        Self::parse(&format!("{text}-0")).ok_or_else(|| broken("the id of an entry"))
+    }
+}
+
+impl std::fmt::Display for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}-{}", self.ms, self.sequence, self.index)
+    }
+}
+
+crate::job::serialize_displayed!(Position);
+
+/// A page of events, in order.
+#[derive(Debug)]
+pub struct EventPage {
+    pub events: Vec<Event>,
+    /// There are more events after this page.
+    pub more: bool,
+    pub reached: Position,
+    /// No event is missing between the position and the first of these.
+    pub complete: bool,
+}
+
+/// The limits of one read.
+#[derive(Debug, Clone, Copy)]
+pub struct EventLimit {
+    /// At least two: the entry of the position may have no more events.
+    pub entries: usize,
+    pub events: usize,
+}
+
+impl EventLimit {
+    /// For a reader that does not keep the events.
+    pub const LARGE: Self = Self { entries: 200, events: usize::MAX };
+}
+
+impl Queues {
+    /// A page of the events after a position.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn events_after(
+        &self,
+        queue: &QueueName,
+        position: Position,
+        part: EventLimit,
+    ) -> Result<EventPage, Fault> {
+        let from = format!("{}-{}", position.ms, position.sequence);
+        let mut command = redis::cmd("XRANGE");
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(part.entries);
+        let answered = self.parts.runner.plain(&command).await?;
+        let entries = Fields::of(&answered)?;
+        let (mut events, mut count, mut first, mut reached) = (Vec::new(), 0, None, position);
+        for entry in entries.lists() {
+            count += 1;
+            let at = read_entry(queue, entry?, &mut events)?;
+            first.get_or_insert(at);
+            reached = reached.max(Position { index: u32::MAX, ..at });
+            events.retain(|event: &Event| event.at > position);
+            if events.len() > part.events {
+                break;
+            }
+        }
+        let is_cut = events.len() > part.events;
+        if is_cut {
+            events.truncate(part.events);
+            reached = events.last().map_or(position, |event| event.at);
+        }
+        let complete = match first {
+            Some(first) => {
+                (first.ms, first.sequence) == (position.ms, position.sequence)
+                    || self.remembers(queue, position).await?
+            }
+            None => position == Position::default() || self.remembers(queue, position).await?,
+        };
+        Ok(EventPage { events, more: is_cut || count == part.entries, reached, complete })
+    }
+
+    /// The end of the stream.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn last_event(&self, queue: &QueueName) -> Result<Position, Fault> {
+        let mut command = redis::cmd("XREVRANGE");
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
+        let answered = self.parts.runner.plain(&command).await?;
+        let mut entries = Fields::of(&answered)?;
+        if entries.is_done() {
+            return Ok(Position::default());
+        }
+        let position = Position::of_entry(&entries.list()?.text()?)?;
+        Ok(Position { index: u32::MAX, ..position })
+    }
+
+    /// Whether all events since a position are still kept.
+    async fn remembers(&self, queue: &QueueName, position: Position) -> Result<bool, Fault> {
+        if position == Position::default() {
+            return self.is_untrimmed(queue).await;
+        }
+        let id = format!("{}-{}", position.ms, position.sequence);
+        let mut command = redis::cmd("XRANGE");
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg(&id).arg(&id);
+        Ok(!Fields::of(&self.parts.runner.plain(&command).await?)?.is_done())
+    }
+
+    /// Whether the stream still has its first entry.
+    pub(super) async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
+        let mut command = redis::cmd("XINFO");
+        command.arg("STREAM").arg(self.parts.runner.keys.of(queue, "events"));
+        let answered = match self.parts.runner.plain(&command).await {
+            Err(Fault::Broken(_)) => return Ok(true), // there is no stream
+            answer => answer?,
+        };
+        let mut fields = Fields::of(&answered)?;
+        let (mut kept, mut added) = (0, 0);
+        while !fields.is_done() {
+            match fields.text()?.as_str() {
+                "length" => kept = fields.count()?,
+                "entries-added" => added = fields.count()?,
+                _ => fields.skip(),
+            }
+        }
+        Ok(added <= kept)
+    }
+}
+
+/// An entry is `[id, [count, packed events]]`, followed by optional fields with names, such as `by`, the owner of the key.
+pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -> Result<Position, Fault> {
+    let position = Position::of_entry(&entry.text()?)?;
+    let mut fields = entry.list()?;
+    let _count = fields.bytes()?;
+    let packed = fields.bytes()?;
+    let by = key_of(&mut fields)?;
+    let mut bytes = Bytes(&packed);
+    let mut index = 0;
+    while !bytes.0.is_empty() {
+        let length = bytes.uint(1)? as usize;
+        let (kind, of_batch) = (bytes.text(length & 127)?, length & 128 != 0);
+        let code = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a code"))?;
+        let id = JobId { queue: queue.clone(), code };
+        let (worker, client) = (bytes.name()?, bytes.name()?);
+        let mut note = bytes.long_text()?;
+        let at = Position { index, ..position };
+        index += 1;
+        // A newer instance may write kinds that this one does not know: they are skipped.
+        let Some(kind) = EventKind::parse(&kind) else { continue };
+        let subject = match kind.concerns() {
+            Concern::Queue => Subject::Queue,
+            Concern::Batch => Subject::Batch(id.batch()),
+            Concern::Job(_) if of_batch => Subject::Member(id),
+            Concern::Job(_) => Subject::Job(id),
+        };
+        let by = by.clone().filter(|_| kind.is_act());
+        let is_completion = kind == EventKind::Completed;
+        let (completed, ended_as) = if is_completion { completion(worker.as_ref(), &mut note) } else { (None, None) };
+        let given_back = if kind == EventKind::Abandoned { Some(given_back(&mut note)) } else { None };
+        into.push(Event {
+            queue: queue.clone(),
+            at,
+            kind,
+            subject,
+            worker,
+            client,
+            note,
+            completed,
+            ended_as,
+            given_back,
+            by,
+        });
+    }
+    Ok(position)
+}
+
+/// Fields that this version does not know are skipped.
+fn key_of(fields: &mut Fields<'_>) -> Result<Option<Name>, Fault> {
+    let mut by = None;
+    while !fields.is_done() {
+        match fields.text()?.as_str() {
+            "by" => by = Name::parse(&fields.text()?).ok(),
+            _ => fields.skip(),
+        }
+    }
+    Ok(by)
+}
+
+/// Reads the note of an abandon: a reason, which one byte may precede.
+fn given_back(note: &mut String) -> GivenBack {
+    match note.chars().next() {
+        Some(mark @ ('\u{1}' | '\u{2}')) => {
+            note.remove(0);
+            if mark == '\u{1}' { GivenBack::Skipped } else { GivenBack::Abandoned }
+        }
+        _ if note == "undelivered" => GivenBack::Undelivered,
+        _ => GivenBack::Abandoned,
+    }
+}
+
+/// Reads the note of a completion: when the job was reserved, for how many ms, `late` if it was, and how its overdue reservation is
+/// counted. `late` is left.
+fn completion(worker: Option<&Name>, note: &mut String) -> (Option<Completed>, Option<EventKind>) {
+    let text = std::mem::take(note);
+    let mut words = text.split(' ');
+    let mut number = || words.next()?.parse::<u64>().ok();
+    let Some((reserved_at, held_ms)) = number().zip(number()) else { return (None, None) };
+    let late = words.next() == Some("late");
+    if late {
+        "late".clone_into(note);
+    }
+    let (reserved_at, at) = (Millis(reserved_at), Millis(reserved_at + held_ms));
+    (
+        Some(Completed { worker: worker.cloned(), reserved_at, at, held_ms, late }),
+        words.next().and_then(EventKind::parse),
+    )
+}
+
+impl Event {
+    /// By the clock of Redis.
+    pub fn time(&self) -> Millis {
+        Millis(self.at.ms)
+    }
+}

@@ -1,0 +1,36 @@
+//! The lines of jobs that are not for everybody.
+
+use intray_redis::{Args, Fault};
+
+use crate::job::{Line, Millis, QueueName};
+use crate::{
+    handle::Queues,
+    redis::read::{Fields, broken},
+};
+
+/// What waits in a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineCount {
+    pub line: Line,
+    pub waiting: u64,
+    /// Age of the job that is first in the line.
+    pub oldest_ms: u64,
+}
+
+impl Queues {
+    /// The lines in which jobs wait, at most 100 of them. A job with several assignees is in the line of each.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn lines(&self, queue: &QueueName) -> Result<Vec<LineCount>, Fault> {
+        let answered = self.run_view("lines", queue, &Args::default()).await?;
+        let mut answer = Fields::of(&answered)?;
+        let now = answer.time()?;
+        answer.lists().map(|line| read_line(line?, now)).collect()
+    }
+}
+
+fn read_line(mut fields: Fields<'_>, now: Millis) -> Result<LineCount, Fault> {
+    let line = Line::parse(fields.word()?).map_err(|_| broken("a line"))?;
+    Ok(LineCount { line, waiting: fields.count()?, oldest_ms: now.since(fields.time()?) })
+}
