@@ -19,6 +19,7 @@ for top in src crates lua; do [ -d "$top" ] && find "$top" -name '*.rs' -o -path
         n = split(FILENAME, part, "/")
         room = part[1] "/" part[2]
         if (part[1] == "src" && n > 3 && part[2] ~ /^(http|store|queue)$/) room = room "/" part[3]
+        if (part[2] == "intray-store" && n > 4) room = room "/" part[4]
         sub(/\.rs$/, "", room)
     }
     /^#\[cfg\(test\)\]/ { getline following; if (following ~ /^mod tests \{/) test = 1; else if (following ~ /^mod .*;/) next; else if (!test) lines[room]++ ; next }

@@ -19,8 +19,7 @@ pub fn rust(folder: &str) -> Graph {
     let sources: Vec<_> = sources.map(|(path, text)| (path, without_tests(&text).to_owned())).collect();
     let own = sources.iter().map(|(path, _)| module(path));
     let modules: BTreeSet<String> = own.chain(OF_PACKAGES.map(str::to_owned)).collect();
-    let roofs: BTreeMap<_, _> =
-        sources.iter().map(|(path, text)| (module(path), imported(text, &module(path)))).collect();
+    let roofs: BTreeMap<_, _> = sources.iter().map(|(path, text)| (roof(path), imported(text, &roof(path)))).collect();
     let mut graph = Graph::new();
     for (path, text) in &sources {
         let from = module(path);
@@ -52,6 +51,11 @@ pub fn module(path: &str) -> String {
     path.replace('/', "::")
 }
 
+/// What the paths of a file's items begin with.
+fn roof(path: &str) -> String {
+    Some(module(path)).filter(|name| name != "lib").unwrap_or_default()
+}
+
 /// The module of an item's path.
 fn nearest(path: &[String], modules: &BTreeSet<String>) -> Option<String> {
     (1..=path.len()).rev().map(|n| path[..n].join("::")).find(|name| modules.contains(name))
@@ -59,7 +63,7 @@ fn nearest(path: &[String], modules: &BTreeSet<String>) -> Option<String> {
 
 /// By name, what a module imports or re-exports.
 fn imported(text: &str, module: &str) -> BTreeMap<String, Vec<String>> {
-    let here: Vec<_> = module.split("::").map(str::to_owned).collect();
+    let here: Vec<_> = module.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect();
     let mut found = Vec::new();
     for (at, _) in text.match_indices("use ").filter(|(at, _)| text[..*at].ends_with(['\n', ' ']) || *at == 0) {
         let path = &text[at + 4..];
@@ -73,6 +77,12 @@ fn imported(text: &str, module: &str) -> BTreeMap<String, Vec<String>> {
 
 /// Where an item that is imported through a parent module comes from.
 fn home(mut path: Vec<String>, roofs: &BTreeMap<String, BTreeMap<String, Vec<String>>>) -> Vec<String> {
+    if let [package, part, ..] = &path[..]
+        && package == "store"
+        && OF_PACKAGES.contains(&part.as_str())
+    {
+        path.remove(0);
+    }
     for _ in 0..4 {
         let Some((name, roof)) = path.split_last() else { break };
         let Some(imported) = roofs.get(&roof.join("::")).filter(|_| !roofs.contains_key(&path.join("::"))) else {
@@ -93,7 +103,10 @@ fn uses(text: &str, module: &str) -> Vec<Vec<String>> {
     let code = lines.collect::<Vec<_>>().join("\n");
     let here: Vec<_> = if module == "main" { Vec::new() } else { module.split("::").map(str::to_owned).collect() };
     let mut found = Vec::new();
-    for (word, start) in [("crate", Vec::new()), ("intray", Vec::new()), ("self", here.clone()), ("super", here)] {
+    let store = vec!["store".to_owned()];
+    let starts =
+        [("crate", vec![]), ("intray", vec![]), ("intray_store", store), ("self", here.clone()), ("super", here)];
+    for (word, start) in starts {
         for (at, _) in code.match_indices(&format!("{word}::")) {
             let is_first = code[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':');
             if is_first {

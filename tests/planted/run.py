@@ -42,7 +42,7 @@ class Copy:
         }
         cargo = ['cargo', 'test', '--locked', '--no-fail-fast']
         words = {
-            'lib': [*cargo, '--lib', '--', *names],
+            'lib': [*cargo, '--workspace', '--lib', '--', *names],
             'service': [*cargo, '--test', 'service', '--', *names],
             'web': ['tests/web/run.sh', *names],
         }

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -81,7 +82,11 @@ async fn mass_resume_is_complete_and_slows_no_other_caller() {
     let w = World::start_process().await;
     fill(&w, jobs).await;
     let events = crate::world::keyspace::events(&w.engine, QUEUE).await.len() + 20;
-    let quiet = BackgroundCaller::during(&w, async {}).await;
+    let quiet = BackgroundCaller::during(&w, async {
+        let few = [Stream::open(&w).await, Stream::open(&w).await];
+        join_all(few.map(|stream| stream.hear(events - 20))).await;
+    })
+    .await;
     let (honest, mut readers) = (BackgroundCaller::start(&w), JoinSet::new());
     let first = Stream::open(&w).await;
     for _ in 1..streams {

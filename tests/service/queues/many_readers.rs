@@ -9,7 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use intray::job::limits::READS;
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncWriteExt,
@@ -77,7 +76,7 @@ async fn read_in_a_loop(client: Client, path: String, accept: &'static str, tall
     }
 }
 
-/// So many readers of each kind, until they are dropped.
+/// This many readers, of all kinds in turn, until they are dropped.
 fn readers(w: &World, paths: &[String], many: usize, tally: &Arc<Tally>) -> JoinSet<()> {
     let mut crowd = JoinSet::new();
     for n in 0..many {
@@ -92,6 +91,9 @@ fn readers(w: &World, paths: &[String], many: usize, tally: &Arc<Tally>) -> Join
     crowd
 }
 
+/// As many as one caller may have read at once.
+const FEW_READERS: usize = 2;
+
 /// Readers without a turn cost other callers little.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_reads_of_every_kind_slow_no_other_caller() {
@@ -99,7 +101,7 @@ async fn many_reads_of_every_kind_slow_no_other_caller() {
     let w = World::start_process().await;
     let (paths, tally) = (fill(&w).await, Arc::new(Tally::default()));
     let mut of_crowds = Vec::new();
-    for (readers_at_once, seconds) in [(READS, 1), (many, time)] {
+    for (readers_at_once, seconds) in [(FEW_READERS, 1), (many, time)] {
         let mut crowd = readers(&w, &paths, readers_at_once, &tally);
         of_crowds.push(BackgroundCaller::during(&w, sleep(Duration::from_secs(seconds))).await);
         assert!(crowd.try_join_next().is_none(), "a reader was refused in another way");

@@ -87,7 +87,7 @@ async fn wait_goes_on_behind_very_many_jobs_of_others() {
     let since = Instant::now();
     let (held, at) = w.start_reserve(json!({ "worker": "carol" })).job_at().await;
     assert_eq!(held.id, own);
-    Took::between(since, at).assert_within(SAFETY_TICK, "the answer");
+    assert!(at - since < SAFETY_TICK, "{:?}", at - since);
     w.check().await;
 }
 

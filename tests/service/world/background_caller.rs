@@ -13,11 +13,11 @@ use tokio::{task::JoinHandle, time::sleep};
 
 use super::{Client, Took};
 
-/// How much slower a call may usually become, by the side of the same with few readers. Others compute at the same time.
+/// How much slower a call may usually become, compared with the same call beside few readers. Other stories run at the same time.
 const MAX_SLOWDOWN: u32 = 10;
 /// What is too short to compare.
 const ALWAYS_ALLOWED_LATENCY: Duration = Duration::from_millis(100);
-/// From so few on, one call that a busy machine held up says nothing.
+/// With this many calls, the median does not depend on one that a busy machine held up.
 const FEWEST_CALLS: usize = 15;
 /// What the service may take more meanwhile.
 const MAX_EXTRA_MEMORY_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
@@ -73,10 +73,11 @@ async fn call_until_stopped(client: Client, over: Arc<AtomicBool>) -> Measuremen
         let ready = client.get("/readyz").await;
         assert_eq!(ready.status, 200, "{}", ready.text());
         calls.probes.push(Took::since(begin).running());
-        if n % 20 == 0 {
+        let is_over = over.load(Ordering::Relaxed) && calls.probes.len() >= FEWEST_CALLS;
+        if n % 20 == 0 || is_over {
             calls.memory = calls.memory.max(client.metric("process_resident_memory_bytes").await);
         }
-        if over.load(Ordering::Relaxed) && calls.probes.len() >= FEWEST_CALLS {
+        if is_over {
             break;
         }
         sleep(Duration::from_millis(10)).await;

@@ -159,7 +159,7 @@ pub fn is_alive(pid: u32) -> bool {
     unsafe { libc::kill(pid.cast_signed(), 0) == 0 }
 }
 
-/// Below the ports that a system gives to whatever asks for any: no connection and no listener of another story takes one of
+/// Below the ports that Linux gives by default to programs that ask for any: no connection and no listener of another story takes one of
 /// these before its owner does, or while that is away.
 const PORTS: Range<u16> = 10_000..32_000;
 

@@ -194,6 +194,7 @@ impl World {
 
 /// Polls a condition; panics after [`PATIENCE`].
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    took::notice_stalls();
     let begin = Instant::now();
     loop {
         if let Some(found) = look().await {

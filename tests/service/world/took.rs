@@ -8,6 +8,8 @@ use std::{
 
 /// The thread that notices when the machine stands still sleeps this long each time.
 const NAP: Duration = Duration::from_millis(5);
+/// A machine with much to do is later than this now and then, one that stands still always.
+const STALL: Duration = Duration::from_millis(30);
 
 /// When that thread should have run, and did not until later.
 static LATE: LazyLock<Mutex<Late>> = LazyLock::new(|| {
@@ -42,8 +44,7 @@ fn nap_forever() {
         std::thread::sleep(NAP);
         let mut late = LATE.lock().unwrap_or_else(PoisonError::into_inner);
         let (from, until) = (late.due, Instant::now());
-        // As late as this is usual, and would be most of what is kept.
-        if until > from + NAP {
+        if until > from + STALL {
             late.stalls.push(Stall { from, until });
         }
         late.due = Instant::now() + NAP;
@@ -77,7 +78,8 @@ impl Took {
         self.until.saturating_duration_since(self.since)
     }
 
-    /// Without the times when a thread that slept should have run, and did not: the machine did nothing for the service either.
+    /// Without the times when a thread that slept should have run, and did not: the service's threads waited for a processor too. What a
+    /// timer of the service has to be excluded by is [`Self::real`].
     pub fn running(self) -> Duration {
         let late = LATE.lock().unwrap_or_else(PoisonError::into_inner);
         self.real().saturating_sub(late.during(self))
