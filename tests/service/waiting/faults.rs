@@ -135,7 +135,7 @@ async fn silent_subscription_is_detected_before_the_safety_tick() {
     w.enqueue(1).await;
     let (_, at) = waiter.job_at().await;
     eprintln!("with a new connection: {:?}", at - since);
-    assert!(at - since < SAFETY_TICK, "before the safety tick: {:?}", at - since);
+    assert!(at - since < Duration::from_secs(4), "before the safety tick: {:?}", at - since);
 
     // A new connection does not help either: only the safety tick does.
     let waiter = wired.start_wait(json!({})).await;
