@@ -10,7 +10,6 @@ use super::{
     lone_sentinel::{self, LoneSentinel},
     pool::{self, Lease},
     program,
-    took::notice_stalls,
 };
 
 /// The sweep of such a service never runs by itself: a story says when.
@@ -123,7 +122,6 @@ impl Plan {
     }
 
     pub async fn start(mut self) -> World {
-        notice_stalls();
         let folder = pool::folder();
         let is_behind_sentinel = std::env::var_os(lone_sentinel::SENTINEL_VARIABLE).is_some();
         let mut engine = match self.is_of_pool() && !is_behind_sentinel {
