@@ -3,6 +3,7 @@
 
 mod minute;
 mod scales;
+mod unreachable;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,9 +12,10 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use self::{minute::Minute, scales::Scales};
+use self::{minute::Minute, scales::Scales, unreachable::Unreachable};
 use crate::{
     job::{QueueName, chance::between},
+    sheets::Sheets,
     store::{Entered, Fault, Queues, Swept},
 };
 
@@ -29,8 +31,8 @@ const SWEEP_AFTER_CALLS: u32 = 256;
 const MAX_PIPELINED: usize = 64;
 
 /// Sweeps once per period with jitter, and at once while there is more to do, until it is stopped.
-pub async fn run(queues: Queues, period: Duration, stop: CancellationToken) {
-    let (mut sweeper, mut pause) = (Sweeper::new(queues, period), jittered(period));
+pub async fn run(sheets: Sheets, period: Duration, stop: CancellationToken) {
+    let (mut sweeper, mut pause) = (Sweeper::new(sheets, period), jittered(period));
     while stop.run_until_cancelled(until_next(&mut sweeper, pause)).await.is_some() {
         // A round that has begun is finished, because it is short.
         pause = match sweeper.round().await {
@@ -87,6 +89,7 @@ impl Visit {
 /// The schedule of all queues.
 pub struct Sweeper {
     queues: Queues,
+    sheets: Sheets,
     period: Duration,
     visits: HashMap<QueueName, Visit>,
     listed: Option<Instant>,
@@ -98,10 +101,11 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    pub fn new(queues: Queues, period: Duration) -> Self {
+    pub fn new(sheets: Sheets, period: Duration) -> Self {
         let retired = Instant::now();
         Self {
-            queues,
+            queues: sheets.queues().clone(),
+            sheets,
             period,
             visits: HashMap::new(),
             listed: None,
@@ -200,7 +204,7 @@ impl Sweeper {
         if unreachable.has(&self.queues, &queue) {
             return false;
         }
-        let (next_ms, more) = match unreachable.record(&self.queues, &queue, self.queues.sweep_a_turn(&queue).await) {
+        let (next_ms, more) = match unreachable.record(&self.queues, &queue, self.sweep(&queue).await) {
             Some(Swept { next_ms, more, forgotten, .. }) => {
                 if more || forgotten > 0 {
                     forgot_in.insert(self.queues.shard(&queue));
@@ -219,6 +223,17 @@ impl Sweeper {
             *visit = Visit { record, ..Visit::new(look, sweep) };
         });
         more
+    }
+
+    /// One turn. A tally that is late counts before the events go.
+    async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
+        let swept = self.queues.sweep_a_turn(queue, false).await?;
+        if !swept.is_reader_late {
+            return Ok(swept);
+        }
+        self.sheets.open(queue).await?;
+        let rest = self.queues.sweep_a_turn(queue, true).await?;
+        Ok(Swept { more: swept.more || rest.more, forgotten: swept.forgotten + rest.forgotten, ..rest })
     }
 
     /// Records the counts in the history of each queue whose minute is over.
@@ -261,32 +276,4 @@ fn max_sweep_interval() -> Duration {
 
 fn next_check(now: Instant, next_ms: Option<u64>) -> Instant {
     now + next_ms.map_or(CHECK_EVERY, Duration::from_millis).min(CHECK_EVERY)
-}
-
-/// The servers that did not answer in this round.
-#[derive(Default)]
-struct Unreachable {
-    shards: HashSet<u16>,
-    why: Option<Fault>,
-}
-
-impl Unreachable {
-    fn has(&self, queues: &Queues, queue: &QueueName) -> bool {
-        queues.is_lost(queue) || !self.shards.is_empty() && self.shards.contains(&queues.shard(queue))
-    }
-
-    /// Records a fault. A broken queue does not stop the others, and an unavailable server only its own queues.
-    fn record<T>(&mut self, queues: &Queues, queue: &QueueName, answer: Result<T, Fault>) -> Option<T> {
-        match answer {
-            Ok(answer) => return Some(answer),
-            Err(fault @ Fault::Unavailable { .. }) => {
-                self.shards.insert(queues.shard(queue));
-                self.why = Some(fault);
-            }
-            Err(fault @ (Fault::Full | Fault::Broken(_))) => {
-                tracing::error!(%queue, %fault, "a queue cannot be swept");
-            }
-        }
-        None
-    }
 }

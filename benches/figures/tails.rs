@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use intray::{
     job::{QueueName, Reservation},
     payload::Json,
+    sheets::Sheets,
     store::{Complete, NewJob, Nonce, Queues, Reserve, ReserveOutcome, random_id},
     sweeper,
 };
@@ -39,7 +40,7 @@ pub async fn run(engine: &str) {
     fill(&queues, &late, OVERDUE).await;
     fill(&queues, &other, OTHERS).await;
     let stop = CancellationToken::new();
-    let sweeping = tokio::spawn(sweeper::run(queues.clone(), SWEEPS, stop.clone()));
+    let sweeping = tokio::spawn(sweeper::run(Sheets::new(queues.clone()), SWEEPS, stop.clone()));
     for (whose, asked) in [("another queue", &other), ("the same queue", &late)] {
         let end = Instant::now() + QUIET;
         let quiet = reserves(&queues, asked, || Instant::now() < end).await;

@@ -4,14 +4,18 @@ local text = require 'base/text'
 local first_of = require 'base/first'
 local outbox = require 'base/outbox'
 local trim = {}
-local call, max, min, ceil = redis.call, math.max, math.min, math.ceil
+local call, max, min = redis.call, math.max, math.min
 
 -- Transitions that are kept for readers that resume, and for a webhook or a tally that has not read them.
 local EVENTS, UNREAD = 10000, 100000
 -- Ended jobs are spared this long for a webhook that has not read their end, because what it sends has their results.
 local SPARED_MS = 600000
 local DAY = 86400000
-local LAST, LOST = 20, 300 -- entries read per step
+-- The transitions of a part; the entries that one command reads, and after how many, or how many transitions, a step has counted enough.
+local PART, CHUNK, ENTRIES, ENOUGH = 2000, 50, 500, 4000
+local LOST = 300 -- entries read per step
+-- The parts of the stream, the oldest first: of each the id of its last entry, and its transitions. Only a total in name.
+local FIELD = 'parts'
 
 local function is_empty(...)
   for _, key in ipairs({...}) do
@@ -20,14 +24,14 @@ local function is_empty(...)
   return true
 end
 
--- Deletes the order only when no job with a place is left. Returns when the first alarm goes off, whether anything reads here, and
--- whether there are restricted jobs. One command looks for four keys: one that is named twice counts two.
+-- Deletes the order only when no job with a place is left. Returns when the first alarm goes off, and whether there are restricted jobs.
+-- One command looks for three keys: one that is named twice counts two.
 function trim.order(q)
-  local a, c, r = q.alarms, q.cursors, q.restricted
-  local found = call('EXISTS', q.inbound, a, a, c, c, c, c, r, r, r, r, r, r, r, r)
-  local has_restricted = found > 7
+  local a, r = q.alarms, q.restricted
+  local found = call('EXISTS', q.inbound, a, a, r, r, r, r)
+  local has_restricted = found > 3
   if found % 2 == 0 and not has_restricted and is_empty(q.reserved, q.delayed, q.parked) then call('UNLINK', q.tops, q.turns) end
-  return found % 4 > 1 and first_of(q.alarms) or math.huge, found % 8 > 3, has_restricted
+  return found % 4 > 1 and first_of(q.alarms) or math.huge, has_restricted
 end
 
 -- Jobs that ended later than this are not deleted; infinity without webhooks. A tally needs no jobs.
@@ -39,53 +43,117 @@ function trim.read_until(q, readers)
   return max(read, clock.now(q) - SPARED_MS)
 end
 
--- Whether a reader has not come up to an entry.
-local function lags(readers, entry)
-  for _, reader in ipairs(readers) do
-    if outbox.is_behind(reader.position, entry) then return true end
-  end
-  return false
+-- The parts of the stream, {id, n} each, as they were counted last.
+local function read_parts(q)
+  local parts = {}
+  for id, n in string.gmatch(call('HGET', q.totals, FIELD) or '', '(%S+) (%d+)') do parts[#parts + 1] = {id = id, n = tonumber(n)} end
+  return parts
 end
 
--- Removes the first entries of a stream that a reader has left too long, and counts what it has lost by it.
-local function lose(q, readers, kept)
-  local length = tonumber(call('XINFO', 'STREAM', q.events)[2]) -- its first field is `length`
-  local surplus = min(length - kept, LOST)
-  if surplus <= 0 then return end
-  for _, entry in ipairs(call('XRANGE', q.events, '-', '+', 'COUNT', text.of(surplus))) do
-    for _, reader in ipairs(readers) do
-      if outbox.is_behind(reader.position, entry[1]) then
-        reader.lost, reader.has_lost = reader.lost + tonumber(entry[2][1]), true
+local function write_parts(q, parts)
+  local words = {}
+  for i, part in ipairs(parts) do words[i] = part.id .. ' ' .. text.of(part.n) end
+  call('HSET', q.totals, FIELD, table.concat(words, ' '))
+end
+
+-- Counts the entries that have come since. Returns whether there were any, and whether there are more.
+local function count(q, parts)
+  local read, counted, is_all = 0, 0, false
+  repeat
+    local last = parts[#parts]
+    local found = call('XRANGE', q.events, last and '(' .. last.id or '-', '+', 'COUNT', text.of(CHUNK))
+    for _, entry in ipairs(found) do
+      if not last or last.n >= PART then
+        last = {n = 0}
+        parts[#parts + 1] = last
       end
+      local n = tonumber(entry[2][1])
+      last.id, last.n, counted = entry[1], last.n + n, counted + n
+    end
+    read, is_all = read + #found, #found < CHUNK
+  until is_all or read >= ENTRIES or counted >= ENOUGH
+  return read > 0, not is_all
+end
+
+-- How many parts at the front are more than so many transitions.
+local function surplus(parts, kept)
+  local behind, n = 0, #parts
+  while n > 0 and behind < kept do behind, n = behind + parts[n].n, n - 1 end
+  return n
+end
+
+local function id_after(id)
+  local ms, sequence = id:match('^(%d+)%-(%d+)')
+  return ms .. '-' .. text.of(sequence + 1)
+end
+
+local function drop(parts, n)
+  for _ = 1, n do table.remove(parts, 1) end
+end
+
+-- The position of the reader that has come least far; nil for none.
+local function slowest(readers)
+  local found
+  for _, reader in ipairs(readers) do
+    if not found or outbox.is_behind(reader.position, found) then found = reader.position end
+  end
+  return found
+end
+
+-- Removes the first entries of a stream that a reader has left too long, up to this one, and counts what it has lost by it.
+local function lose(q, readers, parts, until_id)
+  local entries = call('XRANGE', q.events, '-', until_id, 'COUNT', text.of(LOST))
+  for _, entry in ipairs(entries) do
+    local id, n = entry[1], tonumber(entry[2][1])
+    parts[1].n = parts[1].n - n
+    if parts[1].id == id then drop(parts, 1) end
+    for _, reader in ipairs(readers) do
+      if outbox.is_behind(reader.position, id) then reader.lost, reader.has_lost = reader.lost + n, true end
     end
   end
   for _, reader in ipairs(readers) do
     if reader.has_lost then outbox.write(q, reader) end
   end
-  call('XTRIM', q.events, 'MAXLEN', text.of(length - surplus))
+  call('XTRIM', q.events, 'MINID', id_after(entries[#entries][1]))
 end
 
--- Keeps about ten thousand transitions, more while a reader has not come so far; deletes the stream when the queue has been empty
--- for a day. Trimming exactly reads the last entries, so without readers only the last of many steps does it.
-function trim.events(q, readers, more)
-  if more and #readers == 0 then
-    call('XTRIM', q.events, 'MAXLEN', '~', text.of(EVENTS))
-    return
+-- Removes the parts that nobody needs any more. Returns whether it has, and whether a reader holds up more than it may.
+local function cut(q, readers, parts, may_lose)
+  local n, unread, position = surplus(parts, EVENTS), surplus(parts, UNREAD), slowest(readers)
+  while n > 0 and position and outbox.is_behind(position, parts[n].id) do n = n - 1 end
+  if n > 0 then
+    call('XTRIM', q.events, 'MINID', id_after(parts[n].id))
+    drop(parts, n)
   end
-  local last = call('XREVRANGE', q.events, '+', '-', 'COUNT', text.of(LAST))
-  if #last == 0 then return end
-  local carried = 0
-  for _, entry in ipairs(last) do carried = carried + tonumber(entry[2][1]) end
-  if lags(readers, last[#last][1]) then
-    lose(q, readers, max(ceil(UNREAD * #last / carried), 100))
-  else
-    call('XTRIM', q.events, 'MAXLEN', '~', text.of(max(ceil(EVENTS * #last / carried), 100)))
+  if unread <= n then return n > 0, false end
+  if may_lose then lose(q, readers, parts, parts[unread - n].id) end
+  return n > 0 or may_lose, true
+end
+
+-- Keeps ten thousand transitions, more while a reader has not come so far; deletes the stream when the queue has been empty for a day.
+-- `may_lose`: a reader that is too far behind loses what it has not read. Returns whether there is more to do, and whether a reader is too
+-- far behind.
+function trim.events(q, readers, may_lose)
+  local parts = read_parts(q)
+  local is_new, more = count(q, parts)
+  if #parts == 0 then return false, false end
+  local is_cut, is_late = false, false
+  if surplus(parts, EVENTS) > 0 then
+    readers = readers or outbox.readers(q)
+    is_cut, is_late = cut(q, readers, parts, may_lose)
   end
-  local idle = clock.now(q) - tonumber(last[1][1]:match('^%d+'))
-  if idle > DAY and not lags(readers, last[1][1])
-    and is_empty(q.inbound, q.restricted, q.reserved, q.delayed, q.parked, q.dead, q.ended) then
-    call('UNLINK', q.events)
+  local last = parts[#parts].id
+  local idle = clock.now(q) - tonumber(last:match('^%d+'))
+  if idle > DAY and not more and is_empty(q.inbound, q.restricted, q.reserved, q.delayed, q.parked, q.dead, q.ended) then
+    local position = slowest(readers or outbox.readers(q))
+    if not position or not outbox.is_behind(position, last) then
+      call('UNLINK', q.events)
+      call('HDEL', q.totals, FIELD)
+      return false, false
+    end
   end
+  if is_new or is_cut then write_parts(q, parts) end
+  return more or is_late and may_lose, is_late
 end
 
 return trim

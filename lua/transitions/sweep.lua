@@ -5,9 +5,10 @@
 -- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
 -- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
 -- KEYS   tops hash · settings hash · totals hash · events stream · cursors hash · hints channel
--- ARGV   'all' | 'overdue': only expiries and delays; retention ms of queues without their own ('' = the default)
--- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue, whether an alarm is
--- REPLY  due (0 | 1), whether the queue keeps day sheets (0 | 1)}
+-- ARGV   'all' | 'overdue': only expiries and delays; retention ms of queues without their own ('' = the default); whether a reader of
+-- ARGV   the events that is too far behind loses what it has not read (0 | 1)
+-- REPLY  {expired, due, dead, forgotten, more (0 | 1), more that is overdue (0 | 1), next ms (-1 = never), lag ms of the first that was overdue, whether an alarm is
+-- REPLY  due (0 | 1), whether the queue keeps day sheets (0 | 1), whether such a reader is too far behind (0 | 1)}
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -104,10 +105,18 @@ return function(q, args)
   end
   more = more or step.more
   return commit(q, function()
-    local alarm, has_readers, has_restricted = trim.order(q)
+    local alarm, has_restricted = trim.order(q)
     if chosen[3] and not has_restricted then redis.call('HDEL', q.settings, lines.MARK) end
-    trim.events(q, readers or has_readers and outbox.readers(q) or {}, more)
+    local is_late = false
+    if args[1] == 'all' then
+      local has_more
+      has_more, is_late = trim.events(q, readers, args[3] == '1')
+      more = more or has_more
+    end
     local next_ms, rings = upcoming.next_ms(q, kept.ms, kept.most, alarm), alarm <= clock.now(q) and 1 or 0
-    return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag, rings, chosen[4] == '1' and 1 or 0}
+    return {
+      step.expired, step.due, step.died, forgotten, more and 1 or 0, step.more and 1 or 0, next_ms, step.lag, rings,
+      chosen[4] == '1' and 1 or 0, is_late and 1 or 0,
+    }
   end)
 end

@@ -20,12 +20,18 @@ const MAX_DELIVERIES: usize = 50;
 const MAX_BYTES: usize = 1 << 20;
 const PAGE: EventLimit = EventLimit { entries: 200, events: 200 };
 
+/// Events after which a cursor is stored.
+const MAX_UNSTORED: usize = 20_000;
+
 /// Where a webhook reads in a queue.
 struct Reading {
     /// The cursor as it is stored; `None`: there is none.
     stored: Option<String>,
-    /// It has read up to here. Events that are not for it move this alone, and the stored cursor follows at the next check.
+    /// It has read up to here. Events that are not for it move this alone, and the stored cursor follows at the next check, or after
+    /// many of them, because what it has not read is kept for it.
     position: Position,
+    /// Events since the stored cursor.
+    unstored: usize,
     /// As many deliveries wait as may.
     is_full: bool,
 }
@@ -82,6 +88,7 @@ impl QueueReader {
             let reading = self.readings.entry(webhook.name.clone()).or_insert_with(|| Reading {
                 stored: stored.clone(),
                 position: from,
+                unstored: 0,
                 is_full: false,
             });
             if reading.stored != stored {
@@ -89,8 +96,7 @@ impl QueueReader {
             }
             reading.is_full = state.is_some_and(|state| state.waiting >= limits::WAITING_DELIVERIES);
             if stored.as_deref() != Some(reading.position.to_string().as_str()) && !reading.is_full {
-                let step = Forward { reached: reading.position.to_string(), ..Forward::default() };
-                forward(&shared.queues, &self.queue, &webhook.name, reading, step).await?;
+                store(&shared.queues, &self.queue, &webhook.name, reading).await?;
             }
             if let Some(next) = state.and_then(|state| state.next) {
                 shared.courier(&webhook.name).due_in(&self.queue, next);
@@ -127,6 +133,10 @@ impl QueueReader {
             let events: Vec<_> = wanted.iter().copied().filter(|event| is_for(webhook, reading, event)).collect();
             if send(shared, &self.queue, webhook, reading, &contents, &events).await? {
                 reading.position = reading.position.max(page.reached);
+                reading.unstored += page.events.len();
+                if reading.unstored >= MAX_UNSTORED {
+                    store(&shared.queues, &self.queue, &webhook.name, reading).await?;
+                }
             } else {
                 // Another instance was faster: this one goes on behind it.
                 more |= !reading.is_full;
@@ -163,6 +173,12 @@ async fn send(
     Ok(true)
 }
 
+/// Stores where a webhook has read to.
+async fn store(queues: &Queues, queue: &QueueName, webhook: &Name, reading: &mut Reading) -> Result<(), Fault> {
+    let step = Forward { reached: reading.position.to_string(), ..Forward::default() };
+    forward(queues, queue, webhook, reading, step).await.map(drop)
+}
+
 /// Returns whether this instance has moved the cursor.
 async fn forward(
     queues: &Queues,
@@ -173,7 +189,9 @@ async fn forward(
 ) -> Result<bool, Fault> {
     let step = Forward { read: reading.stored.clone(), ..step };
     match queues.forward(queue, webhook, &step).await? {
-        Forwarded::Done => (reading.position, reading.stored) = (parse(&step.reached), Some(step.reached)),
+        Forwarded::Done => {
+            (reading.position, reading.stored, reading.unstored) = (parse(&step.reached), Some(step.reached), 0);
+        }
         // What this instance has sent, without learning of it, is so noticed too.
         Forwarded::Moved(stored) => {
             reading.position = stored.as_deref().map_or(reading.position, parse);

@@ -1,5 +1,6 @@
 //! The sweeper delays no other work, costs almost nothing where nothing is due, and misses nothing.
 
+use intray::{job::QueueName, store::Queues};
 use serde_json::{Value, json};
 
 use crate::world::{Client, RETENTION_MS, World, assert_events, eventually};
@@ -177,4 +178,29 @@ async fn job_of_a_crashed_instance_is_swept_by_another() {
     assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired"]);
     w.restart().await;
     w.check().await;
+}
+
+#[tokio::test]
+async fn alarms_are_not_behind_the_removal_of_batches() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    w.update_settings(json!({ "retention_ms": 10_000 })).await;
+    for _ in 0..30 {
+        w.create_batch(json!({ "jobs": [] })).await;
+    }
+    let falls_back = w.enqueue_with(json!({ "payload": 1, "assignees": ["bob"], "fallback_ms": 10_000 })).await;
+    let expires = w.enqueue_with(json!({ "payload": 2, "expires_ms": 10_000 })).await;
+    let breached = w.enqueue_with(json!({ "payload": 3, "sla_ms": 10_000 })).await;
+    let handed = w.enqueue_with(json!({ "payload": 4 })).await;
+    let held = w.reserve_with(json!({ "worker": "ann", "id": handed })).await;
+    let over = json!({ "reservation": held.reservation, "to": "bob", "fallback_ms": 10_000 });
+    w.post("/jobs/hand-over", over).await.is(200);
+    w.advance_clock(10_000);
+    let handle = Queues::new(&w.engine.url(), "intray").expect("a handle");
+    assert!(handle.sweep_a_turn(&QueueName::default(), false).await.expect("swept").more);
+    let ends = [(falls_back, "fallback"), (expires, "cancelled"), (breached, "sla-breached"), (handed, "fallback")];
+    for (id, kind) in ends {
+        assert_eq!(w.events_of(&id).await.last().map(String::as_str), Some(kind));
+    }
+    assert!(w.get("/batches?queue=default").await.is(200)["batches"].as_array().expect("a list").len() > 10);
 }

@@ -52,13 +52,22 @@ impl Redis {
         Fields::of(&redis::Value::Array(vec![answer])).and_then(|mut fields| fields.count()).expect("a number")
     }
 
-    /// Entries that say that they carry a thousand transitions each.
-    async fn add_entries(&self, count: u32) {
-        for _ in 0..count {
-            let key = self.queues.parts.runner.keys.of(&queue(), "events");
-            let mut command = redis::cmd("XADD");
-            command.arg(key).arg("*").arg("1000").arg("");
-            self.queues.parts.runner.link.plain(&command).await.expect("added");
+    /// Entries that say that they carry so many transitions each.
+    async fn add_entries(&self, count: u32, transitions: u32) {
+        const ADD: &str = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', ARGV[2], '') end";
+        let mut command = redis::cmd("EVAL");
+        let key = self.queues.parts.runner.keys.of(&queue(), "events");
+        command.arg(ADD).arg(1).arg(key).arg(count).arg(transitions);
+        self.queues.parts.runner.link.plain(&command).await.expect("added");
+    }
+
+    /// Sweeps until nothing is left to do. Returns whether a reader is too far behind.
+    async fn sweep_all(&self, may_lose: bool) -> bool {
+        loop {
+            let swept = self.queues.sweep_a_turn(&queue(), may_lose).await.expect("swept");
+            if !swept.more {
+                return swept.is_reader_late;
+            }
         }
     }
 }
@@ -150,26 +159,55 @@ async fn sweep_keeps_events_that_a_webhook_has_not_read() {
     redis.enqueue("1").await;
     let begin = redis.queues.last_event(&queue()).await.expect("a position").to_string();
     redis.forward("a", step(None, &begin, [])).await;
-    redis.add_entries(90).await;
-    redis.sweep_with("1000").await;
-    assert_eq!(
-        (redis.entries().await, redis.outbox_of("a").await.lost),
-        (91, 0),
-        "91,000 transitions are not too many"
-    );
-    redis.add_entries(40).await;
-    redis.sweep_with("1000").await;
-    let lost = redis.outbox_of("a").await.lost;
-    assert_eq!((redis.entries().await, lost), (100, 30_000), "100,000 are kept, and what is lost is counted");
+    let sweep = async |may_lose| {
+        let is_late = redis.sweep_all(may_lose).await;
+        (redis.entries().await, redis.outbox_of("a").await.lost, is_late)
+    };
+    redis.add_entries(90, 1_000).await;
+    assert_eq!(sweep(true).await, (91, 0, false), "90,001 transitions are not too many");
+    redis.add_entries(40, 1_000).await;
+    assert_eq!(sweep(false).await, (131, 0, true), "the reader is asked before anything is lost");
+    let (entries, lost, is_late) = sweep(true).await;
+    assert_eq!((entries, lost, is_late), (100, 30_000, false), "100,000 are kept, and what is lost is counted");
     let end = redis.queues.last_event(&queue()).await.expect("a position").to_string();
     redis.forward("a", step(Some(&begin), &end, [])).await;
-    redis.add_entries(150).await;
+    redis.add_entries(150, 1_000).await;
     let end = redis.queues.last_event(&queue()).await.expect("a position").to_string();
     let stored = redis.outbox_of("a").await.cursor;
     redis.forward("a", step(Some(&stored), &end, [])).await;
-    redis.sweep_with("1000").await;
-    assert!(redis.entries().await < 250, "what is read is trimmed as without webhooks");
-    assert_eq!(redis.outbox_of("a").await.lost, 30_000);
+    assert_eq!(sweep(false).await, (10, 30_000, false), "what is read is trimmed as without webhooks");
+}
+
+#[tokio::test]
+async fn sweep_keeps_as_many_transitions_however_dense_the_last_entries_are() {
+    for (sparse, dense, transitions) in [(9_500, 20, 200), (12_000, 0, 1), (9_000, 60, 100), (100, 200, 200)] {
+        let redis = Redis::start().await;
+        redis.add_entries(sparse, 1).await;
+        redis.add_entries(dense, transitions).await;
+        redis.sweep_all(false).await;
+        let gone = u64::from(sparse + dense) - redis.entries().await;
+        let (sparse, all) = (u64::from(sparse), u64::from(sparse + dense * transitions));
+        let trimmed = if gone <= sparse { gone } else { sparse + (gone - sparse) * u64::from(transitions) };
+        let kept = all - trimmed;
+        assert!((10_000..14_000).contains(&kept), "{sparse} and {dense} of {transitions}: {kept} of {all} are kept");
+        redis.add_entries(2, 200).await;
+        redis.sweep_all(false).await;
+        assert!(redis.entries().await > 2, "{sparse} and {dense} of {transitions}");
+    }
+}
+
+#[tokio::test]
+async fn sweep_keeps_what_a_reader_has_not_read_however_dense_the_last_entries_are() {
+    let redis = Redis::start().await;
+    redis.enqueue("1").await;
+    let begin = redis.queues.last_event(&queue()).await.expect("a position").to_string();
+    redis.forward("a", step(None, &begin, [])).await;
+    redis.add_entries(16_000, 1).await;
+    redis.add_entries(200, 200).await;
+    for _ in 0..50 {
+        redis.sweep_all(true).await;
+    }
+    assert_eq!((redis.entries().await, redis.outbox_of("a").await.lost), (16_201, 0), "56,000 are not too many");
 }
 
 #[tokio::test]

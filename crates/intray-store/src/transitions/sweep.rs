@@ -21,9 +21,10 @@ const TURN: u32 = 6;
 
 /// One bounded step.
 enum Sweep {
-    /// `kept_ms`: how long the queue keeps ended jobs without a setting of its own.
-    All { kept_ms: u64 },
-    /// Only expired leases and due jobs, not the removal of ended jobs.
+    /// `kept_ms`: how long the queue keeps ended jobs without a setting of its own. `may_lose`: events go that a reader has left too
+    /// long.
+    All { kept_ms: u64, may_lose: bool },
+    /// Only what is urgent: expired leases, due jobs and alarms, not the removal of ended jobs.
     Overdue,
 }
 
@@ -40,6 +41,9 @@ pub struct Swept {
     /// When there will be something to do; `None`: never, as the queue is now.
     #[serde(skip)]
     pub next_ms: Option<u64>,
+    /// A reader of the events is so far behind that it is about to lose some.
+    #[serde(skip)]
+    pub is_reader_late: bool,
 }
 
 /// A reply of the script.
@@ -47,6 +51,8 @@ pub(crate) struct SweepReply {
     swept: Swept,
     /// How late the oldest expired or due job was, if there was one.
     lag_ms: Option<u64>,
+    /// More reservations or delays are overdue.
+    is_overdue: bool,
     /// A job has expired, or its SLA is breached.
     rings: bool,
     /// The queue keeps day sheets.
@@ -59,7 +65,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well. Steps before the fault keep their effect.
     pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        steps(&self.parts.runner, queue, &self.sweep_all(queue), limits::SWEEP_STEPS).await
+        steps(&self.parts.runner, queue, &self.sweep_all(queue, false), limits::SWEEP_STEPS).await
     }
 
     /// One bounded step.
@@ -67,15 +73,15 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn sweep_once(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        self.run_alone(queue, &self.sweep_all(queue)).await.map(|reply| reply.swept)
+        self.run_alone(queue, &self.sweep_all(queue, false)).await.map(|reply| reply.swept)
     }
 
-    /// One turn of steps, so that other queues get theirs.
+    /// One turn of steps, so that other queues get theirs. `may_lose`: events go that a reader has left too long.
     ///
     /// # Errors
     /// When Redis is not well. Steps before the fault keep their effect.
-    pub async fn sweep_a_turn(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        steps(&self.parts.runner, queue, &self.sweep_all(queue), TURN).await
+    pub async fn sweep_a_turn(&self, queue: &QueueName, may_lose: bool) -> Result<Swept, Fault> {
+        steps(&self.parts.runner, queue, &self.sweep_all(queue, may_lose), TURN).await
     }
 
     /// When there will be something to sweep, 0 for now; `None`: never, as the queue is now. It costs a fraction of a sweep.
@@ -88,8 +94,8 @@ impl Queues {
         Fields::of(&self.run_view("due", queue, &args).await?)?.maybe()
     }
 
-    fn sweep_all(&self, queue: &QueueName) -> Sweep {
-        Sweep::All { kept_ms: self.parts.runner.retention_ms(queue) }
+    fn sweep_all(&self, queue: &QueueName, may_lose: bool) -> Sweep {
+        Sweep::All { kept_ms: self.parts.runner.retention_ms(queue), may_lose }
     }
 }
 
@@ -102,9 +108,9 @@ pub(crate) fn turn<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFutu
 }
 
 async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32) -> Result<Swept, Fault> {
-    let mut swept = Swept::default();
+    let (mut swept, mut rings_still) = (Swept::default(), false);
     for _ in 0..most {
-        let SweepReply { swept: step, rings, has_sheets, .. } = run(runner, queue, sweep).await?;
+        let SweepReply { swept: step, is_overdue, rings, has_sheets, .. } = run(runner, queue, sweep).await?;
         if has_sheets {
             runner.note_sheets(queue, true);
         }
@@ -112,15 +118,19 @@ async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32
         swept.due += step.due;
         swept.dead += step.dead;
         swept.forgotten += step.forgotten;
-        (swept.more, swept.next_ms) = (step.more, step.next_ms);
-        if step.more {
-            continue;
-        }
-        if !rings || matches!(sweep, Sweep::Overdue) {
+        (swept.more, swept.next_ms, swept.is_reader_late) = (step.more, step.next_ms, step.is_reader_late);
+        rings_still = rings && is_overdue;
+        // What is not urgent never holds up an alarm.
+        if rings && !is_overdue {
+            run(runner, queue, &ExpireStep).await?;
+            swept.more = true;
+        } else if !step.more {
             break;
         }
+    }
+    // Nor does very much that is overdue.
+    if rings_still {
         run(runner, queue, &ExpireStep).await?;
-        swept.more = true;
     }
     Ok(swept)
 }
@@ -134,8 +144,8 @@ impl Transition for Sweep {
     fn args(&self) -> Args {
         let mut args = Args::default();
         match self {
-            Self::All { kept_ms } => args.push("all").number(*kept_ms),
-            Self::Overdue => args.push("overdue").push(""),
+            Self::All { kept_ms, may_lose } => args.push("all").number(*kept_ms).number((*may_lose).into()),
+            Self::Overdue => args.push("overdue").push("").number(0),
         };
         args
     }
@@ -144,12 +154,13 @@ impl Transition for Sweep {
         let mut fields = reply.fields()?;
         let (expired, due) = (fields.count()?, fields.count()?);
         let (dead, forgotten) = (fields.count()?, fields.count()?);
-        let more = fields.flag()?;
+        let (more, is_overdue) = (fields.flag()?, fields.flag()?);
         let (next_ms, lag_ms) = (fields.maybe()?, fields.count()?);
         let lag_ms = (expired + due > 0).then_some(lag_ms);
         let (rings, has_sheets) = (fields.flag()?, fields.flag()?);
-        let swept = Swept { expired, due, dead, forgotten, more, next_ms };
-        Ok(SweepReply { swept, lag_ms, rings, has_sheets })
+        let is_reader_late = fields.flag()?;
+        let swept = Swept { expired, due, dead, forgotten, more, next_ms, is_reader_late };
+        Ok(SweepReply { swept, is_overdue, lag_ms, rings, has_sheets })
     }
 
     /// The reply says already when the next sweep is due.

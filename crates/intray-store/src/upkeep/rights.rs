@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     /// Words in capitals that are not commands.
-    const OPTIONS: [&str; 6] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "STREAM", "WITHSCORES"];
+    const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MINID", "WITHSCORES"];
     /// Used by `intray migrate` and `intray move` only, as `docs/scale.md` and `docs/move.md` say.
     const MOVING: [&str; 7] = ["DUMP", "HLEN", "HSCAN", "RENAMENX", "RESTORE", "TYPE", "ZSCAN"];
     /// A user without this right gets a less exact message.

@@ -1,0 +1,36 @@
+//! Which servers to leave alone for the rest of a round.
+
+use std::collections::HashSet;
+
+use crate::{
+    job::QueueName,
+    store::{Fault, Queues},
+};
+
+/// The servers that did not answer in this round.
+#[derive(Default)]
+pub(super) struct Unreachable {
+    shards: HashSet<u16>,
+    pub(super) why: Option<Fault>,
+}
+
+impl Unreachable {
+    pub(super) fn has(&self, queues: &Queues, queue: &QueueName) -> bool {
+        queues.is_lost(queue) || !self.shards.is_empty() && self.shards.contains(&queues.shard(queue))
+    }
+
+    /// Records a fault. A broken queue does not stop the others, and an unavailable server only its own queues.
+    pub(super) fn record<T>(&mut self, queues: &Queues, queue: &QueueName, answer: Result<T, Fault>) -> Option<T> {
+        match answer {
+            Ok(answer) => return Some(answer),
+            Err(fault @ Fault::Unavailable { .. }) => {
+                self.shards.insert(queues.shard(queue));
+                self.why = Some(fault);
+            }
+            Err(fault @ (Fault::Full | Fault::Broken(_))) => {
+                tracing::error!(%queue, %fault, "a queue cannot be swept");
+            }
+        }
+        None
+    }
+}
