@@ -194,7 +194,7 @@ fn read_batch(
     let jobs = fields.objects("jobs", 0..=limits::BATCH_JOBS, |item| read_member(item, trace))?.unwrap_or_default();
     fields.finish(Some(()))?;
     let id = match repeat {
-        Some(repeat) => repeat.batch(queue),
+        Some(repeat) => repeat.batch(queue, 0),
         None => store::random_batch(queue),
     };
     let fingerprint = repeat.map(|repeat| repeat.fingerprint);

@@ -29,7 +29,7 @@ use crate::{
         response::{counted, json::created, problem::Problem, shapes},
     },
     job::{JobId, State as JobState, limits},
-    store::{Cancellation, JobPatch, Queues, Reprioritized},
+    store::{Cancellation, DerivedIds, JobPatch, Queues, Reprioritized},
     waiting::{WaitedRead, Waiting},
 };
 
@@ -48,7 +48,7 @@ pub async fn enqueue(
     let items = items.read(|item| call.job(item));
     // A single job reports a reused key itself; of an array nothing is stored if one item belongs to another call.
     if let Some(repeat) = call.repeat.filter(|_| items.is_array()) {
-        let is_reused = queues.is_reused(&call.derived, repeat.fingerprint).await;
+        let is_reused = queues.is_reused(DerivedIds::Jobs(&call.derived), repeat.fingerprint).await;
         if is_reused.map_err(Problem::from_read)? {
             return Err(Problem::key_reused());
         }

@@ -16,8 +16,8 @@ use crate::{
         },
         response::{problem::Problem, shapes},
     },
-    job::{Name, QueueName, limits},
-    store::{self, Batch, NewBatch, NewMember, Queues, Task},
+    job::{BatchId, Name, QueueName, limits},
+    store::{self, Batch, DerivedIds, NewBatch, NewMember, Queues, Task},
 };
 
 /// Why other fields of a batch or a job are refused.
@@ -30,7 +30,7 @@ pub async fn create_overlap(
     fields: JsonFields<'_>,
     max_payload: usize,
 ) -> Result<Batch, Problem> {
-    let new = read_overlap(fields, call, None, max_payload)?;
+    let new = read_overlap(fields, call, 0, &mut Vec::new(), max_payload)?;
     created_overlap(queues.create_batch(new).await?)
 }
 
@@ -41,25 +41,38 @@ pub async fn create_each(
     text: &str,
     max_payload: usize,
 ) -> Result<Response, Problem> {
-    let mut index = 0;
+    let (mut index, mut derived) = (0, Vec::new());
     let read = |item| {
         let at = index;
         index += 1;
-        Ok(((), read_overlap(JsonFields::of(item)?, call, Some(at), max_payload)?))
+        Ok(((), read_overlap(JsonFields::of(item)?, call, at, &mut derived, max_payload)?))
     };
-    let items = Items::of(text, limits::OVERLAP_BATCHES)?;
-    let answers = items.each(read, |new| queues.create_batch(new), |(), outcome| created_overlap(outcome)).await;
-    Ok(answers.batches_response(shapes::BatchBody::new))
+    let items = Items::of(text, limits::OVERLAP_BATCHES)?.read(read);
+    if let Some(repeat) = &call.repeat {
+        let is_reused = queues.is_reused(DerivedIds::Batches(&derived), repeat.fingerprint).await;
+        if is_reused.map_err(Problem::from_read)? {
+            return Err(Problem::key_reused());
+        }
+    }
+    // Batches of one array stand in line in its order.
+    let answers = items.in_turn(|new| queues.create_batch(new), |(), outcome| created_overlap(outcome)).await;
+    answers.batches_response(shapes::BatchBody::new)
 }
 
-/// With its index if it is one of an array.
+/// `index`: its place in an array. `derived` is given the id that it has by an idempotency key, also if it is invalid.
 fn read_overlap(
     mut fields: JsonFields<'_>,
     call: &JsonCall,
-    index: Option<usize>,
+    index: usize,
+    derived: &mut Vec<BatchId>,
     max_payload: usize,
 ) -> Result<NewBatch, Problem> {
     let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
+    let id = match &call.repeat {
+        Some(repeat) => repeat.batch(queue, index),
+        None => store::random_batch(queue),
+    };
+    derived.push(id.clone());
     let overlap = fields.require("overlap", rules::whole(limits::OVERLAP));
     let priority = fields.take("priority", rules::priority).unwrap_or_default();
     let client = fields.take("client", rules::parsed(Name::parse));
@@ -72,13 +85,8 @@ fn read_overlap(
     let task = fields.object("job", |item| read_job(item, call.traceparent.clone(), overlap));
     let (overlap, mut task) = fields.finish(overlap.zip(task))?;
     task.routing.get_or_insert_default().overlap = overlap as u8;
-    auth::queue(&call.caller, &queue)?;
+    auth::queue(&call.caller, &id.queue)?;
     check_size("job/payload", &task.payload, max_payload)?;
-    let id = match (&call.repeat, index) {
-        (Some(repeat), None) => repeat.batch(queue),
-        (Some(repeat), Some(index)) => repeat.batch_at(queue, index),
-        (None, _) => store::random_batch(queue),
-    };
     let fingerprint = call.repeat.as_ref().map(|repeat| repeat.fingerprint);
     let jobs = vec![NewMember { task, priority: None }; overlap as usize];
     Ok(NewBatch { id, concurrency: None, priority, client, sealed: true, jobs, fingerprint })

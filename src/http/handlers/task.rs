@@ -134,16 +134,10 @@ impl IdempotentCall {
         store::derived_id(queue, &[&self.credential, "POST /jobs", &name, &self.key, &index].map(str::as_bytes))
     }
 
-    /// The id of the batch at an index of an array.
-    pub fn batch_at(&self, queue: QueueName, index: usize) -> BatchId {
+    /// The id of the batch at an index.
+    pub fn batch(&self, queue: QueueName, index: usize) -> BatchId {
         let (name, index) = (queue.to_string(), index.to_string());
         store::derived_batch(queue, &[&self.credential, "POST /batches", &name, &self.key, &index].map(str::as_bytes))
-    }
-
-    /// The id of the batch.
-    pub fn batch(&self, queue: QueueName) -> BatchId {
-        let name = queue.to_string();
-        store::derived_batch(queue, &[&self.credential, "POST /batches", &name, &self.key].map(str::as_bytes))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
             problem::{Attempts, Problem},
         },
     },
-    store::Fault,
+    store::{Applied, Fault},
 };
 
 /// The items of a body.
@@ -87,26 +87,63 @@ impl<N, C> ReadItems<N, C> {
         matches!(self, Self::Many(..))
     }
 
-    /// Executes the valid items in order, and answers every item.
+    /// Executes the valid items at once, which keep their order if they come into one batch of calls, and answers every item.
     pub async fn each<O, T, F: Future<Output = Result<O, Fault>>>(
         self,
         call: impl Fn(C) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
     ) -> ItemAnswers<T> {
-        let (notes, calls) = match self {
-            Self::One(Ok((note, item))) => {
-                let outcome = call(item).await;
-                return ItemAnswers::One(outcome.map_err(Problem::from).and_then(|outcome| answer(note, outcome)));
+        self.run(async |calls: Vec<C>| join_all(calls.into_iter().map(&call)).await, answer).await
+    }
+
+    /// Executes each valid item after the one before it, and answers every item. After a fault of Redis no other is tried.
+    pub async fn in_turn<O, T, F: Future<Output = Result<O, Fault>>>(
+        self,
+        call: impl Fn(C) -> F,
+        answer: impl Fn(N, O) -> Result<T, Problem>,
+    ) -> ItemAnswers<T> {
+        let one_by_one = async |calls: Vec<C>| {
+            let (mut outcomes, mut fault) = (Vec::with_capacity(calls.len()), None::<Fault>);
+            for item in calls {
+                let outcome = match fault.clone() {
+                    Some(fault) => Err(fault.with(Applied::No)),
+                    None => call(item).await,
+                };
+                if let Err(unavailable @ Fault::Unavailable { .. }) = &outcome {
+                    fault = Some(unavailable.clone());
+                }
+                outcomes.push(outcome);
             }
-            Self::One(Err(problem)) => return ItemAnswers::One(Err(problem)),
-            Self::Many(notes, calls) => (notes, calls),
+            outcomes
         };
-        let mut outcomes = join_all(calls.into_iter().map(call)).await.into_iter();
-        let answers = notes.into_iter().map(|note| {
-            let note = note?;
-            answer(note, outcomes.next().ok_or_else(Problem::internal)??)
-        });
-        ItemAnswers::Many(answers.collect())
+        self.run(one_by_one, answer).await
+    }
+
+    async fn run<O, T>(
+        self,
+        run_all: impl AsyncFnOnce(Vec<C>) -> Vec<Result<O, Fault>>,
+        answer: impl Fn(N, O) -> Result<T, Problem>,
+    ) -> ItemAnswers<T> {
+        let (is_array, notes, calls) = match self {
+            Self::One(Ok((note, item))) => (false, vec![Ok(note)], vec![item]),
+            Self::One(Err(problem)) => return ItemAnswers::One(Err(problem)),
+            Self::Many(notes, calls) => (true, notes, calls),
+        };
+        let mut outcomes = run_all(calls).await.into_iter();
+        let mut answers: Vec<_> = notes
+            .into_iter()
+            .map(|note| {
+                let note = note?;
+                answer(note, outcomes.next().ok_or_else(Problem::internal)??)
+            })
+            .collect();
+        match answers.pop() {
+            Some(answer) if !is_array => ItemAnswers::One(answer),
+            last => {
+                answers.extend(last);
+                ItemAnswers::Many(answers)
+            }
+        }
     }
 }
 
@@ -128,17 +165,22 @@ struct BatchItems<T> {
 }
 
 impl<T> ItemAnswers<T> {
-    /// The answers to an array of batches: `201`, even when every one was refused.
-    pub fn batches_response<'a, B: Serialize>(&'a self, body: impl Fn(&'a T) -> B) -> Response {
+    /// The answers to an array of batches: `201`, or `200` when every one was refused.
+    ///
+    /// # Errors
+    /// A problem, when it is no array.
+    pub fn batches_response<'a, B: Serialize>(&'a self, body: impl Fn(&'a T) -> B) -> Result<Response, Problem> {
         let answers = match self {
+            Self::One(Err(problem)) => return Err(problem.clone()),
             Self::One(answer) => std::slice::from_ref(answer),
             Self::Many(answers) => answers,
         };
+        let status = if answers.iter().any(Result::is_ok) { StatusCode::CREATED } else { StatusCode::OK };
         let aim = Attempts::of(answers);
         let batches = answers.iter().map(|answer| entry(answer.as_ref().map(&body).map_err(Clone::clone))).collect();
-        let mut response = (StatusCode::CREATED, JsonResponse(BatchItems { batches })).into_response();
+        let mut response = (status, JsonResponse(BatchItems { batches })).into_response();
         response.extensions_mut().insert(aim);
-        response
+        Ok(response)
     }
 }
 
