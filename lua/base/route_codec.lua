@@ -39,6 +39,7 @@ local READ = {
   [route_codec.FALLBACK_AT] = {'fallback_at', time_of},
   [route_codec.HANDED] = {'handed', handed_of},
   [route_codec.OVERLAP] = {'overlap', tostring},
+  [route_codec.UNCUT] = {'uncut', time_of},
 }
 
 function route_codec.decode(raw)
@@ -73,7 +74,7 @@ function route_codec.encode(own)
     .. part(route_codec.MARKS, own.marks > 0 and text.bytes[own.marks] or nil) .. part(route_codec.ASSIGNEES, own.assignees)
     .. part(route_codec.EXCLUDED, own.excluded) .. part(route_codec.SKILL, own.skill)
     .. part(route_codec.FALLBACK, own.fallback and pack('>I4', own.fallback)) .. time(route_codec.FALLBACK_AT, own.fallback_at)
-    .. handed(own) .. part(route_codec.OVERLAP, own.overlap) .. own.rest
+    .. handed(own) .. part(route_codec.OVERLAP, own.overlap) .. time(route_codec.UNCUT, own.uncut) .. own.rest
 end
 
 return route_codec

@@ -24,19 +24,19 @@ function back.most_attempts(q)
   return q.max_attempts
 end
 
-function back.is_out_of_attempts(q, r, header)
+function back.is_out_of_attempts(q, attempts, header)
   local most = header.max_attempts or back.most_attempts(q)
-  return most > 0 and r.attempts >= most
+  return most > 0 and attempts >= most
 end
 
 -- Jobs of a cancelled batch do not return.
-local function is_cancelled(q, id, header)
+function back.is_called_off(q, id, header)
   return record.is_member(header) and batch.is_marked(batch.read(q, batch.of(id)), batch.TO_CANCEL)
 end
 
 -- Ends a job that must not return. Returns whether it does.
 local function ends(q, id, r, header)
-  if is_cancelled(q, id, header) then
+  if back.is_called_off(q, id, header) then
     ending.cancel(q, id, r, header, '')
     return true
   end
@@ -67,14 +67,23 @@ function back.to_dead(q, id, r, header, worker)
   total.count(q, 'dead')
 end
 
--- Ends a reservation past its deadline. At the expiry of the job both end.
+-- The state that a job has when its reservation ends at its deadline; WAITING for one that goes back to where it belongs. At the expiry of
+-- the job both end.
+function back.state_after(q, id, r, lease, header)
+  if closing.is(lease) then return record.COMPLETED end
+  if route.is_over(q, id, header) then return record.CANCELLED end
+  local counts = not record.is_marked(lease, record.GRACE)
+  return counts and back.is_out_of_attempts(q, r.attempts + 1, header) and record.DEAD or record.WAITING
+end
+
+-- Ends a reservation past its deadline.
 function back.expire(q, id, r, lease, header)
-  if closing.is(lease) then return closing.finish(q, id, r, lease, header) end
-  local is_over = route.is_over(q, id, header)
-  leave.by_time(q, id, r, lease, header, is_over)
-  if is_over then
+  local state = back.state_after(q, id, r, lease, header)
+  if state == record.COMPLETED then return closing.finish(q, id, r, lease, header) end
+  leave.by_time(q, id, r, lease, header, state == record.CANCELLED)
+  if state == record.CANCELLED then
     ending.cancel_expired(q, id, r, header)
-  elseif not record.is_marked(lease, record.GRACE) and back.is_out_of_attempts(q, r, header) then
+  elseif state == record.DEAD then
     back.to_dead(q, id, r, header, lease.worker)
   else
     back.to_line(q, id, r, header)

@@ -1,6 +1,7 @@
 -- baton: parks jobs at gates and puts them back into line. The state of the call holds the latest position of each job, and the
 -- end of the call writes it.
 local record = require 'base/record'
+local clock = require 'base/clock'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
 local gate = require 'jobs/gate'
@@ -77,7 +78,7 @@ end
 
 -- Puts a ready job at its place in line, or parks it at its first gate without room if it is for everybody.
 function baton.line_up(q, id, r, header)
-  routing.ready(q, id, header)
+  routing.ready(q, id, header, clock.now(q))
   local name = not routing.lines(q, id, header) and gate.full(q, id, header)
   if name then return baton.park(q, id, r, header, name) end
   batch.enter(q, id, r, header, WAITING)

@@ -12,7 +12,7 @@ local leave = require 'jobs/leave'
 local result = require 'jobs/result'
 local route = require 'jobs/route'
 local closing = {}
--- What lies apart: when it was completed, the deadline that its reservation had, the result.
+-- What lies apart: when it was completed, the deadline that its reservation had but for the expiry of the job, the result.
 local APART = '>I6I6'
 local pack, unpack_apart, band, max = struct.pack, struct.unpack, bit.band, math.max
 
@@ -40,8 +40,8 @@ end
 -- Completes a job unless that is taken back within `ms`, or before the job expires.
 function closing.start(q, job, given, ms)
   local id, lease, now = job.id, job.lease, clock.now(q)
-  result.set(q, field(id), pack(APART, now, job.deadline) .. given)
-  job.deadline = route.capped(q, id, job.header, now + ms)
+  result.set(q, field(id), pack(APART, now, route.uncut(q, id, job.header, job.deadline)) .. given)
+  job.deadline = route.cut(q, id, job.header, now + ms)
   write.remove(q, 'held', record.held(lease, id))
   mark(q, job, band(lease.marks, record.EVER_UNDONE) + record.CLOSING)
   event.add(q, 'closing', id, lease.worker, job.header, text.of(job.deadline - now))
@@ -58,7 +58,7 @@ end
 function closing.take_back(q, job, deadline)
   local id, lease, now = job.id, job.lease, clock.now(q)
   local at, before, given = read(q, id)
-  job.deadline = route.capped(q, id, job.header, max(deadline, now + before - at))
+  job.deadline = route.cut(q, id, job.header, max(deadline, now + before - at))
   lease.resumes = lease.resumes + 1
   write.add(q, 'held', '0', record.held(lease, id))
   mark(q, job, record.UNDONE)

@@ -8,6 +8,7 @@ local total = require 'base/total'
 local baton = require 'jobs/baton'
 local ended = require 'jobs/ended'
 local skip = require 'jobs/skip'
+local route = require 'jobs/route'
 local routing = require 'jobs/routing'
 local part = require 'jobs/part'
 local leave = {}
@@ -21,6 +22,7 @@ function leave.lease(q, id, r, lease, how, header, note, at)
     ended.add(r, lease, how, note or '', at or clock.now(q))
     routing.end_hand_over(q, id, header)
   end
+  route.forget_uncut(q, id, header)
   r.lease = ''
   if record.is_gated(header) then baton.free_gates(q, id, header) end
 end

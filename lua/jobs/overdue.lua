@@ -4,43 +4,21 @@ local clock = require 'base/clock'
 local record_bytes = require 'base/record_bytes'
 local text = require 'base/text'
 local write = require 'base/write'
-local event = require 'base/event'
-local order = require 'jobs/order'
 local gate = require 'jobs/gate'
-local back = require 'jobs/back'
-local ending = require 'jobs/ending'
 local expire_fast = require 'jobs/expire_fast'
+local lapse = require 'jobs/lapse'
 local overdue = {}
 -- The cost of a job in a step, by the fast path and by the full one.
 local LIGHT, HEAVY = 1, 4
 
--- Ends a reservation.
-local function expire(q, id, r, header)
-  if r.lease ~= '' then return back.expire(q, id, r, record.lease(r.lease), header) end
-  write.remove(q, 'reserved', id) -- not reserved: a stale member would block the others
-end
+local STATE_IN = {reserved = record.RESERVED, delayed = record.DELAYED}
 
-local function fall_due(q, id, r, header)
-  if ending.expire(q, id, r, header) then return end
-  write.remove(q, 'delayed', id)
-  if r.state ~= record.DELAYED then return end
-  if r.score < 0 then
-    write.spend(q, 2)
-    order.arrive(q, r, r.priority, header.client)
-  end
-  event.add(q, 'due', id, '', header, '') -- before the job may be cancelled with its batch
-  back.to_line(q, id, r, header)
-end
-
--- How long the first of a set has been overdue, ms.
-local function lag(q, set, first)
-  return first and clock.now(q) - tonumber(redis.call('ZSCORE', set, first)) or 0
-end
-
--- The first jobs of a set: ids, live records, records, and the headers of gated jobs.
+-- The first jobs of a set: ids, when each was due, live records, records, and the headers of gated jobs.
 local function read_first(q, set, most)
-  local ids = redis.call('ZRANGEBYSCORE', set, '-inf', text.of(clock.now(q)), 'LIMIT', '0', text.of(most))
-  if #ids == 0 then return ids end
+  local found = redis.call('ZRANGEBYSCORE', set, '-inf', text.of(clock.now(q)), 'WITHSCORES', 'LIMIT', '0', text.of(most))
+  local ids, times = {}, {}
+  for i = 1, #found, 2 do ids[#ids + 1], times[#times + 1] = found[i], tonumber(found[i + 1]) end
+  if #ids == 0 then return ids, times end
   local lives, raws = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   local headers, gated = {}, {}
   for i, id in ipairs(ids) do
@@ -50,22 +28,26 @@ local function read_first(q, set, most)
     end
   end
   gate.prefetch(q, gated)
-  return ids, lives, raws, headers
+  return ids, times, lives, raws, headers
 end
 
 -- A job that the fast path does not handle. Returns its state.
-local function move_whole(q, id, live, header, whole)
+local function move_whole(q, key, id, live, header, at)
   local r = record.live(live)
-  whole(q, id, r, header)
+  if r.state == STATE_IN[key] then
+    lapse.job(q, id, r, header, at)
+  else
+    write.remove(q, key, id) -- a stale member would block the others
+  end
   return r.state
 end
 
--- Moves the first jobs of a set within the budget of the step. `light` is the fast path and returns false for an unusual job; `whole`
--- handles these. Returns how many there were, and of these were completed, because their worker took nothing back.
-local function move_first(q, step, key, light, whole)
+-- Moves the first jobs of a set within the budget of the step. `light` is the fast path and returns false for an unusual job. Returns how
+-- many there were, and of these were completed, because their worker took nothing back.
+local function move_first(q, step, key, light)
   local most, moved, completed = step.room, 0, 0
-  local ids, lives, raws, headers = read_first(q, q[key], most)
-  step.lag = math.max(step.lag, lag(q, q[key], ids[1]))
+  local ids, times, lives, raws, headers = read_first(q, q[key], most)
+  step.lag = math.max(step.lag, clock.now(q) - (times[1] or clock.now(q)))
   for i, id in ipairs(ids) do
     local live, raw = lives[i], raws[i]
     if step.room <= 0 or write.is_spent(q) then
@@ -75,7 +57,7 @@ local function move_first(q, step, key, light, whole)
       write.remove(q, key, id) -- the job is gone
     else
       local is_light = not headers[i] and light(q, id, live, raw)
-      local state = not is_light and move_whole(q, id, live, headers[i] or record.header(raw), whole)
+      local state = not is_light and move_whole(q, key, id, live, headers[i] or record.header(raw), times[i])
       if state == record.DEAD then step.died = step.died + 1 end
       if state == record.COMPLETED then completed = completed + 1 end
       step.room, moved = step.room - (is_light and LIGHT or HEAVY), moved + 1
@@ -88,12 +70,12 @@ end
 -- Returns how many expired, fell due and died, how many were completed, whether more is overdue, and the longest lag.
 function overdue.step(q, most)
   local step = {room = most, expired = 0, due = 0, died = 0, completed = 0, more = false, lag = 0}
-  step.expired, step.completed = move_first(q, step, 'reserved', expire_fast.expire, expire)
+  step.expired, step.completed = move_first(q, step, 'reserved', expire_fast.expire)
   step.expired = step.expired - step.completed
   if step.room <= 0 then
     step.more = true
   elseif not step.more then
-    step.due = move_first(q, step, 'delayed', expire_fast.fall_due, fall_due)
+    step.due = move_first(q, step, 'delayed', expire_fast.fall_due)
   end
   return step
 end

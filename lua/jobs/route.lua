@@ -6,7 +6,7 @@ local clock = require 'base/clock'
 local write = require 'base/write'
 local route_codec = require 'base/route_codec'
 local route = {BREACHED = route_codec.BREACHED, OVER = route_codec.OVER, FELL_BACK = route_codec.FELL_BACK}
-local unpack_time, min, band = struct.unpack, math.min, bit.band
+local unpack_time, band = struct.unpack, bit.band
 
 -- Writes the routes that this call has changed.
 local function write_routes(q)
@@ -44,6 +44,15 @@ function route.prefetch(q, ids, raws)
   local routed = {}
   for i, id in ipairs(ids) do
     if raws[i] and record_bytes.is_routed(raws[i]) then routed[#routed + 1] = id end
+  end
+  route.read(q, routed)
+end
+
+-- The same for jobs, {id, header} each or false.
+function route.prefetch_jobs(q, jobs)
+  local routed = {}
+  for _, job in ipairs(jobs) do
+    if job and record.is_routed(job.header) then routed[#routed + 1] = job.id end
   end
   route.read(q, routed)
 end
@@ -168,10 +177,31 @@ function route.is_over_in(q, id, header, state)
   return is_open and route.is_over(q, id, header)
 end
 
--- A deadline that is not later than the expiry of the job.
-function route.capped(q, id, header, deadline)
+local function keep_uncut(q, id, own, uncut)
+  if own.uncut == uncut then return end
+  own.uncut = uncut
+  route.keep(q, id, own)
+end
+
+-- The deadline of a reservation, which is not later than the expiry of the job. What that cuts off is kept, for another expiry.
+function route.cut(q, id, header, deadline)
   local own = route.of(q, id, header)
-  return own and own.expires and min(deadline, own.expires) or deadline
+  if not own then return deadline end
+  local is_cut = own.expires and own.expires < deadline
+  keep_uncut(q, id, own, is_cut and deadline or nil)
+  return is_cut and own.expires or deadline
+end
+
+-- The deadline that a reservation would have if the job did not expire before.
+function route.uncut(q, id, header, deadline)
+  local own = route.of(q, id, header)
+  return own and own.uncut or deadline
+end
+
+-- The reservation ends.
+function route.forget_uncut(q, id, header)
+  local own = route.of(q, id, header)
+  if own then keep_uncut(q, id, own, nil) end
 end
 
 -- Whether any job of the queue has one.

@@ -86,11 +86,11 @@ function routing.is_for_some(own)
   return own.assignees or own.skill
 end
 
--- The job is ready, perhaps for the first time: its fallback counts from now.
-function routing.ready(q, id, header)
+-- The job is ready since then, perhaps for the first time: its fallback counts from that.
+function routing.ready(q, id, header, since)
   local own = route.of(q, id, header)
   if not own or not own.fallback or own.fallback_at or not routing.is_for_some(own) then return end
-  own.fallback_at = clock.now(q) + own.fallback
+  own.fallback_at = since + own.fallback
   route.keep(q, id, own)
   alarm.set(q, id, own)
 end

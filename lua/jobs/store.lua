@@ -5,6 +5,7 @@ local write = require 'base/write'
 local event = require 'base/event'
 local total = require 'base/total'
 local stamp = require 'base/stamp'
+local first_of = require 'base/first'
 local batch = require 'base/batch'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
@@ -46,6 +47,11 @@ function store.room_left(q, max_jobs)
   return room
 end
 
+-- The reply for a queue without room: sweep first if that may make some.
+function store.why_full(q)
+  return math.min(first_of(q.reserved), first_of(q.alarms)) <= clock.now(q) and 'overdue' or 'full'
+end
+
 -- Loads the locks of new jobs, {id, header} each.
 function store.prefetch_locks(q, jobs)
   local locked = {}
@@ -68,7 +74,7 @@ local function first_place(q, job, header, arrival)
     return DELAYED
   end
   local r = record.new(WAITING, order.new_place(q, priority, header.client), priority, arrival)
-  routing.ready(q, id, header)
+  routing.ready(q, id, header, now)
   local is_restricted = routing.lines(q, id, header) ~= nil
   local name = not is_restricted and gate.full(q, id, header)
   if name then

@@ -78,7 +78,7 @@ end
 function take.job(q, job, call, i, first_passed)
   local id, r, header, now = job.id, job.record, job.header, clock.now(q)
   local lease_ms = call.lease_ms > 0 and call.lease_ms or header.lease_ms or q.context.lease_ms
-  local deadline = route.capped(q, id, header, reserve_context.capped(q, now + lease_ms, now))
+  local deadline = route.cut(q, id, header, reserve_context.capped(q, now + lease_ms, now))
   batch.enter(q, id, r, header, record.RESERVED)
   r.handed_out = r.handed_out + 1
   order.handed_out(q, r.score, first_passed)

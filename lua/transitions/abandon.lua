@@ -22,6 +22,7 @@ local skip = require 'jobs/skip'
 local back = require 'jobs/back'
 local items = require 'jobs/items'
 local draft = require 'jobs/draft'
+local route = require 'jobs/route'
 local STRIDE = 9
 local STATES, SKIPS = record.STATES, record.SKIPS
 local STAYS = record.STAYS
@@ -29,7 +30,8 @@ local STAYS = record.STAYS
 -- The holder has left and may return within the grace. Written at once, because the next item may end it.
 local function start_grace(q, job, id, grace, skips)
   local r, lease = job.record, job.lease
-  job.deadline = math.min(job.deadline, clock.now(q) + grace)
+  local granted = route.uncut(q, id, job.header, job.deadline)
+  job.deadline = route.cut(q, id, job.header, math.min(granted, clock.now(q) + grace))
   lease.marks = bit.bor(bit.band(lease.marks, STAYS), record.GRACE, skips and SKIPS or 0)
   r.lease = record.pack_lease(lease)
   write.ask(q, 'ZADD', q.reserved, job.deadline, id)

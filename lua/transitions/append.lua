@@ -5,7 +5,7 @@
 -- ARGV   batch, how many jobs it had before, 'make' (by its creation) | 'add', then per job 2: record without layout, stamp and
 -- ARGV   client, its priority 255 for the batch's; rare options, as behind the id of enqueue
 -- REPLY  {'appended', record of the batch} | {'made'}: the creation is over | {'unknown'} | {'sealed', record} |
--- REPLY  {'misfit', how many jobs it has} | {'full'} | {'long'}: no batch has as many | {'untimely', now ms}
+-- REPLY  {'misfit', how many jobs it has} | {'full'} | {'overdue'}: full, but sweep first | {'long'}: no batch has as many | {'untimely', now ms}
 local record = require 'base/record'
 local clock = require 'base/clock'
 local commit = require 'base/commit'
@@ -40,7 +40,7 @@ local function refusal(q, args, b, making, members, offset, new)
   if new <= 0 then return {'appended', batch.pack(b)} end
   if b.stage >= batch.SEALED or batch.is_marked(b, batch.TO_SEAL) and not making then return {'sealed', batch.pack(b)} end
   if offset + #members > $BATCH_TOTAL then return {'long'} end
-  if not making and new > store.room_left(q, redis.call('HGET', q.settings, 'max_jobs')) then return {'full'} end
+  if not making and new > store.room_left(q, redis.call('HGET', q.settings, 'max_jobs')) then return {store.why_full(q)} end
 end
 
 -- A creation is refused before its first job.

@@ -5,7 +5,7 @@
 -- ARGV   batch, concurrency (0 = no limit), priority, client, how many jobs it will have, sealed then (0 | 1),
 -- ARGV   fingerprint (8 bytes, or 8 NUL for none), and if its jobs name times: the first ms and the one after the last at which
 -- ARGV   these are valid
--- REPLY  {'making'} | {'made'}: by the same call before | {'removing'}: an older one of this id | {'reused'} | {'full'} |
+-- REPLY  {'making'} | {'made'}: by the same call before | {'removing'}: an older one of this id | {'reused'} | {'full'} | {'overdue'}: full, but sweep first |
 -- REPLY  {'untimely', now ms}
 local clock = require 'base/clock'
 local batch = require 'base/batch'
@@ -20,7 +20,7 @@ return function(q, args)
   if before and before.stage <= batch.OPENING then return {'making'} end
   if before then return {'made'} end
   if args[8] and (now < tonumber(args[8]) or now >= tonumber(args[9])) then return {'untimely', now} end
-  if expected > 0 and expected > store.room_left(q, redis.call('HGET', q.settings, 'max_jobs')) then return {'full'} end
+  if expected > 0 and expected > store.room_left(q, redis.call('HGET', q.settings, 'max_jobs')) then return {store.why_full(q)} end
 
   redis.call('HSET', q.gates, '\0' .. code, struct.pack(gate.USE, 0, 0))
   local b = {

@@ -1,14 +1,14 @@
 -- enqueue: producers put jobs into the line.   - -> waiting | blocked | delayed
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · restricted zset ·
--- KEYS   lines zset · turns hash · jobs hash · payloads hash · live hash · dedupe hash · gates hash · batches hash ·
--- KEYS   timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash · events stream ·
--- KEYS   hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per job 2: id, and behind it rare options (none: no delay, and deduplicated if the queue does): always deduplicate
 -- ARGV   (0 | 1), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), with the flag ROUTED the first ms and the one after
 -- ARGV   the last at which its times are valid, 6 bytes each, and its route behind its length in 2 bytes, as jobs/route reads it;
 -- ARGV   external payload;
 -- ARGV   record without layout and stamp
--- REPLY  per job, its words: 'stored' state | 'twin' id state | 'reused' | 'full' | 'untimely' now ms |
+-- REPLY  per job, its words: 'stored' state | 'twin' id state | 'reused' | 'full' | 'overdue': full, but sweep first | 'untimely' now ms |
 -- REPLY  'later': in the next script, as all behind it
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -18,7 +18,9 @@ local total = require 'base/total'
 local stamp = require 'base/stamp'
 local commit = require 'base/commit'
 local store = require 'jobs/store'
-local STRIDE = 2
+local lapse = require 'jobs/lapse'
+-- Commands of a look at what the list meets.
+local STRIDE, LOOK = 2, 8
 local STATES = record.STATES
 local call, unpack, words = redis.call, unpack, text.words
 
@@ -28,25 +30,37 @@ local function read_job(args, at)
   return store.rare(job, id, $ID_LEN + 1)
 end
 
+-- Reads what the list meets: the jobs that an earlier call of it has stored, and the owners of its dedupe keys. One that is over by time leaves
+-- its key to the next.
+local function meet(q, list, digests)
+  local has_changed = true
+  while has_changed and not write.is_spent(q) do
+    list.known, list.twins = call('HMGET', q.jobs, unpack(list.ids)), call('HMGET', q.dedupe, unpack(digests))
+    local met = {}
+    for i = 1, list.n do
+      local id = list.known[i] and list.ids[i] or list.twins[i]
+      if id and not met[id] then met[#met + 1], met[id] = id, true end
+    end
+    if #met == 0 then return end
+    write.spend(q, LOOK)
+    local jobs, is_changed = lapse.read(q, met)
+    has_changed = is_changed
+    for i, job in ipairs(jobs) do list.states[met[i]] = job and STATES[job.record.state] end
+  end
+end
+
 -- The jobs stored before (`known`, `twins`) and by this list: `here` id -> record, `digests` digest -> id, `states` id -> state.
 local function read(q, args)
   local list = {n = #args / STRIDE, jobs = {}, ids = {}, known = {}, twins = {}, here = {}, digests = {}, states = {}}
-  local digests, met = {}, {}
+  local digests = {}
   for i = 1, list.n do
     local job = read_job(args, (i - 1) * STRIDE)
     list.jobs[i], list.ids[i], digests[i] = job, job.id, job.header.digest or ''
   end
+  meet(q, list, digests)
   local chosen = call('HMGET', q.settings, 'dedupe', 'max_jobs')
   list.dedupes, list.room = chosen[1] ~= '0', store.room_left(q, chosen[2])
-  list.known, list.twins = call('HMGET', q.jobs, unpack(list.ids)), call('HMGET', q.dedupe, unpack(digests))
-  for i = 1, list.n do
-    if list.known[i] or list.twins[i] then met[#met + 1] = list.known[i] and list.ids[i] or list.twins[i] end
-  end
   store.prefetch_locks(q, list.jobs)
-  if #met == 0 then return list end
-  for i, raw in ipairs(call('HMGET', q.live, unpack(met))) do
-    list.states[met[i]] = raw and STATES[record.live(raw).state] or 'waiting'
-  end
   return list
 end
 
@@ -92,7 +106,7 @@ local function accept(q, list, i)
   local twin = digest and (list.digests[digest] or list.twins[i])
   if twin then return answer_twin(q, list, id, twin, fingerprint) end
   if not store.is_timely(q, job) then return words('untimely', text.of(clock.now(q))) end
-  if list.room <= 0 then return 'full' end
+  if list.room <= 0 then return store.why_full(q) end
   list.room = list.room - 1
 
   if digest then

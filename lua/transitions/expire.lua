@@ -18,8 +18,7 @@ local gate = require 'jobs/gate'
 local loaded = require 'jobs/loaded'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
-local back = require 'jobs/back'
-local ending = require 'jobs/ending'
+local lapse = require 'jobs/lapse'
 local baton = require 'jobs/baton'
 local lines = require 'jobs/lines'
 local routing = require 'jobs/routing'
@@ -62,11 +61,10 @@ local function ring(q, job)
     write.remove(q, 'alarms', id) -- a stale alarm would come first again
     return false
   end
-  if r.state == record.RESERVED and route.is_over(q, id, header) then
-    back.expire(q, id, r, record.lease(r.lease), header)
+  if route.is_over(q, id, header) then
+    lapse.job(q, id, r, header, math.huge)
     return r.state == record.CANCELLED
   end
-  if ending.expire(q, id, r, header) then return true end
   alarm.breach(q, id, own, header)
   if routing.is_due(q, own) then fall_back(q, id, r, header, own) end
   alarm.set(q, id, own)

@@ -37,8 +37,9 @@ local function extend(q, args, at)
   local lease = job.lease
   local deadline = now + (lease_ms > 0 and lease_ms or lease.ms)
   -- A maximum hold that was lowered meanwhile does not shorten a granted deadline.
-  if q.max_hold > 0 then deadline = math.min(deadline, math.max(job.deadline, lease.reserved_at + q.max_hold)) end
-  deadline = route.capped(q, id, job.header, deadline)
+  local granted = route.uncut(q, id, job.header, job.deadline)
+  if q.max_hold > 0 then deadline = math.min(deadline, math.max(granted, lease.reserved_at + q.max_hold)) end
+  deadline = route.cut(q, id, job.header, deadline)
   job.deadline = deadline
   write.add(q, 'reserved', text.of(deadline), id)
   draft.save(q, id, lease.worker, typed)

@@ -53,7 +53,7 @@ local function fail(q, args, at)
   event.add(q, 'failed', id, worker, header, message)
   total.count(q, 'failed')
   local delay = backoff(q, r, header, jitter)
-  if back.is_out_of_attempts(q, r, header) then
+  if back.is_out_of_attempts(q, r.attempts, header) then
     back.to_dead(q, id, r, header, worker)
   elseif delay > 0 then
     back.to_delay(q, id, r, header, delay)

@@ -2,9 +2,10 @@
 --        when it expires and when its SLA is over.
 --        waiting | blocked | reserved | delayed, blocked -> waiting if it has come before others
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · parked zset · restricted zset · lines zset · turns hash ·
--- KEYS   jobs hash · live hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
--- KEYS   settings hash · totals hash · events stream · actions hash · hints channel
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · actions hash · hints channel
 -- ARGV   'job' id, priority ('' = as it is), changes of its route as jobs/route reads them ('' = none), the first ms and the one after
 -- ARGV   the last at which these are valid |
 -- ARGV   'queue' state; priority; client ('' = any), batch ('' = any), text of an error ('' = any),
@@ -34,15 +35,14 @@ local routing = require 'jobs/routing'
 local search = require 'jobs/search'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
+local lapse = require 'jobs/lapse'
 local STATES, WAITING, BLOCKED = record.STATES, record.WAITING, record.BLOCKED
 local SETS = {waiting = 'inbound', blocked = 'parked', delayed = 'delayed', reserved = 'reserved'}
 
--- The state of a job that has ended; one that has expired and is not swept counts as cancelled. A dead job may get another expiry, which
--- lets it be requeued, but no priority.
-local function end_of(q, id, r, header, priority)
-  local state, DEAD = r.state, record.DEAD
-  if state == record.COMPLETED or state == record.CANCELLED or state == DEAD and priority then return state end
-  if state ~= DEAD and route.is_over(q, id, header) then return record.CANCELLED end
+-- The state of a job that has ended. A dead job may get another expiry, which lets it be requeued, but no priority.
+local function end_of(r, priority)
+  local state = r.state
+  if state == record.COMPLETED or state == record.CANCELLED or state == record.DEAD and priority then return state end
 end
 
 -- Puts the job at its new place in line or at its gate.
@@ -124,11 +124,10 @@ end
 local function change_route(q, id, r, header, asked)
   if asked == '' then return false end
   local stands = r.state == WAITING or r.state == BLOCKED
-  local is_changed, own = (stands and apply_in_line or apply)(q, id, r, header, asked)
-  if not is_changed then return false end
-  if r.state == record.RESERVED and own.expires then
+  if not (stands and apply_in_line or apply)(q, id, r, header, asked) then return false end
+  if r.state == record.RESERVED then
     local deadline = tonumber(redis.call('ZSCORE', q.reserved, id))
-    if own.expires < deadline then write.add(q, 'reserved', text.of(own.expires), id) end
+    write.add(q, 'reserved', text.of(route.cut(q, id, header, route.uncut(q, id, header, deadline))), id)
   end
   return true
 end
@@ -141,11 +140,10 @@ local function excludes_all(q, id, header, asked)
 end
 
 local function change_one(q, id, priority, asked, from, before, note)
-  local raw, live = redis.call('HGET', q.jobs, id), redis.call('HGET', q.live, id)
-  local header = raw and record.header(raw)
-  if not header or record.is_alias(header) then return {'unknown'} end
-  local r = live and record.live(live) or place.unseen(q, id, header)
-  local state, now = end_of(q, id, r, header, priority), clock.now(q)
+  local job = lapse.read(q, {id})[1]
+  if not job then return {'unknown'} end
+  local r, header = job.record, job.header
+  local state, now = end_of(r, priority), clock.now(q)
   if state then return {'state', STATES[state]} end
   if asked ~= '' and (now < from or now >= before) then return {'untimely', now} end
   if asked ~= '' and excludes_all(q, id, header, asked) then return {'excluded'} end
@@ -156,9 +154,8 @@ local function change_one(q, id, priority, asked, from, before, note)
     event.add(q, 'changed', id, '', header, '')
   end
   local answer = {'changed', STATES[r.state], r.score < 0 and r.priority or order.priority_of(r.score), route.raw(q, id, header)}
-  if not is_other then return answer end
-  action.add(q, note, 1)
-  return commit(q, answer)
+  if is_other then action.add(q, note, 1) end
+  return answer
 end
 
 -- One entry of the set. A job that moved is met again at its new place, and then stays.
@@ -166,7 +163,8 @@ local function consider(q, step, entry)
   local job = entry.job
   if not job then return write.remove(q, step.set, entry.member) end -- the job is gone
   local id, r, header = job.id, job.record, job.header
-  local is_there = r and STATES[r.state] == step.state and search.matches(id, header, r, step.filter)
+  local is_there = r and STATES[lapse.state(q, id, r, header, tonumber(entry.score) or 0)] == step.state
+    and search.matches(id, header, r, step.filter)
   local changed = is_there and change(q, id, r, header, step.priority)
   if changed then step.changed = step.changed + 1 end
   if changed and (step.key == 'inbound' or step.key == 'parked') then return end
@@ -184,6 +182,7 @@ local function change_all(q, args)
   local entries, jobs, more = search.read(q, sets, step)
   if #entries == 0 then return {'all', 0, search.goes_on(q, step) and 1 or 0, step.score, step.member} end
   gate.prefetch(q, jobs)
+  route.prefetch_jobs(q, jobs)
   -- A baton that one of them passes may put back another.
   for _, job in ipairs(jobs) do
     if job and job.record then loaded.note(q, job.id, job.record, job.header) end
@@ -203,5 +202,5 @@ end
 return function(q, args)
   event.set_actor(q, args[#args - 1])
   if args[1] == 'queue' then return change_all(q, args) end
-  return change_one(q, args[2], tonumber(args[3]), args[4], tonumber(args[5]), tonumber(args[6]), args[#args])
+  return commit(q, change_one(q, args[2], tonumber(args[3]), args[4], tonumber(args[5]), tonumber(args[6]), args[#args]))
 end

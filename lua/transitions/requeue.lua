@@ -1,7 +1,8 @@
 -- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting | blocked
 -- FLAGS  allow-oom
--- KEYS   inbound zset · delayed zset · dead zset · parked zset · restricted zset · lines zset · turns hash ·
--- KEYS   jobs hash · live hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
+-- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
 -- KEYS   tops hash · settings hash · totals hash · events stream · actions hash · hints channel
 -- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), text of an error
 -- ARGV   ('' = any), enqueued before (ms, '' = any), score and id of the last one that stays ('' = from the
@@ -26,6 +27,7 @@ local search = require 'jobs/search'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local routing = require 'jobs/routing'
+local lapse = require 'jobs/lapse'
 local STEP = 200
 local STATES, DEAD, DELAYED = record.STATES, record.DEAD, record.DELAYED
 
@@ -55,16 +57,24 @@ local function open(q, args)
   return step
 end
 
--- Reads the jobs, {id, record, header} each, and the owners of their dedupe keys.
-local function read(q, step)
-  local ids, digests = step.ids, {}
+-- Reads the jobs, {id, record, header} each.
+local function read_jobs(q, ids)
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   route.prefetch(q, ids, headers)
-  step.jobs, step.owners, step.behind, step.first = {}, {}, {}, headers[1] and record.header(headers[1])
+  local jobs = {}
   for i, id in ipairs(ids) do
-    local header = lives[i] and headers[i] and record.header(headers[i])
-    step.jobs[i] = header and {id = id, record = record.live(lives[i]), header = header}
-    local digest = header and header.digest
+    jobs[i] = lives[i] and headers[i] and {id = id, record = record.live(lives[i]), header = record.header(headers[i])}
+  end
+  return jobs
+end
+
+-- The same, and the owners of their dedupe keys.
+local function read(q, step)
+  local digests = {}
+  step.jobs = step.is_queue and read_jobs(q, step.ids) or lapse.read(q, step.ids)
+  step.owners, step.behind = {}, {}
+  for _, job in ipairs(step.jobs) do
+    local digest = job and job.header.digest
     if digest then digests[#digests + 1], digests[#digests + 2] = digest, dedupe.behind(digest) end
   end
   if #digests > 0 then
@@ -131,10 +141,8 @@ end
 -- The reply if one job cannot be requeued; nil if it can.
 local function refusal(q, step)
   local job = step.jobs[1]
-  if not step.first or record.is_alias(step.first) then return {'unknown'} end
-  if not job then return end
+  if not job then return {'unknown'} end
   local state = job.record.state
-  if state == DELAYED and route.is_over(q, job.id, job.header) then return {'state', STATES[record.CANCELLED]} end
   if state == record.COMPLETED or state == record.CANCELLED or is_kept(q, job.id, job.record, job.header) then
     return {'state', STATES[state]}
   end
@@ -146,7 +154,7 @@ return function(q, args)
   if #step.ids == 0 then return {'requeued', 0, 0, step.last, step.score, step.member} end
   read(q, step)
   local refused = not step.is_queue and refusal(q, step)
-  if refused then return refused end
+  if refused then return commit(q, refused) end
   for i in ipairs(step.ids) do
     if write.is_spent(q) then
       step.ends = false

@@ -2,6 +2,7 @@
 
 mod desk;
 mod fast_paths;
+mod lapse;
 mod limits;
 mod parts;
 mod routing;
@@ -139,11 +140,12 @@ const MAX_CASES: u64 = 1_500;
 const ROUTING: Option<Theme> = Some(Theme::Routing);
 
 /// The lists: what their sequences are about, whether they are faults of the full path, and the faults.
-const LISTS: [(Option<Theme>, bool, &[Fault]); 9] = [
+const LISTS: [(Option<Theme>, bool, &[Fault]); 10] = [
     (None, true, MUTANTS),
     (Some(Theme::Desk), true, desk::MUTANTS),
     (None, false, fast_paths::MUTANTS),
     (None, true, limits::MUTANTS),
+    (None, true, lapse::MUTANTS),
     (ROUTING, true, routing::MUTANTS),
     (ROUTING, false, routing::FAST_PATH_MUTANTS),
     (Some(Theme::FewJobs), true, parts::MUTANTS),

@@ -16,6 +16,8 @@ mod jobs {
     mod ended_jobs; // Ended jobs keep their last priority, and a purge finds them.
     mod enqueue; // A new job gets its state, its place and its options.
     mod idempotency_keys; // A repeated call has one effect and the same answer.
+    mod lapsed; // A job that is over by time is over for every enqueue, swept or not.
+    mod lapsed_for_operators; // Requeue and PATCH see what time has done, and a later expiry gives back what an earlier one cut off.
     mod lists_and_feed; // Lists, their pages and filters, and the feed of completed jobs.
     mod ndjson_upload; // An upload of one job a line stores jobs while it arrives.
     mod payloads; // Payloads are returned byte for byte and have a size limit.
@@ -102,7 +104,7 @@ mod batches {
 mod sheets {
     mod days; // A day begins at midnight of the queue's zone, and is kept as long as the setting says.
     mod forget; // The lines of a worker are removed, unless they hold a job.
-    mod lines; // Each event counts once in the line of its worker, on any instance.
+    pub mod lines; // Each event counts once in the line of its worker, on any instance.
     mod reads; // Who reads which lines, as JSON and as CSV.
     mod size; // What sheets take in Redis, and that they cost nothing where they are off.
 }
@@ -125,6 +127,7 @@ mod events {
     mod gaps; // The retained part of the stream, the gap event behind it, and readers that are too slow.
     mod job_history; // The events of one job, as far as the stream is retained.
     mod mass_resume; // Many streams that resume at once take turns and receive everything.
+    mod readers; // A webhook and the tally of the sheets read the events before these are deleted.
     mod recent; // The last events of a queue, newest first, page by page.
     mod redis_rollback; // Readers whose cursor is ahead of the stream, because Redis came back with older data or none.
     mod resume; // Readers that reconnect continue after the last event that they received, at any instance.

@@ -10,7 +10,6 @@ use std::{
 };
 
 use foldhash::HashMap;
-use futures_util::future::BoxFuture;
 use intray_redis::{Applied, Args, Fault};
 use parking_lot::Mutex;
 use redis::Value;
@@ -20,7 +19,9 @@ use super::{
     registry::Registry,
     runner::Runner,
     script::StoreScript,
-    transition::{BatchPolicy, BatchedTransition, CallHandle, QueueCheck, Reply, Retry, call_handle},
+    transition::{
+        BatchPolicy, BatchedTransition, CallHandle, MAX_SWEEPS, QueueCheck, Reply, Retry, SweepFn, call_handle,
+    },
 };
 use crate::job::QueueName;
 
@@ -31,11 +32,6 @@ const MAX_BYTES_PER_SCRIPT: usize = 1 << 20;
 const MAX_CONTINUATIONS: u8 = 40;
 /// The same after jobs that were passed over, of which a script looks at 200, counts so often: 2,000 jobs in all.
 const PASSED_OVER: u8 = 4;
-/// How often a call is retried after a sweep of overdue jobs, about 1,000 jobs in all. Then it takes what is in line.
-const MAX_SWEEPS: u8 = 20;
-
-/// Puts the overdue jobs of a queue back in line. It reports no error: the call that follows meets the same one.
-pub(crate) type SweepFn = for<'s> fn(&'s Arc<Runner>, &'s QueueName) -> BoxFuture<'s, ()>;
 
 /// A lane: a queue, and the script that its calls run.
 type LaneKey = (QueueName, &'static str);

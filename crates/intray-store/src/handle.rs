@@ -8,14 +8,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    batcher::{Batcher, SweepFn},
+    batcher::Batcher,
     keys::KeyNames,
     places::Places,
     redis::hints::{Hint, HintSource, Wanted},
     registry::{Owners, Registry, store_id::StoreId},
     runner::Runner,
     script::Scripts,
-    transition::{self, Transition},
+    transition::{self, SweepFn, Transition},
 };
 use crate::{figures::QueueMetrics, job::QueueName};
 
@@ -32,6 +32,7 @@ pub(super) struct StoreParts {
     pub(super) batcher: Arc<Batcher>,
     pub(super) store_id: StoreId,
     pub(super) places: Arc<Places>,
+    sweep: SweepFn,
 }
 
 impl Queues {
@@ -46,7 +47,7 @@ impl Queues {
         let registry = Arc::new(Registry::new(runner.clone()));
         let batcher = Arc::new(Batcher::new(runner.clone(), registry.clone(), sweep));
         let (store_id, places) = Default::default();
-        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id, places }) }
+        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id, places, sweep }) }
     }
 
     /// Maintains the connections and logs the faults that were held back, until it is stopped.
@@ -71,7 +72,7 @@ impl Queues {
 
     /// Runs a transition that is not batched.
     pub(super) async fn run_alone<T: Transition>(&self, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
-        transition::run(&self.parts.runner, queue, call).await
+        transition::run_with_sweeps(&self.parts.runner, queue, call, self.parts.sweep).await
     }
 
     /// Runs a read-only script.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use intray_redis::{Args, Fault};
 use redis::Value;
 use tokio::sync::oneshot;
@@ -14,6 +15,14 @@ use crate::{
     figures::QueueMetrics,
     job::{QueueName, Tally},
 };
+
+/// The reply to a call that is to be sent again when the overdue jobs have been swept.
+const OVERDUE: &str = "overdue";
+/// How often a call is retried after a sweep of overdue jobs, about 1,000 jobs in all. Then it takes what is in line.
+pub(crate) const MAX_SWEEPS: u8 = 20;
+
+/// Does to the overdue jobs of a queue what time has done to them. It reports no error: the call that follows meets the same one.
+pub(crate) type SweepFn = for<'s> fn(&'s Arc<Runner>, &'s QueueName) -> BoxFuture<'s, ()>;
 
 /// A change of jobs: the Rust side of a file in `lua/transitions`.
 pub(crate) trait Transition {
@@ -99,8 +108,39 @@ pub(crate) fn conclude<T: Transition>(
 
 /// Runs a transition that is not batched.
 pub(crate) async fn run<T: Transition>(runner: &Arc<Runner>, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
+    let item = send(runner, queue, call).await;
+    finish(runner, queue, call, item)
+}
+
+/// The same, and again after each sweep of overdue jobs that it asks for.
+pub(crate) async fn run_with_sweeps<T: Transition>(
+    runner: &Arc<Runner>,
+    queue: &QueueName,
+    call: &T,
+    sweep: SweepFn,
+) -> Result<T::Outcome, Fault> {
+    let mut item = send(runner, queue, call).await;
+    for _ in 0..MAX_SWEEPS {
+        if !item.as_ref().is_ok_and(|item| word(item) == Some(OVERDUE)) {
+            break;
+        }
+        sweep(runner, queue).await;
+        item = send(runner, queue, call).await;
+    }
+    finish(runner, queue, call, item)
+}
+
+async fn send<T: Transition>(runner: &Arc<Runner>, queue: &QueueName, call: &T) -> Result<Value, Fault> {
     let script = runner.scripts.named(T::SCRIPT, false);
-    let item = runner.run(script, queue, &runner.keys_of(script, queue), &[&call.args()]).await;
+    runner.run(script, queue, &runner.keys_of(script, queue), &[&call.args()]).await
+}
+
+fn finish<T: Transition>(
+    runner: &Arc<Runner>,
+    queue: &QueueName,
+    call: &T,
+    item: Result<Value, Fault>,
+) -> Result<T::Outcome, Fault> {
     let outcome = item.and_then(|item| call.read(Reply { item: &item, shared: &[], queue, runner }));
     conclude(call, outcome, runner, queue)
 }
@@ -122,7 +162,7 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
 
     /// Whether the call is finished by this reply.
     fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
-        if word(reply) == Some("later") { Retry::Again } else { Retry::Done }
+        Retry::of(word(reply))
     }
 
     /// The arguments to continue after a place in line.
@@ -173,6 +213,17 @@ pub(crate) enum Retry<'r> {
     After(&'r [u8], &'r [u8]),
     /// Send it again when the overdue jobs are back in line.
     AfterSweep,
+}
+
+impl Retry<'_> {
+    /// By the first word of a reply.
+    pub(crate) fn of(word: Option<&str>) -> Self {
+        match word {
+            Some("later") => Self::Again,
+            Some(OVERDUE) => Self::AfterSweep,
+            _ => Self::Done,
+        }
+    }
 }
 
 /// A pending call of a batch, whose type is erased.

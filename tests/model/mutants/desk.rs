@@ -36,7 +36,7 @@ pub const MUTANTS: &[Fault] = &[
         "lease.nonce, lease.resumes = call.nonce, lease.resumes + 1",
     ),
     ("who goes on is leaving still", "if not record.is_marked(lease, record.GRACE) then return end", "do return end"),
-    ("a grace is longer than the lease", "math.min(job.deadline, clock.now(q) + grace)", "clock.now(q) + grace"),
+    ("a grace is longer than the lease", "math.min(granted, clock.now(q) + grace)", "clock.now(q) + grace"),
     (
         "the end of a grace is taken for done",
         "local done = how == DONE or how == DONE_LATE",

@@ -15,8 +15,8 @@ pub const MUTANTS: &[Fault] = &[
     ),
     (
         "a fallback is a millisecond early",
-        "own.fallback_at = clock.now(q) + own.fallback\n  route.keep",
-        "own.fallback_at = clock.now(q) + own.fallback - 1\n  route.keep",
+        "own.fallback_at = since + own.fallback\n  route.keep",
+        "own.fallback_at = since + own.fallback - 1\n  route.keep",
     ),
     (
         "a requeue does not restart the fallback",

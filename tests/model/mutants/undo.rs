@@ -3,7 +3,7 @@
 use super::Fault;
 
 pub const MUTANTS: &[Fault] = &[
-    ("a closing job expires", "if closing.is(lease) then return closing.finish(q, id, r, lease, header) end", ""),
+    ("a closing job expires", "if closing.is(lease) then return record.COMPLETED end", ""),
     ("a closing job is held by its worker", "write.remove(q, 'held', record.held(lease, id))\n  mark(", "mark("),
     (
         "a closing job is resumed by its id",
@@ -27,7 +27,7 @@ pub const MUTANTS: &[Fault] = &[
     ),
     (
         "a job is closing beyond its expiry",
-        "job.deadline = route.capped(q, id, job.header, now + ms)",
+        "job.deadline = route.cut(q, id, job.header, now + ms)",
         "job.deadline = now + ms",
     ),
     ("an undo leaves less time than there was", "max(deadline, now + before - at)", "deadline"),

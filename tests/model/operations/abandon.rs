@@ -93,9 +93,10 @@ impl Queue {
         let skips = call.skip || grace_before.is_some_and(|grace| grace.skips);
         if let Some(grace_ms @ 1..) = call.grace_ms {
             let until = self.now + u64::from(grace_ms);
-            let hold = self.job(id).hold.as_mut().expect("it is live");
-            hold.deadline = hold.deadline.min(until);
-            hold.grace = Some(Grace { skips });
+            let job = self.job(id);
+            let hold = job.hold.as_mut().expect("it is live");
+            (hold.uncut, hold.grace) = (hold.uncut.min(until), Some(Grace { skips }));
+            job.cut();
             return Return::Stays;
         }
         if skips {

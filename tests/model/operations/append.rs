@@ -114,7 +114,7 @@ impl Queue {
             if state != BatchState::Open {
                 return Appended::NotOpen(state);
             }
-            if self.room() < new.len() as i64 {
+            if !self.has_room_for(new.len()) {
                 return Appended::QueueFull;
             }
             if !untimely_members(new, self.now).is_empty() {

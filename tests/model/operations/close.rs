@@ -78,11 +78,13 @@ impl Queue {
         if call.undo_ms == 0 || job.is_overdue(now) {
             return None;
         }
-        let deadline = job.capped(now + u64::from(call.undo_ms));
-        let (final_in_ms, worker) = (deadline - now, hold.worker);
-        let closing = Some(Closing { result, at: now, deadline: hold.deadline });
+        let (uncut, worker) = (now + u64::from(call.undo_ms), hold.worker);
+        let closing = Some(Closing { result, at: now, uncut: hold.uncut });
+        let job = self.job(id);
         // Who has completed the job has not left.
-        self.job(id).hold = Some(Hold { deadline, closing, replayed: false, grace: None, ..hold });
+        job.hold = Some(Hold { uncut, closing, replayed: false, grace: None, ..hold });
+        job.cut();
+        let final_in_ms = self.time_left(id);
         self.tell("closing", id, worker, &final_in_ms.to_string());
         Some(Completion::Closing { final_in_ms, duplicate: false })
     }

@@ -111,7 +111,7 @@ impl Queue {
             }
         } else if let errors @ [_, ..] = &untimely_members(&new.jobs, self.now)[..] {
             return BatchCreation::Untimely(errors.to_vec());
-        } else if self.room() < new.jobs.len() as i64 && !new.jobs.is_empty() {
+        } else if !self.has_room_for(new.jobs.len()) {
             return BatchCreation::QueueFull;
         } else {
             self.make(new);

@@ -46,7 +46,12 @@ impl Operation for Enqueue {
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let calls: Vec<_> = self.0.iter().enumerate().map(|(place, item)| item.build(walk, place)).collect();
         let ids: Vec<_> = calls.iter().map(|job| job.id.code).collect();
-        walk.together("enqueue", calls, Queues::enqueue, Queue::enqueue).await?;
+        let answer = |model: &mut Queue, call: &NewJob| {
+            model.be_known();
+            model.meet(&calls);
+            model.enqueue(call)
+        };
+        walk.together("enqueue", calls.clone(), Queues::enqueue, answer).await?;
         for id in ids {
             let is_kept = walk.model.jobs.contains_key(&id) || walk.model.stubs.contains_key(&id);
             if is_kept && !walk.ids.contains(&id) {
@@ -90,7 +95,39 @@ impl Item {
     }
 }
 
+/// The dedupe key of a job; in a queue that does not deduplicate it has none by its payload alone.
+fn key_of(new: &NewJob) -> Option<[u8; 16]> {
+    let client = fixtures::client(new.client.as_ref());
+    match &new.dedupe {
+        Dedupe::QueueSetting | Dedupe::Payload => {
+            Some(dedupe_digest(client, 'p', canonical(new.task.payload.as_str())))
+        }
+        Dedupe::Key(key) => Some(dedupe_digest(client, 'k', key)),
+        Dedupe::Off => None,
+    }
+}
+
 impl Queue {
+    /// The jobs that calls would be answered by, theirs from before and the owners of their keys, lapse until none of them is over.
+    fn meet(&mut self, calls: &[NewJob]) {
+        loop {
+            let mut met = Vec::new();
+            for new in calls {
+                let is_known = self.jobs.contains_key(&new.id.code) || self.stubs.contains_key(&new.id.code);
+                let owner = || Some(self.keys.get(&key_of(new)?)?[0]);
+                let id = if is_known { Some(new.id.code) } else { owner() };
+                if let Some(id) = id.filter(|id| self.jobs.contains_key(id) && !met.contains(id)) {
+                    met.push(id);
+                }
+            }
+            let lapsed = met.into_iter().filter(|id| self.lapse(*id)).count();
+            if lapsed == 0 {
+                return;
+            }
+            self.end_batches();
+        }
+    }
+
     fn enqueue(&mut self, new: &NewJob) -> Enqueued {
         self.be_known();
         let (id, fingerprint, client) = (new.id.code, new.fingerprint, fixtures::client(new.client.as_ref()));
@@ -107,13 +144,7 @@ impl Queue {
                 false => Enqueued::KeyReused,
             };
         }
-        let by_payload = || dedupe_digest(client, 'p', canonical(new.task.payload.as_str()));
-        let key = match &new.dedupe {
-            Dedupe::QueueSetting => self.settings.dedupe.then(by_payload),
-            Dedupe::Payload => Some(by_payload()),
-            Dedupe::Key(key) => Some(dedupe_digest(client, 'k', key)),
-            Dedupe::Off => None,
-        };
+        let key = key_of(new).filter(|_| self.settings.dedupe || !matches!(new.dedupe, Dedupe::QueueSetting));
         if let Some(twin) = key.and_then(|key| Some(self.keys.get(&key)?[0])) {
             let state = self.jobs[&twin].state;
             if let Some(fingerprint) = fingerprint {
@@ -127,7 +158,7 @@ impl Queue {
         if !errors.is_empty() {
             return Enqueued::Untimely(errors);
         }
-        if self.room() <= 0 {
+        if !self.has_room_for(1) {
             return Enqueued::QueueFull;
         }
         self.store(id, &new.task, new.priority.get(), client);

@@ -38,18 +38,16 @@ impl Queue {
             Err(NotHeld::Closing { final_in_ms }) => return Extension::Closing { final_in_ms },
         }
         let (now, most) = (self.now, u64::from(self.settings.max_hold_ms));
-        let expires = self.jobs[&id].expires;
-        let hold = self.job(id).hold.as_mut().expect("it is live");
+        let job = self.job(id);
+        let hold = job.hold.as_mut().expect("it is live");
         let mut deadline = now + u64::from(call.lease_ms.unwrap_or(hold.lease_ms));
         if most > 0 {
             // What was granted before a limit was lowered stays granted.
-            deadline = deadline.min(hold.deadline.max(hold.reserved_at + most));
+            deadline = deadline.min(hold.uncut.max(hold.reserved_at + most));
         }
-        hold.deadline = expires.map_or(deadline, |expires| deadline.min(expires));
-        let deadline = hold.deadline;
         // Who goes on has not left.
-        hold.grace = None;
-        let worker = hold.worker;
+        (hold.uncut, hold.grace) = (deadline, None);
+        let (worker, deadline) = (hold.worker, job.cut());
         self.keep_draft(id, worker, call.draft.as_ref());
         self.tell("extended", id, worker, "");
         Extension::Extended { deadline: Millis(deadline), now: Millis(now) }

@@ -135,10 +135,11 @@ fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
 
 impl Queue {
     fn eligible(&self, id: Code, caller: &Caller) -> Eligible {
-        let Some(job) = self.jobs.get(&id) else { return Eligible::UnknownJob };
-        match job.state {
-            _ if job.is_over_unheld(self.now) => Eligible::Ended(State::Cancelled),
-            State::Dead | State::Completed | State::Cancelled => Eligible::Ended(job.state),
+        if !self.jobs.contains_key(&id) {
+            return Eligible::UnknownJob;
+        }
+        match self.state_by_time(id) {
+            state @ (State::Dead | State::Completed | State::Cancelled) => Eligible::Ended(state),
             State::Waiting | State::Blocked | State::Delayed | State::Reserved => {
                 self.bars(id, caller).map_or(Eligible::Yes, Eligible::No)
             }

@@ -54,11 +54,13 @@ impl Operation for Patch {
 impl Queue {
     pub fn patch(&mut self, id: Code, patch: &JobPatch) -> Reprioritized {
         let now = self.now;
-        let Some(job) = self.jobs.get(&id) else { return Reprioritized::UnknownJob };
-        match job.state {
-            State::Completed | State::Cancelled => return Reprioritized::WrongState(job.state),
+        if !self.jobs.contains_key(&id) {
+            return Reprioritized::UnknownJob;
+        }
+        self.lapse(id);
+        match self.jobs[&id].state {
+            state @ (State::Completed | State::Cancelled) => return Reprioritized::WrongState(state),
             State::Dead if patch.priority.is_some() => return Reprioritized::WrongState(State::Dead),
-            _ if job.is_over(now) => return Reprioritized::WrongState(State::Cancelled),
             _ => {}
         }
         let errors = untimely_changes(&patch.limits, now);

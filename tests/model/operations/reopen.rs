@@ -52,10 +52,11 @@ impl Queue {
         let hold = job.hold.clone().expect("it is live");
         let Some(closing) = hold.closing else { return false };
         let granted = self.capped(now + u64::from(hold.lease_ms), hold.reserved_at);
-        let deadline = job.capped(granted.max(now + closing.deadline - closing.at));
+        let uncut = granted.max(now + closing.uncut - closing.at);
         let (worker, resumes) = (hold.worker, hold.resumes + 1);
         let job = self.job(id);
-        job.hold = Some(Hold { deadline, resumes, closing: None, undone: Some(resumes), ..hold });
+        job.hold = Some(Hold { uncut, resumes, closing: None, undone: Some(resumes), ..hold });
+        job.cut();
         if !closing.result.is_empty() {
             job.draft = Some(Draft { worker, text: closing.result });
         }

@@ -37,13 +37,16 @@ impl Operation for Requeue {
 
 impl Queue {
     fn requeue(&mut self, id: Code) -> Requeued {
-        let Some(job) = self.jobs.get(&id) else { return Requeued::UnknownJob };
-        match job.state {
-            State::Delayed if job.is_over(self.now) => return Requeued::WrongState(State::Cancelled),
+        if !self.jobs.contains_key(&id) {
+            return Requeued::UnknownJob;
+        }
+        self.lapse(id);
+        let state = self.jobs[&id].state;
+        match state {
             State::Dead if self.is_dead_for_good(id) => return Requeued::WrongState(State::Dead),
             State::Dead => self.revive(id),
-            State::Delayed => self.fall_due(id),
-            State::Completed | State::Cancelled => return Requeued::WrongState(job.state),
+            State::Delayed => self.fall_due(id, self.now),
+            State::Completed | State::Cancelled => return Requeued::WrongState(state),
             State::Waiting | State::Blocked | State::Reserved => return Requeued::Count { requeued: 0, next: None },
         }
         Requeued::Count { requeued: 1, next: None }
@@ -72,7 +75,7 @@ impl Queue {
         job.routing.handed = None;
         self.take_key(id);
         self.ensure_place(id, None);
-        self.start_fallback(id);
+        self.start_fallback(id, self.now);
         self.ready(id);
         self.tell("requeued", id, "", "");
         self.count("requeued");

@@ -3,7 +3,10 @@
 use intray::store::Swept;
 
 use super::prelude::*;
-use crate::{fixtures::STAMPS, reference::YOUNG_MS};
+use crate::{
+    fixtures::STAMPS,
+    reference::{Job, YOUNG_MS},
+};
 
 #[derive(Debug, Clone)]
 pub struct Sweep;
@@ -38,8 +41,8 @@ impl Queue {
     fn sweep(&mut self) -> Swept {
         let mut swept = Swept::default();
         loop {
-            while self.sweep_step(&mut swept) {}
-            if !self.ring() {
+            let more = self.sweep_step(&mut swept);
+            if !self.ring() && !more {
                 break;
             }
         }
@@ -72,11 +75,29 @@ impl Queue {
         for id in self.in_state(State::Delayed) {
             if self.jobs[&id].at <= now {
                 swept.due += 1;
-                if self.jobs[&id].is_over(now) {
-                    self.cancel_expired(id);
-                } else {
-                    self.fall_due(id);
-                }
+                self.lapse(id);
+            }
+        }
+    }
+
+    /// All that is urgent, for a call that needs room. Whether there was anything that may make some.
+    pub fn sweep_for_room(&mut self) -> bool {
+        let now = self.now;
+        let may_make_room = |job: &Job| job.is_overdue(now) || job.alarm().is_some_and(|at| at <= now);
+        let is_any = self.jobs.values().any(may_make_room);
+        if is_any {
+            self.sweep_urgent();
+        }
+        is_any
+    }
+
+    fn sweep_urgent(&mut self) {
+        loop {
+            self.move_overdue(&mut Swept::default());
+            self.end_batches();
+            self.forget_order();
+            if !self.ring() {
+                return;
             }
         }
     }
@@ -84,9 +105,7 @@ impl Queue {
     /// Overdue jobs go first in every reserve, and nothing else goes with them.
     pub fn sweep_if_overdue(&mut self) {
         if self.is_anything_overdue() {
-            self.move_overdue(&mut Swept::default());
-            self.end_batches();
-            self.forget_order();
+            self.sweep_urgent();
         }
     }
 

@@ -161,9 +161,9 @@ impl Keyspace {
             let results = own.map(|(field, value)| (plain(&field[Code::LEN..]), value.clone())).collect();
             let draft = self.hash("drafts").get(id).map(|raw| read_draft(raw)).transpose()?;
             let route = self.hash("routes").get(id).map(|raw| read_route(raw)).transpose()?;
-            let (route, overlap) = route.unwrap_or_default();
+            let (route, overlap, uncut) = route.unwrap_or_default();
             let alarm = self.set("alarms").get(id).copied();
-            rows.insert(plain(id), Row { sets, header, apart, live, results, draft, route, overlap, alarm });
+            rows.insert(plain(id), Row { sets, header, apart, live, results, draft, route, overlap, uncut, alarm });
         }
         for (_, place, id) in self.parked()? {
             rows.get_mut(&id).ok_or(format!("{id} is parked and no job"))?.sets.push(("parked", place));

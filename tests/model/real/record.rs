@@ -23,6 +23,8 @@ pub struct Row {
     pub route: JobRoute,
     /// The equal jobs of its batch; 0: it is no such job.
     pub overlap: u8,
+    /// Where its reservation would end if it did not expire before, if it does.
+    pub uncut: Option<u64>,
     /// When time next does something to it, as the sweep knows.
     pub alarm: Option<u64>,
 }

@@ -11,9 +11,9 @@ use crate::fixtures::{name, skill};
 /// How, the job, and the worker.
 pub type PartRow = (u8, String, String);
 
-/// The route of a job, and its overlap: parts, each behind a tag and a length.
-pub fn read_route(raw: &[u8]) -> Result<(JobRoute, u8), String> {
-    let (mut bytes, mut route, mut overlap) = (Bytes(raw), JobRoute::default(), 0);
+/// The route of a job, its overlap, and where its reservation would end if it did not expire before: parts, each behind a tag and a length.
+pub fn read_route(raw: &[u8]) -> Result<(JobRoute, u8, Option<u64>), String> {
+    let (mut bytes, mut route, mut overlap, mut uncut) = (Bytes(raw), JobRoute::default(), 0, None);
     while !bytes.0.is_empty() {
         match (bytes.uint(1)?, bytes.uint(2)?) {
             (1, 6) => route.expires_at = Some(Millis(bytes.uint(6)?)),
@@ -29,10 +29,11 @@ pub fn read_route(raw: &[u8]) -> Result<(JobRoute, u8), String> {
             (8, 6) => route.fallback_at = Some(Millis(bytes.uint(6)?)),
             (9, length) => route.handed = Some(read_hand_over(Bytes(bytes.take(length as usize)?))?),
             (10, 1) => overlap = bytes.uint(1)? as u8,
+            (12, 6) => uncut = Some(bytes.uint(6)?),
             part => return Err(format!("{part:?} is no part of a route")),
         }
     }
-    Ok((route, overlap))
+    Ok((route, overlap, uncut))
 }
 
 /// Until and since when, the line, who handed the job over, and the note.

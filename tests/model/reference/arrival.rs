@@ -52,7 +52,7 @@ impl Queue {
     pub fn line_up(&mut self, id: Code) {
         if self.jobs[&id].at <= self.now {
             self.ensure_place(id, Some(self.jobs[&id].stamp));
-            self.start_fallback(id);
+            self.start_fallback(id, self.now);
             self.ready(id);
         }
         self.tell("enqueued", id, "", "");

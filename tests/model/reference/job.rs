@@ -112,6 +112,8 @@ pub struct Hold {
     pub worker: &'static str,
     pub reserved_at: u64,
     pub lease_ms: u32,
+    /// Where it would end if the job did not expire before.
+    pub uncut: u64,
     pub deadline: u64,
     pub resumes: u32,
     /// The call that was given it was given it again.
@@ -140,8 +142,8 @@ impl Hold {
 pub struct Closing {
     pub result: &'static str,
     pub at: u64,
-    /// The deadline that the reservation had.
-    pub deadline: u64,
+    /// Where the reservation would have ended if the job did not expire before.
+    pub uncut: u64,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -70,8 +70,8 @@ impl Queue {
         }
         let is_changed = before != (job.expires, job.sla, job.breached);
         job.is_routed |= is_changed;
-        if let (true, Some(hold), Some(expires)) = (is_changed, &mut job.hold, job.expires) {
-            hold.deadline = hold.deadline.min(expires);
+        if job.hold.is_some() {
+            job.cut();
         }
         is_changed
     }
@@ -142,8 +142,11 @@ impl Job {
         matches!(self.state, State::Waiting | State::Blocked | State::Delayed) && self.is_over(now)
     }
 
-    pub fn capped(&self, deadline: u64) -> u64 {
-        self.expires.map_or(deadline, |expires| deadline.min(expires))
+    /// A reservation ends when the job expires, if not before. Returns when.
+    pub fn cut(&mut self) -> u64 {
+        let hold = self.hold.as_mut().expect("it is held");
+        hold.deadline = self.expires.map_or(hold.uncut, |expires| hold.uncut.min(expires));
+        hold.deadline
     }
 
     /// When time next does something to it.

@@ -32,9 +32,8 @@ impl Queue {
     }
 
     /// The job is ready for the first time, or lives again.
-    pub fn start_fallback(&mut self, id: Code) {
-        let now = self.now;
-        self.job(id).routing.restart_fallback(now);
+    pub fn start_fallback(&mut self, id: Code, since: u64) {
+        self.job(id).routing.restart_fallback(since);
     }
 
     /// Whether a call that names workers would leave no assignee.

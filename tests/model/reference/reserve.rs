@@ -167,7 +167,8 @@ impl Queue {
             worker: asked.caller.worker,
             reserved_at: self.now,
             lease_ms,
-            deadline: self.jobs[&id].capped(self.capped(self.now + u64::from(lease_ms), self.now)),
+            uncut: self.capped(self.now + u64::from(lease_ms), self.now),
+            deadline: 0,
             resumes: 0,
             replayed: false,
             grace: None,
@@ -179,6 +180,7 @@ impl Queue {
         self.take_part(id, asked.caller.worker);
         let job = self.job(id);
         job.hold = Some(hold);
+        job.cut();
         job.state = State::Reserved;
         job.counts.handed_out += 1;
         self.tell("reserved", id, asked.caller.worker, "");
@@ -190,10 +192,11 @@ impl Queue {
     fn resume(&mut self, id: Code, asked: &Asked) -> Code {
         let hold = self.jobs[&id].hold.clone().expect("a reserved job has a lease");
         let lease_ms = asked.lease_ms.unwrap_or(hold.lease_ms);
-        let deadline = self.capped(self.now + u64::from(lease_ms), hold.reserved_at).max(hold.deadline);
-        let deadline = self.jobs[&id].capped(deadline);
+        let uncut = self.capped(self.now + u64::from(lease_ms), hold.reserved_at).max(hold.uncut);
         let (nonce, resumes) = (asked.nonce.clone(), hold.resumes + 1);
-        self.job(id).hold = Some(Hold { nonce, lease_ms, deadline, resumes, replayed: false, grace: None, ..hold });
+        let job = self.job(id);
+        job.hold = Some(Hold { nonce, lease_ms, uncut, resumes, replayed: false, grace: None, ..hold });
+        job.cut();
         self.tell("resumed", id, asked.caller.worker, "");
         id
     }

@@ -105,10 +105,10 @@ impl Routing {
         lacks.then_some(EligibilityRule::Skill)
     }
 
-    pub fn restart_fallback(&mut self, now: u64) {
+    pub fn restart_fallback(&mut self, since: u64) {
         let is_for_some = !self.assignees.is_empty() || self.skill.is_some();
         let ms = self.fallback_ms.filter(|_| is_for_some);
-        (self.fallback_at, self.fell_back) = (ms.map(|ms| now + u64::from(ms)), false);
+        (self.fallback_at, self.fell_back) = (ms.map(|ms| since + u64::from(ms)), false);
     }
 
     /// None of these may have it.

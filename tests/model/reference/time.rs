@@ -9,10 +9,52 @@ use crate::fixtures::STAMPS;
 pub const YOUNG_MS: u64 = 10_000;
 
 impl Queue {
-    pub fn fall_due(&mut self, id: Code) {
+    /// What time has done to a job, swept or not. Whether it has done anything.
+    pub fn lapse(&mut self, id: Code) -> bool {
+        let (now, job) = (self.now, &self.jobs[&id]);
+        if job.hold.is_some() {
+            if !job.is_overdue(now) && !job.is_over(now) {
+                return false;
+            }
+            self.expire(id);
+        } else if job.is_over_unheld(now) {
+            self.cancel_expired(id);
+        } else if job.state == State::Delayed && job.at <= now {
+            let since = job.at;
+            self.fall_due(id, since);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// The state that time has brought a job to.
+    pub fn state_by_time(&self, id: Code) -> State {
+        let (now, job) = (self.now, &self.jobs[&id]);
+        let limit = job.options.max_attempts.unwrap_or(self.settings.max_attempts);
+        let is_last = job.grace().is_none() && limit > 0 && job.attempts + 1 >= limit;
+        if job.is_over_unheld(now) {
+            State::Cancelled
+        } else if !job.is_overdue(now) && !(job.hold.is_some() && job.is_over(now)) {
+            job.state
+        } else if job.closing().is_some() {
+            State::Completed
+        } else if job.is_over(now) {
+            State::Cancelled
+        } else if is_last {
+            State::Dead
+        } else if self.is_called_off(id) {
+            State::Cancelled
+        } else {
+            State::Waiting
+        }
+    }
+
+    /// Ready since then.
+    pub fn fall_due(&mut self, id: Code, since: u64) {
         if self.jobs[&id].place.is_none() {
             self.ensure_place(id, None);
-            self.start_fallback(id);
+            self.start_fallback(id, since);
         }
         self.ready(id);
         self.tell("due", id, "", "");

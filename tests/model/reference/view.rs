@@ -105,7 +105,9 @@ impl Job {
         let sets = if is_kept { Vec::new() } else { vec![(set, self.score())] };
         let draft = self.draft.map(|draft| (draft.worker.to_owned(), draft.text.to_owned()));
         let (route, overlap, alarm) = (self.route(), self.routing.overlap, self.alarm());
-        Row { sets, header, apart, live: self.live(), results: self.results(), draft, route, overlap, alarm }
+        let uncut = self.hold.as_ref().map(|hold| hold.uncut);
+        let uncut = uncut.filter(|uncut| self.expires.is_some_and(|expires| expires < *uncut));
+        Row { sets, header, apart, live: self.live(), results: self.results(), draft, route, overlap, uncut, alarm }
     }
 
     fn live(&self) -> Live {
@@ -137,7 +139,7 @@ impl Job {
         }
         if let Some(closing) = self.closing() {
             let mut value = closing.at.to_be_bytes()[2..].to_vec();
-            value.extend(&closing.deadline.to_be_bytes()[2..]);
+            value.extend(&closing.uncut.to_be_bytes()[2..]);
             value.extend(closing.result.bytes());
             results.insert("\0c".to_owned(), value);
         }
@@ -202,7 +204,7 @@ impl Stub {
             ..Header::default()
         };
         let live = Live::untouched(None, 0, self.at);
-        let (route, overlap, alarm) = Default::default();
+        let (route, overlap, uncut, alarm) = Default::default();
         Row {
             sets: vec![("ended", self.at)],
             header,
@@ -212,6 +214,7 @@ impl Stub {
             draft: None,
             route,
             overlap,
+            uncut,
             alarm,
         }
     }

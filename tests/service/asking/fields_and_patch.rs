@@ -84,7 +84,7 @@ async fn patch_sets_and_removes_expiry_and_sla() {
 }
 
 #[tokio::test]
-async fn patch_shortens_a_reservation_and_never_prolongs_it() {
+async fn patch_cuts_off_a_reservation_and_gives_it_back() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue(1).await;
@@ -93,7 +93,12 @@ async fn patch_shortens_a_reservation_and_never_prolongs_it() {
     let soonest = async || w.queue().await["reservations"]["soonest_expires_in_ms"].clone();
     assert_eq!(soonest().await, 40_000);
     patch(&w, &id, json!({ "expires_ms": 90_000 })).await.is(200);
-    assert_eq!(soonest().await, 40_000, "what was granted stays");
+    assert_eq!(soonest().await, 90_000);
+    for later in [json!(2_592_000_000_u64), json!(null)] {
+        patch(&w, &id, json!({ "expires_ms": later })).await.is(200);
+        assert_eq!(soonest().await, 300_000, "no longer than was granted");
+    }
+    patch(&w, &id, json!({ "expires_ms": 90_000 })).await.is(200);
     assert_eq!(w.extend(&held).await.is(200)["expires_in_ms"], 90_000);
     w.advance_clock(90_000);
     patch(&w, &id, json!({ "expires_ms": 90_000 })).await.wrong_state("cancelled");

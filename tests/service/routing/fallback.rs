@@ -57,6 +57,30 @@ async fn fallback_counts_from_the_end_of_the_first_delay() {
 }
 
 #[tokio::test]
+async fn fallback_counts_from_the_end_of_the_delay_after_an_outage_too() {
+    let job = json!({ "payload": 1, "assignees": ["bob"], "fallback_ms": 60_000, "delay_ms": 1_000 });
+    for (away, falls_back) in [(60_999, false), (61_000, true), (3_600_000, true)] {
+        let w = World::start().await;
+        w.stop_clock().await;
+        let id = w.enqueue_with(job.clone()).await;
+        w.advance_clock(away);
+        w.sweep().await;
+        let shown = w.job(&id).await;
+        assert_eq!(shown["fallback_at"].is_null(), falls_back, "{away}: {shown}");
+        let given = w.send_reserve(json!({ "worker": "ann" })).await.is(200);
+        assert_eq!(given["jobs"] != json!([]), falls_back, "{away}: {given}");
+        w.check().await;
+    }
+    // A reserve that finds the delay over does the same as a sweep.
+    let w = World::start().await;
+    w.stop_clock().await;
+    w.enqueue_with(job).await;
+    w.advance_clock(61_000);
+    w.reserve_as("ann").await;
+    w.check().await;
+}
+
+#[tokio::test]
 async fn job_that_is_held_falls_back_for_its_return() {
     let w = World::start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "assignees": ["bob"], "fallback_ms": 1_000 })).await;

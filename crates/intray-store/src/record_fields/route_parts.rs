@@ -16,6 +16,8 @@ pub(crate) const HANDED: u8 = 9;
 pub(crate) const OVERLAP: u8 = 10;
 /// Of a batch with an overlap: who has had a job of it.
 pub(crate) const PARTS: u8 = 11;
+/// The deadline that the reservation would have if the job did not expire before.
+pub(crate) const UNCUT: u8 = 12;
 /// Added to a tag in a call: the value is ms from now.
 pub(crate) const FROM_NOW: u8 = 128;
 
@@ -27,6 +29,8 @@ pub(crate) const FELL_BACK: u64 = 4;
 pub(super) fn constants() -> String {
     let tags = format!("EXPIRES = {EXPIRES}, SLA = {SLA}, MARKS = {MARKS}, FROM_NOW = {FROM_NOW}");
     let routing = format!("ASSIGNEES = {ASSIGNEES}, EXCLUDED = {EXCLUDED}, SKILL = {SKILL}, FALLBACK = {FALLBACK}");
-    let later = format!("FALLBACK_AT = {FALLBACK_AT}, HANDED = {HANDED}, OVERLAP = {OVERLAP}, PARTS = {PARTS}");
+    let later = format!(
+        "FALLBACK_AT = {FALLBACK_AT}, HANDED = {HANDED}, OVERLAP = {OVERLAP}, PARTS = {PARTS}, UNCUT = {UNCUT}"
+    );
     format!("{tags}, {routing}, {later}, BREACHED = {BREACHED}, OVER = {OVER}, FELL_BACK = {FELL_BACK}")
 }

@@ -104,7 +104,7 @@ impl Transition for Append<'_> {
             "misfit" => Appended::Misfit { total: fields.count()? as u32 },
             "sealed" => Appended::NotOpen(Batch::parse(self.id.clone(), &fields.bytes()?)?.state),
             "unknown" => Appended::UnknownBatch,
-            "full" => Appended::QueueFull,
+            "full" | "overdue" => Appended::QueueFull,
             "long" => Appended::TooLong,
             "untimely" => Appended::Untimely(untimely(self.jobs, fields.time()?)),
             _ => return Err(broken("what became of an append")),

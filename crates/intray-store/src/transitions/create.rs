@@ -145,9 +145,9 @@ impl Transition for Create<'_> {
             "made" => Ok(CreateReply::Made),
             "removing" => Ok(CreateReply::Removing),
             "reused" => Ok(CreateReply::KeyReused),
-            "full" => Ok(CreateReply::QueueFull),
+            "full" | "overdue" => Ok(CreateReply::QueueFull),
             "untimely" => Ok(CreateReply::Untimely(fields.time()?)),
-            _ => Err(broken("making, made, removing, reused, full or untimely")),
+            _ => Err(broken("making, made, removing, reused, full, overdue or untimely")),
         }
     }
 

@@ -6,7 +6,7 @@ use intray_redis::{Args, Fault};
 
 use crate::{
     handle::Queues,
-    job::{JobId, Name, Priority, QueueName, State, Tally},
+    job::{BatchId, Code, JobId, Name, Priority, QueueName, State, Tally},
     layout::{route::TimeError, task::Task},
     payload::Json,
     redis::read::{broken, word},
@@ -86,19 +86,33 @@ impl NewJob {
 const IDS_PER_CHECK: usize = 100;
 const MAX_CHECKS: usize = 32;
 
+/// What an idempotency key gives ids to, and the ids.
+#[derive(Debug, Clone, Copy)]
+pub enum DerivedIds<'i> {
+    Jobs(&'i [JobId]),
+    Batches(&'i [BatchId]),
+}
+
 impl Queues {
     /// Whether another call, with a different fingerprint, has used the idempotency key of these ids.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn is_reused(&self, ids: &[JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
-        let mut by_queue: BTreeMap<&QueueName, Vec<&JobId>> = BTreeMap::new();
-        for id in ids {
-            by_queue.entry(&id.queue).or_default().push(id);
+    pub async fn is_reused(&self, ids: DerivedIds<'_>, fingerprint: [u8; 8]) -> Result<bool, Fault> {
+        let (kind, ids): (_, Vec<_>) = match ids {
+            DerivedIds::Jobs(ids) => ("jobs", ids.iter().map(|id| (&id.queue, &id.code)).collect()),
+            DerivedIds::Batches(ids) => ("batches", ids.iter().map(|id| (&id.queue, &id.code)).collect()),
+        };
+        let mut by_queue: BTreeMap<&QueueName, Vec<&Code>> = BTreeMap::new();
+        for (queue, code) in ids {
+            by_queue.entry(queue).or_default().push(code);
         }
-        let looks: Vec<_> = by_queue.values().flat_map(|ids| ids.chunks(IDS_PER_CHECK)).collect();
+        let mut looks = Vec::new();
+        for (queue, codes) in &by_queue {
+            looks.extend(codes.chunks(IDS_PER_CHECK).map(|some| (*queue, some)));
+        }
         for some in looks.chunks(MAX_CHECKS) {
-            let looks = some.iter().map(|ids| self.is_used_by_another_call(ids, fingerprint));
+            let looks = some.iter().map(|(queue, codes)| self.is_used_by_another_call(queue, kind, codes, fingerprint));
             if futures_util::future::try_join_all(looks).await?.contains(&true) {
                 return Ok(true);
             }
@@ -106,12 +120,17 @@ impl Queues {
         Ok(false)
     }
 
-    async fn is_used_by_another_call(&self, ids: &[&JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
-        let Some(JobId { queue, .. }) = ids.first() else { return Ok(false) };
+    async fn is_used_by_another_call(
+        &self,
+        queue: &QueueName,
+        kind: &str,
+        codes: &[&Code],
+        fingerprint: [u8; 8],
+    ) -> Result<bool, Fault> {
         let mut args = Args::default();
-        args.push(fingerprint);
-        for id in ids {
-            args.push(id.code.as_str());
+        args.push(fingerprint).push(kind);
+        for code in codes {
+            args.push(code.as_str());
         }
         match word(&self.run_view("repeats", queue, &args).await?) {
             Some("own") => Ok(false),
@@ -156,9 +175,9 @@ impl Transition for NewJob {
                 Ok(Enqueued::Twin { id, state: fields.state()? })
             }
             "reused" => Ok(Enqueued::KeyReused),
-            "full" => Ok(Enqueued::QueueFull),
+            "full" | "overdue" => Ok(Enqueued::QueueFull),
             "untimely" => Ok(Enqueued::Untimely(self.task.untimely_at(fields.time()?))),
-            _ => Err(broken("stored, twin, reused, full or untimely")),
+            _ => Err(broken("stored, twin, reused, full, overdue or untimely")),
         }
     }
 

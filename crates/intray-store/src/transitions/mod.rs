@@ -40,7 +40,7 @@ pub use self::{
     cancel::Cancellation,
     collect::{Collected, DueDelivery},
     create::{BatchCreation, NewBatch},
-    enqueue::{Dedupe, Enqueued, NewJob},
+    enqueue::{Dedupe, DerivedIds, Enqueued, NewJob},
     extend::{Extend, Extension},
     fail::Fail,
     forward::{Forward, Forwarded},

@@ -213,13 +213,11 @@ impl BatchedTransition for ReserveRequest {
 
     fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
         match (word(reply), reply) {
-            (Some("later"), _) => Retry::Again,
-            (Some("overdue"), _) => Retry::AfterSweep,
             (Some("more"), Value::Array(parts)) => match parts.as_slice() {
                 [_, Value::BulkString(place), Value::BulkString(member)] => Retry::After(place, member),
                 _ => Retry::Done,
             },
-            _ => Retry::Done,
+            (word, _) => Retry::of(word),
         }
     }
 }
