@@ -19,6 +19,7 @@ const TOGETHER: u64 = 12;
 /// Steps of the sweep: enough to include Lua's garbage collection, and more than there is to expire.
 const STEPS: u64 = 8;
 const OVERDUE: u64 = 960;
+const SETTLING: u64 = 60;
 /// The cost outside scripts.
 const AROUND: [&str; 5] = ["FCALL", "EVALSHA", "INFO", "QUIT", "PING"];
 /// A Redis under callgrind is slow, and on a busy machine a call may time out.
@@ -142,10 +143,22 @@ impl Looked {
         Ok(())
     }
 
-    /// Some steps that return expired jobs, and the number of jobs in each.
-    pub async fn sweep(&mut self) -> Result<(Apart, u64), Fault> {
+    /// Some steps that return expired jobs, and the number of jobs in each; before, the instructions for each transition that the sweep counts
+    /// in the events.
+    pub async fn sweep(&mut self) -> Result<(f64, Apart, u64), Fault> {
         for _ in 0..OVERDUE / self.shape.calls {
             self.crowd.reserve().await?;
+        }
+        let mut counting = Apart::of("count");
+        self.count(&mut counting, async |crowd| {
+            while crowd.sweep().await?.more {}
+            Ok(())
+        })
+        .await?;
+        let counted = counting.instructions / self.counted_transitions();
+        // Until Lua has collected what that has left.
+        for _ in 0..SETTLING {
+            self.crowd.sweep().await?;
         }
         // Deadlines in the past.
         self.server.ask("ZUNIONSTORE cost:{bench}:2:reserved 1 cost:{bench}:2:reserved WEIGHTS 0");
@@ -157,7 +170,15 @@ impl Looked {
             })
             .await?;
         }
-        Ok((sweep.each(jobs, STEPS), jobs / STEPS))
+        Ok((counted, sweep.each(jobs, STEPS), jobs / STEPS))
+    }
+
+    /// The parts of the events: where each ends, and its transitions.
+    fn counted_transitions(&self) -> f64 {
+        let parts = self.server.ask("HGET cost:{bench}:2:totals parts");
+        let words: Vec<_> = parts.split_whitespace().collect();
+        let ends = words.windows(2).filter(|pair| pair[0].contains('-'));
+        ends.map(|pair| pair[1].parse::<f64>().expect("a number")).sum()
     }
 }
 

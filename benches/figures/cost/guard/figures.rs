@@ -66,8 +66,9 @@ impl Found {
             }
         }
         let shape = Shape { calls: 12, waiting: 1_000, is_named: false };
-        let (sweep, jobs) =
+        let (counted, sweep, jobs) =
             patiently(async || Looked::start(engine, shape, Form::Preferred, folder).await?.sweep().await).await;
+        self.add("sweep, a transition counted".to_owned(), counted, Parts::new());
         self.add("sweep, a job".to_owned(), sweep.instructions, Parts::new());
         self.add("sweep, a step, jobs".to_owned(), jobs as f64, Parts::new());
         self.add("sweep, a step, commands".to_owned(), sweep.commands.values().sum(), sweep.commands);

@@ -179,7 +179,7 @@ async fn sweep_keeps_events_that_a_webhook_has_not_read() {
 }
 
 #[tokio::test]
-async fn sweep_keeps_as_many_transitions_however_dense_the_last_entries_are() {
+async fn dense_last_entries_cost_no_transition_that_is_promised() {
     for (sparse, dense, transitions) in [(9_500, 20, 200), (12_000, 0, 1), (9_000, 60, 100), (100, 200, 200)] {
         let redis = Redis::start().await;
         redis.add_entries(sparse, 1).await;
@@ -197,7 +197,7 @@ async fn sweep_keeps_as_many_transitions_however_dense_the_last_entries_are() {
 }
 
 #[tokio::test]
-async fn sweep_keeps_what_a_reader_has_not_read_however_dense_the_last_entries_are() {
+async fn dense_last_entries_cost_a_reader_nothing() {
     let redis = Redis::start().await;
     redis.enqueue("1").await;
     let begin = redis.queues.last_event(&queue()).await.expect("a position").to_string();
