@@ -72,8 +72,7 @@ pub async fn serve<A: FnOnce(&str)>(
     let (leaving, closing) = (CancellationToken::new(), CancellationToken::new());
     let parts = TaskTracker::new();
     let period = Duration::from_millis(options.sweep_interval_ms.into());
-    let sheets = Sheets::new(backend.queues.clone());
-    parts.spawn(sweeper::run(sheets.clone(), period, closing.clone()));
+    parts.spawn(sweeper::run(Sheets::new(backend.queues.clone()), period, closing.clone()));
     parts.spawn(backend.queues.clone().maintain_redis(closing.clone()));
     parts.spawn(backend.follow(followed, closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
@@ -82,7 +81,7 @@ pub async fn serve<A: FnOnce(&str)>(
     // Events from readiness on are for them.
     webhooks.begin().await;
     parts.spawn(webhooks.clone().run(closing.clone()));
-    parts.spawn(sheets.run(closing.clone()));
+    parts.spawn(Sheets::new(backend.queues.clone()).run(closing.clone()));
     watch_files(&parts, access.clone(), certificate.clone(), &closing);
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());

@@ -32,10 +32,11 @@ impl Queue {
     pub fn state_by_time(&self, id: Code) -> State {
         let (now, job) = (self.now, &self.jobs[&id]);
         let limit = job.options.max_attempts.unwrap_or(self.settings.max_attempts);
+        let ends = job.is_overdue(now) || job.hold.is_some() && job.is_over(now);
         let is_last = job.grace().is_none() && limit > 0 && job.attempts + 1 >= limit;
         if job.is_over_unheld(now) {
             State::Cancelled
-        } else if !job.is_overdue(now) && !(job.hold.is_some() && job.is_over(now)) {
+        } else if !ends {
             job.state
         } else if job.closing().is_some() {
             State::Completed
