@@ -20,6 +20,8 @@ mod packages;
 mod pages;
 #[path = "documents/paths.rs"]
 mod paths;
+#[path = "documents/planted.rs"]
+mod planted;
 #[path = "documents/protocol.rs"]
 mod protocol;
 #[path = "documents/rotation.rs"]
