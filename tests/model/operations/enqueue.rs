@@ -1,5 +1,7 @@
 //! enqueue: new jobs, their twins, and the same call again.
 
+use std::{cell::RefCell, collections::VecDeque};
+
 use intray::{
     job::JobId,
     store::{Dedupe, Enqueued, NewJob, derived_id},
@@ -46,10 +48,13 @@ impl Operation for Enqueue {
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let calls: Vec<_> = self.0.iter().enumerate().map(|(place, item)| item.build(walk, place)).collect();
         let ids: Vec<_> = calls.iter().map(|job| job.id.code).collect();
-        let answer = |model: &mut Queue, call: &NewJob| {
-            model.be_known();
-            model.meet(&calls);
-            model.enqueue(call)
+        let answers = RefCell::new(VecDeque::new());
+        let answer = |model: &mut Queue, _: &NewJob| {
+            let mut answers = answers.borrow_mut();
+            if answers.is_empty() {
+                answers.extend(model.enqueue_all(&calls));
+            }
+            answers.pop_front().expect("an answer for each call")
         };
         walk.together("enqueue", calls.clone(), Queues::enqueue, answer).await?;
         for id in ids {
@@ -128,21 +133,41 @@ impl Queue {
         }
     }
 
-    fn enqueue(&mut self, new: &NewJob) -> Enqueued {
+    /// Those for which a sweep may make room wait for it; the others are answered before.
+    fn enqueue_all(&mut self, calls: &[NewJob]) -> Vec<Enqueued> {
         self.be_known();
+        let mut answers = vec![None; calls.len()];
+        loop {
+            let open: Vec<_> = (0..calls.len()).filter(|nth| answers[*nth].is_none()).collect();
+            if open.is_empty() {
+                return answers.into_iter().flatten().collect();
+            }
+            let those: Vec<_> = open.iter().map(|nth| calls[*nth].clone()).collect();
+            self.meet(&those);
+            for nth in open {
+                answers[nth] = self.enqueue(&calls[nth]);
+            }
+            if answers.contains(&None) {
+                self.sweep_urgent();
+            }
+        }
+    }
+
+    /// `None`: a sweep may make room.
+    fn enqueue(&mut self, new: &NewJob) -> Option<Enqueued> {
         let (id, fingerprint, client) = (new.id.code, new.fingerprint, fixtures::client(new.client.as_ref()));
         let named = |code| JobId { code, ..new.id.clone() };
         if let Some(job) = self.jobs.get(&id) {
-            return match job.fingerprint == fingerprint {
+            return Some(match job.fingerprint == fingerprint {
                 true => Enqueued::Stored { id: named(id), state: job.state },
                 false => Enqueued::KeyReused,
-            };
+            });
         }
         if let Some(stub) = self.stubs.get(&id) {
-            return match Some(stub.fingerprint) == fingerprint {
+            return Some(match Some(stub.fingerprint) == fingerprint {
                 true => Enqueued::Twin { id: named(stub.twin), state: stub.state },
                 false => Enqueued::KeyReused,
-            };
+            });
         }
         let key = key_of(new).filter(|_| self.settings.dedupe || !matches!(new.dedupe, Dedupe::QueueSetting));
         if let Some(twin) = key.and_then(|key| Some(self.keys.get(&key)?[0])) {
@@ -152,14 +177,14 @@ impl Queue {
                 self.stubs.insert(id, Stub { at, fingerprint, twin, state });
                 self.count("stubs");
             }
-            return Enqueued::Twin { id: named(twin), state };
+            return Some(Enqueued::Twin { id: named(twin), state });
         }
         let errors = untimely(&new.task, self.now);
         if !errors.is_empty() {
-            return Enqueued::Untimely(errors);
+            return Some(Enqueued::Untimely(errors));
         }
-        if !self.has_room_for(1) {
-            return Enqueued::QueueFull;
+        if self.room() <= 0 {
+            return if self.may_make_room() { None } else { Some(Enqueued::QueueFull) };
         }
         self.store(id, &new.task, new.priority.get(), client);
         let job = self.job(id);
@@ -168,6 +193,6 @@ impl Queue {
             self.keys.insert(key, vec![id]);
         }
         self.line_up(id);
-        Enqueued::Stored { id: named(id), state: self.jobs[&id].state }
+        Some(Enqueued::Stored { id: named(id), state: self.jobs[&id].state })
     }
 }

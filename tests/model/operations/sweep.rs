@@ -80,18 +80,14 @@ impl Queue {
         }
     }
 
-    /// All that is urgent, for a call that needs room. Whether there was anything that may make some.
-    pub fn sweep_for_room(&mut self) -> bool {
+    /// Whether a sweep of what is urgent may make room.
+    pub fn may_make_room(&self) -> bool {
         let now = self.now;
-        let may_make_room = |job: &Job| job.is_overdue(now) || job.alarm().is_some_and(|at| at <= now);
-        let is_any = self.jobs.values().any(may_make_room);
-        if is_any {
-            self.sweep_urgent();
-        }
-        is_any
+        let may = |job: &Job| job.is_overdue(now) || job.alarm().is_some_and(|at| at <= now);
+        self.jobs.values().any(may)
     }
 
-    fn sweep_urgent(&mut self) {
+    pub fn sweep_urgent(&mut self) {
         loop {
             self.move_overdue(&mut Swept::default());
             self.end_batches();

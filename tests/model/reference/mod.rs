@@ -218,7 +218,10 @@ impl Queue {
     /// What is over by time makes room first.
     pub fn has_room_for(&mut self, jobs: usize) -> bool {
         let has_room = |queue: &Self| jobs == 0 || queue.room() >= jobs as i64;
-        has_room(self) || self.sweep_for_room() && has_room(self)
+        if !has_room(self) && self.may_make_room() {
+            self.sweep_urgent();
+        }
+        has_room(self)
     }
 
     pub fn number(&self, states: &[State]) -> u64 {

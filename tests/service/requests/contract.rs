@@ -176,7 +176,7 @@ async fn unchanged(w: &World, operation: &Operation<'_>) -> Answer {
 async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
     match operation.template {
         "/tokens" => w.post("/tokens", json!({ "worker": "ann", "queues": ["default"] })).await,
-        template if template.starts_with("/batches") => batches::succeed(w, operation).await,
+        template if template.starts_with("/batches") => batches::succeed(w, operation, status).await,
         template if template.starts_with("/webhooks") => webhooks::succeed(w, operation).await,
         _ => jobs::succeed(w, operation, status).await,
     }
