@@ -27,6 +27,8 @@ const MAX_SWEEP_INTERVAL_MS: u64 = 600_000;
 const TIDY_EVERY: Duration = Duration::from_secs(600);
 /// A queue is swept after this many calls that moved jobs, due or not, because the sweep trims the events.
 const SWEEP_AFTER_CALLS: u32 = 256;
+/// How long a round waits for the tally of one queue.
+const TALLY_TIME: Duration = Duration::from_millis(500);
 /// Queues checked in one pipeline: few enough not to delay other calls.
 const MAX_PIPELINED: usize = 64;
 
@@ -231,7 +233,13 @@ impl Sweeper {
         if !swept.is_reader_late {
             return Ok(swept);
         }
-        self.sheets.open(queue).await?;
+        match tokio::time::timeout(TALLY_TIME, self.sheets.open(queue)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(fault @ Fault::Unavailable { .. })) => return Err(fault),
+            Ok(Err(fault)) => tracing::error!(%queue, %fault, "the day sheets of this queue cannot be kept"),
+            // It goes on from there in the next round, and until then nothing is deleted.
+            Err(_) => return Ok(Swept { more: true, ..swept }),
+        }
         let rest = self.queues.sweep_a_turn(queue, true).await?;
         Ok(Swept { more: swept.more || rest.more, forgotten: swept.forgotten + rest.forgotten, ..rest })
     }

@@ -195,7 +195,7 @@ end
 -- The deadline that a reservation would have if the job did not expire before.
 function route.uncut(q, id, header, deadline)
   local own = route.of(q, id, header)
-  return own and own.uncut or deadline
+  return own and own.uncut and math.max(own.uncut, deadline) or deadline
 end
 
 -- The reservation ends.

@@ -11,9 +11,11 @@ local EVENTS, UNREAD = 10000, 100000
 -- Ended jobs are spared this long for a webhook that has not read their end, because what it sends has their results.
 local SPARED_MS = 600000
 local DAY = 86400000
--- The transitions of a part; the entries that one command reads, and after how many, or how many transitions, a step has counted enough.
-local PART, CHUNK, ENTRIES, ENOUGH = 2000, 50, 500, 4000
+-- The transitions of a part; the entries that the first command reads, each further one twice as many; after how many transitions or entries a
+-- step has counted enough.
+local PART, CHUNK, ENOUGH, ENTRIES = 2000, 10, 4000, 300
 local LOST = 300 -- entries read per step
+local WHOLE = 4294967295 -- the index of a reader that has read all of an entry
 -- The parts of the stream, the oldest first: of each the id of its last entry, and its transitions. Only a total in name.
 local FIELD = 'parts'
 
@@ -58,10 +60,11 @@ end
 
 -- Counts the entries that have come since. Returns whether there were any, and whether there are more.
 local function count(q, parts)
-  local read, counted, is_all = 0, 0, false
+  local read, counted, most = 0, 0, CHUNK
+  local is_all
   repeat
     local last = parts[#parts]
-    local found = call('XRANGE', q.events, last and '(' .. last.id or '-', '+', 'COUNT', text.of(CHUNK))
+    local found = call('XRANGE', q.events, last and '(' .. last.id or '-', '+', 'COUNT', text.of(most))
     for _, entry in ipairs(found) do
       if not last or last.n >= PART then
         last = {n = 0}
@@ -70,7 +73,7 @@ local function count(q, parts)
       local n = tonumber(entry[2][1])
       last.id, last.n, counted = entry[1], last.n + n, counted + n
     end
-    read, is_all = read + #found, #found < CHUNK
+    read, is_all, most = read + #found, #found < most, most * 2
   until is_all or read >= ENTRIES or counted >= ENOUGH
   return read > 0, not is_all
 end
@@ -91,6 +94,20 @@ local function drop(parts, n)
   for _ = 1, n do table.remove(parts, 1) end
 end
 
+-- Without the parts that are gone: another version, or an operator, may have cut the stream.
+local function drop_gone(q, parts)
+  local first = call('XRANGE', q.events, '-', '+', 'COUNT', '1')[1]
+  while parts[1] and (not first or outbox.is_behind(parts[1].id, first[1])) do drop(parts, 1) end
+end
+
+-- What a reader has not read of an entry of so many transitions.
+local function unread_of(position, id, n)
+  if outbox.is_behind(position, id) then return n end
+  if outbox.is_behind(id, position) then return 0 end
+  local index = tonumber(position:match('^%d+%-%d+%-(%d+)') or 0)
+  return index == WHOLE and 0 or max(n - index - 1, 0)
+end
+
 -- The position of the reader that has come least far; nil for none.
 local function slowest(readers)
   local found
@@ -105,22 +122,24 @@ local function lose(q, readers, parts, until_id)
   local entries = call('XRANGE', q.events, '-', until_id, 'COUNT', text.of(LOST))
   for _, entry in ipairs(entries) do
     local id, n = entry[1], tonumber(entry[2][1])
-    parts[1].n = parts[1].n - n
+    parts[1].n = max(parts[1].n - n, 0)
     if parts[1].id == id then drop(parts, 1) end
     for _, reader in ipairs(readers) do
-      if outbox.is_behind(reader.position, id) then reader.lost, reader.has_lost = reader.lost + n, true end
+      local unread = unread_of(reader.position, id, n)
+      if unread > 0 then reader.lost, reader.has_lost = reader.lost + unread, true end
     end
   end
   for _, reader in ipairs(readers) do
     if reader.has_lost then outbox.write(q, reader) end
   end
-  call('XTRIM', q.events, 'MINID', id_after(entries[#entries][1]))
+  if #entries > 0 then call('XTRIM', q.events, 'MINID', id_after(entries[#entries][1])) end
 end
 
 -- Removes the parts that nobody needs any more. Returns whether it has, and whether a reader holds up more than it may.
 local function cut(q, readers, parts, may_lose)
   local n, unread, position = surplus(parts, EVENTS), surplus(parts, UNREAD), slowest(readers)
-  while n > 0 and position and outbox.is_behind(position, parts[n].id) do n = n - 1 end
+  -- A reader may stand within an entry.
+  while n > 0 and position and not outbox.is_behind(parts[n].id, position) do n = n - 1 end
   if n > 0 then
     call('XTRIM', q.events, 'MINID', id_after(parts[n].id))
     drop(parts, n)
@@ -136,17 +155,18 @@ end
 function trim.events(q, readers, may_lose)
   local parts = read_parts(q)
   local is_new, more = count(q, parts)
-  if #parts == 0 then return false, false end
+  if #parts == 0 then return more, false end
   local is_cut, is_late = false, false
+  if surplus(parts, EVENTS) > 0 then drop_gone(q, parts) end
   if surplus(parts, EVENTS) > 0 then
     readers = readers or outbox.readers(q)
     is_cut, is_late = cut(q, readers, parts, may_lose)
   end
-  local last = parts[#parts].id
+  local last = parts[#parts] and parts[#parts].id or '0-0'
   local idle = clock.now(q) - tonumber(last:match('^%d+'))
   if idle > DAY and not more and is_empty(q.inbound, q.restricted, q.reserved, q.delayed, q.parked, q.dead, q.ended) then
     local position = slowest(readers or outbox.readers(q))
-    if not position or not outbox.is_behind(position, last) then
+    if not position or unread_of(position, last, math.huge) == 0 then
       call('UNLINK', q.events)
       call('HDEL', q.totals, FIELD)
       return false, false

@@ -106,7 +106,10 @@ local function accept(q, list, i)
   local twin = digest and (list.digests[digest] or list.twins[i])
   if twin then return answer_twin(q, list, id, twin, fingerprint) end
   if not store.is_timely(q, job) then return words('untimely', text.of(clock.now(q))) end
-  if list.room <= 0 then return store.why_full(q) end
+  if list.room <= 0 then
+    list.why_full = list.why_full or store.why_full(q)
+    return list.why_full
+  end
   list.room = list.room - 1
 
   if digest then

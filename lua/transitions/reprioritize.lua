@@ -37,6 +37,7 @@ local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local lapse = require 'jobs/lapse'
 local STATES, WAITING, BLOCKED = record.STATES, record.WAITING, record.BLOCKED
+local ENDED = {[record.COMPLETED] = true, [record.CANCELLED] = true, [record.DEAD] = true}
 local SETS = {waiting = 'inbound', blocked = 'parked', delayed = 'delayed', reserved = 'reserved'}
 
 -- The state of a job that has ended. A dead job may get another expiry, which lets it be requeued, but no priority.
@@ -163,7 +164,7 @@ local function consider(q, step, entry)
   local job = entry.job
   if not job then return write.remove(q, step.set, entry.member) end -- the job is gone
   local id, r, header = job.id, job.record, job.header
-  local is_there = r and STATES[lapse.state(q, id, r, header, tonumber(entry.score) or 0)] == step.state
+  local is_there = r and STATES[r.state] == step.state and not ENDED[lapse.state(q, id, r, header, tonumber(entry.score) or 0)]
     and search.matches(id, header, r, step.filter)
   local changed = is_there and change(q, id, r, header, step.priority)
   if changed then step.changed = step.changed + 1 end

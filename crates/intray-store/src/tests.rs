@@ -12,6 +12,7 @@ mod look;
 mod outbox;
 mod registry;
 mod server;
+mod trim;
 
 use intray_redis::Args;
 use redis::Value;

@@ -59,6 +59,9 @@ pub async fn create(
             let new = read_batch(fields, call.repeat.as_ref(), call.traceparent.as_ref())?;
             auth::queue(&call.caller, &new.id.queue)?;
             check_sizes(&new.jobs, max_payload)?;
+            if let Some(repeat) = &call.repeat {
+                repeat.guard_batches(&queues, &[new.id.queue.clone()].into()).await?;
+            }
             created_batch(queues.create_batch(new).await?)?
         }
     };
@@ -194,7 +197,7 @@ fn read_batch(
     let jobs = fields.objects("jobs", 0..=limits::BATCH_JOBS, |item| read_member(item, trace))?.unwrap_or_default();
     fields.finish(Some(()))?;
     let id = match repeat {
-        Some(repeat) => repeat.batch(queue, 0),
+        Some(repeat) => repeat.batch(queue, None),
         None => store::random_batch(queue),
     };
     let fingerprint = repeat.map(|repeat| repeat.fingerprint);

@@ -1,5 +1,7 @@
 //! Batches with an overlap: equal jobs, of which each worker is given one at most.
 
+use std::collections::BTreeSet;
+
 use axum::response::Response;
 
 use super::{
@@ -16,8 +18,8 @@ use crate::{
         },
         response::{problem::Problem, shapes},
     },
-    job::{BatchId, Name, QueueName, limits},
-    store::{self, Batch, DerivedIds, NewBatch, NewMember, Queues, Task},
+    job::{Name, QueueName, limits},
+    store::{self, Batch, NewBatch, NewMember, Queues, Task},
 };
 
 /// Why other fields of a batch or a job are refused.
@@ -30,7 +32,10 @@ pub async fn create_overlap(
     fields: JsonFields<'_>,
     max_payload: usize,
 ) -> Result<Batch, Problem> {
-    let new = read_overlap(fields, call, 0, &mut Vec::new(), max_payload)?;
+    let new = read_overlap(fields, call, None, &mut BTreeSet::new(), max_payload)?;
+    if let Some(repeat) = &call.repeat {
+        repeat.guard_batches(queues, &[new.id.queue.clone()].into()).await?;
+    }
     created_overlap(queues.create_batch(new).await?)
 }
 
@@ -41,38 +46,35 @@ pub async fn create_each(
     text: &str,
     max_payload: usize,
 ) -> Result<Response, Problem> {
-    let (mut index, mut derived) = (0, Vec::new());
+    let (mut index, mut named) = (0, BTreeSet::new());
     let read = |item| {
         let at = index;
         index += 1;
-        Ok(((), read_overlap(JsonFields::of(item)?, call, at, &mut derived, max_payload)?))
+        Ok(((), read_overlap(JsonFields::of(item)?, call, Some(at), &mut named, max_payload)?))
     };
     let items = Items::of(text, limits::OVERLAP_BATCHES)?.read(read);
     if let Some(repeat) = &call.repeat {
-        let is_reused = queues.is_reused(DerivedIds::Batches(&derived), repeat.fingerprint).await;
-        if is_reused.map_err(Problem::from_read)? {
-            return Err(Problem::key_reused());
-        }
+        repeat.guard_batches(queues, &named).await?;
     }
     // Batches of one array stand in line in its order.
     let answers = items.in_turn(|new| queues.create_batch(new), |(), outcome| created_overlap(outcome)).await;
     answers.batches_response(shapes::BatchBody::new)
 }
 
-/// `index`: its place in an array. `derived` is given the id that it has by an idempotency key, also if it is invalid.
+/// `index`: its place in an array. `named` is given its queue, also if it is invalid.
 fn read_overlap(
     mut fields: JsonFields<'_>,
     call: &JsonCall,
-    index: usize,
-    derived: &mut Vec<BatchId>,
+    index: Option<usize>,
+    named: &mut BTreeSet<QueueName>,
     max_payload: usize,
 ) -> Result<NewBatch, Problem> {
     let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
+    named.insert(queue.clone());
     let id = match &call.repeat {
         Some(repeat) => repeat.batch(queue, index),
         None => store::random_batch(queue),
     };
-    derived.push(id.clone());
     let overlap = fields.require("overlap", rules::whole(limits::OVERLAP));
     let priority = fields.take("priority", rules::priority).unwrap_or_default();
     let client = fields.take("client", rules::parsed(Name::parse));

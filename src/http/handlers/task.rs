@@ -1,5 +1,7 @@
 //! The body of an enqueue call, and what makes the call idempotent.
 
+use std::collections::BTreeSet;
+
 use axum::{
     body::Body,
     extract::{FromRef, FromRequest, FromRequestParts, Request},
@@ -25,7 +27,7 @@ use crate::{
     job::{Backoff, BatchId, JobId, LockName, QueueName, limits},
     payload::meaning,
     sha256::Sha256,
-    store::{self, Delay, Moment, Task, TimeLimits, TimeLimitsPatch},
+    store::{self, Delay, DerivedIds, Moment, Queues, Task, TimeLimits, TimeLimitsPatch},
 };
 
 /// A call that enqueues jobs.
@@ -134,10 +136,23 @@ impl IdempotentCall {
         store::derived_id(queue, &[&self.credential, "POST /jobs", &name, &self.key, &index].map(str::as_bytes))
     }
 
-    /// The id of the batch at an index.
-    pub fn batch(&self, queue: QueueName, index: usize) -> BatchId {
-        let (name, index) = (queue.to_string(), index.to_string());
-        store::derived_batch(queue, &[&self.credential, "POST /batches", &name, &self.key, &index].map(str::as_bytes))
+    /// The id of a batch: alone, or at an index of an array.
+    pub fn batch(&self, queue: QueueName, index: Option<usize>) -> BatchId {
+        let (name, index) = (queue.to_string(), index.map(|index| index.to_string()));
+        let mut parts = vec![&*self.credential, "POST /batches", &name, &self.key];
+        parts.extend(index.as_deref());
+        let parts: Vec<_> = parts.into_iter().map(str::as_bytes).collect();
+        store::derived_batch(queue, &parts)
+    }
+
+    /// # Errors
+    /// A problem, when another call has made a batch of one of these queues by this key, alone or in an array.
+    pub async fn guard_batches(&self, queues: &Queues, named: &BTreeSet<QueueName>) -> Result<(), Problem> {
+        let indices = || (0..limits::OVERLAP_BATCHES).map(Some).chain([None]);
+        let ids: Vec<_> =
+            named.iter().flat_map(|queue| indices().map(|index| self.batch(queue.clone(), index))).collect();
+        let is_reused = queues.is_reused(DerivedIds::Batches(&ids), self.fingerprint).await;
+        if is_reused.map_err(Problem::from_read)? { Err(Problem::key_reused()) } else { Ok(()) }
     }
 }
 

@@ -76,7 +76,7 @@ impl Queue {
     fn reprioritize_all(&mut self, state: State, priority: u8) -> ReprioritizedAll {
         let mut changed = 0;
         for id in self.in_sets(state) {
-            if self.state_by_time(id) == state && self.jobs[&id].priority != priority {
+            if self.jobs[&id].state == state && !self.has_ended(id) && self.jobs[&id].priority != priority {
                 self.reprioritize(id, priority);
                 changed += 1;
             }
@@ -87,7 +87,7 @@ impl Queue {
     /// All that wait, by more than one script: a later one also meets jobs that a baton of an earlier one has put back into line.
     fn reprioritize_in_parts(&mut self, changed: &[Code], priority: u8) -> ReprioritizedAll {
         let mut expected = self.in_sets(State::Waiting);
-        expected.retain(|id| self.state_by_time(*id) == State::Waiting && self.jobs[id].priority != priority);
+        expected.retain(|id| !self.has_ended(*id) && self.jobs[id].priority != priority);
         let blocked = self.in_state(State::Blocked);
         let (those, back): (Vec<_>, Vec<_>) = changed.iter().partition(|id| expected.contains(id));
         if those != expected || back.iter().any(|id| !blocked.contains(id)) {
@@ -100,6 +100,11 @@ impl Queue {
             self.reprioritize(id, priority);
         }
         ReprioritizedAll { changed: changed.len() as u64, next: None }
+    }
+
+    /// Swept or not.
+    fn has_ended(&self, id: Code) -> bool {
+        matches!(self.state_by_time(id), State::Completed | State::Cancelled | State::Dead)
     }
 
     fn reprioritize(&mut self, id: Code, priority: u8) {

@@ -46,6 +46,32 @@ async fn wrong_fields_are_refused_at_their_pointers() {
 }
 
 #[tokio::test]
+async fn key_of_batches_guards_whatever_was_stored_by_it() {
+    let w = World::start().await;
+    let keyed = |key: &str, body: Value| {
+        w.request("POST", "/batches").header("idempotency-key", key).json(body.to_string()).send()
+    };
+    let (one, bad) = (json!({ "overlap": 2, "job": { "payload": 1 } }), json!({ "overlap": 1 }));
+    let plain = json!({ "jobs": [{ "payload": 1 }] });
+    for (n, first) in [json!([bad, one]), json!([one]), one.clone(), plain.clone()].into_iter().enumerate() {
+        let key = format!("key-{n}");
+        let stored = keyed(&key, first.clone()).await.is(201);
+        let before = w.queue().await["totals"]["enqueued"].clone();
+        for other in [
+            json!([one, one]),
+            json!([bad, bad, one]),
+            json!({ "overlap": 3, "job": { "payload": 1 } }),
+            json!({ "jobs": [] }),
+        ] {
+            keyed(&key, other.clone()).await.refused("idempotency-key-reused");
+        }
+        assert_eq!(keyed(&key, first).await.is(201), stored, "the same call again");
+        assert_eq!(w.queue().await["totals"]["enqueued"], before);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
 async fn body_that_begins_as_an_array_and_is_no_json_is_refused() {
     let w = World::start().await;
     for body in ["[", "[{\"overlap\":2,\"job\":{\"payload\":1}},{\"queue\"", "[]x", " [1,]", "[{}]]"] {

@@ -21,17 +21,17 @@ fn delivery(ms: u64) -> (DeliveryId, DeliveryHead, Vec<u8>) {
     (DeliveryId::new(Millis(ms), &[ms as u8; 32]), head, format!("{{\"n\":{ms}}}").into_bytes())
 }
 
-fn step(read: Option<&str>, reached: &str, deliveries: impl IntoIterator<Item = u64>) -> Forward {
+pub(super) fn step(read: Option<&str>, reached: &str, deliveries: impl IntoIterator<Item = u64>) -> Forward {
     let deliveries = deliveries.into_iter().map(delivery).collect();
     Forward { read: read.map(str::to_owned), reached: reached.to_owned(), deliveries }
 }
 
 impl Redis {
-    async fn forward(&self, name: &str, step: Forward) -> Forwarded {
+    pub(super) async fn forward(&self, name: &str, step: Forward) -> Forwarded {
         self.queues.forward(&queue(), &webhook(name), &step).await.expect("forwarded")
     }
 
-    async fn outbox_of(&self, name: &str) -> OutboxState {
+    pub(super) async fn outbox_of(&self, name: &str) -> OutboxState {
         let states = self.queues.outbox(&queue()).await.expect("states");
         states.into_iter().find(|state| state.webhook.as_str() == name).expect("a webhook that has read")
     }
@@ -44,31 +44,6 @@ impl Redis {
         let mut args = Args::default();
         args.push("all").push(kept_ms);
         self.queues.run_view("sweep", &queue(), &args).await.expect("swept");
-    }
-
-    async fn entries(&self) -> u64 {
-        let key = self.queues.parts.runner.keys.of(&queue(), "events");
-        let answer = self.queues.parts.runner.link.plain(redis::cmd("XLEN").arg(key)).await.expect("a length");
-        Fields::of(&redis::Value::Array(vec![answer])).and_then(|mut fields| fields.count()).expect("a number")
-    }
-
-    /// Entries that say that they carry so many transitions each.
-    async fn add_entries(&self, count: u32, transitions: u32) {
-        const ADD: &str = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', ARGV[2], '') end";
-        let mut command = redis::cmd("EVAL");
-        let key = self.queues.parts.runner.keys.of(&queue(), "events");
-        command.arg(ADD).arg(1).arg(key).arg(count).arg(transitions);
-        self.queues.parts.runner.link.plain(&command).await.expect("added");
-    }
-
-    /// Sweeps until nothing is left to do. Returns whether a reader is too far behind.
-    async fn sweep_all(&self, may_lose: bool) -> bool {
-        loop {
-            let swept = self.queues.sweep_a_turn(&queue(), may_lose).await.expect("swept");
-            if !swept.more {
-                return swept.is_reader_late;
-            }
-        }
     }
 }
 
@@ -151,63 +126,6 @@ async fn pages_of_deliveries_continue_after_the_last_one() {
         }
     }
     assert_eq!(seen, [vec![1, 2], vec![3, 4], vec![5]]);
-}
-
-#[tokio::test]
-async fn sweep_keeps_events_that_a_webhook_has_not_read() {
-    let redis = Redis::start().await;
-    redis.enqueue("1").await;
-    let begin = redis.queues.last_event(&queue()).await.expect("a position").to_string();
-    redis.forward("a", step(None, &begin, [])).await;
-    let sweep = async |may_lose| {
-        let is_late = redis.sweep_all(may_lose).await;
-        (redis.entries().await, redis.outbox_of("a").await.lost, is_late)
-    };
-    redis.add_entries(90, 1_000).await;
-    assert_eq!(sweep(true).await, (91, 0, false), "90,001 transitions are not too many");
-    redis.add_entries(40, 1_000).await;
-    assert_eq!(sweep(false).await, (131, 0, true), "the reader is asked before anything is lost");
-    let (entries, lost, is_late) = sweep(true).await;
-    assert_eq!((entries, lost, is_late), (100, 30_000, false), "100,000 are kept, and what is lost is counted");
-    let end = redis.queues.last_event(&queue()).await.expect("a position").to_string();
-    redis.forward("a", step(Some(&begin), &end, [])).await;
-    redis.add_entries(150, 1_000).await;
-    let end = redis.queues.last_event(&queue()).await.expect("a position").to_string();
-    let stored = redis.outbox_of("a").await.cursor;
-    redis.forward("a", step(Some(&stored), &end, [])).await;
-    assert_eq!(sweep(false).await, (10, 30_000, false), "what is read is trimmed as without webhooks");
-}
-
-#[tokio::test]
-async fn dense_last_entries_cost_no_transition_that_is_promised() {
-    for (sparse, dense, transitions) in [(9_500, 20, 200), (12_000, 0, 1), (9_000, 60, 100), (100, 200, 200)] {
-        let redis = Redis::start().await;
-        redis.add_entries(sparse, 1).await;
-        redis.add_entries(dense, transitions).await;
-        redis.sweep_all(false).await;
-        let gone = u64::from(sparse + dense) - redis.entries().await;
-        let (sparse, all) = (u64::from(sparse), u64::from(sparse + dense * transitions));
-        let trimmed = if gone <= sparse { gone } else { sparse + (gone - sparse) * u64::from(transitions) };
-        let kept = all - trimmed;
-        assert!((10_000..14_000).contains(&kept), "{sparse} and {dense} of {transitions}: {kept} of {all} are kept");
-        redis.add_entries(2, 200).await;
-        redis.sweep_all(false).await;
-        assert!(redis.entries().await > 2, "{sparse} and {dense} of {transitions}");
-    }
-}
-
-#[tokio::test]
-async fn dense_last_entries_cost_a_reader_nothing() {
-    let redis = Redis::start().await;
-    redis.enqueue("1").await;
-    let begin = redis.queues.last_event(&queue()).await.expect("a position").to_string();
-    redis.forward("a", step(None, &begin, [])).await;
-    redis.add_entries(16_000, 1).await;
-    redis.add_entries(200, 200).await;
-    for _ in 0..50 {
-        redis.sweep_all(true).await;
-    }
-    assert_eq!((redis.entries().await, redis.outbox_of("a").await.lost), (16_201, 0), "56,000 are not too many");
 }
 
 #[tokio::test]
