@@ -125,11 +125,9 @@ impl Waiting {
                         inner.table.wake(&queue, n);
                         inner.tails.news(&queue);
                     }
-                    Hint::Lines(queue, lines, gate) => {
+                    Hint::Lines(queue, lines, gates) => {
                         inner.table.wake_lines(&queue, &lines);
-                        if gate {
-                            inner.table.wake_held_up(&queue);
-                        }
+                        inner.table.wake_held_up(&queue, &gates);
                     }
                     Hint::Listening(queue) => {
                         inner.table.tick(&queue);
@@ -162,7 +160,10 @@ impl Waiting {
         // The effect of a try that had no answer.
         let mut tried = Applied::No;
         let (looked, seen) = loop {
-            let (looked, mut most) = (Instant::now(), None);
+            let (looked, mut all_passed) = (Instant::now(), PassedLines::default());
+            if seat.begin_try() {
+                self.inner.queues.look_from_front(&call);
+            }
             let answer = self.inner.queues.reserve(call.clone()).await;
             if answer.is_ok() {
                 seat.mark_answered();
@@ -170,7 +171,8 @@ impl Waiting {
             let seen = match answer {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
                     if let ReserveOutcome::Nothing { ref passed, .. } = nothing {
-                        most = seat.mark_passed(passed);
+                        seat.mark_passed(passed);
+                        all_passed.clone_from(passed);
                     }
                     tried = Applied::No;
                     Ok(nothing)
@@ -188,7 +190,7 @@ impl Waiting {
                 }
             };
             tokio::select! {
-                () = seat.sleep(most) => {}
+                () = seat.sleep_after(&all_passed) => {}
                 () = tokio::time::sleep_until(deadline) => break (looked, seen),
                 () = self.inner.stop.cancelled() => return seen.map(|seen| seen.ended_early(Reason::Shutdown)),
             }

@@ -29,7 +29,7 @@ function call.open(q)
   q.order, q.batch, q.gate, q.parking, q.freed = false, false, false, false, false
   q.line, q.context, q.handout, q.served, q.new_results, q.by = false, false, false, false, false, false
   q.max_hold, q.max_attempts, q.backoff, q.route, q.routed = false, false, false, false, false
-  q.line_hints, q.gate_hint, q.alarm, q.has_restricted, q.parts, q.left = false, false, false, false, false, false
+  q.line_hints, q.gate_hints, q.alarm, q.has_restricted, q.parts, q.left = false, false, false, false, false, false
   return q
 end
 

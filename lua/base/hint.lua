@@ -2,6 +2,8 @@
 -- harm. An ACL may forbid the channel: waiters then rely on their safety tick, and the writes of the call stand.
 local text = require 'base/text'
 local hint = {}
+local sub = string.sub
+local MANY_GATES = 100
 
 function hint.became_ready(q, n)
   q.ready = q.ready + n
@@ -15,21 +17,36 @@ function hint.line_ready(q, line, n)
   lines[line] = (lines[line] or 0) + n
 end
 
+-- The mark of a gate: what it is called in hints, and among the gates that held a caller up. Two gates may share one.
+function hint.gate_mark(name)
+  return sub(redis.sha1hex(name), 1, 8)
+end
+
 -- A gate got room, which jobs that are passed over may need.
-function hint.gate(q)
-  q.gate_hint = true
+function hint.gate(q, name)
+  local gates = q.gate_hints or {}
+  q.gate_hints = gates
+  local mark = hint.gate_mark(name)
+  if gates[mark] then return end
+  gates[mark], gates[#gates + 1] = true, mark
 end
 
 -- Whether the jobs of this call are ready for some workers only: their hint is a message of its own.
 function hint.is_for_some(q)
-  return q.line_hints or q.gate_hint
+  return q.line_hints or q.gate_hints
 end
 
--- An entry a row, "<n> <line>" or "gate". An instance that knows no lines takes a message for a number and drops this one.
+-- An entry a row: "<n> <line>", "gate <mark>", or "gate" for any. An instance that knows no lines takes a message for a number and drops
+-- this one.
 local function of_lines(q)
   local lines, rows = q.line_hints or {}, {}
   for i, line in ipairs(lines) do rows[i] = text.of(lines[line]) .. ' ' .. line end
-  if q.gate_hint then rows[#rows + 1] = 'gate' end
+  local gates = q.gate_hints or {}
+  if #gates > MANY_GATES then
+    rows[#rows + 1] = 'gate'
+  else
+    for _, mark in ipairs(gates) do rows[#rows + 1] = 'gate ' .. mark end
+  end
   return table.concat(rows, '\n')
 end
 

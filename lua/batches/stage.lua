@@ -47,7 +47,7 @@ local function open_step(q, code, b)
   local used, capacity = struct.unpack(gate.USE, gate.use_of(q, name) or struct.pack(gate.USE, 0, 0))
   local step = math.min(limit - capacity, STEP)
   gate.set_use(q, name, struct.pack(gate.USE, used, capacity + step))
-  lines.gate_opened(q)
+  lines.gates_opened(q, {name})
   baton.prefetch(q, name, step)
   for _ = 1, step do
     if not baton.pass(q, name) then break end

@@ -59,7 +59,8 @@ end
 
 -- Frees the gates of a reservation that has ended and passes their batons, before the job itself is placed.
 function baton.free_gates(q, id, header)
-  for _, name in ipairs(gate.names_of(id, header)) do
+  local names = gate.names_of(id, header)
+  for _, name in ipairs(names) do
     if not gate.is_lock(name) then
       gate.use_unit(q, name, -1)
     elseif gate.use_of(q, name) == id then
@@ -67,7 +68,7 @@ function baton.free_gates(q, id, header)
     end
   end
   baton.pass_all(q, id, header)
-  lines.gate_opened(q)
+  lines.gates_opened(q, names)
 end
 
 -- A job that waits leaves its line unreserved.

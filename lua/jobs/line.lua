@@ -1,19 +1,17 @@
 -- line: the jobs in line for a caller, in order: those for everybody, and those of the lines of its worker and its skills. Jobs that are
 -- taken or blocked leave it; jobs that are passed over stay for the others.
 local record = require 'base/record'
-local text = require 'base/text'
 local write = require 'base/write'
 local ask = require 'jobs/ask'
 local place = require 'jobs/place'
-local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local route = require 'jobs/route'
 local part = require 'jobs/part'
 local line_set = require 'jobs/line_set'
 local source = require 'jobs/source'
 -- RESERVE: commands that remain for the jobs when the lines of all calls have been read.
-local line = {CANDIDATES = 200, CHUNK = 50, RESERVE = 60}
-local SPAN, NONE = order.SPAN, {}
+local line = {CANDIDATES = 100, CHUNK = 50, RESERVE = 60}
+local NONE = {}
 
 -- Inserts a job that the baton put back, unless its place is behind the read part.
 local function put_back(q, id, r, header)
@@ -22,31 +20,33 @@ local function put_back(q, id, r, header)
   local at = s.first
   while at <= #s and source.precedes(s[at], entry) do at = at + 1 end
   if at > #s and not s.ends then return end
+  q.line.ended = nil
   source.insert(s, at, entry)
   s.cursor = math.min(s.cursor, at)
 end
 
 -- `everybody`: the source of `inbound`; `own`: the others by line; `active`: those of the current call; `at`: the one with the current
--- entry; `gone`: jobs that have left other lines; `looked`: entries that could not be given; `begun`: where the read parts begin, if not
+-- entry; `gone`: jobs that have left other lines; `looked`: entries that could not be given to the current
+-- call; `ended`: how far the last call came that was given nothing, until a job comes or goes; `begun`: where the read parts begin, if not
 -- at the front; `firsts`: the first place before that, by priority; `totals`: by line, how many waited, with those that had left it in
 -- this script.
-local function new(looked, totals)
+local function new(totals)
   local everybody = source.new('')
   return {
-    everybody = everybody, own = {}, active = {everybody}, at = everybody, gone = {}, looked = looked, firsts = {}, totals = totals,
+    everybody = everybody, own = {}, active = {everybody}, at = everybody, gone = {}, looked = 0, firsts = {}, totals = totals,
   }
 end
 
 -- Nothing is read yet, and `inbound` not looked at.
 function line.open(q)
-  q.line, q.left = new(0, {}), {}
+  q.line, q.left = new({}), {}
   q.line.everybody.ends = true
   q.put_back = put_back
 end
 
 -- Begins anew behind a job that may have left meanwhile, or at the front; `inbound` is not looked at.
 function line.begin(q, from, member)
-  local l = new(q.line.looked, q.line.totals)
+  local l = new(q.line.totals)
   q.line = l
   l.everybody.ends = true
   if member ~= '' then l.begun = {from, member} end
@@ -57,6 +57,14 @@ function line.read_from(q, from, member, most)
   line.begin(q, from, member)
   if member ~= '' then source.begin(q, q.line.everybody, from, member) end
   source.read(q, q.line.everybody, most)
+end
+
+-- Goes to where a call continues, or to the front, and stays there for the calls that follow.
+function line.go_to(q, from, member)
+  local begun = q.line.begun or NONE
+  if begun[1] == from and begun[2] == member then return end
+  write.flush(q)
+  line.read_from(q, from or 0, member or '', line.CHUNK)
 end
 
 -- The lines that a call may look into, beside everybody's.
@@ -124,13 +132,34 @@ end
 
 -- Looks from the front, for a worker with these skills.
 function line.rewind(q, call)
-  local l, most = q.line, math.min(call.limit, line.CANDIDATES)
-  l.active = {l.everybody}
+  local l, names = q.line, own_names(q, call)
+  local most = math.ceil(math.min(call.limit, line.CANDIDATES) / math.max(#names, 1))
+  l.active, l.looked = {l.everybody}, 0
   l.everybody.cursor = l.everybody.first
-  for i, name in ipairs(own_names(q, call)) do
+  for i, name in ipairs(names) do
     local s = l.own[name] or own_source(q, l, name, most)
     l.active[i + 1], s.cursor = s, s.first
   end
+end
+
+-- A call has been given nothing. `seen`: what it has passed over; `key`: all calls with the same pass over the same.
+function line.note_end(q, key, seen)
+  local l, cursors = q.line, {}
+  for _, s in ipairs(l.active) do cursors[s.line] = s.cursor end
+  l.ended = {key = key, seen = seen, cursors = cursors, looked = l.looked}
+end
+
+-- Goes on where the last such call ended, if the current one has no jobs in a line of its own. Returns what was passed over.
+function line.follow(q, key)
+  local l = q.line
+  local before = l.ended
+  if not before or before.key ~= key then return end
+  for _, s in ipairs(l.active) do
+    if not before.cursors[s.line] and not (s.ends and #s < s.first) then return end
+  end
+  for _, s in ipairs(l.active) do s.cursor = before.cursors[s.line] or s.cursor end
+  l.looked = before.looked
+  return before.seen
 end
 
 -- Loads the gates of the read part when its first gated job is met.
@@ -160,7 +189,7 @@ local function current_of(q, s)
   local l = q.line
   while true do
     while s[s.cursor] and l.gone[s[s.cursor][1]] do s.cursor = s.cursor + 1 end
-    if s.cursor <= #s or s.ends or l.looked >= line.CANDIDATES then return s[s.cursor] end
+    if s.cursor <= #s or s.ends or l.looked >= line.CANDIDATES or write.is_spent(q) then return s[s.cursor] end
     write.flush(q)
     source.read(q, s, math.min(line.CHUNK, line.CANDIDATES - l.looked))
   end
@@ -226,7 +255,7 @@ end
 -- Removes the current entry. Other lines may have it too.
 function line.drop(q)
   local s = q.line.at
-  q.line.gone[s[s.cursor][1]] = s.line ~= ''
+  q.line.ended, q.line.gone[s[s.cursor][1]] = nil, s.line ~= ''
   source.drop(s)
 end
 
@@ -238,7 +267,7 @@ end
 
 function line.drop_id(q, id)
   local l = q.line
-  l.gone[id] = true
+  l.ended, l.gone[id] = nil, true
   for at = l.everybody.first, #l.everybody do
     if l.everybody[at][1] == id then
       l.everybody.cursor = at
@@ -254,47 +283,6 @@ function line.own_waiting(q)
     if s.line ~= '' then waiting = waiting + waiting_in(q, s.line) end
   end
   return waiting
-end
-
--- The place of the first in `inbound` at a priority, and its member.
-function line.first_at(q, priority)
-  local from, to = text.of(priority * SPAN), '(' .. text.of((priority + 1) * SPAN)
-  local first = write.ask(q, 'ZRANGEBYSCORE', q.inbound, from, to, 'WITHSCORES', 'LIMIT', '0', '1')
-  return tonumber(first[2]), first[1]
-end
-
--- The first place at a priority before the read part; false for none.
-local function first_before(q, l, priority)
-  local first = l.firsts[priority]
-  if first == nil then
-    local at, member = line.first_at(q, priority)
-    local begun, arrival = l.begun, at and place.arrival_of(member)
-    first = at and (at < begun[1] or at == begun[1] and arrival <= place.arrival_of(begun[2])) and at or false
-    l.firsts[priority] = first
-  end
-  return first
-end
-
--- The first place at a priority among entries of `inbound`, up to one of them.
-local function first_among(s, priority, last)
-  for at = s.first, last do
-    if order.priority_of(s[at][2]) == priority then return s[at][2] end
-  end
-end
-
--- The first place at a priority that the cursor has passed over; nil if the current entry is the first.
-function line.first_passed(q, priority)
-  local l = q.line
-  return l.begun and first_before(q, l, priority) or first_among(l.everybody, priority, l.everybody.cursor - 1)
-end
-
--- The same for a job of another line: everything for everybody at its priority is passed over.
-function line.first_for_all(q, priority)
-  local l = q.line
-  local first = l.begun and first_before(q, l, priority) or first_among(l.everybody, priority, #l.everybody)
-  if first or l.everybody.ends then return first end
-  write.flush(q)
-  return (line.first_at(q, priority))
 end
 
 return line

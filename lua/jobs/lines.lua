@@ -54,10 +54,11 @@ function lines.leave(q, id, r, header)
   for _, line in ipairs(own) do left[line] = (left[line] or 0) + 1 end
 end
 
--- A gate has room: those who passed over a job that needs it try again.
-function lines.gate_opened(q)
+-- Gates have room: those who passed over a job that needs one of them try again.
+function lines.gates_opened(q, names)
   if not q.has_restricted then q.has_restricted = write.ask(q, 'EXISTS', q.restricted) end
-  if q.has_restricted == 1 then hint.gate(q) end
+  if q.has_restricted == 0 then return end
+  for _, name in ipairs(names) do hint.gate(q, name) end
 end
 
 return lines

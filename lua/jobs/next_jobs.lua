@@ -1,15 +1,20 @@
 -- next_jobs: hands out jobs in order, up to the limit of the call and the byte budget; the first job always fits.
 local record = require 'base/record'
+local hint = require 'base/hint'
 local text = require 'base/text'
 local write = require 'base/write'
 local ask = require 'jobs/ask'
 local baton = require 'jobs/baton'
 local skip = require 'jobs/skip'
 local line = require 'jobs/line'
+local first_place = require 'jobs/first_place'
 local handout = require 'jobs/handout'
+local routing = require 'jobs/routing'
 local take = require 'jobs/take'
 local SKIPPED, BARRED, HELD_UP = ask.SKIPPED, ask.BARRED, ask.HELD_UP
 local bor = bit.bor
+-- What it costs to pass over an entry, in commands: the first call of a script decodes its records.
+local FIRST, AGAIN = 0.3, 0.1
 
 -- For a worker who may not have it, and for all once it has expired, a job is not in line: the next job parked at its gates is put back
 -- instead.
@@ -22,16 +27,38 @@ local function pass_baton(q, job, seen)
   baton.pass_all(q, job.id, job.header)
 end
 
--- What this call has passed over: why, the last entry, in which lines, and the jobs whose batons it has passed.
+-- What this call has passed over: why, the last entry, in which lines, the jobs whose batons it has passed, and the gates that held it up.
+-- `by_name`: another worker with the same skills might have passed over others.
 local function passed_of(call)
-  call.passed = call.passed or {bits = call.bits, last = false, names = {}, lines = {}, seen = {}}
+  call.passed = call.passed or {
+    bits = call.bits, last = false, names = {}, lines = {}, seen = {}, gates = {}, by_name = call.bits > 0 and call.bits ~= HELD_UP,
+  }
   return call.passed
+end
+
+-- Calls with this key pass over the same jobs: all with the same skills, or all of a worker with them.
+local function key_of(call, by_name)
+  return table.concat({call.bits, by_name and '@' .. call.worker or '', unpack(call.skills)}, '\0')
+end
+
+local function note_gate(gates, name)
+  if gates[name] then return end
+  gates[name], gates[#gates + 1] = true, hint.gate_mark(name)
+end
+
+-- Whether all workers with the same skills pass over it.
+local function is_for_all_alike(q, job, why)
+  return why == HELD_UP and job.record.skips == '' and routing.is_by_skill(q, job.id, job.header)
 end
 
 -- Passes over the current job. `why` is 0 if it has expired.
 local function pass_over(q, call, job, entry, why)
   local passed, name = passed_of(call), line.name(q)
   passed.last, passed.bits = entry, bor(passed.bits, why)
+  write.spend(q, entry.is_passed and AGAIN or FIRST)
+  entry.is_passed = true
+  if why == HELD_UP then note_gate(passed.gates, job.full) end
+  passed.by_name = passed.by_name or why > 0 and not is_for_all_alike(q, job, why)
   if why > 0 and not passed.lines[name] then
     passed.lines[name] = true
     passed.names[#passed.names + 1] = name
@@ -64,37 +91,42 @@ end
 -- The reply of a call that found nothing: where to continue, or why.
 local function nothing(q, call)
   local passed = passed_of(call)
-  local last = passed.last
-  if handout.is_full(q) and line.has_more(q) or line.is_cut_short(q) then
+  local last, gates = passed.last, table.concat(passed.gates)
+  local is_stopped = handout.is_full(q) and line.has_more(q)
+  -- The calls before have left it no more than a part of what it may look at.
+  if is_stopped and q.served.is_answered then return {'later'} end
+  if is_stopped or line.is_cut_short(q) then
     -- A continued call has passed jobs before.
     local place, member = last and last[2] or call.place, last and last[5] or call.member
-    return {'more', passed.bits .. (place and text.of(place) or ''), member or ''}
+    return {'more', text.words(passed.bits .. (place and text.of(place) or ''), gates), member or ''}
   end
   if is_kept_from_all(q, passed.bits) then passed.bits = BARRED end
   if passed.bits == 0 then return {'new'} end
-  return {'passed', text.words(passed.bits, q.context.is_routed and line.own_waiting(q) or 0), unpack(passed_lines(q, call))}
+  local waiting = q.context.is_routed and line.own_waiting(q) or 0
+  return {'passed', text.words(passed.bits, waiting), gates, unpack(passed_lines(q, call))}
 end
 
 -- Why a job is passed over; 0 if it has expired, nil if it is not.
-local function reason(q, call, job, full)
+local function reason(q, call, job)
   if job.is_over then return 0 end
   if job.rule then return BARRED end
   if job.record.skips ~= '' and skip.has(job.record, call.worker) then return SKIPPED end
   -- A job that is not for everybody is never parked.
-  if full and line.name(q) ~= '' then return HELD_UP end
+  if job.full and line.name(q) ~= '' then return HELD_UP end
 end
 
 return function(q, call)
   local given, bytes = {'new'}, 0
   line.rewind(q, call)
+  call.passed = line.follow(q, key_of(call, false)) or line.follow(q, key_of(call, true))
   local is_first = true
   -- Each script looks at one job at least, also if reading the lines took all of its time.
   while #given <= call.limit and (is_first or not handout.is_full(q)) do
     local entry = line.current(q)
     if not entry then break end
     is_first = false
-    local job, full = take.look_at(q, call, entry[1], entry[2], entry[3], entry[4])
-    local why = reason(q, call, job, full)
+    local job = take.look_at(q, call, entry)
+    local why, full = reason(q, call, job), job.full
     if why then
       pass_over(q, call, job, entry, why)
     elseif full then
@@ -107,12 +139,16 @@ return function(q, call)
         if #given == 1 then return {'later'} end
         break
       end
-      local first_passed = line.name(q) == '' and line.first_passed or line.first_for_all
+      local first_passed = line.name(q) == '' and first_place.passed or first_place.for_all
       line.drop(q)
       given[#given + 1] = take.job(q, job, call, #given, first_passed)
     end
   end
-  if #given == 1 then return nothing(q, call) end
+  if #given == 1 then
+    local passed = passed_of(call)
+    line.note_end(q, key_of(call, passed.by_name), passed)
+    return nothing(q, call)
+  end
   if q.context.is_routed then given[1] = 'new ' .. line.own_waiting(q) end
   return given
 end

@@ -3,7 +3,8 @@ local text = require 'base/text'
 local write = require 'base/write'
 local place = require 'jobs/place'
 local parking = {}
-local byte, sub, find, format = string.byte, string.sub, string.find, string.format
+local byte, sub, format = string.byte, string.sub, string.format
+local insert, remove, floor = table.insert, table.remove, math.floor
 local MANY, FEW = 50, 100
 local LINES = {'inbound', 'restricted', 'lines'}
 
@@ -49,7 +50,7 @@ end
 
 -- The gate of a parked member; a batch's code follows a NUL.
 local function gate_in(member)
-  return sub(member, 1, byte(member) == 0 and 27 or find(member, '\0', 1, true) - 1)
+  return sub(member, 1, byte(member) == 0 and 27 or string.find(member, '\0', 1, true) - 1)
 end
 
 -- Reads all parked members if they are few.
@@ -63,7 +64,7 @@ local function read_few(q, state)
   end
 end
 
--- The members parked at a gate: as read, in order; `ends`: all are read; `added`: parked by this call.
+-- The members parked at a gate: as read, in order; `ends`: all are read; `added`: parked by this call, in order.
 local function parked_at(q, name)
   local state = state_of(q)
   if state.knows_all == nil then read_few(q, state) end
@@ -82,21 +83,39 @@ local function read_on(q, name, parked, most)
   parked.ends = #members < most
 end
 
-function parking.add(q, name, member)
-  local state = state_of(q)
-  state.is_parked[member], state.moved[member], parked_at(q, name).added[member] = true, true, true
-end
-
-function parking.remove(q, name, member)
-  local state = state_of(q)
-  state.is_parked[member], state.moved[member], parked_at(q, name).added[member] = false, true, nil
-end
-
 -- The byte order of Redis, independent of the locale. Both begin with the gate.
 local function sorts_before(a, b, name)
   local at = #name + 1
   while at <= #a and byte(a, at) == byte(b, at) do at = at + 1 end
   return (byte(a, at) or -1) < (byte(b, at) or -1)
+end
+
+-- Where a member stands among those that are in order, or would stand.
+local function find(members, member, name)
+  local from, to = 1, #members + 1
+  while from < to do
+    local middle = floor((from + to) / 2)
+    if sorts_before(members[middle], member, name) then from = middle + 1 else to = middle end
+  end
+  return from
+end
+
+-- Says whether a member is parked at a gate, by this call.
+local function move(q, name, member, is_parked)
+  local state, added = state_of(q), parked_at(q, name).added
+  state.is_parked[member], state.moved[member] = is_parked, true
+  local at = find(added, member, name)
+  local is_there = added[at] == member
+  if is_parked and not is_there then insert(added, at, member) end
+  if is_there and not is_parked then remove(added, at) end
+end
+
+function parking.add(q, name, member)
+  move(q, name, member, true)
+end
+
+function parking.remove(q, name, member)
+  move(q, name, member, false)
 end
 
 -- The first member that is parked at a gate; nil for none.
@@ -112,11 +131,8 @@ function parking.first(q, name)
       read_on(q, name, parked, #parked == 0 and 1 or MANY)
     end
   end
-  local first = parked[parked.first]
-  for member in pairs(parked.added) do
-    if not first or sorts_before(member, first, name) then first = member end
-  end
-  return first
+  local first, added = parked[parked.first], parked.added[1]
+  return added and (not first or sorts_before(added, first, name)) and added or first
 end
 
 -- The ids of the members read at a gate, of which at least `most` are read if there are.

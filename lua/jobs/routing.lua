@@ -39,6 +39,12 @@ local function rule_of_hand_over(own, worker, skills)
   return not skills[sub(line, 2)] and 'skill'
 end
 
+-- Whether a job is kept from no worker who has its skill and had not skipped it.
+function routing.is_by_skill(q, id, header)
+  local own = route.of(q, id, header)
+  return own and own.skill and not (own.excluded or own.assignees or own.handed or own.overlap)
+end
+
 -- Whether a worker is excluded; nil for no.
 function routing.excludes(own, worker)
   return own.excluded and (worker == '' or has(own.excluded, worker))

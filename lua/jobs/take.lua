@@ -22,21 +22,34 @@ local reserve_context = require 'jobs/reserve_context'
 local take = {}
 local PRIORITY = 1 -- commands for each further priority in the order
 
--- The job {id, record, header, raw, fresh, is_over, rule}, and its first gate without room. `fresh`: it was never reserved; `is_over`: it
--- has expired, and the sweep will cancel it; `rule`: what keeps this caller from it.
-function take.look_at(q, call, id, score, raw, live)
+-- The job of an entry of a line {id, record, header, raw, fresh, is_over, rule, full}: decoded once for all calls of a script. `fresh`: it was
+-- never reserved; `is_over`: it has expired, and the sweep will cancel it.
+local function job_of(q, entry)
+  if entry.job then return entry.job end
+  local id, score, raw, live = entry[1], entry[2], entry[3], entry[4]
   local header = record.header(raw)
   local r = live and record.live(live) or record.new(record.WAITING, score, header.priority, header.stamp)
   r.score = score
-  local job = {id = id, record = r, header = header, raw = raw, fresh = not live, is_over = false}
+  local job = {id = id, record = r, header = header, raw = raw, fresh = not live, is_over = false, rule = nil, full = nil}
   if record.is_routed(header) then
     line.prefetch_routes(q)
-    job.is_over, job.rule = route.is_over(q, id, header), routing.rule(q, id, header, call.worker, call.skills)
+    job.is_over = route.is_over(q, id, header)
   end
+  entry.job = job
+  return job
+end
+
+-- The job as this caller sees it. `rule`: what keeps the caller from it; `full`: its first gate without room. While a script hands out jobs,
+-- no gate gets room.
+function take.look_at(q, call, entry)
+  local job = job_of(q, entry)
+  local id, header = job.id, job.header
+  if record.is_routed(header) then job.rule = routing.rule(q, id, header, call.worker, call.skills) end
   if not record.is_gated(header) then return job end
   loaded.all(q)[id] = job
   line.prefetch(q)
-  return job, gate.full(q, id, header)
+  job.full = job.full or gate.full(q, id, header)
+  return job
 end
 
 function take.block(q, job, name)

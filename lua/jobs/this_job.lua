@@ -3,6 +3,7 @@ local record = require 'base/record'
 local write = require 'base/write'
 local place = require 'jobs/place'
 local line = require 'jobs/line'
+local first_place = require 'jobs/first_place'
 local take = require 'jobs/take'
 local resume = require 'jobs/resume'
 local route = require 'jobs/route'
@@ -19,7 +20,7 @@ end
 -- Finds the first job of a priority that stands before this one and so was passed over.
 local function first_but(job)
   return function(q, priority)
-    local at, member = line.first_at(q, priority)
+    local at, member = first_place.at(q, priority)
     return member ~= place.member(job.id, job.record.arrival) and at or nil
   end
 end
@@ -27,7 +28,8 @@ end
 local function take_from_line(q, call, raw, live, r)
   local id = call.id
   local score = (r or place.unseen(q, id, record.header(raw))).score
-  local job, full = take.look_at(q, call, id, score, raw, live)
+  local job = take.look_at(q, call, {id, score, raw, live})
+  local full = job.full
   local stays = full and routing.lines(q, id, job.header)
   if not stays then line.drop_id(q, id) end
   if not full then return {'new', take.job(q, job, call, 1, first_but(job))} end

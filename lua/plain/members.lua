@@ -44,9 +44,19 @@ function members.note_gates(has, id, raw, high, flags)
   return gate.locks.note(id, raw, flags, record_bytes.PARTS)
 end
 
+-- Whether units are returned that callers may wait for who have passed over jobs. The list wakes no such caller.
+local function may_be_awaited(q, by)
+  if by > 0 then return false end
+  for k = 1, n do
+    if uses[k] then return call('EXISTS', q.restricted) == 1 end
+  end
+  return false
+end
+
 -- Reads the batches and adds the jobs, times `by`, to the units in use. Returns false if a batch is gone or has no room.
 local function read(q, by)
   raws, uses = fields_of(q.batches, codes, 1, n, one_raw), fields_of(q.gates, limits, 1, n, one_use)
+  if may_be_awaited(q, by) then return false end
   for k = 1, n do
     if not raws[k] then return false end
     unparked[k] = 0

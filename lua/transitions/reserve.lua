@@ -13,9 +13,10 @@
 -- REPLY  the record), draft ('' = none) and note of a hand-over (when, name behind its length, text; '' = none)}; behind 'new' how many
 -- REPLY  jobs wait in the lines of the caller |
 -- REPLY  {'overdue'}: sweep first | {'later'}: the reply is full or the budget is spent |
--- REPLY  {'more', why jobs were passed over and place, member}: nothing among those looked at; go on behind that one ('' = from the
--- REPLY  front) |
--- REPLY  {'passed', why and how many wait in the lines of the caller: words; lines with jobs that were passed over ('' = of jobs for everybody)} |
+-- REPLY  {'more', why jobs were passed over and place, marks of the gates that held some up: words; member}: nothing among those looked at;
+-- REPLY  go on behind that one ('' = from the front) |
+-- REPLY  {'passed', why and how many wait in the lines of the caller: words; marks of those gates; lines with jobs that were passed over
+-- REPLY  ('' = of jobs for everybody)} |
 -- REPLY  {'ineligible', rule} |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}
 local text = require 'base/text'
@@ -40,7 +41,7 @@ end
 local function read_lines(q, calls)
   local wanted, those = 0, {}
   for _, call in ipairs(calls) do
-    if call.mode ~= ask.RESUME and not call.waits then wanted = wanted + call.limit end
+    if call.mode ~= ask.RESUME and not call.waits and not call.member then wanted = wanted + call.limit end
     if call.mode <= ask.FRESH and not call.waits and not call.member then those[#those + 1] = call end
   end
   if wanted == 0 or q.context.is_paused then return end
@@ -52,16 +53,6 @@ end
 -- first. A call that has waited long enough for that goes ahead.
 local function waits_for_sweep(q, call)
   return q.served.is_overdue and not (call.is_regardless and call.mode ~= ask.THIS)
-end
-
-local function serve_next(q, call)
-  if not call.member then return next_jobs(q, call) end
-  write.flush(q)
-  line.read_from(q, call.place, call.member, line.CHUNK)
-  local given = next_jobs(q, call)
-  write.flush(q)
-  line.read_from(q, 0, '', line.CHUNK)
-  return given
 end
 
 -- A queue that is paused still says how much waits for the caller.
@@ -83,15 +74,18 @@ local function serve(q, call)
     call.limit = math.min(call.limit, d.worker_limit - #mine)
   end
   if d.is_paused then return nothing_while_paused(q, call) end
-  return serve_next(q, call)
+  line.go_to(q, call.place, call.member)
+  return next_jobs(q, call)
 end
 
 return function(q, args)
   local calls, replies, has_empty = read_calls(args), {}, false
   reserve_context.open(q)
   -- `mine`: the jobs that each worker holds, if read; `touched`: the callers served by this script; `priorities`: those handed
-  -- out; `passed_over`: skipped jobs whose batons were passed; `is_overdue`: a job is overdue.
-  q.served = {mine = {}, touched = {}, priorities = {}, passed_over = 0, is_overdue = reserve_context.is_overdue(q)}
+  -- out; `passed_over`: skipped jobs whose batons were passed; `is_overdue`: a job is overdue; `is_answered`: a call has its reply.
+  q.served = {
+    mine = {}, touched = {}, priorities = {}, passed_over = 0, is_overdue = reserve_context.is_overdue(q), is_answered = false,
+  }
   handout.open(q)
   line.open(q)
   for _, call in ipairs(calls) do call.waits = waits_for_sweep(q, call) end
@@ -99,6 +93,7 @@ return function(q, args)
   for i, call in ipairs(calls) do
     local reply = call.waits and {'overdue'} or handout.is_full(q) and {'later'} or serve(q, call)
     has_empty = has_empty or type(reply[2]) ~= 'table'
+    q.served.is_answered = q.served.is_answered or not call.waits
     replies[i] = reply
   end
   handout.show_drafts(q, q.context.shares_drafts)

@@ -23,9 +23,9 @@ local function read_lines(q, list, from, member)
   local browses = redis.call('HGET', q.settings, 'browse') == '1'
   q.context = {is_routed = true}
   line.open(q)
-  q.line.looked = line.CANDIDATES
   if browses then line.read_from(q, from, member, LOOK) else line.begin(q, from, member) end
   line.rewind(q, {limit = LOOK, worker = list.worker, skills = browses and list.skills or {}})
+  q.line.looked = line.CANDIDATES
 end
 
 local function is_for(q, list, id, header)

@@ -17,7 +17,7 @@ pub(super) use self::registration::Registration;
 use self::state::{TableState, WaitQueue, Waiter, Waker, sorted};
 use crate::{
     job::{Line, Name, QueueName, Skill},
-    store::{Fault, Snapshot},
+    store::{Fault, GateMark, OpenedGates, Snapshot},
 };
 
 fn limit(jobs: u64) -> usize {
@@ -84,7 +84,8 @@ impl Table {
             }
         }
         let (worker, since) = (worker.cloned(), Instant::now());
-        state.waiters.insert(number, Waiter { waker: waker.clone(), queues, worker, lines, since });
+        let waiter = Waiter { waker: waker.clone(), queues, worker, lines, since, opened: OpenedGates::default() };
+        state.waiters.insert(number, waiter);
         (Registration::new(self, number, waker), unwatched)
     }
 
@@ -111,12 +112,20 @@ impl Table {
         chosen.into_iter().for_each(|number| state.wake(number));
     }
 
-    /// A gate got room. Wakes all that a gate has held up; those that are awake and may look into a line try once more.
-    pub(super) fn wake_held_up(&self, queue: &QueueName) {
+    /// These gates got room. Wakes those that they have held up; one that is awake may be held up by them until it sleeps.
+    pub(super) fn wake_held_up(&self, queue: &QueueName, gates: &OpenedGates) {
         let mut state = self.0.lock();
-        let Some(callers) = state.queues.get(queue) else { return };
-        let chosen: BTreeSet<u64> = callers.held_up.iter().copied().chain(callers.awake.in_any_line()).collect();
-        chosen.into_iter().for_each(|number| state.wake(number));
+        let TableState { queues, waiters, .. } = &mut *state;
+        let Some(callers) = queues.get(queue).filter(|_| !gates.is_empty()) else { return };
+        for number in callers.awake.in_any_line() {
+            if let Some(waiter) = waiters.get_mut(&number) {
+                waiter.opened.join(gates);
+            }
+        }
+        let is_held =
+            |(number, held): &(&u64, &BTreeSet<GateMark>)| gates.has_any_of(held) && callers.asleep.contains(**number);
+        let chosen: Vec<u64> = callers.held_up.iter().filter(is_held).map(|(number, _)| *number).collect();
+        chosen.into_iter().for_each(|number| state.wake_by_gate(number));
     }
 
     /// At most `most` lines of the queue that any sleeping caller may look into, in order, behind this one.

@@ -114,13 +114,13 @@ const MUTANTS: &[Fault] = &[
     ("the gate of a batch that is over stays", r"write.delete(q, 'gates', '\0' .. code)", ""),
     (
         "a script does not see the jobs that it parked",
-        "for member in pairs(parked.added) do",
-        "for member in pairs({}) do",
+        "parked[parked.first], parked.added[1]",
+        "parked[parked.first], nil",
     ),
     (
         "a job that comes back into line stays parked",
-        "state.is_parked[member], state.moved[member], parked_at(q, name).added[member] = false",
-        "state.is_parked[member], state.moved[member], parked_at(q, name).added[member] = nil",
+        "state.is_parked[member], state.moved[member] = is_parked, true",
+        "state.is_parked[member], state.moved[member] = is_parked or nil, true",
     ),
     (
         "a lock that was freed is held for the rest of the script",

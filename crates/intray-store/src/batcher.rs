@@ -30,8 +30,8 @@ const MAX_JOBS_PER_SCRIPT: u32 = 100;
 const MAX_BYTES_PER_SCRIPT: usize = 1 << 20;
 /// How often a call continues after jobs that were blocked: a script looks at few, so this is about 200 jobs.
 const MAX_CONTINUATIONS: u8 = 40;
-/// The same after jobs that were passed over, of which a script looks at 200, counts so often: 2,000 jobs in all.
-const PASSED_OVER: u8 = 4;
+/// The same after jobs that were passed over, of which a script looks at 100, counts so often: 2,000 jobs in all.
+const PASSED_OVER: u8 = 2;
 
 /// A lane: a queue, and the script that its calls run.
 type LaneKey = (QueueName, &'static str);

@@ -7,6 +7,7 @@ mod batcher;
 mod completion;
 /// The metrics by queue.
 pub mod figures;
+mod gate_mark;
 mod handle;
 mod keys;
 mod layout;
@@ -30,6 +31,7 @@ mod views;
 mod webhooks;
 
 pub use completion::{Complete, Completion};
+pub use gate_mark::{GateMark, OpenedGates};
 pub use handle::Queues;
 pub use intray_redis::{
     Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,

@@ -1,4 +1,4 @@
-//! Where the last look of a worker ended that passed too many jobs over. The next one goes on there, so that jobs which a worker may not
+//! Where the last look of a caller ended that passed too many jobs over. The next one goes on there, so that jobs which a caller may not
 //! have never hide one that it may.
 
 use std::{
@@ -8,15 +8,32 @@ use std::{
 
 use parking_lot::Mutex;
 
-use crate::job::{Name, QueueName};
+use crate::job::{Name, QueueName, Skill};
 
 /// How long a place counts: what lies before it, but for the first jobs, is not looked at for so long.
 const KEPT: Duration = Duration::from_secs(60);
-/// Above this many all are forgotten, which costs each worker one more look.
+/// Above this many all are forgotten, which costs each caller one more look.
 const MAX_PLACES: usize = 10_000;
 
 #[derive(Default)]
-pub(crate) struct Places(Mutex<HashMap<(QueueName, Name), PassedPlace>>);
+pub(crate) struct Places(Mutex<HashMap<Seeker, PassedPlace>>);
+
+/// Whose place it is in a queue: callers without a name may have the same jobs if their skills are the same.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Seeker {
+    queue: QueueName,
+    worker: Option<Name>,
+    /// In order; none if there is a name.
+    skills: Vec<Skill>,
+}
+
+impl Seeker {
+    pub(crate) fn new(queue: &QueueName, worker: Option<&Name>, skills: &[Skill]) -> Self {
+        let mut skills = if worker.is_none() { skills.to_vec() } else { Vec::new() };
+        skills.sort_unstable();
+        Self { queue: queue.clone(), worker: worker.cloned(), skills }
+    }
+}
 
 struct PassedPlace {
     score: u64,
@@ -26,16 +43,16 @@ struct PassedPlace {
 }
 
 impl Places {
-    /// The place of a worker, if it is behind this one.
-    pub(crate) fn further(&self, of: &(QueueName, Name), score: &[u8], member: &[u8]) -> Option<(String, Vec<u8>)> {
+    /// The place of a caller, if it is behind this one.
+    pub(crate) fn further(&self, of: &Seeker, score: &[u8], member: &[u8]) -> Option<(String, Vec<u8>)> {
         let places = self.0.lock();
         let place = places.get(of).filter(|place| place.since.elapsed() < KEPT)?;
         let is_behind = (place.score, place.member.as_slice()) > (number(score)?, member);
         is_behind.then(|| (place.score.to_string(), place.member.clone()))
     }
 
-    /// The look of a worker ended here. What it passes over from the front on is looked at again a minute after the first of its looks.
-    pub(crate) fn remember(&self, of: &(QueueName, Name), score: &[u8], member: &[u8]) {
+    /// The look of a caller ended here. What it passes over from the front on is looked at again a minute after the first of its looks.
+    pub(crate) fn remember(&self, of: &Seeker, score: &[u8], member: &[u8]) {
         let Some(score) = number(score) else { return };
         let mut places = self.0.lock();
         if places.len() >= MAX_PLACES && !places.contains_key(of) {
@@ -46,8 +63,8 @@ impl Places {
         places.insert(of.clone(), place);
     }
 
-    /// The worker has looked at all jobs.
-    pub(crate) fn forget(&self, of: &(QueueName, Name)) {
+    /// The caller has looked at all jobs, or begins anew.
+    pub(crate) fn forget(&self, of: &Seeker) {
         let mut places = self.0.lock();
         if !places.is_empty() {
             places.remove(of);
@@ -63,24 +80,36 @@ fn number(score: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn ann() -> (QueueName, Name) {
-        (QueueName::default(), Name::parse("ann").expect("a name"))
+    fn seeker(worker: &str, skills: &[&str]) -> Seeker {
+        let worker = (!worker.is_empty()).then(|| Name::parse(worker).expect("a name"));
+        let skills: Vec<_> = skills.iter().map(|skill| Skill::parse(skill).expect("a skill")).collect();
+        Seeker::new(&QueueName::default(), worker.as_ref(), &skills)
+    }
+
+    #[test]
+    fn callers_without_a_name_and_with_equal_skills_share_a_place() {
+        let places = Places::default();
+        places.remember(&seeker("", &["de", "fr"]), b"20", b"b");
+        let found = |worker, skills: &[&str]| places.further(&seeker(worker, skills), b"1", b"a").is_some();
+        assert!(found("", &["de", "fr"]) && found("", &["fr", "de"]));
+        assert!(!found("", &["de"]) && !found("", &[]) && !found("ann", &["de", "fr"]));
+        places.remember(&seeker("ann", &["de"]), b"20", b"b");
+        assert!(found("ann", &[]) && found("ann", &["fr"]));
     }
 
     #[test]
     fn look_goes_on_behind_the_place_of_its_worker() {
-        let places = Places::default();
-        assert_eq!(places.further(&ann(), b"1", b"a"), None);
-        places.remember(&ann(), b"20", b"b");
+        let (places, ann) = (Places::default(), seeker("ann", &[]));
+        assert_eq!(places.further(&ann, b"1", b"a"), None);
+        places.remember(&ann, b"20", b"b");
         for (score, member, is_before) in
             [(&b"3"[..], &b"c"[..], true), (b"20", b"a", true), (b"20", b"b", false), (b"100", b"a", false)]
         {
-            let further = places.further(&ann(), score, member);
+            let further = places.further(&ann, score, member);
             assert_eq!(further, is_before.then(|| ("20".to_owned(), b"b".to_vec())), "{score:?} {member:?}");
         }
-        let bob = (QueueName::default(), Name::parse("bob").expect("a name"));
-        assert_eq!(places.further(&bob, b"1", b"a"), None);
-        places.forget(&ann());
-        assert_eq!(places.further(&ann(), b"1", b"a"), None);
+        assert_eq!(places.further(&seeker("bob", &[]), b"1", b"a"), None);
+        places.forget(&ann);
+        assert_eq!(places.further(&ann, b"1", b"a"), None);
     }
 }

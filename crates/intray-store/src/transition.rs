@@ -166,7 +166,7 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
     }
 
     /// The arguments to continue after a place in line.
-    fn args_after(&self, _place: &[u8], _member: &[u8]) -> Args {
+    fn args_after(&mut self, _place: &[u8], _member: &[u8]) -> Args {
         self.args()
     }
 
@@ -234,7 +234,7 @@ pub(super) trait CallHandle: Send {
     fn is_abandoned(&self) -> bool;
     fn retry<'r>(&self, item: &'r Value) -> Retry<'r>;
     /// The arguments to continue after a place in line.
-    fn args_after(&self, place: &[u8], member: &[u8]) -> Args;
+    fn args_after(&mut self, place: &[u8], member: &[u8]) -> Args;
     /// The arguments of a call that no longer waits for overdue jobs.
     fn args_without_waiting(&self) -> Args;
     /// If the caller has left, the outcome is dropped; the [`super::Undo`] in it then gives new reservations back.
@@ -275,7 +275,7 @@ impl<T: BatchedTransition> CallHandle for TypedCall<T> {
         self.call.retry(item)
     }
 
-    fn args_after(&self, place: &[u8], member: &[u8]) -> Args {
+    fn args_after(&mut self, place: &[u8], member: &[u8]) -> Args {
         self.call.args_after(place, member)
     }
 

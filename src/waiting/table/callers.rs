@@ -34,6 +34,10 @@ impl Callers {
         was_there
     }
 
+    pub(super) fn contains(&self, number: u64) -> bool {
+        self.all.contains(&number)
+    }
+
     pub(super) fn from(&self, number: u64) -> impl Iterator<Item = u64> {
         self.all.range(number..).copied()
     }

@@ -8,21 +8,21 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::{
     Table,
     state::{Waker, sorted},
 };
 use crate::{
-    job::chance::between,
-    store::{Fault, PassedLines, ReserveOutcome},
+    job::{Line, chance::between},
+    store::{Fault, OpenedGates, PassedLines, ReserveOutcome},
 };
 
 /// The pause of a queue after Redis did not answer or refused a write, between these.
 const REST_RANGE_MS: [u64; 2] = [250, 500];
-/// When a caller that has passed over very many jobs looks at those behind them.
-const NEXT_PART: Duration = Duration::from_millis(250);
+/// How long a caller that has passed over very many jobs rests before its next look.
+const REST_AFTER_FAR_LOOK: Duration = Duration::from_millis(250);
 
 /// A caller's registration; dropping it removes the caller.
 pub(in crate::waiting) struct Registration<'t> {
@@ -39,38 +39,56 @@ impl<'t> Registration<'t> {
         Self { table, number, waker, served: AtomicBool::new(false), held_up: AtomicBool::new(false) }
     }
 
-    /// Sleeps until it is woken, or for so long. A wake-up since the last try ends the sleep at once.
-    pub(in crate::waiting) async fn sleep(&self, most: Option<Duration>) {
-        self.table.0.lock().shift(self.number, |queue| (&mut queue.awake, &mut queue.asleep));
-        let woken = self.waker.woken.notified();
-        match most {
-            Some(most) => drop(timeout(most, woken).await),
-            None => woken.await,
+    /// It tries from now on. Returns whether it was woken because a gate got room.
+    pub(in crate::waiting) fn begin_try(&self) -> bool {
+        if let Some(waiter) = self.table.0.lock().waiters.get_mut(&self.number) {
+            waiter.opened = OpenedGates::default();
         }
+        self.waker.by_gate.swap(false, Ordering::AcqRel)
+    }
+
+    /// Sleeps until it is woken. A wake-up since the last try ends the sleep at once.
+    pub(in crate::waiting) async fn sleep(&self) {
+        self.table.0.lock().shift(self.number, |queue| (&mut queue.awake, &mut queue.asleep));
+        self.waker.woken.notified().await;
         self.table.0.lock().shift(self.number, |queue| (&mut queue.asleep, &mut queue.awake));
     }
 
-    /// It was given nothing, and these were passed over. Wakes for each the next caller that may look into it, and remembers
-    /// whether a gate held some up. Returns after how long to look again, if the look has not seen all.
-    pub(in crate::waiting) fn mark_passed(&self, passed: &PassedLines) -> Option<Duration> {
-        self.tell_passed(passed);
-        passed.goes_on.then_some(NEXT_PART)
+    /// The same after a look that has passed over these. After a far one it rests first, however often it is woken; it goes on if it has
+    /// not seen all.
+    pub(in crate::waiting) async fn sleep_after(&self, passed: &PassedLines) {
+        if passed.is_far || passed.goes_on {
+            tokio::time::sleep(REST_AFTER_FAR_LOOK).await;
+        }
+        if !passed.goes_on {
+            self.sleep().await;
+        }
     }
 
-    fn tell_passed(&self, passed: &PassedLines) {
-        let was_held_up = self.held_up.swap(passed.held_up, Ordering::Relaxed);
+    /// It was given nothing, and these were passed over. Wakes for each the next caller that may look into it, and remembers
+    /// which gates held some up.
+    pub(in crate::waiting) fn mark_passed(&self, passed: &PassedLines) {
+        let is_held_up = !passed.gates.is_empty() || passed.left_out;
+        let was_held_up = self.held_up.swap(is_held_up, Ordering::Relaxed);
         if !was_held_up && *passed == PassedLines::default() {
             return;
         }
         let mut state = self.table.0.lock();
-        let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
+        let Some(waiter) = state.waiters.get(&self.number) else { return };
+        let (queues, opened) = (waiter.queues.clone(), waiter.opened.clone());
         for name in queues.iter() {
             let Some(queue) = state.queues.get_mut(name) else { continue };
-            if passed.held_up {
-                queue.held_up.insert(self.number);
-            } else {
+            let held = queue.held_up.entry(self.number).or_default();
+            if !passed.left_out {
+                held.clear();
+            }
+            held.extend(&passed.gates);
+            if held.is_empty() {
                 queue.held_up.remove(&self.number);
             }
+        }
+        if opened.has_any_of(&passed.gates) {
+            state.wake_by_gate(self.number);
         }
         // Where a gate holds jobs up another caller gets no further, and many would try in vain.
         if passed.for_others {
@@ -128,7 +146,7 @@ impl Drop for Registration<'_> {
                 state.workers.remove(&key);
             }
         }
-        let (mut was_awake, mut was_held_up) = (false, false);
+        let (mut was_awake, mut held_up) = (false, Vec::new());
         for name in waiter.queues.iter() {
             if let Some(queue) = state.queues.get_mut(name) {
                 queue.asleep.remove(self.number, &waiter.lines);
@@ -137,7 +155,7 @@ impl Drop for Registration<'_> {
                     queue.tick.notify_one();
                 }
                 was_awake |= queue.awake.remove(self.number, &waiter.lines);
-                was_held_up |= queue.held_up.remove(&self.number);
+                held_up.extend(queue.held_up.remove(&self.number).map(|gates| (name.clone(), gates)));
                 if queue.has_no_caller() {
                     queue.empty.notify_one();
                 }
@@ -146,9 +164,13 @@ impl Drop for Registration<'_> {
         if was_awake && !self.served.load(Ordering::Relaxed) {
             // It was woken for a job and left without it: the next caller must try.
             state.wake_next(&waiter.queues, true, &waiter.lines, 0);
-        } else if was_held_up && !was_awake {
-            // It may have been the only one that the gate's hint would have woken.
-            state.wake_next(&waiter.queues, false, &waiter.lines, 0);
+        } else {
+            // It may have been the only one that the hints of its gates would have woken.
+            for (queue, gates) in held_up {
+                let is_unwatched = |line: &&Line| !state.is_watched(&queue, line, &gates);
+                let lines: Vec<_> = waiter.lines.iter().filter(is_unwatched).cloned().collect();
+                state.wake_next(&[queue], false, &lines, 0);
+            }
         }
     }
 }

@@ -1,8 +1,11 @@
 //! The state of the table: the callers, the queues they wait for, and which of them are awake.
 
 use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Arc, atomic::AtomicBool},
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -11,8 +14,11 @@ use tokio::{sync::Notify, time::Instant};
 use super::callers::Callers;
 use crate::{
     job::{Line, Name, QueueName},
-    store::{Fault, Snapshot},
+    store::{Fault, GateMark, OpenedGates, Snapshot},
 };
+
+/// How many callers are asked whether they wait for the same gates.
+const WATCHERS: usize = 100;
 
 #[derive(Default)]
 pub(super) struct TableState {
@@ -30,12 +36,16 @@ pub(super) struct Waiter {
     /// The lines of its own: of its name and of each skill.
     pub(super) lines: Arc<[Line]>,
     pub(super) since: Instant,
+    /// Gates that got room while it tries: it may have looked before.
+    pub(super) opened: OpenedGates,
 }
 
 #[derive(Default)]
 pub(super) struct Waker {
     pub(super) woken: Notify,
     pub(super) replaced: AtomicBool,
+    /// It was woken because a gate got room, perhaps for a job that it has passed over.
+    pub(super) by_gate: AtomicBool,
 }
 
 /// A queue with its callers, the oldest first.
@@ -43,8 +53,8 @@ pub(super) struct Waker {
 pub(super) struct WaitQueue {
     pub(super) asleep: Callers,
     pub(super) awake: Callers,
-    /// Callers that were given nothing because of a gate, until their next answer.
-    pub(super) held_up: BTreeSet<u64>,
+    /// Callers that were given nothing because of these gates, until their next answer.
+    pub(super) held_up: BTreeMap<u64, BTreeSet<GateMark>>,
     /// Callers whose last try had no answer or was refused; it may have reserved a job all the same.
     pub(super) unanswered: BTreeSet<u64>,
     /// None of them tries before this time.
@@ -80,6 +90,22 @@ impl TableState {
         if let Some(waiter) = self.waiters.get(&number) {
             waiter.waker.woken.notify_one();
         }
+    }
+
+    /// Whether the hints of these gates wake a sleeping caller that may look into this line. Looks at a few callers only.
+    pub(super) fn is_watched(&self, queue: &QueueName, line: &Line, gates: &BTreeSet<GateMark>) -> bool {
+        let Some(queue) = self.queues.get(queue) else { return false };
+        let may_look = |number: &u64| self.waiters.get(number).is_some_and(|waiter| waiter.lines.contains(line));
+        let mut first = queue.held_up.iter().take(WATCHERS);
+        first.any(|(number, held)| gates.is_subset(held) && queue.asleep.contains(*number) && may_look(number))
+    }
+
+    /// A gate got room for a caller that it has held up.
+    pub(super) fn wake_by_gate(&mut self, number: u64) {
+        if let Some(waiter) = self.waiters.get(&number) {
+            waiter.waker.by_gate.store(true, Ordering::Release);
+        }
+        self.wake(number);
     }
 
     /// Wakes the first sleeping caller of each queue, from this number on, and the first of those who may look into each line.

@@ -1,5 +1,7 @@
 //! Who is woken for which jobs, and in which order.
 
+mod gates;
+
 use std::{sync::mpsc, thread, time::Duration};
 
 use futures_util::FutureExt;
@@ -7,7 +9,7 @@ use futures_util::FutureExt;
 use super::*;
 use crate::{
     job::Millis,
-    store::{PassedLines, ReserveOutcome},
+    store::{GateMark, PassedLines, ReserveOutcome},
 };
 
 /// A caller of the queue `default` and one that no other waits for, with its name and skills in one text: "bob", "bob de fr",
@@ -20,7 +22,7 @@ struct Sleeper<'t> {
 impl Sleeper<'_> {
     /// Sleeps, or has been woken since it last slept.
     fn is_woken(&self) -> bool {
-        self.seat.sleep(None).now_or_never().is_some()
+        self.seat.sleep().now_or_never().is_some()
     }
 
     /// Tries, and is given nothing.
@@ -52,6 +54,10 @@ fn woken(callers: &[Sleeper<'_>]) -> Vec<&'static str> {
     woken.iter().map(|caller| caller.text).collect()
 }
 
+/// The marks of two gates.
+const GATE: &str = "0000000a";
+const OTHER: &str = "0000000b";
+
 /// A hint, and those whom it wakes.
 type LineCase = (&'static [(&'static str, u64)], &'static [&'static str]);
 
@@ -65,17 +71,25 @@ impl Table {
         self.wake_lines(&QueueName::default(), &lines);
     }
 
-    fn gate(&self) {
-        self.wake_held_up(&QueueName::default());
+    fn gate(&self, gate: &str) {
+        self.wake_held_up(&QueueName::default(), &OpenedGates { any: false, marks: gates(&[gate]) });
     }
 }
 
+fn gates(marks: &[&str]) -> BTreeSet<GateMark> {
+    marks.iter().map(|mark| GateMark::parse(mark).expect("a mark")).collect()
+}
+
 fn passed(everybody: bool, of: &[&str]) -> PassedLines {
-    PassedLines { everybody, lines: lines(of), held_up: false, goes_on: false, for_others: true }
+    PassedLines { everybody, lines: lines(of), for_others: true, ..PassedLines::default() }
+}
+
+fn held_up_by(marks: &[&str], of: &[&str]) -> PassedLines {
+    PassedLines { lines: lines(of), gates: gates(marks), ..PassedLines::default() }
 }
 
 fn held_up(of: &[&str]) -> PassedLines {
-    PassedLines { everybody: false, lines: lines(of), held_up: true, goes_on: false, for_others: false }
+    held_up_by(&[GATE], of)
 }
 
 fn served(remaining: u64) -> Result<ReserveOutcome, Fault> {
@@ -144,37 +158,6 @@ fn passed_line_wakes_the_next_who_may_look_into_it() {
 }
 
 #[test]
-fn gate_wakes_those_whom_a_gate_held_up_and_the_awake() {
-    let table = Table::default();
-    let callers = asleep(&table, &["ann", "bob", "cleo de", "dan de"]);
-    table.gate();
-    assert_eq!(woken(&callers), [""; 0]);
-    for held in [1, 2] {
-        callers[held].pass(&held_up(&["+de"]));
-    }
-    assert_eq!(woken(&callers), [""; 0], "no other caller gets further");
-    table.gate();
-    assert_eq!(woken(&callers), ["bob", "cleo de"]);
-    callers[1].pass(&passed(false, &[]));
-    assert_eq!(woken(&callers), [""; 0]);
-    table.gate();
-    assert_eq!(woken(&callers), ["cleo de"], "bob's next try was not held up");
-    let tries = ["", "eve"].map(|text| awake(&table, text));
-    table.gate();
-    assert_eq!((woken(&callers), woken(&tries)), (vec!["cleo de"], vec!["eve"]));
-}
-
-#[test]
-fn held_up_caller_that_may_pass_jobs_on_does_so() {
-    let table = Table::default();
-    let callers = asleep(&table, &["ann de", "bob de"]);
-    callers[0].pass(&PassedLines { for_others: true, ..held_up(&["+de"]) });
-    assert_eq!(woken(&callers), ["bob de"], "ann has skipped another");
-    table.gate();
-    assert_eq!(woken(&callers), ["ann de"]);
-}
-
-#[test]
 fn caller_that_leaves_awake_wakes_the_next_of_each_of_its_lines() {
     for (outcome, those) in
         [(None, vec!["x", "y de", "ann fr"]), (Some(served(1)), vec!["x", "y de", "ann fr"]), (Some(served(0)), vec![])]
@@ -188,19 +171,6 @@ fn caller_that_leaves_awake_wakes_the_next_of_each_of_its_lines() {
         drop(ann);
         assert_eq!(woken(&callers), those, "{outcome:?}");
     }
-}
-
-#[test]
-fn held_up_caller_that_leaves_asleep_hands_its_watch_on() {
-    let table = Table::default();
-    let mut callers = asleep(&table, &["ann de", "bob", "cleo de"]);
-    callers[0].pass(&held_up(&["+de"]));
-    assert_eq!(woken(&callers), [""; 0]);
-    drop(callers.remove(0));
-    assert_eq!(woken(&callers), ["cleo de"]);
-    drop(callers.remove(1));
-    assert_eq!(woken(&callers), [""; 0], "it was not held up");
-    assert!(table.0.lock().queues[&QueueName::default()].held_up.is_empty());
 }
 
 #[test]
@@ -229,11 +199,11 @@ fn time_per_caller(sleepers: u32) -> Duration {
     let skills = [Skill::parse("de").expect("a skill")];
     let name = |n: u32| Name::parse(&n.to_string()).expect("a name");
     let seats: Vec<_> = (0..sleepers).map(|n| table.enter(&queue, Some(&name(n)), &skills).0).collect();
-    seats.iter().for_each(|seat| assert!(seat.sleep(None).now_or_never().is_none()));
+    seats.iter().for_each(|seat| assert!(seat.sleep().now_or_never().is_none()));
     let begin = Instant::now();
     for (n, seat) in seats.iter().enumerate() {
         table.wake_lines(&queue[0], &[(Line::Worker(name(n as u32)), 1)]);
-        assert!(seat.sleep(None).now_or_never().is_some(), "{n} is woken");
+        assert!(seat.sleep().now_or_never().is_some(), "{n} is woken");
         seat.mark_passed(&passed(false, &["+de"]));
         seat.mark_passed(&held_up(&["+de"]));
     }

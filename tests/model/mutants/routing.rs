@@ -52,8 +52,8 @@ pub const MUTANTS: &[Fault] = &[
     ("a draft is not handed over", "shares_drafts or asked[i].job.note ~= ''", "shares_drafts"),
     (
         "V rises past everybody's head",
-        "and line.first_passed or line.first_for_all",
-        "and line.first_passed or function() end",
+        "and first_place.passed or first_place.for_all",
+        "and first_place.passed or function() end",
     ),
     (
         "a job that leaves one line stays in another",
@@ -75,7 +75,7 @@ pub const MUTANTS: &[Fault] = &[
         "local name = not routing.lines(q, id, header) and gate.full(q, id, header)",
         "local name = gate.full(q, id, header)",
     ),
-    ("a job of a line is parked by reserve", "if full and line.name(q) ~= '' then return HELD_UP end", ""),
+    ("a job of a line is parked by reserve", "if job.full and line.name(q) ~= '' then return HELD_UP end", ""),
     (
         "a job that excludes the worker keeps its baton",
         "if name == '' then pass_baton(q, job, passed.seen) end",

@@ -19,13 +19,14 @@ use tokio_util::sync::CancellationToken;
 use intray_redis::{Link, Links, LogLimiter, Server, Timeouts};
 
 use crate::{
+    gate_mark::{GateMark, OpenedGates},
     job::{Line, QueueName},
     keys::{HINTS, KeyNames},
 };
 
 /// How often the connection is tested: a dead one looks like one without hints.
 const PING_EVERY: Duration = Duration::from_secs(1);
-/// The entry of a gate among those of lines.
+/// The entry of a gate among those of lines, before its mark; without one it is any gate.
 const GATE: &str = "gate";
 /// The pause before the next try to connect.
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
@@ -35,8 +36,8 @@ const RECONNECT_AFTER: Duration = Duration::from_millis(100);
 pub enum Hint {
     /// Something happened in a queue, and this number of jobs became ready.
     Ready(QueueName, u64),
-    /// In each of these lines that number of jobs became ready; true: a gate got room, which jobs in lines may need.
-    Lines(QueueName, Vec<(Line, u64)>, bool),
+    /// In each of these lines that number of jobs became ready, and these gates got room, which jobs in lines may need.
+    Lines(QueueName, Vec<(Line, u64)>, OpenedGates),
     /// The queue is subscribed to from now on; earlier hints may have been missed.
     Listening(QueueName),
     /// The connection is lost: no hints arrive until there is another.
@@ -216,13 +217,15 @@ fn hint_of(queue: &QueueName, message: &str) -> Option<Hint> {
     if let Ok(ready) = message.parse() {
         return Some(Hint::Ready(queue.clone(), ready));
     }
-    let entry = |row: &str| {
-        let (n, line) = row.split_once(' ')?;
-        Some((Line::parse(line).ok()?, n.parse().ok()?))
-    };
-    let lines: Vec<_> = message.split('\n').filter_map(entry).collect();
-    let gate = message.split('\n').any(|row| row == GATE);
-    (gate || !lines.is_empty()).then(|| Hint::Lines(queue.clone(), lines, gate))
+    let (mut lines, mut gates) = (Vec::new(), OpenedGates::default());
+    for row in message.split('\n') {
+        match row.split_once(' ') {
+            None => gates.any |= row == GATE,
+            Some((GATE, mark)) => gates.marks.extend(GateMark::parse(mark)),
+            Some((n, line)) => lines.extend(Line::parse(line).ok().zip(n.parse().ok())),
+        }
+    }
+    (!gates.is_empty() || !lines.is_empty()).then(|| Hint::Lines(queue.clone(), lines, gates))
 }
 
 #[cfg(test)]
@@ -233,9 +236,9 @@ mod tests {
         let hint = hint_of(&QueueName::default(), message)?;
         Some(match hint {
             Hint::Ready(_, n) => n.to_string(),
-            Hint::Lines(_, lines, gate) => {
+            Hint::Lines(_, lines, OpenedGates { any, marks }) => {
                 let lines: Vec<_> = lines.iter().map(|(line, n)| format!("{line}={n}")).collect();
-                format!("{}{}", lines.join(","), if gate { ",gate" } else { "" })
+                format!("{}{}{}", lines.join(","), if any { ",gate" } else { "" }, ",mark".repeat(marks.len()))
             }
             Hint::Listening(_) | Hint::Disconnected => unreachable!("{message}"),
         })
@@ -250,6 +253,7 @@ mod tests {
             ("2 @Bob B. Smith\n3 +C1 German", "@Bob B. Smith=2,+C1 German=3"),
             ("gate", ",gate"),
             ("2 +de\ngate", "+de=2,gate"),
+            ("gate 0123abcd\n2 +de\ngate 0123abce\ngate 0123abcd", "+de=2,mark,mark"),
         ];
         for (message, read_as) in rows {
             assert_eq!(read(message).as_deref(), Some(read_as), "{message:?}");
@@ -258,7 +262,8 @@ mod tests {
 
     #[test]
     fn broken_entries_are_dropped_and_others_kept() {
-        let broken = ["", "-1", "gates", "@bob 1", "1 bob", "1  @bob", "x @bob", "-1 @bob", "1 @", "1 + de", "1@bob"];
+        let broken =
+            ["", "-1", "gates", "@bob 1", "1 bob", "1  @bob", "x @bob", "-1 @bob", "1 @", "1 + de", "1@bob", "gate x"];
         for entry in broken {
             assert_eq!(read(entry), None, "{entry:?}");
             assert_eq!(read(&format!("{entry}\n1 @bob\n{entry}")).as_deref(), Some("@bob=1"), "{entry:?}");

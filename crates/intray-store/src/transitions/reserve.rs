@@ -21,6 +21,7 @@ use crate::{
     },
     layout::routing,
     payload::Json,
+    places::Seeker,
     redis::read::Fields,
 };
 
@@ -36,6 +37,12 @@ pub struct Reserve {
     pub nonce: Nonce,
     /// Only this job.
     pub id: Option<JobId>,
+}
+
+impl Reserve {
+    fn seeker(&self, queue: &QueueName) -> Seeker {
+        Seeker::new(queue, self.worker.as_ref(), &self.skills)
+    }
 }
 
 #[derive(Debug)]
@@ -116,6 +123,11 @@ impl Queues {
         }
         // Boxed, to keep the future of the common case small.
         Box::pin(self.reserve_from_several(&call)).await
+    }
+
+    /// The next look of this caller, and of those like it, begins at the front: a gate got room, perhaps for a job that was passed over.
+    pub fn look_from_front(&self, call: &Reserve) {
+        call.queues.iter().for_each(|queue| self.parts.places.forget(&call.seeker(queue)));
     }
 
     fn request(&self, call: &Reserve, mode: Mode, limit: u32, queue: &QueueName) -> ReserveRequest {

@@ -1,8 +1,11 @@
 //! What a reserve that finds no job has passed over.
 
+use std::collections::BTreeSet;
+
 use intray_redis::Fault;
 
 use crate::{
+    gate_mark::GateMark,
     job::Line,
     redis::read::{Fields, broken},
 };
@@ -18,10 +21,14 @@ pub struct PassedLines {
     /// In the line of jobs that are for everybody.
     pub everybody: bool,
     pub lines: Vec<Line>,
-    /// Some of them are held up: the caller tries again when a gate gets room.
-    pub held_up: bool,
+    /// These hold some of them up: the caller tries again when one gets room.
+    pub gates: BTreeSet<GateMark>,
     /// The look ended before it had seen all jobs, and the next one goes on from there.
     pub goes_on: bool,
+    /// The look left out jobs that another one of this caller had seen shortly before. Gates that held those up still do.
+    pub left_out: bool,
+    /// It took several scripts.
+    pub is_far: bool,
     /// Some of them were passed over because of the worker. Where a gate holds jobs up, no other worker gets further.
     pub for_others: bool,
 }
@@ -29,15 +36,17 @@ pub struct PassedLines {
 impl PassedLines {
     pub(super) fn join(&mut self, other: Self) {
         self.everybody |= other.everybody;
-        self.held_up |= other.held_up;
+        self.gates.extend(other.gates);
         self.goes_on |= other.goes_on;
+        self.left_out |= other.left_out;
+        self.is_far |= other.is_far;
         self.for_others |= other.for_others;
         self.lines.extend(other.lines);
     }
 
     /// Reads why, and the lines, of which everybody's is empty.
     pub(super) fn read(why: u64, lines: &mut Fields<'_>) -> Result<Self, Fault> {
-        let mut passed = Self { held_up: why & HELD_UP != 0, for_others: is_for_others(why), ..Self::default() };
+        let mut passed = Self { for_others: is_for_others(why), ..Self::default() };
         while !lines.is_done() {
             match lines.word()? {
                 "" => passed.everybody = true,
@@ -50,7 +59,7 @@ impl PassedLines {
     /// Of a look that ended before it had seen all jobs, which does not name the lines.
     pub(super) fn of_a_part(why: u64) -> Self {
         let everybody = is_for_others(why);
-        Self { everybody, held_up: why & HELD_UP != 0, for_others: everybody, ..Self::default() }
+        Self { everybody, for_others: everybody, ..Self::default() }
     }
 }
 

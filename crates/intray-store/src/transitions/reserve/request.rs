@@ -1,6 +1,6 @@
 //! A reserve call to one queue: its packed argument, and its reply.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use intray_redis::{Args, Fault};
 use redis::Value;
@@ -8,6 +8,7 @@ use redis::Value;
 use super::{Handout, HandoverNote, PassedLines, QueueAnswer, Reserve, ReserveOutcome, Snapshot};
 use crate::{
     figures::QueueMetrics,
+    gate_mark::GateMark,
     job::{
         Code, JobId, Millis, Name, QueueName, Reservation, Skill,
         ids::{self, Nonce},
@@ -16,7 +17,7 @@ use crate::{
         record::{self, Bytes, Header, LiveRecord},
         routing::{self, pack_skills},
     },
-    places::Places,
+    places::{Places, Seeker},
     redis::read::{Fields, broken, word},
     transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Retry, Transition},
     transitions::undo::Undo,
@@ -25,8 +26,13 @@ use crate::{
 pub(super) struct ReserveRequest {
     worker: Option<Name>,
     skills: Vec<Skill>,
-    /// Where the last look of a named worker ended.
-    place: Option<(Arc<Places>, (QueueName, Name))>,
+    /// Where the last look of this caller, or of one like it, ended.
+    places: Arc<Places>,
+    seeker: Seeker,
+    /// The gates that held jobs up in the parts of the look before this one.
+    gates: BTreeSet<GateMark>,
+    is_far: bool,
+    left_out: bool,
     nonce: Nonce,
     limit: u32,
     lease_ms: Option<u32>,
@@ -62,27 +68,37 @@ const SKIP_OVERDUE: u8 = 128;
 impl ReserveRequest {
     pub(super) fn new(call: &Reserve, mode: Mode, limit: u32, queue: &QueueName, places: &Arc<Places>) -> Self {
         let (worker, skills) = (call.worker.clone(), call.skills.clone());
-        let place = worker.as_ref().map(|worker| (places.clone(), (queue.clone(), worker.clone())));
-        Self { worker, skills, place, nonce: call.nonce, limit, lease_ms: call.lease_ms, mode }
-    }
-
-    /// The worker has looked at all jobs.
-    fn forget_place(&self) {
-        if let Some((places, of)) = &self.place {
-            places.forget(of);
+        let seeker = call.seeker(queue);
+        Self {
+            worker,
+            skills,
+            places: places.clone(),
+            seeker,
+            gates: BTreeSet::new(),
+            is_far: false,
+            left_out: false,
+            nonce: call.nonce,
+            limit,
+            lease_ms: call.lease_ms,
+            mode,
         }
     }
 
-    /// The look ended before it had seen all: a named worker's next one goes on from there.
+    /// What the whole look has passed over; `passed` is from its last part.
+    fn whole(&self, passed: PassedLines, marks: &[u8]) -> Result<PassedLines, Fault> {
+        let marks = GateMark::parse_all(marks).ok_or_else(|| broken("marks of gates"))?;
+        let gates = self.gates.iter().copied().chain(marks).collect();
+        Ok(PassedLines { gates, is_far: self.is_far, left_out: self.left_out, ..passed })
+    }
+
+    /// The look ended before it had seen all: the next one goes on from there.
     fn read_part(&self, snapshot: &mut Snapshot, item: &mut Fields<'_>) -> Result<PassedLines, Fault> {
         snapshot.cut_short = true;
         let (place, member) = (item.slice()?, item.slice()?);
-        let (bits, place) = place.split_at_checked(1).ok_or_else(|| broken("a place"))?;
+        let (bits, place, marks) = read_place(place).ok_or_else(|| broken("a place"))?;
         snapshot.passed = u64::from(bits[0].saturating_sub(b'0'));
-        if let Some((places, of)) = &self.place {
-            places.remember(of, place, member);
-        }
-        Ok(PassedLines { goes_on: self.place.is_some(), ..PassedLines::of_a_part(snapshot.passed) })
+        self.places.remember(&self.seeker, place, member);
+        self.whole(PassedLines { goes_on: true, ..PassedLines::of_a_part(snapshot.passed) }, marks)
     }
 
     fn packed_with(&self, flag: u8) -> Args {
@@ -145,7 +161,7 @@ impl Transition for ReserveRequest {
             "new" | "held" => {
                 let is_new = word == "new";
                 if is_new && item.is_done() {
-                    self.forget_place();
+                    self.places.forget(&self.seeker);
                 }
                 while !item.is_done() {
                     let (job, waited_ms) = read_handout(queue, warn_ms, &mut item)?;
@@ -161,8 +177,9 @@ impl Transition for ReserveRequest {
             "passed" => {
                 let mut why = item.list()?;
                 (snapshot.passed, snapshot.own_waiting) = (why.count()?, why.count()?);
-                passed = PassedLines::read(snapshot.passed, &mut item)?;
-                self.forget_place();
+                let marks = item.slice()?;
+                passed = self.whole(PassedLines::read(snapshot.passed, &mut item)?, marks)?;
+                self.places.forget(&self.seeker);
             }
             "ineligible" => refusal = Some(ReserveOutcome::NotEligible(item.rule()?)),
             "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
@@ -195,15 +212,17 @@ impl BatchedTransition for ReserveRequest {
         self.limit
     }
 
-    /// Without a member from the front of the line. A worker goes on where its last look ended, if that is further.
-    fn args_after(&self, place: &[u8], member: &[u8]) -> Args {
-        if member.is_empty() {
-            return self.args();
-        }
-        let (bits, score) = place.split_at(1.min(place.len()));
-        match self.place.as_ref().and_then(|(places, of)| places.further(of, score, member)) {
-            Some((further, member)) => self.packed(WAIT_FOR_OVERDUE, &[bits, further.as_bytes(), b" ", &member]),
-            None => self.packed(WAIT_FOR_OVERDUE, &[place, b" ", member]),
+    /// Without a member from the front of the line. A caller goes on where its last look ended, if that is further.
+    fn args_after(&mut self, place: &[u8], member: &[u8]) -> Args {
+        let Some((bits, score, marks)) = read_place(place).filter(|_| !member.is_empty()) else { return self.args() };
+        self.gates.extend(GateMark::parse_all(marks).unwrap_or_default());
+        self.is_far = true;
+        match self.places.further(&self.seeker, score, member) {
+            Some((further, member)) => {
+                self.left_out = true;
+                self.packed(WAIT_FOR_OVERDUE, &[bits, further.as_bytes(), b" ", &member])
+            }
+            None => self.packed(WAIT_FOR_OVERDUE, &[bits, score, b" ", member]),
         }
     }
 
@@ -220,6 +239,13 @@ impl BatchedTransition for ReserveRequest {
             (word, _) => Retry::of(word),
         }
     }
+}
+
+/// Why jobs were passed over, the place of the last one, and the marks of the gates that held some up.
+fn read_place(words: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (bits, rest) = words.split_at_checked(1)?;
+    let stop = rest.iter().position(|byte| *byte == b' ')?;
+    Some((bits, &rest[..stop], &rest[stop + 1..]))
 }
 
 /// When a job was handed over, who did it, and what it says; no note if it says nothing.
