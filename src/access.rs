@@ -24,6 +24,7 @@ pub use self::{
     caller::{Caller, RequiredRole},
     keys::{HashStart, KeyName, MadeKey, make},
     pattern::Pattern,
+    rate::DraftRate,
     revoke::revoke,
     rotate::{Rotated, rotate},
     scope::TokenScope,
@@ -98,7 +99,7 @@ struct AccessControl {
     keys: Option<Watched<ApiKeys>>,
     issuers: Option<Watched<KeySet>>,
     tokens: Tokens,
-    rate: Option<RateLimiter>,
+    rate: Option<RateLimiter<Arc<str>>>,
 }
 
 impl Access {
@@ -127,7 +128,7 @@ impl Access {
         }
         let issuers =
             jwks_file.map(|path| Watched::open(vec![path], |texts| KeySet::parse(&texts.concat()))).transpose()?;
-        let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), RateLimiter::new(rate));
+        let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), RateLimiter::per_second(rate));
         Ok(Self::of(Some(Arc::new(AccessControl { keys, issuers, tokens, rate }))))
     }
 

@@ -122,6 +122,23 @@ function line.read_own(q, calls, wanted)
   part.prefetch(q, ids)
 end
 
+-- Reads the first `most` jobs behind a place, of all lines that a call may look into; of `inbound` only if it looks there.
+function line.read_behind(q, call, from, member, most, has_inbound)
+  line.begin(q, from, member)
+  local l, those = q.line, {}
+  l.everybody.ends = not has_inbound
+  if has_inbound then those[1] = {l.everybody, most} end
+  for _, name in ipairs(own_names(q, call)) do
+    l.own[name] = source.new(name)
+    those[#those + 1] = {l.own[name], most}
+  end
+  if member ~= '' then
+    for _, one in ipairs(those) do source.begin(q, one[1], from, member) end
+  end
+  source.read_all(q, those, most)
+  line.rewind(q, call)
+end
+
 -- The source of a line of which no call has read the first entries; this one does.
 local function own_source(q, l, name, most)
   l.own[name] = source.new(name)
@@ -140,26 +157,6 @@ function line.rewind(q, call)
     local s = l.own[name] or own_source(q, l, name, most)
     l.active[i + 1], s.cursor = s, s.first
   end
-end
-
--- A call has been given nothing. `seen`: what it has passed over; `key`: all calls with the same pass over the same.
-function line.note_end(q, key, seen)
-  local l, cursors = q.line, {}
-  for _, s in ipairs(l.active) do cursors[s.line] = s.cursor end
-  l.ended = {key = key, seen = seen, cursors = cursors, looked = l.looked}
-end
-
--- Goes on where the last such call ended, if the current one has no jobs in a line of its own. Returns what was passed over.
-function line.follow(q, key)
-  local l = q.line
-  local before = l.ended
-  if not before or before.key ~= key then return end
-  for _, s in ipairs(l.active) do
-    if not before.cursors[s.line] and not (s.ends and #s < s.first) then return end
-  end
-  for _, s in ipairs(l.active) do s.cursor = before.cursors[s.line] or s.cursor end
-  l.looked = before.looked
-  return before.seen
 end
 
 -- Loads the gates of the read part when its first gated job is met.

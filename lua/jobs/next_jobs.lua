@@ -8,6 +8,7 @@ local baton = require 'jobs/baton'
 local skip = require 'jobs/skip'
 local line = require 'jobs/line'
 local first_place = require 'jobs/first_place'
+local follow = require 'jobs/follow'
 local handout = require 'jobs/handout'
 local routing = require 'jobs/routing'
 local take = require 'jobs/take'
@@ -118,7 +119,7 @@ end
 return function(q, call)
   local given, bytes = {'new'}, 0
   line.rewind(q, call)
-  call.passed = line.follow(q, key_of(call, false)) or line.follow(q, key_of(call, true))
+  call.passed = follow.on(q, key_of(call, false)) or follow.on(q, key_of(call, true))
   local is_first = true
   -- Each script looks at one job at least, also if reading the lines took all of its time.
   while #given <= call.limit and (is_first or not handout.is_full(q)) do
@@ -146,7 +147,7 @@ return function(q, call)
   end
   if #given == 1 then
     local passed = passed_of(call)
-    line.note_end(q, key_of(call, passed.by_name), passed)
+    follow.note(q, key_of(call, passed.by_name), passed)
     return nothing(q, call)
   end
   if q.context.is_routed then given[1] = 'new ' .. line.own_waiting(q) end

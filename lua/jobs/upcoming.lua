@@ -13,7 +13,17 @@ local function first_timer(q, retention)
   return min(first + batch.OVER + retention, tonumber(runs or huge))
 end
 
--- In ms; 0 for overdue, -1 for never. Ended jobs beyond `most_kept` go as soon as they are no longer YOUNG. `alarm`: when the first alarm
+-- In ms; 0 for overdue, -1 for never.
+local function from_now(q, soonest)
+  return soonest < huge and math.max(soonest - clock.now(q), 0) or -1
+end
+
+-- When time next does something to a job that has not ended.
+function upcoming.urgent_ms(q)
+  return from_now(q, min(first_of(q.reserved), first_of(q.delayed), first_of(q.alarms)))
+end
+
+-- The same for all work of the sweep. Ended jobs beyond `most_kept` go as soon as they are no longer YOUNG. `alarm`: when the first alarm
 -- goes off.
 function upcoming.next_ms(q, retention, most_kept, alarm)
   local kept_for = retention
@@ -21,7 +31,7 @@ function upcoming.next_ms(q, retention, most_kept, alarm)
   local ended = first_of(q.ended)
   local forget = ended < huge and clock.ms_of(ended) + kept_for or huge
   local soonest = min(first_of(q.reserved), first_of(q.delayed), forget, first_timer(q, retention), alarm)
-  return soonest < huge and math.max(soonest - clock.now(q), 0) or -1
+  return from_now(q, soonest)
 end
 
 return upcoming

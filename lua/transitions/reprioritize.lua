@@ -148,6 +148,8 @@ local function change_one(q, id, priority, asked, from, before, note)
   if state then return {'state', STATES[state]} end
   if asked ~= '' and (now < from or now >= before) then return {'untimely', now} end
   if asked ~= '' and excludes_all(q, id, header, asked) then return {'excluded'} end
+  local own = route.of(q, id, header)
+  if own and r.state ~= record.DEAD and alarm.breach(q, id, own, header) then alarm.set(q, id, own) end
   local is_other = change_route(q, id, r, header, asked)
   if priority and change(q, id, r, header, priority) then
     is_other = true

@@ -2,12 +2,13 @@
 -- FLAGS  no-writes
 -- KEYS   reserved zset · delayed zset · ended zset · gates hash · batches hash · timers zset · alarms zset ·
 -- KEYS   settings hash · events stream
--- ARGV   retention ms of queues without their own
+-- ARGV   retention ms of queues without their own ('' = only what is urgent counts)
 -- REPLY  {next ms (-1 = never)}
 local first_of = require 'base/first'
 local upcoming = require 'jobs/upcoming'
 
 return function(q, args)
+  if args[1] == '' then return {upcoming.urgent_ms(q)} end
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
   local kept_ms, most_kept = tonumber(chosen[1] or args[1]), tonumber(chosen[2] or $RETENTION_MAX)
   return {upcoming.next_ms(q, kept_ms, most_kept, first_of(q.alarms))}

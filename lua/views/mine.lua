@@ -16,15 +16,15 @@ local line = require 'jobs/line'
 local job_page = require 'jobs/job_page'
 local route = require 'jobs/route'
 local routing = require 'jobs/routing'
-local LOOK = 100
+local LOOK, FEW = 100, 20
 
 -- Reads the lines. Each is read once, so that no job is looked at before one of another line that stands before it.
 local function read_lines(q, list, from, member)
   local browses = redis.call('HGET', q.settings, 'browse') == '1'
   q.context = {is_routed = true}
   line.open(q)
-  if browses then line.read_from(q, from, member, LOOK) else line.begin(q, from, member) end
-  line.rewind(q, {limit = LOOK, worker = list.worker, skills = browses and list.skills or {}})
+  local call = {limit = LOOK, worker = list.worker, skills = browses and list.skills or {}}
+  line.read_behind(q, call, from, member, math.min(math.max(list.limit, FEW), LOOK), browses)
   q.line.looked = line.CANDIDATES
 end
 

@@ -1,12 +1,12 @@
--- outbox: how each webhook stands in a queue.   reads only
+-- outbox: how the webhooks stand in a queue, some at a time.   reads only
 -- FLAGS  no-writes
 -- KEYS   cursors hash · deliveries zset
--- ARGV   -
--- REPLY  {now ms, {webhook, cursor, lost, waiting, failed, ms until the next is due (-1 = none), the oldest of those due first} …}
+-- ARGV   webhook after which to go on ('' = from the first)
+-- REPLY  {now ms, more (0 | 1), {webhook, cursor, lost, waiting, failed, ms until the next is due (-1 = none), the oldest of those due first} …}
 local clock = require 'base/clock'
 local outbox = require 'base/outbox'
 local delivery = require 'base/delivery'
-local LOOK = '100'
+local LOOK, MOST = '100', 20
 
 -- Ids sort by the time of their event. Most deliveries are due in that order.
 local function oldest(q, reader)
@@ -18,9 +18,21 @@ local function oldest(q, reader)
   return first
 end
 
-return function(q)
-  local answer = {clock.now(q)}
+-- The next webhooks by name.
+local function next_ones(q, after)
+  local webhooks = {}
   for _, reader in ipairs(outbox.webhooks(q)) do
+    if after == '' or reader.name > after then webhooks[#webhooks + 1] = reader end
+  end
+  table.sort(webhooks, function(one, other) return one.name < other.name end)
+  return webhooks
+end
+
+return function(q, args)
+  local webhooks = next_ones(q, args[1])
+  local answer = {clock.now(q), #webhooks > MOST and 1 or 0}
+  for i = 1, math.min(#webhooks, MOST) do
+    local reader = webhooks[i]
     local waiting = delivery.count(q, delivery.waiting, reader)
     answer[#answer + 1] = {
       reader.name, reader.position, reader.lost, waiting, delivery.count(q, delivery.failed, reader),

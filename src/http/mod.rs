@@ -43,7 +43,7 @@ use self::{
     state::{App, Parts},
 };
 use crate::{
-    access::Access,
+    access::{Access, DraftRate},
     sheets::Sheets,
     store::{Abandon, Complete, Extend, Fail, HandOver, Queues, Reopen},
     waiting::Waiting,
@@ -65,6 +65,7 @@ pub fn router(
     let app = Parts {
         readiness: Readiness::new(queues.clone(), leaving.clone()),
         figures: MetricsPage::new(queues.clone(), waiting.clone(), dispatcher.clone()),
+        drafts: DraftRate::default(),
         max_payload: PayloadLimit(policy.max_payload),
         demo: Demo(policy.demo),
         access: access.clone(),

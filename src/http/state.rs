@@ -6,7 +6,7 @@ use axum::extract::FromRef;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    access::Access,
+    access::{Access, DraftRate},
     http::{
         request::rules::PayloadLimit,
         site::{assets::Demo, health::Readiness, metrics::MetricsPage},
@@ -41,6 +41,7 @@ parts! {
     dispatcher: Dispatcher,
     sheets: Sheets,
     access: Access,
+    drafts: DraftRate,
     max_payload: PayloadLimit,
     demo: Demo,
     readiness: Readiness,

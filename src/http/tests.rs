@@ -36,6 +36,7 @@ fn service(routes: Routes, cors: Origins) -> Router {
         dispatcher,
         sheets: Sheets::new(queues.clone()),
         access: Access::off(),
+        drafts: DraftRate::default(),
         max_payload: PayloadLimit(1),
         demo: Demo(false),
         queues,

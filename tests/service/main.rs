@@ -17,6 +17,7 @@ mod jobs {
     mod enqueue; // A new job gets its state, its place and its options.
     mod idempotency_keys; // A repeated call has one effect and the same answer.
     mod lapsed; // A job that is over by time is over for every enqueue, swept or not.
+    mod lapsed_for_many; // Calls that decide by more jobs than they name see what time has done to them.
     mod lapsed_for_operators; // Requeue and PATCH see what time has done, and a later expiry gives back what an earlier one cut off.
     mod lists_and_feed; // Lists, their pages and filters, and the feed of completed jobs.
     mod ndjson_upload; // An upload of one job a line stores jobs while it arrives.
@@ -59,6 +60,7 @@ mod asking {
 /// Routing: who may have a job, and what happens if they do not come.
 mod routing {
     mod eligibility; // Each job is given only to those who may have it, by any call.
+    mod gates; // Who waits for jobs behind a gate looks again when that gate opens, and for no other.
     mod fallback; // A job falls back to everybody when its time is over, never early.
     mod hand_over; // A holder hands a job over to another worker, or to those with a skill.
     mod many; // Many workers, skills and jobs: each is given only what is theirs, and all is handed out.

@@ -123,6 +123,9 @@ pub const SMALL_ANSWER: usize = 16 << 10;
 pub const READS_WAITING: usize = 512;
 pub const READ_WAIT_MS: u64 = 2_000;
 pub const WAIT_MS: u32 = 30_000;
+/// Drafts of one reservation: a person types them.
+pub const DRAFTS_PER_SECOND: u32 = 1;
+pub const DRAFTS_AT_ONCE: u32 = 10;
 pub const LEASE_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
 /// How long a completion can be taken back.
 pub const UNDO_MS: std::ops::RangeInclusive<u32> = 0..=60_000;

@@ -7,7 +7,6 @@ mod batcher;
 mod completion;
 /// The metrics by queue.
 pub mod figures;
-mod gate_mark;
 mod handle;
 mod keys;
 mod layout;
@@ -31,7 +30,6 @@ mod views;
 mod webhooks;
 
 pub use completion::{Complete, Completion};
-pub use gate_mark::{GateMark, OpenedGates};
 pub use handle::Queues;
 pub use intray_redis::{
     Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,
@@ -53,6 +51,7 @@ pub use layout::{
     task::Task,
 };
 pub use redis::{
+    gate_mark::{GateMark, OpenedGates},
     hints::{Hint, Wanted},
     move_marker::reason_without_place,
 };

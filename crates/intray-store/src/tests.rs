@@ -8,6 +8,7 @@ mod gates;
 mod history;
 mod layout;
 mod lists;
+mod looks;
 mod look;
 mod outbox;
 mod registry;

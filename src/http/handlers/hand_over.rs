@@ -2,7 +2,7 @@
 
 use crate::{
     http::{
-        handlers::settle::Settle,
+        handlers::settle::{DRAFT, Settle},
         request::{fields::JsonFields, rules},
         response::{field_error::FieldError, problem::Problem, shapes},
     },
@@ -28,7 +28,7 @@ impl Settle for HandOver {
     }
 
     fn carried(&self) -> (&'static str, Option<&Json>) {
-        ("draft", self.draft.as_ref())
+        (DRAFT, self.draft.as_ref())
     }
 
     async fn settle(self, queues: &Queues) -> Result<HandOverOutcome, Fault> {

@@ -9,6 +9,7 @@ use axum::{
 use serde::Serialize;
 
 use crate::{
+    access::DraftRate,
     http::{
         request::{
             body::BeaconBody,
@@ -24,10 +25,14 @@ use crate::{
     store::{Abandon, Complete, Completion, Extend, Extension, Fail, Fault, Queues, Return},
 };
 
+/// The field of what is written so far: it is stored while the reservation is live.
+pub const DRAFT: &str = "draft";
+
 /// `POST /jobs/extend`, `/jobs/complete`, `/jobs/abandon`, `/jobs/fail`, `/jobs/hand-over`, `/jobs/undo`
 pub async fn settle<C: Settle>(
     State(queues): State<Queues>,
     State(PayloadLimit(most)): State<PayloadLimit>,
+    State(drafts): State<DraftRate>,
     _: NoQuery,
     BeaconBody(body, _permit): BeaconBody,
 ) -> Result<Response, Problem> {
@@ -39,6 +44,9 @@ pub async fn settle<C: Settle>(
         let call = fields.finish(call)?;
         if let (field, Some(json)) = call.carried() {
             check_size(field, json, most)?;
+            if field == DRAFT {
+                drafts.take(call.reservation()).map_err(Problem::too_many_drafts)?;
+            }
         }
         Ok((call.reservation().job.clone(), call))
     };
@@ -80,7 +88,7 @@ impl Settle for Extend {
     }
 
     fn carried(&self) -> (&'static str, Option<&Json>) {
-        ("draft", self.draft.as_ref())
+        (DRAFT, self.draft.as_ref())
     }
 
     async fn settle(self, queues: &Queues) -> Result<Extension, Fault> {
@@ -161,7 +169,7 @@ impl Settle for Abandon {
     }
 
     fn carried(&self) -> (&'static str, Option<&Json>) {
-        ("draft", self.draft.as_ref())
+        (DRAFT, self.draft.as_ref())
     }
 
     async fn settle(self, queues: &Queues) -> Result<Return, Fault> {

@@ -216,6 +216,11 @@ impl Problem {
         Self::new(ProblemType::RateLimited, detail).with_retry(retry_after_ms)
     }
 
+    pub fn too_many_drafts(retry_after_ms: u32) -> Self {
+        let detail = "too many drafts of this reservation: one a second is stored, ten at once; nothing was done";
+        Self::new(ProblemType::RateLimited, detail).with_retry(retry_after_ms)
+    }
+
     /// Too many reads at once.
     pub fn too_many_reads() -> Self {
         let detail = "too much is being read at once by this key or token, or by all: wait for what is on its way";

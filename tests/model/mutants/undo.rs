@@ -42,7 +42,7 @@ pub const MUTANTS: &[Fault] = &[
     ),
     (
         "a forced cancel cancels a closing job",
-        "if lease and closing.is(lease) and (force or overdue) then",
+        "if lease and force and closing.is(lease) then",
         "if false then",
     ),
     ("a release gives a closing job back", "tonumber(deadline or 0) or closing.is(lease)", "tonumber(deadline or 0)"),

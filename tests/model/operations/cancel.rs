@@ -31,31 +31,27 @@ impl Operation for Cancel {
 
 impl Queue {
     fn cancel(&mut self, id: Code, force: bool) -> Cancellation {
-        let now = self.now;
-        let Some(job) = self.jobs.get(&id) else { return Cancellation::UnknownJob };
+        if !self.jobs.contains_key(&id) {
+            return Cancellation::UnknownJob;
+        }
+        self.lapse(id);
+        let job = &self.jobs[&id];
         match job.state {
             State::Cancelled => return Cancellation::Cancelled,
             State::Completed => return Cancellation::WrongState(State::Completed),
             State::Dead if self.is_kept(id) => return Cancellation::WrongState(State::Dead),
-            State::Reserved if job.is_live(now) && !force => return Cancellation::WrongState(State::Reserved),
+            State::Reserved if !force => return Cancellation::WrongState(State::Reserved),
             _ => {}
         }
         if job.closing().is_some() {
             self.expire(id);
             return Cancellation::WrongState(State::Completed);
         }
-        let (mut worker, is_over) = ("", job.is_over(now));
-        if job.is_overdue(now) {
-            self.run_out(id);
-        } else if job.hold.is_some() {
-            worker = job.worker();
+        let worker = if job.hold.is_some() { job.worker() } else { "" };
+        if self.jobs[&id].hold.is_some() {
             self.let_go(id, Some(How::CANCELLED));
         }
-        if is_over {
-            self.cancel_expired(id);
-        } else {
-            self.cancel_now(id, worker);
-        }
+        self.cancel_now(id, worker);
         Cancellation::Cancelled
     }
 }

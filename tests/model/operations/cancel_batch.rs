@@ -23,6 +23,7 @@ impl Operation for CancelBatch {
 
 impl Queue {
     fn cancel_batch(&mut self, id: &BatchId) -> BatchCancellation {
+        self.catch_up();
         let Some(batch) = self.batches.get(&id.code) else { return BatchCancellation::UnknownBatch };
         match batch.state {
             BatchState::Completed | BatchState::Failed => return BatchCancellation::Over(batch.state),

@@ -70,6 +70,7 @@ impl Queue {
         if self.would_exclude_all(id, &patch.routing) {
             return Reprioritized::NoAssigneeLeft;
         }
+        self.breach(id);
         let before = self.jobs[&id].priority;
         let is_changed = self.change_limits(id, &patch.limits);
         let lines = self.jobs[&id].routing.lines();

@@ -47,6 +47,7 @@ impl Queue {
     fn purge(&mut self, states: Option<State>, force: bool) -> Purged {
         let all = [State::Blocked, State::Waiting, State::Delayed, State::Dead, State::Completed, State::Cancelled];
         let mut removed = 0;
+        self.catch_up();
         for state in states.as_ref().map_or(&all[..], std::slice::from_ref) {
             removed += self.remove_all(*state);
         }

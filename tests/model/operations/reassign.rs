@@ -41,6 +41,7 @@ impl Operation for Reassign {
 impl Queue {
     fn reassign(&mut self, from: &'static str, to: Option<&[&'static str]>) -> Reassigned {
         let (mut changed, mut refused) = (0, 0);
+        self.catch_up();
         let mut ids = self.in_state(State::Waiting);
         ids.retain(|id| self.jobs[id].routing.lines().contains(&format!("@{from}")));
         for id in ids {

@@ -53,6 +53,7 @@ impl Queue {
     }
 
     fn requeue_all(&mut self) -> Requeued {
+        self.catch_up();
         let mut dead = self.in_state(State::Dead);
         dead.retain(|id| !self.is_dead_for_good(*id));
         for id in &dead {

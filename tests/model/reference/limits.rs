@@ -91,7 +91,7 @@ impl Queue {
     }
 
     /// An SLA that is over is breached once, unless the job had ended, or expires before.
-    fn breach(&mut self, id: Code) {
+    pub fn breach(&mut self, id: Code) {
         let (now, job) = (self.now, &self.jobs[&id]);
         let is_over = job.sla.is_some_and(|sla| sla <= now && job.expires.is_none_or(|expires| sla < expires));
         if is_over && !job.breached && job.state != State::Dead {

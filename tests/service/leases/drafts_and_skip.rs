@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{ReservedJob, World, assert_contains, assert_events};
+use crate::world::{ReservedJob, World, assert_contains, assert_events, number};
 
 impl World {
     async fn type_in(&self, held: &ReservedJob, draft: impl Into<Value>) {
@@ -35,6 +35,35 @@ async fn draft_is_returned_on_resume() {
     assert_eq!(w.reserve_as("ann").await.body["draft"], json!({ "text": "half a sentence" }), "an extend leaves it");
     w.type_in(&held, Value::Null).await;
     assert_eq!(w.reserve_as("ann").await.body["draft"], Value::Null);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn drafts_of_one_reservation_have_a_rate() {
+    let w = World::start().await;
+    let settings = json!({ "worker_limit": 0 });
+    w.update_settings(settings).await;
+    w.enqueue_many((0..2).map(|n| json!({ "payload": n }))).await;
+    let (held, other) = (w.reserve_as("ann").await, w.reserve_as("ann").await);
+    let draft = |held: &ReservedJob, n: usize| json!({ "reservation": held.reservation, "draft": n });
+    let refused = loop {
+        let calls = (0..20).map(|n| draft(&held, n)).collect::<Value>();
+        let answers = w.post("/jobs/extend", calls).await.is(200);
+        let answers = answers["jobs"].as_array().expect("an answer for each").clone();
+        let (stored, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer["state"] == "reserved");
+        assert!((1..=11).contains(&stored.len()), "ten at once, and one a second: {answers:?}");
+        break refused[0].clone();
+    };
+    assert_contains(&refused, json!({ "type": "/problems/rate-limited", "status": 429 }));
+    assert!((1..=1_000).contains(&number(&refused, "retry_after_ms")), "{refused}");
+    // Only drafts count, and only those of that reservation.
+    w.extend(&held).await.is(200);
+    w.type_in(&other, 1).await;
+    let late = json!({ "reservation": held.reservation, "draft": 99, "grace_ms": 60_000 });
+    let answer = w.post("/jobs/abandon", late).await;
+    assert!(answer.header("retry-after").is_some(), "a grace may go on and on");
+    answer.is(429);
+    w.complete(&held).await.is(200);
     w.check().await;
 }
 

@@ -60,23 +60,27 @@ async fn two_hundred_workers_are_given_only_what_is_theirs() {
 }
 
 #[tokio::test]
-async fn own_texts_of_carol_hide_no_other_for_more_than_three_calls() {
+async fn jobs_that_exclude_a_caller_hide_no_other_for_more_than_three_calls() {
     let w = World::start().await;
     for part in 0..3 {
         let own = (0..1_000).map(|n| json!({ "payload": part * 1_000 + n, "excluded": ["carol"] }));
         w.enqueue_many(own).await;
     }
-    let id = w.enqueue(3_000).await;
-    let mut calls = 0;
-    let held = loop {
-        calls += 1;
-        let held = w.reserve_all(json!({ "worker": "carol" })).await;
-        if let Some(held) = held.into_iter().next() {
-            break held;
-        }
-        assert!(calls < 3, "nothing in {calls} calls");
-    };
-    assert_eq!(held.id, id);
+    // Callers without a name are excluded from all of them. Those with the same skills are one to the queue.
+    for call in [json!({ "worker": "carol" }), json!({}), json!({ "skills": ["de", "fr"] })] {
+        let id = w.enqueue(3_000).await;
+        let mut calls = 0;
+        let held = loop {
+            calls += 1;
+            let held = w.reserve_all(call.clone()).await;
+            if let Some(held) = held.into_iter().next() {
+                break held;
+            }
+            assert!(calls < 3, "{call}: nothing in {calls} calls");
+        };
+        assert_eq!(held.id, id, "{call}");
+        w.complete(&held).await.is(200);
+    }
     w.check().await;
 }
 

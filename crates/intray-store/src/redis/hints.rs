@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use intray_redis::{Link, Links, LogLimiter, Server, Timeouts};
 
+use super::gate_mark::{GateMark, OpenedGates};
 use crate::{
-    gate_mark::{GateMark, OpenedGates},
     job::{Line, QueueName},
     keys::{HINTS, KeyNames},
 };

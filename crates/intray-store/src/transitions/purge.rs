@@ -50,6 +50,7 @@ impl Queues {
         let kinds = purge.kinds();
         let from = purge.after.as_ref().and_then(|at| kinds.iter().position(|kind| *kind == at.stage)).unwrap_or(0);
         let (mut removed, mut steps) = (0, 0);
+        self.catch_up(&purge.queue).await?;
         for (n, kind) in kinds.iter().enumerate().skip(from) {
             let before = purge.after.clone().filter(|_| n == from);
             let mut at = before.unwrap_or_else(|| Progress::begin(kind));

@@ -43,6 +43,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn reassign(&self, call: Reassign, actor: &Actor) -> Result<Reassigned, Fault> {
         let at = call.after.clone().unwrap_or_else(|| Progress::begin_reassign(&call.queue, &call.from));
+        self.catch_up(&call.queue).await?;
         self.run_alone(&call.queue, &ReassignStep { call: &call, at: &at, actor }).await
     }
 }

@@ -63,6 +63,9 @@ impl Queues {
                 RequeueStep { kind: "queue", actor, selection, at: after.unwrap_or_else(|| Progress::begin("0")) },
             ),
         };
+        if step.kind == "queue" {
+            self.catch_up(&queue).await?;
+        }
         let mut all = 0;
         for _ in 0..limits::STEPS {
             match self.run_alone(&queue, &step).await? {

@@ -12,7 +12,7 @@ use crate::{
     job::{QueueName, Tally, limits},
     redis::read::Fields,
     runner::Runner,
-    transition::{Effect, Reply, Transition, run},
+    transition::{Effect, MAX_SWEEPS, Reply, Transition, run},
     transitions::expire::ExpireStep,
 };
 
@@ -92,6 +92,20 @@ impl Queues {
         let mut args = Args::default();
         args.number(self.parts.runner.retention_ms(queue));
         Fields::of(&self.run_view("due", queue, &args).await?)?.maybe()
+    }
+
+    /// Lets time act on the jobs of a queue, for a call that decides by more of them than it names. Very many of them it leaves to the
+    /// background sweep.
+    pub(crate) async fn catch_up(&self, queue: &QueueName) -> Result<(), Fault> {
+        let mut only_urgent = Args::default();
+        only_urgent.push("");
+        for _ in 0..MAX_SWEEPS {
+            if Fields::of(&self.run_view("due", queue, &only_urgent).await?)?.maybe()? != Some(0) {
+                break;
+            }
+            turn(&self.parts.runner, queue).await;
+        }
+        Ok(())
     }
 
     fn sweep_all(&self, queue: &QueueName, may_lose: bool) -> Sweep {

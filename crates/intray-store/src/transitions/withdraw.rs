@@ -27,6 +27,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well. The sweep continues a cancellation that has begun.
     pub async fn cancel_batch(&self, id: &BatchId, actor: &Actor) -> Result<BatchCancellation, Fault> {
+        self.catch_up(&id.queue).await?;
         if let Err(refusal) = self.run_alone(&id.queue, &Withdraw(id, actor)).await? {
             return Ok(refusal);
         }

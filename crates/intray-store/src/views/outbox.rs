@@ -33,10 +33,20 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn outbox(&self, queue: &QueueName) -> Result<Vec<OutboxState>, Fault> {
-        let answered = self.run_view("outbox", queue, &Args::default()).await?;
-        let mut fields = Fields::of(&answered)?;
-        let now = fields.time()?;
-        fields.lists().map(|webhook| read_state(webhook?, now)).collect()
+        let mut states: Vec<OutboxState> = Vec::new();
+        loop {
+            let mut args = Args::default();
+            args.push(states.last().map_or("", |last| last.webhook.as_str()));
+            let answered = self.run_view("outbox", queue, &args).await?;
+            let mut fields = Fields::of(&answered)?;
+            let (now, has_more) = (fields.time()?, fields.flag()?);
+            for webhook in fields.lists() {
+                states.push(read_state(webhook?, now)?);
+            }
+            if !has_more {
+                return Ok(states);
+            }
+        }
     }
 }
 

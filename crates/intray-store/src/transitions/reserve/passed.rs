@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use intray_redis::Fault;
 
 use crate::{
-    gate_mark::GateMark,
     job::Line,
-    redis::read::{Fields, broken},
+    redis::{
+        gate_mark::GateMark,
+        read::{Fields, broken},
+    },
 };
 
 /// Why jobs were passed over: their worker has skipped them; they are not for this worker; a gate without room holds them up.

@@ -8,7 +8,6 @@ use redis::Value;
 use super::{Handout, HandoverNote, PassedLines, QueueAnswer, Reserve, ReserveOutcome, Snapshot};
 use crate::{
     figures::QueueMetrics,
-    gate_mark::GateMark,
     job::{
         Code, JobId, Millis, Name, QueueName, Reservation, Skill,
         ids::{self, Nonce},
@@ -18,7 +17,10 @@ use crate::{
         routing::{self, pack_skills},
     },
     places::{Places, Seeker},
-    redis::read::{Fields, broken, word},
+    redis::{
+        gate_mark::GateMark,
+        read::{Fields, broken, word},
+    },
     transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Retry, Transition},
     transitions::undo::Undo,
 };
