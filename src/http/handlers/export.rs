@@ -28,7 +28,7 @@ pub use self::{
 use crate::{
     http::{
         middleware::revalidate::LongCall,
-        request::{lines::NDJSON, reader},
+        request::{lines::NDJSON, long_work, reader},
         response::{counted, problem::Problem, shapes},
     },
     job::QueueName,
@@ -163,7 +163,7 @@ impl Export {
         let mut text = if page.written == 0 { self.gap(&page.read.what) } else { Vec::new() };
         let mut read = 0;
         while read < BYTES_PER_POLL && page.written < page.read.what.jobs.len() {
-            match self.write_job(&page, &mut text) {
+            match long_work::run(page.read.what.bytes as usize, || self.write_job(&page, &mut text)) {
                 Ok(bytes) => read += bytes,
                 Err(error) => {
                     tracing::error!(%error, "a job cannot be written");
