@@ -19,7 +19,7 @@ fn pointer(steps: usize) -> String {
 
 /// So many jobs of 250 KB, nested as deep as a payload may be.
 async fn enqueue_deep(w: &World, count: usize) {
-    let payload = format!(r#"{}"{}"{}"#, r#"{"a":"#.repeat(127), "x".repeat(250_000), "}".repeat(127));
+    let payload = format!("{}[{}1]{}", r#"{"a":"#.repeat(126), "1,".repeat(125_000), "}".repeat(126));
     for _ in 0..count {
         w.post_text("/jobs", format!(r#"{{"dedupe":false,"payload":{payload}}}"#)).await.is(201);
     }
