@@ -5,6 +5,7 @@ pub mod fields;
 pub mod headers;
 pub mod items;
 pub mod lines;
+pub mod long_work;
 pub mod path;
 pub mod query;
 pub mod reader;

@@ -2,6 +2,7 @@
 
 pub mod assets;
 pub mod docs;
+pub mod generated;
 pub mod health;
 pub mod metrics;
 pub mod packages;

@@ -141,6 +141,7 @@ mod events {
 mod queues {
     mod bulk_priority; // One call changes the priority of many jobs: which, in which order, and where it stopped.
     mod cursors; // A page continues only from a cursor that a page has returned.
+    mod deep_columns; // A table costs one pass of each job, whatever its columns are.
     mod ended_feed; // Feeds of ended jobs: a reader that follows the cursor misses no job.
     mod history; // The history of a queue: counts by minute and by hour, each counted once.
     mod list_export; // Whole lists as lines, as a table, or as a stream that follows.

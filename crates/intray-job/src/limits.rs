@@ -51,8 +51,11 @@ pub const SWEEP_STEPS: u32 = 1_500;
 pub const BATCH_STEPS: u32 = 1_000;
 /// Results on one page.
 pub const RESULTS: u32 = 1_000;
-/// Columns of one table.
+/// Columns of one table, steps of each, and how many of them may show the same part of a job: what a row takes is a multiple of
+/// its job.
 pub const COLUMNS: usize = 64;
+pub const COLUMN_STEPS: usize = 16;
+pub const COLUMNS_OVERLAP: usize = 4;
 /// Queues on one page.
 pub const QUEUES: u32 = 1_000;
 /// Of how many minutes a queue keeps what was counted: a day's.

@@ -22,6 +22,7 @@ use crate::{
             body::JsonBody,
             fields::JsonFields,
             headers::Traceparent,
+            long_work,
             path::InPath,
             query::{NoQuery, Query, read_page, read_wait},
             reader::{self, ReadCall},
@@ -56,9 +57,7 @@ pub async fn create(
     let batch = match fields.has("overlap") {
         true => create_overlap(&queues, &call, fields, max_payload).await?,
         false => {
-            let new = read_batch(fields, call.repeat.as_ref(), call.traceparent.as_ref())?;
-            auth::queue(&call.caller, &new.id.queue)?;
-            check_sizes(&new.jobs, max_payload)?;
+            let new = long_work::run(text.len(), || read_batch(fields, &call, max_payload))?;
             if let Some(repeat) = &call.repeat {
                 repeat.guard_batches(&queues, &[new.id.queue.clone()].into()).await?;
             }
@@ -128,7 +127,7 @@ pub async fn append(
     Traceparent(traceparent): Traceparent,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let (jobs, offset) = read_append(body.fields()?, traceparent.as_ref())?;
+    let (jobs, offset) = long_work::run(body.0.len(), || read_append(body.fields()?, traceparent.as_ref()))?;
     check_sizes(&jobs, max_payload)?;
     match queues.append(&id, &jobs, offset).await? {
         Appended::Batch(batch) => Ok(answer(&batch)),
@@ -181,11 +180,8 @@ fn answer(batch: &store::Batch) -> Response {
     JsonResponse(shapes::BatchBody::new(batch)).into_response()
 }
 
-fn read_batch(
-    mut fields: JsonFields<'_>,
-    repeat: Option<&IdempotentCall>,
-    trace: Option<&String>,
-) -> Result<NewBatch, Problem> {
+fn read_batch(mut fields: JsonFields<'_>, call: &JsonCall, max_payload: usize) -> Result<NewBatch, Problem> {
+    let (repeat, trace) = (call.repeat.as_ref(), call.traceparent.as_ref());
     let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
     let concurrency = fields.take("concurrency", rules::whole(1..=limits::COUNT));
     let priority = fields.take("priority", rules::priority).unwrap_or_default();
@@ -200,7 +196,9 @@ fn read_batch(
         Some(repeat) => repeat.batch(queue, None),
         None => store::random_batch(queue),
     };
-    let fingerprint = repeat.map(|repeat| repeat.fingerprint);
+    auth::queue(&call.caller, &id.queue)?;
+    check_sizes(&jobs, max_payload)?;
+    let fingerprint = repeat.map(IdempotentCall::fingerprint);
     Ok(NewBatch { id, concurrency, priority, client, sealed, jobs, fingerprint })
 }
 

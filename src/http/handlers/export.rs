@@ -3,6 +3,7 @@
 mod csv;
 mod format;
 mod heartbeat;
+mod pointers;
 
 use std::{
     io,
@@ -27,7 +28,7 @@ pub use self::{
 use crate::{
     http::{
         middleware::revalidate::LongCall,
-        request::{lines::NDJSON, reader},
+        request::{lines::NDJSON, long_work, reader},
         response::{counted, problem::Problem, shapes},
     },
     job::QueueName,
@@ -38,6 +39,8 @@ use crate::{
 
 /// A blank line is sent this often without other output, so that the connection is not taken for dead.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
+/// Bytes of JSON that are written before other tasks run.
+const BYTES_PER_POLL: usize = 64 << 10;
 
 /// The format of the answer.
 pub enum ExportFormat {
@@ -58,8 +61,15 @@ pub struct Export {
     pub follows: bool,
     pub long_call: LongCall,
     pub quiet: Heartbeat,
-    /// The part of the last page that is not sent yet.
+    /// What is written and not sent yet.
     pub rest: Bytes,
+}
+
+/// A page whose jobs are written as the reader takes them: only the rows of a few are in memory.
+struct OpenPage {
+    read: WaitedRead<JobPage>,
+    /// How many of its jobs are written.
+    written: usize,
 }
 
 /// A job and the cursor behind it.
@@ -85,7 +95,7 @@ struct Truncated<'a> {
 
 /// The next step of an export.
 enum NextStep {
-    Page(WaitedRead<JobPage>),
+    Page(OpenPage),
     Look,
     Nothing,
 }
@@ -102,7 +112,7 @@ impl Export {
             ExportFormat::Lines => (NDJSON, None),
             ExportFormat::Table(columns) => ("text/csv; charset=utf-8", Some(Ok(columns.head()))),
         };
-        let pages = stream::unfold((self, NextStep::Page(first)), |(mut export, next)| async move {
+        let pages = stream::unfold((self, NextStep::Page(OpenPage::new(first))), |(mut export, next)| async move {
             let (chunk, next) = export.step(next).await?;
             Some((chunk, (export, next)))
         });
@@ -121,10 +131,10 @@ impl Export {
         }
         match next {
             NextStep::Nothing => None,
-            NextStep::Page(page) => Some(self.write_page(page)),
+            NextStep::Page(page) => Some(self.write(page).await),
             NextStep::Look => match self.look().await {
                 Ok(None) => Some((Ok(Bytes::from_static(b"\n")), NextStep::Look)),
-                Ok(Some(page)) => Some(self.write_page(page)),
+                Ok(Some(page)) => Some(self.write(OpenPage::new(page)).await),
                 Err(problem) => Some((self.truncated(&problem), NextStep::Nothing)),
             },
         }
@@ -147,33 +157,60 @@ impl Export {
         page.map_err(reader::read_problem)
     }
 
-    fn write_page(&mut self, WaitedRead { what: page, turn }: WaitedRead<JobPage>) -> (io::Result<Bytes>, NextStep) {
-        let mut text = self.gap(&page);
-        for (job, place) in page.jobs.iter().zip(&page.places) {
-            let written = match &self.form {
-                ExportFormat::Lines => {
-                    let line = ExportLine { job: shapes::JobBody::new(job), next: place.as_ref() };
-                    let begin = text.len();
-                    serde_json::to_writer(&mut text, &line).map(|()| end_line(&mut text, begin))
+    /// Writes the next jobs of a page.
+    async fn write(&mut self, mut page: OpenPage) -> (io::Result<Bytes>, NextStep) {
+        tokio::task::yield_now().await;
+        let mut text = if page.written == 0 { self.gap(&page.read.what) } else { Vec::new() };
+        let mut read = 0;
+        while read < BYTES_PER_POLL && page.written < page.read.what.jobs.len() {
+            match long_work::run(page.read.what.bytes as usize, || self.write_job(&page, &mut text)) {
+                Ok(bytes) => read += bytes,
+                Err(error) => {
+                    tracing::error!(%error, "a job cannot be written");
+                    let last = page.written.checked_sub(1).and_then(|last| page.read.what.places[last].clone());
+                    self.filter.after = last.or(self.filter.after.take());
+                    return (self.truncated(&Problem::internal()), NextStep::Nothing);
                 }
-                ExportFormat::Table(columns) => columns.row(&shapes::JobBody::new(job), &mut text),
-            };
-            if let Err(error) = written {
-                tracing::error!(%error, "a job cannot be written");
-                return (self.truncated(&Problem::internal()), NextStep::Nothing);
             }
+            page.written += 1;
         }
-        let last = page.places.last().cloned().flatten();
-        let next = if page.next.is_some() || self.follows { NextStep::Look } else { NextStep::Nothing };
-        if let Some(after) = page.resume.clone().or(page.next.clone()).or(last) {
-            self.filter.after = Some(after);
-        }
-        if matches!(self.form, ExportFormat::Lines) {
+        let WaitedRead { what, turn } = &page.read;
+        turn.finish_read(what.bytes as usize + text.len());
+        let is_end = page.written == what.jobs.len();
+        if is_end && matches!(self.form, ExportFormat::Lines) {
             self.quiet.fill(&mut text, Instant::now());
         }
         text.shrink_to_fit();
-        self.rest = counted::counted(turn, text);
+        self.rest = text.into();
+        let next = if is_end { self.close(page) } else { NextStep::Page(page) };
         (Ok(counted::next_chunk(&mut self.rest)), next)
+    }
+
+    /// Writes the next job. Returns how many bytes of JSON that took.
+    fn write_job(&self, page: &OpenPage, text: &mut Vec<u8>) -> serde_json::Result<usize> {
+        let JobPage { jobs, places, .. } = &*page.read.what;
+        let job = shapes::JobBody::new(&jobs[page.written]);
+        match &self.form {
+            ExportFormat::Lines => {
+                let line = ExportLine { job, next: places[page.written].as_ref() };
+                let begin = text.len();
+                serde_json::to_writer(&mut *text, &line)?;
+                end_line(text, begin);
+                Ok(text.len() - begin)
+            }
+            ExportFormat::Table(columns) => columns.row(&job, text),
+        }
+    }
+
+    /// The step after a page, whose last rows are still to be sent.
+    fn close(&mut self, page: OpenPage) -> NextStep {
+        let WaitedRead { what: page, turn } = page.read;
+        self.rest = counted::counted(turn, std::mem::take(&mut self.rest));
+        let last = page.places.last().cloned().flatten();
+        if let Some(after) = page.resume.clone().or(page.next.clone()).or(last) {
+            self.filter.after = Some(after);
+        }
+        if page.next.is_some() || self.follows { NextStep::Look } else { NextStep::Nothing }
     }
 
     fn gap(&self, page: &JobPage) -> Vec<u8> {
@@ -196,6 +233,12 @@ impl Export {
             }),
             ExportFormat::Table(_) => Err(io::Error::other("not all of it")),
         }
+    }
+}
+
+impl OpenPage {
+    fn new(read: WaitedRead<JobPage>) -> Self {
+        Self { read, written: 0 }
     }
 }
 

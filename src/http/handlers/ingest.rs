@@ -180,16 +180,20 @@ impl Import {
 
     /// Parses a line. Its fingerprint tells a repeated line from another one in the same place.
     fn read(&mut self, number: u64, text: &Bytes) -> Result<NewJob, Problem> {
-        let text = std::str::from_utf8(text)
+        let line = std::str::from_utf8(text)
             .map_err(|error| Problem::new(ProblemType::NotJson, format!("not UTF-8: {error}")))?
             .trim_ascii();
         if let Some(repeat) = &mut self.call.repeat {
-            repeat.set_body(text.as_bytes());
+            repeat.set_body(text.slice_ref(line.as_bytes()));
         }
         self.call.index = usize::try_from(number - 1).unwrap_or(usize::MAX);
-        let job = self.call.job(text);
+        let job = self.call.job(line);
         // Unused here, and without it the list would grow with the body.
         self.call.derived.clear();
+        if let Some(repeat) = &mut self.call.repeat {
+            // The buffer of the lines is used again only when no part of it is kept.
+            repeat.set_body(Bytes::new());
+        }
         job.map(|((), job)| job)
     }
 

@@ -21,6 +21,7 @@ use crate::{
         request::{
             body::JsonBody,
             items::{ItemAnswers, Items},
+            long_work,
             path::InPath,
             query::{NoQuery, Query, read_wait},
             reader,
@@ -43,12 +44,13 @@ pub async fn enqueue(
         EnqueueBody::Json(whole) => whole,
         EnqueueBody::Lines(lines) => return ingest::take(queues, max_payload, *lines).await,
     };
-    let items = Items::of(body.text()?, limits::ENQUEUE_ITEMS)?;
     let mut call = EnqueueContext { caller, repeat, traceparent, max_payload, index: 0, derived: Vec::new() };
-    let items = items.read(|item| call.job(item));
+    let items = long_work::run(body.0.len(), || {
+        Ok::<_, Problem>(Items::of(body.text()?, limits::ENQUEUE_ITEMS)?.read(|item| call.job(item)))
+    })?;
     // A single job reports a reused key itself; of an array nothing is stored if one item belongs to another call.
     if let Some(repeat) = call.repeat.filter(|_| items.is_array()) {
-        let is_reused = queues.is_reused(DerivedIds::Jobs(&call.derived), repeat.fingerprint).await;
+        let is_reused = queues.is_reused(DerivedIds::Jobs(&call.derived), repeat.fingerprint()).await;
         if is_reused.map_err(Problem::from_read)? {
             return Err(Problem::key_reused());
         }

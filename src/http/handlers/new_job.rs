@@ -50,7 +50,7 @@ impl EnqueueContext {
         let task = fields.finish(task)?;
         auth::queue(&self.caller, &id.queue)?;
         check_size("payload", &task.payload, self.max_payload)?;
-        let fingerprint = self.repeat.as_ref().map(|repeat| repeat.fingerprint);
+        let fingerprint = self.repeat.as_ref().map(IdempotentCall::fingerprint);
         Ok(((), NewJob { id, task, priority, client, dedupe, fingerprint }))
     }
 }

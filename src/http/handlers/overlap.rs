@@ -6,7 +6,7 @@ use axum::response::Response;
 
 use super::{
     new_batch::created_overlap,
-    task::{JsonCall, read_task},
+    task::{IdempotentCall, JsonCall, read_task},
 };
 use crate::{
     http::{
@@ -14,6 +14,7 @@ use crate::{
         request::{
             fields::JsonFields,
             items::Items,
+            long_work,
             rules::{self, check_size},
         },
         response::{problem::Problem, shapes},
@@ -36,7 +37,7 @@ pub async fn create_overlap(
     if let Some(repeat) = &call.repeat {
         repeat.guard_batches(queues, &[new.id.queue.clone()].into()).await?;
     }
-    created_overlap(queues.create_batch(new).await?)
+    created_overlap(queues.create_batch(repeated(new)).await?)
 }
 
 /// Those of an array, each stored or refused by itself.
@@ -52,16 +53,23 @@ pub async fn create_each(
         index += 1;
         Ok(((), read_overlap(JsonFields::of(item)?, call, Some(at), &mut named, max_payload)?))
     };
-    let items = Items::of(text, limits::OVERLAP_BATCHES)?.read(read);
+    let items = long_work::run(text.len(), || Ok::<_, Problem>(Items::of(text, limits::OVERLAP_BATCHES)?.read(read)))?;
     if let Some(repeat) = &call.repeat {
         repeat.guard_batches(queues, &named).await?;
     }
     // Batches of one array stand in line in its order.
-    let answers = items.in_turn(|new| queues.create_batch(new), |(), outcome| created_overlap(outcome)).await;
+    let answers = items.in_turn(|new| queues.create_batch(repeated(new)), |(), outcome| created_overlap(outcome)).await;
     answers.batches_response(shapes::BatchBody::new)
 }
 
-/// `index`: its place in an array. `named` is given its queue, also if it is invalid.
+/// The batch with all of its equal jobs. Their payloads are copied only when it is its turn.
+fn repeated(mut new: NewBatch) -> NewBatch {
+    let overlap = new.jobs.first().and_then(|job| job.task.routing.as_ref()).map_or(0, |routing| routing.overlap);
+    new.jobs = new.jobs.into_iter().flat_map(|job| vec![job; overlap.into()]).collect();
+    new
+}
+
+/// A batch with one of its equal jobs. `index`: its place in an array. `named` is given its queue, also if it is invalid.
 fn read_overlap(
     mut fields: JsonFields<'_>,
     call: &JsonCall,
@@ -89,8 +97,8 @@ fn read_overlap(
     task.routing.get_or_insert_default().overlap = overlap as u8;
     auth::queue(&call.caller, &id.queue)?;
     check_size("job/payload", &task.payload, max_payload)?;
-    let fingerprint = call.repeat.as_ref().map(|repeat| repeat.fingerprint);
-    let jobs = vec![NewMember { task, priority: None }; overlap as usize];
+    let fingerprint = call.repeat.as_ref().map(IdempotentCall::fingerprint);
+    let jobs = vec![NewMember { task, priority: None }];
     Ok(NewBatch { id, concurrency: None, priority, client, sealed: true, jobs, fingerprint })
 }
 

@@ -1,11 +1,12 @@
 //! The body of an enqueue call, and what makes the call idempotent.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::OnceLock};
 
 use axum::{
     body::Body,
     extract::{FromRef, FromRequest, FromRequestParts, Request},
 };
+use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -59,12 +60,13 @@ pub struct NdjsonCall {
     pub body: Body,
 }
 
-/// An idempotency key, and the fingerprint that tells its call from another under the same key.
+/// An idempotency key, and the body whose fingerprint tells its call from another under the same key.
 pub struct IdempotentCall {
     /// The credential: keys of different callers are unrelated.
     credential: String,
     key: String,
-    pub fingerprint: [u8; 8],
+    body: Bytes,
+    fingerprint: OnceLock<[u8; 8]>,
 }
 
 impl<S: Sync> FromRequest<S> for JsonCall {
@@ -77,7 +79,7 @@ impl<S: Sync> FromRequest<S> for JsonCall {
         let IdempotencyKey(key) = IdempotencyKey::from_request_parts(&mut parts, state).await?;
         let Ok(Traceparent(traceparent)) = Traceparent::from_request_parts(&mut parts, state).await;
         let body = JsonBody::from_request(Request::from_parts(parts, body), state).await?;
-        let repeat = key.map(|key| IdempotentCall::new(key, &body.0, &caller));
+        let repeat = key.map(|key| IdempotentCall::new(key, body.0.clone(), &caller));
         Ok(Self { caller, repeat, traceparent, body })
     }
 }
@@ -113,21 +115,29 @@ where
         let query = Query::from_request_parts(&mut parts, state).await?;
         let IdempotencyKey(key) = IdempotencyKey::from_request_parts(&mut parts, state).await?;
         let Ok(Traceparent(traceparent)) = Traceparent::from_request_parts(&mut parts, state).await;
-        let repeat = key.map(|key| IdempotentCall::new(key, b"", &pass.caller));
+        let repeat = key.map(|key| IdempotentCall::new(key, Bytes::new(), &pass.caller));
         let leaving = CancellationToken::from_ref(state);
         Ok(Self { pass, leaving, repeat, traceparent, query, budget, body })
     }
 }
 
 impl IdempotentCall {
-    fn new(key: String, body: &[u8], caller: &Caller) -> Self {
-        let credential = caller.credential().to_owned();
-        Self { credential, key, fingerprint: fingerprint(body) }
+    fn new(key: String, body: Bytes, caller: &Caller) -> Self {
+        Self { credential: caller.credential().to_owned(), key, body, fingerprint: OnceLock::new() }
     }
 
-    /// Sets the fingerprint to that of a line.
-    pub fn set_body(&mut self, body: &[u8]) {
-        self.fingerprint = fingerprint(body);
+    /// Sets the body to a line.
+    pub fn set_body(&mut self, body: Bytes) {
+        (self.body, self.fingerprint) = (body, OnceLock::new());
+    }
+
+    /// A fingerprint of the body's meaning: libraries serialize equal requests differently. It is made when the first of the
+    /// jobs has passed all limits.
+    pub fn fingerprint(&self) -> [u8; 8] {
+        *self.fingerprint.get_or_init(|| {
+            let digest = Sha256::digest(meaning(&self.body));
+            std::array::from_fn(|i| digest[i])
+        })
     }
 
     /// The id of the job at an index.
@@ -151,15 +161,9 @@ impl IdempotentCall {
         let indices = || (0..limits::OVERLAP_BATCHES).map(Some).chain([None]);
         let ids: Vec<_> =
             named.iter().flat_map(|queue| indices().map(|index| self.batch(queue.clone(), index))).collect();
-        let is_reused = queues.is_reused(DerivedIds::Batches(&ids), self.fingerprint).await;
+        let is_reused = queues.is_reused(DerivedIds::Batches(&ids), self.fingerprint()).await;
         if is_reused.map_err(Problem::from_read)? { Err(Problem::key_reused()) } else { Ok(()) }
     }
-}
-
-/// A fingerprint of the body's meaning: libraries serialize equal requests differently.
-fn fingerprint(body: &[u8]) -> [u8; 8] {
-    let digest = Sha256::digest(meaning(body));
-    std::array::from_fn(|i| digest[i])
 }
 
 pub fn read_task(fields: &mut JsonFields<'_>, traceparent: Option<String>) -> Option<Task> {

@@ -1,6 +1,6 @@
 //! The pages and the browser module from `web/`: embedded in a release, read anew for each request in a debug build.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
 use axum::{
     extract::State,
@@ -12,10 +12,10 @@ use rust_embed::RustEmbed;
 use crate::{
     http::{
         response::{formula, problem::Problem},
-        site::docs,
+        site::{docs, generated::GeneratedFile},
     },
     job::{Concern, EventKind, settings},
-    sha256::{Sha256, hex},
+    sha256::hex,
 };
 
 /// Of these, only files that a browser reads are served.
@@ -59,9 +59,17 @@ pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
 pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path();
     if path.ends_with(".js") {
-        return made(path, joined().into_bytes().into(), &headers);
+        let module = if cfg!(debug_assertions) { made_module() } else { MODULE.clone() };
+        return generated(module, &headers);
     }
     serve(&format!("client{path}"), &uri, &headers)
+}
+
+/// A release joins the module once, at the first request.
+static MODULE: LazyLock<GeneratedFile> = LazyLock::new(made_module);
+
+fn made_module() -> GeneratedFile {
+    GeneratedFile::new(joined(), JAVASCRIPT)
 }
 
 /// The module in one file, each part after those that it imports: one answer of one version, which can be copied.
@@ -101,6 +109,8 @@ fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
 /// settings.
 const WORDS: &str = "console/words.js";
 
+static WORDS_FILE: LazyLock<GeneratedFile> = LazyLock::new(|| GeneratedFile::new(words(), JAVASCRIPT));
+
 fn words() -> String {
     let after = EventKind::ALL.into_iter().filter_map(|kind| match kind.concerns() {
         Concern::Job(state) => Some(format!("  '{}': '{}',\n", kind.word(), state.word())),
@@ -129,10 +139,10 @@ pub async fn into_folder(uri: Uri) -> Response {
 
 fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     if name == WORDS {
-        return made(name, words().into_bytes().into(), headers);
+        return generated(WORDS_FILE.clone(), headers);
     }
     if let Some(page) = name.strip_prefix(DOCS).and_then(docs::find) {
-        return sent(page.data, &page.hash, page.kind, POLICY, headers);
+        return generated(page, headers);
     }
     let file = name.strip_prefix(APPROVALS).map_or_else(|| Files::get(name), Approvals::get);
     match file.zip(content_type(name)) {
@@ -141,23 +151,23 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     }
 }
 
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+pub const HTML: &str = "text/html; charset=utf-8";
+
 /// None for a file that no browser reads, such as a script or Markdown.
 fn content_type(name: &str) -> Option<&'static str> {
     Some(match name.rsplit_once('.')?.1 {
-        "js" | "mjs" => "text/javascript; charset=utf-8",
-        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => JAVASCRIPT,
+        "html" => HTML,
         "css" => "text/css; charset=utf-8",
         "svg" => "image/svg+xml",
         "ts" | "txt" | "LICENSE" => "text/plain; charset=utf-8",
-        "tgz" | "whl" => "application/octet-stream",
         _ => return None,
     })
 }
 
-/// A generated file.
-pub fn made(name: &str, data: Cow<'static, [u8]>, headers: &HeaderMap) -> Response {
-    let hash = Sha256::digest(&data);
-    answer(name, content_type(name).unwrap_or("text/plain; charset=utf-8"), data, &hash, headers)
+pub fn generated(file: GeneratedFile, headers: &HeaderMap) -> Response {
+    sent(file.data, &file.hash, file.kind, POLICY, headers)
 }
 
 fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
@@ -223,6 +233,13 @@ mod tests {
         for thing in ["\nexport { Intray }\n", "\nclass Intray ", "\nclass IntrayError ", "\nclass Job "] {
             assert_eq!(module.matches(thing).count(), 1, "{thing}");
         }
+    }
+
+    #[test]
+    fn module_of_a_release_is_joined_once() {
+        let now = made_module();
+        assert_eq!((&MODULE.data, MODULE.hash, MODULE.kind), (&now.data, now.hash, now.kind));
+        assert_eq!(MODULE.data.as_ptr(), MODULE.clone().data.as_ptr());
     }
 
     #[test]

@@ -12,38 +12,28 @@ use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 use bytes::Bytes;
 
 use self::links::Docs;
-use crate::sha256::{Hash, Sha256};
-
-/// A rendered page or a picture.
-#[derive(Clone)]
-pub struct DocsPage {
-    pub data: Bytes,
-    pub kind: &'static str,
-    /// Its ETag.
-    pub hash: Hash,
-}
+use crate::http::site::generated::GeneratedFile;
 
 /// A release renders all pages once, at the first request.
-static ALL: LazyLock<BTreeMap<String, DocsPage>> = LazyLock::new(|| {
+static ALL: LazyLock<BTreeMap<String, GeneratedFile>> = LazyLock::new(|| {
     let files = Docs::iter().map(|file| file.trim_end_matches(".md").to_owned());
     let names = files.chain(["", "module", SEARCHED].map(str::to_owned));
     names.filter_map(|name| make(&name).map(|made| (name, made))).collect()
 });
 
 /// The page with a name; the README's name is empty.
-pub fn find(name: &str) -> Option<DocsPage> {
+pub fn find(name: &str) -> Option<GeneratedFile> {
     if cfg!(debug_assertions) { make(name) } else { ALL.get(name).cloned() }
 }
 
-fn make(name: &str) -> Option<DocsPage> {
+fn make(name: &str) -> Option<GeneratedFile> {
     let (data, kind) = match (name, markdown(name)) {
         ("", _) => (shown("", readme()), HTML),
         (SEARCHED, _) => (search::index(&pages()).into(), "application/json"),
         (_, Some(page)) => (shown(name, &page), HTML),
         (_, None) => (picture(name)?, if name.ends_with(".png") { "image/png" } else { "image/svg+xml" }),
     };
-    let hash = Sha256::digest(&data);
-    Some(DocsPage { data, kind, hash })
+    Some(GeneratedFile::new(data, kind))
 }
 
 fn picture(name: &str) -> Option<Bytes> {

@@ -47,12 +47,14 @@ pub struct JobPage {
     pub resume: Option<Cursor>,
     /// How many jobs were read for this page.
     pub looked: u64,
+    /// The payloads, results and errors on it, in bytes.
+    pub bytes: u64,
     pub forgotten: Forgotten,
 }
 
 impl JobFilter {
-    /// The arguments of the next script for a page that has `bytes` bytes already.
-    fn args_after(&self, page: &JobPage, bytes: u64) -> Args {
+    /// The arguments of the next script for a page.
+    fn args_after(&self, page: &JobPage) -> Args {
         let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
         let limit = u64::from(self.limit).saturating_sub(page.jobs.len() as u64);
         let mut args = Args::default();
@@ -64,7 +66,7 @@ impl JobFilter {
             args.push(self.search.as_deref().unwrap_or_default()).number(self.breached.into());
             args.push(self.line.as_ref().map_or_else(String::new, Line::to_string));
         }
-        args.push(score).push(member).number(bytes);
+        args.push(score).push(member).number(page.bytes);
         args
     }
 }
@@ -118,17 +120,17 @@ impl Queues {
         let next = filter.after.clone();
         let forgotten = Forgotten::None;
         let (jobs, places) = (Vec::new(), Vec::new());
-        let (mut page, mut bytes) = (JobPage { jobs, places, next, resume: None, looked: 0, forgotten }, 0);
+        let mut page = JobPage { jobs, places, next, resume: None, looked: 0, bytes: 0, forgotten };
         // One script reads a few jobs, so a large page takes several.
         for _ in 0..limits::PAGE_SCRIPTS {
-            let args = filter.args_after(&page, bytes);
+            let args = filter.args_after(&page);
             let answered = match filter.mine {
                 Some(_) => self.run_view("mine", queue, &args).await?,
                 None => self.run_view("list", queue, &args).await?,
             };
             let mut answer = Fields::of(&answered)?;
             let (score, member, is_end) = (answer.text()?, answer.bytes()?, answer.flag()?);
-            bytes = answer.count()?;
+            page.bytes = answer.count()?;
             let is_full = answer.flag()?;
             let (looked, jobs) = (answer.count()?, answer.list()?);
             page.looked += looked;

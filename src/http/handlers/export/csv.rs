@@ -1,17 +1,13 @@
 //! Jobs as CSV (RFC 4180) in which no cell is a formula.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 use bytes::Bytes;
-use serde::{
-    Deserialize,
-    de::{Deserializer, MapAccess, Visitor},
-};
-use serde_json::value::RawValue;
 
+use super::pointers::Pointers;
 use crate::{
     http::{
-        request::{query::Query, rules},
+        request::{query::Query, rules::unicode_text},
         response::{field_error::Rule, formula, shapes},
     },
     job::limits,
@@ -34,79 +30,72 @@ const DEFAULT_COLUMNS: [&str; 12] = [
 ];
 
 /// The columns: JSON pointers (RFC 6901), whose first slash may be left out.
-pub struct Columns(Vec<Column>);
-
-struct Column {
-    name: String,
-    /// The unescaped parts of the pointer.
-    steps: Vec<String>,
+pub struct Columns {
+    names: Vec<String>,
+    pointers: Pointers,
 }
 
 impl Columns {
     pub fn read(query: &mut Query) -> Self {
-        let names = query.list("columns", limits::COLUMNS);
-        let columns = names.iter().filter_map(|name| match Column::of(name) {
-            Ok(column) => Some(column),
-            Err(rule) => {
-                query.reject("columns", rule);
-                None
-            }
-        });
-        let columns: Vec<_> = columns.collect();
+        let mut names = query.list("columns", limits::COLUMNS);
         if names.is_empty() {
-            Self(DEFAULT_COLUMNS.iter().filter_map(|name| Column::of(name).ok()).collect())
-        } else {
-            Self(columns)
+            names.extend(DEFAULT_COLUMNS.map(str::to_owned));
         }
+        let mut pointers = Pointers::new();
+        for name in &names {
+            match steps(name) {
+                Ok(steps) => pointers.add(steps),
+                Err(rule) => query.reject("columns", rule),
+            }
+        }
+        if pointers.overlap() > limits::COLUMNS_OVERLAP {
+            let rule = "must not show the same part of a job more than 4 times, each column with all that is in it";
+            query.reject("columns", rule);
+        }
+        Self { names, pointers }
     }
 
     /// The header row.
     pub fn head(&self) -> Bytes {
         let mut text = Vec::new();
-        write(self.0.iter().map(|column| quote_formula(column.name.as_str().into())), &mut text);
+        write(self.names.iter().map(|name| quote_formula(name.as_str().into())), &mut text);
         text.into()
     }
 
+    /// Writes a row. Returns how many bytes of JSON were read for it.
+    ///
     /// # Errors
     /// An error, when a job cannot be serialized.
-    pub fn row(&self, job: &shapes::JobBody<'_>, text: &mut Vec<u8>) -> serde_json::Result<()> {
-        let job = serde_json::value::to_raw_value(job)?;
-        write(self.0.iter().map(|column| column.cell(&job)), text);
-        Ok(())
+    pub fn row(&self, job: &shapes::JobBody<'_>, text: &mut Vec<u8>) -> serde_json::Result<usize> {
+        let job = serde_json::to_string(job)?;
+        write(self.cells(&job), text);
+        Ok(job.len())
+    }
+
+    fn cells<'j>(&self, job: &'j str) -> impl Iterator<Item = Cow<'j, str>> {
+        self.pointers.find(job).into_iter().map(|found| cell(found.unwrap_or_default()))
     }
 }
 
-impl Column {
-    fn of(name: &str) -> Result<Self, Rule> {
-        let steps = name.strip_prefix('/').unwrap_or(name).split('/');
-        let is_escaped = |step: &str| step.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
-        let steps: Vec<_> = steps.map(str::to_owned).collect();
-        if name.is_empty() || !steps.iter().all(|step| is_escaped(step)) {
-            return Err("must be JSON pointers, like id or /payload/photo".into());
-        }
-        let steps = steps.into_iter().map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
-        Ok(Self { name: name.to_owned(), steps })
+/// The unescaped steps of a pointer.
+fn steps(name: &str) -> Result<Vec<String>, Rule> {
+    let steps: Vec<_> = name.strip_prefix('/').unwrap_or(name).split('/').collect();
+    let is_escaped = |step: &&str| step.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    if name.is_empty() || !steps.iter().all(is_escaped) {
+        return Err("must be JSON pointers, like id or /payload/photo".into());
     }
-
-    /// Text without quotes, objects and arrays as JSON, and nothing for a missing value.
-    fn cell<'j>(&self, job: &'j RawValue) -> Cow<'j, str> {
-        let Some(found) = self.steps.iter().try_fold(job, |at, step| part(at, step)) else { return "".into() };
-        match found.get().as_bytes().first() {
-            Some(b'"') => quote_formula(rules::unicode_text(found).unwrap_or(found.get().into())),
-            _ if found.get() == "null" => "".into(),
-            _ => found.get().into(),
-        }
+    if steps.len() > limits::COLUMN_STEPS {
+        return Err(format!("must be JSON pointers of at most {} steps", limits::COLUMN_STEPS).into());
     }
+    Ok(steps.into_iter().map(|step| step.replace("~1", "/").replace("~0", "~")).collect())
 }
 
-fn part<'j>(of: &'j RawValue, step: &str) -> Option<&'j RawValue> {
-    match of.get().as_bytes().first()? {
-        b'{' => member(of.get(), step),
-        b'[' => {
-            let place: usize = step.parse().ok().filter(|place: &usize| place.to_string() == step)?;
-            serde_json::from_str::<Vec<&'j RawValue>>(of.get()).ok()?.get(place).copied()
-        }
-        _ => None,
+/// Text without quotes, objects and arrays as JSON, and nothing for `null`.
+fn cell(json: &str) -> Cow<'_, str> {
+    match json.as_bytes().first() {
+        Some(b'"') => quote_formula(unicode_text(json).unwrap_or(json.into())),
+        _ if json == "null" => "".into(),
+        _ => json.into(),
     }
 }
 
@@ -122,44 +111,18 @@ pub fn write<'c>(cells: impl Iterator<Item = Cow<'c, str>>, text: &mut Vec<u8>) 
         if n > 0 {
             text.push(b',');
         }
-        let is_plain = !cell.contains([',', '"', '\r', '\n', '\'']) && cell.trim() == cell;
-        if is_plain {
+        let is_special = |byte| matches!(byte, b',' | b'"' | b'\r' | b'\n' | b'\'');
+        if cell.trim() == cell && !cell.bytes().any(is_special) {
             text.extend(cell.as_bytes());
-        } else {
-            text.extend([b"\"", cell.replace('"', "\"\"").as_bytes(), b"\""].concat());
+            continue;
         }
+        for (n, part) in cell.split('"').enumerate() {
+            text.extend(if n > 0 { &b"\"\""[..] } else { b"\"" });
+            text.extend(part.as_bytes());
+        }
+        text.push(b'"');
     }
     text.extend(b"\r\n");
-}
-
-/// The last member of that name, also in an object with names that are not Unicode; `None` when there is none.
-fn member<'t>(text: &'t str, name: &str) -> Option<&'t RawValue> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    reader.deserialize_map(MemberByName(name)).ok()?
-}
-
-/// Names stay raw until they are compared.
-struct MemberByName<'n>(&'n str);
-
-#[derive(Deserialize)]
-struct RawKey<'b>(#[serde(borrow)] &'b RawValue);
-
-impl<'de> Visitor<'de> for MemberByName<'_> {
-    type Value = Option<&'de RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = None;
-        while let Some((RawKey(key), value)) = map.next_entry()? {
-            if rules::unicode_text(key).is_some_and(|key| key == self.0) {
-                found = Some(value);
-            }
-        }
-        Ok(found)
-    }
 }
 
 #[cfg(test)]
@@ -167,9 +130,10 @@ mod tests {
     use super::*;
 
     fn cell(column: &str, job: &str) -> String {
-        let job = RawValue::from_string(job.to_owned()).expect("JSON");
+        let mut pointers = Pointers::new();
+        pointers.add(steps(column).expect("a pointer"));
         let mut text = Vec::new();
-        write([Column::of(column).expect("a pointer").cell(&job)].into_iter(), &mut text);
+        write(Columns { names: vec![column.to_owned()], pointers }.cells(job), &mut text);
         String::from_utf8(text).expect("text").trim_end_matches("\r\n").to_owned()
     }
 
@@ -195,7 +159,7 @@ mod tests {
         ] {
             assert_eq!(cell(column, job), expected, "{column}");
         }
-        assert!(Column::of("").is_err() && Column::of("/a~2").is_err() && Column::of("a~").is_err());
+        assert!(["", "/a~2", "a~"].iter().all(|column| steps(column).is_err()));
     }
 
     #[test]
