@@ -34,13 +34,17 @@ local function is_at_end(stage, waiting, blocked, delayed, reserved)
   return stage == SEALED and waiting + blocked + delayed + reserved == 0
 end
 
+local function ends_now(b)
+  return is_at_end(b.stage, b.counts[WAITING], b.counts[BLOCKED], b.counts[DELAYED], b.counts[RESERVED])
+end
+
 -- Writes the changed batches, in the order of their first change. The gate of a finished batch goes.
 local function write_batches(q)
   local state = q.batch
   for _, code in ipairs(state.order) do
     local b = state.moved[code]
     if b then
-      if is_at_end(b.stage, b.counts[WAITING], b.counts[BLOCKED], b.counts[DELAYED], b.counts[RESERVED]) then
+      if ends_now(b) then
         local note, timer = batch.finish(b, clock.now(q))
         event.add(q, 'batch-completed', code, '', {flags = 0, client = b.client}, note)
         write.delete(q, 'gates', '\0' .. code)
@@ -124,6 +128,11 @@ end
 
 function batch.is_over(b)
   return b.stage > SEALED
+end
+
+-- The same, also if it ends in this call.
+function batch.is_over_by_now(b)
+  return batch.is_over(b) or ends_now(b)
 end
 
 -- A batch in the making or in removal is invisible.

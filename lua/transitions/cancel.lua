@@ -20,7 +20,7 @@ local RESERVED = record.RESERVED
 
 -- A dead job stays dead once its batch is over.
 local function is_kept(q, id, r, header)
-  return r.state == record.DEAD and record.is_member(header) and batch.is_over(batch.read(q, batch.of(id)))
+  return r.state == record.DEAD and record.is_member(header) and batch.is_over_by_now(batch.read(q, batch.of(id)))
 end
 
 -- Takes the job out of its set. Returns the worker who loses it.

@@ -89,7 +89,7 @@ local function is_kept(q, id, r, header)
   if r.state ~= DEAD then return false end
   if route.is_over(q, id, header) then return true end
   local b = record.is_member(header) and batch.read(q, batch.of(id))
-  return b and (batch.is_over(b) or batch.is_marked(b, batch.TO_CANCEL))
+  return b and (batch.is_over_by_now(b) or batch.is_marked(b, batch.TO_CANCEL))
 end
 
 local function new_turn(q, r, header)

@@ -60,8 +60,8 @@ mod asking {
 /// Routing: who may have a job, and what happens if they do not come.
 mod routing {
     mod eligibility; // Each job is given only to those who may have it, by any call.
-    mod gates; // Who waits for jobs behind a gate looks again when that gate opens, and for no other.
     mod fallback; // A job falls back to everybody when its time is over, never early.
+    mod gates; // Who waits for jobs behind a gate looks again when that gate opens, and for no other.
     mod hand_over; // A holder hands a job over to another worker, or to those with a skill.
     mod many; // Many workers, skills and jobs: each is given only what is theirs, and all is handed out.
     mod mine; // The list of the jobs that are for a worker.

@@ -40,11 +40,7 @@ pub const MUTANTS: &[Fault] = &[
         "at = at}, given, false)",
         "at = clock.now(q)}, given, false)",
     ),
-    (
-        "a forced cancel cancels a closing job",
-        "if lease and force and closing.is(lease) then",
-        "if false then",
-    ),
+    ("a forced cancel cancels a closing job", "if lease and force and closing.is(lease) then", "if false then"),
     ("a release gives a closing job back", "tonumber(deadline or 0) or closing.is(lease)", "tonumber(deadline or 0)"),
     (
         "a completion at the end of the time is taken for a second one",

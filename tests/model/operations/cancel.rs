@@ -35,6 +35,7 @@ impl Queue {
             return Cancellation::UnknownJob;
         }
         self.lapse(id);
+        self.end_batches();
         let job = &self.jobs[&id];
         match job.state {
             State::Cancelled => return Cancellation::Cancelled,

@@ -41,6 +41,7 @@ impl Queue {
             return Requeued::UnknownJob;
         }
         self.lapse(id);
+        self.end_batches();
         let state = self.jobs[&id].state;
         match state {
             State::Dead if self.is_dead_for_good(id) => return Requeued::WrongState(State::Dead),

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::world::{
-    Client, Took, World,
+    Client, ReservedJob, Took, World,
     waiters::{PROMPT_LIMIT, Waiter},
 };
 
@@ -18,10 +18,11 @@ async fn looks(client: &Client) -> u64 {
 /// Waiters look now and then without a hint.
 const SAFETY_TICK: Duration = Duration::from_secs(4);
 
-async fn assert_given(what: &str, waiter: Waiter, id: &str, since: Instant) {
+async fn assert_given(what: &str, waiter: Waiter, id: &str, since: Instant) -> ReservedJob {
     let (held, at) = waiter.job_at().await;
     assert_eq!(held.id, id, "{what}");
     Took::between(since, at).assert_within(PROMPT_LIMIT, what);
+    held
 }
 
 #[tokio::test]
@@ -40,7 +41,7 @@ async fn opened_gate_wakes_those_whom_it_held_up_and_no_other() {
         let fr = w.reserve_with(json!({ "worker": "fr", "skills": ["fr"] })).await;
         w.complete(&fr).await.is(200);
     }
-    // The hints come in order, so those of the other locks have come when this one wakes somebody.
+    // The hints come in order, so those of the other locks have come when this one wakes a waiter.
     w.complete(&held).await.is(200);
     let waits = waiters.into_iter().map(|waiter| Box::pin(waiter.job_at()));
     let ((given, _), ..) = futures_util::future::select_all(waits).await;
@@ -79,16 +80,15 @@ async fn job_behind_two_locks_is_given_when_the_last_one_opens() {
     for order in [["a", "b"], ["b", "a"]] {
         let lock = |lock: &str| json!({ "payload": [order, lock], "locks": [lock], "priority": 1 });
         w.enqueue_many(["a", "b"].map(lock)).await;
-        let held = [w.reserve_as("ann").await, w.reserve_as("ann").await];
+        let held = [w.reserve_as("ann").await, w.reserve_as("cleo").await];
         let id = w.enqueue_with(json!({ "payload": order, "assignees": ["bob"], "locks": ["a", "b"] })).await;
         let waiter = w.start_wait(json!({ "worker": "bob" })).await;
         let by_lock = |lock: &str| held.iter().find(|held| held.body["locks"] == json!([lock])).expect("held");
         w.complete(by_lock(order[0])).await.is(200);
         let since = Instant::now();
         w.complete(by_lock(order[1])).await.is(200);
-        assert_given(&format!("{order:?}"), waiter, &id, since).await;
-        w.release_worker("bob").await;
-        w.delete("/queues/default?force=true").await.is(200);
+        let given = assert_given(&format!("{order:?}"), waiter, &id, since).await;
+        w.complete(&given).await.is(200);
     }
 }
 

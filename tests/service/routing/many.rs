@@ -60,7 +60,7 @@ async fn two_hundred_workers_are_given_only_what_is_theirs() {
 }
 
 #[tokio::test]
-async fn jobs_that_exclude_a_caller_hide_no_other_for_more_than_three_calls() {
+async fn jobs_that_exclude_a_caller_hide_no_other_beyond_three_calls() {
     let w = World::start().await;
     for part in 0..3 {
         let own = (0..1_000).map(|n| json!({ "payload": part * 1_000 + n, "excluded": ["carol"] }));
