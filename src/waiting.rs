@@ -17,14 +17,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     feed::Feed,
-    looks::ReadRefused,
-    reads::ReadPermit,
+    looks::{CountedRead, ReadRefused},
+    reads::{ReadPermit, Reader},
     table::WaitInfo,
     tail::{Subscriber, TailUpdate, TooSlow},
     until::{ListWatcher, WaitedRead},
 };
 use self::{
-    looks::SharedReadCache,
+    looks::SharedReads,
     reads::{ReadBounds, Reads, TooManyReads},
     table::{Registration, Table},
     tail::Tails,
@@ -57,9 +57,11 @@ struct WaitingState {
     shared_pages: Reads,
     shared_looks: Reads,
     catch_ups: Reads,
-    jobs: SharedReadCache<JobId, Option<Job>>,
-    batches: SharedReadCache<BatchId, Option<Batch>>,
-    lists: SharedReadCache<(QueueName, JobFilter), JobPage>,
+    /// Whose limits the reads of webhooks count against.
+    webhooks: Reader,
+    jobs: SharedReads<JobId, Option<Job>>,
+    batches: SharedReads<BatchId, Option<Batch>>,
+    lists: SharedReads<(QueueName, JobFilter), JobPage>,
     stop: CancellationToken,
 }
 
@@ -80,6 +82,7 @@ impl Waiting {
             shared_pages: Reads::new(ReadBounds::SHARED_PAGES),
             shared_looks: Reads::new(ReadBounds::LOOKS),
             catch_ups: Reads::new(ReadBounds::CATCH_UPS),
+            webhooks: Reader::new("webhooks".into(), "webhooks".into()),
             jobs,
             batches,
             lists,
@@ -102,7 +105,7 @@ impl Waiting {
     ///
     /// # Errors
     /// When none is free soon.
-    pub async fn page_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
+    pub async fn page_permit(&self, who: &Reader) -> Result<ReadPermit, ReadRefused> {
         self.inner.enter_soon(&self.inner.pages, who).await
     }
 
@@ -110,8 +113,13 @@ impl Waiting {
     ///
     /// # Errors
     /// When none is free soon.
-    pub async fn read_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
+    pub async fn read_permit(&self, who: &Reader) -> Result<ReadPermit, ReadRefused> {
         self.inner.enter_soon(&self.inner.looks, who).await
+    }
+
+    /// A permit for a large read of the webhooks, which wait in line as one caller.
+    pub async fn webhook_permit(&self) -> ReadPermit {
+        self.inner.pages.enter(&self.inner.webhooks).await
     }
 
     /// Receives hints and wakes callers until it is stopped.
@@ -276,8 +284,16 @@ fn is_personal(call: &Reserve, seen: &Result<ReserveOutcome, Fault>, snapshots: 
 
 impl WaitingState {
     /// Waits for a permit. If none is free soon, other reads are running, or they wait for a Redis that is away.
-    async fn enter_soon(&self, reads: &Reads, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
-        let why = |TooManyReads| self.queues.lately_away().map_or(ReadRefused::Busy, ReadRefused::Fault);
-        reads.enter_soon(who).await.map_err(why)
+    async fn enter_soon(&self, reads: &Reads, who: &Reader) -> Result<ReadPermit, ReadRefused> {
+        reads.enter_soon(who).await.map_err(|why| self.refused(why))
+    }
+
+    /// The same at the end of a wait: the callers who have waited together take turns, and are not refused for their number.
+    async fn enter_after_wait(&self, reads: &Reads, who: &Reader) -> Result<ReadPermit, ReadRefused> {
+        reads.enter_after_wait(who).await.map_err(|why| self.refused(why))
+    }
+
+    fn refused(&self, _: TooManyReads) -> ReadRefused {
+        self.queues.lately_away().map_or(ReadRefused::Busy, ReadRefused::Fault)
     }
 }

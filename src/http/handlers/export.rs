@@ -6,7 +6,6 @@ mod heartbeat;
 
 use std::{
     io,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -28,11 +27,11 @@ use crate::{
     http::{
         middleware::revalidate::LongCall,
         request::{lines::NDJSON, reader},
-        response::{counted, problem::Problem, shapes},
+        response::{counted::CountedAnswer, problem::Problem, shapes},
     },
     job::QueueName,
     store::{Cursor, JobFilter, JobPage},
-    waiting::{ListWatcher, WaitedRead, Waiting},
+    waiting::{ListWatcher, Reader, WaitedRead, Waiting},
     waits::hurried,
 };
 
@@ -50,7 +49,7 @@ pub struct Export {
     pub waiting: Waiting,
     pub list: ListWatcher,
     pub queue: QueueName,
-    pub who: Arc<str>,
+    pub who: Reader,
     /// Starts behind the jobs that were sent.
     pub filter: JobFilter,
     pub form: ExportFormat,
@@ -59,7 +58,7 @@ pub struct Export {
     pub long_call: LongCall,
     pub quiet: Heartbeat,
     /// The part of the last page that is not sent yet.
-    pub rest: Bytes,
+    pub rest: Option<CountedAnswer>,
 }
 
 /// A job and the cursor behind it.
@@ -116,8 +115,8 @@ impl Export {
     }
 
     async fn step(&mut self, next: NextStep) -> Option<(io::Result<Bytes>, NextStep)> {
-        if !self.rest.is_empty() {
-            return Some((Ok(counted::next_chunk(&mut self.rest)), next));
+        if let Some(rest) = self.rest.as_mut().filter(|rest| !rest.is_empty()) {
+            return Some((rest.next_chunk(), next));
         }
         match next {
             NextStep::Nothing => None,
@@ -172,8 +171,7 @@ impl Export {
             self.quiet.fill(&mut text, Instant::now());
         }
         text.shrink_to_fit();
-        self.rest = counted::counted(turn, text);
-        (Ok(counted::next_chunk(&mut self.rest)), next)
+        (self.rest.insert(CountedAnswer::new(turn, text)).next_chunk(), next)
     }
 
     fn gap(&self, page: &JobPage) -> Vec<u8> {
