@@ -18,13 +18,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use self::{
     feed::Feed,
     looks::{CountedRead, ReadRefused},
-    reads::{ReadPermit, Reader},
+    reads::{ReadPermit, ReaderId},
     table::WaitInfo,
     tail::{Subscriber, TailUpdate, TooSlow},
     until::{ListWatcher, WaitedRead},
 };
 use self::{
-    looks::SharedReads,
+    looks::AwaitedReads,
     reads::{ReadBounds, Reads, TooManyReads},
     table::{Registration, Table},
     tail::Tails,
@@ -58,10 +58,10 @@ struct WaitingState {
     shared_looks: Reads,
     catch_ups: Reads,
     /// Whose limits the reads of webhooks count against.
-    webhooks: Reader,
-    jobs: SharedReads<JobId, Option<Job>>,
-    batches: SharedReads<BatchId, Option<Batch>>,
-    lists: SharedReads<(QueueName, JobFilter), JobPage>,
+    webhooks: ReaderId,
+    jobs: AwaitedReads<JobId, Option<Job>>,
+    batches: AwaitedReads<BatchId, Option<Batch>>,
+    lists: AwaitedReads<(QueueName, JobFilter), JobPage>,
     stop: CancellationToken,
 }
 
@@ -82,7 +82,7 @@ impl Waiting {
             shared_pages: Reads::new(ReadBounds::SHARED_PAGES),
             shared_looks: Reads::new(ReadBounds::LOOKS),
             catch_ups: Reads::new(ReadBounds::CATCH_UPS),
-            webhooks: Reader::new("webhooks".into(), "webhooks".into()),
+            webhooks: ReaderId::new("webhooks".into(), "webhooks".into()),
             jobs,
             batches,
             lists,
@@ -105,7 +105,7 @@ impl Waiting {
     ///
     /// # Errors
     /// When none is free soon.
-    pub async fn page_permit(&self, who: &Reader) -> Result<ReadPermit, ReadRefused> {
+    pub async fn page_permit(&self, who: &ReaderId) -> Result<ReadPermit, ReadRefused> {
         self.inner.enter_soon(&self.inner.pages, who).await
     }
 
@@ -113,7 +113,7 @@ impl Waiting {
     ///
     /// # Errors
     /// When none is free soon.
-    pub async fn read_permit(&self, who: &Reader) -> Result<ReadPermit, ReadRefused> {
+    pub async fn read_permit(&self, who: &ReaderId) -> Result<ReadPermit, ReadRefused> {
         self.inner.enter_soon(&self.inner.looks, who).await
     }
 
@@ -284,12 +284,12 @@ fn is_personal(call: &Reserve, seen: &Result<ReserveOutcome, Fault>, snapshots: 
 
 impl WaitingState {
     /// Waits for a permit. If none is free soon, other reads are running, or they wait for a Redis that is away.
-    async fn enter_soon(&self, reads: &Reads, who: &Reader) -> Result<ReadPermit, ReadRefused> {
+    async fn enter_soon(&self, reads: &Reads, who: &ReaderId) -> Result<ReadPermit, ReadRefused> {
         reads.enter_soon(who).await.map_err(|why| self.refused(why))
     }
 
     /// The same at the end of a wait: the callers who have waited together take turns, and are not refused for their number.
-    async fn enter_after_wait(&self, reads: &Reads, who: &Reader) -> Result<ReadPermit, ReadRefused> {
+    async fn enter_after_wait(&self, reads: &Reads, who: &ReaderId) -> Result<ReadPermit, ReadRefused> {
         reads.enter_after_wait(who).await.map_err(|why| self.refused(why))
     }
 

@@ -10,7 +10,7 @@ use super::reads::ReadPermit;
 use crate::store::Fault;
 
 /// The reads of those who wait, and of those whose wait has ended.
-pub(super) struct SharedReads<K, T> {
+pub(super) struct AwaitedReads<K, T> {
     /// `None`: it is not what they wait for, so nothing of it is kept while they wait on.
     pub(super) waits: SharedReadCache<K, Option<Arc<CountedRead<T>>>>,
     pub(super) ends: SharedReadCache<K, Arc<CountedRead<T>>>,
@@ -80,7 +80,7 @@ impl<A> ReadResult<A> {
     }
 }
 
-impl<K, T> Default for SharedReads<K, T> {
+impl<K, T> Default for AwaitedReads<K, T> {
     fn default() -> Self {
         Self { waits: SharedReadCache::default(), ends: SharedReadCache::default() }
     }

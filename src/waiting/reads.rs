@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use parking_lot::Mutex;
 use tokio::{sync::oneshot, time};
 
-use self::account::{Account, ReadUsage, Waiter};
+use self::account::{Account, QueuedRead, ReadUsage};
 use crate::{job::limits, shares};
 
 /// Reads of one kind; a cheap handle.
@@ -24,7 +24,7 @@ struct SharedReads {
 
 /// Who reads: the payer, and the credential, which has a part of what its payer has.
 #[derive(Debug, Clone)]
-pub struct Reader([Arc<str>; 2]);
+pub struct ReaderId([Arc<str>; 2]);
 
 /// The limits of one kind of reads.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ pub struct ReadPermit(Arc<Mutex<Option<HeldPermit>>>);
 
 struct HeldPermit {
     reads: Reads,
-    who: Reader,
+    who: ReaderId,
     taken: ReadUsage,
 }
 
@@ -52,7 +52,7 @@ struct HeldPermit {
 #[derive(Debug)]
 pub struct TooManyReads;
 
-impl Reader {
+impl ReaderId {
     pub fn new(payer: Arc<str>, credential: Arc<str>) -> Self {
         Self([payer, credential])
     }
@@ -70,7 +70,7 @@ impl Reads {
     }
 
     /// Waits for a permit without a limit of time.
-    pub async fn enter(&self, who: &Reader) -> ReadPermit {
+    pub async fn enter(&self, who: &ReaderId) -> ReadPermit {
         loop {
             match self.ask(who, usize::MAX) {
                 Ok(Ok(turn)) => return turn,
@@ -88,7 +88,7 @@ impl Reads {
     ///
     /// # Errors
     /// When none is free in that time, or too many reads of this caller wait already.
-    pub async fn enter_soon(&self, who: &Reader) -> Result<ReadPermit, TooManyReads> {
+    pub async fn enter_soon(&self, who: &ReaderId) -> Result<ReadPermit, TooManyReads> {
         self.enter_within(who, limits::READS_WAITING, limits::READ_WAIT_MS).await
     }
 
@@ -96,11 +96,11 @@ impl Reads {
     ///
     /// # Errors
     /// When none is free in that time.
-    pub async fn enter_after_wait(&self, who: &Reader) -> Result<ReadPermit, TooManyReads> {
+    pub async fn enter_after_wait(&self, who: &ReaderId) -> Result<ReadPermit, TooManyReads> {
         self.enter_within(who, usize::MAX, limits::READ_AFTER_WAIT_MS).await
     }
 
-    async fn enter_within(&self, who: &Reader, most: usize, ms: u64) -> Result<ReadPermit, TooManyReads> {
+    async fn enter_within(&self, who: &ReaderId, most: usize, ms: u64) -> Result<ReadPermit, TooManyReads> {
         match self.ask(who, most)? {
             Ok(turn) => Ok(turn),
             Err(granted) => {
@@ -113,7 +113,7 @@ impl Reads {
     /// A permit at once, or the channel that will deliver one.
     fn ask(
         &self,
-        who: &Reader,
+        who: &ReaderId,
         most: usize,
     ) -> Result<Result<ReadPermit, oneshot::Receiver<ReadPermit>>, TooManyReads> {
         let (mut all, path) = (self.0.all.lock(), who.path());
@@ -127,11 +127,11 @@ impl Reads {
             return Err(TooManyReads);
         }
         let (granted, receiver) = oneshot::channel();
-        all.put_in_line(path, Waiter { who: who.clone(), granted });
+        all.put_in_line(path, QueuedRead { who: who.clone(), granted });
         Ok(Err(receiver))
     }
 
-    fn turn(&self, who: Reader) -> ReadPermit {
+    fn turn(&self, who: ReaderId) -> ReadPermit {
         let held = HeldPermit { reads: self.clone(), who, taken: self.0.bounds.usage() };
         let held = Arc::new(Mutex::new(Some(held)));
         if let Some(longest) = self.0.bounds.longest {
@@ -148,7 +148,7 @@ impl Reads {
     fn grant_next(&self) {
         loop {
             let next = self.0.all.lock().next(&self.0.bounds);
-            let Some(Waiter { who, granted }) = next else { return };
+            let Some(QueuedRead { who, granted }) = next else { return };
             // If the waiter has just left, the permit is dropped and returns here.
             drop(granted.send(self.turn(who)));
         }

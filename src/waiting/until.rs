@@ -6,8 +6,8 @@ use tokio::time::{self, Instant};
 
 use super::{
     Waiting,
-    looks::{CountedRead, ReadRefused, ReadResult, SharedReads},
-    reads::{ReadPermit, Reader, Reads},
+    looks::{AwaitedReads, CountedRead, ReadRefused, ReadResult},
+    reads::{ReadPermit, ReaderId, Reads},
     tail::{RETRY_AFTER, Subscriber},
 };
 use crate::{
@@ -25,11 +25,11 @@ pub struct WaitedRead<T> {
 struct ReadRequest<'q, K, T> {
     queue: &'q QueueName,
     key: K,
-    looks: &'q SharedReads<K, T>,
+    looks: &'q AwaitedReads<K, T>,
     /// The limits of a shared read, and of an answer.
     shared: &'q Reads,
     reads: &'q Reads,
-    who: &'q Reader,
+    who: &'q ReaderId,
     size: fn(&T) -> usize,
 }
 
@@ -37,7 +37,7 @@ struct ReadRequest<'q, K, T> {
 pub struct ListWatcher {
     waiting: Waiting,
     queue: QueueName,
-    who: Reader,
+    who: ReaderId,
     watch: ReaderState,
 }
 
@@ -54,7 +54,12 @@ impl Waiting {
     ///
     /// # Errors
     /// When too many reads are running, or Redis is not well at the end.
-    pub async fn job(&self, id: &JobId, wait: Duration, who: &Reader) -> Result<WaitedRead<Option<Job>>, ReadRefused> {
+    pub async fn job(
+        &self,
+        id: &JobId,
+        wait: Duration,
+        who: &ReaderId,
+    ) -> Result<WaitedRead<Option<Job>>, ReadRefused> {
         let inner = &self.inner;
         let size = |job: &Option<Job>| job.as_ref().map_or(0, size_of);
         let (queue, key, looks) = (&id.queue, id.clone(), &inner.jobs);
@@ -73,7 +78,7 @@ impl Waiting {
         &self,
         id: &BatchId,
         wait: Duration,
-        who: &Reader,
+        who: &ReaderId,
     ) -> Result<WaitedRead<Option<Batch>>, ReadRefused> {
         let inner = &self.inner;
         let (queue, key, looks, size) = (&id.queue, id.clone(), &inner.batches, |_: &_| 0);
@@ -93,7 +98,7 @@ impl Waiting {
         queue: &QueueName,
         filter: JobFilter,
         wait: Duration,
-        who: &Reader,
+        who: &ReaderId,
     ) -> Result<WaitedRead<JobPage>, ReadRefused> {
         let question = self.page(queue, &filter, who);
         let look = || self.inner.queues.jobs(queue, filter.clone());
@@ -101,7 +106,7 @@ impl Waiting {
     }
 
     /// A reader of a list.
-    pub fn list(&self, queue: QueueName, who: Reader) -> ListWatcher {
+    pub fn list(&self, queue: QueueName, who: ReaderId) -> ListWatcher {
         ListWatcher { waiting: self.clone(), queue, who, watch: ReaderState::default() }
     }
 
@@ -109,7 +114,7 @@ impl Waiting {
         &'q self,
         queue: &'q QueueName,
         filter: &JobFilter,
-        who: &'q Reader,
+        who: &'q ReaderId,
     ) -> ReadRequest<'q, (QueueName, JobFilter), JobPage> {
         let size = |page: &JobPage| page.jobs.iter().map(size_of).sum();
         let key = (queue.clone(), filter.clone());

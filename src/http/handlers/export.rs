@@ -31,7 +31,7 @@ use crate::{
     },
     job::QueueName,
     store::{Cursor, JobFilter, JobPage},
-    waiting::{ListWatcher, Reader, WaitedRead, Waiting},
+    waiting::{ListWatcher, ReaderId, WaitedRead, Waiting},
     waits::hurried,
 };
 
@@ -49,7 +49,7 @@ pub struct Export {
     pub waiting: Waiting,
     pub list: ListWatcher,
     pub queue: QueueName,
-    pub who: Reader,
+    pub who: ReaderId,
     /// Starts behind the jobs that were sent.
     pub filter: JobFilter,
     pub form: ExportFormat,

@@ -8,12 +8,12 @@ use axum::{
 use crate::{
     access::Pass,
     http::response::problem::Problem,
-    waiting::{ReadPermit, ReadRefused, Reader, Waiting},
+    waiting::{ReadPermit, ReadRefused, ReaderId, Waiting},
 };
 
 /// A call that reads from the store.
 pub struct ReadCall {
-    pub who: Reader,
+    pub who: ReaderId,
     waiting: Waiting,
 }
 
@@ -48,8 +48,8 @@ impl ReadCall {
 }
 
 /// Whose limits the reads of a call count against.
-pub fn who(pass: &Pass) -> Reader {
-    Reader::new(pass.payer(), pass.caller.credential_owned())
+pub fn who(pass: &Pass) -> ReaderId {
+    ReaderId::new(pass.payer(), pass.caller.credential_owned())
 }
 
 /// The problem for a read that failed.

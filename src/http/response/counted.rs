@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::{
         store::Queues,
-        waiting::{Reader, Waiting},
+        waiting::{ReaderId, Waiting},
     };
 
     /// A reader who takes parts of the answer, but not all of it in time.
@@ -134,7 +134,7 @@ mod tests {
     async fn answer_that_is_not_taken_in_time_is_cut_and_its_memory_is_free() {
         let queues = Queues::new("redis://localhost", "t:").expect("a URL");
         let waiting = Waiting::new(queues, CancellationToken::new());
-        let ann = Reader::new("ann".into(), "ann".into());
+        let ann = ReaderId::new("ann".into(), "ann".into());
         let turn = waiting.page_permit(&ann).await.expect("a permit");
         let mut slow = body(turn, vec![b'x'; limits::ANSWERS / 4 * 3].into());
         let next = waiting.page_permit(&ann);

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::{ReadBounds, ReadPermit, Reader};
+use super::{ReadBounds, ReadPermit, ReaderId};
 
 /// Running reads, and bytes of answers in memory.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub(super) struct ReadUsage {
     pub(super) bytes: usize,
 }
 
-pub(super) struct Waiter {
-    pub(super) who: Reader,
+pub(super) struct QueuedRead {
+    pub(super) who: ReaderId,
     pub(super) granted: oneshot::Sender<ReadPermit>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Account {
     line: VecDeque<Arc<str>>,
     is_in_line: bool,
     /// Its own waiters, if it has no members.
-    waiting: VecDeque<Waiter>,
+    waiting: VecDeque<QueuedRead>,
 }
 
 impl Account {
@@ -54,7 +54,7 @@ impl Account {
         }
     }
 
-    pub(super) fn put_in_line(&mut self, path: &[Arc<str>], waiter: Waiter) {
+    pub(super) fn put_in_line(&mut self, path: &[Arc<str>], waiter: QueuedRead) {
         let Some((first, rest)) = path.split_first() else { return self.waiting.push_back(waiter) };
         let member = self.members.entry(first.clone()).or_default();
         if !std::mem::replace(&mut member.is_in_line, true) {
@@ -64,13 +64,13 @@ impl Account {
     }
 
     /// Takes the next waiter that the limits allow, and counts its usage.
-    pub(super) fn next(&mut self, bounds: &ReadBounds) -> Option<Waiter> {
+    pub(super) fn next(&mut self, bounds: &ReadBounds) -> Option<QueuedRead> {
         let found = self.next_own().or_else(|| self.next_of_members(bounds))?;
         self.add(bounds.usage());
         Some(found)
     }
 
-    fn next_own(&mut self) -> Option<Waiter> {
+    fn next_own(&mut self) -> Option<QueuedRead> {
         while let Some(waiter) = self.waiting.pop_front() {
             if !waiter.granted.is_closed() {
                 return Some(waiter);
@@ -79,7 +79,7 @@ impl Account {
         None
     }
 
-    fn next_of_members(&mut self, bounds: &ReadBounds) -> Option<Waiter> {
+    fn next_of_members(&mut self, bounds: &ReadBounds) -> Option<QueuedRead> {
         for _ in 0..self.line.len() {
             let name = self.line.pop_front()?;
             let Some(member) = self.members.get_mut(&name) else { continue };

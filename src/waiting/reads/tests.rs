@@ -1,7 +1,7 @@
 use super::*;
 
-fn who(name: &str) -> Reader {
-    Reader::new(name.into(), name.into())
+fn who(name: &str) -> ReaderId {
+    ReaderId::new(name.into(), name.into())
 }
 
 fn reads(at_once: usize, of_caller: usize, longest: Option<Duration>) -> Reads {
@@ -92,14 +92,14 @@ async fn permit_that_is_not_returned_expires() {
     drop(next);
 }
 
-fn token(name: &str) -> Reader {
-    Reader::new("pattern".into(), name.into())
+fn token(name: &str) -> ReaderId {
+    ReaderId::new("pattern".into(), name.into())
 }
 
 #[tokio::test]
 async fn credentials_of_one_payer_share_what_it_has() {
     let reads = reads(9, 9, None);
-    let hold = async |who: Reader, bytes| {
+    let hold = async |who: ReaderId, bytes| {
         let turn = time::timeout(Duration::from_millis(20), reads.enter(&who)).await.ok()?;
         turn.finish_read(bytes);
         Some(turn)

@@ -66,7 +66,7 @@ async fn reads_all(client: &Client) {
 }
 
 #[tokio::test]
-async fn stalled_keys_of_one_pattern_leave_room_to_another_tenant() {
+async fn stalled_keys_of_one_pattern_leave_room_to_others() {
     let w = world().await;
     let keys = [key("a1"), key("a2")];
     let stalled = stall(&w, &keys, 60, LIST).await;
@@ -78,7 +78,7 @@ async fn stalled_keys_of_one_pattern_leave_room_to_another_tenant() {
 
 /// A producer's tokens are one payer, and none of them has all of its part.
 #[tokio::test]
-async fn stalled_tokens_of_one_producer_leave_room_to_other_tokens_and_tenants() {
+async fn stalled_tokens_of_one_producer_leave_room_to_others() {
     let w = world().await;
     let producer = w.with_credential(&key("ap"));
     let mut tokens = Vec::new();
