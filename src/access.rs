@@ -53,6 +53,12 @@ impl Pass {
         self.control.as_ref().is_none_or(is_still)
     }
 
+    /// The account of [`Access::payer`].
+    pub fn payer(&self) -> Arc<str> {
+        let control = self.control.as_ref();
+        control.map_or_else(|| self.caller.credential.clone(), |control| control.payer(&self.caller))
+    }
+
     /// Counts one more call against the rate limit, for a call that was authenticated once and runs on.
     ///
     /// # Errors
@@ -175,16 +181,11 @@ impl Access {
     /// The account that a caller's use of shared limits is charged to: a key has its own. Tokens are cheap to make, so all tokens
     /// covered by one key pattern share an account, and so do the other tokens of one issuer.
     pub fn payer(&self, caller: &Caller) -> Arc<str> {
-        if caller.key_name().is_some() {
-            return caller.credential.clone();
-        }
-        let pattern =
-            self.keys().and_then(|keys| keys.covering(caller.patterns()).map(|p| ["pattern\n", p.as_str()].concat()));
-        pattern.map_or_else(|| caller.issuer().into(), Into::into)
+        self.control.as_ref().map_or_else(|| caller.credential.clone(), |control| control.payer(caller))
     }
 
     fn keys(&self) -> Option<Arc<ApiKeys>> {
-        self.control.as_ref()?.keys.as_ref().map(Watched::now)
+        self.control.as_ref()?.keys()
     }
 
     /// Signs tokens. `None`: no secret is configured.
@@ -207,6 +208,19 @@ impl Access {
 }
 
 impl AccessControl {
+    fn keys(&self) -> Option<Arc<ApiKeys>> {
+        self.keys.as_ref().map(Watched::now)
+    }
+
+    fn payer(&self, caller: &Caller) -> Arc<str> {
+        if caller.key_name().is_some() {
+            return caller.credential.clone();
+        }
+        let pattern =
+            self.keys().and_then(|keys| keys.covering(caller.patterns()).map(|p| ["pattern\n", p.as_str()].concat()));
+        pattern.map_or_else(|| caller.issuer().into(), Into::into)
+    }
+
     fn identify(&self, credential: &str) -> Result<Caller, InvalidCredential> {
         let by_key = self.keys.as_ref().and_then(|keys| keys.now().find(credential));
         by_key.unwrap_or_else(|| {

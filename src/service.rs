@@ -77,7 +77,7 @@ pub async fn serve<A: FnOnce(&str)>(
     parts.spawn(backend.follow(followed, closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
-    let webhooks = Dispatcher::new(backend.queues.clone(), webhooks);
+    let webhooks = Dispatcher::new(backend.queues.clone(), waiting.clone(), webhooks);
     // Events from readiness on are for them.
     webhooks.begin().await;
     parts.spawn(webhooks.clone().run(closing.clone()));

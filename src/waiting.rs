@@ -17,14 +17,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     feed::Feed,
-    looks::ReadRefused,
-    reads::ReadPermit,
+    looks::{CountedRead, ReadRefused},
+    reads::{ReadPermit, ReaderId},
     table::WaitInfo,
     tail::{Subscriber, TailUpdate, TooSlow},
     until::{ListWatcher, WaitedRead},
 };
 use self::{
-    looks::SharedReadCache,
+    looks::AwaitedReads,
     reads::{ReadBounds, Reads, TooManyReads},
     table::{Registration, Table},
     tail::Tails,
@@ -57,9 +57,11 @@ struct WaitingState {
     shared_pages: Reads,
     shared_looks: Reads,
     catch_ups: Reads,
-    jobs: SharedReadCache<JobId, Option<Job>>,
-    batches: SharedReadCache<BatchId, Option<Batch>>,
-    lists: SharedReadCache<(QueueName, JobFilter), JobPage>,
+    /// Whose limits the reads of webhooks count against.
+    webhooks: ReaderId,
+    jobs: AwaitedReads<JobId, Option<Job>>,
+    batches: AwaitedReads<BatchId, Option<Batch>>,
+    lists: AwaitedReads<(QueueName, JobFilter), JobPage>,
     stop: CancellationToken,
 }
 
@@ -80,6 +82,7 @@ impl Waiting {
             shared_pages: Reads::new(ReadBounds::SHARED_PAGES),
             shared_looks: Reads::new(ReadBounds::LOOKS),
             catch_ups: Reads::new(ReadBounds::CATCH_UPS),
+            webhooks: ReaderId::new("webhooks".into(), "webhooks".into()),
             jobs,
             batches,
             lists,
@@ -102,7 +105,7 @@ impl Waiting {
     ///
     /// # Errors
     /// When none is free soon.
-    pub async fn page_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
+    pub async fn page_permit(&self, who: &ReaderId) -> Result<ReadPermit, ReadRefused> {
         self.inner.enter_soon(&self.inner.pages, who).await
     }
 
@@ -110,8 +113,13 @@ impl Waiting {
     ///
     /// # Errors
     /// When none is free soon.
-    pub async fn read_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
+    pub async fn read_permit(&self, who: &ReaderId) -> Result<ReadPermit, ReadRefused> {
         self.inner.enter_soon(&self.inner.looks, who).await
+    }
+
+    /// A permit for a large read of the webhooks, which wait in line as one caller.
+    pub async fn webhook_permit(&self) -> ReadPermit {
+        self.inner.pages.enter(&self.inner.webhooks).await
     }
 
     /// Receives hints and wakes callers until it is stopped.
@@ -278,8 +286,16 @@ fn is_personal(call: &Reserve, seen: &Result<ReserveOutcome, Fault>, snapshots: 
 
 impl WaitingState {
     /// Waits for a permit. If none is free soon, other reads are running, or they wait for a Redis that is away.
-    async fn enter_soon(&self, reads: &Reads, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
-        let why = |TooManyReads| self.queues.lately_away().map_or(ReadRefused::Busy, ReadRefused::Fault);
-        reads.enter_soon(who).await.map_err(why)
+    async fn enter_soon(&self, reads: &Reads, who: &ReaderId) -> Result<ReadPermit, ReadRefused> {
+        reads.enter_soon(who).await.map_err(|why| self.refused(why))
+    }
+
+    /// The same at the end of a wait: the callers who have waited together take turns, and are not refused for their number.
+    async fn enter_after_wait(&self, reads: &Reads, who: &ReaderId) -> Result<ReadPermit, ReadRefused> {
+        reads.enter_after_wait(who).await.map_err(|why| self.refused(why))
+    }
+
+    fn refused(&self, _: TooManyReads) -> ReadRefused {
+        self.queues.lately_away().map_or(ReadRefused::Busy, ReadRefused::Fault)
     }
 }

@@ -33,6 +33,7 @@ use self::{dispatch::Dispatch, shared::Shared};
 use crate::{
     job::{Name, QueueName},
     store::{Actor, DeliveryId, Fault, KnownWebhook, Queues},
+    waiting::Waiting,
 };
 
 /// How often one webhook may be tested.
@@ -48,8 +49,8 @@ pub struct Dispatcher {
 
 impl Dispatcher {
     /// With the file of the webhooks and what sends them.
-    pub fn new(queues: Queues, source: Option<(WebhookFile, Sender)>) -> Self {
-        Self { source, shared: Arc::new(Shared::new(queues)) }
+    pub fn new(queues: Queues, waiting: Waiting, source: Option<(WebhookFile, Sender)>) -> Self {
+        Self { source, shared: Arc::new(Shared::new(queues, waiting)) }
     }
 
     /// Names the webhooks of the file: events from then on are for them. What Redis does not take now, [`Self::run`] names later.

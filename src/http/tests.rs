@@ -28,11 +28,12 @@ async fn panics() -> Response {
 fn service(routes: Routes, cors: Origins) -> Router {
     let queues = Queues::new("redis://localhost", "t:").expect("a URL");
     let leaving = CancellationToken::new();
-    let dispatcher = Dispatcher::new(queues.clone(), None);
+    let waiting = Waiting::new(queues.clone(), leaving.clone());
+    let dispatcher = Dispatcher::new(queues.clone(), waiting.clone(), None);
     let app = Parts {
-        waiting: Waiting::new(queues.clone(), leaving.clone()),
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: MetricsPage::new(queues.clone(), Waiting::new(queues.clone(), leaving.clone()), dispatcher.clone()),
+        figures: MetricsPage::new(queues.clone(), waiting.clone(), dispatcher.clone()),
+        waiting,
         dispatcher,
         sheets: Sheets::new(queues.clone()),
         access: Access::off(),

@@ -12,7 +12,11 @@ use futures_util::{
 };
 use tokio::sync::watch;
 
-use super::{Subscriber, TailUpdate, TooSlow, Waiting, reads::ReadPermit, tail::RETRY_AFTER};
+use super::{
+    Subscriber, TailUpdate, TooSlow, Waiting,
+    reads::{ReadPermit, ReaderId},
+    tail::RETRY_AFTER,
+};
 use crate::{
     job::{QueueName, limits},
     store::{EventLimit, EventPage, Fault, Position, Queues},
@@ -26,7 +30,7 @@ const ENTRIES: usize = 8;
 /// A reader of several queues.
 pub struct Feed {
     waiting: Waiting,
-    who: Arc<str>,
+    who: ReaderId,
     /// The position in each queue.
     positions: BTreeMap<QueueName, Position>,
     /// Queues that must catch up.
@@ -50,7 +54,7 @@ impl Waiting {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn feed(&self, from: Vec<(Option<Position>, QueueName)>, who: Arc<str>) -> Result<Feed, Fault> {
+    pub async fn feed(&self, from: Vec<(Option<Position>, QueueName)>, who: ReaderId) -> Result<Feed, Fault> {
         let mut feed = Feed::new(self.clone(), who);
         // Follow first, so that no event is missed between catching up and following.
         let started = from.iter().map(|(position, queue)| (queue, self.start(*position, queue)));
@@ -103,7 +107,7 @@ async fn back(queues: Queues, queue: QueueName, mut begun: watch::Receiver<bool>
 }
 
 impl Feed {
-    fn new(waiting: Waiting, who: Arc<str>) -> Self {
+    fn new(waiting: Waiting, who: ReaderId) -> Self {
         let (positions, behind, unfollowed, owed, updates, live) = Default::default();
         let (entries, asked, turn, delivers) = (ENTRIES, None, None, None);
         Self { waiting, who, positions, behind, unfollowed, owed, updates, live, entries, asked, turn, delivers }

@@ -1,7 +1,7 @@
 //! Shared reads: callers that wait for the same thing share one read of it, if it is new enough for them. The cost of a
 //! change does not grow with the number of callers.
 
-use std::{collections::HashMap, hash::Hash, sync::Arc};
+use std::{collections::HashMap, hash::Hash, ops::Deref, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
@@ -9,11 +9,24 @@ use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 use super::reads::ReadPermit;
 use crate::store::Fault;
 
+/// The reads of those who wait, and of those whose wait has ended.
+pub(super) struct AwaitedReads<K, T> {
+    /// `None`: it is not what they wait for, so nothing of it is kept while they wait on.
+    pub(super) waits: SharedReadCache<K, Option<Arc<CountedRead<T>>>>,
+    pub(super) ends: SharedReadCache<K, Arc<CountedRead<T>>>,
+}
+
+/// What was read. Its memory counts for as long as a caller uses it.
+pub struct CountedRead<T> {
+    what: T,
+    _room: Option<ReadPermit>,
+}
+
 /// The last read of each key that has callers.
-pub(super) struct SharedReadCache<K, T>(Mutex<HashMap<K, Arc<LatestRead<T>>>>);
+pub(super) struct SharedReadCache<K, A>(Mutex<HashMap<K, Arc<LatestRead<A>>>>);
 
 /// Locked while one caller reads: the others wait for its result.
-type LatestRead<T> = AsyncMutex<Option<ReadResult<T>>>;
+type LatestRead<A> = AsyncMutex<Option<ReadResult<A>>>;
 
 /// Why a read was refused.
 #[derive(Debug, Clone)]
@@ -25,18 +38,16 @@ pub enum ReadRefused {
 
 /// The result of a read, and when the read began. A fault counts from when it was found, so that callers that waited for it
 /// do not repeat the read.
-pub(super) struct ReadResult<T> {
+pub(super) struct ReadResult<A> {
     pub(super) begun: Instant,
-    pub(super) seen: Result<Arc<T>, ReadRefused>,
-    /// Holds the memory of the answer while it is used.
-    _room: Option<ReadPermit>,
+    pub(super) seen: Result<A, ReadRefused>,
 }
 
 /// A caller's use of one key.
-pub(super) struct CacheEntry<'l, K: Eq + Hash, T> {
-    looks: &'l SharedReadCache<K, T>,
+pub(super) struct CacheEntry<'l, K: Eq + Hash, A> {
+    looks: &'l SharedReadCache<K, A>,
     key: K,
-    last: Option<Arc<LatestRead<T>>>,
+    last: Option<Arc<LatestRead<A>>>,
 }
 
 impl From<Fault> for ReadRefused {
@@ -45,36 +56,56 @@ impl From<Fault> for ReadRefused {
     }
 }
 
-impl<T> ReadResult<T> {
-    pub(super) fn at(begun: Instant, what: T, room: ReadPermit) -> Self {
-        Self { begun, seen: Ok(Arc::new(what)), _room: Some(room) }
-    }
-
-    pub(super) fn refused(why: impl Into<ReadRefused>) -> Self {
-        Self { begun: Instant::now(), seen: Err(why.into()), _room: None }
+impl<T> CountedRead<T> {
+    pub(super) fn new(what: T, room: Option<ReadPermit>) -> Self {
+        Self { what, _room: room }
     }
 }
 
-impl<K, T> Default for SharedReadCache<K, T> {
+impl<T> Deref for CountedRead<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.what
+    }
+}
+
+impl<A> ReadResult<A> {
+    pub(super) fn refused(why: impl Into<ReadRefused>) -> Self {
+        Self { begun: Instant::now(), seen: Err(why.into()) }
+    }
+
+    pub(super) fn map<B>(self, kept: impl FnOnce(A) -> B) -> ReadResult<B> {
+        ReadResult { begun: self.begun, seen: self.seen.map(kept) }
+    }
+}
+
+impl<K, T> Default for AwaitedReads<K, T> {
+    fn default() -> Self {
+        Self { waits: SharedReadCache::default(), ends: SharedReadCache::default() }
+    }
+}
+
+impl<K, A> Default for SharedReadCache<K, A> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Eq + Hash + Clone, T> SharedReadCache<K, T> {
-    pub(super) fn of(&self, key: K) -> CacheEntry<'_, K, T> {
+impl<K: Eq + Hash + Clone, A> SharedReadCache<K, A> {
+    pub(super) fn of(&self, key: K) -> CacheEntry<'_, K, A> {
         let last = self.0.lock().entry(key.clone()).or_default().clone();
         CacheEntry { looks: self, key, last: Some(last) }
     }
 }
 
-impl<K: Eq + Hash, T> CacheEntry<'_, K, T> {
+impl<K: Eq + Hash, A: Clone> CacheEntry<'_, K, A> {
     /// The result of a read that began no earlier than `since`, and when it began. Reads if there is none.
     pub(super) async fn since(
         &self,
         since: Instant,
-        look: impl Future<Output = ReadResult<T>>,
-    ) -> (Instant, Result<Arc<T>, ReadRefused>) {
+        look: impl Future<Output = ReadResult<A>>,
+    ) -> (Instant, Result<A, ReadRefused>) {
         let Some(last) = &self.last else { return (since, Err(ReadRefused::Busy)) };
         let mut last = last.lock().await;
         if let Some(look) = last.as_ref().filter(|look| look.begun >= since) {
@@ -89,7 +120,7 @@ impl<K: Eq + Hash, T> CacheEntry<'_, K, T> {
     }
 }
 
-impl<K: Eq + Hash, T> Drop for CacheEntry<'_, K, T> {
+impl<K: Eq + Hash, A> Drop for CacheEntry<'_, K, A> {
     fn drop(&mut self) {
         let mut all = self.looks.0.lock();
         self.last = None;
@@ -114,23 +145,21 @@ mod tests {
         let look = async || {
             let begun = Instant::now();
             tokio::time::sleep(Duration::from_millis(20)).await;
-            let seen = Ok(Arc::new(made.fetch_add(1, Ordering::Relaxed)));
-            ReadResult { begun, seen, _room: None }
+            ReadResult { begun, seen: Ok(made.fetch_add(1, Ordering::Relaxed)) }
         };
         let before = Instant::now();
         let see = async |since: Instant| looks.of("list").since(since, look()).await.1.expect("seen");
         let kept = looks.of("list");
         let seen = futures_util::future::join_all((0..50).map(|_| see(before))).await;
-        assert!(seen.iter().all(|seen| **seen == 0), "one look for all: {seen:?}");
-        assert_eq!(*see(Instant::now()).await, 1, "what is old is looked at again");
+        assert!(seen.iter().all(|seen| *seen == 0), "one look for all: {seen:?}");
+        assert_eq!(see(Instant::now()).await, 1, "what is old is looked at again");
         drop(kept);
         assert!(looks.0.lock().is_empty(), "nothing is kept without a reader");
     }
 
     #[tokio::test]
     async fn waiters_for_a_look_that_fails_take_its_fault() {
-        let looks = SharedReadCache::<&str, u32>::default();
-        let made = AtomicU32::new(0);
+        let (looks, made) = (SharedReadCache::<&str, u32>::default(), AtomicU32::new(0));
         let look = async || {
             made.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(20)).await;

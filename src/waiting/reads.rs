@@ -1,19 +1,17 @@
-//! Limits on costly reads: how many run at once and how many bytes of answers are in memory, in total and per caller.
-//! Permits are given to the callers in turn, so a caller with many reads does not delay the others.
+//! Limits on costly reads: how many run at once and how many bytes of answers are in memory, in total, of a payer and of each of
+//! the payer's credentials. Permits are given to them in turn, so a caller with many reads does not delay the others.
 
+mod account;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::{sync::oneshot, time};
 
-use crate::job::limits;
+use self::account::{Account, QueuedRead, ReadUsage};
+use crate::{job::limits, shares};
 
 /// Reads of one kind; a cheap handle.
 #[derive(Clone)]
@@ -21,8 +19,12 @@ pub struct Reads(Arc<SharedReads>);
 
 struct SharedReads {
     bounds: ReadBounds,
-    state: Mutex<ReadsState>,
+    all: Mutex<Account>,
 }
+
+/// Who reads: the payer, and the credential, which has a part of what its payer has.
+#[derive(Debug, Clone)]
+pub struct ReaderId([Arc<str>; 2]);
 
 /// The limits of one kind of reads.
 #[derive(Debug, Clone, Copy)]
@@ -31,32 +33,10 @@ pub struct ReadBounds {
     pub of_caller: usize,
     /// A permit expires after this time, even if its holder still has it.
     pub longest: Option<Duration>,
-    /// Bytes of answers in memory, in total and per caller, and the bytes reserved for a read before its answer arrives.
+    /// Bytes of answers in memory, and the bytes reserved for a read before its answer arrives. A part is for callers who hold
+    /// little, so that no caller has all.
     pub bytes: usize,
-    pub bytes_of_caller: usize,
     pub bytes_of_read: usize,
-}
-
-#[derive(Default)]
-struct ReadsState {
-    taken: ReadUsage,
-    callers: HashMap<Arc<str>, CallerReads>,
-    /// Waiting callers, in turn.
-    line: VecDeque<Arc<str>>,
-}
-
-/// Running reads, and bytes of answers in memory.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct ReadUsage {
-    reads: usize,
-    bytes: usize,
-}
-
-/// The reads of one caller.
-#[derive(Default)]
-struct CallerReads {
-    taken: ReadUsage,
-    waiting: VecDeque<oneshot::Sender<ReadPermit>>,
 }
 
 /// A permit to read, and then the memory of the answer. Dropping it returns both.
@@ -64,7 +44,7 @@ pub struct ReadPermit(Arc<Mutex<Option<HeldPermit>>>);
 
 struct HeldPermit {
     reads: Reads,
-    who: Arc<str>,
+    who: ReaderId,
     taken: ReadUsage,
 }
 
@@ -72,13 +52,25 @@ struct HeldPermit {
 #[derive(Debug)]
 pub struct TooManyReads;
 
+impl ReaderId {
+    pub fn new(payer: Arc<str>, credential: Arc<str>) -> Self {
+        Self([payer, credential])
+    }
+
+    /// A key is its own payer.
+    fn path(&self) -> &[Arc<str>] {
+        let [payer, credential] = &self.0;
+        if payer == credential { &self.0[..1] } else { &self.0 }
+    }
+}
+
 impl Reads {
     pub fn new(bounds: ReadBounds) -> Self {
-        Self(Arc::new(SharedReads { bounds, state: Mutex::default() }))
+        Self(Arc::new(SharedReads { bounds, all: Mutex::default() }))
     }
 
     /// Waits for a permit without a limit of time.
-    pub async fn enter(&self, who: &Arc<str>) -> ReadPermit {
+    pub async fn enter(&self, who: &ReaderId) -> ReadPermit {
         loop {
             match self.ask(who, usize::MAX) {
                 Ok(Ok(turn)) => return turn,
@@ -96,11 +88,23 @@ impl Reads {
     ///
     /// # Errors
     /// When none is free in that time, or too many reads of this caller wait already.
-    pub async fn enter_soon(&self, who: &Arc<str>) -> Result<ReadPermit, TooManyReads> {
-        match self.ask(who, limits::READS_WAITING)? {
+    pub async fn enter_soon(&self, who: &ReaderId) -> Result<ReadPermit, TooManyReads> {
+        self.enter_within(who, limits::READS_WAITING, limits::READ_WAIT_MS).await
+    }
+
+    /// The same for a call whose wait has ended: many may end together.
+    ///
+    /// # Errors
+    /// When none is free in that time.
+    pub async fn enter_after_wait(&self, who: &ReaderId) -> Result<ReadPermit, TooManyReads> {
+        self.enter_within(who, usize::MAX, limits::READ_AFTER_WAIT_MS).await
+    }
+
+    async fn enter_within(&self, who: &ReaderId, most: usize, ms: u64) -> Result<ReadPermit, TooManyReads> {
+        match self.ask(who, most)? {
             Ok(turn) => Ok(turn),
             Err(granted) => {
-                let in_time = time::timeout(Duration::from_millis(limits::READ_WAIT_MS), granted).await;
+                let in_time = time::timeout(Duration::from_millis(ms), granted).await;
                 in_time.ok().and_then(Result::ok).ok_or(TooManyReads)
             }
         }
@@ -109,35 +113,27 @@ impl Reads {
     /// A permit at once, or the channel that will deliver one.
     fn ask(
         &self,
-        who: &Arc<str>,
+        who: &ReaderId,
         most: usize,
     ) -> Result<Result<ReadPermit, oneshot::Receiver<ReadPermit>>, TooManyReads> {
-        let mut state = self.0.state.lock();
-        let ReadsState { taken, callers, line } = &mut *state;
-        let calls = callers.entry(who.clone()).or_default();
-        if calls.waiting.is_empty() && self.0.bounds.allow(taken, &calls.taken) {
-            self.0.bounds.take(taken, &mut calls.taken);
-            drop(state);
+        let (mut all, path) = (self.0.all.lock(), who.path());
+        let waiting = all.count_waiters(path, most);
+        if waiting == 0 && all.allows(&self.0.bounds, path) {
+            all.take(path, self.0.bounds.usage());
+            drop(all);
             return Ok(Ok(self.turn(who.clone())));
         }
-        if calls.waiting.len() >= most {
-            calls.waiting.retain(|waiter| !waiter.is_closed());
-        }
-        if calls.waiting.len() >= most {
+        if waiting >= most {
             return Err(TooManyReads);
         }
-        let (sender, granted) = oneshot::channel();
-        let is_first = calls.waiting.is_empty();
-        calls.waiting.push_back(sender);
-        if is_first {
-            line.push_back(who.clone());
-        }
-        Ok(Err(granted))
+        let (granted, receiver) = oneshot::channel();
+        all.put_in_line(path, QueuedRead { who: who.clone(), granted });
+        Ok(Err(receiver))
     }
 
-    fn turn(&self, who: Arc<str>) -> ReadPermit {
-        let taken = ReadUsage { reads: 1, bytes: self.0.bounds.bytes_of_read };
-        let held = Arc::new(Mutex::new(Some(HeldPermit { reads: self.clone(), who, taken })));
+    fn turn(&self, who: ReaderId) -> ReadPermit {
+        let held = HeldPermit { reads: self.clone(), who, taken: self.0.bounds.usage() };
+        let held = Arc::new(Mutex::new(Some(held)));
         if let Some(longest) = self.0.bounds.longest {
             let lent = Arc::downgrade(&held);
             tokio::spawn(async move {
@@ -151,10 +147,10 @@ impl Reads {
     /// Gives free permits to the next callers.
     fn grant_next(&self) {
         loop {
-            let next = self.0.state.lock().next(&self.0.bounds);
-            let Some((who, waiter)) = next else { return };
+            let next = self.0.all.lock().next(&self.0.bounds);
+            let Some(QueuedRead { who, granted }) = next else { return };
             // If the waiter has just left, the permit is dropped and returns here.
-            drop(waiter.send(self.turn(who)));
+            drop(granted.send(self.turn(who)));
         }
     }
 }
@@ -165,7 +161,6 @@ impl ReadBounds {
         of_caller: limits::READS_OF_CALLER,
         longest: None,
         bytes: limits::ANSWERS,
-        bytes_of_caller: limits::ANSWERS_OF_CALLER,
         bytes_of_read: limits::ANSWER,
     };
     pub(super) const LOOKS: Self = Self {
@@ -173,72 +168,34 @@ impl ReadBounds {
         of_caller: limits::LOOKS_OF_CALLER,
         longest: None,
         bytes: limits::SMALL_ANSWERS,
-        bytes_of_caller: limits::SMALL_ANSWERS_OF_CALLER,
         bytes_of_read: limits::SMALL_ANSWER,
     };
     /// A shared answer is kept until all callers have taken it.
-    pub(super) const SHARED_PAGES: Self =
-        Self { bytes: limits::SMALL_ANSWERS, bytes_of_caller: limits::SMALL_ANSWERS_OF_CALLER, ..Self::PAGES };
+    pub(super) const SHARED_PAGES: Self = Self { bytes: limits::SMALL_ANSWERS, ..Self::PAGES };
     pub(super) const CATCH_UPS: Self = Self {
         at_once: limits::CATCH_UPS,
         of_caller: limits::CATCH_UPS_OF_CALLER,
         longest: Some(Duration::from_millis(limits::CATCH_UP_MS)),
         bytes: 0,
-        bytes_of_caller: 0,
         bytes_of_read: 0,
     };
 
-    fn allow(&self, all: &ReadUsage, own: &ReadUsage) -> bool {
-        all.reads < self.at_once
-            && own.reads < self.of_caller
-            && all.bytes + self.bytes_of_read <= self.bytes
-            && own.bytes + self.bytes_of_read <= self.bytes_of_caller
+    /// What a read takes until its answer arrives.
+    fn usage(&self) -> ReadUsage {
+        ReadUsage { reads: 1, bytes: self.bytes_of_read }
     }
 
-    fn take(&self, all: &mut ReadUsage, own: &mut ReadUsage) {
-        for taken in [all, own] {
-            taken.reads += 1;
-            taken.bytes += self.bytes_of_read;
-        }
-    }
-}
-
-impl ReadsState {
-    /// Takes the next waiter that the limits allow, and counts its usage.
-    fn next(&mut self, bounds: &ReadBounds) -> Option<(Arc<str>, oneshot::Sender<ReadPermit>)> {
-        for _ in 0..self.line.len() {
-            let who = self.line.pop_front()?;
-            let Some(calls) = self.callers.get_mut(&who) else { continue };
-            let mut waiter = None;
-            while waiter.is_none() && !calls.waiting.is_empty() && bounds.allow(&self.taken, &calls.taken) {
-                waiter = calls.waiting.pop_front().filter(|waiter| !waiter.is_closed());
-            }
-            if waiter.is_some() {
-                bounds.take(&mut self.taken, &mut calls.taken);
-            }
-            if !calls.waiting.is_empty() {
-                self.line.push_back(who.clone());
-            } else if calls.taken == ReadUsage::default() {
-                self.callers.remove(&who);
-            }
-            if let Some(waiter) = waiter {
-                return Some((who, waiter));
-            }
-        }
-        None
+    /// Whether one who has taken `own` of what is taken of an account may read once more.
+    fn allow(&self, all: ReadUsage, own: ReadUsage) -> bool {
+        let is_open = |all, own, more, most| shares::is_open(all, own, more, most, || true);
+        own.reads < self.of_caller
+            && is_open(all.reads, own.reads, 1, self.at_once)
+            && is_open(all.bytes, own.bytes, self.bytes_of_read, self.bytes)
     }
 
-    /// Returns usage.
-    fn give_back(&mut self, who: &Arc<str>, less: ReadUsage) {
-        let own = self.callers.get_mut(who);
-        let (own, is_alone) = own.map_or((None, false), |calls| (Some(&mut calls.taken), calls.waiting.is_empty()));
-        for taken in [Some(&mut self.taken), own].into_iter().flatten() {
-            taken.reads -= less.reads;
-            taken.bytes -= less.bytes;
-        }
-        if is_alone && self.callers.get(who).is_some_and(|calls| calls.taken == ReadUsage::default()) {
-            self.callers.remove(who);
-        }
+    /// The limits inside the account of one payer, whose credentials share it by the same rule.
+    fn of_payer(&self) -> Self {
+        Self { at_once: self.of_caller, bytes: shares::common(self.bytes), ..*self }
     }
 }
 
@@ -248,15 +205,11 @@ impl ReadPermit {
         let bytes = if bytes <= limits::SMALL_ANSWER { 0 } else { bytes };
         let mut held = self.0.lock();
         let Some(permit) = held.as_mut() else { return };
-        let (reads, who) = (permit.reads.clone(), permit.who.clone());
+        let (reads, answer) = (permit.reads.clone(), ReadUsage { reads: 0, bytes });
         {
-            let mut state = reads.0.state.lock();
-            let more = ReadUsage { reads: 0, bytes };
-            state.taken.bytes += more.bytes;
-            if let Some(calls) = state.callers.get_mut(&who) {
-                calls.taken.bytes += more.bytes;
-            }
-            state.give_back(&who, std::mem::replace(&mut permit.taken, more));
+            let mut all = reads.0.all.lock();
+            all.take(permit.who.path(), answer);
+            all.give_back(permit.who.path(), std::mem::replace(&mut permit.taken, answer));
         }
         drop(held);
         reads.grant_next();
@@ -267,7 +220,7 @@ impl Drop for ReadPermit {
     fn drop(&mut self) {
         let permit = self.0.lock().take();
         if let Some(HeldPermit { reads, who, taken }) = permit {
-            reads.0.state.lock().give_back(&who, taken);
+            reads.0.all.lock().give_back(who.path(), taken);
             reads.grant_next();
         }
     }

@@ -6,8 +6,8 @@ use tokio::time::{self, Instant};
 
 use super::{
     Waiting,
-    looks::{ReadRefused, ReadResult, SharedReadCache},
-    reads::{ReadPermit, Reads},
+    looks::{AwaitedReads, CountedRead, ReadRefused, ReadResult},
+    reads::{ReadPermit, ReaderId, Reads},
     tail::{RETRY_AFTER, Subscriber},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 
 /// The result of a read, and the permit that holds its memory.
 pub struct WaitedRead<T> {
-    pub what: Arc<T>,
+    pub what: Arc<CountedRead<T>>,
     pub turn: ReadPermit,
 }
 
@@ -25,11 +25,11 @@ pub struct WaitedRead<T> {
 struct ReadRequest<'q, K, T> {
     queue: &'q QueueName,
     key: K,
-    looks: &'q SharedReadCache<K, T>,
+    looks: &'q AwaitedReads<K, T>,
     /// The limits of a shared read, and of an answer.
     shared: &'q Reads,
     reads: &'q Reads,
-    who: &'q Arc<str>,
+    who: &'q ReaderId,
     size: fn(&T) -> usize,
 }
 
@@ -37,7 +37,7 @@ struct ReadRequest<'q, K, T> {
 pub struct ListWatcher {
     waiting: Waiting,
     queue: QueueName,
-    who: Arc<str>,
+    who: ReaderId,
     watch: ReaderState,
 }
 
@@ -58,7 +58,7 @@ impl Waiting {
         &self,
         id: &JobId,
         wait: Duration,
-        who: &Arc<str>,
+        who: &ReaderId,
     ) -> Result<WaitedRead<Option<Job>>, ReadRefused> {
         let inner = &self.inner;
         let size = |job: &Option<Job>| job.as_ref().map_or(0, size_of);
@@ -78,7 +78,7 @@ impl Waiting {
         &self,
         id: &BatchId,
         wait: Duration,
-        who: &Arc<str>,
+        who: &ReaderId,
     ) -> Result<WaitedRead<Option<Batch>>, ReadRefused> {
         let inner = &self.inner;
         let (queue, key, looks, size) = (&id.queue, id.clone(), &inner.batches, |_: &_| 0);
@@ -98,7 +98,7 @@ impl Waiting {
         queue: &QueueName,
         filter: JobFilter,
         wait: Duration,
-        who: &Arc<str>,
+        who: &ReaderId,
     ) -> Result<WaitedRead<JobPage>, ReadRefused> {
         let question = self.page(queue, &filter, who);
         let look = || self.inner.queues.jobs(queue, filter.clone());
@@ -106,7 +106,7 @@ impl Waiting {
     }
 
     /// A reader of a list.
-    pub fn list(&self, queue: QueueName, who: Arc<str>) -> ListWatcher {
+    pub fn list(&self, queue: QueueName, who: ReaderId) -> ListWatcher {
         ListWatcher { waiting: self.clone(), queue, who, watch: ReaderState::default() }
     }
 
@@ -114,7 +114,7 @@ impl Waiting {
         &'q self,
         queue: &'q QueueName,
         filter: &JobFilter,
-        who: &'q Arc<str>,
+        who: &'q ReaderId,
     ) -> ReadRequest<'q, (QueueName, JobFilter), JobPage> {
         let size = |page: &JobPage| page.jobs.iter().map(size_of).sum();
         let key = (queue.clone(), filter.clone());
@@ -132,15 +132,29 @@ impl Waiting {
         matters: impl Fn(&Event) -> bool,
     ) -> Result<WaitedRead<T>, ReadRefused> {
         let ReadRequest { reads, who, .. } = question;
-        if !wait.is_zero() {
-            let mut watch = ReaderState { needed: Some(Instant::now()), ..ReaderState::default() };
-            if let Some(what) = self.until(question, wait, &mut watch, &look, enough, matters).await? {
-                let turn = self.inner.enter_soon(reads, who).await?;
-                return Ok(WaitedRead { what, turn });
-            }
+        if wait.is_zero() {
+            let turn = self.inner.enter_soon(reads, who).await?;
+            return Ok(WaitedRead::alone(look().await?, turn));
         }
-        let turn = self.inner.enter_soon(reads, who).await?;
-        Ok(WaitedRead { what: Arc::new(look().await?), turn })
+        let mut watch = ReaderState { needed: Some(Instant::now()), ..ReaderState::default() };
+        let what = match self.until(question, wait, &mut watch, &look, enough, matters).await? {
+            Some(what) => what,
+            None => self.at_end(question, look).await?,
+        };
+        let turn = self.inner.enter_after_wait(reads, who).await?;
+        Ok(WaitedRead { what, turn })
+    }
+
+    /// The state at the end of a wait: one read for all callers whose waits end together.
+    async fn at_end<K: Eq + Hash + Clone, T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        question: &ReadRequest<'_, K, T>,
+        look: impl Fn() -> F,
+    ) -> Result<Arc<CountedRead<T>>, ReadRefused> {
+        let place = question.looks.ends.of(question.key.clone());
+        let turn = self.inner.enter_after_wait(question.shared, question.who);
+        let read = async { question.read(turn, look).await.map(Arc::new) };
+        place.since(Instant::now(), read).await.1
     }
 
     /// Reads again after each event that `matters`, until `enough` accepts the result. `None`: the wait is over, or the service
@@ -153,19 +167,22 @@ impl Waiting {
         look: impl Fn() -> F,
         enough: impl Fn(&T) -> bool,
         matters: impl Fn(&Event) -> bool,
-    ) -> Result<Option<Arc<T>>, ReadRefused> {
+    ) -> Result<Option<Arc<CountedRead<T>>>, ReadRefused> {
         let deadline = Instant::now() + wait;
-        let place = question.looks.of(question.key.clone());
+        let place = question.looks.waits.of(question.key.clone());
         let mut refused = None;
         loop {
             if let Some(since) = watch.needed {
-                let (begun, seen) = place.since(since, self.look(question, &look)).await;
+                let turn = self.inner.enter_soon(question.shared, question.who);
+                let kept = |read: CountedRead<T>| enough(&read).then(|| Arc::new(read));
+                let read = async { question.read(turn, &look).await.map(kept) };
+                let (begun, seen) = place.since(since, read).await;
                 match seen {
-                    Ok(what) if enough(&what) => {
+                    Ok(Some(what)) => {
                         watch.needed = Some(begun);
                         return Ok(Some(what));
                     }
-                    Ok(_) => (refused, watch.needed) = (None, None),
+                    Ok(None) => (refused, watch.needed) = (None, None),
                     Err(why) => refused = Some(why),
                 }
             }
@@ -187,30 +204,44 @@ impl Waiting {
             };
             tokio::select! {
                 since = something => watch.needed = Some(since),
-                () = time::sleep_until(deadline) => return refused.map_or(Ok(None), Err),
-                () = self.inner.stop.cancelled() => return refused.map_or(Ok(None), Err),
+                () = time::sleep_until(deadline) => break,
+                () = self.inner.stop.cancelled() => break,
             }
         }
+        match refused {
+            Some(ReadRefused::Fault(fault)) => Err(fault.into()),
+            // What found no turn during the wait finds one at its end.
+            Some(ReadRefused::Busy) | None => Ok(None),
+        }
     }
+}
 
-    /// One read for all callers with the same request.
-    async fn look<K, T, F: Future<Output = Result<T, Fault>>>(
+impl<K, T> ReadRequest<'_, K, T> {
+    /// Reads when there is a turn.
+    async fn read<F: Future<Output = Result<T, Fault>>>(
         &self,
-        question: &ReadRequest<'_, K, T>,
+        turn: impl Future<Output = Result<ReadPermit, ReadRefused>>,
         look: impl Fn() -> F,
-    ) -> ReadResult<T> {
-        let turn = match self.inner.enter_soon(question.shared, question.who).await {
+    ) -> ReadResult<CountedRead<T>> {
+        let turn = match turn.await {
             Ok(turn) => turn,
             Err(why) => return ReadResult::refused(why),
         };
         let begun = Instant::now();
         match look().await {
             Ok(what) => {
-                turn.finish_read((question.size)(&what));
-                ReadResult::at(begun, what, turn)
+                turn.finish_read((self.size)(&what));
+                ReadResult { begun, seen: Ok(CountedRead::new(what, Some(turn))) }
             }
             Err(fault) => ReadResult::refused(fault),
         }
+    }
+}
+
+impl<T> WaitedRead<T> {
+    /// A read that is not shared: its permit is that of its answer.
+    fn alone(what: T, turn: ReadPermit) -> Self {
+        Self { what: Arc::new(CountedRead::new(what, None)), turn }
     }
 }
 
@@ -228,7 +259,7 @@ impl ListWatcher {
         let (pages, look) = (&waiting.inner.pages, || waiting.inner.queues.jobs(queue, filter.clone()));
         if wait.is_zero() {
             let turn = pages.enter(who).await;
-            return Ok(Some(WaitedRead { what: Arc::new(look().await?), turn }));
+            return Ok(Some(WaitedRead::alone(look().await?, turn)));
         }
         if watch.following.is_none() {
             watch.needed = Some(Instant::now());

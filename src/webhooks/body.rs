@@ -8,8 +8,12 @@ use crate::{
     job::{BatchId, BatchState, Concern, EventKind, JobId, Millis, Name, QueueName},
     payload::Json,
     sha256::Sha256,
-    store::{DeliveryHead, DeliveryId, Event, Fault, Job, Queues, Subject},
+    store::{DeliveryHead, DeliveryId, Event, Fault, JobContent, Queues, Subject},
 };
+
+/// Jobs of one read, and the bytes of their payloads and results.
+const MAX_JOBS: usize = 50;
+const MAX_READ_BYTES: usize = 1 << 20;
 
 /// A payload and a result that are longer together are left out.
 const MAX_CONTENT_BYTES: usize = 65_536;
@@ -64,33 +68,43 @@ fn type_of(kind: EventKind) -> String {
     }
 }
 
-/// The jobs and batches of a page of events, each read once.
+/// The jobs and batches of some events, each read once.
 pub(super) struct Contents {
-    jobs: HashMap<JobId, Option<Job>>,
+    jobs: HashMap<JobId, Option<JobContent>>,
     batches: HashMap<BatchId, BatchState>,
 }
 
 impl Contents {
+    /// Those of the first of these events of a queue, as many as one read has room for, and the number of these events.
+    ///
     /// # Errors
     /// When Redis is not well.
-    pub(super) async fn read(queues: &Queues, events: &[&Event]) -> Result<Self, Fault> {
-        let (mut jobs, mut batches) = (HashMap::new(), HashMap::new());
-        for event in events {
-            match &event.subject {
-                Subject::Job(job) | Subject::Member(job) => _ = jobs.entry(job.clone()).or_default(),
-                Subject::Batch(batch) => _ = batches.entry(batch.clone()).or_insert(BatchState::Completed),
-                Subject::Queue => {}
+    pub(super) async fn read(queues: &Queues, queue: &QueueName, events: &[&Event]) -> Result<(Self, usize), Fault> {
+        let mut ids: Vec<&JobId> = Vec::new();
+        for id in events.iter().filter_map(|event| job_of(event)) {
+            if ids.len() < MAX_JOBS && !ids.contains(&id) {
+                ids.push(id);
             }
         }
-        let reads = jobs.keys().map(|id| queues.job(id.clone()));
-        let found = futures_util::future::try_join_all(reads).await?;
-        jobs.values_mut().zip(found).for_each(|(job, found)| *job = found);
-        for (id, state) in &mut batches {
-            if let Some(batch) = queues.batch(id).await? {
-                *state = batch.state;
+        let found = queues.contents(queue, &ids, MAX_CONTENT_BYTES, MAX_READ_BYTES).await?;
+        let jobs: HashMap<_, _> = ids.into_iter().cloned().zip(found).collect();
+        let is_read = |event: &&&Event| job_of(event).is_none_or(|id| jobs.contains_key(id));
+        let count = events.iter().take_while(is_read).count();
+        let mut batches = HashMap::new();
+        for event in &events[..count] {
+            if let Subject::Batch(id) = &event.subject
+                && !batches.contains_key(id)
+            {
+                let batch = queues.batch(id).await?;
+                batches.insert(id.clone(), batch.map_or(BatchState::Completed, |batch| batch.state));
             }
         }
-        Ok(Self { jobs, batches })
+        Ok((Self { jobs, batches }, count))
+    }
+
+    /// The bytes of payloads and results.
+    pub(super) fn size(&self) -> usize {
+        self.jobs.values().flatten().map(JobContent::size).sum()
     }
 
     /// The event as it is sent to a webhook.
@@ -144,12 +158,17 @@ impl Contents {
         let Some(job) = self.jobs.get(id).and_then(Option::as_ref) else {
             return Content::Truncated { truncated: true };
         };
-        let (payload, result) = (job.payload.as_ref(), job.result.as_ref());
-        let length = |json: Option<&Json>| json.map_or(0, Json::len);
-        if length(payload) + length(result) > MAX_CONTENT_BYTES {
+        if job.size() > MAX_CONTENT_BYTES {
             return Content::Truncated { truncated: true };
         }
-        Content::Whole { payload, result }
+        Content::Whole { payload: job.payload.as_ref(), result: job.result.as_ref() }
+    }
+}
+
+fn job_of(event: &Event) -> Option<&JobId> {
+    match &event.subject {
+        Subject::Job(id) | Subject::Member(id) => Some(id),
+        Subject::Batch(_) | Subject::Queue => None,
     }
 }
 

@@ -2,7 +2,7 @@
 //! moves a cursor lets one of them win.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -124,22 +124,39 @@ impl QueueReader {
             webhooks.iter().any(|(webhook, _)| mine(webhook).is_some_and(|reading| is_for(webhook, reading, event)))
         };
         let wanted: Vec<_> = page.events.iter().filter(wanted).collect();
-        let contents = Contents::read(&shared.queues, &wanted).await?;
+        let (mut rest, mut overtaken) = (&wanted[..], HashSet::new());
+        while !rest.is_empty() {
+            let permit = shared.waiting.webhook_permit().await;
+            let (contents, count) = Contents::read(&shared.queues, &self.queue, rest).await?;
+            permit.finish_read(contents.size());
+            let (part, later) = rest.split_at(count);
+            for (webhook, _) in webhooks {
+                let Some(reading) = self.readings.get_mut(&webhook.name).filter(|reading| !reading.is_full) else {
+                    continue;
+                };
+                let events: Vec<_> = part.iter().copied().filter(|event| is_for(webhook, reading, event)).collect();
+                if !overtaken.contains(&webhook.name)
+                    && !send(shared, &self.queue, webhook, reading, &contents, &events).await?
+                {
+                    overtaken.insert(&webhook.name);
+                }
+            }
+            rest = later;
+        }
         let mut more = page.more;
         for (webhook, _) in webhooks {
             let Some(reading) = self.readings.get_mut(&webhook.name).filter(|reading| !reading.is_full) else {
                 continue;
             };
-            let events: Vec<_> = wanted.iter().copied().filter(|event| is_for(webhook, reading, event)).collect();
-            if send(shared, &self.queue, webhook, reading, &contents, &events).await? {
-                reading.position = reading.position.max(page.reached);
-                reading.unstored += page.events.len();
-                if reading.unstored >= MAX_UNSTORED {
-                    store(&shared.queues, &self.queue, &webhook.name, reading).await?;
-                }
-            } else {
+            if overtaken.contains(&webhook.name) {
                 // Another instance was faster: this one goes on behind it.
-                more |= !reading.is_full;
+                more = true;
+                continue;
+            }
+            reading.position = reading.position.max(page.reached);
+            reading.unstored += page.events.len();
+            if reading.unstored >= MAX_UNSTORED {
+                store(&shared.queues, &self.queue, &webhook.name, reading).await?;
             }
         }
         Ok(more)

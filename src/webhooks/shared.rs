@@ -16,6 +16,7 @@ use super::attempt::LastAttempt;
 use crate::{
     job::{Name, QueueName},
     store::{Fault, KnownWebhook, OutboxState, Queues},
+    waiting::Waiting,
 };
 
 /// How often an attempt that was like the one before is noted.
@@ -25,6 +26,7 @@ const MAX_PIPELINED: usize = 32;
 
 pub(super) struct Shared {
     pub(super) queues: Queues,
+    pub(super) waiting: Waiting,
     /// How the webhooks stand in each queue, as this instance has last read it.
     pub(super) counts: QueueStates,
     couriers: Mutex<HashMap<Name, Arc<Orders>>>,
@@ -54,9 +56,9 @@ pub struct WebhookCounts {
 }
 
 impl Shared {
-    pub(super) fn new(queues: Queues) -> Self {
+    pub(super) fn new(queues: Queues, waiting: Waiting) -> Self {
         let (counts, couriers, tests, noted) = Default::default();
-        Self { queues, counts, couriers, tests, noted }
+        Self { queues, waiting, counts, couriers, tests, noted }
     }
 
     pub(super) fn courier(&self, webhook: &Name) -> Arc<Orders> {

@@ -17,7 +17,7 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("http", &["access", "figures", "memory", "payload", "sheets", "store", "waiting", "webhooks"]),
     ("sweeper", &["sheets", "store"]),
     ("sheets", &["store"]),
-    ("webhooks", &["access", "payload", "store"]),
+    ("webhooks", &["access", "payload", "store", "waiting"]),
     ("waiting", &["store"]),
     ("store", &[]),
     ("payload", &[]),

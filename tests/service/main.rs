@@ -118,6 +118,7 @@ mod waiting {
     mod disconnects; // A caller that disconnects while it waits takes no job.
     mod faults; // Waiting while the hints connection or Redis is down, frozen or silent.
     mod long_poll; // Waiting for a job: how soon it comes, and the answer when none does.
+    mod open_asks; // Many open asks: they hold nothing of what they wait for, and those that end together are all answered.
     mod refused_writes; // Waiting while Redis answers but refuses writes: too few replicas, a demoted primary.
     mod until_state; // Waiting until a job, a batch or a list reaches a state.
     mod wake_causes; // Every change that makes a job ready wakes a waiter, at any instance.
@@ -153,6 +154,7 @@ mod queues {
     mod script_bounds; // No script takes long, however many jobs, locks and large payloads there are.
     mod search; // Text search in payloads and errors, page by page, with bounded work per call.
     mod selection; // Operators select jobs of a state by client, batch, error or time.
+    mod stalled_crowds; // Readers that take nothing of their answers, by several credentials of one tenant.
     mod strays; // Entries in a queue's sets that are not jobs are removed when they are found.
     mod sweeper; // The sweeper delays no other work and costs almost nothing where nothing is due.
     mod workers; // The list of workers: who holds which job in all queues, and who waits.
@@ -185,6 +187,7 @@ mod undo {
 /// Webhooks: what is delivered, how often, and what becomes of a receiver that does not take it.
 mod webhooks {
     mod deliveries; // What is delivered: each event of a webhook's types and queues, once, signed, with the job.
+    mod large_jobs; // Webhooks for large jobs: what is too long for a delivery is not read.
     mod operators; // What operators see of webhooks and do with them: by role and pattern, and never a secret.
     mod retries; // Deliveries that are not taken: when they are tried again, and under which id.
 

@@ -113,18 +113,18 @@ pub const CATCH_UPS: usize = 4;
 pub const CATCH_UPS_OF_CALLER: usize = 2;
 pub const CATCH_UP_MS: u64 = 50;
 pub const CATCH_UP_EVENTS: usize = 64;
-/// Bytes of the answers of large reads in memory, in total and per caller, and the bytes reserved for a read before its answer
-/// arrives. The same for smaller reads.
+/// Bytes of the answers of large reads in memory, and the bytes reserved for a read before its answer arrives. The same for
+/// smaller reads.
 pub const ANSWERS: usize = 32 << 20;
-pub const ANSWERS_OF_CALLER: usize = ANSWERS / 4 * 3;
 pub const ANSWER: usize = 2 << 20;
 pub const SMALL_ANSWERS: usize = 16 << 20;
-pub const SMALL_ANSWERS_OF_CALLER: usize = SMALL_ANSWERS / 4 * 3;
 /// An answer up to this size is not counted: the buffer of its connection holds it.
 pub const SMALL_ANSWER: usize = 16 << 10;
 /// Reads of one caller that wait for a permit, and how long one waits before it is refused.
 pub const READS_WAITING: usize = 512;
 pub const READ_WAIT_MS: u64 = 2_000;
+/// How long a call whose wait has ended waits for a permit.
+pub const READ_AFTER_WAIT_MS: u64 = 10_000;
 pub const WAIT_MS: u32 = 30_000;
 /// Drafts of one reservation: a person types them.
 pub const DRAFTS_PER_SECOND: u32 = 1;

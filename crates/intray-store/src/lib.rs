@@ -69,6 +69,7 @@ pub use upkeep::{
 pub use views::{
     actions::ActionPage,
     batches::{BatchPage, MemberResult, ResultPage},
+    contents::JobContent,
     deadlines::{DeadlinePage, HeldUntil},
     deliveries::{Delivery, DeliveryPage},
     eligible::Eligible,

@@ -94,7 +94,7 @@ pub async fn inspect(
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let seen = waiting.batch(&id, wait, &pass.caller.credential_owned()).await;
+    let seen = waiting.batch(&id, wait, &reader::who(&pass)).await;
     auth::revalidate(&pass, wait)?;
     let WaitedRead { what, turn } = seen.map_err(reader::read_problem)?;
     let batch = (*what).as_ref().ok_or_else(Problem::unknown_batch)?;

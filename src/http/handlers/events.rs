@@ -22,7 +22,7 @@ use crate::{
             headers::LastEventId,
             path::InPath,
             query::{Query, read_queues},
-            reader::ReadCall,
+            reader::{self, ReadCall},
         },
         response::{counted, problem::Problem, shapes},
     },
@@ -55,7 +55,7 @@ pub async fn events(
     let position_in =
         |queue: &QueueName| positions.iter().find(|(known, _)| known == queue).map(|(_, position)| *position);
     let from = queues.into_iter().map(|queue| (position_in(&queue), queue)).collect();
-    let feed = waiting.feed(from, pass.caller.credential_owned()).await.map_err(Problem::from_read)?;
+    let feed = waiting.feed(from, reader::who(&pass)).await.map_err(Problem::from_read)?;
     Ok(EventStream::new(feed, filter, pass, leaving).into_response())
 }
 

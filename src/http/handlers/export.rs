@@ -7,7 +7,6 @@ mod pointers;
 
 use std::{
     io,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -29,11 +28,15 @@ use crate::{
     http::{
         middleware::revalidate::LongCall,
         request::{lines::NDJSON, long_work, reader},
-        response::{counted, problem::Problem, shapes},
+        response::{
+            counted::{UntilTaken, take_chunk},
+            problem::Problem,
+            shapes,
+        },
     },
     job::QueueName,
     store::{Cursor, JobFilter, JobPage},
-    waiting::{ListWatcher, WaitedRead, Waiting},
+    waiting::{ListWatcher, ReaderId, WaitedRead, Waiting},
     waits::hurried,
 };
 
@@ -53,7 +56,7 @@ pub struct Export {
     pub waiting: Waiting,
     pub list: ListWatcher,
     pub queue: QueueName,
-    pub who: Arc<str>,
+    pub who: ReaderId,
     /// Starts behind the jobs that were sent.
     pub filter: JobFilter,
     pub form: ExportFormat,
@@ -61,8 +64,6 @@ pub struct Export {
     pub follows: bool,
     pub long_call: LongCall,
     pub quiet: Heartbeat,
-    /// What is written and not sent yet.
-    pub rest: Bytes,
 }
 
 /// A page whose jobs are written as the reader takes them: only the rows of a few are in memory.
@@ -70,6 +71,8 @@ struct OpenPage {
     read: WaitedRead<JobPage>,
     /// How many of its jobs are written.
     written: usize,
+    /// The rows that are not sent yet.
+    rest: Bytes,
 }
 
 /// A job and the cursor behind it.
@@ -95,7 +98,7 @@ struct Truncated<'a> {
 
 /// The next step of an export.
 enum NextStep {
-    Page(OpenPage),
+    Page(UntilTaken<OpenPage>),
     Look,
     Nothing,
 }
@@ -112,10 +115,13 @@ impl Export {
             ExportFormat::Lines => (NDJSON, None),
             ExportFormat::Table(columns) => ("text/csv; charset=utf-8", Some(Ok(columns.head()))),
         };
-        let pages = stream::unfold((self, NextStep::Page(OpenPage::new(first))), |(mut export, next)| async move {
-            let (chunk, next) = export.step(next).await?;
-            Some((chunk, (export, next)))
-        });
+        let pages = stream::unfold(
+            (self, NextStep::Page(UntilTaken::new(OpenPage::new(first)))),
+            |(mut export, next)| async move {
+                let (chunk, next) = export.step(next).await?;
+                Some((chunk, (export, next)))
+            },
+        );
         let all = stream::iter(head).chain(pages);
         let headers = [
             (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
@@ -126,15 +132,12 @@ impl Export {
     }
 
     async fn step(&mut self, next: NextStep) -> Option<(io::Result<Bytes>, NextStep)> {
-        if !self.rest.is_empty() {
-            return Some((Ok(counted::next_chunk(&mut self.rest)), next));
-        }
         match next {
             NextStep::Nothing => None,
-            NextStep::Page(page) => Some(self.write(page).await),
+            NextStep::Page(page) => Some(self.send(page).await),
             NextStep::Look => match self.look().await {
                 Ok(None) => Some((Ok(Bytes::from_static(b"\n")), NextStep::Look)),
-                Ok(Some(page)) => Some(self.write(OpenPage::new(page)).await),
+                Ok(Some(page)) => Some(self.send(UntilTaken::new(OpenPage::new(page))).await),
                 Err(problem) => Some((self.truncated(&problem), NextStep::Nothing)),
             },
         }
@@ -157,38 +160,57 @@ impl Export {
         page.map_err(reader::read_problem)
     }
 
-    /// Writes the next jobs of a page.
-    async fn write(&mut self, mut page: OpenPage) -> (io::Result<Bytes>, NextStep) {
+    /// Sends the next chunk of a page. A reader who has not taken the whole page in time is cut off.
+    async fn send(&mut self, page: UntilTaken<OpenPage>) -> (io::Result<Bytes>, NextStep) {
         tokio::task::yield_now().await;
+        match page.with(|open| self.next_chunk(open)) {
+            Ok(Ok((chunk, Some(next)))) => (Ok(chunk), next),
+            Ok(Ok((chunk, None))) => (Ok(chunk), NextStep::Page(page)),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "a job cannot be written");
+                (self.truncated(&Problem::internal()), NextStep::Nothing)
+            }
+            Err(too_slow) => (Err(too_slow), NextStep::Nothing),
+        }
+    }
+
+    /// A chunk, and the next step after the last one of the page.
+    fn next_chunk(&mut self, page: &mut OpenPage) -> serde_json::Result<(Bytes, Option<NextStep>)> {
+        if page.rest.is_empty() {
+            page.rest = self.write(page)?.into();
+        }
+        let chunk = take_chunk(&mut page.rest);
+        let is_end = page.rest.is_empty() && page.written == page.read.what.jobs.len();
+        Ok((chunk, is_end.then(|| self.close(&page.read.what))))
+    }
+
+    /// Writes the next jobs of a page.
+    fn write(&mut self, page: &mut OpenPage) -> serde_json::Result<Vec<u8>> {
         let mut text = if page.written == 0 { self.gap(&page.read.what) } else { Vec::new() };
         let mut read = 0;
         while read < BYTES_PER_POLL && page.written < page.read.what.jobs.len() {
-            match long_work::run(page.read.what.bytes as usize, || self.write_job(&page, &mut text)) {
+            match long_work::run(page.read.what.bytes as usize, || self.write_job(page, &mut text)) {
                 Ok(bytes) => read += bytes,
                 Err(error) => {
-                    tracing::error!(%error, "a job cannot be written");
                     let last = page.written.checked_sub(1).and_then(|last| page.read.what.places[last].clone());
                     self.filter.after = last.or(self.filter.after.take());
-                    return (self.truncated(&Problem::internal()), NextStep::Nothing);
+                    return Err(error);
                 }
             }
             page.written += 1;
         }
         let WaitedRead { what, turn } = &page.read;
         turn.finish_read(what.bytes as usize + text.len());
-        let is_end = page.written == what.jobs.len();
-        if is_end && matches!(self.form, ExportFormat::Lines) {
+        if page.written == what.jobs.len() && matches!(self.form, ExportFormat::Lines) {
             self.quiet.fill(&mut text, Instant::now());
         }
         text.shrink_to_fit();
-        self.rest = text.into();
-        let next = if is_end { self.close(page) } else { NextStep::Page(page) };
-        (Ok(counted::next_chunk(&mut self.rest)), next)
+        Ok(text)
     }
 
     /// Writes the next job. Returns how many bytes of JSON that took.
     fn write_job(&self, page: &OpenPage, text: &mut Vec<u8>) -> serde_json::Result<usize> {
-        let JobPage { jobs, places, .. } = &*page.read.what;
+        let JobPage { jobs, places, .. } = &**page.read.what;
         let job = shapes::JobBody::new(&jobs[page.written]);
         match &self.form {
             ExportFormat::Lines => {
@@ -202,10 +224,8 @@ impl Export {
         }
     }
 
-    /// The step after a page, whose last rows are still to be sent.
-    fn close(&mut self, page: OpenPage) -> NextStep {
-        let WaitedRead { what: page, turn } = page.read;
-        self.rest = counted::counted(turn, std::mem::take(&mut self.rest));
+    /// The step after a page.
+    fn close(&mut self, page: &JobPage) -> NextStep {
         let last = page.places.last().cloned().flatten();
         if let Some(after) = page.resume.clone().or(page.next.clone()).or(last) {
             self.filter.after = Some(after);
@@ -238,7 +258,7 @@ impl Export {
 
 impl OpenPage {
     fn new(read: WaitedRead<JobPage>) -> Self {
-        Self { read, written: 0 }
+        Self { read, written: 0, rest: Bytes::new() }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use axum::{extract::State, http::HeaderMap, response::Response};
-use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -37,7 +36,7 @@ pub async fn jobs(
     headers: HeaderMap,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let (kind, who) = (ListFormat::accepted(&headers), pass.caller.credential_owned());
+    let (kind, who) = (ListFormat::accepted(&headers), reader::who(&pass));
     if kind != ListFormat::Page {
         let (form, filter, follows) = read_walk(kind, query, &queue, &pass.caller)?;
         may_see(&pass.caller, &filter)?;
@@ -45,20 +44,7 @@ pub async fn jobs(
         let lasting = LongCall::new(pass, leaving);
         let quiet = Heartbeat::since(Instant::now());
         let (who, list) = (who.clone(), waiting.list(queue.clone(), who));
-        return Export {
-            waiting,
-            list,
-            queue,
-            who,
-            filter,
-            form,
-            follows,
-            long_call: lasting,
-            quiet,
-            rest: Bytes::new(),
-        }
-        .answer()
-        .await;
+        return Export { waiting, list, queue, who, filter, form, follows, long_call: lasting, quiet }.answer().await;
     }
     let asked = (read_filter(&mut query, &queue, &pass.caller), read_wait(&mut query));
     let (filter, wait) = query.finish(Some(asked))?;

@@ -8,7 +8,6 @@ use axum::{
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +28,7 @@ use crate::{
             query::{NoQuery, Query},
             reader::ReadCall,
         },
-        response::{counted, field_error::FieldError, json::JSON, problem::Problem, shapes},
+        response::{counted::CountedAnswer, field_error::FieldError, json::JSON, problem::Problem, shapes},
     },
     job::{Day, Name, QueueName, limits},
     sheets::{ForgetOutcome, SheetBook, Sheets},
@@ -152,7 +151,7 @@ impl SheetsAnswer {
                     Err(_) => return Some((Err(io::Error::other("not all of it")), (answer, rest))),
                 }
             }
-            Some((Ok(counted::next_chunk(&mut rest)), (answer, rest)))
+            Some((rest.next_chunk(), (answer, rest)))
         });
         let headers = [(header::CONTENT_TYPE, kind), (header::VARY, HeaderValue::from_static("accept"))];
         Ok((headers, Body::from_stream(parts.boxed())).into_response())
@@ -172,7 +171,7 @@ impl SheetsAnswer {
     }
 
     /// `None` at the end.
-    async fn next_part(&mut self) -> Option<Result<Bytes, Problem>> {
+    async fn next_part(&mut self) -> Option<Result<CountedAnswer, Problem>> {
         if self.is_over {
             return None;
         }
@@ -192,7 +191,7 @@ impl SheetsAnswer {
     }
 
     /// Days until there are enough bytes.
-    async fn part(&mut self, mut text: Vec<u8>) -> Result<Bytes, Problem> {
+    async fn part(&mut self, mut text: Vec<u8>) -> Result<CountedAnswer, Problem> {
         let permit = self.reader.page_permit().await?;
         while text.len() < PART_BYTES
             && let Some(day) = self.days.pop_front()
@@ -208,7 +207,7 @@ impl SheetsAnswer {
                 text.extend(b"]}");
             }
         }
-        Ok(counted::counted(permit, text))
+        Ok(CountedAnswer::new(permit, text))
     }
 
     fn write(&mut self, line: &shapes::SheetLineBody<'_>, text: &mut Vec<u8>) -> Result<(), Problem> {

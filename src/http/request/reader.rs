@@ -1,21 +1,19 @@
 //! Read permits: reads are limited by caller and in total.
 
-use std::sync::Arc;
-
 use axum::{
     extract::{FromRef, FromRequestParts},
     http::request::Parts,
 };
 
 use crate::{
-    access::Caller,
+    access::Pass,
     http::response::problem::Problem,
-    waiting::{ReadPermit, ReadRefused, Waiting},
+    waiting::{ReadPermit, ReadRefused, ReaderId, Waiting},
 };
 
 /// A call that reads from the store.
 pub struct ReadCall {
-    pub who: Arc<str>,
+    pub who: ReaderId,
     waiting: Waiting,
 }
 
@@ -26,7 +24,7 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let who = Caller::from_request_parts(parts, state).await?.credential_owned();
+        let who = who(&Pass::from_request_parts(parts, state).await?);
         Ok(Self { who, waiting: Waiting::from_ref(state) })
     }
 }
@@ -47,6 +45,11 @@ impl ReadCall {
     pub async fn read_permit(&self) -> Result<ReadPermit, Problem> {
         self.waiting.read_permit(&self.who).await.map_err(read_problem)
     }
+}
+
+/// Whose limits the reads of a call count against.
+pub fn who(pass: &Pass) -> ReaderId {
+    ReaderId::new(pass.payer(), pass.caller.credential_owned())
 }
 
 /// The problem for a read that failed.

@@ -2,6 +2,7 @@
 
 pub(crate) mod actions;
 pub(crate) mod batches;
+pub(crate) mod contents;
 pub(crate) mod deadlines;
 pub(crate) mod deliveries;
 pub(crate) mod eligible;

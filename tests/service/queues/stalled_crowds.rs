@@ -1,0 +1,99 @@
+//! Readers that take nothing of their answers, by several credentials of one tenant: another tenant reads all the time.
+
+use serde_json::json;
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpSocket, TcpStream},
+};
+
+use crate::world::{
+    Client, World,
+    access::{SECRET, key, signed},
+    contract::NDJSON,
+    eventually,
+};
+
+const LIST: &str = "/queues/a-big/jobs?state=waiting";
+
+/// Large jobs of both tenants.
+async fn world() -> World {
+    let keys = [("a1", "viewer", "a-*"), ("a2", "viewer", "a-*"), ("ap", "producer", "a-*"), ("b", "viewer", "b-*")];
+    let w = World::plan().own_process().with_keys(&keys).flag("--token-secret", SECRET).start().await;
+    for (queue, many) in [("a-big", 40), ("b-big", 8)] {
+        for n in 0..many {
+            let payload = format!("{n}{}", "x".repeat(262_000));
+            w.enqueue_with(json!({ "queue": queue, "payload": payload, "dedupe": false })).await;
+        }
+    }
+    w.patch("/queues/a-big", json!({ "browse": true })).await.is(200);
+    w
+}
+
+/// Exports of the list with these credentials; each takes nothing.
+async fn stall(w: &World, credentials: &[String], of_each: usize, path: &str) -> Vec<TcpStream> {
+    let address = w.address().parse().expect("an address");
+    let mut stalled = Vec::new();
+    for credential in credentials.iter().cycle().take(credentials.len() * of_each) {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(4_096).expect("a small buffer");
+        let mut socket = socket.connect(address).await.expect("the service listens");
+        let call = format!(
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {credential}\r\naccept: {NDJSON}\r\n\r\n"
+        );
+        socket.write_all(call.as_bytes()).await.expect("open");
+        stalled.push(socket);
+    }
+    stalled
+}
+
+/// Until these credentials have all that they get.
+async fn is_exhausted(w: &World, credentials: &[String], path: &str) {
+    for credential in credentials {
+        let client = w.with_credential(credential);
+        let refused = async || (client.get(path).await.status == 429).then_some(());
+        eventually("a credential whose readers take nothing is refused", refused).await;
+    }
+}
+
+async fn reads_all(client: &Client) {
+    for _ in 0..5 {
+        client.get("/queues/b-big/jobs?state=waiting").await.is(200);
+        let export = client.request("GET", "/queues/b-big/jobs?state=waiting").header("accept", NDJSON).open().await;
+        assert_eq!(export.status(), 200);
+        let text = export.text().await.expect("all of it");
+        assert_eq!(text.lines().count(), 8);
+    }
+}
+
+#[tokio::test]
+async fn stalled_keys_of_one_pattern_leave_room_to_others() {
+    let w = world().await;
+    let keys = [key("a1"), key("a2")];
+    let stalled = stall(&w, &keys, 60, LIST).await;
+    is_exhausted(&w, &keys, LIST).await;
+    reads_all(&w.with_credential(&key("b"))).await;
+    drop(stalled);
+    w.check().await;
+}
+
+/// A producer's tokens are one payer, and none of them has all of its part.
+#[tokio::test]
+async fn stalled_tokens_of_one_producer_leave_room_to_others() {
+    let w = world().await;
+    let producer = w.with_credential(&key("ap"));
+    let mut tokens = Vec::new();
+    for n in 0..5 {
+        let call = json!({ "worker": format!("w{n}"), "queues": ["a-*"] });
+        let token = producer.post("/tokens", call).await.is(200)["token"].clone();
+        tokens.push(token.as_str().expect("a token").to_owned());
+    }
+    let (path, honest) = (format!("{LIST}&mine=true"), tokens.pop().expect("five"));
+    let stalled = stall(&w, &tokens, 30, &path).await;
+    is_exhausted(&w, &tokens, &path).await;
+    reads_all(&w.with_credential(&key("b"))).await;
+    w.with_credential(&honest).get(&path).await.is(200);
+    let outside = signed(SECRET, json!({ "sub": "w9", "queues": ["b-*"] }));
+    w.with_credential(&outside).get("/queues/b-big/jobs?state=waiting&mine=true").await.is(200);
+    drop(stalled);
+    w.check().await;
+}
