@@ -172,11 +172,7 @@ impl Waiting {
             if seat.begin_try() {
                 self.inner.queues.look_from_front(&call);
             }
-            let answer = self.inner.queues.reserve(call.clone()).await;
-            if answer.is_ok() {
-                seat.mark_answered();
-            }
-            let seen = match answer {
+            let seen = match self.inner.queues.reserve(call.clone()).await.inspect(|_| seat.mark_answered()) {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
                     if let ReserveOutcome::Nothing { ref passed, .. } = nothing {
                         seat.mark_passed(passed);

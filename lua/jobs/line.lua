@@ -165,7 +165,7 @@ function line.prefetch(q)
   if s.is_prefetched then return end
   s.is_prefetched = true
   for at = s.cursor, s.loaded do
-    local header = record.header(s[at][3])
+    local header = source.header(s[at])
     if record.is_gated(header) then those[#those + 1] = {id = s[at][1], header = header} end
   end
   gate.prefetch(q, those)

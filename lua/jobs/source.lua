@@ -1,5 +1,6 @@
 -- source: a part of one line as a call has read it: of `inbound`, or of a line in `lines`. An entry: {id, place, record, live record or
 -- false, member, member of the line}; false once it has left. The records are nil until they are loaded.
+local record = require 'base/record'
 local write = require 'base/write'
 local text = require 'base/text'
 local place = require 'jobs/place'
@@ -134,6 +135,12 @@ end
 function source.read(q, s, most)
   find(q, s, most)
   source.load_rest(q, s)
+end
+
+-- The header of an entry whose records are loaded, decoded once.
+function source.header(entry)
+  entry.header = entry.header or record.header(entry[3])
+  return entry.header
 end
 
 -- Adds an entry with its records.

@@ -12,6 +12,7 @@ local gate = require 'jobs/gate'
 local loaded = require 'jobs/loaded'
 local baton = require 'jobs/baton'
 local line = require 'jobs/line'
+local source = require 'jobs/source'
 local route = require 'jobs/route'
 local lines = require 'jobs/lines'
 local part = require 'jobs/part'
@@ -27,7 +28,7 @@ local PRIORITY = 1 -- commands for each further priority in the order
 local function job_of(q, entry)
   if entry.job then return entry.job end
   local id, score, raw, live = entry[1], entry[2], entry[3], entry[4]
-  local header = record.header(raw)
+  local header = source.header(entry)
   local r = live and record.live(live) or record.new(record.WAITING, score, header.priority, header.stamp)
   r.score = score
   local job = {id = id, record = r, header = header, raw = raw, fresh = not live, is_over = false, rule = nil, full = nil}

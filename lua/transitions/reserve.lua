@@ -20,7 +20,6 @@
 -- REPLY  {'ineligible', rule} |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}
 local text = require 'base/text'
-local write = require 'base/write'
 local commit = require 'base/commit'
 local ask = require 'jobs/ask'
 local handout = require 'jobs/handout'

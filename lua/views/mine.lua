@@ -2,9 +2,8 @@
 --       setting `browse`, all that the worker may have.   reads only
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · restricted zset ·
--- KEYS   lines zset · turns hash · jobs hash · payloads hash · live hash · results hash · gates hash ·
--- KEYS   batches hash · timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash ·
--- KEYS   events stream · hints channel
+-- KEYS   lines zset · jobs hash · payloads hash · live hash · results hash · gates hash · batches hash ·
+-- KEYS   timers zset · routes hash · alarms zset · settings hash · totals hash · events stream · hints channel
 -- ARGV   limit, worker, skills (none = '') as jobs/ask reads them, score and member of the one seen last ('' = from the start), bytes
 -- ARGV   of bodies that the page has already
 -- REPLY  as `list`

@@ -36,7 +36,8 @@ impl Redis {
 
     async fn calls_of(&self, command: &str) -> u64 {
         let info = self.queues.parts.runner.link.plain(redis::cmd("INFO").arg("commandstats")).await.expect("figures");
-        let Value::VerbatimString { text, .. } = info else { panic!("{info:?}") };
+        let Value::BulkString(text) = info else { panic!("{info:?}") };
+        let text = String::from_utf8(text).expect("text");
         let line = text.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
         line.and_then(|line| line.split(',').next()).map_or(0, |calls| calls.parse().expect("a number"))
     }
@@ -84,7 +85,8 @@ async fn forty_callers_behind_one_lock_cost_little_more_than_one() {
     let redis = Redis::start().await;
     redis.enqueue_all(locked(300)).await;
     let held = redis.queues.reserve(ask(None)).await;
-    assert!(matches!(held, Ok(ReserveOutcome::Jobs { undo, .. }) if { undo.disarm(); true }));
+    let Ok(ReserveOutcome::Jobs { undo, .. }) = held else { panic!("{held:?}") };
+    undo.disarm();
     redis.count_in(&[DECODES, RULES]).await;
     let one = redis.work_of(vec![ask(Some(name(0)))]).await;
     assert!(one.decoded <= one.scripts * 110, "a script looks at a hundred: {one:?}");
