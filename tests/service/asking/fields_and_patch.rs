@@ -79,7 +79,8 @@ async fn patch_sets_and_removes_expiry_and_sla() {
     w.advance_clock(MONTH_MS);
     w.sweep().await;
     assert_contains(&w.job(&id).await, json!({ "state": "waiting", "expires_at": null }));
-    assert_events(&w.events_of(&id).await, &["enqueued", "changed", "changed", "changed"]);
+    let events = ["enqueued", "changed", "sla-breached", "changed", "changed"];
+    assert_events(&w.events_of(&id).await, &events);
     w.check().await;
 }
 
