@@ -246,7 +246,7 @@ end
 -- Skips the current entry.
 function line.pass(q)
   local l = q.line
-  l.at.cursor, l.looked = l.at.cursor + 1, l.looked + 1
+  l.at.cursor, l.looked, l.ended = l.at.cursor + 1, l.looked + 1, nil
 end
 
 -- Removes the current entry. Other lines may have it too.

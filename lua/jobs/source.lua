@@ -22,6 +22,18 @@ function source.precedes(one, other)
   return place.arrival_of(one[5]) < place.arrival_of(other[5])
 end
 
+-- The rank behind a place in `inbound` where no job stands, or no more. Equal places sort by arrival.
+local function rank_behind(q, from, member)
+  local arrival, score = place.arrival_of(member), text.of(from)
+  local low, high = write.ask(q, 'ZCOUNT', q.inbound, '-inf', '(' .. score), write.ask(q, 'ZCOUNT', q.inbound, '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local found = write.ask(q, 'ZRANGE', q.inbound, text.of(middle), text.of(middle))[1]
+    if place.arrival_of(found) <= arrival then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
 -- Begins behind a job that may have left meanwhile.
 function source.begin(q, s, from, member)
   if s.line ~= '' then
@@ -30,7 +42,7 @@ function source.begin(q, s, from, member)
   end
   write.spend(q, 2)
   local rank = tonumber(redis.call('ZSCORE', q.inbound, member)) == from and redis.call('ZRANK', q.inbound, member)
-  s.behind = rank and rank + 1 or redis.call('ZCOUNT', q.inbound, '-inf', '(' .. text.of(from))
+  s.behind = rank and rank + 1 or rank_behind(q, from, member)
 end
 
 -- Adds the next entries. Returns whether these are all.

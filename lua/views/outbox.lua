@@ -1,8 +1,8 @@
 -- outbox: how the webhooks stand in a queue, some at a time.   reads only
 -- FLAGS  no-writes
 -- KEYS   cursors hash · deliveries zset
--- ARGV   webhook after which to go on ('' = from the first)
--- REPLY  {now ms, more (0 | 1), {webhook, cursor, lost, waiting, failed, ms until the next is due (-1 = none), the oldest of those due first} …}
+-- ARGV   slot of a webhook after which to go on (-1 = from the first)
+-- REPLY  {now ms, slot after which to go on (-1 = these are all), {webhook, cursor, lost, waiting, failed, ms until the next is due (-1 = none), the oldest of those due first} …}
 local clock = require 'base/clock'
 local outbox = require 'base/outbox'
 local delivery = require 'base/delivery'
@@ -18,19 +18,23 @@ local function oldest(q, reader)
   return first
 end
 
--- The next webhooks by name.
+local function by_slot(one, other)
+  return one.slot < other.slot
+end
+
+-- The next webhooks by slot.
 local function next_ones(q, after)
   local webhooks = {}
   for _, reader in ipairs(outbox.webhooks(q)) do
-    if after == '' or reader.name > after then webhooks[#webhooks + 1] = reader end
+    if reader.slot > after then webhooks[#webhooks + 1] = reader end
   end
-  table.sort(webhooks, function(one, other) return one.name < other.name end)
+  table.sort(webhooks, by_slot)
   return webhooks
 end
 
 return function(q, args)
-  local webhooks = next_ones(q, args[1])
-  local answer = {clock.now(q), #webhooks > MOST and 1 or 0}
+  local webhooks = next_ones(q, tonumber(args[1]))
+  local answer = {clock.now(q), #webhooks > MOST and webhooks[MOST].slot or -1}
   for i = 1, math.min(#webhooks, MOST) do
     local reader = webhooks[i]
     local waiting = delivery.count(q, delivery.waiting, reader)

@@ -52,7 +52,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("several", &["handle", "redis"]),
     ("webhooks", &["handle", "redis"]),
     ("handle", &["batcher", "figures", "keys", "places", "redis", "registry", "runner", "script", "transition"]),
-    ("places", &[]),
+    ("places", &["redis"]),
     ("batcher", &["redis", "registry", "runner", "script", "transition"]),
     ("registry", &["redis", "runner"]),
     ("completion", &["figures", "payload", "redis", "reservation", "transition"]),

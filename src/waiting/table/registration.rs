@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     job::{Line, chance::between},
-    store::{Fault, OpenedGates, PassedLines, ReserveOutcome},
+    store::{Fault, PassedLines, ReserveOutcome},
 };
 
 /// The pause of a queue after Redis did not answer or refused a write, between these.
@@ -39,17 +39,21 @@ impl<'t> Registration<'t> {
         Self { table, number, waker, served: AtomicBool::new(false), held_up: AtomicBool::new(false) }
     }
 
-    /// It tries from now on. Returns whether it was woken because a gate got room.
+    /// It tries from now on. Returns whether a gate got room that has held it up.
     pub(in crate::waiting) fn begin_try(&self) -> bool {
-        if let Some(waiter) = self.table.0.lock().waiters.get_mut(&self.number) {
-            waiter.opened = OpenedGates::default();
-        }
-        self.waker.by_gate.swap(false, Ordering::AcqRel)
+        let has_room = self.table.0.lock().take_room(self.number);
+        self.waker.by_gate.swap(false, Ordering::AcqRel) || has_room
     }
 
-    /// Sleeps until it is woken. A wake-up since the last try ends the sleep at once.
+    /// Sleeps until it is woken. A wake-up since the last try ends the sleep at once, and so does a gate that got room.
     pub(in crate::waiting) async fn sleep(&self) {
-        self.table.0.lock().shift(self.number, |queue| (&mut queue.awake, &mut queue.asleep));
+        {
+            let mut state = self.table.0.lock();
+            if state.take_room(self.number) {
+                return self.waker.by_gate.store(true, Ordering::Release);
+            }
+            state.shift(self.number, |queue| (&mut queue.awake, &mut queue.asleep));
+        }
         self.waker.woken.notified().await;
         self.table.0.lock().shift(self.number, |queue| (&mut queue.asleep, &mut queue.awake));
     }
@@ -68,27 +72,20 @@ impl<'t> Registration<'t> {
     /// It was given nothing, and these were passed over. Wakes for each the next caller that may look into it, and remembers
     /// which gates held some up.
     pub(in crate::waiting) fn mark_passed(&self, passed: &PassedLines) {
-        let is_held_up = !passed.gates.is_empty() || passed.left_out;
+        let is_held_up = !passed.gates.is_empty();
         let was_held_up = self.held_up.swap(is_held_up, Ordering::Relaxed);
         if !was_held_up && *passed == PassedLines::default() {
             return;
         }
         let mut state = self.table.0.lock();
-        let Some(waiter) = state.waiters.get(&self.number) else { return };
-        let (queues, opened) = (waiter.queues.clone(), waiter.opened.clone());
+        let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
         for name in queues.iter() {
             let Some(queue) = state.queues.get_mut(name) else { continue };
-            let held = queue.held_up.entry(self.number).or_default();
-            if !passed.left_out {
-                held.clear();
-            }
-            held.extend(&passed.gates);
-            if held.is_empty() {
+            if is_held_up {
+                queue.held_up.insert(self.number, passed.gates.clone());
+            } else {
                 queue.held_up.remove(&self.number);
             }
-        }
-        if opened.has_any_of(&passed.gates) {
-            state.wake_by_gate(self.number);
         }
         // Where a gate holds jobs up another caller gets no further, and many would try in vain.
         if passed.for_others {

@@ -100,6 +100,14 @@ impl TableState {
         first.any(|(number, held)| gates.is_subset(held) && queue.asleep.contains(*number) && may_look(number))
     }
 
+    /// Forgets the gates that got room while a caller was awake. Returns whether any of them has held it up.
+    pub(super) fn take_room(&mut self, number: u64) -> bool {
+        let Some(waiter) = self.waiters.get_mut(&number) else { return false };
+        let opened = std::mem::take(&mut waiter.opened);
+        let held = |queue| self.queues.get(queue).and_then(|queue| queue.held_up.get(&number));
+        waiter.queues.iter().filter_map(held).any(|held| opened.has_any_of(held))
+    }
+
     /// A gate got room for a caller that it has held up.
     pub(super) fn wake_by_gate(&mut self, number: u64) {
         if let Some(waiter) = self.waiters.get(&number) {

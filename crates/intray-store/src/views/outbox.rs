@@ -33,17 +33,18 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn outbox(&self, queue: &QueueName) -> Result<Vec<OutboxState>, Fault> {
-        let mut states: Vec<OutboxState> = Vec::new();
+        let (mut states, mut after) = (Vec::new(), None::<u64>);
         loop {
             let mut args = Args::default();
-            args.push(states.last().map_or("", |last| last.webhook.as_str()));
+            args.push(after.map_or_else(|| "-1".to_owned(), |slot| slot.to_string()));
             let answered = self.run_view("outbox", queue, &args).await?;
             let mut fields = Fields::of(&answered)?;
-            let (now, has_more) = (fields.time()?, fields.flag()?);
+            let now = fields.time()?;
+            after = fields.maybe()?;
             for webhook in fields.lists() {
                 states.push(read_state(webhook?, now)?);
             }
-            if !has_more {
+            if after.is_none() {
                 return Ok(states);
             }
         }

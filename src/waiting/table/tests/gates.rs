@@ -31,7 +31,6 @@ fn caller_tries_again_if_its_gate_has_opened_meanwhile() {
     for (opened, held, is_woken) in [(GATE, GATE, true), (OTHER, GATE, false)] {
         eve[0].seat.begin_try();
         table.gate(opened);
-        assert_eq!(woken(&eve), [""; 0], "{opened}: it may be served");
         eve[0].pass(&held_up_by(&[held], &["@eve"]));
         assert_eq!(!woken(&eve).is_empty(), is_woken, "{opened} opens, {held} holds it up");
         assert_eq!(eve[0].seat.begin_try(), is_woken, "it looks from the front");
@@ -43,21 +42,21 @@ fn caller_tries_again_if_its_gate_has_opened_meanwhile() {
     assert_eq!(woken(&bob), [""; 0], "the gate opened before its last try");
 }
 
-#[test]
-fn look_that_leaves_a_part_out_keeps_the_gates_of_that_part() {
+#[tokio::test]
+async fn gate_that_opens_while_a_caller_rests_ends_its_rest() {
     let table = Table::default();
-    let callers = asleep(&table, &["ann de"]);
-    callers[0].pass(&held_up_by(&[GATE], &["+de"]));
-    callers[0].pass(&PassedLines { left_out: true, ..held_up_by(&[OTHER], &["+de"]) });
-    assert_eq!(woken(&callers), [""; 0]);
-    for gate in [GATE, OTHER] {
-        table.gate(gate);
-        assert_eq!(woken(&callers), ["ann de"], "{gate}");
+    for goes_on in [false, true] {
+        let ann = awake(&table, "ann de");
+        let passed = PassedLines { is_far: true, goes_on, ..held_up(&["+de"]) };
+        ann.seat.begin_try();
+        ann.seat.mark_passed(&passed);
+        let rest = ann.seat.sleep_after(&passed);
+        tokio::pin!(rest);
+        assert!(rest.as_mut().now_or_never().is_none(), "it rests");
+        table.gate(GATE);
+        tokio::time::timeout(Duration::from_secs(60), rest).await.expect("it does not sleep");
+        assert!(ann.seat.begin_try(), "it looks from the front");
     }
-    callers[0].pass(&held_up_by(&[OTHER], &["+de"]));
-    assert_eq!(woken(&callers), [""; 0]);
-    table.gate(GATE);
-    assert_eq!(woken(&callers), [""; 0], "it has looked at all");
 }
 
 #[test]

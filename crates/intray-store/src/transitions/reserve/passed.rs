@@ -27,8 +27,6 @@ pub struct PassedLines {
     pub gates: BTreeSet<GateMark>,
     /// The look ended before it had seen all jobs, and the next one goes on from there.
     pub goes_on: bool,
-    /// The look left out jobs that another one of this caller had seen shortly before. Gates that held those up still do.
-    pub left_out: bool,
     /// It took several scripts.
     pub is_far: bool,
     /// Some of them were passed over because of the worker. Where a gate holds jobs up, no other worker gets further.
@@ -40,7 +38,6 @@ impl PassedLines {
         self.everybody |= other.everybody;
         self.gates.extend(other.gates);
         self.goes_on |= other.goes_on;
-        self.left_out |= other.left_out;
         self.is_far |= other.is_far;
         self.for_others |= other.for_others;
         self.lines.extend(other.lines);

@@ -34,7 +34,6 @@ pub(super) struct ReserveRequest {
     /// The gates that held jobs up in the parts of the look before this one.
     gates: BTreeSet<GateMark>,
     is_far: bool,
-    left_out: bool,
     nonce: Nonce,
     limit: u32,
     lease_ms: Option<u32>,
@@ -78,7 +77,6 @@ impl ReserveRequest {
             seeker,
             gates: BTreeSet::new(),
             is_far: false,
-            left_out: false,
             nonce: call.nonce,
             limit,
             lease_ms: call.lease_ms,
@@ -90,7 +88,7 @@ impl ReserveRequest {
     fn whole(&self, passed: PassedLines, marks: &[u8]) -> Result<PassedLines, Fault> {
         let marks = GateMark::parse_all(marks).ok_or_else(|| broken("marks of gates"))?;
         let gates = self.gates.iter().copied().chain(marks).collect();
-        Ok(PassedLines { gates, is_far: self.is_far, left_out: self.left_out, ..passed })
+        Ok(PassedLines { gates, is_far: self.is_far, ..passed })
     }
 
     /// The look ended before it had seen all: the next one goes on from there.
@@ -99,8 +97,9 @@ impl ReserveRequest {
         let (place, member) = (item.slice()?, item.slice()?);
         let (bits, place, marks) = read_place(place).ok_or_else(|| broken("a place"))?;
         snapshot.passed = u64::from(bits[0].saturating_sub(b'0'));
-        self.places.remember(&self.seeker, place, member);
-        self.whole(PassedLines { goes_on: true, ..PassedLines::of_a_part(snapshot.passed) }, marks)
+        let passed = self.whole(PassedLines { goes_on: true, ..PassedLines::of_a_part(snapshot.passed) }, marks)?;
+        self.places.remember(&self.seeker, place, member, &passed.gates);
+        Ok(passed)
     }
 
     fn packed_with(&self, flag: u8) -> Args {
@@ -220,8 +219,8 @@ impl BatchedTransition for ReserveRequest {
         self.gates.extend(GateMark::parse_all(marks).unwrap_or_default());
         self.is_far = true;
         match self.places.further(&self.seeker, score, member) {
-            Some((further, member)) => {
-                self.left_out = true;
+            Some((further, member, gates)) => {
+                self.gates.extend(gates);
                 self.packed(WAIT_FOR_OVERDUE, &[bits, further.as_bytes(), b" ", &member])
             }
             None => self.packed(WAIT_FOR_OVERDUE, &[bits, score, b" ", member]),
