@@ -148,3 +148,16 @@ async fn jobs_of_four_skills_are_read_at_once() {
     assert_eq!(cost[0], cost[1], "commands for one job and for twelve");
     w.check().await;
 }
+
+/// Jobs of as many clients stand at one place in the order: their arrival tells them apart.
+#[tokio::test]
+async fn look_goes_on_behind_equal_places_of_other_lines() {
+    let w = World::start().await;
+    let barred = |n: usize| json!({ "payload": n, "client": format!("c{n}"), "excluded": ["ann"] });
+    w.enqueue_many((0..199).map(barred)).await;
+    w.enqueue_with(json!({ "payload": "line", "client": "x", "skill": "de", "excluded": ["ann"] })).await;
+    w.enqueue_many((200..205).map(barred)).await;
+    let id = w.enqueue_with(json!({ "payload": "for her", "client": "t", "skill": "de" })).await;
+    assert_eq!(w.reserve_with(json!({ "worker": "ann", "skills": ["de"] })).await.id, id);
+    w.check().await;
+}

@@ -186,3 +186,22 @@ async fn list_of_a_worker_is_of_that_worker_alone() {
     ann(&w).get("/queues/unknown/jobs?mine=true").await.refused("forbidden");
     w.check().await;
 }
+
+#[tokio::test]
+async fn pages_of_equal_places_hold_each_job_once() {
+    let w = start().await;
+    let worker = ann(&w);
+    w.update_settings(json!({ "browse": true })).await;
+    let job = |n: usize| {
+        let mut job = json!({ "payload": n, "client": format!("c{n}") });
+        if n % 2 == 1 {
+            job["skill"] = json!("de");
+        }
+        job
+    };
+    let ids = w.enqueue_many((0..12).map(job)).await;
+    for limit in [1, 5, 12] {
+        let listed = worker.pages("/queues/default/jobs?mine=true", "jobs", limit).await;
+        assert_eq!(listed.iter().map(id_of).collect::<Vec<_>>(), ids, "by {limit}");
+    }
+}
