@@ -9,6 +9,7 @@ local total = require 'base/total'
 local route = require 'jobs/route'
 local alarm = {}
 local huge, min = math.huge, math.min
+local NEVER = 2 ^ 48 - 1
 
 -- Its SLA is over, and no event has said so yet. An SLA that ends at the expiry or later is never breached.
 local function is_breached(q, own)
@@ -32,11 +33,13 @@ local function put(q, id, at)
   q.alarm[id] = at
 end
 
--- Sets it by the route of a job that has not ended.
-function alarm.set(q, id, own)
+-- Sets it by the route of a job that has not ended. A hand-over does not end while the job is in hand; the alarm stays, so that no fast path
+-- ends that reservation.
+function alarm.set(q, id, own, is_held)
   local sla = not route.is_marked(own, route.BREACHED) and own.sla or huge
   local fallback = not route.is_marked(own, route.FELL_BACK) and own.fallback_at or huge
-  put(q, id, min(own.expires or huge, sla, fallback, own.handed and own.handed.ends or huge))
+  local handed = own.handed and (is_held and NEVER or own.handed.ends) or huge
+  put(q, id, min(own.expires or huge, sla, fallback, handed))
 end
 
 -- Tells once that the SLA of a job is over. Returns whether it is.
@@ -67,6 +70,10 @@ function alarm.stop(q, id, header, state)
   if not own then return end
   if state ~= record.DEAD then alarm.breach(q, id, own, header) end
   if own.expires or own.sla or own.fallback_at or own.handed then put(q, id, huge) end
+  if own.handed then
+    own.handed = nil
+    route.keep(q, id, own)
+  end
 end
 
 return alarm

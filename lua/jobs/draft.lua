@@ -1,25 +1,54 @@
--- draft: the text typed so far is kept with the job for its next worker. It is written at once, so that the last item of a list
--- wins and a job that ends in the same call removes its draft.
+-- draft: the text typed so far is kept with the job. It belongs to whoever typed it: the worker, or, of callers without a name, the call that
+-- took the job. It is written at once, so that the last item of a list wins and a job that ends in the same call removes its draft.
 local write = require 'base/write'
 local text = require 'base/text'
-local unpack_draft = struct.unpack
+local unpack_draft, sub = struct.unpack, string.sub
 local draft = {}
+-- Before the nonce of a call without a name; alone: of a caller who is not known any more.
+local UNNAMED = '\0'
+
+-- The owner that a reservation writes, by its worker and the nonce of its call.
+function draft.owner(worker, nonce)
+  return worker ~= '' and worker or UNNAMED .. nonce
+end
+
+local function keep(q, id, owner, typed)
+  write.ask(q, 'HSET', q.drafts, id, text.short(owner) .. typed)
+end
 
 -- '' leaves it as it is, JSON's null removes it.
-function draft.save(q, id, worker, typed)
+function draft.save(q, id, lease, typed)
   if typed == 'null' then
     write.ask(q, 'HDEL', q.drafts, id)
   elseif typed ~= '' then
-    write.ask(q, 'HSET', q.drafts, id, text.short(worker) .. typed)
+    keep(q, id, draft.owner(lease.worker, lease.nonce), typed)
   end
 end
 
--- What this worker has typed; '' for none.
-function draft.of(q, id, worker)
-  local kept = write.ask(q, 'HGET', q.drafts, id)
+-- What this owner may see of it; '' for nothing. `giver`: who handed the job over to them, nil for nobody.
+function draft.shown(kept, owner, giver, is_shared)
   if not kept then return '' end
-  local owner, stop = unpack_draft('>Bc0', kept)
-  return owner == worker and kept:sub(stop) or ''
+  local whose, stop = unpack_draft('>Bc0', kept)
+  return (is_shared or whose == owner or whose == giver) and sub(kept, stop) or ''
+end
+
+local function change_owner(q, id, from, to)
+  local kept = write.ask(q, 'HGET', q.drafts, id)
+  if not kept then return end
+  local whose, stop = unpack_draft('>Bc0', kept)
+  if whose == from then keep(q, id, to, sub(kept, stop)) end
+end
+
+-- The reservation of a worker to whom the job was handed over ends: what came with it is theirs.
+function draft.inherit(q, id, giver, lease)
+  change_owner(q, id, giver, draft.owner(lease.worker, lease.nonce))
+end
+
+-- A caller without a name hands the job over: their own draft goes along, and that of another one before them does not.
+function draft.give(q, id, lease)
+  if lease.worker ~= '' then return end
+  change_owner(q, id, '', UNNAMED)
+  change_owner(q, id, draft.owner('', lease.nonce), '')
 end
 
 return draft

@@ -61,11 +61,9 @@ function ending.leave_set(q, id, r, header)
   end
 end
 
--- Cancels a job that has left its set; its payload goes at once. `reason` is the note of the event.
+-- Cancels a job that has left its set. `reason` is the note of the event.
 function ending.cancel(q, id, r, header, worker, reason)
   ending.finish(q, id, r, header, CANCELLED)
-  write.set(q, 'jobs', id, header.raw:sub(1, header.stop - 1))
-  write.delete(q, 'payloads', id)
   event.add(q, 'cancelled', id, worker, header, reason or '')
   total.count(q, 'cancelled')
 end

@@ -2,9 +2,9 @@
 local text = require 'base/text'
 local record_bytes = require 'base/record_bytes'
 local write = require 'base/write'
+local draft = require 'jobs/draft'
 local handout = {BYTES = $RESERVE_BYTES, MORE = ' ' .. 'more'}
 local BODIES = 100
-local sub = string.sub
 
 -- `bodies`: the external payloads read by this call, `read` of them; `spent`: bytes of the jobs shown.
 function handout.open(q)
@@ -63,20 +63,22 @@ function handout.flat(replies)
   return replies
 end
 
--- `note`: what its last worker, who handed it over, says; '' for others. `fresh`: it was never reserved, so it has no draft.
-function handout.show(q, id, raw, live, deadline, worker, note, fresh)
-  local job = {id = id, raw = raw, payload = payload_of(q, id, raw), live = live, due = text.of(deadline), draft = '', note = note}
-  local with_drafts = q.handout.with_drafts
-  if not fresh then with_drafts[#with_drafts + 1] = {job = job, worker = worker} end
-  return job
+-- When a job was handed over, by whom, and the note.
+local function note_of(handed)
+  return handed and struct.pack('>I6', handed.since) .. text.short(handed.from) .. handed.note or ''
 end
 
--- A draft is given to the worker who typed it, or to any worker if the queue shares drafts.
-function handout.draft_for(worker, kept, shares_drafts)
-  if not kept then return '' end
-  local owner, stop = struct.unpack('>Bc0', kept)
-  if shares_drafts or owner == worker and worker ~= '' then return sub(kept, stop) end
-  return ''
+-- `lease`: the worker and the nonce of its reservation. `handed`: the hand-over by which they have it, nil for none. `fresh`: it was never
+-- reserved, so it has no draft.
+function handout.show(q, id, raw, live, deadline, lease, handed, fresh)
+  local job = {
+    id = id, raw = raw, payload = payload_of(q, id, raw), live = live, due = text.of(deadline), draft = '', note = note_of(handed),
+  }
+  local with_drafts = q.handout.with_drafts
+  if not fresh then
+    with_drafts[#with_drafts + 1] = {job = job, owner = draft.owner(lease.worker, lease.nonce), giver = handed and handed.from}
+  end
+  return job
 end
 
 -- Adds the drafts of all jobs shown, with one read.
@@ -85,8 +87,7 @@ function handout.show_drafts(q, shares_drafts)
   for i, one in ipairs(asked) do ids[i] = one.job.id end
   if #ids == 0 then return end
   for i, kept in ipairs(redis.call('HMGET', q.drafts, unpack(ids))) do
-    -- A job that was handed over comes with its draft.
-    asked[i].job.draft = handout.draft_for(asked[i].worker, kept, shares_drafts or asked[i].job.note ~= '')
+    asked[i].job.draft = draft.shown(kept, asked[i].owner, asked[i].giver, shares_drafts)
   end
 end
 

@@ -57,14 +57,16 @@ local function times_of(q, ids)
   return times
 end
 
--- Reads jobs by id and lets them lapse. Returns them, {id, record, header} each, false for what is no job; and whether time has done anything to
+-- Reads jobs by id and lets them lapse. Returns them, {id, record, header, at: as for lapse.job} each, false for what is no job; and whether time has done anything to
 -- any of them, which is written then. When the budget is spent, the rest of the list is nil.
 function lapse.read(q, ids)
   local lives, raws, times = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids)), times_of(q, ids)
   local jobs, new, has_changed = {}, {}, false
   for i, id in ipairs(ids) do
     local header = raws[i] and record.header(raws[i])
-    jobs[i] = header and not record.is_alias(header) and {id = id, record = lives[i] and record.live(lives[i]), header = header}
+    jobs[i] = header and not record.is_alias(header) and {
+      id = id, record = lives[i] and record.live(lives[i]), header = header, at = times[i],
+    }
     if jobs[i] and not lives[i] then new[#new + 1] = jobs[i] end
   end
   place.unseen_ones(q, new)

@@ -7,6 +7,7 @@ local event = require 'base/event'
 local total = require 'base/total'
 local baton = require 'jobs/baton'
 local ended = require 'jobs/ended'
+local draft = require 'jobs/draft'
 local skip = require 'jobs/skip'
 local route = require 'jobs/route'
 local routing = require 'jobs/routing'
@@ -20,8 +21,9 @@ function leave.lease(q, id, r, lease, how, header, note, at)
   part.leave(q, id, r, header, lease.worker, how)
   if how then
     ended.add(r, lease, how, note or '', at or clock.now(q))
-    routing.end_hand_over(q, id, header)
   end
+  local giver = routing.leave(q, id, header, how ~= nil)
+  if giver then draft.inherit(q, id, giver, lease) end
   route.forget_uncut(q, id, header)
   r.lease = ''
   if record.is_gated(header) then baton.free_gates(q, id, header) end

@@ -86,7 +86,7 @@ function resume.replay(q, mine, nonce)
       r.lease = record.pack_lease(lease)
       gate.keep(q, job.id, r)
     end
-    given[#given + 1] = handout.show(q, job.id, job.raw, record.pack(r), job.deadline, lease.worker, routing.note(q, job.id, record.header(job.raw)))
+    given[#given + 1] = handout.show(q, job.id, job.raw, record.pack(r), job.deadline, lease, routing.handed(q, job.id, record.header(job.raw)))
   end
   return given
 end
@@ -105,7 +105,7 @@ local function hand_again(q, call, job)
   write.add(q, 'reserved', text.of(job.deadline), id)
   gate.keep(q, id, r)
   event.add(q, 'resumed', id, lease.worker, header, '')
-  return handout.show(q, id, job.raw, record.pack(r), job.deadline, lease.worker, routing.note(q, id, header))
+  return handout.show(q, id, job.raw, record.pack(r), job.deadline, lease, routing.handed(q, id, header))
 end
 
 -- A job that the call asks for by id.

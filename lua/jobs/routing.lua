@@ -50,6 +50,12 @@ function routing.excludes(own, worker)
   return own.excluded and (worker == '' or has(own.excluded, worker))
 end
 
+-- Whether a job was handed over to a worker who is excluded.
+function routing.excludes_receiver(own)
+  local line = own.handed and own.handed.line
+  return line and byte(line) == WORKER and own.excluded and has(own.excluded, sub(line, 2))
+end
+
 -- What a route says, if it says only in which lines the job is and who is excluded: {excluded, lines; both nil for none}. False if it says
 -- more.
 local usual = memo.new(function(raw)
@@ -108,13 +114,34 @@ function routing.restart(q, id, own)
   route.keep(q, id, own)
 end
 
--- A hand-over ends, because its worker has had the job.
-function routing.end_hand_over(q, id, header)
+-- The hand-over by which a job is in a line or in hand; nil or false for none.
+function routing.handed(q, id, header)
   local own = route.of(q, id, header)
-  if not own or not own.handed then return end
-  own.handed = nil
+  return own and own.handed
+end
+
+-- The job is taken. Returns the hand-over by which it is; nil or false for none.
+function routing.take(q, id, header)
+  local handed = routing.handed(q, id, header)
+  if handed then alarm.set(q, id, route.of(q, id, header), true) end
+  return handed
+end
+
+-- A reservation ends. A hand-over ends with it, unless the job was never delivered: then its time counts on. Returns who had handed the
+-- job over, nil for nobody.
+function routing.leave(q, id, header, is_delivered)
+  local own = route.of(q, id, header)
+  local handed = own and own.handed
+  if not handed then return end
+  if is_delivered then own.handed = nil end
   route.keep(q, id, own)
-  alarm.set(q, id, own)
+  alarm.set(q, id, own, false)
+  return is_delivered and handed.from or nil
+end
+
+-- An operator ends the hand-over of a job. One that is in hand stays what it is until it is given back.
+function routing.call_off_hand_over(q, own, is_held)
+  if own.handed and is_held then own.handed.ends = clock.now(q) else own.handed = nil end
 end
 
 -- A worker hands the job over, to a line and for so many ms.
@@ -125,31 +152,24 @@ function routing.hand_over(q, id, own, line, from, note, ms)
   alarm.set(q, id, own)
 end
 
-local function is_hand_over_due(q, own)
-  return own.handed and own.handed.ends <= clock.now(q)
+local function is_hand_over_due(q, own, is_held)
+  return own.handed and not is_held and own.handed.ends <= clock.now(q)
 end
 
 local function is_fallback_due(q, own)
   return own.fallback_at and own.fallback_at <= clock.now(q) and not fell_back(own)
 end
 
--- Whether the time of a hand-over or of the rule is over.
-function routing.is_due(q, own)
-  return is_hand_over_due(q, own) or is_fallback_due(q, own)
+-- Whether the time of a hand-over or of the rule is over. That of a hand-over is not while the job is in hand.
+function routing.is_due(q, own, is_held)
+  return is_hand_over_due(q, own, is_held) or is_fallback_due(q, own)
 end
 
 -- Ends what is over.
-function routing.fall_back(q, id, own)
-  if is_hand_over_due(q, own) then own.handed = nil end
+function routing.fall_back(q, id, own, is_held)
+  if is_hand_over_due(q, own, is_held) then own.handed = nil end
   if is_fallback_due(q, own) then own.marks = own.marks + route.FELL_BACK end
   route.keep(q, id, own)
-end
-
--- What the next to get a job that was handed over is shown: when, by whom, and the note; '' for none.
-function routing.note(q, id, header)
-  local own = route.of(q, id, header)
-  local handed = own and own.handed
-  return handed and struct.pack('>I6', handed.since) .. text.short(handed.from) .. handed.note or ''
 end
 
 return routing

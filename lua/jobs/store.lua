@@ -17,13 +17,13 @@ local store = {}
 local WAITING, BLOCKED, DELAYED = record.WAITING, record.BLOCKED, record.DELAYED
 
 -- Adds the rare options of a new job, which begin there, to the job, {header} and more: whether to look for duplicates even if the queue
--- does not, delay, run at, the times between which its route is valid and what it says, payload outside the record. Most jobs have none.
+-- does not, whether those are named by a key, delay, run at, the times between which its route is valid and what it says, payload outside the record. Most jobs have none.
 function store.rare(job, options, at)
-  job.always, job.delay, job.run_at, job.from, job.before, job.asked, job.external = false, 0, 0, 0, math.huge, '', ''
+  job.always, job.by_key, job.delay, job.run_at, job.from, job.before, job.asked, job.external = false, false, 0, 0, 0, math.huge, '', ''
   if #options < at then return job end
   local always, stop
   always, job.delay, job.run_at, stop = struct.unpack('>BI6I6', options, at)
-  job.always = always == 1
+  job.always, job.by_key = always > 0, always == 2
   if record.is_routed(job.header) then
     job.from, job.before, job.asked, stop = struct.unpack('>I6I6I2c0', options, stop)
   end

@@ -107,7 +107,7 @@ function take.job(q, job, call, i, first_passed)
   write.set(q, 'live', id, packed)
   event.add(q, 'reserved', id, call.worker, header, '')
   total.count(q, 'handed_out')
-  return handout.show(q, id, job.raw, packed, deadline, call.worker, routing.note(q, id, header), job.fresh)
+  return handout.show(q, id, job.raw, packed, deadline, call, routing.take(q, id, header), job.fresh)
 end
 
 return take

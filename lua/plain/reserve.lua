@@ -8,6 +8,7 @@ local event = require 'base/event'
 local hint = require 'base/hint'
 local fields_of = require 'base/fields'
 local ask = require 'jobs/ask'
+local draft = require 'jobs/draft'
 local handout = require 'jobs/handout'
 local reserve_context = require 'jobs/reserve_context'
 local gate = require 'jobs/gate'
@@ -104,10 +105,10 @@ local function read_drafts(q, n, lives)
 end
 
 -- Appends the draft, if this caller may see it, after the other fields.
-local function append_draft(at, worker, kept, shares_drafts)
-  local draft = handout.draft_for(worker, kept, shares_drafts)
-  if draft == '' then return at end
-  answer[at - 2], answer[at + 1], answer[at + 2], answer[at + 3] = answer[at - 2] .. handout.MORE, '', draft, ''
+local function append_draft(at, owner, kept, shares_drafts)
+  local shown = draft.shown(kept, owner, nil, shares_drafts)
+  if shown == '' then return at end
+  answer[at - 2], answer[at + 1], answer[at + 2], answer[at + 3] = answer[at - 2] .. handout.MORE, '', shown, ''
   return at + 3
 end
 
@@ -158,7 +159,7 @@ local function decide(q, args, n, d, now, wanted, raws, lives, drafts)
       events[i * 3 - 2], events[i * 3 - 1], events[i * 3] = high < MEMBER and RESERVED or RESERVED_IN_BATCH, id, rest
       answer[at + 1], answer[at + 2], answer[at + 3] = id .. due_word, raw, packed
       at, from, size = at + 3, from + CLAIM, size + #raw
-      if live then at = append_draft(at, worker, drafts[i], d.shares_drafts) end
+      if live then at = append_draft(at, draft.owner(worker, nonce), drafts[i], d.shares_drafts) end
     end
     answer[begin] = at - begin
     if d.is_routed then answer[begin + 1] = 'new ' .. merge.waiting(q, c) end

@@ -2,9 +2,9 @@
 --          reserved -> waiting | blocked | delayed | reserved (for the grace)
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 9: id, secret, digest of the secret, reason, delay ms (0 = none), skip (0 | 1), grace ms (0 = none),
 -- ARGV   the resumes that the caller knows of (-1 = any), draft ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} |
@@ -60,7 +60,7 @@ local function abandon(q, args, at)
   if skips and worker == '' then return {'unnamed'} end
   -- A skip that waits for the end of a grace stays until its worker comes back, even if a closing page sends none.
   skips = skips or record.is_marked(job.lease, SKIPS)
-  draft.save(q, id, worker, args[at + 8])
+  draft.save(q, id, job.lease, args[at + 8])
   if grace > 0 then return start_grace(q, job, id, grace, skips) end
   return give_back(q, job, id, reason, delay, skips)
 end

@@ -1,9 +1,9 @@
 -- cancel: a producer or operator withdraws a job.   waiting | blocked | delayed | dead | reserved (force) -> cancelled
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · actions hash · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · actions hash · hints channel
 -- ARGV   id, force (0 | 1), name of the API key ('' = none), note for the list of actions ('' = a producer's call)
 -- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, or now because its worker has, reserved without force, dead in a batch that is over
 local record = require 'base/record'

@@ -2,9 +2,9 @@
 --        reserved -> reserved (for that time) | completed; late as in complete
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 4: id; secret, digest of the secret, and behind them the result ('' = none); for how long it can be taken back, ms
 -- ARGV   (0 = not); the resumes that the caller knows of (-1 = any)
 -- REPLY  per item: its words, as of complete, or 'closed', 0, how long it can be taken back and how long it was held, ms | 'closed', 1 and how

@@ -1,9 +1,9 @@
 -- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 2: id; secret, digest of the secret, and behind them the result ('' = none)
 -- REPLY  per item: its words, 'done', late (0 | 1) and how long it was held, ms | 'again' and late |
 -- REPLY  'closed', 1 and how long it can still be taken back, ms: once more | {'closing', that}: another result |

@@ -4,11 +4,11 @@
 -- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
 -- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per job 2: id, and behind it rare options (none: no delay, and deduplicated if the queue does): always deduplicate
--- ARGV   (0 | 1), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), with the flag ROUTED the first ms and the one after
+-- ARGV   (0 | 1 | 2: by a key of the caller's), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), with the flag ROUTED the first ms and the one after
 -- ARGV   the last at which its times are valid, 6 bytes each, and its route behind its length in 2 bytes, as jobs/route reads it;
 -- ARGV   external payload;
 -- ARGV   record without layout and stamp
--- REPLY  per job, its words: 'stored' state | 'twin' id state | 'reused' | 'full' | 'overdue': full, but sweep first | 'untimely' now ms |
+-- REPLY  per job, its words: 'stored' state | 'twin' id state and a bit for each field in which it differs | 'reused' | 'full' | 'overdue': full, but sweep first | 'untimely' now ms |
 -- REPLY  'later': in the next script, as all behind it
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -17,6 +17,8 @@ local write = require 'base/write'
 local total = require 'base/total'
 local stamp = require 'base/stamp'
 local commit = require 'base/commit'
+local differs = require 'jobs/differs'
+local order = require 'jobs/order'
 local store = require 'jobs/store'
 local lapse = require 'jobs/lapse'
 -- Commands of a look at what the list meets.
@@ -28,6 +30,13 @@ local function read_job(args, at)
   local id, tail = args[at + 1], args[at + 2]
   local job = {id = id:sub(1, $ID_LEN), tail = tail, header = record.header(record.stamped(0, tail))}
   return store.rare(job, id, $ID_LEN + 1)
+end
+
+-- A job that a later one may be equal to, as jobs/differs takes it.
+local function as_twin(job)
+  local r, header = job.record, job.header
+  local priority = not r and header.priority or r.score < 0 and r.priority or order.priority_of(r.score)
+  return {id = job.id, header = header, priority = priority, due = r and r.state == record.DELAYED and job.at or nil}
 end
 
 -- Reads what the list meets: the jobs that an earlier call of it has stored, and the owners of its dedupe keys. One that is over by time leaves
@@ -45,13 +54,16 @@ local function meet(q, list, digests)
     write.spend(q, LOOK)
     local jobs, is_changed = lapse.read(q, met)
     has_changed = is_changed
-    for i, job in ipairs(jobs) do list.states[met[i]] = job and STATES[job.record.state] end
+    for i, job in ipairs(jobs) do
+      list.states[met[i]], list.met[met[i]] = job and STATES[job.record.state], job and as_twin(job)
+    end
   end
 end
 
--- The jobs stored before (`known`, `twins`) and by this list: `here` id -> record, `digests` digest -> id, `states` id -> state.
+-- The jobs stored before (`known`, `twins`) and by this list: `here` id -> record, `digests` digest -> id, `states` id -> state, `met` id ->
+-- the job.
 local function read(q, args)
-  local list = {n = #args / STRIDE, jobs = {}, ids = {}, known = {}, twins = {}, here = {}, digests = {}, states = {}}
+  local list = {n = #args / STRIDE, jobs = {}, ids = {}, known = {}, twins = {}, here = {}, digests = {}, states = {}, met = {}}
   local digests = {}
   for i = 1, list.n do
     local job = read_job(args, (i - 1) * STRIDE)
@@ -74,24 +86,25 @@ local function again(list, id, raw, fingerprint)
   if (header.fingerprint or '') ~= fingerprint then return 'reused' end
   if not record.is_alias(header) then return words('stored', state_of(list, id)) end
   local twin = raw:sub(header.stop, header.stop + $ID_LEN - 1)
-  return words('twin', twin, STATES[raw:byte(header.stop + $ID_LEN)])
+  local state, high, low = raw:byte(header.stop + $ID_LEN, header.stop + $ID_LEN + 2)
+  return words('twin', twin, STATES[state], text.of((high or 0) * 256 + (low or 0)))
 end
 
 -- Does not store a twin, but an alias for a repeated call if it has an idempotency key.
-local function answer_twin(q, list, id, twin, fingerprint)
-  local state = state_of(list, twin)
+local function answer_twin(q, list, job, twin, fingerprint)
+  local id, state, bits = job.id, state_of(list, twin), differs.of(q, job, list.met[twin])
   if fingerprint ~= '' then
     local word = 1
     while STATES[word] ~= state do word = word + 1 end
     local met = stamp.new(q)
-    local rest = fingerprint .. twin .. text.bytes[word]
+    local rest = fingerprint .. twin .. text.bytes[word] .. struct.pack('>I2', bits)
     local raw = record.stamped(met, record.tail(record.ALIAS + record.FINGERPRINT, 0, rest))
     list.here[id] = raw
     write.set(q, 'jobs', id, raw)
     write.add(q, 'ended', text.of(met), id)
     total.count(q, 'stubs')
   end
-  return words('twin', twin, state)
+  return words('twin', twin, state, text.of(bits))
 end
 
 local function accept(q, list, i)
@@ -104,7 +117,7 @@ local function accept(q, list, i)
     job.header = record.header(record.stamped(0, job.tail))
   end
   local twin = digest and (list.digests[digest] or list.twins[i])
-  if twin then return answer_twin(q, list, id, twin, fingerprint) end
+  if twin then return answer_twin(q, list, job, twin, fingerprint) end
   if not store.is_timely(q, job) then return words('untimely', text.of(clock.now(q))) end
   if list.room <= 0 then
     list.why_full = list.why_full or store.why_full(q)
@@ -117,6 +130,10 @@ local function accept(q, list, i)
     write.set(q, 'dedupe', digest, id)
   end
   list.here[id], list.states[id] = store.job(q, job)
+  local due = math.max(job.run_at, clock.now(q) + job.delay)
+  list.met[id] = {
+    id = id, header = job.header, priority = job.header.priority, due = due > clock.now(q) and due or nil, external = job.external,
+  }
   return words('stored', list.states[id])
 end
 

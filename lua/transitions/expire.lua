@@ -2,9 +2,9 @@
 --         waiting | blocked | delayed | reserved -> cancelled, waiting -> waiting | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   -
 -- REPLY  {how many were cancelled}
 local record = require 'base/record'
@@ -48,7 +48,7 @@ end
 local function fall_back(q, id, r, header, own)
   local waits = r.state == record.WAITING
   if waits then lines.leave(q, id, r, header) end
-  routing.fall_back(q, id, own)
+  routing.fall_back(q, id, own, r.state == record.RESERVED)
   event.add(q, 'fallback', id, '', header, '')
   if waits then baton.line_up(q, id, r, header) end
 end
@@ -66,8 +66,9 @@ local function ring(q, job)
     return r.state == record.CANCELLED
   end
   alarm.breach(q, id, own, header)
-  if routing.is_due(q, own) then fall_back(q, id, r, header, own) end
-  alarm.set(q, id, own)
+  local is_held = r.state == record.RESERVED
+  if routing.is_due(q, own, is_held) then fall_back(q, id, r, header, own) end
+  alarm.set(q, id, own, is_held)
   return false
 end
 

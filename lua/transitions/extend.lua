@@ -1,9 +1,9 @@
 -- extend: the holder keeps working; a lost reservation is never revived.   reserved -> reserved
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 5: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given), draft
 -- ARGV   ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} |
@@ -42,7 +42,7 @@ local function extend(q, args, at)
   deadline = route.cut(q, id, job.header, deadline)
   job.deadline = deadline
   write.add(q, 'reserved', text.of(deadline), id)
-  draft.save(q, id, lease.worker, typed)
+  draft.save(q, id, lease, typed)
   end_grace(q, id, job)
   event.add(q, 'extended', id, lease.worker, job.header, '')
   return {'extended', deadline, now}

@@ -2,9 +2,9 @@
 --            reserved -> waiting
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 7: id, secret, digest of the secret, line ('@name' | '+skill'), note ('' = none), how long it is only for these, ms;
 -- ARGV   draft ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'handed', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} | {'same'}: it is the holder |
@@ -26,7 +26,9 @@ local STATES = record.STATES
 
 local function give(q, job, id, line, note, ms)
   local r, header, worker = job.record, job.header, job.lease.worker
+  local lease = job.lease
   items.end_reservation(q, job, id, ended.HANDED_OVER)
+  draft.give(q, id, lease)
   local own = route.open(q, id, header)
   route.flag(q, id, header)
   if line:byte() == routing.WORKER then skip.take_back(r, line:sub(2)) end
@@ -46,7 +48,7 @@ local function hand_over(q, args, at)
   local own = route.of(q, id, job.header)
   if to and own and own.excluded and text.has(own.excluded, to) then return {'ineligible', 'excluded'} end
   if own and own.overlap then return {'ineligible', 'overlap'} end
-  draft.save(q, id, job.lease.worker, args[at + 6])
+  draft.save(q, id, job.lease, args[at + 6])
   return give(q, job, id, line, args[at + 4], tonumber(args[at + 5]))
 end
 

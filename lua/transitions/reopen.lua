@@ -15,8 +15,16 @@ local commit = require 'base/commit'
 local closing = require 'jobs/closing'
 local draft = require 'jobs/draft'
 local items = require 'jobs/items'
+local routing = require 'jobs/routing'
 local reserve_context = require 'jobs/reserve_context'
 local STRIDE = 3
+
+-- The draft as the worker was shown it, or has typed it since.
+local function kept(q, job)
+  local id, lease, handed = job.id, job.lease, routing.handed(q, job.id, job.header)
+  local raw = redis.call('HGET', q.drafts, id)
+  return draft.shown(raw, draft.owner(lease.worker, lease.nonce), handed and handed.from, q.context.shares_drafts)
+end
 
 local function reopen(q, args, at)
   local id, secret, digest = args[at], args[at + 1], args[at + 2]
@@ -26,9 +34,9 @@ local function reopen(q, args, at)
   local is_held, given = not closing.is(lease), ''
   if not is_held then
     given = closing.take_back(q, job, reserve_context.capped(q, now + lease.ms, lease.reserved_at))
-    draft.save(q, id, lease.worker, given)
+    draft.save(q, id, lease, given)
   end
-  if given == '' then given = draft.of(q, id, lease.worker) end
+  if given == '' then given = kept(q, job) end
   return {'held', text.of(job.deadline), text.of(now), text.of(lease.resumes), is_held and 1 or 0, given}
 end
 

@@ -3,9 +3,9 @@
 --        waiting | blocked | reserved | delayed, blocked -> waiting if it has come before others
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · actions hash · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · actions hash · hints channel
 -- ARGV   'job' id, priority ('' = as it is), changes of its route as jobs/route reads them ('' = none), the first ms and the one after
 -- ARGV   the last at which these are valid |
 -- ARGV   'queue' state; priority; client ('' = any), batch ('' = any), text of an error ('' = any),
@@ -77,9 +77,8 @@ local function change(q, id, r, header, priority)
   return true
 end
 
--- Another rule who may have the job counts from now, and ends a hand-over if it names workers or a skill.
-local function count_anew(q, id, r, own, names_line)
-  if names_line then own.handed = nil end
+-- Another rule who may have the job counts from now.
+local function count_anew(q, id, r, own)
   routing.restart(q, id, own)
   local falls_back = own.fallback and routing.is_for_some(own)
   if falls_back and r.score >= 0 and r.state ~= record.DEAD then own.fallback_at = clock.now(q) + own.fallback end
@@ -89,10 +88,12 @@ local function apply(q, id, r, header, asked)
   local own, before = route.open(q, id, header)
   local is_rule, names_line = route.changes(asked)
   route.apply(q, own, asked)
-  if is_rule then count_anew(q, id, r, own, names_line) end
+  -- It ends a hand-over if it names workers or a skill, or excludes who has it.
+  if names_line or routing.excludes_receiver(own) then routing.call_off_hand_over(q, own, r.state == record.RESERVED) end
+  if is_rule then count_anew(q, id, r, own) end
   if not route.close(q, id, own, before) then return false end
   route.flag(q, id, header)
-  if r.state ~= record.DEAD then alarm.set(q, id, own) end
+  if r.state ~= record.DEAD then alarm.set(q, id, own, r.state == record.RESERVED) end
   return true, own
 end
 
@@ -149,7 +150,9 @@ local function change_one(q, id, priority, asked, from, before, note)
   if asked ~= '' and (now < from or now >= before) then return {'untimely', now} end
   if asked ~= '' and excludes_all(q, id, header, asked) then return {'excluded'} end
   local own = route.of(q, id, header)
-  if own and r.state ~= record.DEAD and alarm.breach(q, id, own, header) then alarm.set(q, id, own) end
+  if own and r.state ~= record.DEAD and alarm.breach(q, id, own, header) then
+    alarm.set(q, id, own, r.state == record.RESERVED)
+  end
   local is_other = change_route(q, id, r, header, asked)
   if priority and change(q, id, r, header, priority) then
     is_other = true

@@ -1,9 +1,9 @@
 -- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · actions hash · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · actions hash · hints channel
 -- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), text of an error
 -- ARGV   ('' = any), enqueued before (ms, '' = any), score and id of the last one that stays ('' = from the
 -- ARGV   front), name of the API key ('' = none), note for the list of actions
@@ -104,10 +104,7 @@ local function revive(q, step, id, r, header)
   new_turn(q, r, header)
   write.remove(q, 'dead', id)
   local own = route.of(q, id, header)
-  if own then
-    own.handed = nil
-    routing.restart(q, id, own)
-  end
+  if own then routing.restart(q, id, own) end
   alarm.restart(q, id, header)
   event.add(q, 'requeued', id, '', header, '')
   total.count(q, 'requeued')

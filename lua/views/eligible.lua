@@ -1,9 +1,9 @@
 -- eligible: whether a worker may be given a job that has not ended.   reads only
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
--- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
--- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
--- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
+-- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   id, worker, skills (none = '') as jobs/ask reads them
 -- REPLY  {'eligible'} | {'ineligible', rule} | {'state', state}: it has ended | {'unknown'}
 local record = require 'base/record'

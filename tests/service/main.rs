@@ -13,6 +13,7 @@ mod jobs {
     mod cancel_purge_retention; // Cancel, purge and retention remove jobs.
     mod completion_details; // A job shows who completed it, how long they held it, and why others returned it.
     mod deduplication; // Equal jobs are found by payload, key, client and queue.
+    mod differing_twins; // An equal job for other people is another; else the answer says where it differs.
     mod ended_jobs; // Ended jobs keep their last priority, and a purge finds them.
     mod enqueue; // A new job gets its state, its place and its options.
     mod idempotency_keys; // A repeated call has one effect and the same answer.
@@ -63,6 +64,7 @@ mod routing {
     mod fallback; // A job falls back to everybody when its time is over, never early.
     mod gates; // Who waits for jobs behind a gate looks again when that gate opens, and for no other.
     mod hand_over; // A holder hands a job over to another worker, or to those with a skill.
+    mod handed_drafts; // Whose a draft is when a job is handed over.
     mod many; // Many workers, skills and jobs: each is given only what is theirs, and all is handed out.
     mod mine; // The list of the jobs that are for a worker.
     mod one_job; // A token for one job: a link in a message.

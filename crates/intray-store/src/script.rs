@@ -14,6 +14,7 @@ use prometheus::Histogram;
 use self::source::{LuaSources, LuaText, header};
 use super::{
     keys::{KEYS, OF_NO_QUEUE},
+    layout::task,
     record_fields,
 };
 use crate::{
@@ -51,8 +52,13 @@ fn constants() -> Vec<(&'static str, String)> {
     let numbers = CONSTANTS.map(|(name, value)| (name, value.to_string()));
     let lists = [("STATES", states.to_vec()), ("ENDINGS", endings.to_vec())];
     let lists = lists.map(|(name, words)| (name, numbered(name, &words)));
-    let totals = quoted(&Total::ALL.map(Total::word));
-    numbers.into_iter().chain(lists).chain([("TOTALS", totals)]).chain(record_fields::constants()).collect()
+    let (totals, differs) = (quoted(&Total::ALL.map(Total::word)), quoted(&task::FIELDS));
+    numbers
+        .into_iter()
+        .chain(lists)
+        .chain([("TOTALS", totals), ("DIFFERS", differs)])
+        .chain(record_fields::constants())
+        .collect()
 }
 
 fn numbered(list: &str, words: &[(String, &str)]) -> String {

@@ -88,7 +88,7 @@ async fn repeated_enqueue_makes_one_job() {
     let mut twin = job(r#"{ "n" : 1 }"#);
     twin.fingerprint = Some(*b"87654321");
     let answer = redis.twice("enqueue", &twin.args()).await;
-    assert_eq!(without_times(&answer), format!("twin,{},waiting", one.id.code.as_str()));
+    assert_eq!(without_times(&answer), format!("twin,{},waiting,0", one.id.code.as_str()));
     keyed.fingerprint = Some(*b"00000000");
     assert_eq!(without_times(&redis.twice("enqueue", &keyed.args()).await), "reused");
 }

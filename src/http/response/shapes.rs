@@ -44,11 +44,17 @@ pub struct EnqueuedBody {
     pub queue: QueueName,
     pub state: State,
     pub duplicate: bool,
+    /// In which fields the job that it duplicates is another.
+    pub differs: Vec<&'static str>,
 }
 
 impl EnqueuedBody {
-    pub fn new(id: JobId, state: State, duplicate: bool) -> Self {
-        Self { queue: id.queue.clone(), id, state, duplicate }
+    pub fn new(id: JobId, state: State) -> Self {
+        Self { queue: id.queue.clone(), id, state, duplicate: false, differs: Vec::new() }
+    }
+
+    pub fn of_twin(id: JobId, state: State, differs: Vec<&'static str>) -> Self {
+        Self { duplicate: true, differs, ..Self::new(id, state) }
     }
 }
 

@@ -9,9 +9,9 @@ pub const MUTANTS: &[Fault] = &[
         "write.ask(q, 'HDEL', q.drafts, id)\n  elseif",
         "write.delete(q, 'drafts', id)\n  elseif",
     ),
-    ("a draft is given to another", "if shares_drafts or owner == worker and worker ~= '' then", "if true then"),
-    ("a draft is not shared", "if shares_drafts or owner", "if owner"),
-    ("unnamed workers count as one", "owner == worker and worker ~= ''", "owner == worker"),
+    ("a draft is given to another", "return (is_shared or whose == owner or whose == giver) and", "return"),
+    ("a draft is not shared", "(is_shared or whose == owner", "(whose == owner"),
+    ("unnamed workers count as one", "return worker ~= '' and worker or UNNAMED .. nonce", "return worker"),
     ("a skip is forgotten", "if skips then skip.add(r, worker) end", ""),
     (
         "a job that one has skipped is hidden from all",

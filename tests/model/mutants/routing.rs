@@ -35,9 +35,9 @@ pub const MUTANTS: &[Fault] = &[
         "  r.lease = ''\n  if record.is_gated(header) then baton.free_gates",
         "  routing.end_hand_over(q, id, header)\n  r.lease = ''\n  if record.is_gated(header) then baton.free_gates",
     ),
-    ("a hand-over has no end", "if is_hand_over_due(q, own) then own.handed = nil end", ""),
-    ("no alarm says when a hand-over ends", "own.handed and own.handed.ends or huge", "huge"),
-    ("a hand-over survives another rule", "if names_line then own.handed = nil end", ""),
+    ("a hand-over has no end", "if is_hand_over_due(q, own, is_held) then own.handed = nil end", ""),
+    ("no alarm says when a hand-over ends", "own.handed and (is_held and NEVER or own.handed.ends) or huge", "huge"),
+    ("a hand-over survives another rule", "if names_line or routing", "if routing"),
     (
         "a skip outlives the hand-over to its worker",
         "if line:byte() == routing.WORKER then skip.take_back(r, line:sub(2)) end",
@@ -49,7 +49,24 @@ pub const MUTANTS: &[Fault] = &[
         "if false",
     ),
     ("a job of a batch with an overlap is handed over", "if own and own.overlap then return", "if false then return"),
-    ("a draft is not handed over", "shares_drafts or asked[i].job.note ~= ''", "shares_drafts"),
+    ("a draft is not handed over", "whose == owner or whose == giver", "whose == owner"),
+    (
+        "a hand-over ends in hand",
+        "own.handed and not is_held and own.handed.ends <=",
+        "own.handed and own.handed.ends <=",
+    ),
+    ("a draft that was handed over stays the giver's", "if giver then draft.inherit(q, id, giver, lease) end", ""),
+    ("a caller without a name hands the draft of another over", "change_owner(q, id, '', UNNAMED)", ""),
+    (
+        "a draft of a caller without a name is not handed over",
+        "change_owner(q, id, draft.owner('', lease.nonce), '')",
+        "",
+    ),
+    (
+        "a hand-over survives that its receiver is excluded",
+        "if names_line or routing.excludes_receiver(own) then",
+        "if names_line then",
+    ),
     (
         "V rises past everybody's head",
         "and first_place.passed or first_place.for_all",

@@ -31,7 +31,7 @@ pub const MUTANTS: &[Fault] = &[
         "job.deadline = now + ms",
     ),
     ("an undo leaves less time than there was", "max(deadline, now + before - at)", "deadline"),
-    ("an undo loses what was handed in", "draft.save(q, id, lease.worker, given)", ""),
+    ("an undo loses what was handed in", "draft.save(q, id, lease, given)", ""),
     ("an undone job is not held", "write.add(q, 'held', '0', record.held(lease, id))\n  mark(", "mark("),
     ("an undo leaves the result", "result.drop(q, field(id))\n  event.add(q, 'undone'", "event.add(q, 'undone'"),
     ("the end of a closing job leaves its result", "result.drop(q, field(id))\n  ending.complete", "ending.complete"),

@@ -88,7 +88,7 @@ impl Queue {
         if call.skip && worker.is_empty() {
             return Return::UnnamedSkip;
         }
-        self.keep_draft(id, worker, call.draft.as_ref());
+        self.keep_draft(id, call.draft.as_ref());
         // Who has not come back since has not changed their mind.
         let skips = call.skip || grace_before.is_some_and(|grace| grace.skips);
         if let Some(grace_ms @ 1..) = call.grace_ms {

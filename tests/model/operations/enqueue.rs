@@ -3,7 +3,7 @@
 use std::{cell::RefCell, collections::VecDeque};
 
 use intray::{
-    job::JobId,
+    job::{JobId, Name},
     store::{Dedupe, Enqueued, NewJob, derived_id},
 };
 use proptest::collection::{SizeRange, vec};
@@ -11,7 +11,7 @@ use proptest::collection::{SizeRange, vec};
 use super::prelude::*;
 use crate::{
     fixtures::{self, CLIENTS, KEYS, canonical, dedupe_digest, name},
-    reference::{Stub, untimely},
+    reference::{Stub, differs, untimely},
     work::{Idempotency, Work, idempotency, priority, work},
 };
 
@@ -105,11 +105,23 @@ fn key_of(new: &NewJob) -> Option<[u8; 16]> {
     let client = fixtures::client(new.client.as_ref());
     match &new.dedupe {
         Dedupe::QueueSetting | Dedupe::Payload => {
-            Some(dedupe_digest(client, 'p', canonical(new.task.payload.as_str())))
+            Some(dedupe_digest(client, 'p', &(canonical(new.task.payload.as_str()).to_owned() + &for_whom(new))))
         }
         Dedupe::Key(key) => Some(dedupe_digest(client, 'k', key)),
         Dedupe::Off => None,
     }
+}
+
+/// Who may have the job, as a part of its dedupe key.
+fn for_whom(new: &NewJob) -> String {
+    let Some(routing) = &new.task.routing else { return String::new() };
+    let names = |tag: char, names: &[Name]| {
+        let mut names: Vec<_> = names.iter().map(Name::as_str).collect();
+        names.sort_unstable();
+        if names.is_empty() { String::new() } else { format!("\0{tag}\0{}", names.join("\0")) }
+    };
+    let skill = routing.skill.as_ref().map_or(String::new(), |skill| format!("\0s\0{}", skill.as_str()));
+    names('a', &routing.assignees) + &names('x', &routing.excluded) + &skill
 }
 
 impl Queue {
@@ -165,19 +177,20 @@ impl Queue {
         }
         if let Some(stub) = self.stubs.get(&id) {
             return Some(match Some(stub.fingerprint) == fingerprint {
-                true => Enqueued::Twin { id: named(stub.twin), state: stub.state },
+                true => Enqueued::Twin { id: named(stub.twin), state: stub.state, differs: stub.differs.clone() },
                 false => Enqueued::KeyReused,
             });
         }
         let key = key_of(new).filter(|_| self.settings.dedupe || !matches!(new.dedupe, Dedupe::QueueSetting));
         if let Some(twin) = key.and_then(|key| Some(self.keys.get(&key)?[0])) {
             let state = self.jobs[&twin].state;
+            let differs = differs(new, &self.jobs[&twin], self.now);
             if let Some(fingerprint) = fingerprint {
                 let at = self.stamp();
-                self.stubs.insert(id, Stub { at, fingerprint, twin, state });
+                self.stubs.insert(id, Stub { at, fingerprint, twin, state, differs: differs.clone() });
                 self.count("stubs");
             }
-            return Some(Enqueued::Twin { id: named(twin), state });
+            return Some(Enqueued::Twin { id: named(twin), state, differs });
         }
         let errors = untimely(&new.task, self.now);
         if !errors.is_empty() {

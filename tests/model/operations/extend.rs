@@ -48,7 +48,7 @@ impl Queue {
         // Who goes on has not left.
         (hold.uncut, hold.grace) = (deadline, None);
         let (worker, deadline) = (hold.worker, job.cut());
-        self.keep_draft(id, worker, call.draft.as_ref());
+        self.keep_draft(id, call.draft.as_ref());
         self.tell("extended", id, worker, "");
         Extension::Extended { deadline: Millis(deadline), now: Millis(now) }
     }

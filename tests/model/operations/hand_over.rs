@@ -84,8 +84,12 @@ impl Queue {
         if self.jobs[&id].routing.overlap > 0 {
             return HandOverOutcome::NotEligible(EligibilityRule::Overlap);
         }
-        self.keep_draft(id, worker, call.draft.as_ref());
+        self.keep_draft(id, call.draft.as_ref());
+        let owner = self.jobs[&id].hold.as_ref().expect("it is live").owner();
         self.let_go(id, Some(How::HANDED_OVER));
+        if worker.is_empty() {
+            self.give_draft(id, &owner);
+        }
         let now = self.now;
         let job = self.job(id);
         let until = now + u64::from(call.fallback_ms.unwrap_or(LASTS_MS));

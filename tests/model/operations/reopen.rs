@@ -3,10 +3,7 @@
 use intray::store::Reopened;
 
 use super::prelude::*;
-use crate::{
-    fixtures::json,
-    reference::{Draft, Hold},
-};
+use crate::{fixtures::json, reference::Hold};
 
 #[derive(Debug, Clone)]
 pub struct Reopen(Vec<Handle>);
@@ -38,19 +35,24 @@ impl Queue {
         if let Err(lost) = self.current(&call.reservation) {
             return Reopened::Lost(lost);
         }
-        let duplicate = !self.take_back(id);
+        let given = self.take_back(id);
+        let duplicate = given.is_none();
         let job = &self.jobs[&id];
         let hold = job.hold.as_ref().expect("it is live");
         let (deadline, now, resumes) = (Millis(hold.deadline), Millis(self.now), hold.resumes);
-        let draft = job.draft.filter(|draft| draft.worker == hold.worker).map(|draft| json(draft.text));
+        let draft = match given {
+            Some("") | None => self.draft_of_holder(job),
+            given => given,
+        };
+        let draft = draft.map(json);
         Reopened::Held { deadline, now, resumes, draft, duplicate }
     }
 
-    /// Whether there was anything to take back.
-    fn take_back(&mut self, id: Code) -> bool {
+    /// What had been handed in, "" for no result; `None`: there was nothing to take back.
+    fn take_back(&mut self, id: Code) -> Option<&'static str> {
         let (now, job) = (self.now, &self.jobs[&id]);
         let hold = job.hold.clone().expect("it is live");
-        let Some(closing) = hold.closing else { return false };
+        let closing = hold.closing?;
         let granted = self.capped(now + u64::from(hold.lease_ms), hold.reserved_at);
         let uncut = granted.max(now + closing.uncut - closing.at);
         let (worker, resumes) = (hold.worker, hold.resumes + 1);
@@ -58,9 +60,9 @@ impl Queue {
         job.hold = Some(Hold { uncut, resumes, closing: None, undone: Some(resumes), ..hold });
         job.cut();
         if !closing.result.is_empty() {
-            job.draft = Some(Draft { worker, text: closing.result });
+            self.type_draft(id, closing.result);
         }
         self.tell("undone", id, worker, "");
-        true
+        Some(closing.result)
     }
 }

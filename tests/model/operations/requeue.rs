@@ -74,7 +74,6 @@ impl Queue {
         job.attempts = 0;
         job.skips.clear();
         job.place = None;
-        job.routing.handed = None;
         self.take_key(id);
         self.ensure_place(id, None);
         self.start_fallback(id, self.now);

@@ -290,10 +290,10 @@ fn compare_handouts(walk: &Walk<'_>, jobs: &[Handout]) -> Verdict {
 /// A reserved job has a draft.
 fn meet_draft(walk: &mut Walk<'_>, id: Code) {
     let job = &walk.model.jobs[&id];
-    let Some(draft) = job.draft else { return };
+    let Some(draft) = &job.draft else { return };
     let whom = match job.worker() {
         "" => "an unnamed worker",
-        worker if worker == draft.worker => "its owner",
+        worker if worker == draft.owner => "its owner",
         _ => "another",
     };
     if job.routing.handed.is_some() {

@@ -126,6 +126,8 @@ impl Header {
         }
         if header.is_stub {
             header.rest = format!("{} {}", plain(bytes.take(Code::LEN)?), bytes.state()?.word());
+            // In what they differ is compared when the call is repeated.
+            bytes.take(2)?;
         }
         header.rest += &plain(bytes.0);
         Ok(header)

@@ -19,7 +19,6 @@ impl Queue {
             batch: None,
             mark: None,
             state: State::Delayed,
-            has_payload: true,
             priority,
             place: None,
             arrival: stamp,

@@ -88,9 +88,12 @@ impl Queue {
         let hold = job.hold.take().expect("a reserved job has a lease");
         let is_by_time = how.is_some_and(|how| [How::EXPIRED, How::GRACE_OVER].contains(&how));
         let undone = hold.known_since_undone().filter(|_| is_by_time);
-        // A job that did not reach its worker stays handed over.
-        if how.is_some() {
-            job.routing.handed = None;
+        // A job that did not reach its worker stays handed over. With any other end what came along is the holder's.
+        if how.is_some()
+            && let Some(handed) = job.routing.handed.take()
+            && let Some(draft) = job.draft.as_mut().filter(|draft| draft.owner == handed.from)
+        {
+            draft.owner = hold.owner();
         }
         if let (Some(how), Some(secret)) = (how, hold.secret) {
             let digest = secret_digest(&secret);
@@ -201,7 +204,6 @@ impl Queue {
         self.stop_alarm(id);
         let job = self.job(id);
         job.end(State::Cancelled, stamp);
-        job.has_payload = false;
         let is_member = job.batch.is_some();
         if was_in_line {
             self.batons(id);

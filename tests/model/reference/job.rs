@@ -63,8 +63,6 @@ pub struct Job {
 
     // What changes.
     pub state: State,
-    /// `false` once cancelled.
-    pub has_payload: bool,
     pub priority: u8,
     /// Its order score; `None` before it was first ready, and after its end.
     pub place: Option<u64>,
@@ -153,9 +151,9 @@ pub struct Grace {
 }
 
 /// The draft.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    pub worker: &'static str,
+    pub owner: String,
     pub text: &'static str,
 }
 
@@ -219,6 +217,7 @@ pub struct Stub {
     pub fingerprint: [u8; 8],
     pub twin: Code,
     pub state: State,
+    pub differs: Vec<&'static str>,
 }
 
 impl Job {

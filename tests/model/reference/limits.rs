@@ -10,7 +10,7 @@ use crate::fixtures::secret_digest;
 
 const MONTH_MS: u64 = 2_592_000_000;
 
-fn instant(moment: Moment, now: u64) -> u64 {
+pub fn instant(moment: Moment, now: u64) -> u64 {
     match moment {
         Moment::In(ms) => now + u64::from(ms),
         Moment::At(at) => at.0,
@@ -104,6 +104,7 @@ impl Queue {
     /// The job ends.
     pub fn stop_alarm(&mut self, id: Code) {
         self.breach(id);
+        self.job(id).routing.handed = None;
     }
 
     /// All that is due. Whether there was anything.
@@ -152,7 +153,7 @@ impl Job {
     /// When time next does something to it.
     pub fn alarm(&self) -> Option<u64> {
         let has_ended = matches!(self.state, State::Completed | State::Cancelled | State::Dead);
-        let times = [self.expires, self.sla.filter(|_| !self.breached), self.routing.alarm()];
+        let times = [self.expires, self.sla.filter(|_| !self.breached), self.routing.alarm(self.hold.is_some())];
         times.into_iter().flatten().min().filter(|_| !has_ended)
     }
 

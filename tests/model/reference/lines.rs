@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use intray::{
-    job::{Code, EligibilityRule, Name, State},
+    job::{Code, EligibilityRule, Line, Name, State},
     store::RoutingPatch,
 };
 
 use super::{
-    Caller, Job, Passed, Queue, Routing,
+    Caller, HandedTo, Job, Passed, Queue, Routing,
     routing::{known_names, known_skill},
 };
 
@@ -71,8 +71,12 @@ impl Queue {
             routing.fallback_ms = ms;
         }
         let is_for_others = patch.assignees.is_some() || patch.skill.is_some();
-        if is_for_others {
-            routing.handed = None;
+        let is_excluded =
+            |handed: &HandedTo| matches!(&handed.line, Line::Worker(to) if routing.excluded.contains(&to.as_str()));
+        if is_for_others || routing.handed.as_ref().is_some_and(is_excluded) {
+            // Who has it in hand keeps it.
+            routing.handed = routing.handed.take().filter(|_| job.hold.is_some());
+            routing.handed.iter_mut().for_each(|handed| handed.until = now);
         }
         if is_for_others || patch.fallback_ms.is_some() {
             routing.restart_fallback(now);
@@ -97,11 +101,11 @@ impl Queue {
 
     /// The assignees and the skill stop to count, or a hand-over ends, for its time is over.
     pub fn fall_back(&mut self, id: Code) {
-        let now = self.now;
+        let (now, is_held) = (self.now, self.jobs[&id].hold.is_some());
         let routing = &mut self.job(id).routing;
         let before = routing.lines();
         let is_late = routing.fallback_at.is_some_and(|at| at <= now) && !routing.fell_back;
-        let is_back = routing.handed.as_ref().is_some_and(|handed| handed.until <= now);
+        let is_back = !is_held && routing.handed.as_ref().is_some_and(|handed| handed.until <= now);
         routing.fell_back |= is_late;
         routing.handed = routing.handed.take().filter(|_| !is_back);
         if is_late || is_back {

@@ -14,6 +14,7 @@ mod reserve;
 mod routing;
 mod shown;
 mod time;
+mod twins;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,8 +32,9 @@ pub use self::{
     order::Share,
     parts::Part,
     reserve::{Asked, Given},
-    routing::{Caller, HandedTo, Passed, Routing},
+    routing::{Caller, HandedTo, NEVER, Passed, Routing},
     time::YOUNG_MS,
+    twins::differs,
     view::LATE_RESULTS,
 };
 

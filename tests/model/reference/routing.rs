@@ -10,6 +10,9 @@ use intray::{
 use super::Job;
 use crate::fixtures::{SKILLS, WORKERS, known, name, skill};
 
+/// Of a hand-over whose job is in hand.
+pub const NEVER: u64 = (1 << 48) - 1;
+
 /// As the producer said, and what has come of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Routing {
@@ -133,9 +136,10 @@ impl Routing {
         }
     }
 
-    /// When time next does something by it.
-    pub fn alarm(&self) -> Option<u64> {
-        let times = [self.fallback_at.filter(|_| !self.fell_back), self.handed.as_ref().map(|handed| handed.until)];
+    /// When time next does something by it. What was handed over is not taken out of the hands of who has it.
+    pub fn alarm(&self, is_held: bool) -> Option<u64> {
+        let until = self.handed.as_ref().map(|handed| if is_held { NEVER } else { handed.until });
+        let times = [self.fallback_at.filter(|_| !self.fell_back), until];
         times.into_iter().flatten().min()
     }
 

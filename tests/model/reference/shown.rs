@@ -31,7 +31,7 @@ impl Queue {
             worker: held.worker,
             enqueued_at: Millis(job.stamp / STAMPS),
             resumes: held.resumes,
-            draft: self.draft_for(job, job.worker()).map(json),
+            draft: self.draft_of_holder(job).map(json),
             traceparent: trace(job.options.traced),
             note: job.routing.handed.as_ref().and_then(note_of),
         }
@@ -60,7 +60,7 @@ impl Queue {
         Some(store::Job {
             id: id.clone(),
             state: job.state,
-            payload: job.has_payload.then(|| json(job.options.payload)),
+            payload: Some(json(job.options.payload)),
             priority: priority(job.priority),
             client: name(job.client),
             traceparent: trace(job.options.traced),

@@ -2,7 +2,7 @@
 
 use intray::job::{Code, State};
 
-use super::{Job, Queue};
+use super::{Job, NEVER, Queue};
 use crate::fixtures::STAMPS;
 
 /// No ended job goes before.
@@ -109,7 +109,7 @@ impl Queue {
         let kept_for = if too_many { retention.min(YOUNG_MS) } else { retention };
         let ended = ended.into_iter().map(|(at, _)| at / STAMPS + kept_for);
         let batches = self.batches.values().filter_map(|batch| self.moment_of(batch));
-        let alarms = self.jobs.values().filter_map(Job::alarm);
+        let alarms = self.jobs.values().filter_map(Job::alarm).filter(|at| *at < NEVER);
         let mut moments: Vec<_> = self.open().map(Job::score).chain(ended).chain(batches).chain(alarms).collect();
         moments.sort_unstable();
         moments

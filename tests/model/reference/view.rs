@@ -81,8 +81,8 @@ impl Queue {
 impl Job {
     fn row(&self) -> Row {
         let set = if self.is_restricted() { "restricted" } else { set_of(self.state) };
-        let payload = self.has_payload.then_some(self.options.payload);
-        let is_large = |payload: &&str| payload.len() > INLINE;
+        let payload = self.options.payload;
+        let is_large = payload.len() > INLINE;
         let header = Header {
             is_stub: false,
             stamp: self.stamp,
@@ -97,13 +97,13 @@ impl Job {
             is_member: self.batch.is_some(),
             is_routed: self.is_routed,
             trace: if self.options.traced { TRACE.to_owned() } else { String::new() },
-            rest: payload.filter(|payload| !is_large(payload)).unwrap_or_default().to_owned(),
+            rest: if is_large { String::new() } else { payload.to_owned() },
         };
-        let apart = payload.filter(is_large).map(str::to_owned);
+        let apart = is_large.then(|| payload.to_owned());
         // Of a batch's job that has ended the record alone says so.
         let is_kept = self.batch.is_some() && set == "ended";
         let sets = if is_kept { Vec::new() } else { vec![(set, self.score())] };
-        let draft = self.draft.map(|draft| (draft.worker.to_owned(), draft.text.to_owned()));
+        let draft = self.draft.as_ref().map(|draft| (draft.owner.clone(), draft.text.to_owned()));
         let (route, overlap, alarm) = (self.route(), self.routing.overlap, self.alarm());
         let uncut = self.hold.as_ref().map(|hold| hold.uncut);
         let uncut = uncut.filter(|uncut| self.expires.is_some_and(|expires| expires < *uncut));

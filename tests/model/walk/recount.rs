@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use intray::{
-    job::{Code, State},
+    job::{Code, Millis, State},
     store::JobRoute,
 };
 
@@ -13,6 +13,7 @@ use crate::{
         keyspace::Keyspace,
         record::{Bytes, CLOSING, GRACE, Hold, Row, SKIPS, plain},
     },
+    reference::NEVER,
 };
 
 /// Among the settings: jobs wait that are not for everybody, or did when the sweep last looked.
@@ -131,7 +132,11 @@ fn alarms_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdi
     for (id, Row { route, alarm, live, sets, header, .. }) in rows {
         let has_ended = matches!(live.state, State::Completed | State::Cancelled | State::Dead);
         let fallback_at = route.fallback_at.filter(|_| !route.fell_back);
-        let until = route.handed.as_ref().map(|handed| handed.until);
+        // What was handed over is not taken out of the hands of who has it.
+        let until = route.handed.as_ref().map(|handed| match live.state {
+            State::Reserved => Millis(NEVER),
+            _ => handed.until,
+        });
         let times = [route.expires_at, route.sla_at.filter(|_| !route.breached), fallback_at, until];
         let expected = times.into_iter().flatten().min().map(|at| at.0).filter(|_| !has_ended);
         claim(*alarm == expected, || format!("{id} has the alarm {alarm:?} and needs {expected:?}"))?;

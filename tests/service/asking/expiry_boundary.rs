@@ -26,7 +26,7 @@ async fn held_question(before: u64) -> (World, ReservedJob) {
 /// It has ended without a decision.
 async fn assert_expired(w: &World, id: &str) {
     let cancelled =
-        json!({ "state": "cancelled", "payload": null, "cancelled": { "reason": "expired" }, "reserved": null });
+        json!({ "state": "cancelled", "payload": 1, "cancelled": { "reason": "expired" }, "reserved": null });
     assert_contains(&w.job(id).await, cancelled);
     let events = w.events().await;
     let end = events.iter().rfind(|event| event.job == id).expect("an event");

@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 use crate::world::{RETENTION_MS, World, assert_contains, assert_events, id_of, number};
 
 #[tokio::test]
-async fn cancel_drops_payload_and_dedupe_key() {
+async fn cancel_keeps_the_payload_and_frees_its_dedupe_key() {
     let w = World::start().await;
-    let id = w.enqueue(json!({ "large": "x".repeat(2_000) })).await;
+    let payload = json!({ "large": "x".repeat(2_000) });
+    let id = w.enqueue(payload.clone()).await;
     let answer = w.cancel(&id).await.is(200);
     assert_eq!(answer, json!({ "id": id, "state": "cancelled" }));
     let job = w.job(&id).await;
-    assert_contains(&job, json!({ "state": "cancelled", "payload": null, "reserved": null }));
+    assert_contains(&job, json!({ "state": "cancelled", "payload": payload, "reserved": null }));
     assert!(job["ended_at"].is_string());
     assert!(!w.has_dedupe_key(&id).await);
     assert_eq!(w.empty_reason(json!({})).await, "empty");
@@ -33,9 +34,9 @@ async fn delayed_and_dead_jobs_can_be_cancelled() {
     w.abandon_with_delay(&w.reserve().await, 1_000).await.is(200);
     let dead = w.enqueue_with(json!({ "payload": 3, "max_attempts": 1 })).await;
     w.fail(&w.reserve().await).await.is(200);
-    for id in [&delayed, &rested, &dead] {
+    for (id, payload) in [(&delayed, 1), (&rested, 2), (&dead, 3)] {
         w.cancel(id).await.is(200);
-        assert_contains(&w.job(id).await, json!({ "state": "cancelled", "payload": null }));
+        assert_contains(&w.job(id).await, json!({ "state": "cancelled", "payload": payload }));
     }
     w.advance_clock(10_000);
     assert_eq!(w.sweep().await["due"], 0);

@@ -11,7 +11,10 @@ async fn equal_payload_is_a_duplicate_until_the_job_ends() {
     let place = w.score_of(&first).await;
     w.enqueue(2).await;
     let twin = w.post_text("/jobs", r#"{"payload":{ "b" : [1,2],"a":1 },"priority":1}"#).await;
-    assert_eq!(twin.is(200), json!({ "id": first, "queue": "default", "state": "waiting", "duplicate": true }));
+    assert_eq!(
+        twin.is(200),
+        json!({ "id": first, "queue": "default", "state": "waiting", "duplicate": true, "differs": ["priority"] })
+    );
     assert_eq!(w.score_of(&first).await, place, "the twin's place does not change");
     assert_eq!(w.get(&format!("/jobs/{first}")).await.text_at("/payload"), r#"{"a":1,"b":[1,2]}"#, "nor its payload");
     assert_events(&w.events_of(&first).await, &["enqueued"]);

@@ -10,7 +10,10 @@ async fn new_job_waits_and_holds_its_dedupe_key() {
     let answer = w.send_enqueue(json!({ "payload": { "n": 1 } })).await;
     let response = answer.is(201);
     let id = id_of(&response);
-    assert_eq!(response, json!({ "id": id, "queue": "default", "state": "waiting", "duplicate": false }));
+    assert_eq!(
+        response,
+        json!({ "id": id, "queue": "default", "state": "waiting", "duplicate": false, "differs": [] })
+    );
     assert_eq!(answer.header("location"), Some(format!("jobs/{id}").as_str()));
     assert!(w.has_dedupe_key(&id).await);
     assert_events(&w.events_of(&id).await, &["enqueued"]);

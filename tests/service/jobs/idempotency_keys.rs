@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Answer, Client, Fault, World, assert_contains, id_of};
 
-async fn keyed(w: &World, path: &str, key: &str, body: Value) -> Answer {
+pub(super) async fn keyed(w: &World, path: &str, key: &str, body: Value) -> Answer {
     w.request("POST", path).header("idempotency-key", key).json(body.to_string()).send().await
 }
 
@@ -99,7 +99,7 @@ async fn repeated_duplicate_keeps_its_answer_after_completion() {
     let w = World::start().await;
     let twin = w.enqueue(1).await;
     let first = keyed(&w, "/jobs", "k", json!({ "payload": 1 })).await.is(200);
-    assert_eq!(first, json!({ "id": twin, "queue": "default", "state": "waiting", "duplicate": true }));
+    assert_eq!(first, json!({ "id": twin, "queue": "default", "state": "waiting", "duplicate": true, "differs": [] }));
     w.complete(&w.reserve().await).await.is(200);
     let again = keyed(&w, "/jobs", "k", json!({ "payload": 1 })).await.is(200);
     assert_eq!((&again["id"], &again["duplicate"]), (&json!(twin), &json!(true)));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, assert_contains};
 
 const MONTH_MS: u64 = 2_592_000_000;
 
@@ -89,11 +89,11 @@ async fn fields_are_a_part_of_the_idempotent_call() {
 }
 
 #[tokio::test]
-async fn equal_job_for_another_worker_is_a_twin() {
+async fn job_with_an_equal_key_for_another_worker_is_a_twin() {
     let w = World::start().await;
-    let id = w.enqueue_with(json!({ "payload": 1, "assignees": ["ann"] })).await;
-    let twin = w.send_enqueue(json!({ "payload": 1, "assignees": ["bob"] })).await.is(200);
-    assert_eq!((&twin["id"], &twin["duplicate"]), (&json!(id), &json!(true)));
+    let id = w.enqueue_with(json!({ "payload": 1, "dedupe_key": "k", "assignees": ["ann"] })).await;
+    let twin = w.send_enqueue(json!({ "payload": 1, "dedupe_key": "k", "assignees": ["bob"] })).await.is(200);
+    assert_contains(&twin, json!({ "id": id, "duplicate": true, "differs": ["assignees"] }));
     assert_eq!(w.job(&id).await["assignees"], json!(["ann"]));
     w.check().await;
 }

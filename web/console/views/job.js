@@ -53,7 +53,7 @@ function Known({ job, settings, changed, error }) {
       <dt>When</dt><dd>${time(job.completed.at)}${job.completed.late && ', late'}</dd>
       <dt>Had it for</dt><dd>${age(job.completed.held_ms)}</dd>
     </dl></section>`}
-    ${job.state !== 'cancelled' && html`<${Payload} exact=${job.payload} title="Payload" />`}
+    <${Payload} exact=${job.payload} title="Payload" />
     ${!job.result.isNull && html`<${Payload} exact=${job.result} title="Result" />`}
     ${job.late_results.map((late) => html`<${Payload} exact=${late.result}
       title=${`Came too late, from ${late.worker ?? 'an unnamed worker'}, ${time(late.at)}`} />`)}
@@ -102,11 +102,11 @@ const limit = (most) => (most ? ` of ${most}` : ', without a limit')
 
 function Actions({ job, changed }) {
   const { state } = job
-  // A cancelled job has no payload any more, and one that is closing only its worker can take back.
-  if (state === 'cancelled' || job.reserved?.final_at || !mayAct()) return null
+  // A completion that can still be taken back is its worker's.
+  if (job.reserved?.final_at || !mayAct()) return null
   const again = html`<${Button} keys="E" label="Edit and run again"
     onClick=${() => runAgain(job)}>Edit and run again…<//>`
-  if (state === 'completed') return html`<p class="actions">${again}</p>`
+  if (state === 'completed' || state === 'cancelled') return html`<p class="actions">${again}</p>`
   return html`<p class="actions">
     ${state === 'reserved' && html`<${Button} keys="r"
       onClick=${() => actions.release(job.id, job.reserved.worker, changed)}>Release<//>`}

@@ -81,7 +81,7 @@ const LISTS = {
     cells: (job) => [html`<${Client} job=${job} />`, html`<${Priority} job=${job} />`,
       html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
     final: true,
-    empty: ['Nothing cancelled is kept', 'Cancelled jobs stay for the retention of the queue, without their payloads.'],
+    empty: ['Nothing cancelled is kept', 'Cancelled jobs stay for the retention of the queue.'],
   },
 }
 

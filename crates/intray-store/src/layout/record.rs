@@ -42,7 +42,7 @@ pub(crate) struct Header {
     pub(crate) locks: Vec<LockName>,
     /// The job belongs to a batch, which its id contains.
     pub(crate) is_member: bool,
-    /// `None` if the payload is stored outside the record, or was removed because the job was cancelled.
+    /// `None` if the payload is stored outside the record, or was removed because an older version cancelled the job.
     pub(crate) payload: Option<Json>,
 }
 

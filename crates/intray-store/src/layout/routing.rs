@@ -9,6 +9,7 @@ use crate::{
     job::{Line, Millis, Name, Skill},
     record_fields::route_parts::{ASSIGNEES, EXCLUDED, FALLBACK, OVERLAP, SKILL},
     redis::read::broken,
+    sha256::Sha256,
 };
 
 /// Who may have a job, as its producer says.
@@ -24,6 +25,24 @@ pub struct Routing {
     pub fallback_ms: Option<u32>,
     /// The jobs of its batch, of which each worker is given one at most; 0 for other jobs.
     pub overlap: u8,
+}
+
+impl Routing {
+    /// Says who may have the job: jobs with equal payloads for other workers are no duplicates.
+    pub(crate) fn hash(&self, hash: &mut Sha256) {
+        for (tag, names) in [(b"\0a\0", &self.assignees), (b"\0x\0", &self.excluded)] {
+            let mut names: Vec<_> = names.iter().map(Name::as_str).collect();
+            names.sort_unstable();
+            if !names.is_empty() {
+                hash.update(tag);
+                hash.update(names.join("\0"));
+            }
+        }
+        if let Some(skill) = &self.skill {
+            hash.update(b"\0s\0");
+            hash.update(skill.as_str());
+        }
+    }
 }
 
 /// What a call changes of it; an inner `None` takes it away.

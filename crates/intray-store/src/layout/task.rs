@@ -1,7 +1,7 @@
 //! The description of a job, which enqueues and batches share.
 
 use crate::layout::{
-    moment::Delay,
+    moment::{Delay, Moment},
     record::{self, flags},
     route::{TimeError, TimeLimits},
     routing::Routing,
@@ -25,6 +25,34 @@ pub struct Task {
     pub limits: TimeLimits,
     /// Boxed, because most jobs are for everybody.
     pub routing: Option<Box<Routing>>,
+}
+
+/// In what a job may differ from an equal one, as the scripts number them; a time has a name for each of its forms.
+pub(crate) const FIELDS: [&str; 16] = [
+    "payload",
+    "priority",
+    "locks",
+    "lease_ms",
+    "max_attempts",
+    "backoff",
+    "delay_ms",
+    "run_at",
+    "expires_ms",
+    "expires_at",
+    "sla_ms",
+    "sla_at",
+    "assignees",
+    "excluded",
+    "skill",
+    "fallback_ms",
+];
+
+/// How the scripts look for a duplicate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    QueueSetting,
+    Always,
+    ByKey,
 }
 
 /// About the longest record without its payload and locks.
@@ -125,14 +153,14 @@ impl Task {
         self.write(out);
     }
 
-    /// Writes the rare parts of a job: whether to look for duplicates `always`, a delay, a time, when its own times are valid and
+    /// Writes the rare parts of a job: how to look for duplicates, a delay, a time, when its own times are valid and
     /// what they are, a payload outside the record. Writes nothing for other jobs.
-    pub(crate) fn write_rare(&self, always: bool, out: &mut Vec<u8>) {
+    pub(crate) fn write_rare(&self, lookup: Lookup, out: &mut Vec<u8>) {
         let (delay, run_at) = self.times();
-        if !always && delay == 0 && run_at == 0 && !self.is_routed() && !self.is_external() {
+        if lookup == Lookup::QueueSetting && delay == 0 && run_at == 0 && !self.is_routed() && !self.is_external() {
             return;
         }
-        out.push(u8::from(always));
+        out.push(lookup as u8);
         for ms in [delay, run_at] {
             out.extend(&ms.to_be_bytes()[2..]);
         }
@@ -161,6 +189,17 @@ impl Task {
             Some(Delay::For(ms)) => (u64::from(ms), 0),
             Some(Delay::Until(at)) => (0, at.0),
         }
+    }
+
+    /// The fields of some bits of [`FIELDS`], by the names that the call has used.
+    pub(crate) fn named(&self, bits: u64) -> Vec<&'static str> {
+        let delay = [("delay_ms", "run_at", matches!(self.delay, Some(Delay::Until(_))))];
+        let times = [("expires_ms", "expires_at", self.limits.expires), ("sla_ms", "sla_at", self.limits.sla)];
+        let times = times.map(|(ms, at, said)| (ms, at, matches!(said, Some(Moment::At(_)))));
+        let other_form = delay.into_iter().chain(times).map(|(ms, at, is_at)| if is_at { ms } else { at });
+        let other_forms: Vec<_> = other_form.collect();
+        let differing = FIELDS.into_iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| name);
+        differing.filter(|name| !other_forms.contains(name)).collect()
     }
 
     /// About how many bytes it takes in the arguments of a script.

@@ -10,6 +10,7 @@ use crate::{
         member::{NewMember, marks},
         record::flags,
         route::TimeError,
+        task::Lookup,
     },
     record_fields::INHERITED,
     redis::read::broken,
@@ -91,7 +92,7 @@ impl Transition for Append<'_> {
         for (job, mark) in self.jobs.iter().zip(self.marks) {
             let priority = job.priority.map_or(INHERITED, Priority::get);
             args.put(|tail| job.task.write_tail(flags::MEMBER, priority, "", None, Some(mark), tail));
-            args.put(|rare| job.task.write_rare(false, rare));
+            args.put(|rare| job.task.write_rare(Lookup::QueueSetting, rare));
         }
         args
     }

@@ -7,7 +7,10 @@ use intray_redis::{Args, Fault};
 use crate::{
     handle::Queues,
     job::{BatchId, Code, JobId, Name, Priority, QueueName, State, Tally},
-    layout::{route::TimeError, task::Task},
+    layout::{
+        route::TimeError,
+        task::{Lookup, Task},
+    },
     payload::Json,
     redis::read::{broken, word},
     sha256::Sha256,
@@ -29,7 +32,7 @@ pub struct NewJob {
 /// How a duplicate of a client's job is recognized.
 #[derive(Debug, Clone)]
 pub enum Dedupe {
-    /// The payload, unless the queue's setting is off.
+    /// The payload and who may have the job, unless the queue's setting is off.
     QueueSetting,
     Payload,
     Key(String),
@@ -42,10 +45,11 @@ pub enum Enqueued {
         id: JobId,
         state: State,
     },
-    /// The job duplicates one that has not ended, which stays unchanged.
+    /// The job duplicates one that has not ended, which stays unchanged and is another in these fields.
     Twin {
         id: JobId,
         state: State,
+        differs: Vec<&'static str>,
     },
     /// Another call has used the idempotency key.
     KeyReused,
@@ -75,6 +79,7 @@ impl NewJob {
             Dedupe::QueueSetting | Dedupe::Payload => {
                 hash.update(b"\0p\0");
                 self.task.payload.canonical(&mut hash);
+                self.task.routing.iter().for_each(|routing| routing.hash(&mut hash));
             }
         }
         let digest = hash.finalize();
@@ -155,11 +160,15 @@ impl Transition for NewJob {
 
     fn args(&self) -> Args {
         let (client, digest) = (self.client.as_ref().map_or("", Name::as_str), self.digest());
-        let always = matches!(self.dedupe, Dedupe::Payload | Dedupe::Key(_));
+        let lookup = match self.dedupe {
+            Dedupe::QueueSetting | Dedupe::Off => Lookup::QueueSetting,
+            Dedupe::Payload => Lookup::Always,
+            Dedupe::Key(_) => Lookup::ByKey,
+        };
         let mut args = Args::with_room(2, 100 + client.len() + self.task.size());
         args.put(|id| {
             id.extend(self.id.code.as_bytes());
-            self.task.write_rare(always, id);
+            self.task.write_rare(lookup, id);
         });
         let fingerprint = self.fingerprint.as_ref();
         args.put(|tail| self.task.write_tail(0, self.priority.get(), client, digest.as_ref(), fingerprint, tail));
@@ -172,7 +181,8 @@ impl Transition for NewJob {
             "stored" => Ok(Enqueued::Stored { id: self.id.clone(), state: fields.state()? }),
             "twin" => {
                 let id = JobId { queue: self.id.queue.clone(), code: fields.code()? };
-                Ok(Enqueued::Twin { id, state: fields.state()? })
+                let (state, bits) = (fields.state()?, fields.count()?);
+                Ok(Enqueued::Twin { id, state, differs: self.task.named(bits) })
             }
             "reused" => Ok(Enqueued::KeyReused),
             "full" | "overdue" => Ok(Enqueued::QueueFull),

@@ -16,7 +16,8 @@ impl Check<'_> {
             assert!(is_routed || !routes.contains_key(id), "{name} has a route and no flag");
             let has_ended =
                 record.live.as_ref().is_some_and(|live| matches!(live.state, "completed" | "cancelled" | "dead"));
-            let expected = if has_ended { None } else { route.alarm() };
+            let is_held = record.live.as_ref().is_some_and(|live| live.state == "reserved");
+            let expected = if has_ended { None } else { route.alarm(is_held) };
             assert_eq!(alarms.get(id).copied(), expected, "the alarm of {name}");
             let deadline = self.keyspace.set("reserved").get(id).copied().unwrap_or(0.0);
             assert!(route.expires.is_none_or(|expires| deadline <= expires), "{name} is held beyond its expiry");

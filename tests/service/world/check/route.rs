@@ -13,6 +13,7 @@ pub(super) struct Route {
     handed: Option<(f64, String)>,
 }
 
+const NEVER: f64 = 281_474_976_710_655.0;
 const BREACHED: u8 = 1;
 const FELL_BACK: u8 = 4;
 
@@ -36,11 +37,12 @@ impl Route {
         route
     }
 
-    pub(super) fn alarm(&self) -> Option<f64> {
+    /// What was handed over is not taken out of the hands of who has it: that alarm never rings.
+    pub(super) fn alarm(&self, is_held: bool) -> Option<f64> {
         let is_marked = |mark| self.marks & mark != 0;
         let sla = self.sla.filter(|_| !is_marked(BREACHED));
         let fallback = self.fallback_at.filter(|_| !is_marked(FELL_BACK));
-        let handed = self.handed.as_ref().map(|(until, _)| *until);
+        let handed = self.handed.as_ref().map(|(until, _)| if is_held { NEVER } else { *until });
         [self.expires, sla, fallback, handed].into_iter().flatten().reduce(f64::min)
     }
 
