@@ -15,10 +15,10 @@ const OLDEST = ['react@18.3.1', 'react-dom@18.3.1']
 const PRINTED = { 'readme.ts': 'README.md', 'browser.ts': 'docs/browser.md', 'module.ts': 'web/client/README.md' }
 /** What such a part takes for granted. */
 const GRANTED = `
-declare const token: string, desk: Intray, job: Job, result: unknown;
-declare const done: HTMLElement, button: HTMLElement, editor: HTMLTextAreaElement;
+declare const token: string, desk: Intray, job: Job;
+declare const title: HTMLElement, done: HTMLElement, button: HTMLElement, editor: HTMLTextAreaElement;
 declare function say(text: string): void;
-declare function show(payload: unknown, draft: unknown): void;
+declare function show(job: Job): void;
 declare function draw(what: { job: Job | null; draft: unknown; remaining: number | null }): void;
 `
 
@@ -26,13 +26,13 @@ declare function draw(what: { job: Job | null; draft: unknown; remaining: number
 async function printed(page) {
   const parts = await examples('js', page)
   assert.ok(parts.length > 0, page)
-  const own = parts.map((part) => `{\n${part.replace(/^import .*$/gm, '')}}\n`)
+  const own = parts.map((part) => `{\n${part.replace(/^import .*$/gm, '').replace('function show(job)', 'function show(job: Job)')}}\n`)
   return `import { Intray, type Job } from 'intray-client'\n${GRANTED}${own.join('')}`
 }
 
 const on = shop(async ({ folder, bring, run, write, service, wire }) => {
   await bring('page/')
-  await write('main.tsx', await example('tsx', 'React', wire.url))
+  for (const [at, name] of ['Desk.tsx', 'main.tsx'].entries()) await write(name, await example('tsx', 'React', wire.url, at))
   await write('Desk.vue', await example('vue', 'Vue', wire.url))
   for (const [name, page] of Object.entries(PRINTED)) await write(name, await printed(page))
   await run('npm', 'ci', '--no-audit', '--no-fund', '--ignore-scripts')
@@ -84,7 +84,7 @@ for (const mode of [...MODES, 'oldest']) {
     await page.getByText(/^(300|299|298) s left$/).waitFor()
     await page.getByLabel('Note').pressSequentially('it purrs')
     assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
-    await on.saved('it purrs')
+    await on.saved({ note: 'it purrs' })
     await page.reload()
     await shows('A cat')
     assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
