@@ -6,7 +6,11 @@ import { differences, pretty, readArguments, readRequest } from './arguments.js'
 import { PASSED, THANKS, linkToken, readLink, whyNot } from './link.js'
 import { $, clock, notice, show, toast, view } from './page.js'
 import { shown, visible } from './shown.js'
-import { EXPIRED, LATE, LOST, UNSURE, WAITING } from './words.js'
+import { EXPIRED, LATE, LOST, SIGN_IN, UNSURE, WAITING } from './words.js'
+
+// This runs only when the module is loaded.
+$('unloaded').remove()
+$('start').disabled = false
 
 const say = (text) => { $('saved').textContent = text }
 
@@ -122,7 +126,7 @@ function refused(error) {
   const wantsToken = error.status === 401 || error.status === 403
   view('start')
   for (const part of document.querySelectorAll('.for-token')) part.hidden = !wantsToken
-  $('refused').textContent = error.message
+  $('refused').textContent = SIGN_IN[error.status] ?? error.message
   show('refused', true)
 }
 

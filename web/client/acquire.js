@@ -131,11 +131,14 @@ export class Acquirer {
     } else if (reason === 'replaced') {
       await this.#calls.pause(RETRY_WITHIN, stop) // the same person waits elsewhere, where they came last
     } else {
-      if (reason !== 'shutdown') this.#tell({ reason, remaining })
+      const { last } = this.#jobStore.reopening
+      const own = reason === 'reserved' && last !== null // theirs until it is final
+      if (reason !== 'shutdown') this.#tell({ reason: own ? 'closing' : reason, remaining })
       const waited = round.wait >= 1_000 && since(asked) >= round.wait - 1_000
       const pause = waited ? 100 : (bounded(answer.retry_after_ms, LONGEST) ?? 1_000)
       if (round.looked && !round.renews) await this.#calls.pause(jitter(pause), stop)
-      Object.assign(round, { wait: this.#plan.wait, looked: true, renews: false })
+      const most = own ? Math.max(1_000, this.#jobStore.reopening.left(last) + 500) : Infinity
+      Object.assign(round, { wait: Math.min(this.#plan.wait, Math.ceil(most)), looked: true, renews: false })
     }
   }
 

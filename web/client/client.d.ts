@@ -163,8 +163,8 @@ export interface JobEvents<Draft = any> {
   refused: CustomEvent<About & { action: Action; status: number; problem: Problem }>
 }
 
-/** Why there is nothing: the first that applies to any of the queues. */
-export type WaitReason = 'paused' | 'skipped' | 'ineligible' | 'blocked' | 'delayed' | 'reserved' | 'empty'
+/** Why there is nothing: the first that applies to any of the queues. `closing`: what this person handed in last can be taken back. */
+export type WaitReason = 'closing' | 'paused' | 'skipped' | 'ineligible' | 'blocked' | 'delayed' | 'reserved' | 'empty'
 
 export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
   /** There is nothing now, and this is why; `next()` goes on waiting. Fired again whenever a wait was in vain. */

@@ -30,6 +30,7 @@ export const EXCUSES = [
 ]
 
 export const WAITING = {
+  closing: 'You can still take back your last decision. The next post comes here by itself.',
   empty: 'Nothing is in line. The next post comes here by itself.',
   reserved: 'Others are at work on all that is left. The next post comes here by itself.',
   skipped: 'What is left are posts that you have skipped; they go to others.',
@@ -37,6 +38,11 @@ export const WAITING = {
   delayed: 'What is left comes back a little later, and then here by itself.',
   blocked: 'What is left has to wait for what others are at work on.',
   paused: 'An operator has paused the queue. It goes on here by itself.',
+}
+
+const SIGN_IN = {
+  401: 'This queue is for people who are signed in. Paste the token that you were given, or ask for another one.',
+  403: 'This token is another person’s, or for other queues. Type the name that it was made for, or ask for another one.',
 }
 
 export const LOST = {
@@ -197,7 +203,7 @@ export function refused(error) {
   const wantsToken = error.status === 401 || error.status === 403
   view('start')
   document.querySelectorAll('.for-token').forEach((part) => { part.hidden = !wantsToken })
-  element('refused').textContent = error.message
+  element('refused').textContent = SIGN_IN[error.status] ?? error.message
   show('refused', true)
 }
 

@@ -271,3 +271,11 @@ test('draft_of_another_page_does_not_stop_an_answer', async () => {
   await becomes(() => on.service.state(id), 'completed')
   assert.deepEqual(await result(id), { approved: true, args: { order: 'A-1', eur: 180 }, reason: null })
 })
+
+test('copy_whose_module_does_not_load_says_so', async () => {
+  const page = await on.open('/demo/approvals/')
+  await page.route('**/client.js', (route) => route.abort())
+  await page.reload()
+  await page.getByText('The module of intray is not loaded.').waitFor()
+  assert.equal(await button(page, 'Start').isDisabled(), true)
+})

@@ -165,7 +165,7 @@ test('the desk asks for a token and keeps it in memory', async () => {
   const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'Who are you?', status: 401, detail: 'a token is needed' } }
   on.wire.rule = ({ path, headers }) => (path === '/jobs/reserve' && headers.authorization !== 'Bearer t0ken' ? refusal : null)
   const page = await sit('wim')
-  await shown(page, 'a token is needed')
+  await shown(page, 'Paste the token that you were given')
   await page.getByLabel('Worker token').fill('t0ken')
   await page.keyboard.press('Enter')
   await shown(page, 'Behind a door')

@@ -214,3 +214,13 @@ test('only_a_completion_can_be_taken_back', async (t) => {
   await undo(ann)
   assert.equal(await ann.run(() => window.done.undo().catch(({ name }) => name)), 'InvalidStateError')
 })
+
+test('own_completion_that_can_be_taken_back_is_not_in_other_hands', async (t) => {
+  const { ann } = await seated(t)
+  await handIn(ann, { text: 'cat' }, 2_500)
+  await ann.run(() => void window.desk.next())
+  const reasons = async () => (await ann.heard('waiting')).map(({ reason }) => reason)
+  await until('it says why', async () => (await reasons()).includes('closing'))
+  await until('it is final, and nothing is there', async () => (await reasons()).at(-1) === 'empty')
+  assert.ok(!(await reasons()).includes('reserved'))
+})
