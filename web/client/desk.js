@@ -137,13 +137,13 @@ export class Intray extends EventTarget {
 
   /** @param {string[] | null} known */
   #go(known) {
-    const told = this.#leaving.go(known)
+    const answer = this.#leaving.go(known)
     clearInterval(this.#timer)
     this.#tabs.leave()
     this.#end('the person has left')
     this.#tell('left', { here: !known })
     this.dispatchEvent(new Event('change'))
-    return told
+    return answer
   }
 
   /** @param {string} why */

@@ -42,8 +42,8 @@ export class Leaving {
     this.#jobStore.leave()
     this.#drawer.shut({ all: !known })
     this.#calls.forget()
-    const told = await Promise.all(owed.map((entry) => this.#tell(entry)))
-    const left = owed.filter((_, i) => !told[i])
+    const heard = await Promise.all(owed.map((entry) => this.#tell(entry)))
+    const left = owed.filter((_, i) => !heard[i])
     return { sent: !left.length, unsent: left.filter(hasWork).map(keptOf) }
   }
 
@@ -85,6 +85,6 @@ function hasWork({ draft, ending, result, words }) {
  */
 function keptOf({ id, queue, draft = null, ending, result, words }) {
   const { body } = ending ?? {}
-  const said = words ?? body?.error ?? body?.reason ?? body?.note ?? null
-  return { id, queue, draft, result: body?.result ?? result ?? null, words: said, reason: null, at: Date.now() }
+  const written = words ?? body?.error ?? body?.reason ?? body?.note ?? null
+  return { id, queue, draft, result: body?.result ?? result ?? null, words: written, reason: null, at: Date.now() }
 }

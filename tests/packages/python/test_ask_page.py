@@ -204,7 +204,7 @@ for line in sys.stdin:
         self.assertEqual(deliver(data), f"False {json.dumps(DECISION)}", "it comes twice")
         self.assertEqual({call.answer["id"] for call in self.wire.of("/jobs")}, {asked})
 
-    def test_what_follows_a_yes_runs_once_however_often_it_is_delivered(self) -> None:
+    def test_graph_goes_on_once_however_often_a_yes_is_delivered(self) -> None:
         """The rest of the graph takes longer than a delivery, which is sent again meanwhile."""
         key, call = fresh(), {"run": "run-17", "action": {"tool": "refund"}}
         process = self.agent("langgraph_node.py", f"""

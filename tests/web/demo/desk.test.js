@@ -228,7 +228,7 @@ const ODD = [
   { text: 5 }, { text: null }, null, 'text', 7, [], [[]], {},
 ]
 
-test('payload_that_is_no_post_is_shown_and_keeps_nobody', async () => {
+test('payload_that_is_no_post_is_shown_and_skipped', async () => {
   await empty()
   for (const payload of ODD) await on.service.enqueue(QUEUE, payload, { dedupe: false })
   await on.service.enqueue(QUEUE, post('the last one'), { dedupe: false })

@@ -79,9 +79,9 @@ test('leaving_without_a_network_removes_all_and_tells_what_is_unsent', async (t)
   w.wire.offline = true
   await ann.type('a dog')
   const [answer, left] = await ann.run(() => {
-    const told = window.desk.leave()
+    const leaving = window.desk.leave()
     const left = localStorage.length
-    return told.then((answer) => [answer, left])
+    return leaving.then((answer) => [answer, left])
   })
   assert.equal(left, 0, 'at once')
   assert.equal(answer.sent, false)

@@ -113,9 +113,9 @@ test('job_behind_one_taken_back_takes_nothing_until_it_is_in_hand', async (t) =>
     await ann.shows('cat.png')
     // What is done on a screen that shows the cat must not be stored with the dog.
     for (const [call, ...more] of [['save', 'x'], ['complete', 'x'], ['abandon'], ['fail', 'x'], ['handOver', 'bob']]) {
-      const said = await ann.run(([call, ...more]) => window.dog[call](...more).catch(({ name, message }) => [name, message]), [call, ...more])
-      assert.equal(said?.[0], 'InvalidStateError', call)
-      assert.match(said[1], /desk\.job/, call)
+      const refused = await ann.run(([call, ...more]) => window.dog[call](...more).catch(({ name, message }) => [name, message]), [call, ...more])
+      assert.equal(refused?.[0], 'InvalidStateError', call)
+      assert.match(refused[1], /desk\.job/, call)
     }
     assert.deepEqual(w.wire.calls('complete').filter(({ body }) => body.result === 'x'), [])
     await ann.run(() => window.job.complete({ text: 'a cat' }))
