@@ -127,7 +127,10 @@ mod tests {
     #[test]
     fn pattern_contains_every_range() {
         let pattern = pattern();
-        assert!(pattern.starts_with("/^(?=[\\u0000-\\u001f])|(?<=^|[;\\t|])(?=[\\u0000-\\u0020\\u007f-\\u00a0"), "{pattern}");
+        assert!(
+            pattern.starts_with("/^(?=[\\u0000-\\u001f])|(?<=^|[;\\t|])(?=[\\u0000-\\u0020\\u007f-\\u00a0"),
+            "{pattern}"
+        );
         assert!(pattern.contains("\\u003d-\\u003d") && pattern.ends_with("\\ufe6b-\\ufe6b])/g"), "{pattern}");
     }
 }
