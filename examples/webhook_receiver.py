@@ -16,11 +16,12 @@ class Receiver(BaseHTTPRequestHandler):
             event = verify(self.headers, body, os.environ["WEBHOOK_SECRETS"].split())
         except NotGenuine:
             return self.send_error(401)
-        if event.id not in seen:
-            print(event.type, event.data.get("id"), event.data.get("result"), flush=True)
-            seen.add(event.id)
-        self.send_response(204)
+        self.send_response(204)  # before the work: a delivery that is not answered is sent again
         self.end_headers()
+        if event.id not in seen:
+            seen.add(event.id)
+            # What people typed may hold half a character, which no terminal can show.
+            print(event.type, event.data.get("id"), ascii(event.data.get("result")), flush=True)
 
 
 server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 9000))), Receiver)

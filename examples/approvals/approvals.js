@@ -2,10 +2,15 @@
 // The result is {"approved": true | false, "args": … | null, "reason": "…" | null}, with the arguments as approved.
 
 import { Intray } from '../../client.js'
-import { differences, pretty, readArguments } from './arguments.js'
+import { differences, pretty, readArguments, readRequest } from './arguments.js'
 import { PASSED, THANKS, linkToken, readLink, whyNot } from './link.js'
 import { $, clock, notice, show, toast, view } from './page.js'
-import { EXPIRED, LATE, LOST, UNSURE, WAITING } from './words.js'
+import { shown, visible } from './shown.js'
+import { EXPIRED, LATE, LOST, SIGN_IN, UNSURE, WAITING } from './words.js'
+
+// This runs only when the module is loaded.
+$('unloaded').remove()
+$('start').disabled = false
 
 const say = (text) => { $('saved').textContent = text }
 
@@ -121,7 +126,7 @@ function refused(error) {
   const wantsToken = error.status === 401 || error.status === 403
   view('start')
   for (const part of document.querySelectorAll('.for-token')) part.hidden = !wantsToken
-  $('refused').textContent = error.message
+  $('refused').textContent = SIGN_IN[error.status] ?? error.message
   show('refused', true)
 }
 
@@ -131,17 +136,19 @@ function begin(taken) {
   isIdle = false
   isCapped = job.resumed ? null : endsWithRequest(job.expiresIn)
   shownAt = performance.now()
-  const { payload } = job
-  const { tool, agent, why } = payload ?? {}
-  $('agent').textContent = `${agent ?? job.client ?? 'An agent'}${job.attempt > 1 ? ` · attempt ${job.attempt}` : ''}`
-  $('title').textContent = typeof tool === 'string' ? tool : job.id
-  show('why', typeof why === 'string')
-  $('why').textContent = why
+  const { known, rest } = readRequest(job.payload)
+  const { tool, agent, why, args } = known
+  shown($('agent'), `${agent ?? job.client ?? 'An agent'}${job.attempt > 1 ? ` · attempt ${job.attempt}` : ''}`)
+  shown($('title'), tool ?? job.id)
+  show('why', why !== undefined)
+  shown($('why'), why)
   // What is no call of a tool is shown as the JSON that it is, and has no arguments to change.
-  original = pretty(payload?.args)
-  show('raw', original === undefined)
-  $('raw').textContent = original === undefined ? pretty(payload) : ''
+  original = pretty(args)
+  show('raw', rest !== undefined)
+  shown($('raw'), pretty(rest) ?? '')
   show('editor', original !== undefined)
+  show('seen', original !== undefined && visible(original) !== original)
+  shown($('seen'), original ?? '')
   say(job.draft ? 'You are back where you were.' : '')
   read(job.draft)
   line()
@@ -187,7 +194,9 @@ setInterval(tick, 250)
 // -- what is decided
 
 function read(saved) {
-  draft = { args: null, reason: '', ...saved }
+  // A draft may come from another page of the queue, in a hand-over.
+  const textOf = (value) => (typeof value === 'string' ? value : null)
+  draft = { args: textOf(saved?.args), reason: textOf(saved?.reason) ?? '' }
   $('args').value = draft.args ?? original ?? ''
   $('reason').value = draft.reason
   settle()
@@ -214,7 +223,7 @@ function settle() {
   show('mistake', isWrong)
   $('mistake').textContent = mistake ?? ''
   show('changes', draft.args !== null && !isGone)
-  $('changed').textContent = mistake ? '' : differences(job?.payload?.args, value).join('\n')
+  shown($('changed'), mistake ? '' : differences(job?.payload?.args, value).join('\n'))
 }
 
 /** The arguments as they would be approved, or what is wrong with them. */

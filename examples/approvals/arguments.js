@@ -3,6 +3,19 @@
 export const pretty = (value) => JSON.stringify(value, null, 2)
 const isPlain = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** The members that have a place of their own on the page, where they are what that place is for; and the rest, which is decided about too. */
+export function readRequest(payload) {
+  if (!isPlain(payload) || typeof payload.tool !== 'string' || payload.tool.trim() === '') return { known: { args: payload?.args }, rest: payload }
+  const isText = (value) => typeof value === 'string'
+  const places = { tool: isText, agent: isText, why: isText, args: () => true }
+  const isKnown = ([name, value]) => Object.hasOwn(places, name) && places[name](value)
+  const all = Object.entries(payload)
+  const others = all.filter((member) => !isKnown(member))
+  const known = Object.fromEntries(all.filter(isKnown))
+  if (known.args === undefined) return { known, rest: payload }
+  return { known, rest: others.length ? Object.fromEntries(others) : undefined }
+}
+
 /** `typed`: the text of a person, or null. Answers `{ value }`, which may be approved, or `{ mistake }`. */
 export function readArguments(payload, typed) {
   const asked = payload?.args

@@ -12,8 +12,13 @@ const ENDED = {
 export const THANKS = 'Thank you. Your answer is on its way to the agent.'
 export const PASSED = 'You have passed it on. Others are asked.'
 
-/** The token of the link, if the page was opened by one. */
-export const linkToken = () => new URLSearchParams(location.hash.slice(1)).get('token')
+/** The token of the link, if the page was opened by one. It leaves the address at once, which others may read, and keeps for a reload. */
+export function linkToken() {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token')
+  if (!token) return history.state?.token ?? null
+  history.replaceState({ token }, '', location.pathname + location.search)
+  return token
+}
 
 /** For whom and for which request the link is. */
 export async function readLink(api, token) {

@@ -18,3 +18,7 @@ export const LOST = {
 }
 export const LATE = 'Lost: your time for it is over. Answer it late, or take it again, if nobody else has.'
 export const UNSURE = 'Its time is over, and there is no connection. Your answer counts only if the request is still open.'
+export const SIGN_IN = {
+  401: 'Requests are for people who are signed in here. Paste the token that you were given, or ask for another one.',
+  403: 'This token is another person’s, or for other requests. Type the name that it was made for, or ask for another one.',
+}

@@ -23,8 +23,12 @@ const saved: boolean = await job.save({ note: `${photo} ${note}` })
 await job.save(null)
 const ending: Ending = await job.complete({ verdict: 'fine' })
 if (ending.sent) console.log(ending.late, ending.duplicate, ending.state)
-const completion: Completion = await job.complete({ verdict: 'fine' }, { undo: 10_000 })
+const other = desk as unknown as Intray<Photo, Draft, Draft & { by: string }>
+const completion: Completion = await (await other.next()).complete({ note: 'a cat', by: 'ann' }, { undo: 10_000 })
 if (!completion.final) console.log(completion.finalIn?.toFixed(), (await completion.undo()).draft, completion.sent)
+// @ts-expect-error an undo would make a draft of it, and it is none
+await job.complete({ verdict: 'fine' }, { undo: 10_000 })
+await job.complete({ verdict: 'fine' }, {})
 const closing: Closing | null = desk.closing
 console.log(closing?.finalIn?.toFixed(), (await closing?.undo())?.id)
 desk.addEventListener('undone', ({ detail }) => detail.draft?.note)
@@ -102,7 +106,10 @@ const settled: Ending | null = await view.complete({ verdict: 'bad' })
 if (view.lost?.reason === 'released' && view.error instanceof IntrayError) view.next()
 const rest: number | null = useExpiresIn(view.job, 5_000)
 const untilFinal: number | null = useFinalIn(view.closing)
-console.log(untilFinal, await view.undo(), (await view.complete({ verdict: 'bad' }, { undo: 10_000 }))?.final)
+const noted = useDesk<Photo, Draft, Draft>({ url: 'https://queue.example', worker: 'ann' })
+console.log(untilFinal, await view.undo(), (await noted.complete({ note: 'a cat' }, { undo: 10_000 }))?.final, noted.lost?.jobState)
+// @ts-expect-error an undo would make a draft of it, and it is none
+await view.complete({ verdict: 'bad' }, { undo: 10_000 })
 const noJob: Job | null = useDesk(null).job
 console.log(shown, typed, settled?.sent, await view.save(null), rest, noJob, view.desk?.kept())
 // @ts-expect-error a component is what ends it

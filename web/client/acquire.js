@@ -4,17 +4,21 @@
  */
 import { ASLEEP, aborted, jitter, mark, since } from './clock.js'
 import { RETRY_WITHIN } from './calls.js'
-import { LONGEST, TokenFailure, Tries, TRIES, bounded, isFinal } from './http.js'
+import { LONGEST, TokenEnded, TokenFailure, Tries, TRIES, bounded, isFinal } from './http.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls, Handouts } from './calls.js' */
+/** @import { Mark } from './clock.js' */
 /** @import { Drawer } from './drawer.js' */
 /** @import { Endings } from './endings.js' */
 /** @import { Job } from './job.js' */
 /** @import { JobStore } from './job_store.js' */
 /** @import { Handout, Plan } from './record.js' */
 
-/** @typedef {{ key: string, wait: number, looked: boolean }} Round its idempotency key, and how long it waits */
+/**
+ * Its idempotency key, how long it waits, and since when; and whether a token has ended in the wait before.
+ * @typedef {{ key: string, wait: number, asked: Mark, looked: boolean, renews: boolean }} Round
+ */
 /** @typedef {{ callers: number, stop: AbortController, answer: Promise<Job> }} Asking */
 
 export class Acquirer {
@@ -77,7 +81,7 @@ export class Acquirer {
 
   /** @param {AbortSignal} stop */
   async #acquire(stop) {
-    const round = { key: unique(), wait: 0, looked: false }
+    const round = { key: unique(), wait: 0, asked: mark(), looked: false, renews: false }
     let tries = new Tries()
     for (let failures = 0; ; ) {
       const job = this.#jobStore.reopening.next()
@@ -97,6 +101,11 @@ export class Acquirer {
         round.key = unique()
       } catch (error) {
         stop.throwIfAborted()
+        if (error instanceof TokenEnded) {
+          // A look with the next token, and then another wait.
+          Object.assign(round, { key: unique(), wait: 0, renews: since(round.asked) >= 1_000 })
+          continue
+        }
         if (tries.isOver(error)) throw error instanceof TokenFailure ? error.cause : error
         await this.#calls.pauseAfter(error, failures++, stop)
       }
@@ -109,7 +118,7 @@ export class Acquirer {
    * @param {AbortSignal} stop
    */
   async #ask(round, stop) {
-    const asked = mark()
+    const asked = (round.asked = mark())
     const answer = await this.#reserve(round, stop)
     const { jobs, reason, remaining } = answer
     this.remaining = remaining
@@ -122,11 +131,14 @@ export class Acquirer {
     } else if (reason === 'replaced') {
       await this.#calls.pause(RETRY_WITHIN, stop) // the same person waits elsewhere, where they came last
     } else {
-      if (reason !== 'shutdown') this.#tell({ reason, remaining })
+      const { last } = this.#jobStore.reopening
+      const own = reason === 'reserved' && last !== null // theirs until it is final
+      if (reason !== 'shutdown') this.#tell({ reason: own ? 'closing' : reason, remaining })
       const waited = round.wait >= 1_000 && since(asked) >= round.wait - 1_000
       const pause = waited ? 100 : (bounded(answer.retry_after_ms, LONGEST) ?? 1_000)
-      if (round.looked) await this.#calls.pause(jitter(pause), stop)
-      Object.assign(round, { wait: this.#plan.wait, looked: true })
+      if (round.looked && !round.renews) await this.#calls.pause(jitter(pause), stop)
+      const most = own ? Math.max(1_000, this.#jobStore.reopening.left(last) + 500) : Infinity
+      Object.assign(round, { wait: Math.min(this.#plan.wait, Math.ceil(most)), looked: true, renews: false })
     }
   }
 

@@ -54,7 +54,7 @@ export class Calls {
    * @returns {Promise<Handouts>}
    */
   reserve({ key, wait, stop }) {
-    const more = { headers: { 'idempotency-key': key }, within: wait + ANSWER_WITHIN, stop }
+    const more = { headers: { 'idempotency-key': key }, within: wait + ANSWER_WITHIN, waits: wait > 0, stop }
     const { job, queues } = this.#plan
     return this.#reserve(job === undefined ? { queues, wait_ms: wait } : { id: job }, more)
   }
@@ -71,15 +71,16 @@ export class Calls {
 
   /**
    * @param {object} what
-   * @param {{ headers?: Record<string, string>, within?: number, stop?: AbortSignal }} how
+   * @param {{ headers?: Record<string, string>, within?: number, waits?: boolean, stop?: AbortSignal }} how
    */
-  #reserve(what, { headers = {}, within = ANSWER_WITHIN, stop }) {
+  #reserve(what, { headers = {}, within = ANSWER_WITHIN, waits, stop }) {
     const { worker, skills, lease } = this.#plan
-    const signals = [AbortSignal.timeout(within), this.#line.signal, ...(stop ? [stop] : [])]
     return this.#send('reserve', { ...what, worker, skills, lease_ms: lease }, {
       headers: { 'content-type': 'application/json', ...headers },
       token: this.#token,
-      signal: AbortSignal.any(signals),
+      within,
+      waits,
+      signal: AbortSignal.any([this.#line.signal, ...(stop ? [stop] : [])]),
     })
   }
 
@@ -176,6 +177,12 @@ export class Calls {
     const own = isOwn(error) ? delay : Math.min(delay, backoff(failures))
     await sleep(own, ends)
     if (delay > own) await sleep(delay - own, [answered, ...ends])
+  }
+
+  /** The person leaves: their token is asked for no more. */
+  forget() {
+    this.#token = {}
+    this.giveUp()
   }
 
   /** Something happened: ends all pauses. */

@@ -163,23 +163,30 @@ export interface JobEvents<Draft = any> {
   refused: CustomEvent<About & { action: Action; status: number; problem: Problem }>
 }
 
-/** Why there is nothing: the first that applies to any of the queues. */
-export type WaitReason = 'paused' | 'skipped' | 'ineligible' | 'blocked' | 'delayed' | 'reserved' | 'empty'
+/** Why there is nothing: the first that applies to any of the queues. `closing`: what this person handed in last can be taken back. */
+export type WaitReason = 'closing' | 'paused' | 'skipped' | 'ineligible' | 'blocked' | 'delayed' | 'reserved' | 'empty'
 
 export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
   /** There is nothing now, and this is why; `next()` goes on waiting. Fired again whenever a wait was in vain. */
   waiting: CustomEvent<{ reason: WaitReason; remaining: number }>
   /** A call did not get through, and is tried again after `delay`. */
   retrying: CustomEvent<{ error: unknown; delay: number }>
+  /** The person has logged out, here or in another tab: take their work off the screen. */
+  left: CustomEvent<{ here: boolean }>
   /** Something that can be read of the desk or its job is another now, here or through another tab: draw it again. */
   change: Event
 }
 
 type Listener<Target, Event> = ((this: Target, event: Event) => unknown) | { handleEvent(event: Event): unknown }
 
+/** What is taken back is the draft then, so only a result that is a draft too can be. */
+export type CompleteHow<Result, Draft> = [Result] extends [Draft | null | undefined] ? { undo?: number } : { undo?: never }
+
 /** A result is needed, unless it may be `undefined`. */
-export type CompleteWith<Result> =
-  undefined extends Result ? [result?: Result, how?: { undo?: number }] : [result: Result, how?: { undo?: number }]
+export type CompleteWith<Result, Draft = any> =
+  undefined extends Result
+    ? [result?: Result, how?: CompleteHow<Result, Draft>]
+    : [result: Result, how?: CompleteHow<Result, Draft>]
 
 /** What goes with a job that is handed over. `from`: `null` for a worker without a name. */
 export interface Note {
@@ -231,9 +238,9 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
   save(draft: Draft | null): Promise<boolean>
   /**
    * Hands in. Also late, when the job was lost: it counts if no other worker took it, and is final at once. `undo`: for so long
-   * it can be taken back; at most 60000.
+   * it can be taken back; at most 60000, and only a result that is a draft too.
    */
-  complete(...result: CompleteWith<Result>): Promise<Completion>
+  complete(...result: CompleteWith<Result, Draft>): Promise<Completion>
   /**
    * Gives it back to its place in line. `skip`: never again to this person. `delay`: not to anybody before. `reason`:
    * text, of which the first 256 bytes are sent.
@@ -274,6 +281,14 @@ export interface Kept<Draft = any, Result = any> {
   at: number
 }
 
+/** What became of a `leave()`. */
+export interface Left<Draft = any, Result = any> {
+  /** The service has heard everything. If not, jobs in hand go back when their leases end. */
+  sent: boolean
+  /** What the service could not be told, and is not in this browser any more. */
+  unsent: Kept<Draft, Result>[]
+}
+
 /**
  * The desk of one person. Without Web Locks, which need https or localhost, tabs share the job but nothing is sent at
  * closing.
@@ -302,6 +317,11 @@ export declare class Intray<Payload = any, Draft = any, Result = any> extends Ev
   forget(id: string): void
   /** The person is present. The desk notices keys, pointers and scrolling itself. */
   touch(): void
+  /**
+   * The person logs out: gives back now what is in hand, sends once more what is unsent, and removes all of this worker from
+   * this browser, at once. Their other tabs leave too. Nothing is asked after it; resolves without a network too.
+   */
+  leave(): Promise<Left<Draft, Result>>
   /** Leaves the desk, as closing the tab does. A job in hand goes back after `grace`. */
   close(): void
 

@@ -7,9 +7,11 @@
  * Each part has one subject:
  *
  *   desk      the page's interface: presence, the leading tab, change events
+ *   page_events  coming and going
  *   job       a job as the page sees it
  *   acquire   reserving the next job
  *   lease     extending the lease, saving drafts
+ *   leaving   logging out
  *   endings   complete, abandon, fail and hand-over, sent now or later
  *   undo      taking completions back
  *   reopening what becomes of their records

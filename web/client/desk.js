@@ -8,11 +8,12 @@ import { Drawer, localStorageIfAllowed } from './drawer.js'
 import { Endings } from './endings.js'
 import { Job } from './job.js'
 import { Lease } from './lease.js'
+import { Leaving } from './leaving.js'
 import { JobStore } from './job_store.js'
+import { listen } from './page_events.js'
 import { planOf } from './plan.js'
 import { Acquirer } from './acquire.js'
 import { Tabs, shown } from './tabs.js'
-import { closingOf } from './undo.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Entry } from './drawer.js' */
@@ -21,8 +22,6 @@ import { closingOf } from './undo.js'
 
 /** How often we look at the clock. */
 const TICK = 500
-/** Events that show the person's presence. */
-const PRESENCE_EVENTS = ['pointerdown', 'pointermove', 'keydown', 'input', 'wheel', 'scroll', 'touchstart', 'focus']
 
 /** @implements {Types.Intray} */
 export class Intray extends EventTarget {
@@ -34,6 +33,7 @@ export class Intray extends EventTarget {
   /** @type {Endings} */ #endings
   /** @type {Lease} */ #lease
   /** @type {Acquirer} */ #acquirer
+  /** @type {Leaving} */ #leaving
   /** @type {ReturnType<typeof setInterval> | undefined} */ #timer
   #seen = mark() // when the person was last active
   #ticked = mark()
@@ -47,25 +47,30 @@ export class Intray extends EventTarget {
     const life = this.#life.signal
     const emit = this.#emit.bind(this)
     const drawer = (this.#drawer = new Drawer(storage, name))
-    const tabs = (this.#tabs = new Tabs(name + (plan.job ?? [...plan.queues].sort().join(' ')), {
+    const tabs = (this.#tabs = new Tabs(name, plan.job ?? [...plan.queues].sort().join(' '), {
       hears: (news) => this.#hear(news),
       follows: () => this.#calls.giveUp(),
       leads: (inherits) => (inherits ? this.#inherit() : this.#revive()),
     }))
-    const retrying = (/** @type {object} */ detail) => this.#tell('retrying', detail)
-    const calls = (this.#calls = new Calls(plan, token, life, retrying))
+    const calls = (this.#calls = new Calls(plan, token, life, (detail) => this.#tell('retrying', detail)))
     const makeJob = (/** @type {JobRecord} */ r) => this.#makeJob(r)
     const changed = () => this.dispatchEvent(new Event('change'))
     const jobStore = (this.#jobStore = new JobStore({ plan, drawer, tabs, makeJob, emit, changed }))
     const endings = (this.#endings = new Endings({ calls, drawer, jobStore, life }))
     this.#lease = new Lease({ calls, jobStore, endings, tabs, emit, isPresent: () => this.#isPresent })
     const mayAsk = () => tabs.leads && (shown() || this.#isPresent)
-    const tell = (/** @type {object} */ why) => {
-      this.#tell('waiting', why)
-      changed()
-    }
+    const tell = (/** @type {object} */ why) => (this.#tell('waiting', why), changed())
     this.#acquirer = new Acquirer({ plan, calls, drawer, endings, jobStore, mayAsk, tell })
-    this.#listen()
+    this.#leaving = new Leaving({ calls, drawer, jobStore, tabs })
+    listen(life, {
+      present: () => this.touch(),
+      online: () => this.#revive({ anew: true }),
+      goes: () => this.#leave(),
+      returns: () => this.#enter(),
+      wakes: () => this.#wake(),
+      looks: () => (this.#seen = mark()),
+      shows: () => this.#revive(),
+    })
     this.#enter()
     signal?.addEventListener('abort', () => this.close(), { signal: life })
     if (signal?.aborted) this.close()
@@ -93,9 +98,7 @@ export class Intray extends EventTarget {
 
   /** The last completion that can be taken back, also one of an earlier page. */
   get closing() {
-    const r = this.#jobStore.reopening.last
-    const job = () => this.#jobStore.records.find(r?.id ?? '')?.job ?? null
-    return r && closingOf(r, () => this.#endings.undo(r).then(job))
+    return this.#endings.closing
   }
 
   /** Work on jobs that are no longer ours: drafts, and results that were refused. */
@@ -124,7 +127,28 @@ export class Intray extends EventTarget {
   close() {
     if (this.#life.signal.aborted) return
     this.#leave()
-    this.#life.abort(new DOMException('the desk is closed', 'AbortError'))
+    this.#end('the desk is closed')
+  }
+
+  /** The person logs out, in all tabs of this browser. Nothing of theirs stays here. */
+  leave() {
+    return this.#go(null)
+  }
+
+  /** @param {string[] | null} known */
+  #go(known) {
+    const answer = this.#leaving.go(known)
+    clearInterval(this.#timer)
+    this.#tabs.leave()
+    this.#end('the person has left')
+    this.#tell('left', { here: !known })
+    this.dispatchEvent(new Event('change'))
+    return answer
+  }
+
+  /** @param {string} why */
+  #end(why) {
+    this.#life.abort(new DOMException(why, 'AbortError'))
     this.#acquirer.end(this.#life.signal.reason)
   }
 
@@ -133,25 +157,6 @@ export class Intray extends EventTarget {
   }
 
   // -- coming and going
-
-  #listen() {
-    /** @type {(target: EventTarget, names: string[], does: (event: any) => unknown) => void} */
-    const on = (target, names, does) => {
-      const how = { signal: this.#life.signal, passive: true, capture: true }
-      for (const name of names) target.addEventListener(name, does, how)
-    }
-    on(window, PRESENCE_EVENTS, () => this.touch())
-    on(window, ['online'], () => this.#revive({ anew: true }))
-    on(window, ['pagehide'], () => this.#leave())
-    on(window, ['pageshow'], ({ persisted }) => persisted && this.#enter())
-    on(document, ['resume'], () => this.#wake())
-    on(document, ['visibilitychange'], () => {
-      this.#seen = mark()
-      if (!shown()) return
-      this.touch()
-      this.#revive()
-    })
-  }
 
   /** When the page is made, and when the browser brings it back from its cache. */
   #enter() {
@@ -206,11 +211,10 @@ export class Intray extends EventTarget {
     else this.#lease.tick()
   }
 
-  // -- messages to others
-
   /** @param {News} news */
   #hear(news) {
     if ('farewell' in news) this.#inherit()
+    else if ('left' in news) this.#go(news.left)
     else if (this.#jobStore.hear(news)) this.#calls.nudge()
   }
 
@@ -238,10 +242,7 @@ export class Intray extends EventTarget {
     this.#calls.nudge()
   }
 
-  /**
-   * @param {string} type
-   * @param {object} detail
-   */
+  /** @type {(type: string, detail: object) => void} */
   #tell(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }))
   }

@@ -9,10 +9,13 @@ import { reasonOf } from './record.js'
 /** @import * as Types from './client.d.ts' */
 /** @import * as React from './react.d.ts' */
 
-/** @typedef {Pick<React.Desk, 'waiting' | 'warning' | 'retrying' | 'lost' | 'error'>} Signs state from events */
+/**
+ * State from events.
+ * @typedef {Pick<React.Desk, 'left' | 'waiting' | 'warning' | 'retrying' | 'lost' | 'error'>} Signs
+ */
 
 /** @type {Signs} */
-const NONE = { waiting: null, warning: false, retrying: false, lost: null, error: null }
+const NONE = { left: false, waiting: null, warning: false, retrying: false, lost: null, error: null }
 
 export class DeskView {
   /** @type {Intray | null} */ #desk = null
@@ -23,20 +26,31 @@ export class DeskView {
   #round = 0 // number of the current request: only the last may show its job
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #leaving
   /** @type {Set<() => void>} */ #watchers = new Set()
-  /** @type {Pick<React.Desk, keyof React.Hands>} */
-  #hands = {
-    save: async (draft) => (await this.#act(['held', 'lost'], (job) => job.save(draft))) ?? false,
-    complete: (result, how) => this.#act([], (job) => job.complete(result, how)),
-    abandon: (how) => this.#act([], (job) => job.abandon(how)),
-    fail: (error) => this.#act([], (job) => job.fail(error)),
-    handOver: (to, how) => this.#act([], (job) => job.handOver(to, how)),
-    undo: () => this.#undo(),
-    next: () => void this.#next(),
-    forget: (id) => this.#desk?.forget(id),
-    touch: () => this.#desk?.touch(),
-  }
+  #hands = this.#handsFor(null)
   /** @type {readonly Types.Kept[]} */ #kept = []
   #view = this.#draw()
+
+  /**
+   * The actions of a view are those of the job that it shows: one that is rendered no more does nothing to another job.
+   * @param {Types.Job | null} shown
+   * @returns {Pick<React.Desk, keyof React.Hands>}
+   */
+  #handsFor(shown) {
+    /** @type {<T>(does: (job: Types.Job) => Promise<T>, states?: Types.JobState[]) => Promise<T | null>} */
+    const act = async (does, states) => (shown && shown === this.#job ? this.#act(shown, does, states) : null)
+    return {
+      save: async (draft) => (await act((job) => job.save(draft), ['held', 'lost'])) ?? false,
+      complete: (result, how) => act((job) => job.complete(result, how)),
+      abandon: (how) => act((job) => job.abandon(how)),
+      fail: (error) => act((job) => job.fail(error)),
+      handOver: (to, how) => act((job) => job.handOver(to, how)),
+      undo: () => this.#undo(),
+      next: () => void this.#next(),
+      forget: (id) => this.#desk?.forget(id),
+      touch: () => this.#desk?.touch(),
+      leave: async () => (await this.#desk?.leave()) ?? { sent: true, unsent: [] },
+    }
+  }
 
   /** @param {() => void} watcher */
   watch = (watcher) => {
@@ -80,11 +94,12 @@ export class DeskView {
     on('waiting', ({ reason }) => this.#show({ waiting: reason, retrying: false }))
     on('retrying', () => this.#show({ retrying: true }))
     on('ended', ({ id }) => id === this.#job?.id && this.#next())
+    on('left', () => this.#left())
     on('undone', () => desk.job && this.#put(desk.job))
     ours('warning', () => ({ warning: true }))
     ours('extended', () => ({ warning: false, retrying: false, lost: null }))
     ours('saved', () => ({ retrying: false }))
-    ours('lost', ({ reason, certain }) => ({ warning: false, lost: { reason, certain } }))
+    ours('lost', ({ reason, jobState, certain }) => ({ warning: false, lost: { reason, jobState, certain } }))
     ours('refused', (refusal) => this.#refused(refusal))
     this.#next()
   }
@@ -97,8 +112,17 @@ export class DeskView {
   #refused({ status, problem }) {
     const error = new IntrayError(status, problem)
     const reason = error.lost ? reasonOf(error.reason) : 'refused'
-    const lost = this.#job?.state === 'lost' ? { reason, certain: true } : null
+    const jobState = /** @type {Types.ServiceState | undefined} */ (error.jobState) ?? null
+    const lost = this.#job?.state === 'lost' ? { reason, jobState, certain: true } : null
     return { error, retrying: false, lost }
+  }
+
+  /** Other settings, or the same ones again, begin another desk. */
+  #left() {
+    this.#desk = null
+    this.#name = ''
+    this.#put(null)
+    this.#show({ left: true })
   }
 
   #leave() {
@@ -117,13 +141,14 @@ export class DeskView {
       const job = await desk.next()
       if (round === this.#round) this.#put(job)
     } catch (error) {
-      if (round === this.#round) this.#show({ error })
+      if (round === this.#round) this.#show({ error, retrying: false })
     }
   }
 
   /** @param {Types.Job | null} job */
   #put(job) {
     this.#job = job
+    this.#hands = this.#handsFor(job)
     this.#signs = NONE
     this.#show()
     return ++this.#round
@@ -132,12 +157,12 @@ export class DeskView {
   /**
    * Shows refusals. Ignores the call if the job is in another state.
    * @template T
-   * @param {Types.JobState[]} states none: any
+   * @param {Types.Job} job
    * @param {(job: Types.Job) => Promise<T>} does
+   * @param {Types.JobState[]} [states] without them: any
    */
-  async #act(states, does) {
-    const job = this.#job
-    if (!job || (states.length && !states.includes(job.state))) return null
+  async #act(job, does, states) {
+    if (states && !states.includes(job.state)) return null
     this.#show({ error: null })
     try {
       return await does(job)

@@ -4,13 +4,15 @@
 import { serves } from './plan.js'
 
 /** How long the drawer keeps unclaimed entries. */
-const REMEMBERED = 30 * 24 * 3_600_000
+const DAY = 24 * 3_600_000
+const REMEMBERED = 30 * DAY
 
 /**
  * @typedef {object} Entry
  * @property {string} id
  * @property {string} queue
  * @property {number} [at] when it was put here
+ * @property {number} [aged] when it was first found to be old
  * @property {Types.JobState} [state]
  * @property {Types.LostReason} [reason] why it was lost
  * @property {any} [draft]
@@ -41,6 +43,8 @@ export class Drawer {
   /** Entries that this page has put or (`null`) dropped, and whether the storage succeeded. */
   /** @type {Map<string, { text: string | null, isStored: boolean }>} */ #memory = new Map()
 
+  #isShut = false
+
   /**
    * @param {Storage | null} storage
    * @param {string} prefix
@@ -48,7 +52,32 @@ export class Drawer {
   constructor(storage, prefix) {
     this.#storage = storage
     this.#prefix = prefix
-    for (const { id, at = 0, ending } of this.all()) if (at < Date.now() - REMEMBERED && !ending) this.drop(id)
+    for (const entry of this.all()) this.#age(entry)
+  }
+
+  /**
+   * An entry goes when it is found to be old twice, a day apart: a clock may be wrong once.
+   * @param {Entry} entry
+   */
+  #age({ aged, ...entry }) {
+    const now = Date.now()
+    const isOld = (entry.at ?? 0) < now - REMEMBERED && !entry.ending
+    if (isOld && aged !== undefined && now - aged >= DAY) return this.drop(entry.id)
+    if (isOld === (aged !== undefined && aged <= now)) return
+    this.#store(this.#prefix + entry.id, JSON.stringify(isOld ? { ...entry, aged: now } : entry))
+  }
+
+  /**
+   * The person leaves: nothing stays here, and nothing comes. Without `all` another page has emptied it, so that only
+   * what this one has put here goes: what came since may be of the next time that the person works here.
+   * @param {{ all: boolean }} how
+   */
+  shut({ all }) {
+    for (const key of all ? this.#keys() : this.#memory.keys()) {
+      if (all || this.#text(key) === this.#memory.get(key)?.text) this.#store(key, null)
+    }
+    this.#memory.clear()
+    this.#isShut = true
   }
 
   /** @param {string} id */
@@ -58,8 +87,11 @@ export class Drawer {
 
   /** @returns {Entry[]} */
   all() {
-    const keys = new Set([...this.#stored(), ...this.#memory.keys()])
-    return [...keys].flatMap((key) => this.#read(key) ?? [])
+    return this.#keys().flatMap((key) => this.#read(key) ?? [])
+  }
+
+  #keys() {
+    return [...new Set([...this.#stored(), ...this.#memory.keys()])]
   }
 
   /** @returns {string[]} */
@@ -91,6 +123,7 @@ export class Drawer {
    * @param {string | null} text
    */
   #store(key, text) {
+    if (this.#isShut) return
     let isStored = !this.#storage && text === null
     try {
       if (text === null) this.#storage?.removeItem(key)
@@ -124,10 +157,11 @@ export class Drawer {
   /**
    * The entry of the last completion that can be taken back, sent or not.
    * @param {Plan} plan
+   * @param {(entry: Entry) => number} left how long a sent one can be
    */
-  handedIn(plan) {
+  handedIn(plan, left) {
     const all = this.all().filter((entry) => !entry.undo && serves(plan, entry) && (
-      entry.closing ? entry.closing.until > Date.now() : entry.ending?.body.undo_ms
+      entry.closing ? left(entry) > 0 : entry.ending?.body.undo_ms
     ))
     return all.sort((a, b) => (b.at ?? 0) - (a.at ?? 0))[0]
   }

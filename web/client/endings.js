@@ -5,7 +5,7 @@
 import { aborted } from './clock.js'
 import { Tries, isFinal } from './http.js'
 import { mustBeOpen } from './record.js'
-import { Undo } from './undo.js'
+import { Undo, closingOf } from './undo.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls } from './calls.js' */
@@ -71,6 +71,14 @@ export class Endings {
   undo(r) {
     this.#over(r.id)
     return this.#undo.begin(r)
+  }
+
+  /** The last completion that can be taken back. */
+  get closing() {
+    const { records, reopening } = this.#jobStore
+    const r = reopening.last
+    const job = () => records.find(r?.id ?? '')?.job ?? null
+    return r && closingOf(r, () => reopening.left(r), () => this.undo(r).then(job))
   }
 
   /**

@@ -22,9 +22,11 @@ const TOKEN = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
 /**
  * What a request may have beside what `fetch` knows: a `body` that is sent as JSON, or its `text`; a `token`;
- * `keepalive`, when it may outlive the page; and how an answer is `read`.
+ * `keepalive`, when it may outlive the page; how an answer is `read`; `within` how many
+ * milliseconds each try is answered; and whether it `waits`, so that a token may end meanwhile.
  * @typedef {Omit<RequestInit, 'body'> & {
- *   body?: unknown, text?: string, headers?: Record<string, string>, token?: Token, read?: (text: string) => any
+ *   body?: unknown, text?: string, headers?: Record<string, string>, token?: Token, read?: (text: string) => any,
+ *   within?: number, waits?: boolean
  * }} Asked
  */
 
@@ -34,21 +36,28 @@ const TOKEN = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
  * @param {Asked} asked
  */
 export async function request(url, asked) {
-  const { body, text = JSON.stringify(body), headers, token, keepalive = false, read = JSON.parse, ...how } = asked
+  const { body, text = JSON.stringify(body), headers, token, keepalive = false, within, waits, ...rest } = asked
+  const { read = JSON.parse, ...how } = rest
   const fits = keepalive && text.length < KEEPALIVE
   const send = async () => {
-    const own = { ...headers, ...(await authorization(token, how.signal)) }
-    return fetch(url, { ...how, body: text, headers: own, keepalive: fits })
+    const ends = [how.signal ?? [], within === undefined ? [] : AbortSignal.timeout(within)].flat()
+    const signal = AbortSignal.any(ends)
+    const own = { ...headers, ...(await authorization(token, signal)) }
+    return fetch(url, { ...how, signal, body: text, headers: own, keepalive: fits })
   }
   let response = await send()
   if (response.status === 401 && token?.get) {
     Object.assign(token, { refused: token.value, value: undefined })
+    if (waits) throw new TokenEnded()
     response = await send()
   }
   const answer = await response.text()
   if (response.ok) return { answer: read(answer), response }
   throw new IntrayError(response.status, problemIn(answer, read), retryAfter(response))
 }
+
+/** The token of a call that waits is not valid any more. Only a call that does not wait tells whether a new one is. */
+export class TokenEnded {}
 
 /**
  * @param {Token} [token]

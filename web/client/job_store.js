@@ -5,7 +5,7 @@
 import { mark } from './clock.js'
 import { KEPT } from './drawer.js'
 import { serves } from './plan.js'
-import { DONE, asJson, handedOut, left, mayGoAlong, newRecord, reasonOf, refusedBy } from './record.js'
+import { DONE, HELD, asJson, handedOut, mayGoAlong, newRecord, reasonOf, refusedBy } from './record.js'
 import { Records } from './records.js'
 import { Reopening } from './reopening.js'
 
@@ -131,7 +131,7 @@ export class JobStore {
     const closing = finalIn === null ? undefined : { reservation: body?.reservation, until: Date.now() + finalIn }
     const state = closing ? 'closing' : DONE[action]
     this.#change(r, { state, ending: undefined, closing }, announced ? undefined : 'ended', detail)
-    if (closing) return this.reopening.finish(r.id, closing.until)
+    if (closing) return this.reopening.finish(r.id)
     // Keeps the draft of a failed job, which is stored nowhere else.
     const isKept = action !== 'complete' && ((r.unsent && body?.draft === undefined) || r.result !== undefined)
     if (isKept) this.#drawer.letGo({ ...r, reason: DONE[action] })
@@ -157,19 +157,16 @@ export class JobStore {
     if (r) this.#change(r, { aside: false })
   }
 
-  /**
-   * This page goes: of what was left, the service will leave us no more than this.
-   * @param {JobRecord} r
-   * @param {number} grace
-   */
-  farewell(r, grace) {
-    write(r, { left: Math.min(left(r), grace), from: mark() })
+  /** The person leaves: no job is theirs here any more. */
+  leave() {
+    for (const r of this.records.all) write(r, { ...HELD, state: 'abandoned', again: false, undo: undefined })
+    this.records = new Records()
   }
 
   /**
    * Changes that concern only this tab.
    * @param {JobRecord} r
-   * @param {Partial<Own> & { due?: boolean, behind?: boolean }} news
+   * @param {Partial<Own> & { due?: boolean, behind?: boolean, left?: number }} news
    */
   note(r, news) {
     write(r, news)
@@ -182,6 +179,7 @@ export class JobStore {
   hear({ id, queue, news, event, detail, at }) {
     const { handout } = news
     const isNext = handout && (!this.job || event === 'undone') && serves(this.#plan, { id, queue })
+    if (isNext && event === 'undone') this.reopening.cover(id)
     const r = isNext && news.state === 'held' ? this.#of(handout) : this.records.find(id)
     if (r) {
       const isSame = handout?.reservation === r.handout.reservation
@@ -189,7 +187,7 @@ export class JobStore {
       this.#learn(r, news, at)
       if (news.undo && this.#drawer.get(id)?.ending) this.#drawer.put(r)
     }
-    if (news.closing) this.reopening.finish(id, news.closing.until)
+    if (news.closing) this.reopening.finish(id)
     if (event) this.#emit(r ?? { id, queue }, event, detail)
     if (r) this.#changed()
     return true

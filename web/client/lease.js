@@ -81,7 +81,7 @@ export class Lease {
     const sent = mayGoAlong(r) && this.#calls.beacon('abandon', { ...goodbye, draft: r.draft })
     if (!sent) this.#calls.beacon('abandon', goodbye)
     this.#tabs.post({ farewell: true })
-    this.#jobStore.farewell(r, grace)
+    this.#jobStore.note(r, { left: Math.min(left(r), grace), from: mark() }) // the service will leave us no more
   }
 
   /**

@@ -1,12 +1,12 @@
 /** `intray-client/react`: the desk as a hook. */
-import type { Closing, CompleteWith, Completion, Ending, Intray, Job, JobState, Kept, LostReason, Settings, WaitReason } from './client.js'
+import type { Closing, CompleteWith, Completion, Ending, Intray, Job, JobState, Kept, Left, LostReason, ServiceState, Settings, WaitReason } from './client.js'
 
 /** Those of the module. A token may be another one at each rendering; any other change is another desk. */
 export type DeskSettings = Omit<Settings, 'signal'>
 
 /** What a page does. */
 export type Hands = Pick<
-  Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'handOver' | 'undo' | 'next' | 'forget' | 'touch'
+  Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'handOver' | 'undo' | 'next' | 'forget' | 'touch' | 'leave'
 >
 
 /** What a page shows. It is another object whenever something in it is another. */
@@ -28,10 +28,12 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   /** The last call did not get through, and is tried again. */
   readonly retrying: boolean
   /**
-   * The job is no longer this person's. `complete` may still succeed; `next` lets it go, and `desk.kept()` has what was
+   * The job is no longer this person's. `complete` may still succeed, unless `jobState` is `reserved`: a colleague has it; `next` lets it go, and `desk.kept()` has what was
    * typed.
    */
-  readonly lost: { readonly reason: LostReason; readonly certain: boolean } | null
+  readonly lost: { readonly reason: LostReason; readonly jobState: ServiceState | null; readonly certain: boolean } | null
+  /** The person has logged out, here or in another tab. */
+  readonly left: boolean
   /** What can be taken back: for a button, for `useFinalIn(closing)` milliseconds. */
   readonly closing: Closing | null
   /** Drafts and refused results of jobs that were lost, also before a reload: see `Intray.kept()`. */
@@ -42,7 +44,7 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   readonly desk: Intray<Payload, Draft, Result> | null
 
   /** As those of the job, but they never reject: what is refused is in `error`, and the answer is `null`. */
-  complete(...result: CompleteWith<Result>): Promise<Completion | null>
+  complete(...result: CompleteWith<Result, Draft>): Promise<Completion | null>
   abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending | null>
   fail(error?: unknown): Promise<Ending | null>
   handOver(to: string | null, how?: { note?: string; skill?: string; fallback?: number }): Promise<Ending | null>
@@ -56,6 +58,8 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   forget(id: string): void
   /** The person is present, without a key or a pointer. */
   touch(): void
+  /** The person logs out, as `Intray.leave()` says: nothing is asked until the hook is given other settings. */
+  leave(): Promise<Left<Draft, Result>>
 }
 
 /**

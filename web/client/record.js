@@ -91,6 +91,7 @@ import { isForeign } from './http.js'
  * @property {Mark | null} over since when its time is over
  * @property {boolean} warned whether the person was warned that it will be
  * @property {number} [brisk] it is extended as often as this: a completion that was taken back may still arrive
+ * @property {boolean} covered whether a job that was taken back is on the desk in its place
  * @property {boolean} regain whether a farewell of ours may be on its way, which only a resume outruns
  */
 
@@ -165,12 +166,14 @@ export function mayGoAlong(r) {
   return sendable(r) && !r.vain?.isForeign
 }
 
+const COVERED = 'the job comes after one that was taken back: show desk.job, and act on that one'
 /**
- * Only held and lost jobs take drafts and completions.
+ * Only held and lost jobs take drafts and completions, and none behind one that was taken back.
  * @param {JobRecord} r
  */
-export function mustBeOpen({ state }) {
-  if (state !== 'held' && state !== 'lost') throw new DOMException(`the job is ${state}`, 'InvalidStateError')
+export function mustBeOpen({ state, covered }) {
+  const isOpen = state === 'held' || state === 'lost'
+  if (!isOpen || covered) throw new DOMException(isOpen ? COVERED : `the job is ${state}`, 'InvalidStateError')
 }
 
 /**
@@ -181,7 +184,7 @@ export function mustBeOpen({ state }) {
 export function newRecord(handout, entry, makeJob) {
   const { id, queue } = handout
   const times = { left: 0, from: mark(), lease: 0, beat: 0, pause: 0, asked: mark(), sent: null, over: null }
-  const signs = { due: false, doubtful: false, warned: false, regain: false, failures: 0 }
+  const signs = { due: false, doubtful: false, warned: false, covered: false, regain: false, failures: 0 }
   /** @type {Omit<Fields, 'job'> & { job?: Job }} */
   const made = { draft: null, other: undefined, ...entry, ...times, ...signs, id, queue, handout, state: 'held' }
   made.job = makeJob(/** @type {Fields} */ (made))

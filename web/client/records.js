@@ -17,9 +17,13 @@ export class Records {
     return [this.current, ...this.#behind].filter((r) => r !== null)
   }
 
+  get all() {
+    return [...this.held, ...this.#handedIn.values()]
+  }
+
   /** @param {string} id */
   find(id) {
-    return [...this.held, ...this.#handedIn.values()].find((r) => r.id === id) ?? null
+    return this.all.find((r) => r.id === id) ?? null
   }
 
   /** The one that comes next. */

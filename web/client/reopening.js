@@ -1,8 +1,10 @@
 /**
  * What becomes of records whose completion is taken back, or is final. The job store makes the changes.
  */
+import { mark, since } from './clock.js'
 import { HELD, ours } from './record.js'
 
+/** @import { Mark } from './clock.js' */
 /** @import { Drawer, Entry } from './drawer.js' */
 /** @import { IntrayError } from './http.js' */
 /** @import { JobStore } from './job_store.js' */
@@ -19,12 +21,16 @@ import { HELD, ours } from './record.js'
 const BRISK = 1 / 3
 /** Timers of browsers stop while a machine sleeps. */
 const LOOK_AGAIN = 60_000
+/** A completion can be taken back for no longer, whatever a clock says that was set meanwhile. */
+const LONGEST_UNDO = 60_000
 
 export class Reopening {
   /** @type {JobStore} */ #store
   /** @type {Drawer} */ #drawer
   /** @type {Plan} */ #plan
   /** @type {Change} */ #change
+  /** How long completions can be taken back, by a clock that nobody sets: by job. */
+  /** @type {Map<string, { until: number, from: Mark, lasts: number }>} */ #windows = new Map()
 
   /** @param {{ plan: Plan, store: JobStore, drawer: Drawer, change: Change }} parts */
   constructor({ plan, store, drawer, change }) {
@@ -32,13 +38,26 @@ export class Reopening {
     this.#store = store
     this.#drawer = drawer
     this.#change = change
-    for (const { id, closing } of drawer.all()) if (closing) this.finish(id, closing.until)
+    for (const { id, closing } of drawer.all()) if (closing) this.finish(id)
   }
 
   /** The last completion that can be taken back. */
   get last() {
-    const entry = this.#drawer.handedIn(this.#plan)
+    const entry = this.#drawer.handedIn(this.#plan, (entry) => this.left(entry))
     return entry ? (this.#store.records.find(entry.id) ?? entry) : null
+  }
+
+  /**
+   * For how long it can be taken back. An earlier page, or another tab, has said until when by the person's clock.
+   * @param {Entry | JobRecord} r
+   */
+  left({ id, closing }) {
+    const { until = 0 } = closing ?? {}
+    const known = this.#windows.get(id)
+    const lasts = Math.min(until - Date.now(), LONGEST_UNDO)
+    const window = known?.until === until ? known : { until, from: mark(), lasts }
+    this.#windows.set(id, window)
+    return Math.max(0, window.lasts - since(window.from))
   }
 
   /** The job in hand; or else the one behind it, which is in hand then. */
@@ -56,10 +75,26 @@ export class Reopening {
    * @param {JobRecord} r
    */
   bring(r) {
+    this.#store.note(r, { covered: false })
     const before = this.#store.records.bring(/** @type {Fields} */ (r))
     if (!before) return
     this.#store.note(before, { behind: true })
     this.#drawer.put(before)
+  }
+
+  /**
+   * A job that was taken back comes in place of the one that the page shows.
+   * @param {string} id
+   */
+  cover(id) {
+    const { current } = this.#store
+    if (current && current.id !== id) this.#store.note(current, { covered: true })
+  }
+
+  /** @param {JobRecord} r */
+  #bringBack(r) {
+    this.cover(r.id)
+    this.bring(r)
   }
 
   /**
@@ -70,7 +105,7 @@ export class Reopening {
     const news = takenBack(r)
     if (news.state !== 'held' || !('job' in r)) return this.#change(r, news)
     this.#store.note(r, { brisk: (r.ending?.body.undo_ms ?? LOOK_AGAIN) * BRISK })
-    this.bring(r)
+    this.#bringBack(r)
     this.#change(r, news, 'undone', { draft: news.draft ?? r.draft })
   }
 
@@ -82,7 +117,7 @@ export class Reopening {
   done(r, answer) {
     if (!('job' in r)) return this.#change(r, { ...HELD, unsent: answer.duplicate && r.unsent, undo: undefined })
     const isNews = !ours(r) && !r.ending
-    if (isNews) this.bring(r)
+    if (isNews) this.#bringBack(r)
     if (!answer.duplicate) this.#store.note(r, { brisk: undefined })
     const news = heldAgain(r, answer)
     if (isNews) this.#change(r, news, 'undone', { draft: news.draft })
@@ -95,7 +130,10 @@ export class Reopening {
    * @param {Handout} [handout]
    */
   back(entry, handout) {
-    if (handout) this.#store.take(handout)
+    if (handout) {
+      this.cover(entry.id)
+      this.#store.take(handout)
+    }
     const r = this.#store.records.find(entry.id)
     this.#change(r ?? entry, r ? { handout: r.handout, state: r.state } : {}, 'undone', { draft: (r ?? entry).draft })
   }
@@ -109,7 +147,7 @@ export class Reopening {
     const draft = r.ending?.body.result ?? r.draft
     const news = { ...HELD, draft, unsent: false }
     if (!('job' in r)) return this.#change(r, news, 'undone', { draft })
-    this.bring(r)
+    this.#bringBack(r)
     this.#store.note(r, { regain: true, due: true })
     this.#change(r, { ...news, handout: r.handout }, 'undone', { draft })
   }
@@ -122,24 +160,25 @@ export class Reopening {
   refused(r, { lost, reason, jobState }) {
     this.#change(r, { undo: undefined })
     if (r.closing && lost) this.#final(r)
-    else if (r.closing) this.finish(r.id, r.closing.until)
+    else if (r.closing) this.finish(r.id)
     else if (lost && !r.ending) this.#store.lose(r, { reason, jobState, certain: true })
   }
 
   /**
-   * It is final at `until`, unless it is taken back.
+   * It is final when its time is over, unless it is taken back.
    * @param {string} id
-   * @param {number} until
    */
-  finish(id, until) {
-    const rest = until - Date.now()
-    if (rest > 0) return void setTimeout(() => this.finish(id, until), Math.min(rest + 1, LOOK_AGAIN))
+  finish(id) {
     const r = this.#store.records.find(id) ?? this.#drawer.get(id)
-    if (r?.closing && !r.undo && r.closing.until <= Date.now()) this.#final(r)
+    if (!r?.closing) return
+    const left = this.left(r)
+    if (left > 0) return void setTimeout(() => this.finish(id), Math.min(left + 1, LOOK_AGAIN))
+    if (!r.undo) this.#final(r)
   }
 
   /** @param {Entry | JobRecord} r */
   #final(r) {
+    this.#windows.delete(r.id)
     this.#change(r, { state: 'completed', closing: undefined })
     this.#drawer.drop(r.id)
   }

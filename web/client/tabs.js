@@ -8,7 +8,10 @@ import { aborted } from './clock.js'
 
 /** @import { Message } from './record.js' */
 
-/** @typedef {{ farewell: true } | Message} News a tab goes; or something is known of a job */
+/**
+ * A tab goes; or the person has left, with the jobs of which the service is told; or something is known of a job.
+ * @typedef {{ farewell: true } | { left: string[] } | Message} News
+ */
 
 /**
  * @typedef {object} Ears
@@ -19,6 +22,7 @@ import { aborted } from './clock.js'
 
 export class Tabs {
   leads = false
+  /** @type {string} */ #person
   /** @type {string} */ #name
   /** @type {Ears} */ #on
   /** @type {BroadcastChannel | null} */ #channel = null
@@ -27,11 +31,13 @@ export class Tabs {
   /** @type {{ steal: boolean, end: () => void } | null} */ #claim = null // our place in line
 
   /**
-   * @param {string} name
+   * @param {string} person
+   * @param {string} work what they are here for: tabs for other work hear only that the person has left
    * @param {Ears} on
    */
-  constructor(name, on) {
-    this.#name = name
+  constructor(person, work, on) {
+    this.#person = person
+    this.#name = person + work
     this.#on = on
   }
 
@@ -47,8 +53,8 @@ export class Tabs {
   enter() {
     this.#isOpen = true
     try {
-      this.#channel = new BroadcastChannel(this.#name)
-      this.#channel.onmessage = ({ data }) => this.#on.hears(data)
+      this.#channel = new BroadcastChannel(this.#person)
+      this.#channel.onmessage = ({ data: { of, ...news } }) => (of === this.#name || news.left) && this.#on.hears(news)
     } catch {
       this.#channel = null
     }
@@ -70,7 +76,7 @@ export class Tabs {
   /** @param {News} news */
   post(news) {
     try {
-      this.#channel?.postMessage(news)
+      this.#channel?.postMessage({ ...news, of: this.#name })
     } catch {
       // The other tabs learn it from the service.
     }

@@ -106,14 +106,15 @@ export function mustBeUndoable({ state, ending }) {
 /**
  * A completion that can be taken back, as a page sees it.
  * @param {Entry | JobRecord} r
+ * @param {() => number} left
  * @param {() => Promise<Job | null>} undo
  * @returns {Types.Closing}
  */
-export function closingOf({ id, queue, closing }, undo) {
+export function closingOf({ id, queue, closing }, left, undo) {
   return Object.freeze({
     id, queue, undo,
     get finalIn() {
-      return closing ? Math.max(0, closing.until - Date.now()) : null
+      return closing ? left() : null
     },
   })
 }

@@ -1,6 +1,8 @@
 // Payloads, results and drafts come back byte for byte, and are shown so: JSON.parse would round 9007199254740993, drop
 // a key that is there twice, and put "10" behind "2". So those values stay text; all else of an answer becomes values.
 
+import { visible } from './shown.js'
+
 const TOKEN = /[\s\ufeff]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+)/gy
 const KEPT = new Set(['payload', 'result', 'draft'])
 
@@ -54,9 +56,9 @@ export function read(text) {
   return value(next())
 }
 
-// Escapes bidirectional and invisible characters.
-const UNSEEN = /[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u0080-\u009f]/g
-const seen = (text) => text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+// What is not seen is written as JSON may write it.
+const escaped = ({ char }) => char.split('').map((half) => `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+const seen = (text) => visible(text, escaped)
 
 /** The same tokens, one member a line. Invisible letters stay, because edited text is sent again. */
 export function pretty(exact, isShown = true) {

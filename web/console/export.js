@@ -30,12 +30,12 @@ export const ndjson = (jobs) => jobs.map((job) => `${json(job)}\n`).join('')
 
 /**
  * A cell by RFC 4180, as the service writes it: text as it is, a number too. A spreadsheet would run what begins like a
- * formula, and what people send may: an apostrophe before it makes it text. Who wants each byte takes NDJSON.
+ * formula, also behind what another program takes for a separator: an apostrophe before it makes it text. Who wants each byte takes NDJSON.
  */
 export function cell(value) {
   const known = value instanceof Exact && /^(?:"|null$)/.test(value.text) ? JSON.parse(value.text) : value ?? null
   const text = known === null ? '' : known instanceof Exact ? json(known) : String(known)
-  const tame = typeof known === 'string' && FORMULA.test(text) ? `'${text}` : text
+  const tame = typeof known === 'string' ? text.replace(FORMULA, "'") : text
   return /[",\r\n']|^\s|\s$/.test(tame) ? `"${tame.replaceAll('"', '""')}"` : tame
 }
 

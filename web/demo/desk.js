@@ -122,7 +122,8 @@ setInterval(tick, 250)
 // -- what is decided
 
 function read(saved) {
-  draft = { verdict: null, rule: null, ...saved, note: saved?.note ?? '' }
+  // A draft may come from another page of the queue, in a hand-over.
+  draft = { verdict: saved?.verdict ?? null, rule: saved?.rule ?? null, note: typeof saved?.note === 'string' ? saved.note : '' }
   for (const group of ['verdict', 'rule']) {
     for (const input of document.querySelectorAll(`input[name=${group}]`)) input.checked = input.value === draft[group]
   }

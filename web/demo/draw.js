@@ -1,5 +1,7 @@
 // What the desk shows. Posts are what anybody has written: everything goes through textContent.
 
+import { shown } from '../console/shown.js'
+
 export const element = (id) => document.getElementById(id)
 const make = (name, parts) => Object.assign(document.createElement(name), parts)
 
@@ -28,6 +30,7 @@ export const EXCUSES = [
 ]
 
 export const WAITING = {
+  closing: 'You can still take back your last decision. The next post comes here by itself.',
   empty: 'Nothing is in line. The next post comes here by itself.',
   reserved: 'Others are at work on all that is left. The next post comes here by itself.',
   skipped: 'What is left are posts that you have skipped; they go to others.',
@@ -35,6 +38,11 @@ export const WAITING = {
   delayed: 'What is left comes back a little later, and then here by itself.',
   blocked: 'What is left has to wait for what others are at work on.',
   paused: 'An operator has paused the queue. It goes on here by itself.',
+}
+
+const SIGN_IN = {
+  401: 'This queue is for people who are signed in. Paste the token that you were given, or ask for another one.',
+  403: 'This token is another person’s, or for other queues. Type the name that it was made for, or ask for another one.',
 }
 
 export const LOST = {
@@ -75,38 +83,57 @@ function showNote(note) {
   const at = new Date(note.at)
   const isToday = at.toDateString() === new Date().toDateString()
   const day = isToday ? '' : `${at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, `
-  element('handed-by').textContent = note.from ?? 'Another moderator'
+  shown(element('handed-by'), note.from ?? 'Another moderator')
   element('handed-at').dateTime = note.at
   element('handed-at').textContent = day + at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
-  element('handed-note').textContent = note.text
+  shown(element('handed-note'), note.text)
   show('handed-note', note.text !== '')
 }
 
-/** A post as the seed makes them; anything else is shown as the JSON that it is. */
+const isText = (value) => typeof value === 'string'
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const mayBe = (is) => (value) => value === undefined || value === null || is(value)
+const isWord = mayBe((value) => isText(value) || Number.isFinite(value))
+const isReport = (value) => isObject(value) && isText(value.reason) && [value.count, value.note].every(isWord)
+const isBy = (value) => isObject(value) && ['name', 'since', 'posts', 'strikes'].every((name) => isWord(value[name]))
+
+/** Whether it is a post as the seed makes them. */
+function isPost(payload) {
+  if (!isObject(payload) || !isText(payload.text)) return false
+  const { author, reports, context } = payload
+  const isContext = (value) => isObject(value) && isText(value.text) && isWord(value.author)
+  return mayBe(isBy)(author) && mayBe(isContext)(context)
+    && mayBe((value) => Array.isArray(value) && value.every(isReport))(reports)
+    && ['kind', 'community', 'posted', 'language'].every((name) => isWord(payload[name]))
+}
+
+/** Whatever the payload is, the person sees it and can go on: what is no post is shown as the JSON that it is. */
 export function showPost(job) {
   whole = Math.max(job.expiresIn, 1)
   showNote(job.note)
-  const { payload } = job
-  const isPost = typeof payload?.text === 'string'
-  const { author = {}, kind, community, text, context, reports = [], posted, language } = isPost ? payload : {}
-  const name = author.name ?? 'Unknown'
-  element('author').textContent = isPost ? name : job.id
-  element('face').textContent = isPost ? initials(name) : '{ }'
+  const is = isPost(job.payload)
+  const post = is ? job.payload : {}
+  const { kind, community, text, context, posted, language } = post
+  const [author, reports] = [post.author ?? {}, post.reports ?? []]
+  const name = String(author.name ?? 'Unknown')
+  shown(element('author'), is ? name : job.id)
+  shown(element('face'), is ? initials(name) : '{ }')
   element('face').style.setProperty('--hue', String(hue(name)))
   const strikes = author.strikes ? many(author.strikes, 'strike') : null
-  const posts = author.posts !== undefined && many(author.posts, 'post')
+  const posts = (author.posts ?? null) !== null && many(author.posts, 'post')
   fill('about', [author.since && `here since ${author.since}`, posts, strikes])
   element('about').lastElementChild?.classList.toggle('strikes', Boolean(strikes))
   fill('where', [kind, community, posted, nameOf(language), job.attempt > 1 && `attempt ${job.attempt}`])
-  element('text').textContent = isPost ? text : JSON.stringify(payload, null, 2)
+  shown(element('text'), is ? text : JSON.stringify(job.payload, null, 2))
   element('text').lang = language ?? ''
-  element('text').classList.toggle('raw', !isPost)
-  element('text').classList.toggle('short', isPost && text.length < 200)
+  element('text').classList.toggle('raw', !is)
+  element('text').classList.toggle('short', is && text.length < 200)
   show('context', Boolean(context))
-  element('context').textContent = context ? `${context.author}: ${context.text}` : ''
-  const total = reports.reduce((sum, { count = 1 }) => sum + count, 0)
+  shown(element('context'), context ? `${context.author ?? 'Unknown'}: ${context.text}` : '')
+  const total = reports.reduce((sum, { count }) => sum + Number(count ?? 1), 0)
   const times = total === 1 ? 'Reported once' : `Reported ${total} times`
-  element('reported').textContent = total ? times : 'Not reported by anybody: picked by a filter'
+  element('reported').textContent = !is ? 'This is no post. You can skip it: others see it, and operators read why.'
+    : total ? times : 'Not reported by anybody: picked by a filter'
   element('reports').replaceChildren(...reports.map(report))
 }
 
@@ -118,15 +145,21 @@ function nameOf(language) {
   }
 }
 
-function report({ reason, count = 1, note }) {
+function report({ reason, count, note }) {
   const item = document.createElement('li')
-  item.append(make('b', { textContent: count > 1 ? `${reason} × ${count}` : reason }))
-  if (note) item.append(make('q', { textContent: note }))
+  item.append(withText('b', Number(count ?? 1) > 1 ? `${reason} × ${count}` : reason))
+  if (note) item.append(withText('q', note))
   return item
 }
 
 function fill(id, parts) {
-  element(id).replaceChildren(...parts.filter(Boolean).map((part) => make('span', { textContent: part })))
+  element(id).replaceChildren(...parts.filter(Boolean).map((part) => withText('span', part)))
+}
+
+function withText(name, text) {
+  const made = document.createElement(name)
+  shown(made, text)
+  return made
 }
 
 const many = (n, one) => `${n} ${one}${n === 1 ? '' : 's'}`
@@ -170,7 +203,7 @@ export function refused(error) {
   const wantsToken = error.status === 401 || error.status === 403
   view('start')
   document.querySelectorAll('.for-token').forEach((part) => { part.hidden = !wantsToken })
-  element('refused').textContent = error.message
+  element('refused').textContent = SIGN_IN[error.status] ?? error.message
   show('refused', true)
 }
 

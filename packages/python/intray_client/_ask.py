@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Seconds that one call waits for an answer: as long as the service allows.
 WAIT = 30.0
+#: Seconds after which a question may expire at the latest.
+EXPIRES = 2_592_000
 
 
 class Question(TypedDict, total=False):
@@ -73,6 +75,8 @@ class Asking:
         """
         if not isinstance(key, str) or not 1 <= len(key) <= 256:
             raise ValueError("the key of a question is a text of 1 to 256 bytes")
+        if expires is not None and (isinstance(expires, bool) or not isinstance(expires, (int, float)) or not 1 <= expires <= EXPIRES):
+            raise ValueError("expires is a number of seconds, from 1 to 2592000 (30 days)")
         end = inf if timeout is None else time.monotonic() + timeout
         if "dedupe_key" not in job:
             # An equal question under another key is about another action: the answer to one is none to the other.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 import time
@@ -76,7 +77,15 @@ class BlockingIo(Io):
             raise
         return lambda: None
 
+    def check(self, function: Any) -> None:
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
+            raise TypeError(f"{getattr(function, '__name__', function)} is a coroutine function: give it to AsyncIntray")
+
     async def outcome(self, value: Any) -> Any:
+        if inspect.isawaitable(value):
+            if inspect.iscoroutine(value):
+                value.close()
+            raise TypeError("the function answered a coroutine, which Intray does not run: give it to AsyncIntray")
         return value
 
     async def close(self) -> None:

@@ -169,6 +169,7 @@ class Caller:
 
     async def _authorization(self, known: str | None) -> dict[str, str]:
         if known is None and callable(self._key):
+            self.io.check(self._key)
             given = self._key()
             known = self._known = _checked(await given if inspect.isawaitable(given) else given)
         return {} if known is None else {"authorization": f"Bearer {known}"}

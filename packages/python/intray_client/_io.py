@@ -36,6 +36,10 @@ class Io(ABC):
         """Begins something that goes on beside the call, and answers what ends it. `RuntimeError`: there is no room for it."""
 
     @abstractmethod
+    def check(self, function: Any) -> None:
+        """`TypeError`: the program's own function is of a kind that this client cannot run."""
+
+    @abstractmethod
     async def outcome(self, value: Any) -> Any:
         """What the program's own function came to, if it is a coroutine function."""
 

@@ -1,9 +1,10 @@
-"""One request over a connection that is kept, and what came back. It knows nothing of jobs, and nothing of threads or event loops:
-a kind of connection does the reading and writing.
+"""One request over a connection that is kept, and what came back. It knows nothing of jobs; a kind of connection does the reading and
+writing.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import threading
 import time
@@ -107,30 +108,29 @@ class Wire:
     def __init__(
         self, place: Place, connect: Callable[[Place, float], Awaitable[Connection]], owner: Callable[[], object]
     ) -> None:
-        """`connect` raises `NotSent`. `owner`: whose the connections are. Another owner leaves them alone and makes its own."""
+        """`connect` raises `NotSent`. `owner`: whose the connections are. Each owner has its own, and leaves those of others alone."""
         self._place = place
         self._connect = connect
         self._owner = owner
         self._is_closed = False
-        self._idle: list[Connection] = []
-        self._lock = threading.Lock()
-        self._owned_by: object = None
+        self._pools: dict[object, Pool] = {}
 
     async def send(self, message: Message, *, timeout: float, wait: float = 0.0) -> Response:
         """`timeout` is for a connection and for the answer, which may take `wait` longer."""
         message = replace(message, path=self._place.prefix + message.path)
-        kept, began = self._kept(), time.monotonic()
+        pool = self._pool()
+        kept, began = pool.take(), time.monotonic()
         try:
             if kept:
                 try:
-                    return await self._exchange(kept, message, timeout + wait)
+                    return await self._exchange(pool, kept, message, timeout + wait)
                 except TimeoutError:
                     raise
                 except (OSError, HTTPException):
                     # A service closes what was idle for long. What is sent here may be sent again.
                     if time.monotonic() - began > STALE:
                         raise
-            return await self._exchange(await self._connect(self._place, timeout), message, timeout + wait)
+            return await self._exchange(pool, await self._connect(self._place, timeout), message, timeout + wait)
         except TimeoutError as error:
             raise Broken("no answer came in time") from error
         except NotSent as error:
@@ -139,33 +139,49 @@ class Wire:
             raise Broken(f"the connection broke ({type(error).__name__})") from error
 
     def close(self) -> None:
-        self._mind_owner()
-        with self._lock:
-            self._is_closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        self._is_closed = True
+        self._pool().close()
 
-    def _mind_owner(self) -> None:
-        """In a child of `fork` the connections are its parent's, too: both would hear what one was answered."""
+    def _pool(self) -> Pool:
+        """In a child of `fork` the connections are its parent's, too: both would hear what one was answered. So it is with two loops."""
         owner = self._owner()
-        if self._owned_by != owner:
-            self._idle, self._lock, self._owned_by = [], threading.Lock(), owner
+        if owner not in self._pools:
+            for other in list(self._pools):
+                if not isinstance(other, asyncio.AbstractEventLoop) or other.is_closed():
+                    self._pools.pop(other, None)
+        return self._pools.setdefault(owner, Pool())
 
-    def _kept(self) -> Connection | None:
-        self._mind_owner()
-        with self._lock:
-            return self._idle.pop() if self._idle else None
-
-    async def _exchange(self, connection: Connection, message: Message, seconds: float) -> Response:
+    async def _exchange(self, pool: Pool, connection: Connection, message: Message, seconds: float) -> Response:
         try:
             response = await connection.exchange(message, seconds)
         except BaseException:
             connection.close()
             raise
-        with self._lock:
-            if connection.is_fit and not self._is_closed and len(self._idle) < KEPT:
-                self._idle.append(connection)
-                return response
-        connection.close()
+        if self._is_closed or not connection.is_fit or not pool.keep(connection):
+            connection.close()
         return response
+
+
+class Pool:
+    """The connections of one owner that are kept."""
+
+    def __init__(self) -> None:
+        self._idle: list[Connection] = []
+        self._lock = threading.Lock()
+
+    def take(self) -> Connection | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def keep(self, connection: Connection) -> bool:
+        with self._lock:
+            if len(self._idle) >= KEPT:
+                return False
+            self._idle.append(connection)
+            return True
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()

@@ -102,6 +102,7 @@ class Worker(Generic[E, R]):
         job itself. `traceback`: a failed job's error says where it was raised, too. Services that are away are waited for; only
         what the service refuses for good is raised, and what ends the program: then the job is given back, if a second is enough.
         """
+        self._caller.io.check(work)
         name = worker or f"{cut(socket.gethostname(), HOST)}-{os.getpid()}-{token_hex(4)}"
         ending = stop or cast(E, self._caller.io.event())
         while not ending.is_set():

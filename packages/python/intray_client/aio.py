@@ -41,10 +41,10 @@ class AsyncIntray(
 ):
     """An intray service, for programs with an event loop. Any number of tasks may share one.
 
-    It belongs to the loop that runs when it is used; a loop that runs later makes connections of its own.
+    Several loops may use one, one after the other or in threads at once: each has connections of its own.
     Cancel the task of a call to end it at once: its connection is closed. `url`, `key`, `timeout`, `retry_for` and `context` are those
-    of `Intray`; `key` may be a coroutine function too. `calls`: calls under way at once, each with a connection; more of them wait for
-    their turn.
+    of `Intray`; `key` may be a coroutine function too. `calls`: calls of a loop under way at once, each with a connection; more
+    of them wait for their turn.
     """
 
     def __init__(
@@ -80,16 +80,26 @@ class AsyncIntray(
 class AsyncIo(Io):
     def __init__(self, place: Place, calls: int) -> None:
         self.wire = Wire(place, connect, asyncio.get_running_loop)
-        self._turns = Turns(calls)
+        self._calls = calls
+        self._turns: dict[asyncio.AbstractEventLoop, Turns] = {}
         self._beside: set[asyncio.Task[None]] = set()
 
     async def send(self, message: Message, *, timeout: float, wait: float) -> Response:
-        if not await self._turns.take(timeout + wait):
+        turns = self._turns_here()
+        if not await turns.take(timeout + wait):
             raise NotSent("as many calls as this client may make are under way")
         try:
             return await self.wire.send(message, timeout=timeout, wait=wait)
         finally:
-            self._turns.give_back()
+            turns.give_back()
+
+    def _turns_here(self) -> Turns:
+        loop = asyncio.get_running_loop()
+        if loop not in self._turns:
+            for other in list(self._turns):
+                if other.is_closed():
+                    self._turns.pop(other, None)
+        return self._turns.setdefault(loop, Turns(self._calls))
 
     async def sleep(self, seconds: float, stop: Event | None) -> None:
         if stop is None:
@@ -114,6 +124,9 @@ class AsyncIo(Io):
 
         return end
 
+    def check(self, function: Any) -> None:
+        pass
+
     async def outcome(self, value: Any) -> Any:
         return await value if inspect.isawaitable(value) else value
 
@@ -129,13 +142,10 @@ class Turns:
         self._most = most
         self._taken = 0
         self._line: deque[asyncio.Future[bool]] = deque()
-        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def take(self, seconds: float) -> bool:
         """Whether there was one within so many seconds."""
         loop = asyncio.get_running_loop()
-        if self._loop is not loop:  # What waited on another loop is gone with it.
-            self._loop, self._taken, self._line = loop, 0, deque()
         if self._taken < self._most:
             self._taken += 1
             return True

@@ -1,7 +1,6 @@
-//! Detects text that a spreadsheet would run as a formula. The console writes tables too and uses the same rule as a
-//! pattern.
+//! Text that a spreadsheet would run as a formula. The console writes tables too and uses the same rule as a pattern.
 
-use std::{fmt::Write, ops::RangeInclusive};
+use std::{borrow::Cow, fmt::Write, ops::RangeInclusive};
 
 /// Characters that start a formula, with the full-width and small forms that some programs treat alike.
 const STARTS: [char; 12] = [
@@ -30,13 +29,33 @@ const UNSEEN: [RangeInclusive<char>; 17] = [
     '\u{ffa0}'..='\u{ffa0}',
 ];
 
-/// Whether a text starts a formula.
-pub fn begins(text: &str) -> bool {
-    let is_unseen = |char: char| UNSEEN.iter().any(|range| range.contains(&char));
-    text.starts_with(|char| CONTROLS.contains(&char)) || text.trim_start_matches(is_unseen).starts_with(STARTS)
+/// What separates cells besides the comma, by a program's language or settings.
+const SEPARATORS: [char; 3] = [';', '\t', '|'];
+
+/// The text with an apostrophe before each formula that it would start, in whichever cells a program splits it into.
+pub fn tamed(text: Cow<'_, str>) -> Cow<'_, str> {
+    let behind = text.match_indices(SEPARATORS).map(|(at, _)| at + 1).filter(|&at| starts(&text[at..]));
+    let first = starts(&text) || text.starts_with(|char| CONTROLS.contains(&char));
+    let places: Vec<_> = first.then_some(0).into_iter().chain(behind).collect();
+    if places.is_empty() {
+        return text;
+    }
+    let mut tame = String::with_capacity(text.len() + places.len());
+    let mut from = 0;
+    for at in places {
+        tame.extend([&text[from..at], "'"]);
+        from = at;
+    }
+    tame.push_str(&text[from..]);
+    tame.into()
 }
 
-/// The same rule as a JavaScript regular expression.
+fn starts(text: &str) -> bool {
+    let is_unseen = |char: char| UNSEEN.iter().any(|range| range.contains(&char));
+    text.trim_start_matches(is_unseen).starts_with(STARTS)
+}
+
+/// The places of the apostrophes as a JavaScript regular expression.
 pub fn pattern() -> String {
     let class = |ranges: &mut dyn Iterator<Item = RangeInclusive<char>>| {
         ranges.fold(String::new(), |mut class, range| {
@@ -48,7 +67,7 @@ pub fn pattern() -> String {
     let controls = class(&mut [CONTROLS].into_iter());
     let unseen = class(&mut UNSEEN.into_iter());
     let starts = class(&mut STARTS.into_iter().map(|char| char..=char));
-    format!("/^(?:[{controls}]|[{unseen}]*[{starts}])/")
+    format!("/^(?=[{controls}])|(?<=^|[;\\t|])(?=[{unseen}]*[{starts}])/g")
 }
 
 #[cfg(test)]
@@ -76,21 +95,42 @@ mod tests {
         ];
         for before in unseen {
             for start in ["=", "+", "-", "@", "\u{ff1d}", "\u{ff0b}", "\u{ff0d}", "\u{ff20}"] {
-                assert!(begins(&format!("{before}{start}1")), "{before:?} {start}");
+                let text = format!("{before}{start}1");
+                assert!(tamed((&text).into()).starts_with('\''), "{before:?} {start}");
             }
         }
         for control in ["\0", "\t", "\r", "\n", "\u{1b}"] {
-            assert!(begins(&format!("{control}a")), "{control:?}");
+            assert!(tamed(format!("{control}a").into()).starts_with('\''), "{control:?}");
         }
         for plain in ["", " ", " a", "a=1", "1-1", "\u{feff}a", "(1)", "\u{a0}", "'=1"] {
-            assert!(!begins(plain), "{plain:?}");
+            assert_eq!(tamed(plain.into()), plain);
+        }
+    }
+
+    #[test]
+    fn formulas_are_tamed_behind_other_separators() {
+        for (text, tame) in [
+            ("a;=1+1;b", "a;'=1+1;b"),
+            ("a\t=1+1\tb", "a\t'=1+1\tb"),
+            ("a|@x", "a|'@x"),
+            ("a; \u{200b}-1;+2", "a;' \u{200b}-1;'+2"),
+            ("=1;=2", "'=1;'=2"),
+            ("\t=1", "'\t'=1"),
+        ] {
+            assert_eq!(tamed(text.into()), tame);
+        }
+        for plain in ["a;b", "a; b=1", "1|2", "a,=1"] {
+            assert_eq!(tamed(plain.into()), plain);
         }
     }
 
     #[test]
     fn pattern_contains_every_range() {
         let pattern = pattern();
-        assert!(pattern.starts_with("/^(?:[\\u0000-\\u001f]|[\\u0000-\\u0020\\u007f-\\u00a0"), "{pattern}");
-        assert!(pattern.contains("\\u003d-\\u003d") && pattern.ends_with("\\ufe6b-\\ufe6b])/"), "{pattern}");
+        assert!(
+            pattern.starts_with("/^(?=[\\u0000-\\u001f])|(?<=^|[;\\t|])(?=[\\u0000-\\u0020\\u007f-\\u00a0"),
+            "{pattern}"
+        );
+        assert!(pattern.contains("\\u003d-\\u003d") && pattern.ends_with("\\ufe6b-\\ufe6b])/g"), "{pattern}");
     }
 }

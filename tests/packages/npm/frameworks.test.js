@@ -15,10 +15,10 @@ const OLDEST = ['react@18.3.1', 'react-dom@18.3.1']
 const PRINTED = { 'readme.ts': 'README.md', 'browser.ts': 'docs/browser.md', 'module.ts': 'web/client/README.md' }
 /** What such a part takes for granted. */
 const GRANTED = `
-declare const token: string, desk: Intray, job: Job, result: unknown;
-declare const done: HTMLElement, button: HTMLElement, editor: HTMLTextAreaElement;
+declare const token: string, desk: Intray, job: Job;
+declare const title: HTMLElement, done: HTMLElement, button: HTMLElement, editor: HTMLTextAreaElement;
 declare function say(text: string): void;
-declare function show(payload: unknown, draft: unknown): void;
+declare function show(job: Job): void;
 declare function draw(what: { job: Job | null; draft: unknown; remaining: number | null }): void;
 `
 
@@ -26,13 +26,13 @@ declare function draw(what: { job: Job | null; draft: unknown; remaining: number
 async function printed(page) {
   const parts = await examples('js', page)
   assert.ok(parts.length > 0, page)
-  const own = parts.map((part) => `{\n${part.replace(/^import .*$/gm, '')}}\n`)
+  const own = parts.map((part) => `{\n${part.replace(/^import .*$/gm, '').replace('function show(job)', 'function show(job: Job)')}}\n`)
   return `import { Intray, type Job } from 'intray-client'\n${GRANTED}${own.join('')}`
 }
 
 const on = shop(async ({ folder, bring, run, write, service, wire }) => {
   await bring('page/')
-  await write('main.tsx', await example('tsx', 'React', wire.url))
+  for (const [at, name] of ['Desk.tsx', 'main.tsx'].entries()) await write(name, await example('tsx', 'React', wire.url, at))
   await write('Desk.vue', await example('vue', 'Vue', wire.url))
   for (const [name, page] of Object.entries(PRINTED)) await write(name, await printed(page))
   await run('npm', 'ci', '--no-audit', '--no-fund', '--ignore-scripts')
@@ -84,14 +84,15 @@ for (const mode of [...MODES, 'oldest']) {
     await page.getByText(/^(300|299|298) s left$/).waitFor()
     await page.getByLabel('Note').pressSequentially('it purrs')
     assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
-    await on.saved('it purrs')
+    await on.saved({ note: 'it purrs' })
     await page.reload()
     await shows('A cat')
     assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
     await page.getByRole('button', { name: 'Done' }).click()
     await shows('A dog')
-    const { state, result, counts } = await on.service.job(cat)
-    assert.deepEqual([state, result, counts.handed_out], ['completed', { note: 'it purrs' }, 1])
+    await becomes(async () => (await on.service.job(cat)).result, { note: 'it purrs' })
+    const { state, counts } = await on.service.job(cat)
+    assert.deepEqual([state, counts.handed_out], ['completed', 1])
     assert.equal(await page.getByLabel('Note').inputValue(), '')
     await page.getByRole('button', { name: 'Skip' }).click()
     await page.getByText('Nothing to do: skipped').waitFor()
@@ -227,7 +228,7 @@ test('completion_refused_by_a_proxy_has_its_status', async (t) => {
     const { lost, error, state, kept } = window.views.at(-1)
     return { lost, status: error?.status ?? null, state, kept: kept.map(({ result }) => result) }
   })
-  await becomes(view, { lost: { reason: 'refused', certain: true }, status: 403, state: 'lost', kept: ['DROP TABLE'] }, 20_000)
+  await becomes(view, { lost: { reason: 'refused', jobState: null, certain: true }, status: 403, state: 'lost', kept: ['DROP TABLE'] }, 20_000)
   await shows('first')
   await page.evaluate(() => window.views.at(-1).next())
   await shows('second')
@@ -267,7 +268,7 @@ test('a lost job stays on the screen until next', async (t) => {
     const { lost, error, draft, state } = window.views.at(-1)
     return { lost, error: error?.name ?? null, draft, state }
   })
-  const lost = { reason: 'released', certain: true }
+  const lost = { reason: 'released', jobState: 'reserved', certain: true }
   await becomes(view, { lost, error: null, draft: 'mine too', state: 'lost' })
   await shows('first')
   assert.equal(await page.getByLabel('Text').inputValue(), 'mine too')
@@ -277,6 +278,75 @@ test('a lost job stays on the screen until next', async (t) => {
   await page.evaluate(() => window.views.at(-1).next())
   await shows('second')
   await becomes(view, { lost: null, error: null, draft: null, state: 'held' })
+})
+
+/** A page hands in, takes that back while the next job is on the screen, and each answer is stored with its own job. */
+async function undoes(t, path) {
+  on.wire.log.length = 0
+  on.wire.rule = null
+  const enqueue = (title) => on.service.enqueue('reviews', { title })
+  const [cat, dog] = [await enqueue('A cat'), await enqueue('A dog')]
+  const page = await on.open(t, path)
+  const shows = (name) => page.getByRole('heading', { name }).waitFor()
+  const note = page.getByLabel('Note')
+  const press = (name) => page.getByRole('button', { name }).click()
+  await shows('A cat')
+  await note.fill('it is a cat')
+  await press('Done')
+  await shows('A dog')
+  await press('Undo')
+  await shows('A cat')
+  assert.equal(await note.inputValue(), 'it is a cat')
+  await note.fill('it is a CAT, corrected')
+  await press('Done')
+  await shows('A dog')
+  await note.fill('it is a dog')
+  await press('Done')
+  await becomes(async () => (await on.service.job(cat)).result, { note: 'it is a CAT, corrected' }, 30_000)
+  await becomes(async () => (await on.service.job(dog)).result, { note: 'it is a dog' }, 30_000)
+  assert.deepEqual(page.wrong, [])
+}
+
+for (const path of ['/development/', '/production/', '/development/vue.html']) {
+  test(`printed_page_stores_each_answer_with_its_own_job: ${path}`, (t) => undoes(t, path))
+}
+
+test('action_of_an_earlier_view_does_nothing_to_the_job_taken_back', async (t) => {
+  const { page, queue, shows } = await stage(t)
+  await on.service.enqueue(queue, 'second')
+  await shows('first')
+  await page.evaluate(() => window.views.at(-1).complete('done', { undo: 60_000 }))
+  await shows('second')
+  const stale = await page.evaluate(async () => {
+    const stale = window.views.at(-1)
+    await stale.undo()
+    return [await stale.complete('of the second'), await stale.save('of the second'), await stale.abandon()]
+  })
+  assert.deepEqual(stale, [null, false, null])
+  await shows('first')
+  assert.equal(await page.getByLabel('Text').inputValue(), 'done')
+})
+
+test('leaving_gives_the_job_back_and_asks_for_none', async (t) => {
+  const { page, counts, shows } = await stage(t)
+  await shows('first')
+  await page.getByLabel('Text').pressSequentially('private')
+  assert.deepEqual(await page.evaluate(() => window.views.at(-1).leave()), { sent: true, unsent: [] })
+  await page.getByRole('heading', { name: 'no job' }).waitFor()
+  assert.equal((await counts()).waiting, 1)
+  const seen = () => page.evaluate(() => {
+    const { left, desk, error } = window.views.at(-1)
+    return [left, desk, error, localStorage.length]
+  })
+  assert.deepEqual(await seen(), [true, null, null, 0])
+  const asked = on.wire.calls('reserve').length
+  await page.evaluate(() => window.views.at(-1).next())
+  await sleep(1_000)
+  assert.equal(on.wire.calls('reserve').length, asked)
+  await show(page, { settings: { worker: 'bob' } })
+  await shows('first')
+  assert.equal(await page.getByLabel('Text').inputValue(), '')
+  assert.equal(await page.evaluate(() => window.views.at(-1).left), false)
 })
 
 test('the documented Vue page works as a desk', async (t) => {

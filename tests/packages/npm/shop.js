@@ -7,7 +7,7 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { after, before } from 'node:test'
-import { promisify } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import { startBrowser } from '../../web/world/browser.js'
 import { startService } from '../../web/world/service.js'
 import { becomes, until } from '../../web/world/until.js'
@@ -18,10 +18,10 @@ const run = promisify(execFile)
 
 const document = (name) => readFile(new URL(`../../../${name}`, import.meta.url), 'utf8')
 
-/** The first example of a kind below a heading of the guide, with the service's address in it. */
-export async function example(kind, heading, url) {
+/** An example of a kind below a heading of the guide, the first or the one at `at`, with the service's address in it. */
+export async function example(kind, heading, url, at = 0) {
   const section = (await document('docs/browser.md')).split(`\n## ${heading}\n`)[1]
-  return new RegExp(`\`\`\`${kind}\n(.*?)\`\`\``, 's').exec(section)[1].replaceAll('https://queue.example', url)
+  return [...section.matchAll(new RegExp(`\`\`\`${kind}\n(.*?)\`\`\``, 'gs'))][at][1].replaceAll('https://queue.example', url)
 }
 
 /** All examples of a kind on a page. */
@@ -83,8 +83,8 @@ export function shop(build, prepare = () => []) {
     return page
   }
   on.saved = (draft) => {
-    const isIt = ({ status, body }) => status === 200 && body.draft === draft
-    return until(`${draft} is saved`, () => on.wire.calls('extend').some(isIt))
+    const isIt = ({ status, body }) => status === 200 && isDeepStrictEqual(body.draft, draft)
+    return until(`${JSON.stringify(draft)} is saved`, () => on.wire.calls('extend').some(isIt))
   }
   return on
 }
@@ -99,7 +99,7 @@ export async function worksOffACat(t, on, path) {
   const page = await on.open(t, path)
   await page.getByRole('heading', { name: 'A cat' }).waitFor()
   await page.getByLabel('Note').pressSequentially('it purrs')
-  await on.saved('it purrs')
+  await on.saved({ note: 'it purrs' })
   await page.reload()
   await page.getByRole('heading', { name: 'A cat' }).waitFor()
   assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')

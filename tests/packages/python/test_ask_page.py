@@ -61,7 +61,8 @@ class Page(Story):
 
 class Shell(Page):
     def script(self) -> subprocess.Popen[str]:
-        recipe, retention = printed("ask.md", "sh")
+        recipe, acts, retention = printed("ask.md", "sh")
+        self.acts = acts
         # It waits for two seconds where the service is away.
         self.assertIn("sleep 2", recipe)
         return self.start(["bash", "-c", recipe.replace("sleep 2", "sleep 0.1") + retention], URL=self.wire.url)
@@ -79,6 +80,15 @@ class Shell(Page):
         self.assertEqual(self.plain.settings(self.queue)["retention_ms"], 2_592_000_000)
         [sent] = self.wire.of("/jobs")
         self.assertEqual(sent.body["expires_ms"], 900_000)
+        # Only a yes gets beyond the next line.
+        for result, pays in ((DECISION, True), ({"approved": False}, False), ({"approved": "true"}, False), (None, False)):
+            (self.folder / "answer.json").write_text(json.dumps({"state": "completed" if result else "cancelled", "result": result}))
+            output, _ = self.start(["bash", "-c", self.acts]).communicate(timeout=20)
+            self.assertEqual("pay it back" in output, pays)
+        # The program in Python asks the same.
+        process = self.program("question.py")
+        self.assertIn("ann decided", process.communicate(timeout=60)[0])
+        self.assertEqual({call.answer["id"] for call in self.wire.of("/jobs")}, {id})
 
     def test_script_that_is_killed_finds_its_question_again(self) -> None:
         script = self.script()
@@ -171,7 +181,7 @@ thread = {{"configurable": {{"thread_id": "run-17"}}}}
 print(graph.invoke({call!r}, thread)["__interrupt__"][0].value["job"], flush=True)
 for line in sys.stdin:
     headers, body = json.loads(line)
-    print(resumed(headers, body.encode()), json.dumps(graph.get_state(thread).values.get("decision")), flush=True)
+    print(resumed(headers, body.encode()).result(), json.dumps(graph.get_state(thread).values.get("decision")), flush=True)
 """, WEBHOOK_SECRETS=key)
         assert process.stdin and process.stdout
         asked = process.stdout.readline().strip()
@@ -193,6 +203,39 @@ for line in sys.stdin:
         self.assertEqual(deliver(data), f"True {json.dumps(DECISION)}")
         self.assertEqual(deliver(data), f"False {json.dumps(DECISION)}", "it comes twice")
         self.assertEqual({call.answer["id"] for call in self.wire.of("/jobs")}, {asked})
+
+    def test_graph_goes_on_once_however_often_a_yes_is_delivered(self) -> None:
+        """The rest of the graph takes longer than a delivery, which is sent again meanwhile."""
+        key, call = fresh(), {"run": "run-17", "action": {"tool": "refund"}}
+        process = self.agent("langgraph_node.py", f"""
+import json, sys, time
+def pay(state):
+    print("paid", flush=True)
+    time.sleep(2)
+    return {{}}
+builder = StateGraph(State)
+builder.add_node("approve", approve)
+builder.add_node("pay", pay)
+builder.add_edge(START, "approve")
+builder.add_edge("approve", "pay")
+builder.add_edge("pay", END)
+graph = builder.compile(checkpointer=InMemorySaver())
+graph.invoke({call!r}, {{"configurable": {{"thread_id": "run-17"}}}})
+print("asked", flush=True)
+headers, body = json.loads(sys.stdin.readline())
+began = time.monotonic()
+first = resumed(headers, body.encode())
+print("answered" if time.monotonic() - began < 1 else "late", flush=True)
+time.sleep(1)
+print(first.done(), [one.result() for one in (first, *(resumed(headers, body.encode()) for _ in range(3)))], flush=True)
+""", WEBHOOK_SECRETS=key)
+        assert process.stdin and process.stdout
+        self.assertEqual(process.stdout.readline().strip(), "asked")
+        id = self.decide()
+        data = {"queue": self.queue, "id": id, "state": "completed", "client": "run-17"}
+        body = json.dumps({"type": "job.completed", "timestamp": "2026-11-21T09:18:21.900Z", "data": data})
+        output, _ = process.communicate(json.dumps([signed([key], body), body]) + "\n", timeout=60)
+        self.assertEqual(sorted(output.split("\n")), sorted(["answered", "paid", "False [True, False, False, False]", ""]))
 
     def test_activity_asks_once_and_reads_the_decision(self) -> None:
         call = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import socket
 import threading
 from typing import Any
@@ -24,7 +25,7 @@ class Many(OnALoop):
                 self.assertEqual(threading.active_count(), threads)
                 await asyncio.to_thread(self.work_off, 200, lambda payload: payload * 2)
                 answers = await asyncio.wait_for(asyncio.gather(*asking), 30)
-                self.assertLessEqual(len(intray._caller.io.wire._idle), KEPT)  # type: ignore[attr-defined]
+                self.assertLessEqual(len(intray._caller.io.wire._pool()._idle), KEPT)  # type: ignore[attr-defined]
                 return answers
 
         threads = threading.active_count()
@@ -67,6 +68,30 @@ class Many(OnALoop):
             self.assertTrue(await turns.take(0.01))
 
         asyncio.run(main())
+
+
+class Loops(OnALoop):
+    def test_several_loops_at_once_share_a_client(self) -> None:
+        intray = AsyncIntray(self.wire.url)
+        wrong: list[BaseException] = []
+
+        async def calls() -> None:
+            for _ in range(30):
+                await asyncio.gather(*(intray.enqueue(self.queue, n) for n in range(4)))
+            await intray.close()
+
+        def run() -> None:
+            try:
+                asyncio.run(calls())
+            except BaseException as error:
+                wrong.append(error)
+
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
 
 class Cancelling(OnALoop):

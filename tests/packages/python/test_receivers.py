@@ -106,6 +106,15 @@ class Receivers(unittest.TestCase):
         says = f"job.completed {JOB} {{'verdict': 'fine'}}"
         self.takes_genuine_deliveries_once([sys.executable, "-I"], "webhook_receiver.py", says)
 
+    def test_python_receiver_prints_what_no_terminal_can_show(self) -> None:
+        key = fresh()
+        for encoding in ("utf-8", "ascii"):
+            receiver = Receiver(self, [sys.executable], EXAMPLES / "webhook_receiver.py", [key], PYTHONIOENCODING=encoding)
+            for n, result in enumerate(("half \ud83d", "\u263a \U0001f600", "\x1b[2J")):
+                text = body(data={**DATA, "result": result})
+                self.assertEqual(receiver.post(signed([key], text, id=f"msg_{n}"), text), 204)
+                self.assertEqual(receiver.line(), f"job.completed {JOB} {ascii(result)}")
+
     def test_node_receiver_takes_genuine_deliveries_once(self) -> None:
         self.takes_genuine_deliveries_once(["node"], "webhook_receiver.mjs", f'job.completed {JOB} {{"verdict":"fine"}}')
 

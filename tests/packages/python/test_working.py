@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
-from intray_client import Lost, Refused, Reserved
+from intray_client import Intray, Lost, Refused, Reserved
 from world import CUT, LOSE, Story, problem
 
 
@@ -23,6 +24,31 @@ class Working(Story):
 
         self.addCleanup(end)
         return stop
+
+    def test_coroutine_function_is_refused_at_the_first_call(self) -> None:
+        async def work(job: Reserved) -> None:
+            pass
+
+        class Work:
+            async def __call__(self, job: Reserved) -> None:
+                pass
+
+        for function in (work, partial(work), Work()):
+            with self.assertRaisesRegex(TypeError, "is a coroutine function: give it to AsyncIntray"):
+                self.intray.consume([self.queue], function)
+
+        async def key() -> str:
+            return "key"
+
+        wrong: Any = key
+        with self.assertRaisesRegex(TypeError, "key is a coroutine function"):
+            Intray(self.wire.url, key=wrong).enqueue(self.queue, 1)
+        # What only turns out to be one fails the job in plain words.
+        self.set(max_attempts=1)
+        job = self.plain.enqueue(self.queue, 1)
+        self.consume(lambda job: work(job))
+        dead = self.plain.wait(job.id, timeout=20)
+        self.assertEqual(dead.errors[0]["error"][:49], "TypeError: the function answered a coroutine, whi")
 
     def test_return_completes_and_exception_fails_the_job(self) -> None:
         def work(job: Reserved) -> Any:

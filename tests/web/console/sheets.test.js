@@ -38,3 +38,15 @@ test('lines_are_narrowed_and_exported', async () => {
   const text = await readFile(await file.path(), 'utf8')
   assert.match(text, /^day,worker,handed_out,[a-z0-9_,]+\r\n\d{4}-\d\d-\d\d,bob,1,1,/)
 })
+
+test('first_days_are_those_of_the_queue_s_time_zone', async () => {
+  for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']) {
+    const name = zone.split('/').at(-1).toLowerCase()
+    await on.service.enqueue(name, 1)
+    await on.service.set(name, { sheets: true, time_zone: zone })
+    const today = new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(Date.now())
+    const from = new Date(Date.parse(today) - 6 * 86_400_000).toISOString().slice(0, 10)
+    const page = await on.open(`/console/#/q/${name}/sheets`)
+    await becomes(() => page.getByLabel('From').inputValue(), from)
+  }
+})

@@ -239,3 +239,43 @@ test('seed_fills_both_queues_once', async () => {
   assert.match(run(), /10 requests are new in the queue approvals/)
   assert.match(run(), /\n0 requests are new/)
 })
+
+test('request_shows_what_is_not_seen_and_all_that_is_decided_about', async () => {
+  const payload = {
+    agent: 'Ann\u200b', tool: 'transfer\u202eknab_', args: { iban: 'DE\u202e0123' }, why: 'a\u2066b', account: 'ACME', environment: 'production',
+  }
+  const { page } = await holding('hal', payload)
+  for (const text of ['AnnU+200B', 'transferU+202Eknab_', 'aU+2066b', 'DEU+202E0123', '"account": "ACME"', '"environment": "production"']) {
+    await shown(page, text)
+  }
+})
+
+test('known_member_of_another_type_shows_the_whole_payload', async () => {
+  for (const tool of [{ name: 'delete_all' }, '', ' ', 7]) {
+    const { page } = await holding('ivy', { tool, args: { table: 'users' } })
+    await shown(page, JSON.stringify({ tool }, null, 2).slice(1, -1).trim())
+    await page.close()
+  }
+  const { page } = await holding('joe', { tool: 'refund', agent: { name: 'Bot' }, args: { eur: 180 } })
+  await shown(page, '"name": "Bot"')
+})
+
+test('draft_of_another_page_does_not_stop_an_answer', async () => {
+  const id = await ask()
+  const { reservation } = (await on.service.call('POST', '/jobs/reserve', { queues: [QUEUE], worker: 'ken' })).jobs[0]
+  await on.service.set(QUEUE, { share_drafts: true })
+  await on.service.call('POST', '/jobs/hand-over', { reservation, to: 'lea', draft: { reason: 5, args: {} } })
+  const page = await sit('lea')
+  await view(page, 'work')
+  await press(page, 'Approve')
+  await becomes(() => on.service.state(id), 'completed')
+  assert.deepEqual(await result(id), { approved: true, args: { order: 'A-1', eur: 180 }, reason: null })
+})
+
+test('copy_whose_module_does_not_load_says_so', async () => {
+  const page = await on.open('/demo/approvals/')
+  await page.route('**/client.js', (route) => route.abort())
+  await page.reload()
+  await page.getByText('The module of intray is not loaded.').waitFor()
+  assert.equal(await button(page, 'Start').isDisabled(), true)
+})

@@ -48,6 +48,7 @@ test('link_takes_nothing_before_the_person_opens_the_request', async () => {
   const page = await on.open(path)
   await view(page, 'link')
   assert.equal(await office().state(id), 'waiting')
+  assert.ok(!(await page.evaluate(() => location.href)).includes('token'), 'nor in the one that the person sees')
   assert.deepEqual(on.wire.log.filter(({ method }) => method !== 'GET'), [])
   assert.ok(on.wire.log.every(({ path }) => !path.includes('token')), 'the token is in no address that a server sees')
   await page.getByRole('button', { name: 'Open the request' }).click()

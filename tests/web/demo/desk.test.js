@@ -165,7 +165,7 @@ test('the desk asks for a token and keeps it in memory', async () => {
   const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'Who are you?', status: 401, detail: 'a token is needed' } }
   on.wire.rule = ({ path, headers }) => (path === '/jobs/reserve' && headers.authorization !== 'Bearer t0ken' ? refusal : null)
   const page = await sit('wim')
-  await shown(page, 'a token is needed')
+  await shown(page, 'Paste the token that you were given')
   await page.getByLabel('Worker token').fill('t0ken')
   await page.keyboard.press('Enter')
   await shown(page, 'Behind a door')
@@ -218,4 +218,47 @@ test('the seed fills the queue once', async () => {
     await becomes(async () => (await page.locator('#text').innerText()) !== text)
   }
   await becomes(async () => (await on.service.queue(QUEUE)).counts.completed >= 5)
+})
+
+/** Payloads that are no posts, or posts of which a part is something else. */
+const ODD = [
+  { text: 'x', reports: null }, { text: 'x', reports: {} }, { text: 'x', reports: [null] }, { text: 'x', reports: [{ reason: 5 }] },
+  { text: 'x', author: 'Ann' }, { text: 'x', author: { name: {} } }, { text: 'x', author: null }, { text: 'x', context: 7 },
+  { text: 'x', context: { author: 'a' } }, { text: 'x', language: {} }, { text: 'x', language: 'no language at all' }, { text: 'x', kind: [] },
+  { text: 5 }, { text: null }, null, 'text', 7, [], [[]], {},
+]
+
+test('payload_that_is_no_post_is_shown_and_skipped', async () => {
+  await empty()
+  for (const payload of ODD) await on.service.enqueue(QUEUE, payload, { dedupe: false })
+  await on.service.enqueue(QUEUE, post('the last one'), { dedupe: false })
+  const page = await sit('oda')
+  for (const payload of ODD) {
+    const text = typeof payload?.text === 'string' ? 'x' : JSON.stringify(payload, null, 2)
+    await becomes(async () => (await page.locator('#text').innerText()).includes(text))
+    const skips = on.wire.calls('abandon').length
+    await page.getByRole('button', { name: /^Skip/ }).click()
+    await page.getByRole('button', { name: /not sure/ }).click()
+    await becomes(() => on.wire.calls('abandon').length, skips + 1)
+  }
+  await shown(page, 'the last one')
+})
+
+test('text_of_a_post_shows_what_is_not_seen', async () => {
+  await only('pay transfer\u202eknab_ to ann\u200b@shop', { author: { name: 'A\u2066nn' }, reports: [{ reason: 'Sp\u00adam', note: 'a\u{e0061}b' }] })
+  const page = await sit('uma')
+  for (const text of ['transferU+202Eknab_', 'annU+200B@shop', 'AU+2066nn', 'SpU+00ADam', 'aU+E0061b']) await shown(page, text)
+  assert.ok(await page.locator('#text > bdi[dir=auto]').count())
+})
+
+test('draft_of_another_page_does_not_stop_the_desk', async () => {
+  const id = await only('Buy now!')
+  const { reservation } = (await on.service.call('POST', '/jobs/reserve', { queues: [QUEUE], worker: 'ben' })).jobs[0]
+  await on.service.call('POST', '/jobs/hand-over', { reservation, to: 'fay', draft: { note: 5, verdict: {} } })
+  await on.service.set(QUEUE, { share_drafts: true })
+  const page = await sit('fay')
+  await shown(page, 'Buy now!')
+  await page.keyboard.press('1')
+  await page.getByRole('button', { name: 'Hand in' }).click()
+  await becomes(async () => ['reserved', 'completed'].includes(await on.service.state(id)) && on.wire.calls('complete').length > 0)
 })

@@ -20,7 +20,7 @@ test('the example page in the reference works as a desk', async (t) => {
   const page = await open()
   await shows(page, 'A cat')
   await note(page).pressSequentially('it purrs')
-  await until('it is saved', () => w.wire.calls('extend').some(({ status, body }) => status === 200 && body.draft === 'it purrs'))
+  await until('it is saved', () => w.wire.calls('extend').some(({ status, body }) => status === 200 && body.draft?.note === 'it purrs'))
   await page.reload()
   await shows(page, 'A cat')
   assert.equal(await note(page).inputValue(), 'it purrs')

@@ -119,3 +119,48 @@ test('token_failure_after_a_reload_keeps_the_job', async (t) => {
   await until('it is extended', () => extended() > before)
   assert.equal(await w.state(id), 'reserved')
 })
+
+test('token_that_ends_during_a_wait_is_renewed_again_and_again', async (t) => {
+  const w = await world(t)
+  const ann = await page(w, { before: () => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal)
+    window.timeouts = []
+    AbortSignal.timeout = (ms) => (window.timeouts.push(ms), timeout(ms))
+  } })
+  // As a service that answers a wait when its token ends, later than at once.
+  let first
+  w.wire.rule = async ({ path, method, body, headers }) => {
+    if (path !== '/jobs/reserve' || method !== 'POST' || !body.wait_ms) return null
+    first ??= headers.authorization
+    await sleep(1_100)
+    const ended = w.wire.calls('reserve').filter(({ body }) => body.wait_ms).length <= 3
+    return ended ? { status: 401, body: { type: '/problems/unauthorized' } } : null
+  }
+  await ann.begin('async () => `token-${window.asked}`')
+  await ann.run(() => {
+    window.sad = []
+    window.desk.addEventListener('retrying', ({ detail }) => window.sad.push(String(detail.error)))
+    window.given = window.next()
+  })
+  await until('it waits a fourth time', () => w.wire.calls('reserve').filter(({ body }) => body.wait_ms).length === 4)
+  await w.enqueue('cat.png')
+  assert.equal(await ann.run(() => window.given), 'cat.png')
+  assert.deepEqual(await ann.run(() => window.sad), [], 'there is a connection')
+  const waits = w.wire.calls('reserve').filter(({ body }) => body.wait_ms)
+  assert.equal(new Set(waits.map(({ headers }) => headers.authorization)).size, 4)
+  // Each try has its whole time.
+  const times = await ann.run(() => window.timeouts.filter((ms) => ms >= 40_000).length)
+  assert.ok(times >= 4, `${times}`)
+})
+
+test('token_that_is_refused_after_it_ended_in_a_wait_rejects', async (t) => {
+  const w = await world(t)
+  const ann = await page(w)
+  w.wire.rule = async ({ path, method, body, headers }) => {
+    if (path !== '/jobs/reserve' || method !== 'POST' || headers.authorization === 'Bearer token-1' && !body.wait_ms) return null
+    return { status: 401, body: { type: '/problems/unauthorized', detail: 'the token is not valid' } }
+  }
+  await ann.begin('async () => `token-${window.asked}`')
+  assert.match(await ann.next(), /the token is not valid/)
+  assert.ok((await ann.asked()) <= 4)
+})

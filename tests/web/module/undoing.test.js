@@ -94,6 +94,40 @@ test('undo_ends_the_wait_for_the_next_job', async (t) => {
   assert.equal((await w.bob())?.payload, 'dog.png')
 })
 
+test('job_behind_one_taken_back_takes_nothing_until_it_is_in_hand', async (t) => {
+  for (const isLost of [false, true]) {
+    const w = await world(t)
+    const [cat, dog] = [await w.enqueue('cat.png'), await w.enqueue('dog.png')]
+    const ann = await w.open()
+    await ann.shows('cat.png')
+    await handIn(ann, { text: 'cat' })
+    await ann.click('next')
+    await ann.shows('dog.png')
+    await ann.run(() => void (window.dog = window.job))
+    if (isLost) {
+      await w.service.call('POST', '/jobs/release', { id: dog })
+      await ann.run(() => window.dog.save({ text: 'a dog' }))
+      await ann.hears('lost')
+    }
+    await undo(ann)
+    await ann.shows('cat.png')
+    // What is done on a screen that shows the cat must not be stored with the dog.
+    for (const [call, ...more] of [['save', 'x'], ['complete', 'x'], ['abandon'], ['fail', 'x'], ['handOver', 'bob']]) {
+      const refused = await ann.run(([call, ...more]) => window.dog[call](...more).catch(({ name, message }) => [name, message]), [call, ...more])
+      assert.equal(refused?.[0], 'InvalidStateError', call)
+      assert.match(refused[1], /desk\.job/, call)
+    }
+    assert.deepEqual(w.wire.calls('complete').filter(({ body }) => body.result === 'x'), [])
+    await ann.run(() => window.job.complete({ text: 'a cat' }))
+    await w.becomes(cat, 'completed')
+    assert.deepEqual((await w.job(cat)).result, { text: 'a cat' })
+    await ann.click('next')
+    await ann.shows('dog.png')
+    assert.equal(await ann.run(() => window.job.complete({ text: 'a dog' }).then(({ sent }) => sent)), true)
+    assert.deepEqual((await w.job(dog)).result, { text: 'a dog' })
+  }
+})
+
 test('job_behind_survives_a_reload', async (t) => {
   const w = await world(t)
   const [, dog] = [await w.enqueue('cat.png'), await w.enqueue('dog.png')]
@@ -179,4 +213,14 @@ test('only_a_completion_can_be_taken_back', async (t) => {
   }
   await undo(ann)
   assert.equal(await ann.run(() => window.done.undo().catch(({ name }) => name)), 'InvalidStateError')
+})
+
+test('own_completion_that_can_be_taken_back_is_not_in_other_hands', async (t) => {
+  const { ann } = await seated(t)
+  await handIn(ann, { text: 'cat' }, 2_500)
+  await ann.run(() => void window.desk.next())
+  const reasons = async () => (await ann.heard('waiting')).map(({ reason }) => reason)
+  await until('it says why', async () => (await reasons()).includes('closing'))
+  await until('it is final, and nothing is there', async () => (await reasons()).at(-1) === 'empty')
+  assert.ok(!(await reasons()).includes('reserved'))
 })

@@ -8,7 +8,7 @@ const desk = new Intray(settings.storage === 'none' ? { ...settings, storage: nu
 const heard = []
 Object.assign(window, { desk, heard, job: null })
 
-for (const name of ['waiting', 'warning', 'extended', 'saved', 'draft', 'lost', 'ended', 'undone', 'refused', 'retrying']) {
+for (const name of ['waiting', 'warning', 'extended', 'saved', 'draft', 'lost', 'ended', 'undone', 'refused', 'retrying', 'left']) {
   desk.addEventListener(name, ({ type, detail }) => {
     const { id, reason, certain, late, action, final, expiresIn, status, delay } = detail
     heard.push({ type, id, reason, certain, late, action, final, expiresIn, status, delay, at: Date.now() })

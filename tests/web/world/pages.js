@@ -1,6 +1,7 @@
 // A site that uses the module: another origin than the service's, under a strict policy.
-import { createReadStream, readFileSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import http from 'node:http'
+import { printed } from './printed.js'
 
 const files = {
   '/': ['desk.html', 'text/html'],
@@ -14,12 +15,6 @@ const policy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-/** The page in the module's reference, with the service's address in it. */
-function example(module) {
-  const text = readFileSync(new URL('../../../web/client/README.md', import.meta.url), 'utf8')
-  return /```html\n(.*?)```/s.exec(text)[1].replaceAll('https://queue.example', new URL(module).origin)
-}
-
 /** Its names are two origins that have nothing in common: two machines, for a browser. Or a third one, without a secure context. */
 const HOSTS = { here: 'localhost', there: '127.0.0.1', plain: 'desk.test' }
 
@@ -27,7 +22,9 @@ export async function startPages() {
   const site = { module: null } // where the module is
   const server = http.createServer(({ url }, response) => {
     if (url === '/client.js') return response.writeHead(302, { location: site.module }).end()
-    if (url === '/example') return response.writeHead(200, { 'content-type': 'text/html' }).end(example(site.module))
+    if (url === '/example') return response.writeHead(200, { 'content-type': 'text/html' }).end(printed('web/client/README.md', site.module))
+    const name = /^\/printed\?(.*)/.exec(url)?.[1]
+    if (name) return response.writeHead(200, { 'content-type': 'text/html' }).end(printed(decodeURIComponent(name), site.module))
     const [file, type] = files[new URL(url, 'http://pages').pathname] ?? []
     if (!file) return response.writeHead(404).end()
     response.writeHead(200, { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': policy })

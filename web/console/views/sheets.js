@@ -20,7 +20,17 @@ const COLUMNS = [
   ['n over', 'Handed over'], ['n half', 'Half within'], ['n most', '9 of 10 within'],
 ]
 
-const dateOf = (ms) => new Date(ms).toISOString().slice(0, 10)
+/** The day that it is in the queue's time zone, whose days the sheets have. */
+function dateOf(ms, timeZone) {
+  const known = (zone) => new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(ms)
+  try {
+    return known(timeZone)
+  } catch {
+    return known('UTC') // this browser does not know the zone
+  }
+}
+/** So many days before a day; a day of a zone may be longer than another. */
+const before = (day, days) => new Date(Date.parse(day) - days * DAY).toISOString().slice(0, 10)
 const counted = (n) => n > 0 && number(n)
 const took = (ms) => ms !== null && age(ms)
 
@@ -70,7 +80,7 @@ function Csv({ name, only }) {
 }
 
 export function Sheets({ name, settings, only: chosen }) {
-  const only = { from: dateOf(api.now() - WEEK * DAY), ...chosen }
+  const only = { from: before(dateOf(api.now(), settings.time_zone), WEEK), ...chosen }
   const { from, to, worker } = only
   const ask = (signal) => api.sheets(name, only, signal)
   const answer = useAnswer(ask, [name, from, to, worker, settings.sheets])

@@ -101,7 +101,7 @@ fn cell(json: &str) -> Cow<'_, str> {
 
 /// Quotes text that a spreadsheet would run as a formula.
 pub fn quote_formula(cell: Cow<'_, str>) -> Cow<'_, str> {
-    if formula::begins(&cell) { format!("'{cell}").into() } else { cell }
+    formula::tamed(cell)
 }
 
 /// By hand: the crate `csv` quotes what RFC 4180 requires, or every cell. This also quotes `'` and blanks at the ends of a cell,
@@ -169,7 +169,8 @@ mod tests {
             (r#""+1""#, r#""'+1""#),
             (r#""-1""#, r#""'-1""#),
             (r#""@a""#, r#""'@a""#),
-            (r#""\t=1""#, "\"'\t=1\""),
+            (r#""\t=1""#, "\"'\t'=1\""),
+            (r#""a;=1|+2""#, "\"a;'=1|'+2\""),
             (r#""\n=1""#, "\"'\n=1\""),
             (r#""\u0000a""#, "\"'\0a\""),
             (r#""\ufeff=1""#, "\"'\u{feff}=1\""),

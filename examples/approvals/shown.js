@@ -1,0 +1,1 @@
+../../web/console/shown.js

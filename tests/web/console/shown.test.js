@@ -1,0 +1,30 @@
+// What is not seen, or turns other letters round, is a mark with its number, wherever a page shows what others wrote.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { visible } from '../../../web/console/shown.js'
+
+const U = (...codes) => String.fromCodePoint(...codes)
+const marked = (code) => `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`
+const range = (first, last) => Array.from({ length: last - first + 1 }, (_, at) => first + at)
+
+const UNSEEN = [
+  ...range(0, 8), ...range(0xb, 0x1f), ...range(0x7f, 0xa0), 0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x1680, 0x17b4, 0x17b5,
+  ...range(0x180b, 0x180f), ...range(0x2000, 0x200f), ...range(0x2028, 0x202f), ...range(0x205f, 0x206f), 0x2800, 0x3000, 0x3164,
+  ...range(0xfe00, 0xfe0f), 0xfeff, 0xffa0, ...range(0xfff9, 0xfffb), ...range(0x1bca0, 0x1bca3), ...range(0x1d173, 0x1d17a),
+  0xe0001, ...range(0xe0020, 0xe007f), ...range(0xe0100, 0xe01ef),
+]
+
+test('characters_that_are_not_seen_are_marks_with_their_number', () => {
+  for (const code of UNSEEN) assert.equal(visible(`a${U(code)}b`), `a${marked(code)}b`)
+  assert.equal(visible('a\ud800b'), 'a⟨U+D800⟩b')
+  assert.equal(visible('DE\u202e0123'), 'DE⟨U+202E⟩0123')
+})
+
+test('joiners_stay_where_a_script_or_an_emoji_needs_them', () => {
+  const kept = ['می\u200cخواهم', 'क्\u200dष', 'ක්\u200dර', 'ന\u0d4d\u200d', '👩\u200d💻', '👩🏽\u200d🚀', '❤\ufe0f\u200d🔥', '❤\ufe0f', '1\ufe0f\u20e3', 'a b\tc\nd', 'שלום', '\u0601']
+  for (const text of kept) assert.equal(visible(text), text)
+  const lost = ['ann\u200c', 'ann\u200d@shop', 'می\u200c', '\u200dمی', '👩\u200d', '👩\u200da', '5\ufe0f', 'x\ufe0f', '🏴\u{e0067}\u{e007f}']
+  for (const text of lost) assert.match(visible(text), /⟨U\+/, JSON.stringify(text))
+  assert.equal(visible('می\u200c\u200cخ'), 'می⟨U+200C⟩⟨U+200C⟩خ', 'one is enough')
+  assert.equal(visible('a\r\nb\rc'), 'a\nb⟨U+000D⟩c')
+})
