@@ -168,6 +168,7 @@ mod access {
     mod credential_expiry; // A removed or expired credential ends its waits and streams.
     mod host_check; // Requests for unknown hosts and cross-site reads are refused.
     mod keys_and_tokens; // Keys are reloaded; tokens are signed, limited to a worker and rotated.
+    mod keys_file_changes; // Changes of the keys file at once all count.
     mod limits_per_key; // Shared limits reserve room for other keys.
     mod operator_list; // Operators' actions are listed: who did what, with settings before and after.
     mod routes; // Every route admits only its roles; foreign ids look like missing ones.
