@@ -51,7 +51,8 @@ pub async fn serve<A: FnOnce(&str)>(
 ) -> anyhow::Result<()> {
     options.exposure().map_err(|line| anyhow!(line))?;
     let access = access(&options).map_err(|line| anyhow!(line))?;
-    for line in options.exposure_warning().into_iter().chain(options.world_readable_secrets()) {
+    let warnings = options.exposure_warning().into_iter().chain(options.world_readable_secrets());
+    for line in warnings.chain(access.warnings()) {
         tracing::warn!("{line}");
     }
     let certificate = certificate(&options).map_err(|line| anyhow!(line))?;

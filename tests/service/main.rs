@@ -167,6 +167,7 @@ mod access {
     mod cors_and_request_ids; // Foreign origins are refused; allowed ones get CORS headers.
     mod credential_expiry; // A removed or expired credential ends its waits and streams.
     mod host_check; // Requests for unknown hosts and cross-site reads are refused.
+    mod key_sets; // A key set is used without the entries that cannot be, which are named.
     mod keys_and_tokens; // Keys are reloaded; tokens are signed, limited to a worker and rotated.
     mod keys_file_changes; // Changes of the keys file at once all count.
     mod limits_per_key; // Shared limits reserve room for other keys.
