@@ -174,7 +174,7 @@ mod access {
     mod operator_list; // Operators' actions are listed: who did what, with settings before and after.
     mod routes; // Every route admits only its roles; foreign ids look like missing ones.
     mod unreadable_key_files; // The service keeps its keys while their file cannot be read.
-    mod viewer_and_identity; // A viewer reads and changes nothing; `/me` shows the caller.
+    mod viewer_and_identity; // A viewer reads and changes nothing; an asker makes no tokens; `/me` shows the caller.
 }
 
 /// Completions that can be taken back.
