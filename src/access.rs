@@ -142,6 +142,12 @@ impl Access {
         Self { control, unrestricted: Caller::without_access_control() }
     }
 
+    /// What was left out of the files, each with the path.
+    pub fn warnings(&self) -> Vec<String> {
+        let issuers = self.control.as_ref().and_then(|control| control.issuers.as_ref());
+        issuers.map(Watched::warnings).unwrap_or_default()
+    }
+
     pub fn is_on(&self) -> bool {
         self.control.is_some()
     }

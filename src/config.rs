@@ -123,7 +123,7 @@ pub struct Serve {
     pub cors_header: Vec<HeaderName>,
     #[command(flatten)]
     pub signing: Signing,
-    /// The API keys, each a line: <name> <worker|producer|viewer|operator> <pattern> <sha256 in hex> [until <date>]; read again when it changes
+    /// The API keys, each a line: <name> <worker|asker|producer|viewer|operator> <pattern> <sha256 in hex> [until <date>]; read again when it changes
     #[arg(long, env = "INTRAY_KEYS_FILE", value_name = "FILE")]
     pub keys_file: Option<PathBuf>,
     /// The webhooks, each a line: <name> <url> <queue pattern> <types> <secret> [<older secret>] [plain]; read again when it changes

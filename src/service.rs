@@ -51,9 +51,7 @@ pub async fn serve<A: FnOnce(&str)>(
 ) -> anyhow::Result<()> {
     options.exposure().map_err(|line| anyhow!(line))?;
     let access = access(&options).map_err(|line| anyhow!(line))?;
-    for line in options.exposure_warning().into_iter().chain(options.world_readable_secrets()) {
-        tracing::warn!("{line}");
-    }
+    warn(&options, &access);
     let certificate = certificate(&options).map_err(|line| anyhow!(line))?;
     let webhooks = webhooks(&options).map_err(|line| anyhow!(line))?;
     let listener = intray_listen::bind(options.listen.address())
@@ -161,6 +159,12 @@ pub async fn check_store(queues: &Queues) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Logs what an operator should know about the settings.
+fn warn(options: &Serve, access: &Access) {
+    let warnings = options.exposure_warning().into_iter().chain(options.world_readable_secrets());
+    warnings.chain(access.warnings()).for_each(|line| tracing::warn!("{line}"));
 }
 
 /// Maps queues to the patterns of the keys.

@@ -17,10 +17,13 @@ pub enum RequiredRole {
     /// Any valid credential.
     Authenticated,
     Worker,
+    /// Calls of producers, and of askers.
     Producer,
+    /// Calls by which a producer can act as a worker.
+    TokenMaker,
     /// Reads of reservations: for workers, and for viewers.
     WorkerOrViewer,
-    /// Reads of jobs and batches: for producers, and for viewers.
+    /// Reads of jobs and batches: for producers, askers and viewers.
     ProducerOrViewer,
     Viewer,
     Operator,
@@ -38,9 +41,10 @@ impl RequiredRole {
         match self {
             Self::Public | Self::Authenticated => true,
             Self::Worker => has(&[Role::Worker]),
-            Self::Producer => has(&[Role::Producer]),
+            Self::Producer => has(&[Role::Producer, Role::Asker]),
+            Self::TokenMaker => has(&[Role::Producer]),
             Self::WorkerOrViewer => has(&[Role::Worker, Role::Viewer]),
-            Self::ProducerOrViewer => has(&[Role::Producer, Role::Viewer]),
+            Self::ProducerOrViewer => has(&[Role::Producer, Role::Asker, Role::Viewer]),
             Self::Viewer => has(&[Role::Viewer]),
             Self::Operator => has(&[]),
         }
@@ -166,17 +170,19 @@ mod tests {
     #[test]
     fn roles_allow_their_own_calls_and_an_operator_all() {
         use RequiredRole::{
-            Authenticated, Operator, Producer, ProducerOrViewer, Public, Viewer, Worker, WorkerOrViewer,
+            Authenticated, Operator, Producer, ProducerOrViewer, Public, TokenMaker, Viewer, Worker, WorkerOrViewer,
         };
-        let all = [Public, Authenticated, Worker, WorkerOrViewer, Producer, ProducerOrViewer, Viewer, Operator];
+        let all =
+            [Public, Authenticated, Worker, WorkerOrViewer, Producer, TokenMaker, ProducerOrViewer, Viewer, Operator];
         let may = |role: Role| all.map(|who| if who.allows(role) { 'x' } else { '.' }).iter().collect::<String>();
         assert_eq!(
             Role::ALL.map(|role| (role, may(role))),
             [
-                (Role::Worker, "xxxx....".to_owned()),
-                (Role::Producer, "xx..xx..".to_owned()),
-                (Role::Viewer, "xx.x.xx.".to_owned()),
-                (Role::Operator, "xxxxxxxx".to_owned()),
+                (Role::Worker, "xxxx.....".to_owned()),
+                (Role::Asker, "xx..x.x..".to_owned()),
+                (Role::Producer, "xx..xxx..".to_owned()),
+                (Role::Viewer, "xx.x..xx.".to_owned()),
+                (Role::Operator, "xxxxxxxxx".to_owned()),
             ]
         );
     }

@@ -146,7 +146,7 @@ pub(super) fn parse_line(line: &str) -> Result<ApiKey, String> {
         }
     };
     let name: KeyName = name.parse().map_err(|rule| format!("the name {rule}"))?;
-    let role = Role::parse(role).ok_or("the role must be worker, producer, viewer or operator")?;
+    let role = Role::parse(role).ok_or("the role must be worker, asker, producer, viewer or operator")?;
     let pattern = Pattern::parse(pattern).map_err(|rule| format!("the pattern {rule}"))?;
     let mut key_hash = Hash::default();
     hex::decode_to_slice(hash, &mut key_hash).map_err(|_| "the SHA-256 must be 64 hex digits")?;

@@ -11,23 +11,22 @@ use crate::files;
 /// Removes all keys of a name from a file, or only the one whose hash begins with `hash`. Returns the first digits of each hash.
 ///
 /// # Errors
-/// One line that says why the file was not changed.
+/// One line that names the file and says why it was not changed.
 pub fn revoke(name: &KeyName, hash: Option<&HashStart>, path: &Path) -> Result<Vec<String>, String> {
-    let named = |why: &dyn std::fmt::Display| format!("{}: {why}; nothing was changed", path.display());
-    let before = files::read(path).map_err(|error| named(&error))?;
-    let is_of = |line: &&str| keys::is_line_of(line, name, hash);
-    let kept: String = before.split_inclusive('\n').filter(|line| !is_of(line)).collect();
-    let gone: Vec<String> = before.lines().filter(is_of).map(keys::shown_hash).collect();
-    match (gone.len(), hash) {
-        (0, None) => return Err(named(&format_args!("no key is called {}", name.as_str()))),
-        (0, Some(_)) => return Err(named(&format_args!("no key called {} has this hash", name.as_str()))),
-        (2.., Some(_)) => return Err(named(&"the hashes of several keys begin so: say more digits")),
-        (_, _) => {}
-    }
-    // A service refuses an invalid file and keeps the keys it has read before, the revoked one among them.
-    ApiKeys::parse(&kept).map_err(|why| named(&format_args!("without it the file could not be used: {why}")))?;
-    files::replace(path, &before, &kept).map_err(|error| named(&error))?;
-    Ok(gone)
+    files::change(path, |before| {
+        let is_of = |line: &&str| keys::is_line_of(line, name, hash);
+        let kept: String = before.split_inclusive('\n').filter(|line| !is_of(line)).collect();
+        let gone: Vec<String> = before.lines().filter(is_of).map(keys::shown_hash).collect();
+        match (gone.len(), hash) {
+            (0, None) => return Err(format!("no key is called {}", name.as_str())),
+            (0, Some(_)) => return Err(format!("no key called {} has this hash", name.as_str())),
+            (2.., Some(_)) => return Err("the hashes of several keys begin so: say more digits".to_owned()),
+            (_, _) => {}
+        }
+        // A service refuses an invalid file and keeps the keys it has read before, the revoked one among them.
+        ApiKeys::parse(&kept).map_err(|why| format!("without it the file could not be used: {why}"))?;
+        Ok((kept, gone))
+    })
 }
 
 #[cfg(test)]

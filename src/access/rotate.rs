@@ -18,7 +18,7 @@ pub struct Rotated {
 /// Replaces the keys of a name, or the one whose hash begins with `hash`; the replaced keys expire after `overlap`.
 ///
 /// # Errors
-/// One line that says why the file was not changed.
+/// One line that names the file and says why it was not changed.
 pub fn rotate(
     name: &KeyName,
     hash: Option<&HashStart>,
@@ -26,22 +26,21 @@ pub fn rotate(
     overlap: Duration,
     path: &Path,
 ) -> Result<Rotated, String> {
-    let named = |why: &dyn std::fmt::Display| format!("{}: {why}; nothing was changed", path.display());
-    let before = files::read(path).map_err(|error| named(&error))?;
-    ApiKeys::parse(&before).map_err(|why| named(&why))?;
-    let is_of = |line: &str| keys::is_line_of(line, name, hash);
-    let parse_live_key: Vec<_> = before.lines().filter(|line| is_of(line)).filter_map(live).collect();
-    let (role, pattern) = shared_role_and_pattern(name, &parse_live_key).map_err(|why| named(&why))?;
-    let end = CredentialExpiry::after(overlap);
-    let until = until.or_else(|| parse_live_key.iter().filter_map(|key| key.caller.until).max());
-    if let Some(until) = until.filter(|until| *until <= end) {
-        return Err(named(&format_args!("the new key would end with the old one, at {until}: give it an --until")));
-    }
-    let made = keys::make(name, role, &pattern, until);
-    let (after, old) = rewritten(&before, &made.line, end, is_of);
-    ApiKeys::parse(&after).map_err(|why| named(&why))?;
-    files::replace(path, &before, &after).map_err(|error| named(&error))?;
-    Ok(Rotated { made, old })
+    files::change(path, |before| {
+        ApiKeys::parse(before)?;
+        let is_of = |line: &str| keys::is_line_of(line, name, hash);
+        let live_keys: Vec<_> = before.lines().filter(|line| is_of(line)).filter_map(live).collect();
+        let (role, pattern) = shared_role_and_pattern(name, &live_keys)?;
+        let end = CredentialExpiry::after(overlap);
+        let until = until.or_else(|| live_keys.iter().filter_map(|key| key.caller.until).max());
+        if let Some(until) = until.filter(|until| *until <= end) {
+            return Err(format!("the new key would end with the old one, at {until}: give it an --until"));
+        }
+        let made = keys::make(name, role, &pattern, until);
+        let (after, old) = rewritten(before, &made.line, end, is_of);
+        ApiKeys::parse(&after)?;
+        Ok((after, Rotated { made, old }))
+    })
 }
 
 fn live(line: &str) -> Option<ApiKey> {

@@ -1,17 +1,17 @@
 //! JSON Web Tokens, each for one worker and some queues, signed by us or by an issuer whose public keys are in a file.
 
-use std::{collections::HashMap, time::Duration};
+mod key_set;
+
+use std::time::Duration;
 
 use jsonwebtoken::{
     Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode, get_current_timestamp,
 };
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::key_set::KeySet;
 use super::{Caller, CredentialExpiry, InvalidCredential, Pattern, TokenScope};
-use crate::{
-    files::Describe,
-    job::{JobId, Millis, Name, Skill, limits},
-};
+use crate::job::{JobId, Millis, Name, Skill, limits};
 
 /// The shortest secret: as many bytes as an HS256 digest (RFC 7518, section 3.2).
 pub const MIN_SECRET_BYTES: usize = 32;
@@ -19,8 +19,6 @@ pub const MIN_SECRET_BYTES: usize = 32;
 const AUDIENCE: &str = "intray";
 /// Allowed difference between the clocks of an issuer and this service.
 const LEEWAY_SECONDS: u64 = 5;
-/// 2048 bits in base64url: a shorter RSA key is refused.
-const MIN_RSA_CHARACTERS: usize = 342;
 
 /// The claims that are read.
 #[derive(Deserialize)]
@@ -56,85 +54,6 @@ struct NewClaims<'a> {
     skills: &'a [Skill],
 }
 
-/// The public keys of outside issuers by `kid`, each for one algorithm.
-pub(super) struct KeySet(HashMap<String, (Algorithm, DecodingKey)>);
-
-/// The parts of a JSON Web Key (RFC 7517) that are used.
-#[derive(Deserialize)]
-struct Jwk {
-    kty: String,
-    kid: Option<String>,
-    #[serde(rename = "use")]
-    usage: Option<String>,
-    alg: Option<String>,
-    crv: Option<String>,
-    n: Option<String>,
-    e: Option<String>,
-    x: Option<String>,
-    y: Option<String>,
-}
-
-impl KeySet {
-    /// Parses a JWKS. Keys that are not for signing, or have another algorithm, are skipped.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        struct Jwks {
-            keys: Vec<Jwk>,
-        }
-        // The error gives the line and never quotes it.
-        let wrong = |error: serde_json::Error| format!("line {}: it is not a JSON Web Key Set", error.line());
-        let jwks: Jwks = serde_json::from_str(text).map_err(wrong)?;
-        let mut keys = HashMap::new();
-        for (index, jwk) in jwks.keys.iter().enumerate() {
-            let named = |why: &str| format!("key {}: {why}", index + 1);
-            if jwk.kty == "oct" {
-                return Err(named("it is a shared secret, which belongs into --token-secret"));
-            }
-            let Some(key) = jwk.key().map_err(named)? else { continue };
-            let kid = jwk.kid.clone().ok_or_else(|| named("it has no kid"))?;
-            if keys.insert(kid, key).is_some() {
-                return Err(named("its kid is another key's"));
-            }
-        }
-        if keys.is_empty() { Err("it has no key for RS256, ES256 or EdDSA".to_owned()) } else { Ok(Self(keys)) }
-    }
-}
-
-impl Describe for KeySet {
-    fn describe(&self) -> String {
-        format!("{} keys", self.0.len())
-    }
-}
-
-impl Jwk {
-    /// The type of the key decides its algorithm; a token cannot choose another. `None`: not a key for signatures we accept.
-    fn key(&self) -> Result<Option<(Algorithm, DecodingKey)>, &'static str> {
-        let (algorithm, word) = match (self.kty.as_str(), self.crv.as_deref()) {
-            ("RSA", None) => (Algorithm::RS256, "RS256"),
-            ("EC", Some("P-256")) => (Algorithm::ES256, "ES256"),
-            ("OKP", Some("Ed25519")) => (Algorithm::EdDSA, "EdDSA"),
-            _ => return Ok(None),
-        };
-        let signs = self.usage.as_deref().is_none_or(|usage| usage == "sig");
-        let alg = self.alg.as_deref().unwrap_or(word);
-        if !signs || alg != word && !(word == "EdDSA" && alg == "Ed25519") {
-            return Ok(None);
-        }
-        let key = match (algorithm, self) {
-            (Algorithm::RS256, Self { n: Some(n), e: Some(e), .. }) => {
-                if n.len() < MIN_RSA_CHARACTERS {
-                    return Err("an RSA key must have at least 2048 bits");
-                }
-                DecodingKey::from_rsa_components(n, e)
-            }
-            (Algorithm::ES256, Self { x: Some(x), y: Some(y), .. }) => DecodingKey::from_ec_components(x, y),
-            (Algorithm::EdDSA, Self { x: Some(x), .. }) => DecodingKey::from_ed_components(x),
-            _ => return Err("a part of it is missing"),
-        };
-        key.map(|key| Some((algorithm, key))).map_err(|_| "a part of it is not in base64url")
-    }
-}
-
 /// Our own secrets, and the rules for all tokens.
 pub(super) struct Tokens {
     issuer: String,
@@ -162,29 +81,26 @@ impl Tokens {
         if header.crit.is_some() {
             return Err(InvalidCredential::Malformed);
         }
-        let claims = match header.alg {
-            Algorithm::HS256 => {
-                let validation = self.rules(Algorithm::HS256);
-                let by = |why, secret| match why {
-                    // Signed with another secret: try the next one.
-                    Err(InvalidCredential::UnknownSigner | InvalidCredential::BadSignature) => {
-                        Ok(decode::<Claims>(token, secret, &validation)?)
-                    }
-                    known => known,
-                };
-                self.secrets.iter().fold(Err(InvalidCredential::UnknownSigner), by)?
+        let validation = self.rules(header.alg);
+        let by = |why, key| match why {
+            // Signed with another secret or key: try the next one.
+            Err(InvalidCredential::UnknownSigner | InvalidCredential::BadSignature) => {
+                Ok(decode::<Claims>(token, key, &validation)?)
             }
-            named => {
-                let kid = header.kid.as_deref();
-                let known = kid.and_then(|kid| issuers?.0.get(kid)).filter(|(algorithm, _)| *algorithm == named);
-                let (algorithm, key) = known.ok_or(InvalidCredential::UnknownSigner)?;
-                let claims = decode::<Claims>(token, key, &self.rules(*algorithm))?;
-                let ahead = claims.claims.exp - get_current_timestamp() as f64;
-                if ahead > self.max_lifetime.as_secs_f64() + LEEWAY_SECONDS as f64 {
-                    return Err(InvalidCredential::TooLongLived);
-                }
-                claims
+            known => known,
+        };
+        let unknown = Err(InvalidCredential::UnknownSigner);
+        let claims = if header.alg == Algorithm::HS256 {
+            self.secrets.iter().fold(unknown, by)?
+        } else {
+            let kid = header.kid.as_deref();
+            let keys = kid.zip(issuers).into_iter().flat_map(|(kid, set)| set.candidates(kid, header.alg));
+            let claims = keys.fold(unknown, by)?;
+            let ahead = claims.claims.exp - get_current_timestamp() as f64;
+            if ahead > self.max_lifetime.as_secs_f64() + LEEWAY_SECONDS as f64 {
+                return Err(InvalidCredential::TooLongLived);
             }
+            claims
         };
         let caller = self.caller(&claims.claims).ok_or(InvalidCredential::Malformed)?;
         let has_key_ended =

@@ -11,9 +11,9 @@ pub struct KeyCommand {
     /// Name of the caller; two keys of one name are one caller, while one replaces the other
     #[arg(required_unless_present_any = ["revoke", "rotate"])]
     name: Option<KeyName>,
-    /// worker, producer, viewer or operator
+    /// worker, asker, producer, viewer or operator
     #[arg(required_unless_present_any = ["revoke", "rotate"])]
-    #[arg(value_parser = |text: &str| Role::parse(text).ok_or("must be worker, producer, viewer or operator"))]
+    #[arg(value_parser = |text: &str| Role::parse(text).ok_or("must be worker, asker, producer, viewer or operator"))]
     role: Option<Role>,
     /// Queues that the key is for: a name, or a pattern with *
     #[arg(default_value = "*", value_parser = |text: &str| Pattern::parse(text))]

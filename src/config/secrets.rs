@@ -12,9 +12,10 @@ pub struct TokenSecret(Vec<u8>);
 impl TokenSecret {
     const RULE: Invalid = Invalid("a secret for tokens must have at least 32 bytes");
 
+    /// White space at the ends is no part of a secret, so that instances agree which have it from a variable, a flag and a file.
     fn parse(text: &[u8]) -> Result<Self, Invalid> {
-        // White space at the ends is a mistake of the operator and no part of the secret's strength.
-        if text.trim_ascii().len() >= MIN_SECRET_BYTES { Ok(Self(text.to_vec())) } else { Err(Self::RULE) }
+        let text = str::from_utf8(text).map_or_else(|_| text.trim_ascii(), |text| text.trim().as_bytes());
+        if text.len() >= MIN_SECRET_BYTES { Ok(Self(text.to_vec())) } else { Err(Self::RULE) }
     }
 
     pub(super) fn from_flag(value: &OsStr) -> Result<Self, Invalid> {
@@ -23,7 +24,7 @@ impl TokenSecret {
 
     /// Parses the lines of a file, at least one.
     pub(super) fn from_lines(text: &str) -> Result<Vec<Self>, Invalid> {
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
         let secrets: Vec<_> = lines.map(|line| Self::parse(line.as_bytes())).collect::<Result<_, _>>()?;
         if secrets.is_empty() { Err(Invalid("it holds no secret")) } else { Ok(secrets) }
     }

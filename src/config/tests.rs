@@ -12,8 +12,12 @@ mod token;
 
 /// What this command line means to a process without environment.
 fn parse(line: &str) -> Result<Command, clap::Error> {
+    parse_words(line.split_whitespace())
+}
+
+fn parse_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Command, clap::Error> {
     let bare = each_argument(definition(), |arg| arg.env(None::<&str>));
-    let cli = Cli::from(bare, std::iter::once("intray").chain(line.split_whitespace()).map(OsString::from))?;
+    let cli = Cli::from(bare, std::iter::once("intray").chain(words).map(OsString::from))?;
     Ok(cli.command.unwrap_or(Command::Serve(cli.serve)))
 }
 

@@ -30,7 +30,9 @@ use self::{
     middleware::{
         auth::AuthContext,
         body_budget::MemoryPool,
-        stack::{AppStack, authenticated, holdings, operators, producers, public, readers, viewers, workers},
+        stack::{
+            AppStack, authenticated, holdings, operators, producers, public, readers, token_makers, viewers, workers,
+        },
     },
     request::rules::PayloadLimit,
     response::problem::{Problem, ProblemType},
@@ -102,9 +104,9 @@ fn for_producers() -> Routes {
         .route("/batches/{id}/jobs", post(producers(batches::append)))
         .route("/batches/{id}/seal", post(producers(batches::seal)))
         .route("/batches/{id}/results", get(readers(batches::results)))
-        // Producers may read the feed of results only, and workers the jobs that are for them; the handler checks that.
+        // Producers and askers may read the feed of results only, and workers the jobs that are for them; the handler checks that.
         .route("/queues/{queue}/jobs", get(authenticated(job_lists::jobs)))
-        .route("/tokens", post(producers(tokens::mint)))
+        .route("/tokens", post(token_makers(tokens::mint)))
 }
 
 fn for_workers() -> Routes {

@@ -22,7 +22,7 @@ pub async fn check(options: Serve) -> anyhow::Result<()> {
     let refusal = options.exposure().err();
     let is_warning = refusal.is_none();
     let exposure = Check { name: "listen", problem: refusal.or_else(|| options.exposure_warning()), is_warning };
-    let access = Check { name: "access", problem: super::access(&options).err(), is_warning: false };
+    let access = check_access(&options);
     let certificate = Check { name: "certificate", problem: super::certificate(&options).err(), is_warning: false };
     let webhooks = super::webhooks(&options);
     let file = Check { name: "webhooks", problem: webhooks.as_ref().err().cloned(), is_warning: false };
@@ -51,6 +51,14 @@ pub async fn check(options: Serve) -> anyhow::Result<()> {
         1 => Err(anyhow!("1 check failed")),
         more => Err(anyhow!("{more} checks failed")),
     }
+}
+
+fn check_access(options: &Serve) -> Check {
+    let (problem, is_warning) = match super::access(options).map(|access| access.warnings()) {
+        Ok(warnings) => (Some(warnings.join("; ")).filter(|line| !line.is_empty()), true),
+        Err(refusal) => (Some(refusal), false),
+    };
+    Check { name: "access", problem, is_warning }
 }
 
 /// Prints a line for each. Returns how many failed, and how many warn.

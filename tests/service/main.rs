@@ -169,12 +169,14 @@ mod access {
     mod cors_and_request_ids; // Foreign origins are refused; allowed ones get CORS headers.
     mod credential_expiry; // A removed or expired credential ends its waits and streams.
     mod host_check; // Requests for unknown hosts and cross-site reads are refused.
+    mod key_sets; // A key set is used without the entries that cannot be, which are named.
     mod keys_and_tokens; // Keys are reloaded; tokens are signed, limited to a worker and rotated.
+    mod keys_file_changes; // Changes of the keys file at once all count.
     mod limits_per_key; // Shared limits reserve room for other keys.
     mod operator_list; // Operators' actions are listed: who did what, with settings before and after.
     mod routes; // Every route admits only its roles; foreign ids look like missing ones.
     mod unreadable_key_files; // The service keeps its keys while their file cannot be read.
-    mod viewer_and_identity; // A viewer reads and changes nothing; `/me` shows the caller.
+    mod viewer_and_identity; // A viewer reads and changes nothing; an asker makes no tokens; `/me` shows the caller.
 }
 
 /// Completions that can be taken back.

@@ -1,6 +1,6 @@
 //! Small files from the operator: keys, secrets, a URL.
 
-mod replace;
+mod change;
 mod watched;
 
 use std::{
@@ -13,7 +13,7 @@ use std::{
 use rustix::fs::OFlags;
 
 pub use self::{
-    replace::replace,
+    change::change,
     watched::{CHECK_INTERVAL, Describe, Watched, watch},
 };
 use crate::text;

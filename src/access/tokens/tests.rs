@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::job::{QueueName, Role};
 
+mod key_sets;
 mod one_job;
 mod skills;
 
@@ -244,31 +245,6 @@ fn secrets_are_replaced_one_after_the_other() {
     assert!(another.verify(&by_new.token, None).is_err(), "another issuer's name");
     let ms = by_new.expires_at.0 - get_current_timestamp() * 1_000;
     assert!((1_000..=2_000).contains(&ms), "to the second, and never too short: {ms}");
-}
-
-#[test]
-fn a_key_set_that_is_not_what_it_should_be_is_refused() {
-    for (text, word) in [
-        ("", "line 1"),
-        ("{}", "not a JSON Web Key Set"),
-        (r#"{"keys":[]}"#, "no key"),
-        (r#"{"keys":[{"kty":"RSA","kid":"a","use":"enc","n":"AQAB","e":"AQAB"}]}"#, "no key"),
-        (r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS512","n":"AQAB","e":"AQAB"}]}"#, "no key"),
-        (r#"{"keys":[{"kty":"oct","kid":"a","k":"hunter2"}]}"#, "key 1: it is a shared secret"),
-        (r#"{"keys":[{"kty":"RSA","kid":"a","n":"AQAB","e":"AQAB"}]}"#, "2048 bits"),
-        (r#"{"keys":[{"kty":"RSA","kid":"a","e":"AQAB"}]}"#, "missing"),
-        (r#"{"keys":[{"kty":"EC","kid":"a","crv":"P-256","x":"AQAB"}]}"#, "missing"),
-        (r#"{"keys":[{"kty":"OKP","kid":"a","crv":"Ed25519","x":"h u n t e r 2"}]}"#, "base64url"),
-        (r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AQAB"}]}"#, "no kid"),
-        (
-            r#"{"keys":[{"kty":"OKP","kid":"a","crv":"Ed25519","x":"AQAB"},{"kty":"OKP","kid":"a","crv":"Ed25519","x":"AQAC"}]}"#,
-            "key 2: its kid",
-        ),
-    ] {
-        let message = KeySet::parse(text).err().unwrap_or_else(|| panic!("{text}"));
-        assert!(message.contains(word) && !message.contains("hunter2"), "{text}: {message}");
-    }
-    assert_eq!(issuers().describe(), "3 keys", "what is for something else is passed over");
 }
 
 #[test]

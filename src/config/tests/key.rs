@@ -20,6 +20,7 @@ fn making(role: Role, pattern: &str, until: Option<CredentialExpiry>) -> KeyTask
 #[test]
 fn a_key_is_asked_for_in_words_and_taken_away_too() {
     assert_eq!(key_task("key web producer"), making(Role::Producer, "*", None));
+    assert_eq!(key_task("key web asker"), making(Role::Asker, "*", None));
     assert_eq!(key_task("key web worker a*"), making(Role::Worker, "a*", None));
     let until = "2999-12-31".parse().expect("a date");
     assert_eq!(key_task("key web viewer --until 2999-12-31"), making(Role::Viewer, "*", Some(until)));
@@ -32,7 +33,7 @@ fn a_key_is_asked_for_in_words_and_taken_away_too() {
     ));
     for (line, word) in [
         ("key web", "<ROLE>"),
-        ("key web boss", "worker, producer, viewer or operator"),
+        ("key web boss", "worker, asker, producer, viewer or operator"),
         ("key web viewer --until soon", "RFC 3339"),
         ("key web viewer --until 1999-12-31", "it ended at 2000-01-01T00:00:00Z"),
         ("key --revoke web", "--keys-file"),

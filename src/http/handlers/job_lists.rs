@@ -65,8 +65,8 @@ fn may_see(caller: &Caller, filter: &JobFilter) -> Result<(), Problem> {
         return Err(Problem::forbidden(auth::FOR_ONE_JOB));
     }
     match (caller.role, &filter.mine) {
-        (Role::Producer, _) if filter.state != JobState::Completed => {
-            Err(Problem::forbidden("a producer reads the results of a queue: state=completed"))
+        (Role::Producer | Role::Asker, _) if filter.state != JobState::Completed => {
+            Err(Problem::forbidden("a producer or an asker reads the results of a queue: state=completed"))
         }
         (Role::Worker, None) => Err(Problem::forbidden("a worker reads the jobs that are for them: mine=true")),
         (_, None) => Ok(()),

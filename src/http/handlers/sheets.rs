@@ -92,7 +92,7 @@ fn readable(caller: &Caller, worker: Option<Name>) -> Result<Option<Name>, Probl
     match (caller.role, &caller.worker) {
         (Role::Worker, None) if worker.is_none() => Err(Problem::forbidden("a worker's key names the worker")),
         (Role::Worker, own) => Ok(worker.or_else(|| own.clone())),
-        (Role::Producer | Role::Viewer | Role::Operator, _) => Ok(worker),
+        (Role::Asker | Role::Producer | Role::Viewer | Role::Operator, _) => Ok(worker),
     }
 }
 

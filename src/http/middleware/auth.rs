@@ -9,7 +9,7 @@ use axum::{
 };
 
 use crate::{
-    access::{Access, AccessDenied, Caller, InvalidCredential, Pass, RequiredRole},
+    access::{Access, AccessDenied, Caller, InvalidCredential, Pass, RequiredRole, Role},
     http::{
         middleware::{
             body_budget::{BodyBudget, MemoryPool},
@@ -56,6 +56,7 @@ pub fn check(context: &AuthContext, who: RequiredRole, request: &mut Request) ->
         | RequiredRole::Worker
         | RequiredRole::WorkerOrViewer
         | RequiredRole::Producer
+        | RequiredRole::TokenMaker
         | RequiredRole::ProducerOrViewer
         | RequiredRole::Viewer
         | RequiredRole::Operator => {
@@ -118,13 +119,25 @@ fn identify(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<P
         AccessDenied::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
     })?;
     if !who.allows(pass.caller.role) {
-        let role = pass.caller.role.word();
-        return Err(("forbidden", Problem::forbidden(format!("this is not for a {role}"))));
+        return Err(("forbidden", Problem::forbidden(not_for(pass.caller.role, who))));
     }
     if pass.caller.job.is_some() && !who.allows_one_job() {
         return Err(("forbidden", Problem::forbidden(FOR_ONE_JOB)));
     }
     Ok(pass)
+}
+
+fn not_for(role: Role, who: RequiredRole) -> &'static str {
+    match role {
+        Role::Asker if who == RequiredRole::TokenMaker => {
+            "an asker's key makes no tokens, because it could answer its own question with one"
+        }
+        Role::Asker => "this is not for an asker",
+        Role::Worker => "this is not for a worker",
+        Role::Producer => "this is not for a producer",
+        Role::Viewer => "this is not for a viewer",
+        Role::Operator => "this is not for an operator",
+    }
 }
 
 /// Reads the bearer token from `Authorization` only (RFC 6750, section 2.1): one in a URL would end up in logs.

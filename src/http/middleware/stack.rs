@@ -68,11 +68,17 @@ pub fn holdings<H>(handler: H) -> RoleGuarded<H> {
     RoleGuarded { role: RequiredRole::WorkerOrViewer, handler }
 }
 
+/// Producers and askers.
 pub fn producers<H>(handler: H) -> RoleGuarded<H> {
     RoleGuarded { role: RequiredRole::Producer, handler }
 }
 
-/// Producers and viewers.
+/// Producers, but no askers.
+pub fn token_makers<H>(handler: H) -> RoleGuarded<H> {
+    RoleGuarded { role: RequiredRole::TokenMaker, handler }
+}
+
+/// Producers, askers and viewers.
 pub fn readers<H>(handler: H) -> RoleGuarded<H> {
     RoleGuarded { role: RequiredRole::ProducerOrViewer, handler }
 }

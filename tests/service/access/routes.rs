@@ -11,12 +11,14 @@ use crate::world::{
     id_of,
 };
 
-const KEYS: [(&str, &str, &str); 8] = [
+const KEYS: [(&str, &str, &str); 10] = [
     ("worker", "worker", "*"),
+    ("asker", "asker", "*"),
     ("producer", "producer", "*"),
     ("viewer", "viewer", "*"),
     ("operator", "operator", "*"),
     ("worker-elsewhere", "worker", "else*"),
+    ("asker-elsewhere", "asker", "else*"),
     ("producer-elsewhere", "producer", "else*"),
     ("viewer-elsewhere", "viewer", "else*"),
     ("operator-elsewhere", "operator", "else*"),
@@ -115,6 +117,7 @@ async fn every_route_admits_only_its_roles_and_queues() {
     ];
     let known = [
         ("worker", key("worker"), key("worker-elsewhere")),
+        ("asker", key("asker"), key("asker-elsewhere")),
         ("producer", key("producer"), key("producer-elsewhere")),
         ("viewer", key("viewer"), key("viewer-elsewhere")),
         ("operator", key("operator"), key("operator-elsewhere")),

@@ -1,4 +1,4 @@
-//! Viewers read and change nothing; `/me` shows the caller's identity.
+//! Viewers read and change nothing; askers make no tokens; `/me` shows the caller's identity.
 
 use serde_json::json;
 
@@ -88,4 +88,36 @@ async fn me_shows_the_callers_identity() {
     let open = World::start().await;
     let everybody = json!({ "role": "operator", "name": null, "worker": null, "queues": ["*"], "job": null, "skills": [], "until": null });
     assert_eq!(open.get("/me").await.is(200), everybody);
+}
+
+#[tokio::test]
+async fn asker_does_what_a_producer_does_but_makes_no_tokens() {
+    let keys = [("agent", "asker", "*"), ("site", "producer", "*")];
+    let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
+    let (agent, site) = (w.with_credential(&key("agent")), w.with_credential(&key("site")));
+    let me = agent.get("/me").await.is(200);
+    assert_eq!((&me["role"], &me["name"]), (&json!("asker"), &json!("agent")));
+    let id = id_of(&agent.post("/jobs", json!({ "payload": 1 })).await.is(201));
+    let batch = id_of(&agent.post("/batches", json!({ "jobs": [{ "payload": 2 }], "sealed": false })).await.is(201));
+    for body in [
+        json!({ "worker": "ann", "queues": ["default"] }),
+        json!({ "worker": "ann", "job": id }),
+        json!([{ "worker": "ann", "queues": ["default"] }]),
+        json!({}),
+    ] {
+        let answer = agent.post("/tokens", body).await;
+        answer.refused("forbidden");
+        assert!(answer.text().contains("could answer its own question"), "{}", answer.text());
+    }
+    agent.post("/jobs/reserve", json!({ "worker": "ann" })).await.refused("forbidden");
+    agent.get("/queues/default/jobs?state=reserved").await.refused("forbidden");
+    let token = site.post("/tokens", json!({ "worker": "ann", "job": id })).await.is(200)["token"].clone();
+    let ann = w.with_credential(token.as_str().expect("a token"));
+    let held = ann.post("/jobs/reserve", json!({ "id": id })).await.is(200)["jobs"][0]["reservation"].clone();
+    ann.post("/jobs/complete", json!({ "reservation": held, "result": "yes" })).await.is(200);
+    let job = agent.get(&format!("/jobs/{id}")).await.is(200);
+    assert_eq!((&job["result"], &job["completed"]["worker"]), (&json!("yes"), &json!("ann")));
+    assert_eq!(agent.get("/queues/default/jobs?state=completed").await.is(200)["jobs"][0]["id"], json!(id));
+    assert_eq!(agent.delete(&format!("/batches/{batch}")).await.status, 200);
+    w.check().await;
 }

@@ -62,6 +62,7 @@ test('a key of another role is reported and can be replaced', async () => {
   const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'a key', status: 401, detail: 'send a key' } }
   for (const [who, message] of [
     [me('producer'), "This is a producer's key"],
+    [me('asker'), "This is an asker's key"],
     [me('worker', { name: null, worker: 'ann' }), "This is a worker's token"],
   ]) {
     on.wire.rule = ({ path, headers }) => (headers.authorization ? here(who)({ path }) : refusal)

@@ -23,6 +23,11 @@ const SLOW_CHECK: Duration = Duration::from_secs(5);
 pub trait Describe {
     /// Like `3 keys`.
     fn describe(&self) -> String;
+
+    /// What was left out, and why.
+    fn warnings(&self) -> &[String] {
+        &[]
+    }
 }
 
 pub struct Watched<T> {
@@ -65,6 +70,11 @@ impl<T: Describe> Watched<T> {
         names(&self.paths)
     }
 
+    /// What was left out of the current content, each with the path.
+    pub fn warnings(&self) -> Vec<String> {
+        self.now().warnings().iter().map(|line| format!("{}: {line}", self.names())).collect()
+    }
+
     /// Compares texts, not modification times: a file may change twice within the clock's resolution, or return with an older
     /// time. A text is accepted when a second check finds it unchanged, because an editor that writes in place leaves the file
     /// empty or half-written for a moment. Returns the time until the next check.
@@ -92,6 +102,7 @@ impl<T: Describe> Watched<T> {
             Ok(new) => {
                 tracing::info!("{changed}: {}", new.describe());
                 *self.now.write() = Arc::new(new);
+                self.warnings().iter().for_each(|line| tracing::warn!("{line}"));
             }
             Err(why) => tracing::warn!("{changed} and cannot be used; the previous content stays in use: {why}"),
         }
