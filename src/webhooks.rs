@@ -108,7 +108,8 @@ impl Dispatcher {
         Ok(webhooks.iter().map(of).collect())
     }
 
-    /// The failed deliveries of a queue are due now, or this delivery is; a webhook that was stopped goes on. Returns how many.
+    /// The failed deliveries of a queue are due now, or this delivery is, on new connections; a webhook that was stopped goes on. Returns
+    /// how many.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -122,6 +123,7 @@ impl Dispatcher {
         let Shared { queues, .. } = &*self.shared;
         let count = queues.redeliver(queue, webhook, id, actor).await?;
         queues.start_webhook(webhook).await?;
+        self.source.iter().for_each(|(_, sender)| sender.reconnect());
         let orders = self.shared.courier(webhook);
         orders.stop(false);
         orders.due_in(queue, Duration::ZERO);

@@ -15,6 +15,10 @@ from urllib.parse import urlsplit
 
 #: Connections that are kept for the next call.
 KEPT = 16
+#: Seconds for which a connection is kept, idle or not: by then the name of the service may lead to another address.
+AGE = 60.0
+#: This service does not answer for that name (RFC 9110, section 15.5.20).
+MISDIRECTED = 421
 #: Seconds in which a connection breaks that the service had closed before the call.
 STALE = 1.0
 #: Bytes of lines that are read at once, and one line more.
@@ -101,6 +105,16 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True)
+class Kept:
+    connection: Connection
+    since: float
+
+    @property
+    def is_old(self) -> bool:
+        return time.monotonic() - self.since >= AGE
+
+
 class Wire:
     """Connections to one service, for any number of calls at once."""
 
@@ -112,7 +126,7 @@ class Wire:
         self._connect = connect
         self._owner = owner
         self._is_closed = False
-        self._idle: list[Connection] = []
+        self._idle: list[Kept] = []
         self._lock = threading.Lock()
         self._owned_by: object = None
 
@@ -130,7 +144,8 @@ class Wire:
                     # A service closes what was idle for long. What is sent here may be sent again.
                     if time.monotonic() - began > STALE:
                         raise
-            return await self._exchange(await self._connect(self._place, timeout), message, timeout + wait)
+            fresh = Kept(await self._connect(self._place, timeout), time.monotonic())
+            return await self._exchange(fresh, message, timeout + wait)
         except TimeoutError as error:
             raise Broken("no answer came in time") from error
         except NotSent as error:
@@ -143,8 +158,8 @@ class Wire:
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        for kept in idle:
+            kept.connection.close()
 
     def _mind_owner(self) -> None:
         """In a child of `fork` the connections are its parent's, too: both would hear what one was answered."""
@@ -152,20 +167,28 @@ class Wire:
         if self._owned_by != owner:
             self._idle, self._lock, self._owned_by = [], threading.Lock(), owner
 
-    def _kept(self) -> Connection | None:
+    def _kept(self) -> Kept | None:
         self._mind_owner()
         with self._lock:
-            return self._idle.pop() if self._idle else None
+            old = [kept for kept in self._idle if kept.is_old]
+            self._idle = [kept for kept in self._idle if not kept.is_old]
+            kept = self._idle.pop() if self._idle else None
+        for gone in old:
+            gone.connection.close()
+        return kept
 
-    async def _exchange(self, connection: Connection, message: Message, seconds: float) -> Response:
+    async def _exchange(self, kept: Kept, message: Message, seconds: float) -> Response:
+        connection = kept.connection
         try:
             response = await connection.exchange(message, seconds)
         except BaseException:
             connection.close()
             raise
+        # What does not serve now may not be what the name leads to by the next call.
+        serves = response.status < 500 and response.status != MISDIRECTED
         with self._lock:
-            if connection.is_fit and not self._is_closed and len(self._idle) < KEPT:
-                self._idle.append(connection)
+            if connection.is_fit and serves and not kept.is_old and not self._is_closed and len(self._idle) < KEPT:
+                self._idle.append(kept)
                 return response
         connection.close()
         return response
