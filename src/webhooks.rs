@@ -63,7 +63,7 @@ impl Dispatcher {
     /// Names the webhooks of the file. Returns all that instances have named.
     async fn name(&self) -> Result<Vec<KnownWebhook>, Fault> {
         let file = self.all();
-        self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await
+        self.shared.queues.name_webhooks(file.iter().map(|webhook| webhook.named())).await
     }
 
     /// Reads events and sends deliveries until it is stopped.

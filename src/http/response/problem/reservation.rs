@@ -1,7 +1,10 @@
 //! Problems of calls that name a reservation.
 
 use super::{Problem, ProblemType};
-use crate::store::Lost;
+use crate::{
+    job::{Ending, Line, State},
+    store::Lost,
+};
 
 impl Problem {
     /// The worker has completed the job, and can take only that back.
@@ -14,6 +17,16 @@ impl Problem {
     pub fn undone() -> Self {
         let detail = "the completion was taken back, and the job is held again";
         Self::new(ProblemType::Undone, detail).with_valid_reservation()
+    }
+
+    /// The reservation has handed the job to another.
+    pub fn handed_elsewhere(to: &Line, state: State) -> Self {
+        let detail = match to {
+            Line::Worker(worker) => format!("the job was handed over to the worker {}", worker.as_str()),
+            Line::Skill(skill) => format!("the job was handed over to those with the skill {}", skill.as_str()),
+        };
+        let (reason, job_state) = (Some(Ending::HandedOver), Some(state));
+        Self { reason, job_state, ..Self::new(ProblemType::ReservationLost, detail) }
     }
 }
 
