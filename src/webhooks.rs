@@ -130,14 +130,29 @@ impl Dispatcher {
         Ok(count)
     }
 
-    /// Sends `intray.test` now.
+    /// Sends `intray.test` now. If it is taken, the webhook does not fail any more.
     ///
     /// # Errors
     /// The time until this webhook may be tested again.
     pub async fn test(&self, webhook: &Webhook) -> Result<Attempt, Duration> {
         self.shared.may_test(&webhook.name, TEST_PAUSE)?;
         let (_, sender) = self.source.as_ref().ok_or(TEST_PAUSE)?;
-        Ok(send_test(sender, webhook).await)
+        let attempt = send_test(sender, webhook).await;
+        if attempt.is_taken() {
+            // Where Redis is not well, the next delivery that is taken tells it.
+            let _ = self.end_failing(&webhook.name).await;
+        }
+        Ok(attempt)
+    }
+
+    /// The receiver is there again: this instance does not pause any more.
+    async fn end_failing(&self, webhook: &Name) -> Result<(), Fault> {
+        self.shared.courier(webhook).end_failing();
+        let known = self.name().await?.into_iter().find(|known| known.name == *webhook);
+        if let Some(last) = known.and_then(|known| LastAttempt::parse(&known.last)).filter(|last| last.failures > 0) {
+            self.shared.note(webhook, &LastAttempt { failures: 0, ..last }).await;
+        }
+        Ok(())
     }
 
     /// The webhooks of the file with their counts, as this instance has last read them.

@@ -114,9 +114,7 @@ impl Contents {
         let (state, batch, content) = match &event.subject {
             Subject::Job(id) => (state_of(event), None, self.content_of(id)),
             Subject::Member(id) => (state_of(event), Some(id.batch()), self.content_of(id)),
-            Subject::Batch(id) => {
-                (state_of(event), Some(id.clone()), Content::Whole { payload: None, result: None })
-            }
+            Subject::Batch(id) => (state_of(event), Some(id.clone()), Content::Whole { payload: None, result: None }),
             Subject::Queue => (None, None, Content::Whole { payload: None, result: None }),
         };
         let completed = event.completed.as_ref();
@@ -169,4 +167,26 @@ fn id_of(webhook: &Name, event: &Event, subject: &str) -> DeliveryId {
     let place = event.at.to_string();
     let parts = [webhook.as_str(), event.queue.as_str(), &place, event.kind.word(), subject];
     DeliveryId::new(event.time(), &Sha256::digest(parts.join("\0")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Position;
+
+    #[test]
+    fn end_of_a_batch_says_how_though_the_batch_is_gone() {
+        let queue = QueueName::parse("q").expect("a name");
+        let id = BatchId::parse(&format!("q-{}", "0".repeat(26))).expect("an id");
+        for state in [BatchState::Completed, BatchState::Failed, BatchState::Cancelled] {
+            let (worker, client, by, completed, ended_as, given_back) = Default::default();
+            let (at, subject, note) = (Position::default(), Subject::Batch(id.clone()), state.word().to_owned());
+            let (queue, kind) = (queue.clone(), EventKind::BatchCompleted);
+            let event = Event { queue, at, kind, subject, worker, client, by, note, completed, ended_as, given_back };
+            let contents = Contents { jobs: HashMap::new() };
+            let (.., body) = contents.delivery(&Name::parse("shop").expect("a name"), &event);
+            let body: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+            assert_eq!(body["data"]["state"], state.word(), "{body}");
+        }
+    }
 }

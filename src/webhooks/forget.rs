@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn webhook_is_known_in_the_queues_of_all_its_patterns() {
-        let name = |text| Name::parse(text).expect("a name");
+        let name = |text: &str| Name::parse(text).expect("a name");
         let known = |of: &str, patterns: &[&str]| KnownWebhook {
             name: name(of),
             since: Millis(1),

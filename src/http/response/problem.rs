@@ -7,8 +7,6 @@ mod reservation;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
 use axum::http::Uri;
 
 pub use self::{attempts::Attempts, failure::ProblemType};
@@ -153,12 +151,6 @@ impl Problem {
 
     pub fn worker_holds(queue: &QueueName) -> Self {
         let detail = format!("the worker holds a job in the queue {queue}: release it first");
-        Self { job_state: Some(State::Reserved), ..Self::new(ProblemType::WrongState, detail) }
-    }
-
-    pub fn worker_may_undo(queue: &QueueName, left: Duration) -> Self {
-        let ms = left.as_millis();
-        let detail = format!("the worker can still take back a completion in the queue {queue}: try again in {ms} ms");
         Self { job_state: Some(State::Reserved), ..Self::new(ProblemType::WrongState, detail) }
     }
 

@@ -257,7 +257,7 @@ async fn webhook_named_by_an_earlier_version_has_all_queues_for_a_day() {
 }
 
 #[tokio::test]
-async fn failed_deliveries_are_removed_after_seven_days_though_none_is_due() {
+async fn failed_deliveries_go_after_seven_days_though_none_is_due() {
     const WEEK_MS: i64 = 7 * 86_400_000;
     let redis = Redis::start().await;
     redis.forward("a", step(None, "5-0-1", 1..=3)).await;

@@ -1,8 +1,10 @@
 //! Problems of calls that name a reservation.
 
+use std::time::Duration;
+
 use super::{Problem, ProblemType};
 use crate::{
-    job::{Ending, Line, State},
+    job::{Ending, Line, QueueName, State},
     store::Lost,
 };
 
@@ -17,6 +19,13 @@ impl Problem {
     pub fn undone() -> Self {
         let detail = "the completion was taken back, and the job is held again";
         Self::new(ProblemType::Undone, detail).with_valid_reservation()
+    }
+
+    /// The worker is not forgotten yet.
+    pub fn worker_may_undo(queue: &QueueName, left: Duration) -> Self {
+        let ms = left.as_millis();
+        let detail = format!("the worker can still take back a completion in the queue {queue}: try again in {ms} ms");
+        Self { job_state: Some(State::Reserved), ..Self::new(ProblemType::WrongState, detail) }
     }
 
     /// The reservation has handed the job to another.
