@@ -6,6 +6,7 @@
 local clock = require 'base/clock'
 local text = require 'base/text'
 local DAY = 86400000
+local FIRST, STRIDE = 2, 2
 -- A mark that is younger is not written again.
 local RENEWED_MS = 30000
 -- Instances of an earlier version name no pattern: until a day after the first that does, all queues are theirs.
@@ -35,7 +36,7 @@ end
 local function patterns_of(q, fields, gone)
   local patterns = {}
   for at, named in pairs(fields) do
-    local name, pattern = at:match('^(%S+) p (%S+)$')
+    local name, pattern = at:match('^(%S+) p (%S+)')
     if name then
       local own = patterns[name] or {}
       patterns[name] = own
@@ -55,7 +56,7 @@ return function(q, args)
   for i = 1, #kept, 2 do fields[kept[i]] = kept[i + 1] end
   local with_patterns = patterns_of(q, fields, {})
   -- Before any is forgotten, so that a jump of the clock forgets none that is named.
-  for i = 2, #args, 2 do mark(q, fields, with_patterns, args[i], args[i + 1]) end
+  for i = FIRST, #args, STRIDE do mark(q, fields, with_patterns, args[i], args[i + 1]) end
   local known, gone = {}, {}
   local patterns = patterns_of(q, fields, gone)
   for name, times in pairs(fields) do
