@@ -5,7 +5,6 @@ from __future__ import annotations
 import unittest
 from unittest import mock
 
-from intray_client import _wire
 from intray_client._blocking import run
 from intray_client._wire import AGE, Message, Place, Response, Wire
 
@@ -59,7 +58,7 @@ class KeptConnections(unittest.TestCase):
 
     def test_connection_is_not_used_after_a_minute(self) -> None:
         self.assertLessEqual(AGE, 60)
-        with mock.patch.object(_wire.time, "monotonic") as now:
+        with mock.patch("intray_client._wire.time.monotonic") as now:
             for now.return_value in (0.0, AGE - 1, AGE, AGE + 1):
                 self.send()
             self.assertEqual([stub.is_closed for stub in self.opened], [True, False])
