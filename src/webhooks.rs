@@ -63,7 +63,7 @@ impl Dispatcher {
     /// Names the webhooks of the file. Returns all that instances have named.
     async fn name(&self) -> Result<Vec<KnownWebhook>, Fault> {
         let file = self.all();
-        self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await
+        self.shared.queues.name_webhooks(file.iter().map(|webhook| webhook.named())).await
     }
 
     /// Reads events and sends deliveries until it is stopped.
@@ -108,7 +108,8 @@ impl Dispatcher {
         Ok(webhooks.iter().map(of).collect())
     }
 
-    /// The failed deliveries of a queue are due now, or this delivery is; a webhook that was stopped goes on. Returns how many.
+    /// The failed deliveries of a queue are due now, or this delivery is, on new connections; a webhook that was stopped goes on. Returns
+    /// how many.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -122,20 +123,36 @@ impl Dispatcher {
         let Shared { queues, .. } = &*self.shared;
         let count = queues.redeliver(queue, webhook, id, actor).await?;
         queues.start_webhook(webhook).await?;
+        self.source.iter().for_each(|(_, sender)| sender.reconnect());
         let orders = self.shared.courier(webhook);
         orders.stop(false);
         orders.due_in(queue, Duration::ZERO);
         Ok(count)
     }
 
-    /// Sends `intray.test` now.
+    /// Sends `intray.test` now. If it is taken, the webhook does not fail any more.
     ///
     /// # Errors
     /// The time until this webhook may be tested again.
     pub async fn test(&self, webhook: &Webhook) -> Result<Attempt, Duration> {
         self.shared.may_test(&webhook.name, TEST_PAUSE)?;
         let (_, sender) = self.source.as_ref().ok_or(TEST_PAUSE)?;
-        Ok(send_test(sender, webhook).await)
+        let attempt = send_test(sender, webhook).await;
+        if attempt.is_taken() {
+            // Where Redis is not well, the next delivery that is taken tells it.
+            let _ = self.end_failing(&webhook.name).await;
+        }
+        Ok(attempt)
+    }
+
+    /// The receiver is there again: this instance does not pause any more.
+    async fn end_failing(&self, webhook: &Name) -> Result<(), Fault> {
+        self.shared.courier(webhook).end_failing();
+        let known = self.name().await?.into_iter().find(|known| known.name == *webhook);
+        if let Some(last) = known.and_then(|known| LastAttempt::parse(&known.last)).filter(|last| last.failures > 0) {
+            self.shared.note(webhook, &LastAttempt { failures: 0, ..last }).await;
+        }
+        Ok(())
     }
 
     /// The webhooks of the file with their counts, as this instance has last read them.

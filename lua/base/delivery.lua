@@ -7,6 +7,7 @@ local call = redis.call
 -- A score is a zone and a time in ms. Each webhook has two zones, so that one with much to do does not slow another: an even one
 -- for deliveries that wait, by when they are next tried, and an odd one for those that failed for good, by when they failed.
 local ZONE, FAILED = 4398046511104, 1 -- 2 ^ 42 ms end in the year 2109
+local KEPT_MS = 604800000
 
 function delivery.waiting(reader, ms)
   return reader.slot * 2 * ZONE + ms
@@ -19,6 +20,11 @@ end
 -- The scores of a zone, for commands; up to a time if it is given.
 function delivery.range(score, reader, until_ms)
   return text.of(score(reader, 0)), text.of(score(reader, until_ms or ZONE - 1))
+end
+
+-- The scores of those that failed too long ago to be kept.
+function delivery.old(q, reader)
+  return delivery.range(delivery.failed, reader, clock.now(q) - KEPT_MS)
 end
 
 function delivery.ms_of(score)

@@ -9,10 +9,10 @@ local text = require 'base/text'
 local outbox = require 'base/outbox'
 local bodies = require 'base/bodies'
 local delivery = require 'base/delivery'
-local KEPT_MS, REMOVED = 604800000, 50
+local REMOVED = 50
 
 local function tidy(q, reader)
-  local from, old = delivery.range(delivery.failed, reader, clock.now(q) - KEPT_MS)
+  local from, old = delivery.old(q, reader)
   local gone = redis.call('ZRANGEBYSCORE', q.deliveries, from, old, 'LIMIT', '0', text.of(REMOVED))
   local surplus = math.min(delivery.count(q, delivery.failed, reader) - #gone - delivery.MOST, REMOVED)
   if #gone == 0 and surplus > 0 then

@@ -8,7 +8,7 @@
 -- ARGV   per item 7: id, secret, digest of the secret, line ('@name' | '+skill'), note ('' = none), how long it is only for these, ms;
 -- ARGV   draft ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'handed', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} | {'same'}: it is the holder |
--- REPLY  {'ineligible', rule} | {'later'}: in the next script, as all behind it
+-- REPLY  {'ineligible', rule} | {'elsewhere', line, state}: it has handed the job to another | {'later'}: in the next script, as all behind it
 local record = require 'base/record'
 local event = require 'base/event'
 local total = require 'base/total'
@@ -27,7 +27,7 @@ local STATES = record.STATES
 local function give(q, job, id, line, note, ms)
   local r, header, worker = job.record, job.header, job.lease.worker
   local lease = job.lease
-  items.end_reservation(q, job, id, ended.HANDED_OVER)
+  items.end_reservation(q, job, id, ended.HANDED_OVER, line)
   draft.give(q, id, lease)
   local own = route.open(q, id, header)
   route.flag(q, id, header)
@@ -39,10 +39,19 @@ local function give(q, job, id, line, note, ms)
   return {'handed', STATES[r.state]}
 end
 
+-- Another receiver is no repetition. Hand-overs of an earlier version have no note.
+local function refuse(q, id, digest, line)
+  local job = q.loaded[id]
+  local how, to, _
+  if job then _, how, _, _, to = ended.find(job.record, digest) end
+  if how == ended.HANDED_OVER and to ~= '' and to ~= line then return {'elsewhere', to, STATES[job.record.state]} end
+  return items.refuse(q, id, digest, ended.HANDED_OVER)
+end
+
 local function hand_over(q, args, at)
   local id, secret, digest, line = args[at], args[at + 1], args[at + 2], args[at + 3]
   local job = items.live_holder(q, id, secret, digest)
-  if not job then return items.refuse(q, id, digest, ended.HANDED_OVER) end
+  if not job then return refuse(q, id, digest, line) end
   local to = line:byte() == routing.WORKER and line:sub(2)
   if to == job.lease.worker then return {'same'} end
   local own = route.of(q, id, job.header)

@@ -68,10 +68,12 @@ local function forget(q, kept, most)
   return #ids, #ids >= most
 end
 
--- A step on the first batch that is past its retention or whose timer has run out, if the sweep had no other work.
+-- A step on the first batch that is past its retention and whose end all webhooks have read, or whose timer has run out, if the sweep
+-- had no other work.
 local function look_at_batches(q, kept, is_done)
   local now = clock.now(q)
-  local code = redis.call('ZRANGEBYSCORE', q.timers, '-inf', text.of(now - kept.ms - batch.OVER), 'LIMIT', '0', '1')[1]
+  local ended = math.min(now - kept.ms, kept.read_ms)
+  local code = redis.call('ZRANGEBYSCORE', q.timers, '-inf', text.of(ended - batch.OVER), 'LIMIT', '0', '1')[1]
     or redis.call('ZRANGEBYSCORE', q.timers, '0', text.of(now), 'LIMIT', '0', '1')[1]
   if not code then return 0, false end
   if not is_done then return 0, true end

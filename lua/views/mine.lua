@@ -10,6 +10,7 @@
 local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
+local batch = require 'base/batch'
 local ask = require 'jobs/ask'
 local line = require 'jobs/line'
 local job_page = require 'jobs/job_page'
@@ -28,6 +29,9 @@ local function read_lines(q, list, from, member)
 end
 
 local function is_for(q, list, id, header)
+  local of = record.is_member(header) and batch.read(q, batch.of(id))
+  -- A batch in the making is invisible.
+  if of and of.stage == batch.MAKING then return false end
   if not record.is_routed(header) then return true end
   line.prefetch_routes(q)
   return not route.is_over(q, id, header) and not routing.rule(q, id, header, list.worker, list.skills)

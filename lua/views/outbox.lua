@@ -2,7 +2,8 @@
 -- FLAGS  no-writes
 -- KEYS   cursors hash · deliveries zset
 -- ARGV   slot of a webhook after which to go on (-1 = from the first)
--- REPLY  {now ms, slot after which to go on (-1 = these are all), {webhook, cursor, lost, waiting, failed, ms until the next is due (-1 = none), the oldest of those due first} …}
+-- REPLY  {now ms, slot after which to go on (-1 = these are all), {webhook, cursor, lost, waiting, failed, ms until the next is due (-1 = none), whether some
+-- REPLY  failed too long ago to be kept, or too many did (0 | 1), the oldest of those due first} …}
 local clock = require 'base/clock'
 local outbox = require 'base/outbox'
 local delivery = require 'base/delivery'
@@ -16,6 +17,11 @@ local function oldest(q, reader)
     if first == '' or id < first then first = id end
   end
   return first
+end
+
+local function has_old(q, reader, failed)
+  if failed == 0 or failed > delivery.MOST then return failed > 0 and 1 or 0 end
+  return redis.call('ZCOUNT', q.deliveries, delivery.old(q, reader)) > 0 and 1 or 0
 end
 
 local function by_slot(one, other)
@@ -37,10 +43,10 @@ return function(q, args)
   local answer = {clock.now(q), #webhooks > MOST and webhooks[MOST].slot or -1}
   for i = 1, math.min(#webhooks, MOST) do
     local reader = webhooks[i]
-    local waiting = delivery.count(q, delivery.waiting, reader)
+    local waiting, failed = delivery.count(q, delivery.waiting, reader), delivery.count(q, delivery.failed, reader)
     answer[#answer + 1] = {
-      reader.name, reader.position, reader.lost, waiting, delivery.count(q, delivery.failed, reader),
-      delivery.next_ms(q, reader), waiting > 0 and oldest(q, reader) or '',
+      reader.name, reader.position, reader.lost, waiting, failed, delivery.next_ms(q, reader), has_old(q, reader, failed),
+      waiting > 0 and oldest(q, reader) or '',
     }
   end
   return answer

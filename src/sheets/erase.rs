@@ -1,5 +1,7 @@
 //! Removes days that are too old, and the lines of a worker.
 
+use std::time::Duration;
+
 use super::{SheetBook, Sheets};
 use crate::{
     job::{Day, Millis, Name, QueueName},
@@ -14,8 +16,10 @@ const MAX_PIPELINED: usize = 32;
 pub enum ForgetOutcome {
     /// So many lines were removed.
     Removed(u64),
-    /// The worker holds a job in this queue: nothing was removed.
+    /// The worker holds a job in this queue: nothing was removed there, and in no queue behind it.
     Holds(QueueName),
+    /// The same of a job that they have completed and can take back for so long.
+    Closing(QueueName, Duration),
 }
 
 impl Sheets {
@@ -36,7 +40,7 @@ impl Sheets {
             head.gaps.retain(|gap| !is_old(&state.zone.day_of(Millis(gap.until_ms))));
             fields.push((SheetHead::FIELD.to_owned(), head.bytes()));
             // Another instance does the rest, or the next visit.
-            let Some(cursor) = self.erase(queue, &state, fields).await? else { return Ok(()) };
+            let Some(cursor) = self.erase(queue, &state, None, fields).await? else { return Ok(()) };
             state.cursor = cursor;
         }
         Ok(())
@@ -48,26 +52,46 @@ impl Sheets {
     /// When Redis is not well. Queues before the fault keep the effect, so the call may be repeated.
     pub async fn forget(&self, queues: &[QueueName], worker: &Name) -> Result<ForgetOutcome, Fault> {
         for some in queues.chunks(MAX_PIPELINED) {
-            let (held, _, away) = self.queues.reservations(some, worker).await?;
-            if let Some(held) = held.first() {
-                return Ok(ForgetOutcome::Holds(held.id.queue.clone()));
-            }
-            if !away.is_empty() {
-                return Err(Fault::late(Applied::No));
+            if let Some(busy) = self.busy(some, worker).await? {
+                return Ok(busy);
             }
         }
         let mut removed = 0;
         for some in queues.chunks(MAX_PIPELINED) {
             let forgetting = some.iter().map(|queue| self.forget_in(queue, worker));
-            removed += futures_util::future::try_join_all(forgetting).await?.iter().sum::<u64>();
+            for outcome in futures_util::future::try_join_all(forgetting).await? {
+                match outcome {
+                    ForgetOutcome::Removed(count) => removed += count,
+                    busy @ (ForgetOutcome::Holds(_) | ForgetOutcome::Closing(..)) => return Ok(busy),
+                }
+            }
         }
         Ok(ForgetOutcome::Removed(removed))
     }
 
-    /// The events so far are counted before, so that they do not bring a line back.
-    async fn forget_in(&self, queue: &QueueName, worker: &Name) -> Result<u64, Fault> {
+    /// A job that the worker holds, or may hold again.
+    async fn busy(&self, queues: &[QueueName], worker: &Name) -> Result<Option<ForgetOutcome>, Fault> {
+        let (held, _, away) = self.queues.reservations(queues, worker).await?;
+        if let Some(held) = held.first() {
+            return Ok(Some(ForgetOutcome::Holds(held.id.queue.clone())));
+        }
+        if !away.is_empty() {
+            return Err(Fault::late(Applied::No));
+        }
+        let closing = queues.iter().map(|queue| self.queues.closing_of(queue, worker));
+        let closing = futures_util::future::try_join_all(closing).await?;
+        let found = queues.iter().zip(closing).find_map(|(queue, left)| Some((queue.clone(), left?)));
+        Ok(found.map(|(queue, left)| ForgetOutcome::Closing(queue, left)))
+    }
+
+    /// The events so far are counted before, so that they do not bring a line back. What the worker does meanwhile is an event that the
+    /// script finds, and then all is looked at again.
+    async fn forget_in(&self, queue: &QueueName, worker: &Name) -> Result<ForgetOutcome, Fault> {
         loop {
-            let Some(book) = self.open(queue).await? else { return Ok(0) };
+            let Some(book) = self.open(queue).await? else { return Ok(ForgetOutcome::Removed(0)) };
+            if let Some(busy) = self.busy(std::slice::from_ref(queue), worker).await? {
+                return Ok(busy);
+            }
             let shard = Shard::of(worker.as_str());
             let names: Vec<_> = book.head.days.iter().map(|day| shard.field(*day)).collect();
             let Some(stored) = self.fields_at(queue, book.state.cursor, &names).await? else { continue };
@@ -79,8 +103,12 @@ impl Sheets {
                 }
             }
             let removed = fields.len() as u64;
-            if removed == 0 || self.erase(queue, &book.state, fields).await?.is_some() {
-                return Ok(removed);
+            if removed == 0 || self.erase(queue, &book.state, Some(worker), fields).await?.is_some() {
+                return Ok(ForgetOutcome::Removed(removed));
+            }
+            if !book.is_current {
+                // What is not counted would bring a line back.
+                return Err(Fault::Full);
             }
         }
     }
@@ -90,10 +118,11 @@ impl Sheets {
         &self,
         queue: &QueueName,
         state: &SheetState,
+        worker: Option<&Name>,
         fields: Vec<(String, Vec<u8>)>,
     ) -> Result<Option<TallyCursor>, Fault> {
         let reached = TallyCursor { version: state.cursor.version + 1, ..state.cursor };
         let change = SheetChange { read: state.cursor.to_string(), reached: reached.to_string(), fields };
-        Ok(self.queues.erase(queue, &change).await?.then_some(reached))
+        Ok(self.queues.erase(queue, worker, &change).await?.then_some(reached))
     }
 }

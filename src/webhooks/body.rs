@@ -68,10 +68,9 @@ fn type_of(kind: EventKind) -> String {
     }
 }
 
-/// The jobs and batches of some events, each read once.
+/// The jobs of some events, each read once.
 pub(super) struct Contents {
     jobs: HashMap<JobId, Option<JobContent>>,
-    batches: HashMap<BatchId, BatchState>,
 }
 
 impl Contents {
@@ -90,16 +89,7 @@ impl Contents {
         let jobs: HashMap<_, _> = ids.into_iter().cloned().zip(found).collect();
         let is_read = |event: &&&Event| job_of(event).is_none_or(|id| jobs.contains_key(id));
         let count = events.iter().take_while(is_read).count();
-        let mut batches = HashMap::new();
-        for event in &events[..count] {
-            if let Subject::Batch(id) = &event.subject
-                && !batches.contains_key(id)
-            {
-                let batch = queues.batch(id).await?;
-                batches.insert(id.clone(), batch.map_or(BatchState::Completed, |batch| batch.state));
-            }
-        }
-        Ok((Self { jobs, batches }, count))
+        Ok((Self { jobs }, count))
     }
 
     /// The bytes of payloads and results.
@@ -122,11 +112,9 @@ impl Contents {
 
     fn body<'e>(&'e self, kind: &'e str, subject: &'e str, event: &'e Event) -> WebhookBody<'e, EventData<'e>> {
         let (state, batch, content) = match &event.subject {
-            Subject::Job(id) => (self.state_of(event), None, self.content_of(id)),
-            Subject::Member(id) => (self.state_of(event), Some(id.batch()), self.content_of(id)),
-            Subject::Batch(id) => {
-                (self.state_of(event), Some(id.clone()), Content::Whole { payload: None, result: None })
-            }
+            Subject::Job(id) => (state_of(event), None, self.content_of(id)),
+            Subject::Member(id) => (state_of(event), Some(id.batch()), self.content_of(id)),
+            Subject::Batch(id) => (state_of(event), Some(id.clone()), Content::Whole { payload: None, result: None }),
             Subject::Queue => (None, None, Content::Whole { payload: None, result: None }),
         };
         let completed = event.completed.as_ref();
@@ -146,14 +134,6 @@ impl Contents {
         WebhookBody { kind, timestamp: event.time(), data }
     }
 
-    fn state_of(&self, event: &Event) -> Option<&'static str> {
-        match (event.kind.concerns(), &event.subject) {
-            (Concern::Job(state), _) => Some(state.word()),
-            (Concern::Batch, Subject::Batch(id)) => self.batches.get(id).map(|state| state.word()),
-            (Concern::Batch | Concern::Queue, _) => None,
-        }
-    }
-
     fn content_of(&self, id: &JobId) -> Content<'_> {
         let Some(job) = self.jobs.get(id).and_then(Option::as_ref) else {
             return Content::Truncated { truncated: true };
@@ -162,6 +142,15 @@ impl Contents {
             return Content::Truncated { truncated: true };
         }
         Content::Whole { payload: job.payload.as_ref(), result: job.result.as_ref() }
+    }
+}
+
+/// The state of the job or batch after the event, which the note of the event says for a batch: it may be gone by now.
+fn state_of(event: &Event) -> Option<&'static str> {
+    match event.kind.concerns() {
+        Concern::Job(state) => Some(state.word()),
+        Concern::Batch => BatchState::parse(&event.note).map(BatchState::word),
+        Concern::Queue => None,
     }
 }
 
@@ -178,4 +167,26 @@ fn id_of(webhook: &Name, event: &Event, subject: &str) -> DeliveryId {
     let place = event.at.to_string();
     let parts = [webhook.as_str(), event.queue.as_str(), &place, event.kind.word(), subject];
     DeliveryId::new(event.time(), &Sha256::digest(parts.join("\0")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Position;
+
+    #[test]
+    fn end_of_a_batch_says_how_though_the_batch_is_gone() {
+        let queue = QueueName::parse("q").expect("a name");
+        let id = BatchId::parse(&format!("q-{}", "0".repeat(26))).expect("an id");
+        for state in [BatchState::Completed, BatchState::Failed, BatchState::Cancelled] {
+            let (worker, client, by, completed, ended_as, given_back) = Default::default();
+            let (at, subject, note) = (Position::default(), Subject::Batch(id.clone()), state.word().to_owned());
+            let (queue, kind) = (queue.clone(), EventKind::BatchCompleted);
+            let event = Event { queue, at, kind, subject, worker, client, by, note, completed, ended_as, given_back };
+            let contents = Contents { jobs: HashMap::new() };
+            let (.., body) = contents.delivery(&Name::parse("shop").expect("a name"), &event);
+            let body: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+            assert_eq!(body["data"]["state"], state.word(), "{body}");
+        }
+    }
 }

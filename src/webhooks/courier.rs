@@ -122,6 +122,9 @@ impl Courier {
 
     /// Sends as many as may be. Returns when there is more to send.
     async fn fill(&mut self) -> Option<Instant> {
+        if self.orders.was_reached() {
+            (self.failures, self.tried) = (0, 0);
+        }
         if !self.collected.is_empty() && (self.pauses() || self.orders.is_stopped()) {
             self.give_back().await;
         }

@@ -128,7 +128,7 @@ impl Dispatch {
     /// Names the webhooks of the file, and learns how they stand.
     async fn learn(&mut self, stop: &CancellationToken) -> Result<(), Fault> {
         let file = self.file.borrow().clone();
-        let known = self.shared.queues.name_webhooks(file.iter().map(|webhook| &webhook.name)).await?;
+        let known = self.shared.queues.name_webhooks(file.iter().map(|webhook| webhook.named())).await?;
         self.learned = Some(Instant::now());
         self.shared.learn(&known);
         let of = |webhook: &Arc<Webhook>| {

@@ -36,6 +36,11 @@ impl Webhook {
         Self::of_words(&line.split_whitespace().collect::<Vec<_>>())
     }
 
+    /// What an instance tells of a webhook that it serves: its name, and the pattern of its queues.
+    pub(super) fn named(&self) -> (&Name, &str) {
+        (&self.name, self.pattern.as_str())
+    }
+
     fn of_words(words: &[&str]) -> Result<Self, String> {
         let (is_plain, words) = match words.split_last() {
             Some((&PLAIN, words)) => (true, words),

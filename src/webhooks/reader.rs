@@ -98,6 +98,10 @@ impl QueueReader {
             if stored.as_deref() != Some(reading.position.to_string().as_str()) && !reading.is_full {
                 store(&shared.queues, &self.queue, &webhook.name, reading).await?;
             }
+            if state.is_some_and(|state| state.has_old) {
+                // Couriers come only where something is due.
+                shared.queues.collect(&self.queue, &webhook.name, 0, 0).await?;
+            }
             if let Some(next) = state.and_then(|state| state.next) {
                 shared.courier(&webhook.name).due_in(&self.queue, next);
             }

@@ -40,6 +40,8 @@ pub(super) struct Shared {
 pub(super) struct Orders {
     due: Mutex<HashMap<QueueName, Instant>>,
     is_stopped: AtomicBool,
+    /// A test was taken, which the courier has not seen yet.
+    is_reached: AtomicBool,
     news: Notify,
 }
 
@@ -137,6 +139,16 @@ impl Orders {
         if self.is_stopped.swap(is_stopped, Ordering::Relaxed) != is_stopped {
             self.news.notify_one();
         }
+    }
+
+    pub(super) fn end_failing(&self) {
+        self.is_reached.store(true, Ordering::Relaxed);
+        self.news.notify_one();
+    }
+
+    /// Whether a test was taken since this was last asked.
+    pub(super) fn was_reached(&self) -> bool {
+        self.is_reached.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn is_stopped(&self) -> bool {

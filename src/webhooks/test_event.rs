@@ -15,11 +15,12 @@ const CONCURRENT_TESTS: usize = 8;
 #[derive(Serialize)]
 struct NoData {}
 
-/// Sends `intray.test` once.
+/// Sends `intray.test` once, on a new connection: a test tells where the name leads now.
 pub async fn send_test(sender: &Sender, webhook: &Webhook) -> Attempt {
     let timestamp = Millis(jiff::Timestamp::now().as_millisecond().unsigned_abs());
     let body = serde_json::to_vec(&WebhookBody { kind: "intray.test", timestamp, data: NoData {} });
     let body = body.expect("no member is a map or can fail");
+    sender.reconnect();
     sender.send(&webhook.target, &webhook.secrets, &DeliveryId::random().to_string(), body.into()).await
 }
 

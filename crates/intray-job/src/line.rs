@@ -34,7 +34,8 @@ pub enum Line {
 }
 
 impl Line {
-    pub const RULE: Invalid = Invalid("must be '@' and the name of a worker, or '+' and a skill");
+    pub const RULE: Invalid =
+        Invalid("must be '@' and the name of a worker, or '+' and a skill; in a query write + as %2B");
 
     /// # Errors
     /// [`Self::RULE`].

@@ -14,7 +14,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    http::{HeaderValue, Request, Response, header},
+    http::{HeaderValue, Request, Response, StatusCode, header},
 };
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
@@ -23,6 +23,7 @@ use tower::Service;
 
 use super::{
     connection_limit::Permit,
+    framing,
     progress::{BodyChunk, BodyObserver, ChunkObserver, FlushObserver, Outbox, TrackedBody, UnreadBody, discard_rest},
 };
 use intray_base::shares::{ClientConnection, RequestConnection};
@@ -109,18 +110,32 @@ pub(super) async fn answer(
     if http_body::Body::is_end_stream(request.body()) {
         connection.place.begin_request();
     }
+    let refusal = framing::refusal(&request);
     let request = request.map(|body| Body::new(TrackedBody::new(body, connection.clone())));
-    let Ok(mut response) = connection.router.clone().call(request).await;
+    let mut response = match refusal {
+        None => {
+            let Ok(response) = connection.router.clone().call(request).await;
+            response
+        }
+        Some(status) => refused(status),
+    };
     connection.place.begin_request();
     // A client that was answered early and sent no body yet, because it asked whether it may, must not be asked for it now.
     let is_left = match connection.rest.take() {
         Some(rest) => is_asked_for || !Box::pin(discard_rest(rest, MAX_DISCARDED_BYTES)).await,
         None => false,
     };
-    if is_left || connection.near.is_cancelled() || connection.place.is_refused() {
+    if refusal.is_some() || is_left || connection.near.is_cancelled() || connection.place.is_refused() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response.map(|body| ResponseBody { body: Some(body), connection }))
+}
+
+/// As hyper answers what it cannot read.
+fn refused(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
 }
 
 /// The body of an answer. The request is over when it is written.

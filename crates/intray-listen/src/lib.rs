@@ -1,6 +1,7 @@
 //! The HTTP listener, in plain or by TLS: bounds the number of connections, ends those that stall, and shuts down in order.
 
 mod connection_limit;
+mod framing;
 mod goaway;
 mod http1;
 mod http2;

@@ -3,12 +3,12 @@
 
 mod process;
 
-use std::sync::OnceLock;
+use std::{collections::HashMap, sync::OnceLock};
 
 pub use prometheus::proto::MetricFamily;
 use prometheus::{
     GaugeVec as Gauge, HistogramOpts, HistogramVec as Histogram, IntCounterVec as Counter, Opts, TextEncoder,
-    core::{MetricVec, MetricVecBuilder},
+    core::{Collector, MetricVec, MetricVecBuilder},
 };
 
 pub use self::process::process;
@@ -85,6 +85,18 @@ impl<B: MetricVecBuilder + 'static> Metric<MetricVec<B>> {
             family
         };
         self.shared.get_or_init(create).with_label_values(values)
+    }
+
+    /// Removes the series whose label has a value that is not kept: names from a file that is read again come and go.
+    pub fn retain(&self, label: &str, keeps: impl Fn(&str) -> bool) {
+        let Some(family) = self.shared.get() else { return };
+        for series in family.collect().iter().flat_map(|family| family.get_metric()) {
+            let labels: HashMap<_, _> = series.get_label().iter().map(|pair| (pair.name(), pair.value())).collect();
+            if labels.get(label).is_some_and(|value| !keeps(value)) {
+                // Another call may have removed it.
+                let _ = family.remove(&labels);
+            }
+        }
     }
 
     /// The metric without any series, apart from those of [`of`](Self::of) and not shown by [`gather`].

@@ -13,6 +13,7 @@ mod looks;
 mod outbox;
 mod registry;
 mod server;
+mod sheets;
 mod trim;
 
 use intray_redis::Args;

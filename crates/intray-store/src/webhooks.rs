@@ -18,35 +18,43 @@ pub struct KnownWebhook {
     pub stopped_at: Option<Millis>,
     /// What became of the last attempt, as an instance has written it; may be empty.
     pub last: String,
+    /// The patterns of queues that instances have named for it within a day.
+    pub patterns: Vec<String>,
 }
 
 impl Queues {
-    /// Names the webhooks that this instance serves. Returns all that an instance has named within a day.
+    /// Names the webhooks that this instance serves, with the patterns of their queues. Returns all that an instance has named within a day.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn name_webhooks<'n>(&self, names: impl Iterator<Item = &'n Name>) -> Result<Vec<KnownWebhook>, Fault> {
-        self.ask_webhooks("", names).await
+    pub async fn name_webhooks<'n>(
+        &self,
+        webhooks: impl Iterator<Item = (&'n Name, &'n str)>,
+    ) -> Result<Vec<KnownWebhook>, Fault> {
+        self.ask_webhooks("", webhooks).await
     }
 
     /// The same, and forgets the others.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn forget_webhooks<'n>(&self, names: impl Iterator<Item = &'n Name>) -> Result<Vec<KnownWebhook>, Fault> {
-        self.ask_webhooks("forget", names).await
+    pub async fn forget_webhooks<'n>(
+        &self,
+        webhooks: impl Iterator<Item = (&'n Name, &'n str)>,
+    ) -> Result<Vec<KnownWebhook>, Fault> {
+        self.ask_webhooks("forget", webhooks).await
     }
 
     async fn ask_webhooks<'n>(
         &self,
         word: &str,
-        names: impl Iterator<Item = &'n Name>,
+        webhooks: impl Iterator<Item = (&'n Name, &'n str)>,
     ) -> Result<Vec<KnownWebhook>, Fault> {
         let runner = &self.parts.runner;
         let (mut key, mut args) = (Args::default(), Args::default());
         key.push(runner.keys.webhooks());
         args.push(word);
-        names.for_each(|name| _ = args.push(name.as_str()));
+        webhooks.for_each(|(name, pattern)| _ = args.push(name.as_str()).push(pattern));
         let answered = runner.run_timed(runner.scripts.named("webhooks", false), &key, &[&args]).await?;
         Fields::of(&answered)?.lists().map(|webhook| read(webhook?)).collect()
     }
@@ -88,5 +96,7 @@ fn read(mut fields: Fields<'_>) -> Result<KnownWebhook, Fault> {
     let name = Name::parse(&fields.text()?).map_err(|_| broken("a webhook"))?;
     let since = Millis(fields.text()?.parse().map_err(|_| broken("a time"))?);
     let stopped_at = fields.text()?.parse().ok().filter(|ms| *ms > 0).map(Millis);
-    Ok(KnownWebhook { name, since, stopped_at, last: fields.text()? })
+    let last = fields.text()?;
+    let patterns = std::iter::from_fn(|| (!fields.is_done()).then(|| fields.text())).collect::<Result<_, _>>()?;
+    Ok(KnownWebhook { name, since, stopped_at, last, patterns })
 }

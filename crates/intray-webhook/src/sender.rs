@@ -1,6 +1,9 @@
 //! One attempt to deliver a webhook.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -10,9 +13,10 @@ use hyper::{
     header::{CONTENT_TYPE, HeaderValue, USER_AGENT},
 };
 use hyper_util::{
-    client::legacy::Client,
+    client::legacy::{Client, connect::capture_connection},
     rt::{TokioExecutor, TokioTimer},
 };
+use parking_lot::Mutex;
 use rustls::RootCertStore;
 use tokio::time::{Instant, timeout_at};
 
@@ -31,17 +35,25 @@ const READ_BODY_BYTES: u64 = 65_536;
 /// And for so long.
 const READ_BODY_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_HEADER_BYTES: usize = 65_536;
-/// A connection that is not used for so long is closed.
-const IDLE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
+/// Connections are not used again after so long, because the name of a receiver may have moved to another address.
+const POOL_LIFETIME: Duration = Duration::from_secs(60);
 const IDLE_CONNECTIONS_PER_HOST: usize = 8;
 const AGENT: &str = concat!("intray/", env!("CARGO_PKG_VERSION"));
 
 /// Sends webhooks. One serves a whole process, so that connections are used again; clones share them.
 #[derive(Clone)]
 pub struct Sender {
-    client: Client<Connector, Full<Bytes>>,
+    connector: Connector,
+    pool: Arc<Mutex<Pool>>,
+    pub(crate) pool_lifetime: Duration,
     timeout: Duration,
     has_authorities: bool,
+}
+
+/// Connections that are used again.
+struct Pool {
+    client: Client<Connector, Full<Bytes>>,
+    since: Instant,
 }
 
 /// What came of one attempt.
@@ -75,14 +87,22 @@ impl Sender {
 
     pub(crate) fn trusting(authorities: RootCertStore, timeout: Duration) -> Result<Self, String> {
         let has_authorities = !authorities.is_empty();
-        let client = Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_CONNECTION_TIMEOUT)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS_PER_HOST)
-            .http1_max_buf_size(MAX_HEADER_BYTES)
-            .build(connector(authorities, timeout)?);
-        Ok(Self { client, timeout, has_authorities })
+        let connector = connector(authorities, timeout)?;
+        let pool = Arc::new(Mutex::new(Pool::new(&connector)));
+        Ok(Self { connector, pool, pool_lifetime: POOL_LIFETIME, timeout, has_authorities })
+    }
+
+    /// The next attempts, of clones too, are made on new connections.
+    pub fn reconnect(&self) {
+        *self.pool.lock() = Pool::new(&self.connector);
+    }
+
+    fn client(&self) -> Client<Connector, Full<Bytes>> {
+        let mut pool = self.pool.lock();
+        if pool.since.elapsed() >= self.pool_lifetime {
+            *pool = Pool::new(&self.connector);
+        }
+        pool.client.clone()
     }
 
     /// Signs the body with the time of now, and posts it once. Redirects are not followed. Returns after 15 s at the latest.
@@ -90,10 +110,11 @@ impl Sender {
     /// # Panics
     /// When the id is not visible ASCII.
     pub async fn send(&self, target: &Target, secrets: &[WebhookSecret], id: &str, body: Bytes) -> Attempt {
-        let request = request(target, secrets, id, body);
+        let mut request = request(target, secrets, id, body);
+        let connection = capture_connection(&mut request);
         let begin = Instant::now();
         let end = begin + self.timeout;
-        let answered = timeout_at(end, self.client.request(request)).await;
+        let answered = timeout_at(end, self.client().request(request)).await;
         let took = begin.elapsed();
         let failed = |error| Attempt { status: None, retry_after: None, error: Some(error), took };
         match answered {
@@ -102,6 +123,10 @@ impl Sender {
             Ok(Ok(answer)) => {
                 let status = Some(answer.status().as_u16());
                 let retry_after = retry_after::read(answer.headers(), SystemTime::now());
+                if !answer.status().is_success() {
+                    // The name may lead to another receiver by the next attempt.
+                    connection.connection_metadata().iter().for_each(|connection| connection.poison());
+                }
                 // If this is cut short, the connection is closed.
                 let _ = timeout_at(end.min(Instant::now() + READ_BODY_TIMEOUT), read_body(answer)).await;
                 Attempt { status, retry_after, error: None, took }
@@ -114,6 +139,19 @@ impl Sender {
             return AttemptError::NoAuthorities;
         }
         error
+    }
+}
+
+impl Pool {
+    fn new(connector: &Connector) -> Self {
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(POOL_LIFETIME)
+            .pool_max_idle_per_host(IDLE_CONNECTIONS_PER_HOST)
+            .http1_max_buf_size(MAX_HEADER_BYTES)
+            .build(connector.clone());
+        Self { client, since: Instant::now() }
     }
 }
 

@@ -16,6 +16,10 @@ from urllib.parse import urlsplit
 
 #: Connections that are kept for the next call.
 KEPT = 16
+#: Seconds for which a connection is kept, idle or not: by then the name of the service may lead to another address.
+AGE = 60.0
+#: This service does not answer for that name (RFC 9110, section 15.5.20).
+MISDIRECTED = 421
 #: Seconds in which a connection breaks that the service had closed before the call.
 STALE = 1.0
 #: Bytes of lines that are read at once, and one line more.
@@ -102,6 +106,16 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True)
+class Kept:
+    connection: Connection
+    since: float
+
+    @property
+    def is_old(self) -> bool:
+        return time.monotonic() - self.since >= AGE
+
+
 class Wire:
     """Connections to one service, for any number of calls at once."""
 
@@ -130,7 +144,8 @@ class Wire:
                     # A service closes what was idle for long. What is sent here may be sent again.
                     if time.monotonic() - began > STALE:
                         raise
-            return await self._exchange(pool, await self._connect(self._place, timeout), message, timeout + wait)
+            fresh = Kept(await self._connect(self._place, timeout), time.monotonic())
+            return await self._exchange(pool, fresh, message, timeout + wait)
         except TimeoutError as error:
             raise Broken("no answer came in time") from error
         except NotSent as error:
@@ -151,13 +166,16 @@ class Wire:
                     self._pools.pop(other, None)
         return self._pools.setdefault(owner, Pool())
 
-    async def _exchange(self, pool: Pool, connection: Connection, message: Message, seconds: float) -> Response:
+    async def _exchange(self, pool: Pool, kept: Kept, message: Message, seconds: float) -> Response:
+        connection = kept.connection
         try:
             response = await connection.exchange(message, seconds)
         except BaseException:
             connection.close()
             raise
-        if self._is_closed or not connection.is_fit or not pool.keep(connection):
+        # What does not serve now may not be what the name leads to by the next call.
+        serves = response.status < 500 and response.status != MISDIRECTED
+        if self._is_closed or not connection.is_fit or not serves or not pool.keep(kept):
             connection.close()
         return response
 
@@ -166,22 +184,27 @@ class Pool:
     """The connections of one owner that are kept."""
 
     def __init__(self) -> None:
-        self._idle: list[Connection] = []
+        self._idle: list[Kept] = []
         self._lock = threading.Lock()
 
-    def take(self) -> Connection | None:
+    def take(self) -> Kept | None:
         with self._lock:
-            return self._idle.pop() if self._idle else None
+            old = [kept for kept in self._idle if kept.is_old]
+            self._idle = [kept for kept in self._idle if not kept.is_old]
+            kept = self._idle.pop() if self._idle else None
+        for gone in old:
+            gone.connection.close()
+        return kept
 
-    def keep(self, connection: Connection) -> bool:
+    def keep(self, kept: Kept) -> bool:
         with self._lock:
-            if len(self._idle) >= KEPT:
+            if kept.is_old or len(self._idle) >= KEPT:
                 return False
-            self._idle.append(connection)
+            self._idle.append(kept)
             return True
 
     def close(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        for kept in idle:
+            kept.connection.close()

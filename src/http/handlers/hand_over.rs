@@ -44,6 +44,7 @@ impl Settle for HandOver {
                 Err(Problem::invalid(vec![error]).with_valid_reservation())
             }
             HandOverOutcome::Closing { final_in_ms } => Err(Problem::closing(final_in_ms)),
+            HandOverOutcome::Elsewhere { to, state } => Err(Problem::handed_elsewhere(&to, state)),
             HandOverOutcome::Lost(lost) => Err(lost.into()),
         }
     }

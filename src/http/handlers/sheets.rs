@@ -83,6 +83,7 @@ pub async fn forget(
             Ok(Audited(entry, shapes::RemovedBody { removed }))
         }
         ForgetOutcome::Holds(queue) => Err(Problem::worker_holds(&queue)),
+        ForgetOutcome::Closing(queue, left) => Err(Problem::worker_may_undo(&queue, left)),
     }
 }
 

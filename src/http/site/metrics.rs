@@ -27,6 +27,7 @@ use crate::{
     webhooks::Dispatcher,
 };
 
+const WEBHOOK: &str = "webhook";
 /// The start of a queue label.
 const QUEUE: &str = "queue=\"";
 
@@ -134,8 +135,16 @@ impl MetricsPage {
         intray_metrics::process() + &figures.rendered() + &now(&figures.labelled(), &there, &away)
     }
 
+    /// Also removes those of webhooks that have left the file.
     fn set_webhooks(&self) {
-        for (webhook, counts) in self.dispatcher.last_counts() {
+        let all = self.dispatcher.last_counts();
+        let is_there = |name: &str| all.iter().any(|(webhook, _)| webhook.name.as_str() == name);
+        intray_metrics::WEBHOOK_DELIVERIES_TOTAL.retain(WEBHOOK, is_there);
+        intray_metrics::WEBHOOK_LOST_TOTAL.retain(WEBHOOK, is_there);
+        for gauge in [&intray_metrics::WEBHOOK_WAITING, &intray_metrics::WEBHOOK_OLDEST_SECONDS] {
+            gauge.retain(WEBHOOK, is_there);
+        }
+        for (webhook, counts) in all {
             let name = &[webhook.name.as_str()];
             intray_metrics::WEBHOOK_WAITING.of(name).set(counts.waiting as f64);
             intray_metrics::WEBHOOK_OLDEST_SECONDS.of(name).set(counts.oldest.unwrap_or_default().as_secs_f64());

@@ -7,7 +7,7 @@ use intray::{
 
 use super::prelude::*;
 use crate::{
-    fixtures::{WORKERS, draft, json, known},
+    fixtures::{WORKERS, draft, json, known, secret_digest},
     reference::{HandedTo, NotHeld},
     work::{fallback, line},
 };
@@ -92,6 +92,7 @@ impl Queue {
         }
         let now = self.now;
         let job = self.job(id);
+        job.ring[0].to = Some(call.to.clone());
         let until = now + u64::from(call.fallback_ms.unwrap_or(LASTS_MS));
         job.routing.handed =
             Some(HandedTo { line: call.to.clone(), until, from: worker, at: now, note: call.note.clone() });
@@ -107,6 +108,15 @@ impl Queue {
     }
 
     fn again_or_refused(&self, call: &store::HandOver, not: NotHeld) -> HandOverOutcome {
+        let reservation = &call.reservation;
+        if let Some(job) = self.jobs.get(&reservation.job.code)
+            && let Some(nth) = job.recall(&secret_digest(&reservation.secret))
+            && job.ring[nth].how == How::HANDED_OVER
+            && job.ring[nth].to.as_ref() != Some(&call.to)
+        {
+            let to = job.ring[nth].to.clone().expect("a hand-over has a receiver");
+            return HandOverOutcome::Elsewhere { to, state: job.state };
+        }
         match self.again_or_lost(&call.reservation, &[How::HANDED_OVER], not) {
             Return::Returned { state, duplicate } => HandOverOutcome::HandedOver { state, duplicate },
             Return::Closing { final_in_ms } => HandOverOutcome::Closing { final_in_ms },

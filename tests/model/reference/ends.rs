@@ -98,7 +98,7 @@ impl Queue {
         if let (Some(how), Some(secret)) = (how, hold.secret) {
             let digest = secret_digest(&secret);
             let (reserved_at, worker) = (hold.reserved_at, hold.worker);
-            job.ring.insert(0, Ended { digest, how, at: now, reserved_at, worker, reason: "", undone });
+            job.ring.insert(0, Ended { digest, how, at: now, reserved_at, worker, reason: "", to: None, undone });
             job.ring.truncate(RING);
         }
         // Its units are free; jobs parked for them come before it is placed itself.

@@ -1,7 +1,7 @@
 //! A job and all that is known of it.
 
 use intray::{
-    job::{Backoff, Code, Ending, State},
+    job::{Backoff, Code, Ending, Line, State},
     store::{Delay, HandoutCounts, Task},
 };
 
@@ -185,13 +185,16 @@ pub struct Ended {
     pub worker: &'static str,
     /// Why it was given back.
     pub reason: &'static str,
+    /// Whom it was handed over to.
+    pub to: Option<Line>,
     /// Its resumes when a completion was taken back, if its time ran out.
     pub undone: Option<u32>,
 }
 
 impl Ended {
     pub fn note(&self) -> String {
-        self.undone.map_or_else(|| self.reason.to_owned(), |resumes| resumes.to_string())
+        let words = || self.to.as_ref().map_or_else(|| self.reason.to_owned(), Line::to_string);
+        self.undone.map_or_else(words, |resumes| resumes.to_string())
     }
 }
 

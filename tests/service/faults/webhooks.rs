@@ -110,9 +110,9 @@ async fn webhooks_survives_every_fault() {
     for (n, fate) in FATES.into_iter().enumerate() {
         let webhook = Name::parse(&format!("shop{n}")).expect("a name");
         w.proxy().inject("webhooks", 1, fate);
-        let result = handle.name_webhooks(std::iter::once(&webhook)).await;
+        let result = handle.name_webhooks(std::iter::once((&webhook, "*"))).await;
         assert!(result.is_err() || w.engine.is_cluster(), "{fate:?}: {result:?}");
-        let known = async || handle.name_webhooks(std::iter::once(&webhook)).await.ok();
+        let known = async || handle.name_webhooks(std::iter::once((&webhook, "*"))).await.ok();
         let first = eventually("the next call does it", known).await;
         let since = |known: &[intray::store::KnownWebhook]| {
             known.iter().find(|known| known.name == webhook).map(|known| known.since)

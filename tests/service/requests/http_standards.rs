@@ -125,6 +125,34 @@ async fn two_content_types_are_refused() {
     w.check().await;
 }
 
+/// RFC 9112, sections 3.2 and 6.1: a proxy may read such requests in another way.
+#[tokio::test]
+async fn hosts_and_codings_of_two_meanings_close_the_connection() {
+    let w = World::start().await;
+    let post = "POST /jobs HTTP/1.1\r\ncontent-type: application/json\r\n";
+    let chunked = "d\r\n{\"payload\":1}\r\n0\r\n\r\n";
+    let host = "host: localhost\r\n";
+    for (status, head) in [
+        (400, "GET /livez HTTP/1.1\r\n".to_owned()),
+        (400, format!("GET /livez HTTP/1.1\r\n{host}{host}")),
+        (400, format!("GET /livez HTTP/1.1\r\n{host}host: evil.example\r\n")),
+        (501, format!("{post}{host}transfer-encoding: gzip, chunked\r\n")),
+        (501, format!("{post}{host}transfer-encoding: identity\r\ntransfer-encoding: chunked\r\n")),
+        (400, format!("{post}{host}transfer-encoding: chunked, chunked\r\n")),
+        (400, format!("{post}{host}transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n")),
+    ] {
+        let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
+        socket.write_all(format!("{head}\r\n{chunked}").as_bytes()).await.expect("open");
+        let mut heard = Vec::new();
+        // What was not read may reset the connection.
+        let _ = socket.read_to_end(&mut heard).await;
+        let heard = String::from_utf8_lossy(&heard);
+        assert!(heard.starts_with(&format!("HTTP/1.1 {status} ")), "{head}: {heard}");
+    }
+    assert_eq!(w.get("/queues").await.is(200)["queues"], json!([]));
+    w.check().await;
+}
+
 /// RFC 9112, section 6.3: by `Transfer-Encoding` alone, and nothing behind it on that connection.
 #[tokio::test]
 async fn two_lengths_smuggle_no_second_request() {

@@ -133,6 +133,36 @@ async fn excluded_receiver_and_oneself_are_refused() {
 }
 
 #[tokio::test]
+async fn same_reservation_is_not_handed_to_another() {
+    let w = World::start().await;
+    let id = w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    hand_over(&w, &held, json!({ "to": "bob" })).await.is(200);
+    for other in [json!({ "to": "carol" }), json!({ "skill": "bob" }), json!({ "to": "ann" })] {
+        let refused = hand_over(&w, &held, other).await;
+        refused.lost("handed-over", "waiting");
+        assert_eq!(refused.json()["detail"], "the job was handed over to the worker bob");
+    }
+    let again = hand_over(&w, &held, json!({ "to": "bob", "note": "once more" })).await.is(200);
+    assert_contains(&again, json!({ "state": "waiting", "duplicate": true }));
+    let got = w.reserve_as("bob").await;
+    hand_over(&w, &got, json!({ "skill": "de" })).await.is(200);
+    let refused = hand_over(&w, &got, json!({ "to": "carol" })).await;
+    assert_eq!(refused.json()["detail"], "the job was handed over to those with the skill de");
+    // In one call too.
+    let third = w.reserve_with(json!({ "worker": "dan", "skills": ["de"] })).await;
+    let item = |to: &str| json!({ "reservation": third.reservation, "to": to });
+    let both = w.post("/jobs/hand-over", json!([item("bob"), item("carol"), item("bob")])).await.is(200);
+    assert_eq!(both["jobs"][1]["error"]["reason"], "handed-over");
+    assert_eq!((&both["jobs"][0]["duplicate"], &both["jobs"][2]["duplicate"]), (&json!(false), &json!(true)));
+    let got = w.reserve_as("bob").await;
+    w.complete(&got).await.is(200);
+    hand_over(&w, &third, json!({ "to": "carol" })).await.lost("handed-over", "completed");
+    assert_eq!(w.state(&id).await, "completed");
+    w.check().await;
+}
+
+#[tokio::test]
 async fn reservation_that_was_handed_over_is_lost() {
     let w = World::start().await;
     w.enqueue(1).await;

@@ -25,6 +25,28 @@ async fn listed(client: &Client, more: &str) -> Vec<String> {
     page(client, more).await["jobs"].as_array().expect("jobs").iter().map(id_of).collect()
 }
 
+#[tokio::test]
+async fn batch_in_the_making_is_not_listed() {
+    const STAGE: usize = 1;
+    let w = start().await;
+    let jobs: Vec<_> = (0..3).map(|n| json!({ "payload": n, "assignees": ["ann"] })).collect();
+    let batch = id_of(&w.post("/batches", json!({ "jobs": jobs })).await.is(201));
+    assert_eq!(listed(&ann(&w), "").await.len(), 3);
+    let code = batch.rsplit('-').next().expect("a code");
+    let key = "intray:{default}:2:batches";
+    let mut record: Vec<u8> = w.engine.query(redis::cmd("HGET").arg(key).arg(code)).await;
+    let stage = std::mem::replace(&mut record[STAGE], 1);
+    let _: u64 = w.engine.query(redis::cmd("HSET").arg(key).arg(code).arg(&record[..])).await;
+    w.get(&format!("/batches/{batch}")).await.refused("unknown-batch");
+    assert_eq!(listed(&ann(&w), "").await, [""; 0]);
+    w.update_settings(json!({ "browse": true })).await;
+    assert_eq!(listed(&ann(&w), "").await, [""; 0]);
+    record[STAGE] = stage;
+    let _: u64 = w.engine.query(redis::cmd("HSET").arg(key).arg(code).arg(&record[..])).await;
+    assert_eq!(listed(&ann(&w), "").await.len(), 3);
+    w.check().await;
+}
+
 /// Jobs of every kind; those that are assigned to ann, and all that she may have, in order.
 async fn fill(w: &World) -> (Vec<String>, Vec<String>) {
     let jobs = [

@@ -78,6 +78,48 @@ async fn worker_who_holds_a_job_is_not_forgotten() {
 }
 
 #[tokio::test]
+async fn worker_who_can_take_a_completion_back_is_not_forgotten() {
+    let w = start().await;
+    w.stop_clock().await;
+    for n in 0..3 {
+        w.send_enqueue(json!({ "queue": "plain", "payload": n, "dedupe": false })).await.is(201);
+        let held = w.reserve_with(json!({ "queues": ["plain"], "worker": if n == 1 { "ann" } else { "bob" } })).await;
+        let undo_ms = if n == 1 { 3_000 } else { 2_000 };
+        w.post("/jobs/complete", json!({ "reservation": held.reservation, "undo_ms": undo_ms })).await.is(200);
+    }
+    let refused = w.delete("/workers/ann").await;
+    refused.wrong_state("reserved");
+    let detail = refused.json()["detail"].to_string();
+    assert!(detail.contains("take back a completion in the queue plain: try again in 3000 ms"), "{detail}");
+    assert!(workers(&w, "texts").await.contains(&"ann".to_owned()), "nothing was removed");
+    assert_eq!(w.with_credential(&key("texts")).delete("/workers/ann").await.is(200), json!({ "removed": 2 }));
+    w.advance_clock(2_999);
+    w.delete("/workers/ann").await.wrong_state("reserved");
+    w.advance_clock(2);
+    w.post("/queues/plain/sweep", json!({})).await.is(200);
+    assert_eq!(w.delete("/workers/ann").await.is(200), json!({ "removed": 1 }));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn work_during_a_removal_is_counted_whole() {
+    let w = World::start().await;
+    w.update_settings(json!({ "sheets": true, "worker_limit": 0 })).await;
+    for n in 0..60 {
+        work(&w, "default", "ann").await;
+        w.send_enqueue(json!({ "payload": n, "dedupe": false })).await.is(201);
+        let (removed, held) = tokio::join!(w.delete("/workers/ann"), w.reserve_as("ann"));
+        assert!([200, 409].contains(&removed.status), "{removed:?}");
+        w.complete(&held).await.is(200);
+        let left = lines(&w, "").await;
+        let counted = |name: &str| left[0][name].as_u64().expect("a count");
+        assert_eq!(counted("handed_out"), counted("completed"), "{left:?}");
+        w.delete("/workers/ann").await.is(200);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
 async fn removal_works_while_redis_is_full() {
     let w = World::start().await;
     w.update_settings(json!({ "sheets": true })).await;

@@ -96,6 +96,47 @@ async fn test_reports_what_came_back_and_runs_once_a_second() {
 }
 
 #[tokio::test]
+async fn test_and_redeliver_open_new_connections() {
+    let receiver = Receiver::start().await;
+    let w = World::plan().with_webhooks([line("shop", &receiver, "*", "enqueued")]).start().await;
+    let mut count = 0;
+    let mut deliver = async || {
+        count += 1;
+        w.enqueue_with(json!({ "payload": count, "dedupe": false })).await;
+        receiver.wait_for(count).await[count - 1].peer
+    };
+    let first = deliver().await;
+    // Its connection is idle again once the webhook has seen the end of the answer.
+    eventually("a connection is used again", async || (deliver().await == deliver().await).then_some(())).await;
+    let kept = deliver().await;
+    w.post("/webhooks/shop/redeliver", json!({ "queue": "default" })).await.is(200);
+    let after = deliver().await;
+    assert!(after != kept && after != first, "{after}");
+    w.post("/webhooks/shop/test", json!({})).await.is(200);
+    let peers: Vec<_> = receiver.posted().iter().map(|posted| posted.peer).collect();
+    assert!(peers.iter().filter(|peer| *peer == peers.last().expect("a test")).count() == 1, "{peers:?}");
+}
+
+#[tokio::test]
+async fn metrics_of_a_webhook_leave_with_its_line() {
+    let receiver = Receiver::start().await;
+    let w = World::plan().own_process().with_webhooks([line("shop", &receiver, "*", "enqueued")]).start().await;
+    w.enqueue(1).await;
+    receiver.wait_for(1).await;
+    let shown = async || {
+        let metrics = w.get("/metrics").await.text();
+        let named = |name: &str| metrics.lines().filter(|line| line.contains(&format!("webhook=\"{name}\""))).count();
+        (named("shop"), named("store"))
+    };
+    eventually("it is counted", async || (shown().await == (4, 0)).then_some(())).await;
+    std::fs::write(w.folder().join("webhooks"), line("store", &receiver, "*", "enqueued")).expect("written");
+    eventually("the new name is shown", async || (shown().await == (0, 3)).then_some(())).await;
+    w.enqueue(2).await;
+    receiver.wait_for(2).await;
+    eventually("it is counted", async || (shown().await == (0, 4)).then_some(())).await;
+}
+
+#[tokio::test]
 async fn no_log_answer_or_metric_shows_a_path_or_a_secret() {
     let mut receiver = Receiver::start().await;
     let lines = [line("shop", &receiver, "*", "all")];

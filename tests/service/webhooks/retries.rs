@@ -73,6 +73,35 @@ async fn outage_of_two_hours_loses_nothing_and_doubles_nothing() {
 }
 
 #[tokio::test]
+async fn test_that_is_taken_ends_failing() {
+    let receiver = Receiver::start().await;
+    let w = shop(&receiver).await;
+    receiver.react(|_| Reaction::Status(500));
+    for n in 0..20 {
+        complete_one(&w, n).await;
+    }
+    eventually("it fails", async || (webhook(&w).await["state"] == "failing").then_some(())).await;
+    let not_tried = async || {
+        let all = deliveries(&w, "waiting").await;
+        all.iter().filter(|delivery| delivery["attempts"] == 0).count()
+    };
+    let waiting =
+        eventually("some wait for the pause", async || Some(not_tried().await).filter(|count| *count > 0)).await;
+    let before = receiver.posted().len();
+    w.post("/webhooks/shop/test", json!({})).await.is(200);
+    assert_eq!(webhook(&w).await["state"], "failing", "this one was refused");
+    receiver.react(|_| Reaction::Status(204));
+    let tested = async || {
+        let answer = w.post("/webhooks/shop/test", json!({})).await;
+        (answer.status == 200).then(|| assert_eq!(answer.json()["status"], 204))
+    };
+    eventually("a test may be sent", tested).await;
+    assert_eq!(webhook(&w).await["state"], "ok");
+    receiver.wait_for(before + 2 + waiting).await;
+    eventually("they are taken", async || (not_tried().await == 0).then_some(())).await;
+}
+
+#[tokio::test]
 async fn refused_delivery_is_sent_again_under_its_id_and_not_early() {
     let receiver = Receiver::start().await;
     let w = shop(&receiver).await;

@@ -24,6 +24,8 @@ pub struct Posted {
     pub signature: String,
     pub body: Value,
     pub text: String,
+    /// The port that its connection came from.
+    pub peer: u16,
 }
 
 impl Posted {
@@ -135,9 +137,10 @@ async fn serve(listener: TcpListener, desk: Arc<Mutex<Desk>>) {
 }
 
 async fn answer(stream: TcpStream, desk: Arc<Mutex<Desk>>) -> Option<()> {
+    let peer = stream.peer_addr().ok()?.port();
     let mut stream = BufReader::new(stream);
     loop {
-        let posted = read(&mut stream).await?;
+        let posted = read(&mut stream, peer).await?;
         let reaction = {
             let mut desk = desk.lock().expect("no thread panics with it");
             let reaction = (desk.behavior)(&posted);
@@ -158,7 +161,7 @@ async fn answer(stream: TcpStream, desk: Arc<Mutex<Desk>>) -> Option<()> {
     }
 }
 
-async fn read(stream: &mut BufReader<TcpStream>) -> Option<Posted> {
+async fn read(stream: &mut BufReader<TcpStream>, peer: u16) -> Option<Posted> {
     let (mut headers, mut line) = (BTreeMap::new(), String::new());
     stream.read_line(&mut line).await.ok().filter(|length| *length > 0)?;
     assert!(line.starts_with("POST /inbox?key=hunter2 "), "{line}");
@@ -179,5 +182,6 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Posted> {
         signature: headers["webhook-signature"].clone(),
         body: serde_json::from_str(&text).expect("JSON"),
         text,
+        peer,
     })
 }

@@ -15,7 +15,7 @@ fn member(payload: &str) -> NewMember {
     NewMember { task: Task::plain(Json::from_text(payload.to_owned()).expect("JSON")), priority: None }
 }
 
-fn batch(concurrency: Option<u32>, sealed: bool, jobs: u32) -> NewBatch {
+pub(super) fn batch(concurrency: Option<u32>, sealed: bool, jobs: u32) -> NewBatch {
     let (priority, client, fingerprint) = Default::default();
     let jobs = (0..jobs).map(|n| member(&n.to_string())).collect();
     NewBatch { id: ids::random_batch(queue()), concurrency, priority, client, sealed, jobs, fingerprint }
@@ -28,7 +28,7 @@ impl Redis {
         self.queues.enqueue(new).await.expect("stored");
     }
 
-    async fn take(&self, limit: u32) -> Vec<Handout> {
+    pub(super) async fn take(&self, limit: u32) -> Vec<Handout> {
         match self.queues.reserve(ask_for(None, limit)).await {
             Ok(ReserveOutcome::Jobs { jobs, undo, .. }) => {
                 undo.disarm();
@@ -39,13 +39,13 @@ impl Redis {
         }
     }
 
-    async fn finish(&self, job: &Handout) {
+    pub(super) async fn finish(&self, job: &Handout) {
         let call = Complete::new(job.reservation.clone(), Some(job.payload.clone()));
         let done = self.queues.complete(call).await.expect("completed");
         assert!(matches!(done, Completion::Done { duplicate: false, .. }), "{done:?}");
     }
 
-    async fn create(&self, new: NewBatch) -> crate::Batch {
+    pub(super) async fn create(&self, new: NewBatch) -> crate::Batch {
         match self.queues.create_batch(new).await {
             Ok(BatchCreation::Created(batch)) => batch,
             other => panic!("{other:?}"),

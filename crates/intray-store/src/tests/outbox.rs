@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use intray_redis::Args;
 
-use super::{Redis, completed, queue};
+use super::{Redis, completed, gates::batch, queue};
 use crate::{
     Actor, DeliveryHead, DeliveryId, Forward, Forwarded, OutboxState, Posted, Sent,
     job::{DeliveryState, Millis, Name},
@@ -24,6 +24,11 @@ fn delivery(ms: u64) -> (DeliveryId, DeliveryHead, Vec<u8>) {
 pub(super) fn step(read: Option<&str>, reached: &str, deliveries: impl IntoIterator<Item = u64>) -> Forward {
     let deliveries = deliveries.into_iter().map(delivery).collect();
     Forward { read: read.map(str::to_owned), reached: reached.to_owned(), deliveries }
+}
+
+/// For all queues.
+fn named(names: &[Name]) -> impl Iterator<Item = (&Name, &str)> {
+    names.iter().map(|name| (name, "*"))
 }
 
 impl Redis {
@@ -153,10 +158,30 @@ async fn sweep_spares_ended_jobs_whose_end_is_not_read() {
 }
 
 #[tokio::test]
+async fn sweep_spares_batches_whose_end_is_not_read() {
+    let redis = Redis::start().await;
+    let begin = redis.queues.last_event(&queue()).await.expect("a position").to_string();
+    redis.forward("a", step(None, &begin, [])).await;
+    let batch = redis.create(batch(None, true, 1)).await.id;
+    redis.finish(&redis.take(1).await[0]).await;
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let sweeps = async || {
+        for _ in 0..10 {
+            redis.sweep_with("0").await;
+        }
+        redis.queues.batch(&batch).await.expect("a batch").is_some()
+    };
+    assert!(sweeps().await, "its jobs are not read yet");
+    let end = redis.queues.last_event(&queue()).await.expect("a position").to_string();
+    redis.forward("a", step(Some(&begin), &end, [])).await;
+    assert!(!sweeps().await);
+}
+
+#[tokio::test]
 async fn webhooks_are_known_since_they_were_first_named() {
     let redis = Redis::start().await;
     let names = [webhook("a"), webhook("b")];
-    let first = redis.queues.name_webhooks(names.iter()).await.expect("known");
+    let first = redis.queues.name_webhooks(named(&names)).await.expect("known");
     redis.queues.stop_webhook(&names[0], Millis(7)).await.expect("stopped");
     redis.queues.note_attempt(&names[1], "7 204 0 ").await.expect("noted");
     let mut known = redis.queues.name_webhooks(std::iter::empty()).await.expect("known");
@@ -164,7 +189,7 @@ async fn webhooks_are_known_since_they_were_first_named() {
     assert!(known.iter().all(|now| first.iter().any(|then| (&then.name, then.since) == (&now.name, now.since))));
     assert_eq!((known[0].stopped_at, known[1].last.as_str()), (Some(Millis(7)), "7 204 0 "));
     redis.queues.start_webhook(&names[0]).await.expect("started");
-    let known = redis.queues.name_webhooks(names.iter()).await.expect("known");
+    let known = redis.queues.name_webhooks(named(&names)).await.expect("known");
     assert!(known.iter().all(|now| now.stopped_at.is_none()), "{known:?}");
 }
 
@@ -172,27 +197,82 @@ async fn webhooks_are_known_since_they_were_first_named() {
 async fn webhook_without_an_instance_for_a_day_is_forgotten_on_demand() {
     let redis = Redis::start().await;
     let (used, unused) = (webhook("used"), webhook("unused"));
-    redis.queues.name_webhooks([&used, &unused].into_iter()).await.expect("known");
+    redis.queues.name_webhooks(named(&[used.clone(), unused.clone()])).await.expect("known");
     redis.queues.stop_webhook(&unused, Millis(7)).await.expect("stopped");
     let key = redis.queues.parts.runner.keys.webhooks();
     for name in ["used", "unused"] {
         let mut command = redis::cmd("HSET");
-        command.arg(&key).arg(name).arg("1000 1000");
+        command.arg(&key).arg(name).arg("1000 1000").arg(format!("{name} p *")).arg("1000");
         redis.queues.parts.runner.link.plain(&command).await.expect("long ago");
     }
     let names = |known: Vec<crate::KnownWebhook>| known.into_iter().map(|one| one.name).collect::<Vec<_>>();
     assert_eq!(
-        names(redis.queues.name_webhooks(std::iter::once(&used)).await.expect("known")),
+        names(redis.queues.name_webhooks(named(std::slice::from_ref(&used))).await.expect("known")),
         std::slice::from_ref(&used)
     );
     let length = async || {
         let fields = redis.queues.parts.runner.link.plain(redis::cmd("HGETALL").arg(&key)).await.expect("fields");
         Fields::of(&fields).expect("a list").pairs().expect("pairs").len()
     };
-    assert_eq!(length().await, 3, "nothing is forgotten yet");
+    assert_eq!(length().await, 5, "nothing is forgotten yet");
     assert_eq!(
-        names(redis.queues.forget_webhooks(std::iter::once(&used)).await.expect("known")),
+        names(redis.queues.forget_webhooks(named(std::slice::from_ref(&used))).await.expect("known")),
         std::slice::from_ref(&used)
     );
-    assert_eq!(length().await, 1);
+    assert_eq!(length().await, 2);
+}
+
+#[tokio::test]
+async fn pattern_is_known_for_a_day_after_it_was_last_named() {
+    let redis = Redis::start().await;
+    let (shop, key) = (webhook("shop"), redis.queues.parts.runner.keys.webhooks());
+    let name = async |pattern: &str| {
+        let known = redis.queues.forget_webhooks(std::iter::once((&shop, pattern))).await.expect("known");
+        let mut patterns = known.into_iter().next().expect("the webhook").patterns;
+        patterns.sort();
+        patterns
+    };
+    let set = async |field: &str, value: &str| {
+        let mut command = redis::cmd("HSET");
+        redis.queues.parts.runner.link.plain(command.arg(&key).arg(field).arg(value)).await.expect("set");
+    };
+    assert_eq!(name("reviews*").await, ["reviews*"]);
+    assert_eq!(name("texts*").await, ["reviews*", "texts*"], "an instance may have the file of before");
+    set("shop p reviews*", "1000").await;
+    assert_eq!(name("texts*").await, ["texts*"]);
+    assert_eq!(name("reviews*").await, ["reviews*", "texts*"], "it can come back");
+}
+
+#[tokio::test]
+async fn webhook_named_by_an_earlier_version_has_all_queues_for_a_day() {
+    let redis = Redis::start().await;
+    let (shop, key) = (webhook("shop"), redis.queues.parts.runner.keys.webhooks());
+    let now = redis.queues.name_webhooks(std::iter::once((&shop, "a"))).await.expect("known")[0].since.0;
+    let plain = async |command: &redis::Cmd| redis.queues.parts.runner.link.plain(command).await.expect("done");
+    plain(redis::cmd("DEL").arg(&key)).await;
+    plain(redis::cmd("HSET").arg(&key).arg("shop").arg(format!("{now} {now}"))).await;
+    let mut known = redis.queues.name_webhooks(std::iter::once((&shop, "a"))).await.expect("known");
+    known[0].patterns.sort();
+    assert_eq!((known[0].since.0, &known[0].patterns), (now, &vec!["*".to_owned(), "a".to_owned()]));
+}
+
+#[tokio::test]
+async fn failed_deliveries_go_after_seven_days_though_none_is_due() {
+    const WEEK_MS: i64 = 7 * 86_400_000;
+    let redis = Redis::start().await;
+    redis.forward("a", step(None, "5-0-1", 1..=3)).await;
+    let failed = |one: crate::DueDelivery| Posted { id: one.id, head: one.head, sent: Sent::Failed };
+    let posted: Vec<_> = redis.collect("a", 10).await.into_iter().map(failed).collect();
+    redis.queues.posted(&queue(), &webhook("a"), &posted).await.expect("posted");
+    assert_eq!((redis.outbox_of("a").await.failed, redis.outbox_of("a").await.has_old), (3, false));
+    let key = format!("t:{{{}}}:2:deliveries", queue().as_str());
+    let plain = async |command: &redis::Cmd| redis.queues.parts.runner.link.plain(command).await.expect("an answer");
+    let first = plain(redis::cmd("ZRANGE").arg(&key).arg(0).arg(1)).await;
+    let mut ids = Fields::of(&first).expect("a list");
+    for _ in 0..2 {
+        plain(redis::cmd("ZINCRBY").arg(&key).arg(-WEEK_MS - 1).arg(ids.text().expect("an id"))).await;
+    }
+    assert!(redis.outbox_of("a").await.has_old);
+    redis.collect("a", 0).await;
+    assert_eq!((redis.outbox_of("a").await.failed, redis.outbox_of("a").await.has_old), (1, false));
 }

@@ -5,22 +5,23 @@ use intray_redis::{Args, Fault};
 use super::tally::SheetChange;
 use crate::{
     handle::Queues,
-    job::QueueName,
+    job::{Name, QueueName},
     transition::{Effect, Reply, Transition},
 };
 
 struct Erase<'c> {
     change: &'c SheetChange,
+    worker: Option<&'c Name>,
 }
 
 impl Queues {
-    /// Removes lines or days, also while Redis is full. False: another instance has changed the sheets since they were read, and nothing
-    /// was removed.
+    /// Removes days, or lines of a worker, also while Redis is full. False: the sheets have changed since they were read, or an event that
+    /// is not counted yet names the worker, and nothing was removed.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn erase(&self, queue: &QueueName, change: &SheetChange) -> Result<bool, Fault> {
-        self.run_alone(queue, &Erase { change }).await
+    pub async fn erase(&self, queue: &QueueName, worker: Option<&Name>, change: &SheetChange) -> Result<bool, Fault> {
+        self.run_alone(queue, &Erase { change, worker }).await
     }
 }
 
@@ -30,7 +31,7 @@ impl Transition for Erase<'_> {
     const EFFECT_OF_FAULT: Effect = Effect::None;
 
     fn args(&self) -> Args {
-        self.change.args()
+        self.change.args(Some(self.worker.map_or("", Name::as_str)))
     }
 
     fn effect(&self, _: &bool) -> Effect {

@@ -24,12 +24,17 @@ pub struct HandOver {
     pub fallback_ms: Option<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HandOverOutcome {
     /// `duplicate`: an earlier run of the same call handed the job over, and this one changed nothing.
     HandedOver {
         state: State,
         duplicate: bool,
+    },
+    /// The reservation has handed the job to another, and this call changed nothing.
+    Elsewhere {
+        to: Line,
+        state: State,
     },
     /// The worker may not have it; the reservation stays.
     NotEligible(EligibilityRule),
@@ -83,6 +88,10 @@ impl Transition for HandOver {
             "again" => Ok(HandOverOutcome::HandedOver { state: fields.state()?, duplicate: true }),
             "ineligible" => Ok(HandOverOutcome::NotEligible(fields.rule()?)),
             "same" => Ok(HandOverOutcome::SameWorker),
+            "elsewhere" => {
+                let to = Line::parse(fields.word()?).map_err(|_| broken("the line of a hand-over"))?;
+                Ok(HandOverOutcome::Elsewhere { to, state: fields.state()? })
+            }
             "closing" => Ok(HandOverOutcome::Closing { final_in_ms: fields.count()? }),
             "lost" => Lost::read(&mut fields).map(HandOverOutcome::Lost),
             _ => Err(broken("what became of a job that was handed over")),
@@ -95,7 +104,7 @@ impl Transition for HandOver {
             HandOverOutcome::NotEligible(_) | HandOverOutcome::SameWorker | HandOverOutcome::Closing { .. } => {
                 Effect::None
             }
-            HandOverOutcome::Lost(_) => Effect::Lost,
+            HandOverOutcome::Elsewhere { .. } | HandOverOutcome::Lost(_) => Effect::Lost,
         }
     }
 }

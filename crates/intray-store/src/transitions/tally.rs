@@ -32,9 +32,11 @@ impl Queues {
 }
 
 impl SheetChange {
-    pub(super) fn args(&self) -> Args {
+    /// `worker`: whose lines these are, for the script that asks.
+    pub(super) fn args(&self, worker: Option<&str>) -> Args {
         let mut args = Args::default();
         args.push(&self.read).push(&self.reached);
+        worker.iter().for_each(|worker| _ = args.push(worker));
         for (field, value) in &self.fields {
             args.push(field).push(value);
         }
@@ -57,7 +59,7 @@ impl Transition for TallyEvents<'_> {
     const EFFECT_OF_FAULT: Effect = Effect::None;
 
     fn args(&self) -> Args {
-        self.0.args()
+        self.0.args(None)
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<bool, Fault> {

@@ -1,8 +1,10 @@
 //! The reserved jobs of all queues, by deadline.
 
+use std::time::Duration;
+
 use intray_redis::{Args, Fault};
 
-use crate::job::{Invalid, JobId, Millis, QueueName};
+use crate::job::{Invalid, JobId, Millis, Name, QueueName, limits};
 use crate::{
     handle::Queues,
     layout::cursor::Cursor,
@@ -12,6 +14,8 @@ use crate::{
 
 /// Queues read in one pipeline: few enough not to delay other calls.
 const MAX_PIPELINED: usize = 32;
+/// For how long a completion can be taken back.
+const LONGEST_UNDO_MS: u64 = *limits::UNDO_MS.end() as u64;
 
 /// Where a page ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +103,25 @@ impl Queues {
                 page.held.retain(|held| held.final_at.is_none());
                 Ok(page)
             }
+        }
+    }
+
+    /// For how long the worker can take back a completion in this queue, at most; `None`: there is none.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn closing_of(&self, queue: &QueueName, worker: &Name) -> Result<Option<Duration>, Fault> {
+        const PAGE: usize = 200;
+        let (mut after, mut found) = (None::<HeldUntil>, None);
+        loop {
+            let (now, held) = self.deadlines_of(queue, after.as_ref(), PAGE).await?;
+            let is_own = |held: &&Held| held.worker.as_ref() == Some(worker);
+            let own = held.iter().filter(is_own).filter_map(|held| held.final_at);
+            found = found.max(own.map(|at| Duration::from_millis(at.since(now))).max());
+            // Behind these, no completion can be taken back.
+            let last = held.last().filter(|last| held.len() > PAGE && last.deadline.since(now) <= LONGEST_UNDO_MS);
+            let Some(last) = last else { return Ok(found) };
+            after = Some(HeldUntil::of(last));
         }
     }
 

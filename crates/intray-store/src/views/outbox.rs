@@ -23,6 +23,8 @@ pub struct OutboxState {
     pub failed: u64,
     /// Until the next delivery is due.
     pub next: Option<Duration>,
+    /// There are failed deliveries that are not kept any longer: a collection removes them.
+    pub has_old: bool,
     /// How old the event of the oldest delivery is, of those that are due first.
     pub oldest: Option<Duration>,
 }
@@ -56,7 +58,8 @@ fn read_state(mut fields: Fields<'_>, now: Millis) -> Result<OutboxState, Fault>
     let (cursor, lost) = (fields.text()?, fields.count()?);
     let (waiting, failed) = (fields.count()?, fields.count()?);
     let next = fields.maybe()?.map(Duration::from_millis);
+    let has_old = fields.flag()?;
     let oldest = fields.clone().word().is_ok_and(|id| !id.is_empty()).then(|| fields.code()).transpose()?;
     let oldest = oldest.map(|code| Duration::from_millis(now.since(DeliveryId::of_code(code).at())));
-    Ok(OutboxState { webhook, cursor, lost, waiting, failed, next, oldest })
+    Ok(OutboxState { webhook, cursor, lost, waiting, failed, next, has_old, oldest })
 }

@@ -9,7 +9,7 @@ use super::{
     receiver::{Receiver, header, request},
     sender,
 };
-use crate::{Target, WebhookSecret, sign};
+use crate::{Sender, Target, WebhookSecret, sign};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const GIBIBYTE: usize = 1 << 30;
@@ -77,18 +77,50 @@ async fn retry_after_is_read_from_any_answer() {
     }
 }
 
+/// Several attempts, each after the connection of the one before has returned to the pool: its task has seen the end of the body.
+async fn post_in_turn(sender: &Sender, receiver: &Receiver, count: usize) {
+    for _ in 0..count {
+        assert!(post(sender, &receiver.url()).await.status.is_some());
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
 #[tokio::test]
 async fn one_connection_serves_attempts_with_bodies_up_to_64_kib() {
     for bytes in [0, 2, 65_536] {
-        let answer = format!("HTTP/1.1 500 x\r\ncontent-length: {bytes}\r\n\r\n{}", "x".repeat(bytes));
-        let (receiver, sender) = (Receiver::answering(answer).await, sender(PATIENCE));
-        for _ in 0..5 {
-            assert_eq!(post(&sender, &receiver.url()).await.status, Some(500));
-            // The connection returns to the pool when its task has seen the end of the body.
-            sleep(Duration::from_millis(20)).await;
-        }
+        let answer = format!("HTTP/1.1 200 x\r\ncontent-length: {bytes}\r\n\r\n{}", "x".repeat(bytes));
+        let receiver = Receiver::answering(answer).await;
+        post_in_turn(&sender(PATIENCE), &receiver, 5).await;
         assert_eq!(receiver.connections(), 1, "{bytes} bytes");
     }
+}
+
+#[tokio::test]
+async fn connection_ends_with_an_answer_that_is_no_2xx() {
+    for status in [300, 307, 400, 404, 410, 429, 500, 503] {
+        let receiver = Receiver::answering(format!("HTTP/1.1 {status} x\r\ncontent-length: 2\r\n\r\nno")).await;
+        post_in_turn(&sender(PATIENCE), &receiver, 3).await;
+        assert_eq!(receiver.connections(), 3, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn connection_is_not_used_after_its_lifetime() {
+    let (receiver, mut sender) = (Receiver::answering(OK).await, sender(PATIENCE));
+    sender.pool_lifetime = Duration::from_millis(200);
+    post_in_turn(&sender, &receiver, 2).await;
+    sleep(sender.pool_lifetime).await;
+    post_in_turn(&sender, &receiver, 1).await;
+    assert_eq!(receiver.connections(), 2);
+}
+
+#[tokio::test]
+async fn reconnect_gives_clones_new_connections() {
+    let (receiver, sender) = (Receiver::answering(OK).await, sender(PATIENCE));
+    post_in_turn(&sender, &receiver, 2).await;
+    sender.clone().reconnect();
+    post_in_turn(&sender, &receiver, 2).await;
+    assert_eq!(receiver.connections(), 2);
 }
 
 #[tokio::test]

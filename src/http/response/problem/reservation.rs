@@ -1,7 +1,12 @@
 //! Problems of calls that name a reservation.
 
+use std::time::Duration;
+
 use super::{Problem, ProblemType};
-use crate::store::Lost;
+use crate::{
+    job::{Ending, Line, QueueName, State},
+    store::Lost,
+};
 
 impl Problem {
     /// The worker has completed the job, and can take only that back.
@@ -14,6 +19,23 @@ impl Problem {
     pub fn undone() -> Self {
         let detail = "the completion was taken back, and the job is held again";
         Self::new(ProblemType::Undone, detail).with_valid_reservation()
+    }
+
+    /// The worker is not forgotten yet.
+    pub fn worker_may_undo(queue: &QueueName, left: Duration) -> Self {
+        let ms = left.as_millis();
+        let detail = format!("the worker can still take back a completion in the queue {queue}: try again in {ms} ms");
+        Self { job_state: Some(State::Reserved), ..Self::new(ProblemType::WrongState, detail) }
+    }
+
+    /// The reservation has handed the job to another.
+    pub fn handed_elsewhere(to: &Line, state: State) -> Self {
+        let detail = match to {
+            Line::Worker(worker) => format!("the job was handed over to the worker {}", worker.as_str()),
+            Line::Skill(skill) => format!("the job was handed over to those with the skill {}", skill.as_str()),
+        };
+        let (reason, job_state) = (Some(Ending::HandedOver), Some(state));
+        Self { reason, job_state, ..Self::new(ProblemType::ReservationLost, detail) }
     }
 }
 
