@@ -1,4 +1,4 @@
--- draft: the text typed so far is kept with the job. It belongs to whoever typed it: the worker, or, of callers without a name, the call that
+-- draft: the text typed so far is kept with the job. It belongs to the worker who typed it, or, of callers without a name, to the call that
 -- took the job. It is written at once, so that the last item of a list wins and a job that ends in the same call removes its draft.
 local write = require 'base/write'
 local text = require 'base/text'

@@ -14,7 +14,6 @@ use prometheus::Histogram;
 use self::source::{LuaSources, LuaText, header};
 use super::{
     keys::{KEYS, OF_NO_QUEUE},
-    layout::task,
     record_fields,
 };
 use crate::{
@@ -52,7 +51,7 @@ fn constants() -> Vec<(&'static str, String)> {
     let numbers = CONSTANTS.map(|(name, value)| (name, value.to_string()));
     let lists = [("STATES", states.to_vec()), ("ENDINGS", endings.to_vec())];
     let lists = lists.map(|(name, words)| (name, numbered(name, &words)));
-    let (totals, differs) = (quoted(&Total::ALL.map(Total::word)), quoted(&task::FIELDS));
+    let (totals, differs) = (quoted(&Total::ALL.map(Total::word)), quoted(&record_fields::TASK_FIELDS));
     numbers
         .into_iter()
         .chain(lists)

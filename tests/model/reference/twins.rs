@@ -19,9 +19,9 @@ pub fn differs(new: &NewJob, job: &Job, now: u64) -> Vec<&'static str> {
     let routing = new.task.routing.as_deref().map(Routing::of).unwrap_or_default();
     let limits = new.task.limits;
     let moment = |moment: Option<Moment>| moment.map(|moment| instant(moment, now));
-    let time = |ms, at, said: Option<Moment>, kept| {
-        let is_at = matches!(said, Some(Moment::At(_)));
-        let is_other = is_other_time(moment(said), kept, is_at, job.stamp / STAMPS, now);
+    let time = |ms, at, named: Option<Moment>, kept| {
+        let is_at = matches!(named, Some(Moment::At(_)));
+        let is_other = is_other_time(moment(named), kept, is_at, job.stamp / STAMPS, now);
         (if is_at { at } else { ms }, is_other)
     };
     let is_until = matches!(new.task.delay, Some(Delay::Until(_)));

@@ -88,7 +88,7 @@ async fn draft_is_no_longer_the_givers_once_it_was_received() {
 }
 
 #[tokio::test]
-async fn draft_stays_the_givers_if_nobody_came() {
+async fn draft_stays_the_givers_if_it_was_not_received() {
     let w = World::start().await;
     w.stop_clock().await;
     w.enqueue(1).await;

@@ -9,6 +9,7 @@ use crate::layout::{
 use crate::{
     job::{Backoff, LockName, Millis, limits},
     payload::Json,
+    record_fields::TASK_FIELDS,
 };
 
 /// Values that are absent come from the settings of the queue when they are needed.
@@ -26,26 +27,6 @@ pub struct Task {
     /// Boxed, because most jobs are for everybody.
     pub routing: Option<Box<Routing>>,
 }
-
-/// In what a job may differ from an equal one, as the scripts number them; a time has a name for each of its forms.
-pub(crate) const FIELDS: [&str; 16] = [
-    "payload",
-    "priority",
-    "locks",
-    "lease_ms",
-    "max_attempts",
-    "backoff",
-    "delay_ms",
-    "run_at",
-    "expires_ms",
-    "expires_at",
-    "sla_ms",
-    "sla_at",
-    "assignees",
-    "excluded",
-    "skill",
-    "fallback_ms",
-];
 
 /// How the scripts look for a duplicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,14 +172,14 @@ impl Task {
         }
     }
 
-    /// The fields of some bits of [`FIELDS`], by the names that the call has used.
+    /// The fields of some bits of [`TASK_FIELDS`], by the names that the call has used.
     pub(crate) fn named(&self, bits: u64) -> Vec<&'static str> {
         let delay = [("delay_ms", "run_at", matches!(self.delay, Some(Delay::Until(_))))];
         let times = [("expires_ms", "expires_at", self.limits.expires), ("sla_ms", "sla_at", self.limits.sla)];
-        let times = times.map(|(ms, at, said)| (ms, at, matches!(said, Some(Moment::At(_)))));
+        let times = times.map(|(ms, at, moment)| (ms, at, matches!(moment, Some(Moment::At(_)))));
         let other_form = delay.into_iter().chain(times).map(|(ms, at, is_at)| if is_at { ms } else { at });
         let other_forms: Vec<_> = other_form.collect();
-        let differing = FIELDS.into_iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| name);
+        let differing = TASK_FIELDS.into_iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| name);
         differing.filter(|name| !other_forms.contains(name)).collect()
     }
 
