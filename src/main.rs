@@ -64,6 +64,11 @@ fn main() -> ExitCode {
                 "{}",
                 store::needed_rights(serve.store.prefix.as_str(), serve.store.redis_url().is_of_a_cluster())
             );
+            eprintln!(
+                "If the user default is to be off, it must keep its rights, or a restart of Redis throws away what scripts have \
+                 changed (docs/scale.md):\n{}",
+                store::DEFAULT_USER
+            );
             Ok(())
         }
         Command::Check(CheckOptions { serve, acl: false }) => block_on(service::check(serve)),

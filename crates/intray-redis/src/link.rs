@@ -71,6 +71,8 @@ pub struct Link {
     durable: Option<DurableConnections>,
     /// Numbers connections, and picks the next shared one.
     turn: AtomicUsize,
+    /// How many shared connections were opened.
+    opened: AtomicUsize,
 }
 
 impl Link {
@@ -84,8 +86,22 @@ impl Link {
         let (name, mode) = (server.name(), ScriptMode::new(library));
         let durable = durability.asks_redis().then(DurableConnections::new);
         let max_connections = SHARED_CONNECTIONS + 1 + durable.as_ref().map_or(0, |_| DURABLE_CONNECTIONS);
-        let (is_lost, turn, pool, shared) = Default::default();
-        Self { name, is_lost, mode, server, timeouts, max_connections, pool, disk, durability, shared, durable, turn }
+        let (is_lost, turn, opened, pool, shared) = Default::default();
+        Self {
+            name,
+            is_lost,
+            mode,
+            server,
+            timeouts,
+            max_connections,
+            pool,
+            disk,
+            durability,
+            shared,
+            durable,
+            turn,
+            opened,
+        }
     }
 
     /// Runs a script and, if it wrote, waits until the change is as durable as required.
@@ -165,6 +181,11 @@ impl Link {
     /// For logs: host and port, the socket, or the primary's name at the sentinels.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How many connections were opened so far: a server that was restarted gets others.
+    pub fn opened(&self) -> usize {
+        self.opened.load(Ordering::Relaxed)
     }
 
     /// The server did not answer the last call.

@@ -77,6 +77,7 @@ impl Link {
             Ok(_) | Err(_) => {}
         }
         let open = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh), Instant::now());
+        self.opened.fetch_add(1, Ordering::Relaxed);
         *pooled = Some(fresh);
         slot.set(Some(open.clone()));
         Ok(open)

@@ -70,6 +70,7 @@ impl Queues {
             }
             checks.push(check("durability", (!problems.is_empty()).then(|| problems.join("; "))));
         }
+        checks.extend(self.default_user().await);
         if links.is_cluster() {
             checks.push(warn("coverage", self.coverage_problem().await));
         }

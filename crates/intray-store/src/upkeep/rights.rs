@@ -9,7 +9,7 @@ use super::check::Check;
 use crate::{handle::Queues, redis::hints::may_listen};
 
 /// The placeholder for the key or the channel of a trial.
-const HERE: &str = "<key>";
+pub(super) const HERE: &str = "<key>";
 /// A script that reads nothing and writes nothing.
 const IDLE: &str = "#!lua flags=no-writes\nreturn 1";
 /// The name of a script, function or library that does not exist.
@@ -17,7 +17,8 @@ const NOBODYS: &str = "0000000000000000000000000000000000000000";
 
 /// Every command that a script or this program calls, sorted, with arguments that change nothing if the key does not exist.
 /// Redis checks rights before arguments, so some arguments are invalid. A `|` precedes a subcommand.
-const TRIALS: [(&str, &[&str]); 38] = [
+pub(super) const TRIALS: [(&str, &[&str]); 39] = [
+    ("ACL|DRYRUN", &["default", "ping"]),
     ("EVAL", &[IDLE, "0"]),
     ("EVALSHA", &[NOBODYS, "0"]),
     ("EXISTS", &[HERE]),
@@ -63,8 +64,13 @@ const CLUSTERED: [(&str, &[&str]); 2] = [("ASKING", &[]), ("CLUSTER|SLOTS", &[])
 /// Commands that change the state of a connection, so they are tried on a separate one.
 const LISTENING: [&str; 2] = ["SUBSCRIBE", "UNSUBSCRIBE"];
 /// Optional rights. Without them the service works, but some events come late: waiting calls are not woken, and the pool does
-/// not reuse connections. Or Redis has more work: scripts are not library functions, and old libraries remain.
-const COMFORTS: [(&str, &str); 6] = [
+/// not reuse connections. Or Redis has more work: scripts are not library functions, and old libraries remain. Or a check is
+/// left out.
+const COMFORTS: [(&str, &str); 7] = [
+    (
+        "ACL|DRYRUN",
+        "it is not verified that Redis keeps all jobs when it is restarted with a restricted user `default`",
+    ),
     ("FCALL", "Redis has more work"),
     ("FUNCTION|DELETE", "Redis has more work"),
     ("FUNCTION|LOAD", "Redis has more work"),
@@ -141,11 +147,14 @@ pub fn needed_rights(prefix: &str, of_a_cluster: bool) -> String {
     format!("ACL SETUSER intray on >PASSWORD ~{prefix}:* &{prefix}:*{commands}")
 }
 
+/// The command that keeps the rights of the user `default`, also of one that is off.
+pub const DEFAULT_USER: &str = "ACL SETUSER default off nopass ~* &* +@all";
+
 #[cfg(test)]
 mod tests {
     use std::{fs, path::Path};
 
-    use super::*;
+    use super::{super::restart::DEFAULT_USER_REMEDY, *};
 
     /// Words in capitals that are not commands.
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MINID", "WITHSCORES"];
@@ -207,6 +216,7 @@ mod tests {
     #[test]
     fn documents_show_the_acl_line() {
         let page = include_str!("../../../../docs/scale.md");
+        assert!(page.contains(DEFAULT_USER) && DEFAULT_USER_REMEDY.contains(DEFAULT_USER));
         let line = page.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
         assert_eq!(line, needed_rights("intray", false));
         assert!(page.replace("\\|", "|").contains("`+asking +cluster|slots`"), "the rights for a cluster");
