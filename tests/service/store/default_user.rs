@@ -202,7 +202,7 @@ async fn loss_is_found_at_the_start_too() {
 }
 
 #[tokio::test]
-async fn lacking_default_user_is_named_and_no_look_is_said_plainly() {
+async fn lacking_default_user_is_named_and_no_look_is_reported() {
     for (rules, is_lacking) in [
         ("default off", true),
         ("default on nopass ~* &* +@all -hset", true),
@@ -219,8 +219,8 @@ async fn lacking_default_user_is_named_and_no_look_is_said_plainly() {
         let _: String = redis.run("ACL SETUSER blind on >pw ~intray:* &intray:* +@all -acl").await;
         let url = redis.url().replace("admin", "blind");
         let checked = run(program(["check", "--redis-url", &url])).await;
-        let is_said = checked.stdout.contains("it is not verified that Redis keeps all jobs when it is restarted");
-        assert!(checked.status.success() && is_said, "{rules}: {checked:?}");
+        let is_reported = checked.stdout.contains("it is not verified that Redis keeps all jobs when it is restarted");
+        assert!(checked.status.success() && is_reported, "{rules}: {checked:?}");
         assert!(!checked.stdout.contains("ok       restart"), "{rules}: {checked:?}");
         let _: String = redis.run("CONFIG SET appendonly no").await;
         let checked = run(program(["check", "--redis-url", &redis.url()])).await;

@@ -17,7 +17,7 @@ const APPENDED: [&str; 9] = ["HDEL", "HINCRBY", "HSET", "SET", "UNLINK", "XADD",
 const NAME: &str = "restart";
 
 /// What a server says of its user `default`.
-enum Answer {
+enum UserRights {
     /// The commands that the user may not run.
     Lacking(Vec<&'static str>),
     /// The check of rights names the missing right.
@@ -34,10 +34,10 @@ impl Queues {
             let place = if links.is_cluster() { format!("{}: ", link.name()) } else { String::new() };
             match self.ask_default_user(&link).await {
                 _ if info(&link).await.is_ok_and(|info| field(&info, "aof_enabled") != "1") => {}
-                Answer::Lacking(commands) if commands.is_empty() => {}
-                Answer::Lacking(commands) => lacking.push(format!("{place}not {}", commands.join(", "))),
-                Answer::NotAllowed => is_verified = false,
-                Answer::Unknown(why) => unknown.push(format!("{place}{why}")),
+                UserRights::Lacking(commands) if commands.is_empty() => {}
+                UserRights::Lacking(commands) => lacking.push(format!("{place}not {}", commands.join(", "))),
+                UserRights::NotAllowed => is_verified = false,
+                UserRights::Unknown(why) => unknown.push(format!("{place}{why}")),
             }
         }
         if !lacking.is_empty() {
@@ -55,7 +55,7 @@ impl Queues {
         is_verified.then(|| check(NAME, None))
     }
 
-    async fn ask_default_user(&self, link: &Link) -> Answer {
+    async fn ask_default_user(&self, link: &Link) -> UserRights {
         let (here, mut lacking) = (self.parts.runner.keys.trial(), Vec::new());
         for (name, arguments) in TRIALS.iter().filter(|(name, _)| APPENDED.contains(name)) {
             let mut command = redis::cmd("ACL");
@@ -64,10 +64,10 @@ impl Queues {
             match link.plain(&command).await {
                 Ok(Value::Okay) => {}
                 Ok(_) => lacking.push(*name),
-                Err(Fault::Unavailable { why, .. }) if why == "NOPERM" => return Answer::NotAllowed,
-                Err(fault) => return Answer::Unknown(fault.why()),
+                Err(Fault::Unavailable { why, .. }) if why == "NOPERM" => return UserRights::NotAllowed,
+                Err(fault) => return UserRights::Unknown(fault.why()),
             }
         }
-        Answer::Lacking(lacking)
+        UserRights::Lacking(lacking)
     }
 }

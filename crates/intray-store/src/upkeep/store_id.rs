@@ -7,7 +7,7 @@ use intray_redis::{Fault, parse_reply};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    migrate::{LayoutError, STEPS},
+    migrate::{self, LayoutError, STEPS},
     restart::{DEFAULT_USER_REMEDY, RestartMarkers},
 };
 use crate::{
@@ -20,13 +20,28 @@ use crate::{
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 
 impl Queues {
+    /// Creates the layout in an empty Redis; rejects any other version.
+    ///
+    /// # Errors
+    /// [`LayoutError`].
+    pub async fn settle_layout(&self) -> Result<(), LayoutError> {
+        migrate::expect_current(self).await?;
+        self.migrate(&STEPS, false).await?;
+        self.learn_store_id().await?;
+        RestartMarkers::default().check(self).await;
+        self.parts.runner.link.try_library().await;
+        Ok(())
+    }
+
     /// Checks regularly whether Redis still has its data, until it is stopped.
     pub(crate) async fn watch_store_id(&self, stop: CancellationToken) {
         let mut markers = RestartMarkers::default();
         loop {
             // A failed check is repeated. Other checks report the fault.
             let _ = self.check_store_id().await;
-            markers.check(self).await;
+            if self.parts.store_id.current().is_some() {
+                markers.check(self).await;
+            }
             if stop.run_until_cancelled(tokio::time::sleep(CHECK_EVERY)).await.is_none() {
                 return;
             }
