@@ -2,6 +2,7 @@
 
 mod backend;
 mod check;
+mod clock;
 mod init;
 mod signals;
 mod store;
@@ -14,7 +15,7 @@ use intray_webhook::Sender;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::store::{try_store, wait_for_store};
+use self::store::{try_store, wait_for_store, watch_store};
 pub use self::{
     backend::Backend, check::check, init::reap_as_first_process, signals::shutdown_signal, store::check_store,
 };
@@ -152,6 +153,7 @@ impl StoreWork {
         self.queues.hold(false);
         parts.spawn(sweeper::run(sheets.clone(), self.period, stop.clone()));
         parts.spawn(self.waiting.clone().run());
+        parts.spawn(watch_store(self.queues.clone(), stop.clone()));
         parts.spawn(self.webhooks.clone().run(stop.clone()));
         parts.spawn(sheets.run(stop.clone()));
     }

@@ -1,13 +1,17 @@
 //! Checks the store before the service works with it, and waits for one that does not answer yet.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use anyhow::bail;
+use tokio_util::sync::CancellationToken;
 
+use super::clock::clock;
 use crate::store::{Check, Fault, Queues};
 
 /// How often a Redis that is away is tried.
 const TRY_EVERY: Duration = Duration::from_millis(250);
+/// How often the settings of Redis and the clocks are looked at while the service runs.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// A check that fails although Redis answers is repeated: Redis may have gone away meanwhile and come back.
 const CHECKS: u32 = 2;
 
@@ -68,6 +72,42 @@ pub async fn check_store(queues: &Queues) -> anyhow::Result<()> {
         }
     }
     queues.settle_layout().await?;
-    durable.into_iter().filter_map(|check| check.problem).for_each(|problem| tracing::warn!("{problem}"));
+    durable
+        .into_iter()
+        .chain(clock(queues).await)
+        .filter_map(|check| check.problem)
+        .for_each(|problem| tracing::warn!("{problem}"));
     Ok(())
+}
+
+/// Logs what the start would refuse or warn of, when it comes to be later and when it is over, until it is stopped.
+pub async fn watch_store(queues: Queues, stop: CancellationToken) {
+    // The start has logged these.
+    let mut known: HashSet<_> = failing(&standing(&queues).await).map(|check| check.name).collect();
+    while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+        for Check { name, problem, is_warning } in standing(&queues).await {
+            match problem {
+                Some(problem) if known.insert(name) => {
+                    intray_metrics::REDIS_UNFIT.of(&[name]).set(1.0);
+                    match is_warning {
+                        true => tracing::warn!(check = name, "{problem}"),
+                        false => tracing::error!(check = name, "{problem}"),
+                    }
+                }
+                None if known.remove(name) => {
+                    intray_metrics::REDIS_UNFIT.of(&[name]).set(0.0);
+                    tracing::info!(check = name, "this check of Redis passes again");
+                }
+                Some(_) | None => {}
+            }
+        }
+    }
+}
+
+async fn standing(queues: &Queues) -> Vec<Check> {
+    queues.standing().await.into_iter().chain(clock(queues).await).collect()
+}
+
+fn failing(checks: &[Check]) -> impl Iterator<Item = &Check> {
+    checks.iter().filter(|check| check.problem.is_some())
 }

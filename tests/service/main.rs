@@ -240,6 +240,7 @@ mod store {
         mod rights; // The documented Redis users may do what a move needs, and no more.
     }
     mod acl_rights; // A restricted Redis user: the documented rights are required and sufficient.
+    mod changed_later; // What Redis is started with and what changes later, clocks too: logged once and counted.
     mod default_user; // A restart of a Redis whose user `default` lacks rights: refused before, reported after.
     mod fsync_acks; // Changes acknowledged after fsync: which servers can promise that.
     mod outage; // Redis down, slow, read-only or full: a true answer within two seconds.

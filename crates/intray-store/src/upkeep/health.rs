@@ -1,6 +1,6 @@
 //! Whether this Redis is fit and safe for jobs.
 
-use intray_redis::{Fault, Link, parse_reply};
+use intray_redis::{Durability, Fault, Link, parse_reply};
 
 use super::{
     check::{Check, check, field, warn},
@@ -54,6 +54,18 @@ impl Queues {
         if self.parts.runner.link.has_private_disk() {
             checks.push(warn("room", self.parts.runner.link.disk_shortage()));
         }
+        checks
+    }
+
+    /// What the start refuses or warns of and what may change later: the requirements of Redis, and its settings.
+    pub async fn standing(&self) -> Vec<Check> {
+        let Ok(infos) = self.server_infos().await else { return Vec::new() };
+        let mut checks = vec![
+            check("version", infos.problem(version_problem)),
+            check("role", infos.problem(role_problem)),
+            check("eviction", infos.problem(eviction_problem)),
+        ];
+        checks.extend(infos.checks(|info| durable::checks(info, &Durability::Async)));
         checks
     }
 

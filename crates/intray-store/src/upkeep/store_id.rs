@@ -110,7 +110,10 @@ impl Queues {
     }
 
     /// The clock of the server that has the id, because each server of a cluster has its own clock.
-    pub(crate) async fn redis_time(&self) -> Result<Millis, Fault> {
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn redis_time(&self) -> Result<Millis, Fault> {
         self.time_at(&self.parts.runner.keys.store_id()).await
     }
 
