@@ -59,13 +59,7 @@ fn main() -> ExitCode {
             Err(error) => Err(error),
         },
         Command::Export(options) => block_on(async move { bulk::export(&options).await }),
-        Command::Check(CheckOptions { serve, acl: true }) => {
-            println!(
-                "{}",
-                store::needed_rights(serve.store.prefix.as_str(), serve.store.redis_url().is_of_a_cluster())
-            );
-            Ok(())
-        }
+        Command::Check(CheckOptions { serve, acl: true }) => print_rights(&serve),
         Command::Check(CheckOptions { serve, acl: false }) => block_on(service::check(serve)),
     };
     match outcome {
@@ -83,6 +77,17 @@ fn reap_as_first_process() -> Option<u8> {
         eprintln!("intray: cannot start a child, so processes without a parent are not reaped: {error}");
         None
     })
+}
+
+/// Prints the line that makes a user of Redis to standard output, and what the user `default` needs to standard error.
+fn print_rights(serve: &Serve) -> anyhow::Result<()> {
+    println!("{}", store::needed_rights(serve.store.prefix.as_str(), serve.store.redis_url().is_of_a_cluster()));
+    eprintln!(
+        "If the user default is to be off, it must keep its rights, or a restart of Redis throws away what scripts have changed \
+         (docs/scale.md):\n{}",
+        store::DEFAULT_USER
+    );
+    Ok(())
 }
 
 /// Writes to standard output. A reader that closes the pipe early is no error.

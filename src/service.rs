@@ -2,25 +2,30 @@
 
 mod backend;
 mod check;
+mod clock;
 mod init;
 mod signals;
+mod store;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use intray_listen::{Certificate, Shutdown};
 use intray_webhook::Sender;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::{backend::Backend, check::check, init::reap_as_first_process, signals::shutdown_signal};
+use self::store::{try_store, wait_for_store, watch_store};
+pub use self::{
+    backend::Backend, check::check, init::reap_as_first_process, signals::shutdown_signal, store::check_store,
+};
 use crate::{
     access::{Access, CredentialSources},
     config::{LogFormat, Origin, Serve},
     http,
     job::QueueName,
     sheets::Sheets,
-    store::{Check, Owners, Queues},
+    store::{Fault, Owners, Queues},
     sweeper,
     waiting::Waiting,
     webhooks::{Dispatcher, WebhookFile},
@@ -59,45 +64,97 @@ pub async fn serve<A: FnOnce(&str)>(
         .with_context(|| format!("cannot listen on {}", options.listen))?;
     let address = listener.local_addr().context("the listening address")?;
     let followed = options.store.followed_url().map_err(|line| anyhow!(line))?;
-    let backend = Backend::open(&options.store).await?;
-    backend.queues.bound(options.max_queues, Arc::new(Parts(access.clone())));
-    backend.queues.figures().label(options.metrics_queues);
-    if let Err(wrong) = check_store(&backend.queues).await {
-        backend.close().await;
-        return Err(wrong);
-    }
+    let (backend, away) = open_backend(&options, &access).await?;
 
     let (leaving, closing) = (CancellationToken::new(), CancellationToken::new());
     let parts = TaskTracker::new();
-    let period = Duration::from_millis(options.sweep_interval_ms.into());
-    parts.spawn(sweeper::run(Sheets::new(backend.queues.clone()), period, closing.clone()));
     parts.spawn(backend.queues.clone().maintain_redis(closing.clone()));
     parts.spawn(backend.follow(followed, closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
-    parts.spawn(waiting.clone().run());
     let webhooks = Dispatcher::new(backend.queues.clone(), waiting.clone(), webhooks);
-    // Events from readiness on are for them.
-    webhooks.begin().await;
-    parts.spawn(webhooks.clone().run(closing.clone()));
-    parts.spawn(Sheets::new(backend.queues.clone()).run(closing.clone()));
+    let period = Duration::from_millis(options.sweep_interval_ms.into());
+    let work =
+        StoreWork { queues: backend.queues.clone(), waiting: waiting.clone(), webhooks: webhooks.clone(), period };
+    if away.is_none() {
+        work.begin(&parts, &closing).await;
+    }
     watch_files(&parts, access.clone(), certificate.clone(), &closing);
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), (waiting, webhooks), access, policy, peers, leaving.clone());
     let connections = intray_listen::fit_open_files(options.max_connections);
-    let scheme = if certificate.is_some() { "https" } else { "http" };
+    let url = format!("{}://{address}", if certificate.is_some() { "https" } else { "http" });
     let end = Shutdown { draining: leaving.clone(), stop: closing.clone() };
     parts.spawn(intray_listen::serve(listener, router, certificate, connections, end));
-    (host.announce)(&format!("{scheme}://{address}"));
-
-    let lost = backend.lost();
+    let ready = async {
+        if let Some(fault) = away {
+            work.begin_later(&fault, &url, &parts, &closing).await?;
+        }
+        (host.announce)(&url);
+        std::future::pending().await
+    };
     let outcome = tokio::select! {
         () = stop => Ok(()),
-        gave_up = lost => Err(gave_up.into()),
+        gave_up = backend.lost() => Err(gave_up.into()),
+        unfit = ready => unfit,
     };
     leaving.cancel();
     shut_down(backend, parts, closing, host.drain).await;
     outcome
+}
+
+/// The backend, whose scripts are held, and why it is away if it is.
+///
+/// # Errors
+/// One line for the operator, if the store cannot be used.
+async fn open_backend(options: &Serve, access: &Access) -> anyhow::Result<(Backend, Option<Fault>)> {
+    let backend = Backend::open(&options.store).await?;
+    backend.queues.bound(options.max_queues, Arc::new(Parts(access.clone())));
+    backend.queues.figures().label(options.metrics_queues);
+    backend.queues.hold(true);
+    match try_store(&backend.queues).await {
+        Ok(found) => Ok((backend, found.err())),
+        Err(unfit) => {
+            backend.close().await;
+            Err(unfit)
+        }
+    }
+}
+
+/// What begins when the store is known to be fit.
+struct StoreWork {
+    queues: Queues,
+    waiting: Waiting,
+    webhooks: Dispatcher,
+    period: Duration,
+}
+
+impl StoreWork {
+    /// Begins when the store has come.
+    async fn begin_later(
+        &self,
+        fault: &Fault,
+        url: &str,
+        parts: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<()> {
+        tracing::warn!(%fault, url, "Redis is away: this instance serves unready until it comes");
+        wait_for_store(&self.queues).await?;
+        self.begin(parts, stop).await;
+        Ok(())
+    }
+
+    async fn begin(&self, parts: &TaskTracker, stop: &CancellationToken) {
+        let sheets = Sheets::new(self.queues.clone());
+        // Events from readiness on are for them.
+        self.webhooks.begin().await;
+        self.queues.hold(false);
+        parts.spawn(sweeper::run(sheets.clone(), self.period, stop.clone()));
+        parts.spawn(self.waiting.clone().run());
+        parts.spawn(watch_store(self.queues.clone(), stop.clone()));
+        parts.spawn(self.webhooks.clone().run(stop.clone()));
+        parts.spawn(sheets.run(stop.clone()));
+    }
 }
 
 /// Reads the operator's files again when they change.
@@ -133,32 +190,6 @@ pub fn announce(url: &str, format: LogFormat) {
             println!("{}", serde_json::json!({ "timestamp": timestamp, "level": "INFO", "message": message }));
         }
     }
-}
-
-/// Refuses a Redis that would lose jobs, and warns of one that might.
-///
-/// # Errors
-/// One line for the operator.
-pub async fn check_store(queues: &Queues) -> anyhow::Result<()> {
-    // Checked before the first script: an old Redis would fail, and one with too few rights would run it halfway.
-    for Check { name, problem, is_warning } in queues.allowed().await.into_iter().chain(queues.ready().await) {
-        match problem {
-            // The private server's supervisor has logged this.
-            Some(_) if name == "room" => {}
-            Some(problem) if is_warning || matches!(name, "role" | "disk") => tracing::warn!("{problem}"),
-            Some(problem) => bail!(problem),
-            None => {}
-        }
-    }
-    queues.settle_layout().await?;
-    for Check { problem, is_warning, .. } in queues.durable().await {
-        match problem {
-            Some(problem) if is_warning => tracing::warn!("{problem}"),
-            Some(problem) => bail!(problem),
-            None => {}
-        }
-    }
-    Ok(())
 }
 
 /// Logs what an operator should know about the settings.

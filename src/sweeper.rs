@@ -12,7 +12,11 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use self::{minute::Minute, scales::Scales, unreachable::Unreachable};
+use self::{
+    minute::Minute,
+    scales::Scales,
+    unreachable::{FailureLog, Unreachable},
+};
 use crate::{
     job::{QueueName, chance::between},
     sheets::Sheets,
@@ -34,14 +38,21 @@ const MAX_PIPELINED: usize = 64;
 
 /// Sweeps once per period with jitter, and at once while there is more to do, until it is stopped.
 pub async fn run(sheets: Sheets, period: Duration, stop: CancellationToken) {
-    let (mut sweeper, mut pause) = (Sweeper::new(sheets, period), jittered(period));
+    let (mut sweeper, mut pause, mut failures) =
+        (Sweeper::new(sheets, period), jittered(period), FailureLog::default());
     while stop.run_until_cancelled(until_next(&mut sweeper, pause)).await.is_some() {
         // A round that has begun is finished, because it is short.
-        pause = match sweeper.round().await {
+        let outcome = sweeper.round().await;
+        if outcome.is_ok() {
+            failures.end();
+        }
+        pause = match outcome {
             Ok(true) => Duration::ZERO,
             Ok(false) => jittered(period),
             Err(fault) => {
-                tracing::warn!(%fault, "the sweep failed and is retried in the next period");
+                if failures.is_due(Instant::now()) {
+                    tracing::warn!(%fault, "the sweep failed and is retried in the next period");
+                }
                 jittered(period)
             }
         };

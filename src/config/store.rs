@@ -14,7 +14,7 @@ use crate::job::limits;
 /// The Redis that keeps the jobs.
 #[derive(Debug, Args)]
 pub struct StoreOptions {
-    /// redis://[user:password@]host[:port][/db], unix:///path or redis+sentinel://host,host/name; none: a private server with its data in --data-dir
+    /// redis://[user:password@]host[:port][/db], unix:///path, redis+cluster://host,host or redis+sentinel://host,host/name; none: a private server with its data in --data-dir
     #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UnquotedParser(RedisUrl::from_flag))]
     pub(super) redis_url: Option<RedisUrl>,
     /// A file that holds the URL, for a URL with a password; read when --redis-url is not given

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use intray_embedded::FolderUsage;
 use intray_webhook::Sender;
 
-use super::backend::Backend;
+use super::{backend::Backend, clock::clock};
 use crate::{
     config::{RedisUrl, Serve},
     store::Check,
@@ -32,6 +32,7 @@ pub async fn check(options: Serve) -> anyhow::Result<()> {
     checks.extend(backend.queues.allowed().await);
     checks.extend(backend.queues.ready().await);
     checks.extend(backend.queues.durable().await);
+    checks.extend(clock(&backend.queues).await);
     let (mut wrong, mut warnings) = print(checks);
     if options.store.redis_url() == RedisUrl::Embedded {
         warnings += check_folder(&options.store.data_dir).await;

@@ -72,7 +72,8 @@ const SINGLE: &[(&str, &str, &str)] = &[
     ("docs/backup.md", "docker compose -f", "tests/service/program/backup_of_redis.rs runs what it has a container do"),
     ("docs/backup.md", "kubectl -n intray", "tests/service/program/backup_of_redis.rs runs what it has a pod do"),
     ("docs/backup.md", "valkey-cli --cluster", "tests/service/program/backup_of_redis.rs runs it"),
-    ("docs/scale.md", "ACL SETUSER", "tests/service/store/acl_rights.rs makes that user"),
+    ("docs/scale.md", "ACL SETUSER intray", "tests/service/store/acl_rights.rs makes that user"),
+    ("docs/scale.md", "ACL SETUSER default", "tests/service/store/default_user.rs makes that user"),
     ("docs/clients.md", "mkdir -p vendor", "tests/packages/npm/vendored.test.js"),
     ("docs/deploy.md", "docker compose -f deploy/compose.yaml up", "tests/deploy/compose.py starts what it names"),
     (

@@ -31,7 +31,7 @@ const STORE: &str = "crates/intray-store/src";
 
 /// The same for the folders of the store, a package of its own. Uses inside a folder are listed below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
-    ("upkeep", &["handle", "keys", "redis", "retention", "script"]),
+    ("upkeep", &["handle", "keys", "redis", "registry", "retention", "runner", "script"]),
     (
         "transitions",
         &[

@@ -244,6 +244,8 @@ mod store {
         mod rights; // The documented Redis users may do what a move needs, and no more.
     }
     mod acl_rights; // A restricted Redis user: the documented rights are required and sufficient.
+    mod changed_later; // What Redis is started with and what changes later, clocks too: logged once and counted.
+    mod default_user; // A restart of a Redis whose user `default` lacks rights: refused before, reported after.
     mod fsync_acks; // Changes acknowledged after fsync: which servers can promise that.
     mod outage; // Redis down, slow, read-only or full: a true answer within two seconds.
     mod partitions; // A network partition loses no change that was acknowledged with replicas.
@@ -281,6 +283,7 @@ mod program {
     mod full_disk; // The private server's disk is full: acknowledged changes survive.
     mod guards; // Empty or garbled credential files and settings, and byte order marks.
     mod import; // What `intray import` reads, and the job that each line becomes.
+    mod late_redis; // A Redis that comes after the service: it serves unready until then, and then does all its work.
     mod man_page; // Shell completions and the man page.
     mod metric_totals; // Transition metrics of all instances add up to the queue's totals.
     mod metrics; // The metrics match their page, and measure waiting and holding times.

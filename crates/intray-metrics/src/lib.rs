@@ -155,6 +155,10 @@ metrics! {
         "how late overdue and due jobs were found";
     REDIS_EMPTIED_TOTAL: Counter = "intray_redis_emptied_total", [],
         "how often Redis came back without its data";
+    REDIS_UNFIT: Gauge = "intray_redis_unfit", ["check"],
+        "1 while Redis fails a check that it passed before, such as `eviction` or `append-only`";
+    CLOCK_OFFSET_SECONDS: Gauge = "intray_clock_offset_seconds", [],
+        "by how much this machine's clock is ahead of Redis's";
     REDIS_FAILOVERS_TOTAL: Counter = "intray_redis_failovers_total", [],
         "how often sentinels have named another primary";
     REDIS_MISSING_BYTES: Gauge = "intray_redis_missing_bytes", [],

@@ -27,7 +27,7 @@ use deadpool_redis::Connection;
 use futures_util::future::BoxFuture;
 use redis::{RedisError, Value};
 
-pub(crate) use self::error::{describe, is_cut};
+pub(crate) use self::error::{describe, is_cut, is_refusal};
 pub use self::{
     durability::{Durability, SyncRequests},
     private_disk::DiskShortage,
@@ -71,6 +71,10 @@ pub struct Link {
     durable: Option<DurableConnections>,
     /// Numbers connections, and picks the next shared one.
     turn: AtomicUsize,
+    /// How many shared connections were opened.
+    opened: AtomicUsize,
+    /// The last attempt to connect failed for a reason that only other settings remove.
+    is_refused: AtomicBool,
 }
 
 impl Link {
@@ -84,8 +88,23 @@ impl Link {
         let (name, mode) = (server.name(), ScriptMode::new(library));
         let durable = durability.asks_redis().then(DurableConnections::new);
         let max_connections = SHARED_CONNECTIONS + 1 + durable.as_ref().map_or(0, |_| DURABLE_CONNECTIONS);
-        let (is_lost, turn, pool, shared) = Default::default();
-        Self { name, is_lost, mode, server, timeouts, max_connections, pool, disk, durability, shared, durable, turn }
+        let (is_lost, is_refused, turn, opened, pool, shared) = Default::default();
+        Self {
+            name,
+            is_lost,
+            mode,
+            server,
+            timeouts,
+            max_connections,
+            pool,
+            disk,
+            durability,
+            shared,
+            durable,
+            turn,
+            opened,
+            is_refused,
+        }
     }
 
     /// Runs a script and, if it wrote, waits until the change is as durable as required.
@@ -138,6 +157,9 @@ impl Link {
         if answer.as_ref().is_err_and(is_broken) {
             drop(Connection::take(connection));
         }
+        if answer.as_ref().is_err_and(is_refusal) {
+            self.is_refused.store(true, Ordering::Relaxed);
+        }
         answer.map_err(|e| to_fault(&e))
     }
 
@@ -165,6 +187,16 @@ impl Link {
     /// For logs: host and port, the socket, or the primary's name at the sentinels.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How many connections were opened so far: a server that was restarted gets others.
+    pub fn opened(&self) -> usize {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    /// The server is there and refuses this client, or this client its certificate.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Relaxed)
     }
 
     /// The server did not answer the last call.

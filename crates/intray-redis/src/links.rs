@@ -109,6 +109,21 @@ impl Links {
         }
     }
 
+    /// A server refuses this client, or this client its certificate: only other settings help.
+    pub fn is_refused(&self) -> bool {
+        match self {
+            Self::One(link) => link.is_refused(),
+            Self::Cluster(cluster) => cluster.nodes_and_seeds().iter().any(|link| link.is_refused()),
+        }
+    }
+
+    /// The first key of those that `name` makes of a number that this server has; `None` if none of many is its.
+    pub fn key_at(&self, link: &Arc<Link>, name: impl Fn(usize) -> String) -> Option<String> {
+        let Self::Cluster(cluster) = self else { return Some(name(0)) };
+        let is_there = |key: &String| cluster.owner(self.slot(key)).is_some_and(|owner| Arc::ptr_eq(&owner, link));
+        (0..4 * slot::SLOTS).map(name).find(is_there)
+    }
+
     pub fn is_cluster(&self) -> bool {
         matches!(self, Self::Cluster(_))
     }

@@ -98,14 +98,14 @@ impl Sentinels {
     }
 
     /// The primary's address, and how often it has moved. The first caller asks the sentinels.
-    pub(crate) async fn primary(&self) -> Result<(ConnectionInfo, u64), String> {
+    pub(crate) async fn primary(&self) -> Result<(ConnectionInfo, u64), RedisError> {
         if self.state.borrow().primary.is_none() {
             let found = self.ask_all().await?;
             self.move_to(found);
         }
         let PrimaryState { primary, moves, .. } = self.state.borrow().clone();
-        let address = primary.ok_or("no sentinel has named a primary yet")?;
-        Ok((self.info(&address).map_err(|e| e.to_string())?, moves))
+        let address = primary.ok_or_else(|| error("no sentinel has named a primary yet".to_owned()))?;
+        Ok((self.info(&address)?, moves))
     }
 
     /// Resolves when the primary has moved again.
@@ -178,9 +178,33 @@ fn url(is_tls: bool, credentials: &str, (host, port): &HostPort, db: u32) -> Str
     format!("{scheme}://{credentials}{host}:{port}/{db}")
 }
 
-/// The prefix of an error that comes from this module and not from the client; the rest is a whole sentence.
-pub(crate) const ERROR_PREFIX: &str = "sentinels - Client: ";
+/// The prefixes of an error that comes from this module and not from the client; the rest is a whole sentence.
+const ERROR_PREFIXES: [&str; 2] = ["sentinels - Client: ", "sentinels - AuthenticationFailed: "];
+
+/// The sentence of an error that comes from this module.
+pub(crate) fn sentence(message: &str) -> Option<&str> {
+    ERROR_PREFIXES.iter().find_map(|prefix| message.strip_prefix(prefix))
+}
+
+pub(crate) fn is_of_sentinels(e: &RedisError) -> bool {
+    sentence(&e.to_string()).is_some()
+}
+
+/// Why the sentinels name no primary.
+#[derive(Debug)]
+pub(crate) struct Unnamed {
+    pub(crate) why: String,
+    /// They are there, and refuse this client or know no primary of this name: only other settings help.
+    pub(crate) is_refusal: bool,
+}
+
+impl From<Unnamed> for RedisError {
+    fn from(Unnamed { why, is_refusal }: Unnamed) -> Self {
+        let kind = if is_refusal { ErrorKind::AuthenticationFailed } else { ErrorKind::Client };
+        Self::from((kind, "sentinels", why))
+    }
+}
 
 pub(crate) fn error(why: String) -> RedisError {
-    RedisError::from((ErrorKind::Client, "sentinels", why))
+    Unnamed { why, is_refusal: false }.into()
 }

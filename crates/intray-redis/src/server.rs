@@ -6,7 +6,7 @@ use redis::{ConnectionAddr, ConnectionInfo, ErrorKind, RedisError};
 
 use super::{
     login::Login,
-    sentinel::{SentinelSettings, Sentinels, error},
+    sentinel::{SentinelSettings, Sentinels},
     tls::{Certificates, connection_info},
 };
 
@@ -106,7 +106,7 @@ impl Server {
     pub async fn address(&self) -> Result<(ConnectionInfo, u64), RedisError> {
         let (info, moves) = match &self.0 {
             Location::Fixed(info) => ((**info).clone(), 0),
-            Location::Sentinels(sentinels) => sentinels.primary().await.map_err(error)?,
+            Location::Sentinels(sentinels) => sentinels.primary().await?,
         };
         let (info, logins) = self.1.apply(info);
         Ok((info, moves + logins * LOGIN_VERSION))

@@ -123,6 +123,12 @@ impl KeyNames {
         format!("{}:epoch", self.prefix)
     }
 
+    /// What shows whether a restarted server has kept the changes of scripts. Each node of a cluster has one, whose number
+    /// leads to it.
+    pub(crate) fn restart_marker(&self, number: usize) -> String {
+        format!("{}:{{restart-{number}}}", self.prefix)
+    }
+
     /// The version of the layout.
     pub(crate) fn layout(&self) -> String {
         format!("{}:layout", self.prefix)
@@ -148,7 +154,7 @@ mod tests {
     #[test]
     fn how_it_works_names_keys_outside_the_table() {
         let keys = KeyNames::new("intray");
-        for key in keys.common().into_iter().chain([keys.layout(), keys.store_id()]) {
+        for key in keys.common().into_iter().chain([keys.layout(), keys.store_id(), keys.restart_marker(0)]) {
             assert!(PAGE.contains(&format!("`{key}`")), "{key}");
         }
     }

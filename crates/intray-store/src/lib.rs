@@ -62,7 +62,7 @@ pub use upkeep::{
     check::Check,
     migrate::{LayoutError, LayoutStep, Migration, STEPS},
     moving::Moved,
-    rights::needed_rights,
+    rights::{DEFAULT_USER, needed_rights},
     servers::ServerMemory,
     slots::OF_QUEUES,
 };

@@ -1,6 +1,11 @@
 //! Runs all scripts: measures each, counts the transitions that its reply reports, and logs faults.
 
-use std::{collections::BTreeSet, mem, time::Instant};
+use std::{
+    collections::BTreeSet,
+    mem,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
 
 use foldhash::HashMap;
 use intray_redis::{Applied, Args, Fault, Links, LogLimiter};
@@ -9,7 +14,7 @@ use redis::Value;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    keys::KeyNames,
+    keys::{self, KeyNames},
     redis::{counts, move_marker},
     retention::Retention,
     script::{Scripts, StoreScript},
@@ -20,6 +25,8 @@ use crate::{figures::QueueMetrics, job::QueueName};
 const MAX_KEY_SUFFIX: usize = 16;
 /// How often a call is retried after memory was freed: other calls may take that memory first.
 const MAX_RELIEFS: u32 = 3;
+/// Why scripts are not run yet.
+pub(crate) const NOT_CHECKED: &str = "it has not answered since the start";
 
 /// What it takes to run a script.
 pub(crate) struct Runner {
@@ -37,6 +44,8 @@ pub(crate) struct Runner {
     active: Mutex<HashMap<QueueName, u32>>,
     /// The queues that keep day sheets, as far as this instance knows.
     with_sheets: Mutex<BTreeSet<QueueName>>,
+    /// No script on a queue is run before the store has been checked.
+    is_held: AtomicBool,
 }
 
 impl Runner {
@@ -52,6 +61,7 @@ impl Runner {
             tasks: TaskTracker::new(),
             active: Mutex::default(),
             with_sheets: Mutex::default(),
+            is_held: AtomicBool::new(false),
         }
     }
 
@@ -100,7 +110,13 @@ impl Runner {
     /// Runs a script on these keys, and records its duration and its fault.
     pub(crate) async fn run_timed(&self, script: &StoreScript, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
         let start = Instant::now();
-        let answer = match self.link.run(script, keys, items).await {
+        let run = async {
+            if self.is_held() && script.name != keys::WEBHOOKS {
+                return Err(Fault::unavailable(&NOT_CHECKED));
+            }
+            self.link.run(script, keys, items).await
+        };
+        let answer = match run.await {
             Err(fault) => Err(Box::pin(move_marker::explain(&self.link, fault, &self.keys.registry())).await),
             done => done,
         };
@@ -113,6 +129,14 @@ impl Runner {
             }
         }
         answer
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn hold(&self, is_held: bool) {
+        self.is_held.store(is_held, Ordering::Relaxed);
     }
 
     /// Why Redis was unavailable a moment ago, if it was.

@@ -47,6 +47,9 @@ const COMMON: [(&str, &str); 5] = [
     ("intray:epoch", "string"),
 ];
 
+/// Each node of a cluster has one, with a number.
+const RESTART_MARKER: &str = "intray:{restart-";
+
 /// The layout that the records say they have.
 const LAYOUT: u8 = 2;
 
@@ -107,7 +110,7 @@ pub async fn queues(engine: &Engine) -> Vec<String> {
         let own = key.strip_prefix("intray:{").and_then(|rest| rest.split_once("}:2:"));
         let known = match own {
             Some((_, name)) => KEYS.contains(&(name, &kind)),
-            None => COMMON.contains(&(&key, &kind)),
+            None => COMMON.contains(&(&key, &kind)) || key.starts_with(RESTART_MARKER) && kind == "hash",
         };
         assert!(known, "{key} ({kind}) is a stray key");
         queues.extend(own.map(|(queue, _)| queue.to_owned()));

@@ -7,7 +7,7 @@ use rustls::CertificateError;
 
 use crate::{
     fault::{Fault, UNWRITABLE},
-    sentinel::ERROR_PREFIX,
+    sentinel::sentence,
 };
 
 /// Codes after which the connection is replaced: after a failover such a server still answers PING.
@@ -67,13 +67,23 @@ pub(crate) fn refuses_library(e: &RedisError) -> bool {
     matches!(e.code(), Some("ERR" | "OOM" | "MISCONF" | "NOREPLICAS" | "NOPERM"))
 }
 
-/// Why a connection cannot be established, in words for the operator.
-pub(crate) fn describe(e: &RedisError) -> String {
+fn tls_error(e: &RedisError) -> Option<&rustls::Error> {
     let cause = e.source().and_then(|e| e.downcast_ref::<Arc<dyn Error + Send + Sync>>());
     let of_tls = cause.and_then(|e| e.downcast_ref::<io::Error>()).and_then(io::Error::get_ref);
-    let Some(of_tls) = of_tls.and_then(|e| e.downcast_ref::<rustls::Error>()) else {
+    of_tls.and_then(|e| e.downcast_ref::<rustls::Error>())
+}
+
+/// The server is there and refuses this client, or this client refuses its certificate: only other settings help.
+pub(crate) fn is_refusal(e: &RedisError) -> bool {
+    let by_code = e.code().is_some_and(|code| ["NOAUTH", "WRONGPASS", "NOPERM"].contains(&code));
+    by_code || e.kind() == ErrorKind::AuthenticationFailed || tls_error(e).is_some()
+}
+
+/// Why a connection cannot be established, in words for the operator.
+pub(crate) fn describe(e: &RedisError) -> String {
+    let Some(of_tls) = tls_error(e) else {
         let message = e.to_string();
-        return message.strip_prefix(ERROR_PREFIX).map(str::to_owned).unwrap_or(message);
+        return sentence(&message).map(str::to_owned).unwrap_or(message);
     };
     match of_tls {
         rustls::Error::InvalidCertificate(problem) => match problem {

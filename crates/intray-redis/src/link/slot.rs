@@ -14,9 +14,9 @@ use tokio::sync::Mutex;
 
 use super::{
     Link,
-    error::{NO_PASSWORD, describe, is_cut},
+    error::{NO_PASSWORD, describe, is_cut, is_refusal},
 };
-use crate::fault::Fault;
+use crate::{fault::Fault, sentinel::is_of_sentinels};
 
 /// A connection, its number and when it was opened. By the number, a caller whose connection broke does not drop its successor.
 pub(super) type OpenConnection = (usize, MultiplexedConnection, Instant);
@@ -39,18 +39,24 @@ impl Link {
     }
 
     pub(super) async fn connect(&self) -> Result<Connection, Fault> {
-        let pool = self.current_pool().await.map_err(|e| self.mark_lost(&describe(&e)))?;
+        let pool = self.current_pool().await.map_err(|e| self.mark_unconnected(&e))?;
         let connection = pool.get().await.map_err(|e| match e {
-            PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
-                self.mark_lost(&"the user or the password in its URL is wrong")
-            }
-            PoolError::Backend(e) => self.mark_lost(&describe(&e)),
+            PoolError::Backend(e) => self.mark_unconnected(&e),
             PoolError::Timeout(_) => self.mark_lost(&"no connection in time"),
             e @ (PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_)) => {
                 self.mark_lost(&e)
             }
         })?;
+        self.is_refused.store(false, Ordering::Relaxed);
         Box::pin(self.expect_primary(connection)).await
+    }
+
+    fn mark_unconnected(&self, e: &RedisError) -> Fault {
+        self.is_refused.store(is_refusal(e), Ordering::Relaxed);
+        match e.kind() == ErrorKind::AuthenticationFailed && !is_of_sentinels(e) {
+            true => self.mark_lost(&"the user or the password in its URL is wrong"),
+            false => self.mark_lost(&describe(e)),
+        }
     }
 
     /// Drops a connection that has failed a call.
@@ -72,11 +78,13 @@ impl Link {
         match redis::cmd("PING").query_async::<Value>(&mut fresh).await {
             Err(e) if is_cut(&e) || e.code() == Some("NOAUTH") => {
                 drop(Connection::take(fresh));
+                self.is_refused.store(is_refusal(&e), Ordering::Relaxed);
                 return Err(if is_cut(&e) { self.mark_lost(&e) } else { self.mark_lost(&NO_PASSWORD) });
             }
             Ok(_) | Err(_) => {}
         }
         let open = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh), Instant::now());
+        self.opened.fetch_add(1, Ordering::Relaxed);
         *pooled = Some(fresh);
         slot.set(Some(open.clone()));
         Ok(open)

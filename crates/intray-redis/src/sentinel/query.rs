@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use redis::{AsyncConnectionConfig, RedisError, aio::MultiplexedConnection};
 
-use super::{HostPort, Sentinels};
-use crate::link::describe;
+use super::{HostPort, Sentinels, Unnamed};
+use crate::link::{describe, is_refusal};
 
 /// The primary by one sentinel, and the epoch of the election that chose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,24 +16,28 @@ pub(super) struct NamedPrimary {
 
 impl Sentinels {
     /// Asks all sentinels; one that knows the primary is enough.
-    pub(super) async fn ask_all(&self) -> Result<HostPort, String> {
+    pub(super) async fn ask_all(&self) -> Result<HostPort, Unnamed> {
         let asked = self.clients.iter().map(|(sentinel, client)| async move {
             let connection = client.get_multiplexed_async_connection_with_config(&self.config()).await;
             let answer = match connection {
                 Ok(mut connection) => self.ask(&mut connection).await,
                 Err(e) => Err(e),
             };
-            answer.map_err(|e| format!("{sentinel}: {}", describe(&e)))
+            answer.map_err(|e| (format!("{sentinel}: {}", describe(&e)), is_refusal(&e)))
         });
         let answers = futures_util::future::join_all(asked).await;
         if let Some(address) = newest(answers.iter().filter_map(|answer| answer.as_ref().ok()?.as_ref())) {
             return Ok(address);
         }
-        let failed: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err().map(String::as_str)).collect();
-        match failed.len() == answers.len() {
-            true => Err(format!("no sentinel answers: {}", failed.join("; "))),
-            false => Err(format!("the sentinels know no primary that is called {}", self.name())),
-        }
+        let failed: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+        // One that is away may know more than those that are there.
+        let is_refusal = failed.iter().all(|(_, is_refusal)| *is_refusal);
+        let reasons: Vec<_> = failed.iter().map(|(why, _)| why.as_str()).collect();
+        let why = match failed.len() == answers.len() {
+            true => format!("no sentinel answers: {}", reasons.join("; ")),
+            false => format!("the sentinels know no primary that is called {}", self.name()),
+        };
+        Err(Unnamed { why, is_refusal })
     }
 
     /// `None` if the sentinel knows no primary of this name.

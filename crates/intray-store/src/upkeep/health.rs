@@ -1,13 +1,13 @@
 //! Whether this Redis is fit and safe for jobs.
 
-use intray_redis::{Fault, Link, parse_reply};
+use intray_redis::{Durability, Fault, Link, parse_reply};
 
 use super::{
     check::{Check, check, field, warn},
     durable,
     migrate::{self, LayoutError},
 };
-use crate::handle::Queues;
+use crate::{handle::Queues, runner::NOT_CHECKED};
 
 /// The oldest version of Redis with flags of scripts.
 const OLDEST: u32 = 7;
@@ -22,6 +22,14 @@ struct ServerInfos {
 impl Queues {
     /// The checks of readiness.
     pub async fn ready(&self) -> Vec<Check> {
+        if self.parts.runner.is_held() {
+            return vec![check("redis", Some(Fault::unavailable(&NOT_CHECKED).to_string()))];
+        }
+        self.fit().await
+    }
+
+    /// The same for a store whose scripts are not run yet.
+    pub async fn fit(&self) -> Vec<Check> {
         let server_infos = match self.server_infos().await {
             Ok(infos) => infos,
             Err(fault) => return vec![check("redis", Some(fault.to_string()))],
@@ -49,6 +57,41 @@ impl Queues {
         checks
     }
 
+    /// What the start refuses or warns of and what may change later: the requirements of Redis, and its settings.
+    pub async fn standing(&self) -> Vec<Check> {
+        let Ok(infos) = self.server_infos().await else { return Vec::new() };
+        let mut checks = vec![
+            check("version", infos.problem(version_problem)),
+            check("role", infos.problem(role_problem)),
+            check("eviction", infos.problem(eviction_problem)),
+        ];
+        checks.extend(infos.checks(|info| durable::checks(info, &Durability::Async)));
+        checks
+    }
+
+    /// Runs no script on a queue while the store may be unfit.
+    pub fn hold(&self, is_held: bool) {
+        self.parts.runner.hold(is_held);
+    }
+
+    /// Why no server answers, if that may pass by itself; `None` also if a server refuses this client.
+    pub async fn away(&self) -> Option<Fault> {
+        let links = &self.parts.runner.link;
+        let fault = match links.all().await {
+            Err(fault) => fault,
+            Ok(all) => {
+                let ping = redis::cmd("PING");
+                let pongs = futures_util::future::join_all(all.iter().map(|link| link.checked(&ping))).await;
+                if pongs.iter().any(Result::is_ok) {
+                    return None;
+                }
+                pongs.into_iter().find_map(Result::err)?
+            }
+        };
+        let is_passing = matches!(&fault, Fault::Unavailable { why, .. } if why != "NOPERM") && !links.is_refused();
+        is_passing.then_some(fault)
+    }
+
     /// Whether the user of Redis has all rights; `None` if Redis is unavailable, which other checks report.
     pub async fn allowed(&self) -> Option<Check> {
         self.rights().await.ok()
@@ -70,6 +113,7 @@ impl Queues {
             }
             checks.push(check("durability", (!problems.is_empty()).then(|| problems.join("; "))));
         }
+        checks.extend(self.default_user().await);
         if links.is_cluster() {
             checks.push(warn("coverage", self.coverage_problem().await));
         }

@@ -89,18 +89,6 @@ async fn write_version(queues: &Queues, version: u32) -> Result<(), Fault> {
 }
 
 impl Queues {
-    /// Creates the layout in an empty Redis; rejects any other version.
-    ///
-    /// # Errors
-    /// [`LayoutError`].
-    pub async fn settle_layout(&self) -> Result<(), LayoutError> {
-        expect_current(self).await?;
-        self.migrate(&STEPS, false).await?;
-        self.learn_store_id().await?;
-        self.parts.runner.link.try_library().await;
-        Ok(())
-    }
-
     /// Runs the missing ones of the steps, which are [`STEPS`] or a test's, and returns their names.
     ///
     /// # Errors

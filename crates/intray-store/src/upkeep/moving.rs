@@ -8,6 +8,7 @@ mod carry;
 mod halt;
 mod keys;
 mod page;
+mod rights;
 mod source;
 mod steps;
 mod stream;
@@ -54,6 +55,7 @@ impl Queues {
         place: &str,
         tell: &(dyn Fn(&str) + Sync),
     ) -> Result<Moved, LayoutError> {
+        rights::expect(self, target).await?;
         let mark = MoveSource::mark(self).await.map_err(untouched)?;
         if mark.is_none() {
             migrate::expect_current(self).await?;
@@ -79,6 +81,7 @@ impl Queues {
     /// # Errors
     /// [`LayoutError::Refused`] with the line that the move would end with.
     pub async fn look_before_moving(&self, target: &Self) -> Result<Moved, LayoutError> {
+        rights::expect(self, target).await?;
         if let Some(mark) = MoveSource::mark(self).await.map_err(untouched)? {
             return Err(LayoutError::Refused(elsewhere(&mark)));
         }

@@ -9,15 +9,19 @@ use super::check::Check;
 use crate::{handle::Queues, redis::hints::may_listen};
 
 /// The placeholder for the key or the channel of a trial.
-const HERE: &str = "<key>";
+pub(super) const HERE: &str = "<key>";
 /// A script that reads nothing and writes nothing.
 const IDLE: &str = "#!lua flags=no-writes\nreturn 1";
 /// The name of a script, function or library that does not exist.
 const NOBODYS: &str = "0000000000000000000000000000000000000000";
 
+/// A command and its arguments.
+pub(super) type Trial = (&'static str, &'static [&'static str]);
+
 /// Every command that a script or this program calls, sorted, with arguments that change nothing if the key does not exist.
 /// Redis checks rights before arguments, so some arguments are invalid. A `|` precedes a subcommand.
-const TRIALS: [(&str, &[&str]); 38] = [
+pub(super) const TRIALS: [Trial; 39] = [
+    ("ACL|DRYRUN", &["default", "ping"]),
     ("EVAL", &[IDLE, "0"]),
     ("EVALSHA", &[NOBODYS, "0"]),
     ("EXISTS", &[HERE]),
@@ -59,12 +63,17 @@ const TRIALS: [(&str, &[&str]); 38] = [
 ];
 
 /// Commands that only a cluster needs. `ASKING` affects the next command, which is one of these.
-const CLUSTERED: [(&str, &[&str]); 2] = [("ASKING", &[]), ("CLUSTER|SLOTS", &[])];
+const CLUSTERED: [Trial; 2] = [("ASKING", &[]), ("CLUSTER|SLOTS", &[])];
 /// Commands that change the state of a connection, so they are tried on a separate one.
 const LISTENING: [&str; 2] = ["SUBSCRIBE", "UNSUBSCRIBE"];
 /// Optional rights. Without them the service works, but some events come late: waiting calls are not woken, and the pool does
-/// not reuse connections. Or Redis has more work: scripts are not library functions, and old libraries remain.
-const COMFORTS: [(&str, &str); 6] = [
+/// not reuse connections. Or Redis has more work: scripts are not library functions, and old libraries remain. Or a check is
+/// left out.
+const COMFORTS: [(&str, &str); 7] = [
+    (
+        "ACL|DRYRUN",
+        "it is not verified that Redis keeps all jobs when it is restarted with a restricted user `default`",
+    ),
     ("FCALL", "Redis has more work"),
     ("FUNCTION|DELETE", "Redis has more work"),
     ("FUNCTION|LOAD", "Redis has more work"),
@@ -79,10 +88,16 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub(crate) async fn rights(&self) -> Result<Check, Fault> {
+        let (lacking, places) = self.lacking(&[]).await?;
+        Ok(self.judge(&lacking, &places))
+    }
+
+    /// The missing rights, of which those in `more` are not a service's, and the places of a cluster where some are missing.
+    pub(super) async fn lacking(&self, more: &[Trial]) -> Result<(Vec<&'static str>, Vec<String>), Fault> {
         let (links, mut lacking, mut places) = (&self.parts.runner.link, Vec::new(), Vec::new());
         let mut answer = Ok(());
         for link in links.all().await? {
-            match self.lacking_at(&link).await {
+            match self.lacking_at(&link, more).await {
                 Ok(none) if none.is_empty() => {}
                 Ok(some) => {
                     places.push(link.name().to_owned());
@@ -96,13 +111,13 @@ impl Queues {
             answer?;
             places.clear();
         }
-        Ok(self.judge(&lacking, &places))
+        Ok((lacking, places))
     }
 
-    async fn lacking_at(&self, link: &Link) -> Result<Vec<&'static str>, Fault> {
+    async fn lacking_at(&self, link: &Link, more: &[Trial]) -> Result<Vec<&'static str>, Fault> {
         let (here, mut lacking) = (self.parts.runner.keys.trial(), Vec::new());
-        let is_cluster = self.parts.runner.link.is_cluster();
-        for (name, arguments) in TRIALS.iter().chain(CLUSTERED.iter().filter(|_| is_cluster)) {
+        let clustered = CLUSTERED.iter().filter(|_| self.parts.runner.link.is_cluster());
+        for (name, arguments) in TRIALS.iter().chain(clustered).chain(more) {
             let mut words = name.split('|');
             let mut command = redis::cmd(words.next().unwrap_or_default());
             command.arg(words.collect::<Vec<_>>());
@@ -120,32 +135,48 @@ impl Queues {
     fn judge(&self, lacking: &[&'static str], places: &[String]) -> Check {
         let prefix = self.parts.runner.keys.prefix();
         let needed = needed_rights(prefix, self.parts.runner.link.is_cluster());
-        let cost = |name: &&str| COMFORTS.iter().find(|(comfort, _)| comfort == name).map(|(_, cost)| *cost);
-        let costs: Option<BTreeSet<_>> = lacking.iter().map(cost).collect();
+        let costs: Option<BTreeSet<_>> = lacking.iter().map(|name| cost(name)).collect();
         let is_warning = costs.is_some();
         let costs = costs.map(|costs| format!(", so that {}", costs.into_iter().collect::<Vec<_>>().join(" and ")));
         let (what, costs) = (lacking.join(", "), costs.unwrap_or_default());
-        let at = if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
+        let at = at(places);
         let problem =
             format!("the user of Redis may not do all that is needed on {prefix}:*{at}, not {what}{costs}: {needed}");
         Check { name: "rights", problem: (!lacking.is_empty()).then_some(problem), is_warning }
     }
 }
 
+/// What the service lacks without an optional right; `None` for one that it needs.
+pub(super) fn cost(name: &str) -> Option<&'static str> {
+    COMFORTS.iter().find(|(comfort, _)| *comfort == name).map(|(_, cost)| *cost)
+}
+
+/// ` at a, b`, or nothing.
+pub(super) fn at(places: &[String]) -> String {
+    if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) }
+}
+
+/// The words that grant these rights.
+pub(super) fn granted<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.map(|name| format!(" +{}", name.to_lowercase())).collect()
+}
+
 /// The command that creates a Redis user with exactly the required rights. The operator replaces `PASSWORD`.
 #[must_use]
 pub fn needed_rights(prefix: &str, of_a_cluster: bool) -> String {
-    let word = |name: &str| format!(" +{}", name.to_lowercase());
     let more = CLUSTERED.iter().filter(|_| of_a_cluster).map(|(name, _)| *name);
-    let commands: String = TRIALS.iter().map(|(name, _)| *name).chain(LISTENING).chain(more).map(word).collect();
+    let commands = granted(TRIALS.iter().map(|(name, _)| *name).chain(LISTENING).chain(more));
     format!("ACL SETUSER intray on >PASSWORD ~{prefix}:* &{prefix}:*{commands}")
 }
+
+/// The command that keeps the rights of the user `default`, also of one that is off.
+pub const DEFAULT_USER: &str = "ACL SETUSER default off nopass ~* &* +@all";
 
 #[cfg(test)]
 mod tests {
     use std::{fs, path::Path};
 
-    use super::*;
+    use super::{super::restart::DEFAULT_USER_REMEDY, *};
 
     /// Words in capitals that are not commands.
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MINID", "WITHSCORES"];
@@ -207,6 +238,7 @@ mod tests {
     #[test]
     fn documents_show_the_acl_line() {
         let page = include_str!("../../../../docs/scale.md");
+        assert!(page.contains(DEFAULT_USER) && DEFAULT_USER_REMEDY.contains(DEFAULT_USER));
         let line = page.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
         assert_eq!(line, needed_rights("intray", false));
         assert!(page.replace("\\|", "|").contains("`+asking +cluster|slots`"), "the rights for a cluster");

@@ -6,21 +6,45 @@ use std::time::Duration;
 use intray_redis::{Fault, parse_reply};
 use tokio_util::sync::CancellationToken;
 
-use super::migrate::{LayoutError, STEPS};
+use super::{
+    migrate::{self, LayoutError, STEPS},
+    restart::{DEFAULT_USER_REMEDY, RestartMarkers},
+};
 use crate::{
     handle::Queues,
     job::{Millis, ids},
+    registry::store_id::Loss,
 };
 
 /// How often the id is checked.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 
 impl Queues {
+    /// Creates the layout in an empty Redis; rejects any other version.
+    ///
+    /// # Errors
+    /// [`LayoutError`].
+    pub async fn settle_layout(&self) -> Result<(), LayoutError> {
+        migrate::expect_current(self).await?;
+        self.migrate(&STEPS, false).await?;
+        self.learn_store_id().await?;
+        RestartMarkers::default().check(self).await;
+        self.parts.runner.link.try_library().await;
+        Ok(())
+    }
+
     /// Checks regularly whether Redis still has its data, until it is stopped.
     pub(crate) async fn watch_store_id(&self, stop: CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(CHECK_EVERY)).await.is_some() {
+        let mut markers = RestartMarkers::default();
+        loop {
             // A failed check is repeated. Other checks report the fault.
             let _ = self.check_store_id().await;
+            if self.parts.store_id.current().is_some() {
+                markers.check(self).await;
+            }
+            if stop.run_until_cancelled(tokio::time::sleep(CHECK_EVERY)).await.is_none() {
+                return;
+            }
         }
     }
 
@@ -53,36 +77,43 @@ impl Queues {
         let is_laid_out = self.layout_version().await? > 0;
         self.restore_after_loss().await?;
         if found.is_some() || !is_laid_out {
-            self.report_data_loss().await?;
+            tracing::warn!("Redis came back empty: all queues, jobs and results that were in it are gone");
+            self.record_loss(Loss::Everything).await?;
         }
         Ok(())
     }
 
     /// Restores the layout, and registers the queues in use here.
-    async fn restore_after_loss(&self) -> Result<(), LayoutError> {
+    pub(super) async fn restore_after_loss(&self) -> Result<(), LayoutError> {
         self.migrate(&STEPS, false).await?;
         self.parts.registry.tell_again().await?;
         self.learn_store_id().await?;
         Ok(())
     }
 
-    async fn report_data_loss(&self) -> Result<(), Fault> {
-        let now = self.redis_time().await?;
-        self.parts.store_id.was_emptied(now);
-        tracing::warn!("Redis came back empty: all queues, jobs and results that were in it are gone");
+    pub(super) async fn record_loss(&self, loss: Loss) -> Result<(), Fault> {
         intray_metrics::REDIS_EMPTIED_TOTAL.of(&[]).inc();
+        self.parts.store_id.record_loss(self.redis_time().await?, loss);
         Ok(())
     }
 
     /// A sentence about the loss, as long as this instance runs.
     pub(crate) fn emptied(&self) -> Option<String> {
-        let at = self.parts.store_id.emptied_at()?;
+        let (at, loss) = self.parts.store_id.last_loss()?;
         let at = i64::try_from(at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())?;
-        Some(format!("Redis came back empty at {at:.3}: what was in it before is gone"))
+        Some(match loss {
+            Loss::Everything => format!("Redis came back empty at {at:.3}: what was in it before is gone"),
+            Loss::ScriptChanges => {
+                format!("Redis came back without what scripts had changed, found at {at:.3}: {DEFAULT_USER_REMEDY}")
+            }
+        })
     }
 
     /// The clock of the server that has the id, because each server of a cluster has its own clock.
-    pub(crate) async fn redis_time(&self) -> Result<Millis, Fault> {
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn redis_time(&self) -> Result<Millis, Fault> {
         self.time_at(&self.parts.runner.keys.store_id()).await
     }
 
