@@ -53,13 +53,14 @@ local function compare_routes(found, asked, own, since, now)
   compare_times(found, 'sla_at', 'sla_ms', asked.sla, own.sla, since, now)
 end
 
--- `job` as store.job takes it; `twin`: {id, header, priority, due: when its delay is over, nil for none, external: as that of
+-- `job` as store.job takes it; `twin`: {id, header, priority, due: when the delay of its enqueue is over, nil for none, had_delay:
+-- it may have had one before, so a delay is not compared, external: as that of
 -- a job of this call, else nil}. Returns a bit for each field.
 function differs.of(q, job, twin)
   local found, header, now = {}, twin.header, clock.now(q)
   local since, due = clock.ms_of(header.stamp), max(job.run_at, now + job.delay)
   compare_records(found, job.header, header, twin.priority)
-  compare_times(found, 'run_at', 'delay_ms', due > now and due or nil, twin.due, since, now)
+  if not twin.had_delay then compare_times(found, 'run_at', 'delay_ms', due > now and due or nil, twin.due, since, now) end
   local asked, own = route.apply(q, route_codec.decode(''), job.asked), route.of(q, twin.id, header) or route_codec.decode('')
   compare_routes(found, asked, own, since, now)
   found.payload = job.by_key and is_other_payload(q, job, twin)

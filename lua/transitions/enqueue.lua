@@ -36,7 +36,11 @@ end
 local function as_twin(job)
   local r, header = job.record, job.header
   local priority = not r and header.priority or r.score < 0 and r.priority or order.priority_of(r.score)
-  return {id = job.id, header = header, priority = priority, due = r and r.state == record.DELAYED and job.at or nil}
+  local is_new = not r or r.score < 0 or r.arrival == header.stamp
+  return {
+    id = job.id, header = header, priority = priority, due = r and r.state == record.DELAYED and r.score < 0 and job.at or nil,
+    had_delay = not is_new,
+  }
 end
 
 -- Reads what the list meets: the jobs that an earlier call of it has stored, and the owners of its dedupe keys. One that is over by time leaves

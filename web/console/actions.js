@@ -22,8 +22,8 @@ export function cancel(job, changed) {
   ask({
     title: `Withdraw job ${tail(job.id)}?`,
     text: holder
-      ? `${name(holder.worker)} is at work on it and loses it. Its payload is removed; this cannot be undone.`
-      : 'It is handed out no more and its payload is removed. This cannot be undone.',
+      ? `${name(holder.worker)} is at work on it and loses it. This cannot be undone.`
+      : 'It is handed out no more. This cannot be undone.',
     action: holder ? 'Take it away and withdraw' : 'Withdraw the job',
     danger: true,
     work: then(() => api.cancel(job.id, Boolean(holder)), changed),

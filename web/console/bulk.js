@@ -82,7 +82,7 @@ export const requeueGroup = (queue, error, jobs, changed) => onPicked({ jobs, dr
 
 export const cancelPicked = (picks, changed) => onPicked(picks, changed, {
   title: `Withdraw ${many(picks.jobs.length, 'job')}?`,
-  text: 'They are handed out no more and their payloads are removed. Who got one meanwhile keeps it. '
+  text: 'They are handed out no more. Who got one meanwhile keeps it. '
     + 'This cannot be undone.',
   action: 'Withdraw them',
   danger: true,

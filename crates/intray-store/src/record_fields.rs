@@ -2,6 +2,7 @@
 //! readers in `layout` take their widths from it.
 
 pub(crate) mod route_parts;
+pub(crate) mod task_fields;
 
 use super::keys;
 use crate::job::Code;
@@ -166,26 +167,6 @@ const LEASED_PARTS: [Part; 5] = [
     Raw("reserved_at", "reserved_at"),
     Skip("ms", "resumes"),
     Values("marks", "worker"),
-];
-
-/// In what a job may differ from an equal one, as the scripts number them; a time has a name for each of its forms.
-pub(crate) const TASK_FIELDS: [&str; 16] = [
-    "payload",
-    "priority",
-    "locks",
-    "lease_ms",
-    "max_attempts",
-    "backoff",
-    "delay_ms",
-    "run_at",
-    "expires_ms",
-    "expires_at",
-    "sla_ms",
-    "sla_at",
-    "assignees",
-    "excluded",
-    "skill",
-    "fallback_ms",
 ];
 
 /// The names by which scripts know this table.

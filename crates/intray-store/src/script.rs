@@ -51,7 +51,7 @@ fn constants() -> Vec<(&'static str, String)> {
     let numbers = CONSTANTS.map(|(name, value)| (name, value.to_string()));
     let lists = [("STATES", states.to_vec()), ("ENDINGS", endings.to_vec())];
     let lists = lists.map(|(name, words)| (name, numbered(name, &words)));
-    let (totals, differs) = (quoted(&Total::ALL.map(Total::word)), quoted(&record_fields::TASK_FIELDS));
+    let (totals, differs) = (quoted(&Total::ALL.map(Total::word)), quoted(&record_fields::task_fields::TASK_FIELDS));
     numbers
         .into_iter()
         .chain(lists)

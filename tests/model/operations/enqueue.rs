@@ -118,9 +118,9 @@ fn for_whom(new: &NewJob) -> String {
     let names = |tag: char, names: &[Name]| {
         let mut names: Vec<_> = names.iter().map(Name::as_str).collect();
         names.sort_unstable();
-        if names.is_empty() { String::new() } else { format!("\0{tag}\0{}", names.join("\0")) }
+        if names.is_empty() { String::new() } else { format!("\0{tag}{}\0{}", names.len(), names.join("\0")) }
     };
-    let skill = routing.skill.as_ref().map_or(String::new(), |skill| format!("\0s\0{}", skill.as_str()));
+    let skill = routing.skill.as_ref().map_or(String::new(), |skill| format!("\0s1\0{}", skill.as_str()));
     names('a', &routing.assignees) + &names('x', &routing.excluded) + &skill
 }
 

@@ -26,7 +26,10 @@ pub fn differs(new: &NewJob, job: &Job, now: u64) -> Vec<&'static str> {
     };
     let is_until = matches!(new.task.delay, Some(Delay::Until(_)));
     let due = Some(asked.due).filter(|due| *due > now);
-    let kept_due = Some(job.at).filter(|_| job.state == State::Delayed);
+    // The delay of its enqueue; that of a job which has got another place since is not known any more.
+    let kept_due = Some(job.at).filter(|_| job.state == State::Delayed && job.place.is_none());
+    let had_delay = job.place.is_some() && job.arrival != job.stamp;
+    let is_other_delay = !had_delay && is_other_time(due, kept_due, is_until, job.stamp / STAMPS, now);
     let all = [
         ("payload", matches!(new.dedupe, Dedupe::Key(_)) && asked.payload != own.payload),
         ("priority", new.priority.get() != job.priority),
@@ -34,7 +37,7 @@ pub fn differs(new: &NewJob, job: &Job, now: u64) -> Vec<&'static str> {
         ("lease_ms", asked.lease_ms != own.lease_ms),
         ("max_attempts", asked.max_attempts != own.max_attempts),
         ("backoff", asked.backoff != own.backoff),
-        (if is_until { "run_at" } else { "delay_ms" }, is_other_time(due, kept_due, is_until, job.stamp / STAMPS, now)),
+        (if is_until { "run_at" } else { "delay_ms" }, is_other_delay),
         time("expires_ms", "expires_at", limits.expires, job.expires),
         time("sla_ms", "sla_at", limits.sla, job.sla),
         ("assignees", set(&routing.assignees) != set(&job.routing.assignees)),

@@ -21,6 +21,11 @@ async fn equal_payload_for_other_people_is_another_job() {
         json!({ "assignees": ["carol", "dan"] }),
         json!({ "assignees": ["carol", "dan"], "excluded": ["ann"] }),
         json!({ "skill": "carol" }),
+        json!({ "assignees": ["bob"], "skill": "urgent" }),
+        json!({ "assignees": ["bob", "s", "urgent"] }),
+        json!({ "assignees": ["ann"], "excluded": ["zed"] }),
+        json!({ "assignees": ["ann", "x", "zed"] }),
+        json!({ "assignees": ["a1", "x1"], "skill": "s1" }),
         json!({ "skill": "carol", "dedupe": true, "client": "c" }),
     ];
     let job = |more: &Value| {
@@ -83,6 +88,22 @@ async fn duplicate_names_the_fields_in_which_it_differs() {
         assert_eq!(differs(&w, named.clone()).await, json!([name]));
         named[name] = kept;
     }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn delay_of_a_job_that_was_given_back_is_not_compared() {
+    let w = World::start().await;
+    let (at_once, later) = (json!({ "payload": 1 }), json!({ "payload": 2, "delay_ms": 60_000 }));
+    for job in [&at_once, &later] {
+        w.enqueue_with(job.clone()).await;
+    }
+    w.abandon_with_delay(&w.reserve().await, 90_000).await.is(200);
+    assert_eq!(differs(&w, at_once).await, json!([]), "the delay is not that of its enqueue");
+    assert_eq!(differs(&w, json!({ "payload": 2 })).await, json!(["delay_ms"]));
+    w.advance_clock(60_000);
+    assert_eq!(differs(&w, later.clone()).await, json!([]), "it may have had that delay");
+    w.complete(&w.reserve().await).await.is(200);
     w.check().await;
 }
 

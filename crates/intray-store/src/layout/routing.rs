@@ -30,17 +30,14 @@ pub struct Routing {
 impl Routing {
     /// Says who may have the job: jobs with equal payloads for other workers are no duplicates.
     pub(crate) fn hash(&self, hash: &mut Sha256) {
-        for (tag, names) in [(b"\0a\0", &self.assignees), (b"\0x\0", &self.excluded)] {
-            let mut names: Vec<_> = names.iter().map(Name::as_str).collect();
-            names.sort_unstable();
-            if !names.is_empty() {
-                hash.update(tag);
-                hash.update(names.join("\0"));
+        let names = |names: &[Name]| names.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>();
+        let skill = self.skill.iter().map(|skill| skill.as_str().to_owned()).collect();
+        // A tag and a count before each list, so that no name is taken for the begin of another list.
+        for (tag, mut list) in [("a", names(&self.assignees)), ("x", names(&self.excluded)), ("s", skill)] {
+            list.sort_unstable();
+            if !list.is_empty() {
+                hash.update(format!("\0{tag}{}\0{}", list.len(), list.join("\0")));
             }
-        }
-        if let Some(skill) = &self.skill {
-            hash.update(b"\0s\0");
-            hash.update(skill.as_str());
         }
     }
 }

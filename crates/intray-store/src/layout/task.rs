@@ -9,7 +9,7 @@ use crate::layout::{
 use crate::{
     job::{Backoff, LockName, Millis, limits},
     payload::Json,
-    record_fields::TASK_FIELDS,
+    record_fields::task_fields::TASK_FIELDS,
 };
 
 /// Values that are absent come from the settings of the queue when they are needed.
