@@ -122,10 +122,7 @@ const FAULTS: [(&str, Edit); 4] = [
         "a job counts what happened to it",
         Edit { from: "r.attempts = r.expired + 1, r.attempts + 1", to: "r.attempts = r.expired + 1, r.attempts" },
     ),
-    (
-        "drafts come back",
-        Edit { from: "if shares_drafts or owner == worker and worker ~= '' then", to: "if true then" },
-    ),
+    ("drafts come back", Edit { from: "return (is_shared or whose == owner or whose == giver) and", to: "return" }),
     (
         "what was taken back is not the result",
         Edit { from: "if resumes >= 0 and resumes < record.undone_at(lease) then", to: "if false then" },

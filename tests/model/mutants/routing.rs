@@ -20,8 +20,8 @@ pub const MUTANTS: &[Fault] = &[
     ),
     (
         "a requeue does not restart the fallback",
-        "    routing.restart(q, id, own)\n  end\n  alarm.restart",
-        "  end\n  alarm.restart",
+        "  if own then routing.restart(q, id, own) end\n  alarm.restart",
+        "  alarm.restart",
     ),
     (
         "a patch does not restart the fallback",
@@ -29,12 +29,8 @@ pub const MUTANTS: &[Fault] = &[
         "  local falls_back",
     ),
     ("a job for everybody falls back", "or own.fallback_at or not routing.is_for_some(own)", "or own.fallback_at"),
-    ("a hand-over outlives the next reservation", "    routing.end_hand_over(q, id, header)\n", ""),
-    (
-        "a hand-over ends when it was not received",
-        "  r.lease = ''\n  if record.is_gated(header) then baton.free_gates",
-        "  routing.end_hand_over(q, id, header)\n  r.lease = ''\n  if record.is_gated(header) then baton.free_gates",
-    ),
+    ("a hand-over outlives the next reservation", "  if is_delivered then own.handed = nil end\n", ""),
+    ("a hand-over ends when it was not received", "if is_delivered then own.handed = nil end", "own.handed = nil"),
     ("a hand-over has no end", "if is_hand_over_due(q, own, is_held) then own.handed = nil end", ""),
     ("no alarm says when a hand-over ends", "own.handed and (is_held and NEVER or own.handed.ends) or huge", "huge"),
     ("a hand-over survives another rule", "if names_line or routing", "if routing"),

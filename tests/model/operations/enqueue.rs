@@ -11,7 +11,7 @@ use proptest::collection::{SizeRange, vec};
 use super::prelude::*;
 use crate::{
     fixtures::{self, CLIENTS, KEYS, canonical, dedupe_digest, name},
-    reference::{Stub, differs, untimely},
+    reference::{Stub, by_names_of, differs, untimely},
     work::{Idempotency, Work, idempotency, priority, work},
 };
 
@@ -177,7 +177,9 @@ impl Queue {
         }
         if let Some(stub) = self.stubs.get(&id) {
             return Some(match Some(stub.fingerprint) == fingerprint {
-                true => Enqueued::Twin { id: named(stub.twin), state: stub.state, differs: stub.differs.clone() },
+                true => {
+                    Enqueued::Twin { id: named(stub.twin), state: stub.state, differs: by_names_of(new, &stub.differs) }
+                }
                 false => Enqueued::KeyReused,
             });
         }
@@ -190,7 +192,7 @@ impl Queue {
                 self.stubs.insert(id, Stub { at, fingerprint, twin, state, differs: differs.clone() });
                 self.count("stubs");
             }
-            return Some(Enqueued::Twin { id: named(twin), state, differs });
+            return Some(Enqueued::Twin { id: named(twin), state, differs: by_names_of(new, &differs) });
         }
         let errors = untimely(&new.task, self.now);
         if !errors.is_empty() {

@@ -34,7 +34,7 @@ pub use self::{
     reserve::{Asked, Given},
     routing::{Caller, HandedTo, NEVER, Passed, Routing},
     time::YOUNG_MS,
-    twins::differs,
+    twins::{by_names_of, differs},
     view::LATE_RESULTS,
 };
 
