@@ -16,8 +16,8 @@ use super::{
 
 /// The longest that a call may wait.
 pub const MAX_WAIT_MS: u64 = 30_000;
-/// Limit for a wake-up; the safety tick is much longer.
-pub const PROMPT_LIMIT: Duration = Duration::from_secs(1);
+/// Limit for a wake-up on a busy machine; the safety tick comes much later.
+pub const PROMPT_LIMIT: Duration = Duration::from_secs(2);
 /// From the end of a lookup to sleep.
 const SETTLE_TIME: Duration = Duration::from_millis(10);
 
