@@ -165,9 +165,9 @@ async fn import_ignores_states_and_results_of_exported_jobs() {
     lines += "{\"payload\":\"plain\"}\n{\"error\":{\"status\":503},\"next\":null}\n";
     fs::write(w.folder().join("jobs"), lines).expect("written");
     let end = imported(&w, &["jobs", "--exported"]).await;
-    assert_eq!(refused(&end), ["line 3", "line 5"], "{}", end.stderr);
-    assert!(end.stderr.starts_with("line 3: payload: is required\n"), "{}", end.stderr);
-    assert_eq!(payloads(&w, "default").await, ["dead", "done", "plain"]);
+    assert_eq!(refused(&end), ["line 5"], "{}", end.stderr);
+    assert!(end.stderr.starts_with("line 5: payload: is required (and 2 more)\n"), "{}", end.stderr);
+    assert_eq!(payloads(&w, "default").await, ["dead", "done", "cancelled", "plain"]);
     let job = w.reserve().await;
     assert_eq!((job.body["payload"].as_str(), job.number("attempt")), (Some("dead"), 1));
     w.check().await;
