@@ -25,7 +25,10 @@ async fn cancelled_batch_lets_reserved_jobs_finish() {
     let counts = json!({ "completed": 1, "reserved": 2, "cancelled": 3, "waiting": 0, "blocked": 0, "delayed": 0 });
     assert_contains(&cancelled, json!({ "id": id, "state": "sealed", "ended_at": null, "counts": counts }));
     assert_eq!(w.recounted_batch(&id).await, cancelled);
-    assert_contains(&w.job(&member_id(&id, 5)).await, json!({ "state": "cancelled", "payload": { "large": "x".repeat(2_000) } }));
+    assert_contains(
+        &w.job(&member_id(&id, 5)).await,
+        json!({ "state": "cancelled", "payload": { "large": "x".repeat(2_000) } }),
+    );
     assert_events(&w.events_of(&member_id(&id, 4)).await, &["enqueued", "cancelled"]);
     w.append(&id, &items(0..1)).await.refused("wrong-state");
     assert_eq!(w.cancel_batch(&id).await.is(200), cancelled, "again, the same");

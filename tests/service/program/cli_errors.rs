@@ -15,7 +15,10 @@ const MISTAKES: &[(&str, &str)] = &[
     ("migrate --redis-url redis://127.0.0.1:1", "127.0.0.1:1"),
     ("migrate --redis-url unix:///nowhere/r.sock", "/nowhere/r.sock"),
     ("migrate --redis-url redis+cluster://127.0.0.1:1", "no node of the cluster says who has what: 127.0.0.1:1"),
-    ("migrate --redis-url redis+sentinel://127.0.0.1:1/x", "Redis is not available: x: no sentinel answers: 127.0.0.1:1"),
+    (
+        "migrate --redis-url redis+sentinel://127.0.0.1:1/x",
+        "Redis is not available: x: no sentinel answers: 127.0.0.1:1",
+    ),
     ("--redis-url-file nowhere", "nowhere: No such file"),
     ("--redis-url-file folder", "not a regular file"),
     ("--redis-url-file junk", "must be redis://"),
