@@ -12,11 +12,13 @@ mod tokens;
 mod until;
 
 use std::{
+    future,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use tokio::{sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 pub use self::{
@@ -36,6 +38,11 @@ use crate::files::{self, Watched};
 use crate::job::QueueName;
 pub use crate::job::Role;
 
+/// The longest time until a waiting call's credential is checked again: clocks are set.
+const MAX_UNCHECKED: Duration = Duration::from_secs(60);
+/// The time between two checks of a credential that is past its end, and valid while clocks may differ.
+const RECHECK_IN_LEEWAY: Duration = Duration::from_secs(1);
+
 /// An authenticated caller with their credential, which can be checked again later. Never printed.
 #[derive(Clone)]
 pub struct Pass {
@@ -47,10 +54,33 @@ pub struct Pass {
 impl Pass {
     /// Checks the credential again: a key may be revoked, reassigned or expired, and a token or its issuer's key may expire.
     pub fn is_valid(&self) -> bool {
-        let is_still = |control: &Arc<AccessControl>| {
-            control.identify(&self.credential).is_ok_and(|now| now.is_same_caller(&self.caller))
-        };
-        self.control.as_ref().is_none_or(is_still)
+        self.control.as_ref().is_none_or(|control| self.current(control).is_some())
+    }
+
+    /// Waits until the credential is no longer valid, from now on. It is checked only when it may have ended, because very many calls
+    /// wait at once.
+    pub async fn ended(&self) {
+        let Some(control) = &self.control else { return future::pending().await };
+        let (mut keys, mut issuers) =
+            (control.keys.as_ref().map(Watched::follow), control.issuers.as_ref().map(Watched::follow));
+        let mut until = self.caller.until;
+        loop {
+            let pause = until.map_or(MAX_UNCHECKED, |until| until.remaining().min(MAX_UNCHECKED));
+            tokio::select! {
+                () = changed(&mut keys) => {}
+                () = changed(&mut issuers) => {}
+                () = sleep(if pause.is_zero() { RECHECK_IN_LEEWAY } else { pause }) => {}
+            }
+            match self.current(control) {
+                Some(caller) => until = caller.until,
+                None => return,
+            }
+        }
+    }
+
+    /// The caller as the credential says it now, if it is still the same.
+    fn current(&self, control: &AccessControl) -> Option<Caller> {
+        control.identify(&self.credential).ok().filter(|now| now.is_same_caller(&self.caller))
     }
 
     /// The account of [`Access::payer`].
@@ -210,6 +240,15 @@ impl Access {
         let keys = control.and_then(|control| control.keys.as_ref()).map(Watched::check);
         let issuers = control.and_then(|control| control.issuers.as_ref()).map(Watched::check);
         keys.into_iter().chain(issuers).min().unwrap_or(files::CHECK_INTERVAL)
+    }
+}
+
+/// Waits until a file of credentials has another content.
+async fn changed<T>(file: &mut Option<watch::Receiver<Arc<T>>>) {
+    match file {
+        // Its sender lives as long as the access control does.
+        Some(file) => drop(file.changed().await),
+        None => future::pending().await,
     }
 }
 

@@ -110,6 +110,17 @@ function batch.removed(q, code)
   state_of(q).moved[code] = nil
 end
 
+-- Those in the making, at most `most`, with jobs that wait in lines: the timer of each is over within the time that a creation may stall.
+function batch.in_the_making(q, most)
+  local found = {}
+  local to = text.of(clock.now(q) + STALLED)
+  for _, code in ipairs(redis.call('ZREVRANGEBYSCORE', q.timers, to, '0', 'LIMIT', '0', text.of(most))) do
+    local b = batch.read(q, code)
+    if b and b.stage == batch.MAKING and b.counts[WAITING] > 0 then found[#found + 1] = code end
+  end
+  return found
+end
+
 -- A job's id is that of its batch, with its index and one in the last four digits.
 local DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 

@@ -34,8 +34,12 @@ impl CredentialExpiry {
     }
 
     pub fn has_expired(self) -> bool {
-        let now = Timestamp::now().as_millisecond();
-        u64::try_from(now).is_ok_and(|now| now >= self.0.0)
+        self.remaining().is_zero()
+    }
+
+    pub(super) fn remaining(self) -> Duration {
+        let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
+        Duration::from_millis(self.0.0.saturating_sub(now))
     }
 }
 

@@ -128,7 +128,7 @@ impl Contents {
             late: completed.is_some_and(|completed| completed.late),
             held_ms: completed.map(|completed| completed.held_ms),
             by: event.by.as_ref(),
-            reason: Some(event.note.as_str()).filter(|note| !note.is_empty() && completed.is_none()),
+            reason: event.reason().filter(|_| completed.is_none()),
             content,
         };
         WebhookBody { kind, timestamp: event.time(), data }

@@ -2,7 +2,7 @@
 
 import * as api from './api.js'
 import { narrowed } from './filters.js'
-import { many, tail } from './format.js'
+import { changeText, many, tail } from './format.js'
 import { again } from './live.js'
 import { jobsOf } from './matching.js'
 import { act, ask, say } from './ui.js'
@@ -87,7 +87,7 @@ export function purge(queue, state, matching, only, changed) {
 
 export const pause = (queue, paused, changed) => act(
   then(() => api.configure(queue, { paused: paused || null }), changed),
-  paused ? `${queue} is paused: nothing new is handed out.` : `${queue} goes on.`,
+  changeText(queue, paused ? `${queue} is paused: nothing new is handed out.` : `${queue} goes on.`),
 )
 
 export const sweep = (queue) => act(

@@ -106,7 +106,7 @@ export function Chart({ queue, theme }) {
     <figcaption>${SERIES.map(([name, label], n) => html`<button type="button" class="key" title="Show or hide the line"
         aria-pressed=${!hidden.includes(name)} onClick=${() => setHidden(toggled(hidden, name))}>
       <i class=${`swatch ${name}`}></i>${label}
-      <b>${rates ? rated(rates[name]) : '–'}</b>${n === SERIES.length - 1 && html`<span>/\u00a0min</span>`}</button>`)}
+      <b>${rates ? rated(rates[name]) : '–'}</b>${n === SERIES.length - 1 && html`<span>/ min</span>`}</button>`)}
     </figcaption>
     <div class="plot" ref=${box} aria-hidden="true"></div>
     ${past && html`<${Ranges} past=${past} range=${range} setRange=${setRange} />`}

@@ -57,8 +57,8 @@ export function read(text) {
 }
 
 // What is not seen is written as JSON may write it.
-const hex = (half) => half.charCodeAt(0).toString(16).padStart(4, '0')
-const escaped = ({ char }) => char.split('').map((half) => `\\u${hex(half)}`).join('')
+const unit = (half) => `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`
+const escaped = ({ char }) => char.split('').map(unit).join('')
 const seen = (text) => visible(text, escaped)
 
 /** The same tokens, one member a line. Invisible letters stay, because edited text is sent again. */

@@ -30,7 +30,8 @@ export const ndjson = (jobs) => jobs.map((job) => `${json(job)}\n`).join('')
 
 /**
  * A cell by RFC 4180, as the service writes it: text as it is, a number too. A spreadsheet would run what begins like a
- * formula, also behind what another program takes for a separator: an apostrophe before it makes it text. Who wants each byte takes NDJSON.
+ * formula, also behind what another program takes for a separator: an apostrophe before it makes it text. Who wants
+ * each byte takes NDJSON.
  */
 export function cell(value) {
   const known = value instanceof Exact && /^(?:"|null$)/.test(value.text) ? JSON.parse(value.text) : value ?? null
@@ -53,8 +54,10 @@ const KINDS = {
   CSV: ['csv', 'text/csv;charset=utf-8', csv],
 }
 
+/** A table begins with a byte order mark, or Excel reads “Grüße” as another alphabet. */
 export function save(name, type, text) {
-  const href = URL.createObjectURL(new Blob([text], { type }))
+  const mark = type.startsWith('text/csv') ? '\ufeff' : ''
+  const href = URL.createObjectURL(new Blob([mark, text], { type }))
   Object.assign(document.createElement('a'), { href, download: name }).click()
   setTimeout(() => URL.revokeObjectURL(href), 60_000)
 }

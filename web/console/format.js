@@ -8,6 +8,10 @@ export const number = (n) => (n >= 1_000_000 ? SHORT.format(n) : NUMBER.format(n
 
 export const many = (n, one, more = `${one}s`) => `${number(n)} ${n === 1 ? one : more}`
 
+/** What is said after a change of settings. A queue may be gone that a page still shows: the change makes a new one. */
+export const changeText = (queue, text) => ({ created }) => (
+  created ? `${queue} was not there, so it was made. ${text}` : text)
+
 const SIZES = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
 
 /** "1.2 GiB" */
@@ -56,6 +60,9 @@ export function duration(ms) {
     return n ? [`${n} ${unit}`] : []
   }).join(' ')
 }
+
+/** "must be a whole number from 10000 to 2592000000" in the units in which a time is typed. */
+export const inUnits = (rule) => rule.replace('a whole number ', '').replace(/\d+/g, (ms) => duration(Number(ms)))
 
 /** Why something happened, as its event says; of a `closing` that is for how long it can be taken back. */
 export const reasonOf = ({ type, reason }) => (

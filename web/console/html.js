@@ -4,12 +4,18 @@ import { h } from './vendor/preact.mjs'
 import { useEffect, useRef, useState } from './vendor/hooks.mjs'
 import htm from './vendor/htm.mjs'
 import { onPulse } from './live.js'
+import { visible } from './shown.js'
 
 export { render } from './vendor/preact.mjs'
 // What another queue, list or value makes forgotten is forgotten by `useLayoutEffect`, before anybody can act on what
 // is drawn. `useEffect` comes a frame later, and would take what was typed or picked meanwhile.
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs'
-export const html = htm.bind(h)
+/** Every text that is drawn: others wrote most of them. */
+const drawn = (child) => {
+  if (Array.isArray(child)) return child.map(drawn)
+  return typeof child === 'string' && /[^\n\t -~]/.test(child) ? visible(child) : child
+}
+export const html = htm.bind((type, props, ...children) => h(type, props, ...drawn(children)))
 
 export const classes = (...names) => names.filter(Boolean).join(' ')
 

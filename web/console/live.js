@@ -83,7 +83,8 @@ export async function refresh() {
 }
 
 const isForLooking = ({ role }) => role === 'viewer' || role === 'operator'
-const notFor = ({ role, worker }) => `${worker ? "This is a worker's token" : `This is ${role === 'asker' ? 'an' : 'a'} ${role}'s key`}: `
+const keyOf = (role) => `This is ${role === 'asker' ? 'an' : 'a'} ${role}'s key`
+const notFor = ({ role, worker }) => `${worker ? "This is a worker's token" : keyOf(role)}: `
   + "it sees no queues. The console takes a viewer's key or an operator's."
 
 /** After an action: running loads may be older than it. `queue` is the service's current state of the queue. */

@@ -1,4 +1,5 @@
-// Text that others wrote, as a person may rely on it: what is not seen, or turns other letters round, is a mark with its number.
+// Text that others wrote, as a person may rely on it: what is not seen, or turns other letters round, is a mark with
+// its number.
 
 /** Controls but newline and tab, blanks but the plain one, separators, format characters, fillers, half characters. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
@@ -6,12 +7,16 @@ const PLAIN = new Set(['\n', '\t', ' '])
 /** Format characters that have a shape: signs before numbers. */
 const SHAPED = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]/u
 const SCRIPTS = [
-  'Arabic', 'Syriac', 'Mandaic', 'Mongolian', 'Nko', 'Phags_Pa', 'Adlam', 'Hanifi_Rohingya', 'Devanagari', 'Bengali', 'Gurmukhi',
-  'Gujarati', 'Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Myanmar', 'Tibetan', 'Balinese', 'Javanese',
+  'Arabic', 'Syriac', 'Mandaic', 'Mongolian', 'Nko', 'Phags_Pa', 'Adlam', 'Hanifi_Rohingya', 'Devanagari', 'Bengali',
+  'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Myanmar', 'Tibetan',
+  'Balinese', 'Javanese',
 ]
 const JOINS = `[${SCRIPTS.map((name) => `\\p{Script=${name}}`).join('')}]`
 const PICTURE = '(?:\\p{Extended_Pictographic}\\ufe0f?|\\p{Emoji_Modifier})'
-/** A joiner between parts of an emoji, or of a word in a script that joins, or after a sign that ends in one; and the sign for a picture. */
+/**
+ * A joiner between parts of an emoji, or of a word in a script that joins, or after a sign that ends in one; and the
+ * sign for a picture.
+ */
 const KEPT = new RegExp(
   `(?<=${PICTURE})\\u200d(?=\\p{Extended_Pictographic})`
   + `|(?<=\\p{Extended_Pictographic}|[#*0-9](?=\\ufe0f\\u20e3))\\ufe0f`
@@ -45,7 +50,7 @@ export function shown(element, text) {
   own.dir = 'auto'
   own.append(...parts(String(text ?? '')).map(({ text, isMark }) => {
     if (!isMark) return text
-    const mark = Object.assign(document.createElement('span'), { className: 'unseen', textContent: text })
+    const mark = Object.assign(document.createElement('span'), { className: 'codepoint', textContent: text })
     mark.title = 'a character that is not seen'
     return mark
   }))

@@ -123,7 +123,8 @@ setInterval(tick, 250)
 
 function read(saved) {
   // A draft may come from another page of the queue, in a hand-over.
-  draft = { verdict: saved?.verdict ?? null, rule: saved?.rule ?? null, note: typeof saved?.note === 'string' ? saved.note : '' }
+  const note = typeof saved?.note === 'string' ? saved.note : ''
+  draft = { verdict: saved?.verdict ?? null, rule: saved?.rule ?? null, note }
   for (const group of ['verdict', 'rule']) {
     for (const input of document.querySelectorAll(`input[name=${group}]`)) input.checked = input.value === draft[group]
   }

@@ -42,7 +42,7 @@ export const WAITING = {
 
 const SIGN_IN = {
   401: 'This queue is for people who are signed in. Paste the token that you were given, or ask for another one.',
-  403: 'This token is another person’s, or for other queues. Type the name that it was made for, or ask for another one.',
+  403: 'This token is another person’s, or for other queues. Type the name that it was made for, or ask for another.',
 }
 
 export const LOST = {
@@ -193,7 +193,7 @@ export function excuse({ reason, key }, skip) {
 let fading
 export function toast(text) {
   const box = element('toast')
-  box.textContent = text
+  shown(box, text)
   box.classList.add('shown')
   clearTimeout(fading)
   fading = setTimeout(() => box.classList.remove('shown'), 2_600)
@@ -203,13 +203,13 @@ export function refused(error) {
   const wantsToken = error.status === 401 || error.status === 403
   view('start')
   document.querySelectorAll('.for-token').forEach((part) => { part.hidden = !wantsToken })
-  element('refused').textContent = SIGN_IN[error.status] ?? error.message
+  shown(element('refused'), SIGN_IN[error.status] ?? error.message)
   show('refused', true)
 }
 
 export function notice(text, kind) {
   show('notice', Boolean(text))
-  element('notice').textContent = text ?? ''
+  shown(element('notice'), text)
   element('notice').className = `notice ${kind ?? ''}`
   element('clock').className = `clock ${kind ?? ''}`
 }

@@ -1,5 +1,6 @@
 // Handing a post to another moderator. The desk does not know who else there is: the name is typed.
 
+import { shown } from '../console/shown.js'
 import { element as $, show } from './draw.js'
 
 const NOT_ELIGIBLE = {
@@ -28,7 +29,7 @@ export function stopAsking() {
 /** The post stays in hand: another name may be typed. */
 export function notHanded(error, to) {
   ready()
-  $('not-handed').textContent = `Not handed to ${to}. ${NOT_ELIGIBLE[error.problem?.rule] ?? error.message}`
+  shown($('not-handed'), `Not handed to ${to}. ${NOT_ELIGIBLE[error.problem?.rule] ?? error.message}`)
   show('not-handed', true)
   $('to').select()
 }

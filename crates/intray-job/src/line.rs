@@ -34,8 +34,7 @@ pub enum Line {
 }
 
 impl Line {
-    pub const RULE: Invalid =
-        Invalid("must be '@' and the name of a worker, or '+' and a skill; in a query write + as %2B");
+    pub const RULE: Invalid = Invalid("must be '@' and the name of a worker, or '+' and a skill");
 
     /// # Errors
     /// [`Self::RULE`].

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
-from ._caller import Caller, in_path
+from ._caller import Caller, in_path, log
 from ._models import Action, Job, JobChange, Queue, Reassigned, Settings, SettingsChange, SheetLine, Sheets, State, read
 
 #: Jobs, queues, and actions, on a page.
@@ -35,11 +35,14 @@ class Operator:
         return (await self.queue(queue)).settings
 
     async def configure(self, queue: str, changes: SettingsChange) -> Settings:
-        """Changes the given settings; `None` resets one to its default. Creates the queue if necessary."""
-        return read(Queue, await self._caller.call("PATCH", _of_queue(queue), changes)).settings
+        """Changes the given settings; `None` resets one to its default. A queue that is not there is made, and the log warns of it."""
+        answer = await self._caller.call("PATCH", _of_queue(queue), changes)
+        if answer.get("created"):
+            log.warning("the queue %s was not there: it is made with these settings", queue)
+        return read(Queue, answer).settings
 
     async def pause(self, queue: str) -> Settings:
-        """Pauses the queue: no more jobs are handed out. Reserved jobs may finish."""
+        """Pauses the queue: no more jobs are handed out. Reserved jobs may finish. Of a queue that is not there, see `configure`."""
         return await self.configure(queue, {"paused": True})
 
     async def resume(self, queue: str) -> Settings:

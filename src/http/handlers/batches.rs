@@ -94,8 +94,8 @@ pub async fn inspect(
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let seen = waiting.batch(&id, wait, &reader::who(&pass)).await;
-    auth::revalidate(&pass, wait)?;
+    let who = reader::who(&pass);
+    let seen = auth::while_valid(&pass, wait, waiting.batch(&id, wait, &who)).await?;
     let WaitedRead { what, turn } = seen.map_err(reader::read_problem)?;
     let batch = (*what).as_ref().ok_or_else(Problem::unknown_batch)?;
     Ok(counted::answer(turn, &shapes::BatchBody::new(batch)))

@@ -50,8 +50,7 @@ pub async fn jobs(
     let (filter, wait) = query.finish(Some(asked))?;
     may_see(&pass.caller, &filter)?;
     require_queue(&queues, &queue).await?;
-    let seen = waiting.jobs(&queue, filter, wait, &who).await;
-    auth::revalidate(&pass, wait)?;
+    let seen = auth::while_valid(&pass, wait, waiting.jobs(&queue, filter, wait, &who)).await?;
     let WaitedRead { what: page, turn } = seen.map_err(reader::read_problem)?;
     let jobs = page.jobs.iter().map(shapes::JobBody::new).collect();
     let (next, resume) = (page.next.clone(), page.resume.clone());

@@ -74,8 +74,8 @@ pub async fn inspect(
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let seen = waiting.job(&id, wait, &reader::who(&pass)).await;
-    auth::revalidate(&pass, wait)?;
+    let who = reader::who(&pass);
+    let seen = auth::while_valid(&pass, wait, waiting.job(&id, wait, &who)).await?;
     let WaitedRead { what, turn } = seen.map_err(reader::read_problem)?;
     let job = (*what).as_ref().ok_or_else(Problem::unknown_job)?;
     Ok(counted::answer(turn, &shapes::JobBody::new(job)))

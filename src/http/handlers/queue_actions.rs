@@ -2,6 +2,7 @@
 
 use axum::{
     extract::State,
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use serde_json::value::RawValue;
@@ -21,7 +22,7 @@ use crate::{
             query::NoQuery,
             rules,
         },
-        response::{field_error::Rule, json::JsonResponse, problem::Problem},
+        response::{field_error::Rule, json::JsonResponse, problem::Problem, shapes},
     },
     job::{JobId, Name, QueueName, ZoneName, limits},
     sheets::Sheets,
@@ -65,8 +66,13 @@ pub async fn configure(
         // What has happened so far counts to the days of the old zone.
         sheets.open(&name).await?;
     }
-    let info = queues.set(&name, patch, &act.actor()).await?.ok_or_else(Problem::too_many_queues)?;
-    Ok(Audited(act.counted(1), info).into_response())
+    let set = queues.set(&name, patch, &act.actor()).await?;
+    let (info, created) = set.ok_or_else(Problem::too_many_queues)?;
+    let mut answer = Audited(act.counted(1), shapes::ConfiguredBody { info, created }).into_response();
+    if created {
+        *answer.status_mut() = StatusCode::CREATED;
+    }
+    Ok(answer)
 }
 
 /// `POST /queues/{queue}/sweep`

@@ -47,10 +47,8 @@ pub async fn reserve(
     }
     // The body is a part of the connection's 8 KiB read buffer; a call that waits must not keep a second one.
     drop(body);
-    let outcome = waiting.reserve(call, wait, || pass.is_valid()).await;
-    // On an error the outcome is dropped, which takes new reservations back.
-    auth::revalidate(&pass, wait)?;
-    match outcome? {
+    let serve = waiting.reserve(call, wait, || pass.is_valid());
+    match auth::while_valid(&pass, wait, serve).await?? {
         ReserveOutcome::Jobs { jobs, remaining, now, undo, unavailable } => {
             let jobs = jobs.iter().map(|job| shapes::HandoutBody::new(job, now)).collect();
             let text =

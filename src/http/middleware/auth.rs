@@ -153,13 +153,27 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     if scheme.eq_ignore_ascii_case("bearer") && !credential.is_empty() { Ok(credential) } else { Err(missing()) }
 }
 
-/// Checks the credential again after a wait, so that nothing is handed to a caller whose credential has expired
-/// meanwhile.
+/// Runs a call that may wait, until its credential ends: nothing is handed to a caller whose credential is no longer valid, and the
+/// caller learns it then. What the call has got is dropped, which takes new reservations back.
+///
+/// # Errors
+/// A problem, when the credential has ended.
+pub async fn while_valid<T>(pass: &Pass, wait: Duration, call: impl Future<Output = T>) -> Result<T, Problem> {
+    if wait.is_zero() {
+        return Ok(call.await);
+    }
+    tokio::select! {
+        outcome = call => revalidate(pass).map(|()| outcome),
+        () = pass.ended() => Err(unauthorized(NOT_VALID)),
+    }
+}
+
+/// Checks the credential of a call that lasts again.
 ///
 /// # Errors
 /// A problem, when the credential is no longer valid.
-pub fn revalidate(pass: &Pass, waited: Duration) -> Result<(), Problem> {
-    if waited.is_zero() || pass.is_valid() { Ok(()) } else { Err(unauthorized(NOT_VALID)) }
+pub fn revalidate(pass: &Pass) -> Result<(), Problem> {
+    if pass.is_valid() { Ok(()) } else { Err(unauthorized(NOT_VALID)) }
 }
 
 fn unauthorized(detail: &'static str) -> Problem {

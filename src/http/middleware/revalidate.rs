@@ -31,7 +31,7 @@ impl LongCall {
         loop {
             tokio::select! {
                 () = self.leaving.cancelled() => return Problem::shutting_down(),
-                _ = self.doubt.tick() => if let Err(problem) = auth::revalidate(&self.pass, RECHECK_CREDENTIAL_EVERY) {
+                _ = self.doubt.tick() => if let Err(problem) = auth::revalidate(&self.pass) {
                     return problem;
                 },
             }

@@ -24,6 +24,8 @@ use crate::{
 
 /// The rule for percent-encoded bytes that are not UTF-8.
 pub const NOT_UTF8: &str = "must be UTF-8";
+/// Said of a value that is refused for a blank which the caller may have sent as a plus sign.
+const PLUS: &str = "a + in a query is a blank, so write it as %2B";
 /// Entries on a page without a `limit`.
 const DEFAULT_PAGE_SIZE: u32 = 50;
 pub const MAX_PAGE_SIZE: u32 = 100;
@@ -31,6 +33,7 @@ pub const MAX_PAGE_SIZE: u32 = 100;
 pub struct Query {
     pairs: Vec<(String, String)>,
     errors: Vec<FieldError>,
+    has_plus: bool,
 }
 
 /// For routes without parameters.
@@ -40,12 +43,14 @@ impl Query {
     /// The parameter's value, if it is present and valid.
     pub fn take<T, R: Into<Rule>>(&mut self, name: &str, rule: impl FnOnce(&str) -> Result<T, R>) -> Option<T> {
         let found = self.all(name);
-        let value = match found.as_slice() {
-            [] => return None,
-            [value] => rule(value).map_err(Into::into),
-            _ => Err("is given twice".into()),
-        };
-        value.map_err(|broken| self.reject(name, broken)).ok()
+        match found.as_slice() {
+            [] => None,
+            [value] => rule(value).map_err(|broken| self.reject_value(name, value, broken)).ok(),
+            _ => {
+                self.reject(name, "is given twice");
+                None
+            }
+        }
     }
 
     /// Like [`take`](Self::take), for a required parameter.
@@ -82,7 +87,7 @@ impl Query {
             match parse(text) {
                 Ok(value) if values.contains(&value) => self.reject(name, format!("names a {name} twice")),
                 Ok(value) => values.push(value),
-                Err(rule) => self.reject(name, rule),
+                Err(rule) => self.reject_value(name, text, rule),
             }
         }
         values
@@ -102,6 +107,12 @@ impl Query {
             self.reject(name, format!("must name at most {most}"));
         }
         list
+    }
+
+    fn reject_value(&mut self, name: &str, value: &str, rule: impl Into<Rule>) {
+        let rule = rule.into();
+        let is_decoded = self.has_plus && value.contains(' ');
+        self.reject(name, if is_decoded { format!("{rule}; {PLUS}").into() } else { rule });
     }
 
     /// Adds an error that depends on more than the parameter's own value.
@@ -169,7 +180,10 @@ impl<S: Sync> FromRequestParts<S> for Query {
             return Err(problem);
         }
         match Pairs::try_from_uri(&parts.uri) {
-            Ok(Pairs(pairs)) => Ok(Self { pairs, errors: Vec::new() }),
+            Ok(Pairs(pairs)) => {
+                let has_plus = parts.uri.query().is_some_and(|text| text.contains('+'));
+                Ok(Self { pairs, errors: Vec::new(), has_plus })
+            }
             Err(_) => Err(Problem::invalid(vec![FieldError::parameter("", "must be name=value pairs joined by &")])),
         }
     }
@@ -208,7 +222,10 @@ mod tests {
     use axum::extract::Request;
 
     use super::*;
-    use crate::http::request::rules;
+    use crate::{
+        http::request::rules,
+        job::{Line, Name, Skill},
+    };
 
     async fn query(text: &str) -> Query {
         let request = Request::builder().uri(format!("/x?{text}")).body(()).expect("a request");
@@ -227,6 +244,28 @@ mod tests {
         let names: Vec<_> =
             problem["errors"].as_array().expect("errors").iter().map(|e| e["parameter"].as_str()).collect();
         assert_eq!(names, ["limit", "a", "state", "x", "y"].map(Some));
+    }
+
+    #[tokio::test]
+    async fn plus_that_is_read_as_a_blank_is_named() {
+        for (text, is_named) in [
+            ("line=+de&worker=+ann&skill=legal&skill=de+", true),
+            ("line=%20de&worker=%20ann&skill=legal&skill=de%20", false),
+        ] {
+            let mut query = query(text).await;
+            query.take("line", Line::parse);
+            query.take("worker", Name::of_worker);
+            query.distinct("skill", 16, Skill::parse);
+            let problem = serde_json::to_value(query.finish(Some(())).expect_err("mistakes")).expect("JSON");
+            let errors = problem["errors"].as_array().expect("errors");
+            assert_eq!(errors.len(), 3, "{problem}");
+            for error in errors {
+                assert_eq!(error["detail"].as_str().is_some_and(|rule| rule.contains("%2B")), is_named, "{error}");
+            }
+        }
+        let mut query = query("line=%2Bde&a=b+c").await;
+        assert_eq!(query.take("line", Line::parse).map(|line| line.to_string()).as_deref(), Some("+de"));
+        assert_eq!(query.all("a"), ["b c"]);
     }
 
     #[tokio::test]

@@ -86,7 +86,7 @@ impl Operation for Set {
         let answer =
             walk.real.handle.set(&walk.real.queue, self.patch(), &store::Actor::default()).await.map_err(broken)?;
         walk.model.set(self);
-        let info = answer.ok_or("there is no bound on queues here")?;
+        let (info, _) = answer.ok_or("there is no bound on queues here")?;
         same_debug("the queue's counts", &info, &walk.model.info(&info))
     }
 }

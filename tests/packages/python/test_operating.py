@@ -38,6 +38,13 @@ class Operating(Story):
         with self.assertRaises(Refused):
             self.intray.configure(self.queue, {"lease_ms": 1})
 
+    def test_queue_that_a_change_makes_is_logged(self) -> None:
+        with self.assertLogs("intray_client", "WARNING") as logs:
+            self.intray.pause(self.queue)
+        self.assertIn(f"the queue {self.queue} was not there", logs.output[0])
+        with self.assertNoLogs("intray_client", "WARNING"):
+            self.intray.resume(self.queue)
+
     def test_paused_queues_hand_out_nothing(self) -> None:
         self.intray.enqueue(self.queue, 1)
         self.assertTrue(self.intray.pause(self.queue)["paused"])

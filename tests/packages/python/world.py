@@ -223,7 +223,7 @@ class Story(unittest.TestCase):
         return counts
 
     def set(self, **settings: Any) -> None:
-        self.assertEqual(self.post(f"/queues/{self.queue}", json.dumps(settings).encode(), "PATCH"), 200)
+        self.assertIn(self.post(f"/queues/{self.queue}", json.dumps(settings).encode(), "PATCH"), (200, 201))
 
     def post(self, path: str, body: bytes, method: str = "POST") -> int:
         connection = http.client.HTTPConnection(self.service.url.removeprefix("http://"))

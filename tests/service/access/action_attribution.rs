@@ -23,8 +23,8 @@ async fn acts(w: &World, operator: &Client, producer: &Client) {
     operator.post("/jobs/requeue", json!({ "queue": "default" })).await.is(200);
     let later = put(json!({ "payload": 3, "delay_ms": 60_000 })).await;
     operator.post("/jobs/requeue", json!({ "id": later })).await.is(200);
-    operator.patch("/queues/default", json!({ "paused": true })).await.is(200);
-    operator.patch("/queues/default", json!({ "paused": null })).await.is(200);
+    operator.configure("default", json!({ "paused": true })).await;
+    operator.configure("default", json!({ "paused": null })).await;
     operator.delete("/queues/default?state=waiting").await.is(200);
 }
 

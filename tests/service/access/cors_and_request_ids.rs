@@ -71,7 +71,7 @@ async fn allowed_origin_gets_cors_headers_on_every_status() {
         assert!(words("access-control-allow-headers").contains(header), "{header}");
     }
 
-    w.patch("/queues/full", json!({ "max_jobs": 1 })).await.is(200);
+    w.configure("full", json!({ "max_jobs": 1 })).await;
     w.enqueue_with(json!({ "queue": "full", "payload": 1 })).await;
     let cases = [
         ("POST", "/jobs", r#"{"payload":1}"#, 201),

@@ -12,7 +12,7 @@ use crate::world::{
     Client, World,
     access::{SECRET, issued, key, keys_file_line, signed},
     eventually, id_of,
-    waiters::Waiter,
+    waiters::{MAX_WAIT_MS, Waiter},
 };
 
 fn seconds() -> u64 {
@@ -117,6 +117,32 @@ async fn expired_key_ends_its_waits_streams_and_tokens() {
     let (answer, _) = waiter.answer().await;
     assert_eq!(answer.status, 401, "{}", answer.text());
     is_still_there(&w, &id).await;
+    w.check().await;
+}
+
+/// Nothing happens in the queues, so only the end itself can tell the callers.
+#[tokio::test]
+async fn quiet_waits_are_answered_when_the_credential_ends() {
+    let keys = [("old", "worker", "*"), ("gone", "worker", "*"), ("web", "producer", "*")];
+    let w = World::plan().own_process().with_keys(&keys).flag("--token-secret", SECRET).start().await;
+    let [old, gone, web] = ["old", "gone", "web"].map(|name| w.with_credential(&key(name)));
+    let ann = w.with_credential(&signed(SECRET, json!({ "exp": seconds() - 2 })));
+    let id = w.enqueue_with(json!({ "queue": "quiet", "payload": 1 })).await;
+    let batch = id_of(&w.post("/batches", json!({ "queue": "quiet", "jobs": [{ "payload": 1 }] })).await.is(201));
+    let reserve = |who: &Client, worker: &str| who.start_reserve(json!({ "queues": ["default"], "worker": worker }));
+    let mut waits = vec![reserve(&old, "bob"), reserve(&gone, "cleo"), reserve(&ann, "ann")];
+    for path in [format!("/jobs/{id}"), format!("/batches/{batch}"), "/queues/quiet/jobs?state=completed".to_owned()] {
+        waits.push(web.long_poll(&path));
+    }
+    let end = jiff::Timestamp::now() + Duration::from_millis(2_500);
+    let ending = |name: &str, role: &str| format!("{} until {end}", keys_file_line(name, role, "*"));
+    let lines = [keys_file_line("root", "operator", "*"), ending("old", "worker"), ending("web", "producer")];
+    fs::write(w.folder().join("keys"), lines.join("\n")).expect("written");
+    for (n, wait) in waits.into_iter().enumerate() {
+        let (answer, took) = wait.timed_answer().await;
+        assert_eq!(answer.status, 401, "{n}: {}", answer.text());
+        took.assert_within(Duration::from_millis(MAX_WAIT_MS / 2), format!("call {n} is answered"));
+    }
     w.check().await;
 }
 

@@ -41,7 +41,7 @@ async fn queue_limit_reserves_room_for_other_keys() {
     // Other keys cannot add a queue either, and existing queues still work.
     assert_eq!((puts(&w, "a-more").await, puts(&a, "a-1").await), (429, 201));
     assert_eq!([puts(&b, "b-1").await, puts(&b, "b-2").await, puts(&b, "b-3").await], [201, 201, 429], "a sixteenth");
-    w.patch("/queues/ops", json!({ "paused": true })).await.is(200);
+    w.configure("ops", json!({ "paused": true })).await;
     w.check().await;
 }
 
@@ -53,7 +53,7 @@ async fn deleted_queues_free_their_place_in_the_limit() {
         assert_eq!(puts(&a, &format!("a-{n}")).await, 201);
     }
     w.reserve_with(json!({ "queues": ["a-4"] })).await;
-    w.patch("/queues/a-5", json!({ "paused": true })).await.is(200);
+    w.configure("a-5", json!({ "paused": true })).await;
     for (queue, freed) in [("a-0", true), ("a-1", true), ("a-4", false), ("a-5", false)] {
         assert_eq!(puts(&a, "a-new").await, 429, "{queue}");
         w.delete(&format!("/queues/{queue}?state=all")).await.is(200);

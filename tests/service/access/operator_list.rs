@@ -67,10 +67,10 @@ async fn changed_settings_are_listed_before_and_after() {
     let w = guarded().await;
     let ops = w.with_credential(&key("ops"));
     let boss = w.with_credential(&key("boss"));
-    ops.patch("/queues/default", json!({ "paused": true, "lease_ms": 5_000 })).await.is(200);
-    ops.patch("/queues/default", json!({ "paused": true })).await.is(200);
+    ops.configure("default", json!({ "paused": true, "lease_ms": 5_000 })).await;
+    ops.configure("default", json!({ "paused": true })).await;
     let backoff = json!({ "type": "fixed", "delay_ms": 10, "max_ms": null });
-    boss.patch("/queues/default", json!({ "paused": null, "lease_ms": 6_000, "backoff": backoff })).await.is(200);
+    boss.configure("default", json!({ "paused": null, "lease_ms": 6_000, "backoff": backoff })).await;
     let (found, _) = listed(&w, "").await;
     assert_eq!(found.len(), 2, "a call that changes nothing is not listed: {found:?}");
     assert_contains(&found[0], json!({ "action": "configure", "by": "boss", "count": 1, "parameters": {} }));
@@ -120,9 +120,9 @@ async fn steps_of_an_action_are_one_entry_for_a_minute() {
 #[tokio::test]
 async fn oldest_actions_are_dropped_beyond_a_thousand() {
     let w = World::start().await;
-    w.patch("/queues/default", json!({ "lease_ms": 5_000 })).await.is(200);
+    w.configure("default", json!({ "lease_ms": 5_000 })).await;
     let _: i64 = w.engine.run("HSET intray:{default}:2:actions last 1000 1000 none").await;
-    w.patch("/queues/default", json!({ "lease_ms": 6_000 })).await.is(200);
+    w.configure("default", json!({ "lease_ms": 6_000 })).await;
     let kept: Vec<String> = w.engine.run("HKEYS intray:{default}:2:actions").await;
     assert!(!kept.contains(&"1".to_owned()) && kept.contains(&"1001".to_owned()), "{kept:?}");
     let (found, next) = listed(&w, "?limit=1").await;

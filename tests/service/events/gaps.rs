@@ -34,7 +34,7 @@ fn of(heard: &[Value], queue: &str) -> Vec<keyspace::Event> {
 /// Collects gaps and events of the queues, up to a pause that this function sets in each as a mark.
 async fn hear_all(w: &World, listener: &mut Listener, queues: &[&str]) -> (Vec<Value>, Vec<Value>) {
     for queue in queues {
-        w.patch(&format!("/queues/{queue}"), json!({ "paused": true })).await.is(200);
+        w.configure(queue, json!({ "paused": true })).await;
     }
     let (mut gaps, mut heard, mut marks) = (Vec::new(), Vec::new(), 0);
     while marks < queues.len() {

@@ -66,7 +66,7 @@ impl Stream {
 
 /// Makes events, most of them in scripts of a hundred.
 async fn fill(w: &World, jobs: usize) {
-    w.patch(&format!("/queues/{QUEUE}"), json!({ "worker_limit": 0 })).await.is(200);
+    w.configure(QUEUE, json!({ "worker_limit": 0 })).await;
     for from in (0..jobs).step_by(100) {
         let job = |n| json!({ "queue": QUEUE, "payload": n, "dedupe": false });
         w.enqueue_many((from..jobs.min(from + 100)).map(job)).await;

@@ -195,7 +195,7 @@ async fn reconnecting_readers_under_load_get_each_event_once() {
     over.store(true, Ordering::Relaxed);
     crowd.join_all().await;
     for queue in ["more", "default"] {
-        w.patch(&format!("/queues/{queue}"), json!({ "paused": true })).await.is(200);
+        w.configure(queue, json!({ "paused": true })).await;
     }
     // Both queues have a mark: after the second one all events were received.
     for listener in &mut first {

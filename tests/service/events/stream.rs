@@ -18,7 +18,10 @@ pub fn to_stored(received: &Value) -> keyspace::Event {
     let text = |key: &str| received[key].as_str().unwrap_or_default().to_owned();
     let queue = format!("{}-{}", text("queue"), "0".repeat(26));
     let job = [text("job"), text("batch"), queue].into_iter().find(|id| !id.is_empty()).expect("one of them");
-    keyspace::Event { kind: text("type"), job, worker: text("worker"), client: text("client"), note: text("reason") }
+    let kind = text("type");
+    // It is stored without a word.
+    let note = Some(text("reason")).filter(|reason| kind != "cancelled" || reason != "withdrawn").unwrap_or_default();
+    keyspace::Event { kind, job, worker: text("worker"), client: text("client"), note }
 }
 
 /// Asserts that the received events are those stored in Redis.
@@ -139,11 +142,11 @@ async fn event_names_its_job_batch_worker_client_and_reason() {
         event("enqueued", job.clone(), &null, "", &acme, ""),
         event("reserved", job.clone(), &null, "ann", &acme, ""),
         event("abandoned", job.clone(), &null, "ann", &acme, "lunch"),
-        event("cancelled", job, &null, "", &acme, ""),
+        event("cancelled", job, &null, "", &acme, "withdrawn"),
         event("enqueued", mine.clone(), &of, "", &acme, ""),
         event("reserved", mine.clone(), &of, "bob", &acme, ""),
         event("failed", mine.clone(), &of, "bob", &acme, "torn"),
-        event("cancelled", mine, &of, "", &acme, ""),
+        event("cancelled", mine, &of, "", &acme, "withdrawn"),
         event("batch-completed", null.clone(), &of, "", &acme, "cancelled"),
         event("paused", null.clone(), &null, "", &null, ""),
     ];

@@ -27,7 +27,7 @@ async fn tally_and_erase_survive_every_fault() {
     for (n, fate) in FATES.into_iter().enumerate() {
         let q = format!("q{n}");
         let queue = QueueName::parse(&q).expect("a name");
-        w.patch(&format!("/queues/{q}"), json!({ "sheets": true })).await.is(200);
+        w.configure(&q, json!({ "sheets": true })).await;
         w.enqueue_with(json!({ "queue": q, "payload": 1 })).await;
         w.complete(&w.reserve_with(json!({ "queues": [q], "worker": "ann" })).await).await.is(200);
         w.proxy().inject("tally", 1, fate);

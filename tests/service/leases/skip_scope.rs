@@ -101,7 +101,7 @@ async fn worker_who_skipped_a_full_scan_gets_reason_skipped() {
 async fn waiter_passes_on_a_wake_up_for_a_skipped_job() {
     let w = World::start_process().await;
     w.enqueue_with(json!({ "queue": "paused", "payload": 1 })).await;
-    w.patch("/queues/paused", json!({ "paused": true })).await.is(200);
+    w.configure("paused", json!({ "paused": true })).await;
     for queues in [json!(["default"]), json!(["default", "paused"]), json!(["paused", "default"])] {
         let id = w.enqueue(queues.clone()).await;
         w.skip(&w.reserve_as("ann").await).await;

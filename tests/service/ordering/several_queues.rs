@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, assert_contains};
 
 async fn in_queue(w: &World, queue: &str, worker_limit: u64, payload: &str) -> String {
-    w.patch(&format!("/queues/{queue}"), json!({ "worker_limit": worker_limit })).await.is(200);
+    w.configure(queue, json!({ "worker_limit": worker_limit })).await;
     w.enqueue_with(json!({ "queue": queue, "payload": payload })).await
 }
 

@@ -150,7 +150,7 @@ async fn fill(w: &World, queue: &str, n: u64) {
 async fn short_memory_removes_oldest_jobs_of_default_queues() {
     let w = World::plan().own_process().sweep_every(20).start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
-    w.patch("/queues/own", json!({ "retention_ms": 30 * 24 * HOUR, "worker_limit": 0 })).await.is(200);
+    w.configure("own", json!({ "retention_ms": 30 * 24 * HOUR, "worker_limit": 0 })).await;
     for n in 0..8 {
         fill(&w, "own", n).await;
         fill(&w, "default", n).await;

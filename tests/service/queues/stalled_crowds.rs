@@ -25,7 +25,7 @@ async fn world() -> World {
             w.enqueue_with(json!({ "queue": queue, "payload": payload, "dedupe": false })).await;
         }
     }
-    w.patch("/queues/a-big", json!({ "browse": true })).await.is(200);
+    w.configure("a-big", json!({ "browse": true })).await;
     w
 }
 

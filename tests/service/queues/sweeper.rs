@@ -32,7 +32,7 @@ async fn log_all(w: &World) {
 
 /// Enqueues and completes jobs.
 async fn work_off(client: &Client, queue: &str, jobs: usize) {
-    client.patch(&format!("/queues/{queue}"), json!({ "worker_limit": 0 })).await.is(200);
+    client.configure(queue, json!({ "worker_limit": 0 })).await;
     let new = (0..jobs).map(|n| json!({ "queue": queue, "payload": n }));
     client.enqueue_many(new).await;
     let mut done = 0;

@@ -47,6 +47,42 @@ async fn batch_in_the_making_is_not_listed() {
     w.check().await;
 }
 
+/// More than a call looks at, behind and before what is visible.
+#[tokio::test]
+async fn batch_in_the_making_counts_in_no_line() {
+    const STAGE: usize = 1;
+    let w = start().await;
+    let first = w.enqueue_with(json!({ "payload": "first", "assignees": ["bob"] })).await;
+    let jobs: Vec<_> = (0..450).map(|n| json!({ "payload": n, "assignees": ["ann", "bob"] })).collect();
+    let batch = id_of(&w.post("/batches", json!({ "jobs": jobs })).await.is(201));
+    w.enqueue_with(json!({ "payload": "last", "skill": "de" })).await;
+    let lines = async || {
+        let lines = w.queue().await["lines"].clone();
+        let count = |line: &Value| (line["line"].clone(), line["waiting"].clone());
+        lines.as_array().expect("lines").iter().map(count).collect::<Vec<_>>()
+    };
+    let named = |all: &[(&str, u64)]| all.iter().map(|(line, n)| (json!(line), json!(n))).collect::<Vec<_>>();
+    let made = named(&[("+de", 1), ("@ann", 450), ("@bob", 451)]);
+    assert_eq!(lines().await, made);
+    let code = batch.rsplit('-').next().expect("a code");
+    let (records, timers) = ("intray:{default}:2:batches", "intray:{default}:2:timers");
+    let mut record: Vec<u8> = w.engine.query(redis::cmd("HGET").arg(records).arg(code)).await;
+    let seconds: (u64, u64) = w.engine.query(&redis::cmd("TIME")).await;
+    let mut set = async |stage: u8, timer: String| {
+        let before = std::mem::replace(&mut record[STAGE], stage);
+        let _: u64 = w.engine.query(redis::cmd("HSET").arg(records).arg(code).arg(&record[..])).await;
+        let _: u64 = w.engine.query(redis::cmd("ZADD").arg(timers).arg(timer).arg(code)).await;
+        before
+    };
+    let stage = set(1, (seconds.0 * 1_000 + 50_000).to_string()).await;
+    assert_eq!(lines().await, named(&[("+de", 1), ("@bob", 1)]));
+    w.cancel(&first).await.is(200);
+    assert_eq!(lines().await, named(&[("+de", 1)]));
+    set(stage, "+inf".to_owned()).await;
+    assert_eq!(lines().await, named(&[("+de", 1), ("@ann", 450), ("@bob", 450)]));
+    w.check().await;
+}
+
 /// Jobs of every kind; those that are assigned to ann, and all that she may have, in order.
 async fn fill(w: &World) -> (Vec<String>, Vec<String>) {
     let jobs = [

@@ -18,7 +18,7 @@ async fn start() -> World {
         .start()
         .await;
     for queue in ["texts", "texts-2", "images", "plain"] {
-        w.patch(&format!("/queues/{queue}"), json!({ "sheets": queue != "plain" })).await.is(200);
+        w.configure(queue, json!({ "sheets": queue != "plain" })).await;
         for worker in ["ann", "bob", "J. D\u{f6}e"] {
             work(&w, queue, worker).await;
         }

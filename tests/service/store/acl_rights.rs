@@ -72,7 +72,7 @@ async fn documented_rights_are_enough_for_every_call() {
         client.get(&format!("/queues/default/{list}")).await.is(200);
     }
     client.get("/workers/ann/reservations").await.is(200);
-    client.patch("/queues/default", json!({ "paused": true })).await.is(200);
+    client.configure("default", json!({ "paused": true })).await;
     let other = client.get("/queues/default/jobs").await.is(200)["jobs"][0]["id"].as_str().expect("a job").to_owned();
     client.patch(&format!("/jobs/{other}"), json!({ "priority": 3 })).await.is(200);
     client.delete(&format!("/jobs/{other}")).await.is(200);
@@ -92,13 +92,13 @@ async fn documented_rights_are_enough_for_every_call() {
         client.get(&format!("/webhooks{path}")).await.is(200);
     }
     client.post("/webhooks/shop/redeliver", json!({ "queue": "default" })).await.is(200);
-    client.patch("/queues/sheets", json!({ "sheets": true })).await.is(200);
+    client.configure("sheets", json!({ "sheets": true })).await;
     client.send_enqueue(json!({ "queue": "sheets", "payload": 1 })).await.is(201);
     let held = client.reserve_with(json!({ "queues": ["sheets"], "worker": "zoe" })).await;
     client.complete(&held).await.is(200);
     assert_eq!(client.get("/queues/sheets/sheets").await.is(200)["lines"][0]["completed"], 1);
     assert_eq!(client.delete("/workers/zoe").await.is(200)["removed"], 1);
-    client.patch("/queues/sheets", json!({ "sheets": false })).await.is(200);
+    client.configure("sheets", json!({ "sheets": false })).await;
 
     for command in ["check", "migrate"] {
         let end = run(program([command, "--redis-url", &url(&w.engine)])).await;

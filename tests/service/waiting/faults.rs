@@ -276,7 +276,7 @@ async fn redis_user_without_channels_is_served_by_the_safety_tick() {
     let held = limited.reserve().await;
     assert_eq!(held.id, id);
     w.update_settings(json!({ "paused": true })).await;
-    limited.patch("/queues/default", json!({ "paused": false })).await.is(200);
+    limited.configure("default", json!({ "paused": false })).await;
     limited.complete(&held).await.is(200);
     let waiter = limited.start_wait(json!({})).await;
     sleep(Duration::from_millis(100)).await;

@@ -41,7 +41,7 @@ async fn wait_timeout_returns_the_reason_of_the_queue() {
         job["queue"] = json!(queue);
         w.enqueue_with(job).await
     };
-    w.patch("/queues/paused", json!({ "paused": true })).await.is(200);
+    w.configure("paused", json!({ "paused": true })).await;
     put("paused", json!({ "payload": 1 })).await;
     put("delayed", json!({ "payload": 1, "delay_ms": 60_000 })).await;
     for queue in ["reserved", "blocked"] {

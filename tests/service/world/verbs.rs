@@ -176,7 +176,15 @@ impl Client {
     }
 
     pub async fn update_settings(&self, settings: Value) -> Value {
-        self.patch("/queues/default", settings).await.is(200)["settings"].clone()
+        self.configure("default", settings).await["settings"].clone()
+    }
+
+    /// Changes settings of a queue, which may be new.
+    pub async fn configure(&self, queue: &str, settings: Value) -> Value {
+        let answer = self.patch(&format!("/queues/{queue}"), settings).await;
+        let queue = answer.is(if answer.status == 201 { 201 } else { 200 });
+        assert_eq!(queue["created"], answer.status == 201, "{queue}");
+        queue
     }
 
     pub async fn queue(&self) -> Value {

@@ -78,6 +78,23 @@ test('a key of another role is reported and can be replaced', async () => {
   await page.locator('[data-row]').first().waitFor()
 })
 
+test('an_empty_console_prints_a_call_with_a_key_where_keys_are_on', async () => {
+  const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'a key', status: 401, detail: 'send a key' } }
+  const none = { status: 200, type: 'application/json', body: { queues: [], next: null } }
+  on.wire.rule = ({ path, headers }) => {
+    if (!headers.authorization) return refusal
+    return path.startsWith('/queues') ? none : here(me('operator'))({ path })
+  }
+  const page = await on.open()
+  await page.getByLabel('Your key').fill('a key')
+  await page.keyboard.press('Enter')
+  await shown(page, 'not a whole key')
+  await page.getByLabel('Your key').fill('some-key')
+  await page.keyboard.press('Enter')
+  await shown(page, "curl -H 'Authorization: Bearer KEY' --json")
+  await shown(page, "is a producer's key")
+})
+
 test('a question is not shown to the next user', async () => {
   const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'a key', status: 401, detail: 'the key has ended' } }
   let key = 'of-one'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Exact, brief, pretty, read } from '../../../web/console/exact_json.js'
-import { age, bytes, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
+import { age, bytes, changeText, countdown, duration, inUnits, readDuration, readId } from '../../../web/console/format.js'
 import { HELP, HELP_TO_ACT } from '../../../web/console/keys.js'
 import { columns, joined, load, sum, wholeSince } from '../../../web/console/history.js'
 import { add, forget, history, ratesOf } from '../../../web/console/rates.js'
@@ -46,6 +46,16 @@ test('deep, long and simple payloads are read', () => {
 
 test('bidirectional control characters are escaped', () => {
   assert.equal(pretty(new Exact('"a\u202eb\u200b"')), '"a\\u202eb\\u200b"')
+})
+
+test('a_queue_that_a_change_has_made_is_named', () => {
+  assert.equal(changeText('valve', 'It is paused.')({ created: false }), 'It is paused.')
+  assert.equal(changeText('valve', 'It is paused.')({ created: true }), 'valve was not there, so it was made. It is paused.')
+})
+
+test('limits_of_times_are_in_units', () => {
+  assert.equal(inUnits('must be a whole number from 10000 to 2592000000'), 'must be from 10 s to 30 d')
+  assert.equal(inUnits('must be a whole number from 0 to 86400000'), 'must be from 0 to 1 d')
 })
 
 test('an event stream is parsed at any chunk border', async () => {

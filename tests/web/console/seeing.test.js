@@ -13,6 +13,7 @@ const count = async (queue, state) => (await on.service.queue(queue)).counts[sta
 test('an empty console shows how to begin', async () => {
   const page = await on.open()
   await shown(page, 'No queue yet')
+  await shown(page, 'curl --json')
   await on.service.enqueue('first', { hello: 1 })
   await row(page, 'first').waitFor()
 })
@@ -30,6 +31,18 @@ test('queues are listed with counts, ages and rates', async () => {
   await on.service.enqueue('reviews', { photo: 'new' })
   await reads(line.locator('td.in'), /^\d/)
   await becomes(() => page.locator('.chart canvas').count(), 1)
+})
+
+test('texts_of_others_show_what_is_not_seen', async () => {
+  await on.service.enqueue('marks', 1, { client: 'ac\u202eme', locks: ['do\u200bor'], max_attempts: 1 })
+  await on.service.fail(await on.service.reserve('marks', 'bo\u2066b'), 'no\u200bpe')
+  await on.service.enqueue('marks', 2, { assignees: ['cl\u00adeo'] })
+  const page = await on.open('/console/#/q/marks/dead')
+  await row(page, 'no⟨U+200B⟩pe').click()
+  for (const text of ['ac⟨U+202E⟩me', 'do⟨U+200B⟩or', 'bo⟨U+2066⟩b', 'no⟨U+200B⟩pe']) await page.locator('.panel', { hasText: text }).waitFor()
+  await page.goto(`${on.url}/console/#/q/marks/lines`)
+  await row(page, '@cl⟨U+00AD⟩eo').getByRole('button', { name: 'Reassign' }).click()
+  await page.getByRole('dialog').getByText('Reassign what waits for cl⟨U+00AD⟩eo?').waitFor()
 })
 
 test('a list updates itself on events', async () => {

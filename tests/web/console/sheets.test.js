@@ -36,7 +36,7 @@ test('lines_are_narrowed_and_exported', async () => {
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'As CSV' }).click()])
   assert.equal(file.suggestedFilename(), 'balance-sheets.csv')
   const text = await readFile(await file.path(), 'utf8')
-  assert.match(text, /^day,worker,handed_out,[a-z0-9_,]+\r\n\d{4}-\d\d-\d\d,bob,1,1,/)
+  assert.match(text, /^\ufeffday,worker,handed_out,[a-z0-9_,]+\r\n\d{4}-\d\d-\d\d,bob,1,1,/)
 })
 
 test('first_days_are_those_of_the_queue_s_time_zone', async () => {

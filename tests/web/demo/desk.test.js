@@ -249,6 +249,12 @@ test('text_of_a_post_shows_what_is_not_seen', async () => {
   const page = await sit('uma')
   for (const text of ['transferU+202Eknab_', 'annU+200B@shop', 'AU+2066nn', 'SpU+00ADam', 'aU+E0061b']) await shown(page, text)
   assert.ok(await page.locator('#text > bdi[dir=auto]').count())
+  // In the page's own style: the mark has a size, and nothing clips it.
+  const looks = await page.locator('#text .codepoint').first().evaluate((mark) => {
+    const { position, clipPath } = getComputedStyle(mark)
+    return { position, clipPath, width: mark.getBoundingClientRect().width }
+  })
+  assert.ok(looks.position === 'static' && looks.clipPath === 'none' && looks.width > 10, JSON.stringify(looks))
 })
 
 test('draft_of_another_page_does_not_stop_the_desk', async () => {

@@ -2,6 +2,7 @@
 
 import { html, classes, useSecondTick } from '../html.js'
 import * as actions from '../actions.js'
+import * as api from '../api.js'
 import { Chart, Spark } from '../chart.js'
 import { age, number, rate } from '../format.js'
 import { Row, Table } from '../list.js'
@@ -36,13 +37,17 @@ const NUMBERS = [
 ]
 const SORTS = [['trouble', 'Trouble'], ['name', 'Queue'], ...NUMBERS]
 
-const FIRST = `curl --json '{"queue":"reviews","payload":{"photo":17}}' ${location.origin}/jobs`
+const first = () => [
+  'curl', api.hasKey() && "-H 'Authorization: Bearer KEY'",
+  `--json '{"queue":"reviews","payload":{"photo":17}}' ${location.origin}/jobs`,
+].filter(Boolean).join(' ')
 
 export function Overview({ queues, at, theme, only }) {
   if (!queues) return html`<main class="page"><${Waiting} rows=${8} /></main>`
   if (queues.length === 0) {
     return html`<main class="page"><div class="empty"><strong>No queue yet</strong>
-      <p>A queue comes into being with its first job: <code>${FIRST}</code></p>
+      <p>A queue comes into being with its first job: <code>${first()}</code>${api.hasKey()
+        && html`, where <code>KEY</code> is a producer's key`}</p>
       <${Act} kind="primary" keys="A" onClick=${() => addJob()}>Add a job…<//></div></main>`
   }
   const find = only.find ?? ''

@@ -2,7 +2,7 @@
 
 import { html, classes, useLayoutEffect, useState } from '../html.js'
 import * as api from '../api.js'
-import { duration, many, readDuration } from '../format.js'
+import { changeText, duration, inUnits, many, readDuration } from '../format.js'
 import { again, mayAct } from '../live.js'
 import { Button, ask, say } from '../ui.js'
 // The service makes it of its own settings.
@@ -14,7 +14,7 @@ const KNOWN = {
   max_hold_ms: ['Longest hold', 'No worker keeps a job longer, however often they extend it'],
   warn_ms: ['Warning', 'The worker is warned this long before the time is over'],
   max_attempts: ['Attempts', 'A job is dead after this many attempts that failed or ran out of time'],
-  backoff: ['Pause after a failure', 'A job that failed is not handed out again before this time is over'],
+  backoff: ['Wait after a failure', 'A job that failed is not handed out again before this time is over'],
   dedupe: ['Add equal jobs once', 'A job that equals one that has not ended is not added a second time'],
   worker_limit: ['Jobs per worker', 'A worker with a name holds at most this many jobs at once'],
   share_drafts: ['Share drafts', 'The next worker of a job sees what the last one had typed'],
@@ -32,7 +32,7 @@ const ZERO = {
 }
 
 /** Said beside the number of attempts while there is no pause between them. */
-const HASTY = 'Without a pause after a failure, all attempts may be over within a second'
+const HASTY = 'Without a wait after a failure, all attempts may be over within a second'
 
 const SAVED = 'The settings are saved.'
 const UNREAD = 'cannot be read: write it like 90 s, 5 min or 1 h 30 min'
@@ -92,9 +92,11 @@ function Form({ queue }) {
   const fields = Object.keys(settings).filter((field) => field !== 'paused')
 
   const send = async (patch) => {
-    again(await api.configure(name, patch))
+    const answer = await api.configure(name, patch)
+    again(answer)
     saved(draft)
     setSaved(true)
+    return answer
   }
   const save = async (event) => {
     event.preventDefault()
@@ -104,11 +106,13 @@ function Form({ queue }) {
     if (keepsLess(patch, settings)) return askToKeepLess(name, () => send(patch))
     setBusy(true)
     try {
-      await send(patch)
-      say(SAVED)
+      say(changeText(name, SAVED)(await send(patch)))
     } catch (error) {
-      const places = (error.problem?.errors ?? []).map(({ pointer = '', detail }) => [pointer.split('/')[1], detail])
-      setErrors({ ...Object.fromEntries(places), '': error.message })
+      const known = (error.problem?.errors ?? []).map(({ pointer = '', detail }) => {
+        const path = pointer.split('/').slice(1)
+        return [path[0], isDuration(path.at(-1) ?? '') ? inUnits(detail) : detail]
+      }).filter(([field]) => field in settings)
+      setErrors(known.length ? Object.fromEntries(known) : { '': error.message })
     }
     setBusy(false)
   }
@@ -141,7 +145,7 @@ function askToKeepLess(name, work) {
     action: 'Keep less',
     danger: true,
     work,
-    done: SAVED,
+    done: changeText(name, SAVED),
   })
 }
 

@@ -25,7 +25,8 @@ export function SignIn({ refused, reason }) {
     setBusy(false)
   }
   const refusal = refused && (reason ?? 'That key is not accepted.')
-  const problem = odd ? 'A key has no blanks and no letters beyond ASCII.' : refusal
+  const problem = odd
+    ? 'This is not a whole key. A key is one word of letters, digits and signs: copy it once more.' : refusal
   return html`<main class="signin"><form onSubmit=${enter}>
     <h1>intray</h1>
     <p>This service needs a key. Sign in with an operator's key; a viewer's key shows everything and changes

@@ -6,8 +6,11 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::{Mutex, RwLock};
-use tokio::task::{JoinError, JoinHandle};
+use parking_lot::Mutex;
+use tokio::{
+    sync::watch as latest,
+    task::{JoinError, JoinHandle},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::read;
@@ -33,7 +36,7 @@ pub trait Describe {
 pub struct Watched<T> {
     paths: Vec<PathBuf>,
     make: fn(&[String]) -> Result<T, String>,
-    now: RwLock<Arc<T>>,
+    now: latest::Sender<Arc<T>>,
     last: Mutex<LastRead>,
 }
 
@@ -56,13 +59,18 @@ impl<T: Describe> Watched<T> {
         Ok(Self {
             paths,
             make,
-            now: RwLock::new(Arc::new(current)),
+            now: latest::Sender::new(Arc::new(current)),
             last: Mutex::new(LastRead { accepted: Ok(texts), pending: None }),
         })
     }
 
     pub fn now(&self) -> Arc<T> {
-        self.now.read().clone()
+        self.now.borrow().clone()
+    }
+
+    /// What tells that the content has changed, from now on.
+    pub fn follow(&self) -> latest::Receiver<Arc<T>> {
+        self.now.subscribe()
     }
 
     /// The paths, for a message.
@@ -101,7 +109,7 @@ impl<T: Describe> Watched<T> {
         match texts.as_ref().map_err(Clone::clone).and_then(|texts| (self.make)(texts)) {
             Ok(new) => {
                 tracing::info!("{changed}: {}", new.describe());
-                *self.now.write() = Arc::new(new);
+                self.now.send_replace(Arc::new(new));
                 self.warnings().iter().for_each(|line| tracing::warn!("{line}"));
             }
             Err(why) => tracing::warn!("{changed} and cannot be used; the previous content stays in use: {why}"),

@@ -2,7 +2,7 @@
 
 use intray_redis::Fault;
 
-use crate::job::{BatchId, Code, Concern, EventKind, JobId, Millis, Name, QueueName};
+use crate::job::{BatchId, CancelReason, Code, Concern, EventKind, JobId, Millis, Name, QueueName};
 use crate::{
     handle::Queues,
     layout::ended::Completed,
@@ -29,6 +29,14 @@ pub struct Event {
     pub ended_as: Option<EventKind>,
     /// Of an abandon only.
     pub given_back: Option<GivenBack>,
+}
+
+impl Event {
+    /// What is told about it; of a cancelled job always something.
+    pub fn reason(&self) -> Option<&str> {
+        let note = Some(self.note.as_str()).filter(|note| !note.is_empty());
+        note.or_else(|| (self.kind == EventKind::Cancelled).then(|| CancelReason::Withdrawn.word()))
+    }
 }
 
 /// How a job was given back.

@@ -2,7 +2,7 @@
 
 use intray_redis::{Args, Fault};
 
-use crate::job::{Line, Millis, QueueName};
+use crate::job::{Code, Line, Millis, QueueName};
 use crate::{
     handle::Queues,
     redis::read::{Fields, broken},
@@ -18,7 +18,8 @@ pub struct LineCount {
 }
 
 impl Queues {
-    /// The lines in which jobs wait, at most 100 of them. A job with several assignees is in the line of each.
+    /// The lines in which jobs wait, at most 100 of them. A job with several assignees is in the line of each, and one of a batch in
+    /// the making in none.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -26,8 +27,26 @@ impl Queues {
         let answered = self.run_view("lines", queue, &Args::default()).await?;
         let mut answer = Fields::of(&answered)?;
         let now = answer.time()?;
-        answer.lists().map(|line| read_line(line?, now)).collect()
+        let making = read_codes(answer.list()?)?;
+        let mut lines = answer.lists().map(|line| read_line(line?, now)).collect::<Result<Vec<_>, _>>()?;
+        for batch in making {
+            let hidden = self.lines_in_the_making(queue, &batch, now).await?;
+            for line in &mut lines {
+                let hidden = hidden.get(&line.line.to_string()).copied().unwrap_or(0);
+                line.waiting = line.waiting.saturating_sub(hidden);
+            }
+        }
+        lines.retain(|line| line.waiting > 0);
+        Ok(lines)
     }
+}
+
+fn read_codes(mut fields: Fields<'_>) -> Result<Vec<Code>, Fault> {
+    let mut codes = Vec::new();
+    while !fields.is_done() {
+        codes.push(fields.code()?);
+    }
+    Ok(codes)
 }
 
 fn read_line(mut fields: Fields<'_>, now: Millis) -> Result<LineCount, Fault> {

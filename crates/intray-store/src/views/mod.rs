@@ -12,6 +12,7 @@ pub(crate) mod job_history;
 pub(crate) mod lines;
 pub(crate) mod list;
 pub(crate) mod locks;
+pub(crate) mod making;
 pub(crate) mod outbox;
 pub(crate) mod queue_history;
 pub(crate) mod recent;

@@ -72,7 +72,8 @@ impl Queues {
         if self.exists(queue).await? { self.stats(queue).await.map(Some) } else { Ok(None) }
     }
 
-    /// Changes settings, creates the queue if it is new, and returns it. `None`: the limit of queues is reached.
+    /// Changes settings, creates the queue if it is new, and returns it, and whether it is new. `None`: the limit of queues is
+    /// reached.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -81,11 +82,13 @@ impl Queues {
         queue: &QueueName,
         patch: SettingsPatch,
         actor: &Actor,
-    ) -> Result<Option<QueueInfo>, Fault> {
+    ) -> Result<Option<(QueueInfo, bool)>, Fault> {
+        let is_new = !self.exists(queue).await?;
         if !self.change_settings(queue, &patch, actor).await? {
             return Ok(None);
         }
-        self.queue(queue).await?.map(Some).ok_or_else(|| broken("a queue that was just set"))
+        let info = self.queue(queue).await?.ok_or_else(|| broken("a queue that was just set"))?;
+        Ok(Some((info, is_new)))
     }
 
     /// Every queue, by name.

@@ -38,7 +38,7 @@ impl<'a> EventBody<'a> {
             worker: event.worker.as_ref(),
             client: event.client.as_ref(),
             by: event.by.as_ref(),
-            reason: Some(event.note.as_str()).filter(|note| !note.is_empty()),
+            reason: event.reason(),
             completed: event.completed.as_ref(),
             at: event.time(),
         }

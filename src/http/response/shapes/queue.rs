@@ -14,6 +14,14 @@ pub struct QueueBody<'a> {
     lines: Vec<LineBody>,
 }
 
+/// A queue after a change of its settings, and whether that has made it.
+#[derive(Serialize)]
+pub struct ConfiguredBody {
+    #[serde(flatten)]
+    pub info: store::QueueInfo,
+    pub created: bool,
+}
+
 #[derive(Serialize)]
 struct LineBody {
     line: String,

@@ -39,9 +39,9 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
             send(path, json!({ "jobs": vec![json!({ "payload": 1 }); most + 1] })).await
         }
         "queue-full" => {
-            w.patch("/queues/narrow", json!({ "max_jobs": 0 })).await.is(200);
+            w.configure("narrow", json!({ "max_jobs": 0 })).await;
             let open = open(w, "narrow").await;
-            w.patch("/queues/narrow", json!({ "max_jobs": 1 })).await.is(200);
+            w.configure("narrow", json!({ "max_jobs": 1 })).await;
             let body = if appends { items() } else { json!({ "queue": "narrow", "jobs": items()["jobs"] }) };
             send(&filled(template, &open), body).await
         }

@@ -36,6 +36,7 @@ pub async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answe
         ("POST", "/jobs/reprioritize") => w.post(&path, json!({ "queue": "default", "priority": 1 })).await,
         ("PATCH", "/jobs/{id}") => w.patch(&path, json!({ "priority": 7 })).await,
         ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
+        ("PATCH", "/queues/{queue}") if status == 201 => w.patch("/queues/made", json!({})).await,
         ("PATCH", "/queues/{queue}") => w.patch(&path, json!({})).await,
         ("DELETE", "/queues/{queue}") => w.delete(&format!("{path}?state=dead")).await,
         ("DELETE", "/workers/{worker}") => w.delete("/workers/zoe").await,
@@ -82,7 +83,7 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
         "unknown-job" if template.contains("{id}") => send(json!({ "priority": 1 })).await,
         "unknown-job" => send(json!({ "id": UNKNOWN })).await,
         "queue-full" => {
-            w.patch("/queues/small", json!({ "max_jobs": 1 })).await.is(200);
+            w.configure("small", json!({ "max_jobs": 1 })).await;
             w.send_enqueue(json!({ "queue": "small", "payload": 1 })).await;
             send(json!({ "queue": "small", "payload": 2 })).await
         }
