@@ -55,6 +55,9 @@ pub use self::{
 };
 use crate::job::limits;
 
+/// After a group of flags with a heading: the heading holds until another one.
+const NO_HEADING: Option<&str> = None;
+
 /// A work queue for people: jobs handed out over HTTP/JSON, kept safe in Redis.
 ///
 /// Without a command, intray serves. Flags win over the environment; a blank variable counts as unset, but for those that guard.
@@ -111,10 +114,10 @@ pub struct Serve {
     #[command(flatten)]
     pub store: StoreOptions,
     /// The format of logs on standard output; RUST_LOG sets their level
-    #[arg(long, env = "INTRAY_LOG_FORMAT", value_enum, default_value = "text")]
+    #[arg(long, help_heading = NO_HEADING, env = "INTRAY_LOG_FORMAT", value_enum, default_value = "text")]
     pub log_format: LogFormat,
     /// Milliseconds between two sweeps for overdue jobs
-    #[arg(long, env = "INTRAY_SWEEP_INTERVAL_MS", value_name = "MS", default_value_t = 1_000)]
+    #[arg(long, help_heading = NO_HEADING, env = "INTRAY_SWEEP_INTERVAL_MS", value_name = "MS", default_value_t = 1_000)]
     #[arg(value_parser = value_parser!(u32).range(10..=3_600_000))]
     pub sweep_interval_ms: u32,
     /// An origin whose pages may call, like https://desk.example, or *; repeatable, or a comma list
@@ -129,7 +132,7 @@ pub struct Serve {
     #[arg(long, help_heading = "Access", env = "INTRAY_KEYS_FILE", value_name = "FILE")]
     pub keys_file: Option<PathBuf>,
     /// The webhooks, each a line: <name> <url> <queue pattern> <types> <secret> [<older secret>] [plain]; read again when it changes
-    #[arg(long, env = "INTRAY_WEBHOOKS_FILE", value_name = "FILE")]
+    #[arg(long, help_heading = NO_HEADING, env = "INTRAY_WEBHOOKS_FILE", value_name = "FILE")]
     pub webhooks_file: Option<PathBuf>,
     /// The public keys of outside issuers of tokens, as a JSON Web Key Set; read again when it changes
     #[arg(long, help_heading = "Access", env = "INTRAY_JWKS_FILE", value_name = "FILE")]
@@ -146,7 +149,7 @@ pub struct Serve {
     #[arg(long, help_heading = "Access", env = "INTRAY_INSECURE", value_parser = BoolishValueParser::new())]
     pub insecure: bool,
     /// Serve desks to try at /demo/ and /demo/approvals/
-    #[arg(long, env = "INTRAY_DEMO", value_parser = BoolishValueParser::new())]
+    #[arg(long, help_heading = NO_HEADING, env = "INTRAY_DEMO", value_parser = BoolishValueParser::new())]
     pub demo: bool,
     /// A Host header to accept besides the loopback names; * for any; with access control any is accepted unless this is set; repeatable, or a comma list
     #[arg(long, help_heading = "Access", env = "INTRAY_ALLOWED_HOST", value_name = "HOST", value_delimiter = ',')]
@@ -187,7 +190,7 @@ pub struct CheckOptions {
     #[command(flatten)]
     pub serve: Serve,
     /// Print the command that creates a Redis user with exactly the rights that are needed, and check nothing
-    #[arg(long)]
+    #[arg(long, help_heading = NO_HEADING)]
     pub acl: bool,
 }
 
@@ -213,7 +216,7 @@ pub struct Migrate {
     #[command(flatten)]
     pub store: StoreOptions,
     /// Print what would be done, and change nothing
-    #[arg(long)]
+    #[arg(long, help_heading = NO_HEADING)]
     pub dry_run: bool,
 }
 

@@ -115,7 +115,7 @@ async fn key_is_read_from_file_or_environment_and_never_shown() {
         ),
         (&["import", "none", "--key-file", "web"], 1, "none: No such file"),
         (&["import", "jobs", "--key-file", "none"], 2, "none: No such file"),
-        (&["export", "default", "--state", "dead", "--key-file", "web"], 1, "a producer reads the results"),
+        (&["export", "default", "--state", "dead", "--key-file", "web"], 1, "a producer or an asker reads the results"),
         (&["export", "other", "--key-file", "web"], 1, "this is not for the queue other"),
     ] {
         let end = run(calling(&w, words)).await;

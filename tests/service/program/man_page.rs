@@ -61,15 +61,24 @@ async fn man_page_has_its_sections_and_lists_shared_flags_once() {
 #[tokio::test]
 async fn help_lists_flags_by_heading_and_only_those_of_the_command() {
     let help = async |words: &[&str]| run(program([words, &["--help"]].concat())).await.stdout;
-    let serve = help(&["serve"]).await;
-    let part = |heading: &str| {
-        let below = serve.lines().skip_while(|line| *line != format!("{heading}:")).skip(1);
+    let part = |help: &str, heading: &str| {
+        let below = help.lines().skip_while(|line| *line != format!("{heading}:")).skip(1);
         below.take_while(|line| line.is_empty() || line.starts_with(' ')).collect::<String>()
     };
-    for (heading, flag) in
-        [("Redis", "--redis-url"), ("Access", "--keys-file"), ("HTTPS", "--tls-cert-file"), ("Limits", "--threads")]
-    {
-        assert!(part(heading).contains(flag), "{heading}: {serve}");
+    let serve = help(&["serve"]).await;
+    for (heading, flag) in [
+        ("Redis", "--redis-url"),
+        ("Access", "--keys-file"),
+        ("HTTPS", "--tls-cert-file"),
+        ("Limits", "--threads"),
+        ("Options", "--log-format"),
+        ("Options", "--webhooks-file"),
+        ("Options", "--demo"),
+    ] {
+        assert!(part(&serve, heading).contains(flag), "{heading}: {serve}");
+    }
+    for (command, flag) in [("check", "--acl"), ("migrate", "--dry-run"), ("move", "--cancel")] {
+        assert!(part(&help(&[command]).await, "Options").contains(flag), "{command} {flag}");
     }
     assert!(serve.contains("redis+cluster://") && serve.contains("redis+sentinel://") && serve.contains("unix://"));
     for command in ["backup", "restore"] {
