@@ -18,6 +18,7 @@ mod sentinel_url;
 mod store;
 mod threads;
 mod tls;
+mod token;
 mod values;
 mod webhook;
 
@@ -48,13 +49,14 @@ pub use self::{
     sentinel_url::SentinelUrl,
     store::{LogFormat, StoreOptions},
     tls::TlsOptions,
+    token::TokenOptions,
     values::{AddressRange, HeaderName, HostName, Listen, MemorySize, Origin, Prefix},
     webhook::WebhookCommand,
 };
-use crate::{
-    access::{Pattern, TokenScope},
-    job::{JobId, Name, Skill, limits},
-};
+use crate::job::limits;
+
+/// After a group of flags with a heading: the heading holds until another one.
+const NO_HEADING: Option<&str> = None;
 
 /// A work queue for people: jobs handed out over HTTP/JSON, kept safe in Redis.
 ///
@@ -111,65 +113,74 @@ pub struct Serve {
     pub tls: TlsOptions,
     #[command(flatten)]
     pub store: StoreOptions,
+    /// The format of logs on standard output; RUST_LOG sets their level
+    #[arg(long, help_heading = NO_HEADING, env = "INTRAY_LOG_FORMAT", value_enum, default_value = "text")]
+    pub log_format: LogFormat,
     /// Milliseconds between two sweeps for overdue jobs
-    #[arg(long, env = "INTRAY_SWEEP_INTERVAL_MS", value_name = "MS", default_value_t = 1_000)]
+    #[arg(long, help_heading = NO_HEADING, env = "INTRAY_SWEEP_INTERVAL_MS", value_name = "MS", default_value_t = 1_000)]
     #[arg(value_parser = value_parser!(u32).range(10..=3_600_000))]
     pub sweep_interval_ms: u32,
     /// An origin whose pages may call, like https://desk.example, or *; repeatable, or a comma list
-    #[arg(long, env = "INTRAY_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    #[arg(long, help_heading = "Access", env = "INTRAY_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     pub cors_origin: Vec<Origin>,
     /// A header that pages of other origins may send, like sentry-trace, besides those of the API and of W3C tracing; repeatable, or a comma list
-    #[arg(long, env = "INTRAY_CORS_HEADER", value_name = "HEADER", value_delimiter = ',')]
+    #[arg(long, help_heading = "Access", env = "INTRAY_CORS_HEADER", value_name = "HEADER", value_delimiter = ',')]
     pub cors_header: Vec<HeaderName>,
     #[command(flatten)]
     pub signing: Signing,
     /// The API keys, each a line: <name> <worker|asker|producer|viewer|operator> <pattern> <sha256 in hex> [until <date>]; read again when it changes
-    #[arg(long, env = "INTRAY_KEYS_FILE", value_name = "FILE")]
+    #[arg(long, help_heading = "Access", env = "INTRAY_KEYS_FILE", value_name = "FILE")]
     pub keys_file: Option<PathBuf>,
     /// The webhooks, each a line: <name> <url> <queue pattern> <types> <secret> [<older secret>] [plain]; read again when it changes
-    #[arg(long, env = "INTRAY_WEBHOOKS_FILE", value_name = "FILE")]
+    #[arg(long, help_heading = NO_HEADING, env = "INTRAY_WEBHOOKS_FILE", value_name = "FILE")]
     pub webhooks_file: Option<PathBuf>,
     /// The public keys of outside issuers of tokens, as a JSON Web Key Set; read again when it changes
-    #[arg(long, env = "INTRAY_JWKS_FILE", value_name = "FILE")]
+    #[arg(long, help_heading = "Access", env = "INTRAY_JWKS_FILE", value_name = "FILE")]
     pub jwks_file: Option<PathBuf>,
     /// The longest remaining lifetime in milliseconds of a token from an outside issuer
-    #[arg(long, env = "INTRAY_JWT_MAX_AGE", value_name = "MS", default_value_t = 86_400_000)]
+    #[arg(long, help_heading = "Access", env = "INTRAY_JWT_MAX_AGE", value_name = "MS", default_value_t = 86_400_000)]
     #[arg(value_parser = value_parser!(u64).range(1_000..=31_536_000_000))]
     pub jwt_max_age: u64,
     /// Calls a second for each key or token; 0: no limit
-    #[arg(long, env = "INTRAY_RATE_LIMIT", value_name = "N", default_value_t = 0)]
+    #[arg(long, help_heading = "Limits", env = "INTRAY_RATE_LIMIT", value_name = "N", default_value_t = 0)]
     #[arg(value_parser = value_parser!(u32).range(0..=1_000_000))]
     pub rate_limit: u32,
     /// Serve without access control on an address that others can reach
-    #[arg(long, env = "INTRAY_INSECURE", value_parser = BoolishValueParser::new())]
+    #[arg(long, help_heading = "Access", env = "INTRAY_INSECURE", value_parser = BoolishValueParser::new())]
     pub insecure: bool,
     /// Serve desks to try at /demo/ and /demo/approvals/
-    #[arg(long, env = "INTRAY_DEMO", value_parser = BoolishValueParser::new())]
+    #[arg(long, help_heading = NO_HEADING, env = "INTRAY_DEMO", value_parser = BoolishValueParser::new())]
     pub demo: bool,
     /// A Host header to accept besides the loopback names; * for any; with access control any is accepted unless this is set; repeatable, or a comma list
-    #[arg(long, env = "INTRAY_ALLOWED_HOST", value_name = "HOST", value_delimiter = ',')]
+    #[arg(long, help_heading = "Access", env = "INTRAY_ALLOWED_HOST", value_name = "HOST", value_delimiter = ',')]
     pub allowed_host: Vec<HostName>,
     /// Proxies whose X-Forwarded-For names the caller, like 10.0.0.0/8 or 192.0.2.7; repeatable, or a comma list
-    #[arg(long, env = "INTRAY_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
+    #[arg(long, help_heading = "Access", env = "INTRAY_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
     pub trusted_proxy: Vec<AddressRange>,
     /// Connections served at the same time; default: 65536, or fewer if the hard limit of open files requires it
-    #[arg(long, env = "INTRAY_MAX_CONNECTIONS", value_name = "N")]
+    #[arg(long, help_heading = "Limits", env = "INTRAY_MAX_CONNECTIONS", value_name = "N")]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
     pub max_connections: Option<usize>,
     /// Threads that serve; default: one for each processor, one fewer where Redis is on this machine
-    #[arg(long, env = "INTRAY_THREADS", value_name = "N")]
+    #[arg(long, help_heading = "Limits", env = "INTRAY_THREADS", value_name = "N")]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_024))]
     pub threads: Option<usize>,
     /// The most queues; a call that would create one more is refused
-    #[arg(long, env = "INTRAY_MAX_QUEUES", value_name = "N", default_value_t = 10_000)]
+    #[arg(long, help_heading = "Limits", env = "INTRAY_MAX_QUEUES", value_name = "N", default_value_t = 10_000)]
     #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub max_queues: u32,
     /// How many queues, the busiest, have a label of their own at /metrics; the rest are summed as `other`
-    #[arg(long, env = "INTRAY_METRICS_QUEUES", value_name = "N", default_value_t = 200)]
+    #[arg(long, help_heading = "Limits", env = "INTRAY_METRICS_QUEUES", value_name = "N", default_value_t = 200)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(0..=10_000))]
     pub metrics_queues: usize,
     /// The largest payload and the largest result, in bytes
-    #[arg(long, env = "INTRAY_MAX_PAYLOAD_BYTES", value_name = "N", default_value_t = 262_144)]
+    #[arg(
+        long,
+        help_heading = "Limits",
+        env = "INTRAY_MAX_PAYLOAD_BYTES",
+        value_name = "N",
+        default_value_t = 262_144
+    )]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::BODY as u64))]
     pub max_payload_bytes: usize,
 }
@@ -179,12 +190,13 @@ pub struct CheckOptions {
     #[command(flatten)]
     pub serve: Serve,
     /// Print the command that creates a Redis user with exactly the rights that are needed, and check nothing
-    #[arg(long)]
+    #[arg(long, help_heading = NO_HEADING)]
     pub acl: bool,
 }
 
 /// The secrets and the issuer of tokens.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Access")]
 pub struct Signing {
     /// A secret for tokens, of at least 32 bytes; repeatable, or a comma list: the first signs, all verify
     #[arg(long, env = "INTRAY_TOKEN_SECRET", value_name = "SECRET", value_delimiter = ',', value_parser = UnquotedParser(TokenSecret::from_flag))]
@@ -200,51 +212,11 @@ pub struct Signing {
 }
 
 #[derive(Debug, Args)]
-pub struct TokenOptions {
-    /// Whose token it is
-    #[arg(long, value_parser = |text: &str| Name::of_worker(text))]
-    pub worker: Name,
-    /// A queue that the worker may work in, or a pattern with *; repeatable, or a comma list
-    #[arg(long, required_unless_present = "job", value_delimiter = ',', value_parser = |text: &str| Pattern::parse(text))]
-    queue: Vec<Pattern>,
-    /// The only job that the worker may reserve; it is not looked up
-    #[arg(long, value_name = "ID", conflicts_with = "queue", value_parser = |text: &str| JobId::parse(text))]
-    job: Option<JobId>,
-    /// What the worker can do; repeatable
-    #[arg(long, value_parser = |text: &str| Skill::parse(text))]
-    skill: Vec<Skill>,
-    /// How long the token lasts
-    #[arg(long, value_name = "MS", default_value_t = limits::TOKEN_DEFAULT_MS)]
-    #[arg(value_parser = RangedU64ValueParser::<u32>::new().range(1_000..=86_400_000))]
-    pub ttl_ms: u32,
-    #[command(flatten)]
-    pub signing: Signing,
-}
-
-impl TokenOptions {
-    pub fn scope(&self) -> TokenScope {
-        match &self.job {
-            Some(job) => TokenScope::Job(job.clone()),
-            None => TokenScope::Queues(self.queue.clone()),
-        }
-    }
-
-    /// # Errors
-    /// When there are more than a token may have.
-    pub fn skills(&self) -> Result<&[Skill], String> {
-        if self.skill.len() <= limits::SKILLS {
-            return Ok(&self.skill);
-        }
-        Err(format!("a token has at most {} skills: name --skill less often", limits::SKILLS))
-    }
-}
-
-#[derive(Debug, Args)]
 pub struct Migrate {
     #[command(flatten)]
     pub store: StoreOptions,
     /// Print what would be done, and change nothing
-    #[arg(long)]
+    #[arg(long, help_heading = NO_HEADING)]
     pub dry_run: bool,
 }
 

@@ -18,7 +18,11 @@ use intray::{
     store::{self, Moved, Queues},
     webhooks::NewWebhook,
 };
-use intray_cli::{bulk, top};
+use intray_cli::{
+    bulk,
+    terminal::{clean, clean_lines},
+    top,
+};
 use intray_embedded::Copied;
 use tokio::runtime::Builder;
 use tracing_subscriber::{Layer, fmt, layer::SubscriberExt, util::SubscriberInitExt};
@@ -30,7 +34,7 @@ fn main() -> ExitCode {
     let command = Cli::read();
     // A service logs these instead, and a probe that runs every few seconds would repeat them.
     if !matches!(command, Command::Serve(_) | Command::Healthcheck(_)) {
-        config::unknown_variables().iter().for_each(|line| eprintln!("intray: {line}"));
+        config::unknown_variables().iter().for_each(|line| eprintln!("intray: {}", clean(line)));
     }
     if matches!(command, Command::Serve(_))
         && let Some(status) = reap_as_first_process()
@@ -47,7 +51,7 @@ fn main() -> ExitCode {
         Command::Webhook(options) => webhook(&options),
         Command::Completions { shell } => print(&config::completions(shell)),
         Command::Man => config::manual().map_err(Into::into).and_then(|page| print(&page)),
-        Command::Serve(options) => init_logging(options.store.log_format)
+        Command::Serve(options) => init_logging(options.log_format)
             .and_then(|()| run(Builder::new_multi_thread().worker_threads(options.threads()), serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
         Command::Move(options) => block_on(move_queues(options)),
@@ -65,7 +69,8 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("intray: {error:#}");
+            // It may quote a file, an answer or Redis.
+            eprintln!("intray: {}", clean_lines(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }
@@ -124,7 +129,7 @@ fn init_logging(format: LogFormat) -> anyhow::Result<()> {
 
 async fn serve(options: Serve) -> anyhow::Result<()> {
     let stop = service::shutdown_signal()?;
-    let format = options.store.log_format;
+    let format = options.log_format;
     let host = Host { announce: move |url: &str| service::announce(url, format), drain: service::DRAIN_NOTICE };
     service::serve(options, host, stop).await
 }
@@ -180,14 +185,14 @@ fn webhook(options: &WebhookCommand) -> anyhow::Result<()> {
 }
 
 fn backup(options: &Backup) -> anyhow::Result<()> {
-    let data = options.store.private_data_dir().map_err(anyhow::Error::msg)?;
+    let data = options.store.data_dir().map_err(anyhow::Error::msg)?;
     let Copied { files, bytes } = intray_embedded::backup(data, &options.to)?;
     println!("{} is copied to {}: {files} files, {bytes} bytes", data.display(), options.to.display());
     Ok(())
 }
 
 fn restore(options: &Restore) -> anyhow::Result<()> {
-    let data = options.store.private_data_dir().map_err(anyhow::Error::msg)?;
+    let data = options.store.data_dir().map_err(anyhow::Error::msg)?;
     let Copied { files, bytes } = intray_embedded::restore(&options.from, data)?;
     println!("{} is restored to {}: {files} files, {bytes} bytes", options.from.display(), data.display());
     Ok(())

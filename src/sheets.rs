@@ -32,14 +32,14 @@ pub struct Sheets {
 pub struct SheetBook {
     pub state: SheetState,
     pub head: SheetHead,
-    /// All events until now are counted.
-    pub is_current: bool,
+    /// Why not all events until now are counted.
+    pub behind: Option<Fault>,
 }
 
 impl SheetBook {
     /// Events until then are counted.
     pub fn until(&self) -> Millis {
-        if self.is_current { self.state.now } else { Millis(self.state.cursor.position.ms) }
+        if self.behind.is_none() { self.state.now } else { Millis(self.state.cursor.position.ms) }
     }
 
     pub fn today(&self) -> Day {
@@ -80,7 +80,15 @@ impl Sheets {
             self.remove_old(queue, &book).await
         };
         if let Err(fault @ Fault::Broken(_)) = counted.await {
-            tracing::error!(%queue, %fault, "the day sheets of this queue cannot be kept");
+            self.log_failure(queue, &fault);
         }
     }
+
+    pub(crate) fn log_failure(&self, queue: &QueueName, fault: &Fault) {
+        self.queues.log_failure(sheets_failed, "day sheets", format!("{queue}: {fault}"));
+    }
+}
+
+fn sheets_failed(_: &'static str, fault: &str, times: u64) {
+    tracing::error!(fault, times, "the day sheets of a queue cannot be kept");
 }

@@ -12,11 +12,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use self::{
-    minute::Minute,
-    scales::Scales,
-    unreachable::{FailureLog, Unreachable},
-};
+use self::{minute::Minute, scales::Scales, unreachable::Unreachable};
 use crate::{
     job::{QueueName, chance::between},
     sheets::Sheets,
@@ -38,25 +34,22 @@ const MAX_PIPELINED: usize = 64;
 
 /// Sweeps once per period with jitter, and at once while there is more to do, until it is stopped.
 pub async fn run(sheets: Sheets, period: Duration, stop: CancellationToken) {
-    let (mut sweeper, mut pause, mut failures) =
-        (Sweeper::new(sheets, period), jittered(period), FailureLog::default());
+    let (mut sweeper, mut pause) = (Sweeper::new(sheets, period), jittered(period));
     while stop.run_until_cancelled(until_next(&mut sweeper, pause)).await.is_some() {
         // A round that has begun is finished, because it is short.
-        let outcome = sweeper.round().await;
-        if outcome.is_ok() {
-            failures.end();
-        }
-        pause = match outcome {
+        pause = match sweeper.round().await {
             Ok(true) => Duration::ZERO,
             Ok(false) => jittered(period),
             Err(fault) => {
-                if failures.is_due(Instant::now()) {
-                    tracing::warn!(%fault, "the sweep failed and is retried in the next period");
-                }
+                sweeper.queues.log_failure(sweep_failed, "the sweep", fault.to_string());
                 jittered(period)
             }
         };
     }
+}
+
+fn sweep_failed(_: &'static str, fault: &str, times: u64) {
+    tracing::warn!(fault, times, "the sweep failed and is retried in the next period");
 }
 
 /// Pauses. A call that was refused by a full Redis ends the pause early, if memory is short.
@@ -247,7 +240,7 @@ impl Sweeper {
         match tokio::time::timeout(TALLY_TIME, self.sheets.open(queue)).await {
             Ok(Ok(_)) => {}
             Ok(Err(fault @ Fault::Unavailable { .. })) => return Err(fault),
-            Ok(Err(fault)) => tracing::error!(%queue, %fault, "the day sheets of this queue cannot be kept"),
+            Ok(Err(fault)) => self.sheets.log_failure(queue, &fault),
             // It goes on from there in the next round, and until then nothing is deleted.
             Err(_) => return Ok(Swept { more: true, ..swept }),
         }

@@ -11,8 +11,12 @@ use super::{
 };
 use crate::job::limits;
 
+/// Where a private server has its data, unless a flag says so.
+pub(super) const DATA_DIR: &str = "./intray-data";
+
 /// The Redis that keeps the jobs.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Redis")]
 pub struct StoreOptions {
     /// redis://[user:password@]host[:port][/db], unix:///path, redis+cluster://host,host or redis+sentinel://host,host/name; none: a private server with its data in --data-dir
     #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UnquotedParser(RedisUrl::from_flag))]
@@ -29,7 +33,7 @@ pub struct StoreOptions {
     #[arg(value_parser = value_parser!(u32).range(100..=30_000))]
     redis_timeout_ms: u32,
     /// The folder of the private server's data
-    #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = "./intray-data")]
+    #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = DATA_DIR)]
     pub data_dir: PathBuf,
     /// The private server's memory: bytes, or with a suffix K, M or G; 0: no limit [default: half of the machine's or of
     /// the control group's]
@@ -42,9 +46,6 @@ pub struct StoreOptions {
     /// The prefix of every key in Redis
     #[arg(long, env = "INTRAY_PREFIX", default_value = "intray")]
     pub prefix: Prefix,
-    /// The format of logs on standard output; RUST_LOG sets their level
-    #[arg(long, env = "INTRAY_LOG_FORMAT", value_enum, default_value = "text")]
-    pub log_format: LogFormat,
 }
 
 impl StoreOptions {

@@ -46,7 +46,7 @@ fn defaults_are_a_private_server_on_loopback() {
     assert_eq!(serve.store.redis_url(), RedisUrl::Embedded);
     assert_eq!(serve.store.data_dir, PathBuf::from("./intray-data"));
     assert_eq!(serve.store.prefix.as_str(), "intray");
-    assert_eq!(serve.store.log_format, LogFormat::Text);
+    assert_eq!(serve.log_format, LogFormat::Text);
     assert_eq!((serve.sweep_interval_ms, serve.max_connections, serve.max_payload_bytes), (1_000, None, 262_144));
     assert!(serve.cors_origin.is_empty() && serve.allowed_host.is_empty() && !serve.insecure);
 }

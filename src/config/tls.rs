@@ -7,6 +7,7 @@ use clap::Args;
 use super::pem::{CERTIFICATES, PRIVATE_KEY, PemFile};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "HTTPS")]
 pub struct TlsOptions {
     /// The certificate chain to serve HTTPS with, in PEM; read again when it changes
     #[arg(long, env = "INTRAY_TLS_CERT_FILE", value_name = "FILE", requires = "tls_key_file")]

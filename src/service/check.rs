@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use intray_cli::terminal::clean_lines;
 use intray_embedded::FolderUsage;
 use intray_webhook::Sender;
 
@@ -18,7 +19,14 @@ use crate::{
 ///
 /// # Errors
 /// How many tests failed, or why Redis cannot be looked at.
-pub async fn check(options: Serve) -> anyhow::Result<()> {
+pub async fn check(mut options: Serve) -> anyhow::Result<()> {
+    let data_dir = options.store.data_dir.clone();
+    let is_private = options.store.redis_url() == RedisUrl::Embedded;
+    // A check leaves no store where there is none.
+    let trial = if is_private && !intray_embedded::has_data(&data_dir) { Some(tempfile::tempdir()?) } else { None };
+    if let Some(trial) = &trial {
+        trial.path().clone_into(&mut options.store.data_dir);
+    }
     let refusal = options.exposure().err();
     let is_warning = refusal.is_none();
     let exposure = Check { name: "listen", problem: refusal.or_else(|| options.exposure_warning()), is_warning };
@@ -34,8 +42,8 @@ pub async fn check(options: Serve) -> anyhow::Result<()> {
     checks.extend(backend.queues.durable().await);
     checks.extend(clock(&backend.queues).await);
     let (mut wrong, mut warnings) = print(checks);
-    if options.store.redis_url() == RedisUrl::Embedded {
-        warnings += check_folder(&options.store.data_dir).await;
+    if is_private {
+        warnings += check_folder(&data_dir).await;
     }
     backend.close().await;
     if let Ok(Some((webhooks, sender))) = webhooks {
@@ -70,11 +78,11 @@ fn print(checks: Vec<Check>) -> (usize, usize) {
             None => println!("ok       {name}"),
             Some(problem) if is_warning => {
                 warnings += 1;
-                println!("warning  {name}: {problem}");
+                println!("warning  {name}: {}", clean_lines(&problem));
             }
             Some(problem) => {
                 wrong += 1;
-                println!("wrong    {name}: {problem}");
+                println!("wrong    {name}: {}", clean_lines(&problem));
             }
         }
     }
@@ -96,7 +104,7 @@ async fn check_folder(data_dir: &Path) -> usize {
         Ok(FolderUsage { folder, shortage: Some(line), .. }) => format!("{}: {line}", folder.display()),
         Err(error) => format!("{}: {error}", data_dir.display()),
     };
-    println!("warning  folder: {problem}");
+    println!("warning  folder: {}", clean_lines(&problem));
     1
 }
 
@@ -104,7 +112,8 @@ async fn check_folder(data_dir: &Path) -> usize {
 async fn check_webhooks(sender: &Sender, webhooks: &Webhooks) -> usize {
     let reports = test_all(sender, webhooks).await;
     for report in &reports {
-        println!("{:<8} {report}", if report.attempt.is_taken() { "ok" } else { "wrong" });
+        let word = if report.attempt.is_taken() { "ok" } else { "wrong" };
+        println!("{word:<8} {}", clean_lines(&report.to_string()));
     }
     reports.iter().filter(|report| !report.attempt.is_taken()).count()
 }

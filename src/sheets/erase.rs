@@ -106,9 +106,9 @@ impl Sheets {
             if removed == 0 || self.erase(queue, &book.state, Some(worker), fields).await?.is_some() {
                 return Ok(ForgetOutcome::Removed(removed));
             }
-            if !book.is_current {
-                // What is not counted would bring a line back.
-                return Err(Fault::Full);
+            // What is not counted would bring a line back.
+            if let Some(fault) = book.behind {
+                return Err(fault);
             }
         }
     }

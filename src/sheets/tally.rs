@@ -37,6 +37,7 @@ impl Sheets {
     /// # Errors
     /// When Redis is not well.
     pub async fn open(&self, queue: &QueueName) -> Result<Option<SheetBook>, Fault> {
+        let mut behind = Fault::unavailable(&"the day sheets are not counted to their end yet");
         for _ in 0..MAX_STEPS {
             match self.step(queue).await {
                 Ok(Step::Again) => {}
@@ -46,14 +47,17 @@ impl Sheets {
                 }
                 Ok(Step::Done(state, head)) => {
                     self.queues.note_sheets(queue, true);
-                    return Ok(Some(SheetBook { state, head, is_current: true }));
+                    return Ok(Some(SheetBook { state, head, behind: None }));
                 }
-                Err(Fault::Full) => break,
+                Err(fault @ Fault::Full(_)) => {
+                    behind = fault;
+                    break;
+                }
                 Err(fault) => return Err(fault),
             }
         }
         let state = self.state(queue).await?;
-        Ok(state.map(|(state, head)| SheetBook { state, head, is_current: false }))
+        Ok(state.map(|(state, head)| SheetBook { state, head, behind: Some(behind) }))
     }
 
     /// How the sheets of a queue are kept, and their head.

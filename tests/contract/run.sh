@@ -1,5 +1,5 @@
 #!/bin/sh
-# The contract as tools read it: a linter, two generators of clients, Prometheus. Brings what is missing but the service itself,
+# The contract as tools read it: two parsers of YAML, a linter, two generators of clients, Prometheus. Brings what is missing but the service itself,
 # which is looked for in target/ unless INTRAY_BIN says where it is.
 set -eu
 cd "$(dirname "$0")"
@@ -11,6 +11,8 @@ PATH=$root/.engine:$PATH
 "$root/scripts/programs.sh" promtool
 lock=node_modules/.package-lock.json
 if [ ! -e $lock ] || [ package-lock.json -nt $lock ]; then npm ci --no-audit --no-fund --ignore-scripts; fi
+
+generated/python/bin/python parsers.py "$root/openapi.yaml"
 
 REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
     node_modules/.bin/redocly lint --config redocly.yaml "$root/openapi.yaml"

@@ -98,6 +98,7 @@ const SINGLE: &[(&str, &str, &str)] = &[
         "openapi.yaml has this body, and tests/packages/webhook_vectors.json such headers",
     ),
     ("docs/webhooks.md", "intray webhook audit", "its arguments are tried below"),
+    ("docs/operate.md", "intray key pay-app", "their arguments are tried below"),
     ("docs/operate.md", "QUEUE", "what a table looks like: tests/service/program/top.rs"),
     ("docs/protocol.md", "due", "a picture"),
     ("web/client/README.md", "intray --cors-origin", "it takes ports that may be in use; its flag is tried below"),

@@ -4,6 +4,8 @@
 pub mod bulk;
 mod client;
 mod remote;
+/// Makes text fit to be printed.
+pub mod terminal;
 /// Shows the queues of a service in a terminal.
 pub mod top;
 

@@ -13,6 +13,11 @@ use rustls::pki_types::{CertificateDer, pem::PemObject};
 /// The variable that holds the key itself. There is no such flag, because every user of a machine can read all arguments.
 pub const KEY_VARIABLE: &str = "INTRAY_KEY";
 
+/// What to do about a refusal with this status, to be put after its detail.
+pub fn hint(status: u16) -> &'static str {
+    if status == 401 { " (--key-file names a file with it, or INTRAY_KEY holds it)" } else { "" }
+}
+
 #[derive(Debug, Args)]
 pub struct Remote {
     /// URL of the service, http://host:port or https://host; with a path after it if a proxy serves it below one

@@ -146,6 +146,7 @@ impl DiskSpace {
     }
 
     fn report(&self, free: u64, rewrite: u64) {
+        intray_metrics::DATA_ROOM_BYTES.of(&[]).set(free as f64 - (MIN_FREE_BYTES + rewrite) as f64);
         self.reports.send_if_modified(|report| {
             let (was_short, now) = (report.is_some(), shortage(free, rewrite));
             match &now {

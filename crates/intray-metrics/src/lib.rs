@@ -167,6 +167,8 @@ metrics! {
         "memory in use as a fraction of Redis's `maxmemory`, of the fullest server; NaN: no limit, or unknown";
     DEFAULT_RETENTION_SECONDS: Gauge = "intray_default_retention_seconds", [],
         "how long queues without their own `retention_ms` keep ended jobs: 604800, less while memory is short";
+    DATA_ROOM_BYTES: Gauge = "intray_data_room_bytes", [],
+        "how much more the disk of a private server can take before growth is refused; negative: it is refused";
     REDIS_CONNECTIONS: Gauge = "intray_redis_connections", [],
         "connections to Redis that are open";
     REDIS_CONNECTIONS_MAX: Gauge = "intray_redis_connections_max", [],

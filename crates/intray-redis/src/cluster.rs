@@ -29,6 +29,7 @@ use self::{slot::SLOTS, slot_map::SlotRange};
 use crate::{
     fault::Fault,
     link::{Durability, Link},
+    log_limiter::LogLimiter,
     script::Library,
     server::Server,
     timeouts::Timeouts,
@@ -68,8 +69,13 @@ struct SlotMap {
 }
 
 impl Cluster {
-    pub(super) fn new(seeds: Vec<Server>, timeouts: Timeouts, durability: &Durability, library: &Arc<Library>) -> Self {
-        let link = |seed| Arc::new(Link::new(seed, timeouts, None, durability.clone(), library.clone()));
+    pub(super) fn new(
+        seeds: Vec<Server>,
+        timeouts: Timeouts,
+        durability: &Durability,
+        shared: &(Arc<Library>, Arc<LogLimiter>),
+    ) -> Self {
+        let link = |seed| Arc::new(Link::new(seed, timeouts, None, durability.clone(), shared.clone()));
         Self {
             seeds: seeds.into_iter().map(link).collect(),
             timeouts,

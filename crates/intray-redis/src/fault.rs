@@ -8,12 +8,22 @@ pub enum Fault {
     /// Redis is unreachable, slow, loading or read-only.
     #[error("Redis is not available: {why}")]
     Unavailable { applied: Applied, why: String },
-    /// Redis is at `maxmemory`, or its disk is nearly full; nothing was stored.
-    #[error("Redis is full")]
-    Full,
+    /// Nothing was stored.
+    #[error("Redis is full: {0}")]
+    Full(Shortage),
     /// Redis sent a reply that this program does not understand.
     #[error("unexpected answer from Redis: {0}")]
     Broken(String),
+}
+
+/// What a full Redis lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Shortage {
+    #[error("its memory is used up to `maxmemory`")]
+    Memory,
+    /// Only of a private server: another one whose disk is full is unavailable.
+    #[error("too little is free on the disk of its data")]
+    Disk,
 }
 
 /// Redis is unavailable because its disk is full or broken.
@@ -64,13 +74,13 @@ impl Fault {
     pub fn why(self) -> String {
         match self {
             Self::Unavailable { why, .. } => why,
-            Self::Full | Self::Broken(_) => self.to_string(),
+            Self::Full(_) | Self::Broken(_) => self.to_string(),
         }
     }
 
     /// A repeat of the same call may succeed.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unavailable { .. } | Self::Full)
+        matches!(self, Self::Unavailable { .. } | Self::Full(_))
     }
 
     /// A key has another type than the command expects.
@@ -82,7 +92,7 @@ impl Fault {
     pub fn applied(&self) -> Applied {
         match self {
             Self::Unavailable { applied, .. } => *applied,
-            Self::Full => Applied::No,
+            Self::Full(_) => Applied::No,
             Self::Broken(_) => Applied::Unknown,
         }
     }
@@ -92,7 +102,7 @@ impl Fault {
     pub fn with(self, applied: Applied) -> Self {
         match self {
             Self::Unavailable { why, .. } => Self::Unavailable { applied, why },
-            Self::Full | Self::Broken(_) => self,
+            Self::Full(_) | Self::Broken(_) => self,
         }
     }
 }

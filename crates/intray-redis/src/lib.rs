@@ -18,10 +18,10 @@ mod timeouts;
 mod tls;
 
 pub use args::Args;
-pub use fault::{Applied, Fault, UNCONFIRMED, UNSYNCED, UNWRITABLE};
+pub use fault::{Applied, Fault, Shortage, UNCONFIRMED, UNSYNCED, UNWRITABLE};
 pub use link::{DiskShortage, Durability, Link, SyncRequests};
 pub use links::{Links, parse_reply};
-pub use log_limiter::LogLimiter;
+pub use log_limiter::{LogFn, LogLimiter};
 pub use login::Login;
 pub use script::{Library, Script, SourceText};
 pub use sentinel::{HostPort, SentinelSettings};

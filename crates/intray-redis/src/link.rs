@@ -8,6 +8,7 @@ mod durability;
 mod durable_connections;
 mod error;
 mod maintain;
+mod outage;
 mod primary_pool;
 mod private_disk;
 mod route;
@@ -35,13 +36,15 @@ pub use self::{
 use self::{
     durable_connections::{DURABLE_CONNECTIONS, DurableConnections},
     error::{is_broken, is_demoted, to_fault},
+    outage::Outage,
     primary_pool::CurrentPool,
     route::Route,
     script_mode::ScriptMode,
     slot::Slot,
 };
 use crate::{
-    fault::Fault,
+    fault::{Fault, Shortage},
+    log_limiter::LogLimiter,
     script::{Library, Script, ScriptCall},
     server::Server,
     timeouts::Timeouts,
@@ -56,8 +59,7 @@ const FRESH: Duration = Duration::from_secs(1);
 pub struct Link {
     /// For logs: no user and no password.
     name: String,
-    /// The server did not answer the last call.
-    is_lost: AtomicBool,
+    outage: Outage,
     mode: ScriptMode,
     server: Server,
     timeouts: Timeouts,
@@ -83,15 +85,15 @@ impl Link {
         timeouts: Timeouts,
         disk: Option<DiskShortage>,
         durability: Durability,
-        library: Arc<Library>,
+        (library, log_limiter): (Arc<Library>, Arc<LogLimiter>),
     ) -> Self {
         let (name, mode) = (server.name(), ScriptMode::new(library));
         let durable = durability.asks_redis().then(DurableConnections::new);
         let max_connections = SHARED_CONNECTIONS + 1 + durable.as_ref().map_or(0, |_| DURABLE_CONNECTIONS);
-        let (is_lost, is_refused, turn, opened, pool, shared) = Default::default();
+        let (is_refused, turn, opened, pool, shared) = Default::default();
         Self {
             name,
-            is_lost,
+            outage: Outage::new(log_limiter),
             mode,
             server,
             timeouts,
@@ -109,8 +111,12 @@ impl Link {
 
     /// Runs a script and, if it wrote, waits until the change is as durable as required.
     pub(crate) async fn run(&self, asking: bool, call: ScriptCall<'_>) -> Result<Value, CallError> {
+        self.try_run(asking, call).await.inspect_err(|_| self.outage.count_failure())
+    }
+
+    async fn try_run(&self, asking: bool, call: ScriptCall<'_>) -> Result<Value, CallError> {
         if call.script.grows() && self.disk_shortage().is_some() {
-            return Err(Fault::Full.into());
+            return Err(Fault::Full(Shortage::Disk).into());
         }
         let writes = call.script.writes();
         if writes && (self.durable.is_some() || self.server.sentinels().is_some()) {
@@ -143,7 +149,15 @@ impl Link {
     /// # Errors
     /// If Redis does not answer or refuses.
     pub async fn plain(&self, command: &redis::Cmd) -> Result<Value, Fault> {
-        self.send(Route::ANY, command).await.map_err(CallError::into_fault)
+        let answer = self.send(Route::ANY, command).await.inspect_err(|_| self.outage.count_failure());
+        answer.map_err(CallError::into_fault)
+    }
+
+    /// PING, after which a lost server counts as found.
+    pub(crate) async fn ping(&self) {
+        if self.send(Route::ANY, &redis::cmd("PING")).await.is_ok() {
+            self.mark_found();
+        }
     }
 
     /// Sends a plain command over a connection that the pool has just tested and that no call shares, so that a health check
@@ -201,7 +215,7 @@ impl Link {
 
     /// The server did not answer the last call.
     pub(crate) fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::Relaxed)
+        self.outage.is_lost()
     }
 
     async fn send(&self, route: Route<'_>, command: &redis::Cmd) -> Result<Value, CallError> {
@@ -213,10 +227,7 @@ impl Link {
             true => Box::pin(route::send_asking(&mut connection, command)).await,
         };
         match answer {
-            Ok(value) => {
-                self.mark_found();
-                Ok(value)
-            }
+            Ok(value) => Ok(value),
             Err(e) => {
                 if is_cut(&e) || is_demoted(&e) && opened.elapsed() >= FRESH {
                     Box::pin(self.discard(slot, number, &e)).await;
@@ -226,19 +237,15 @@ impl Link {
         }
     }
 
-    /// Logs the loss once, however many calls notice it.
     fn mark_lost(&self, why: &dyn Display) -> Fault {
         let fault = Fault::unavailable(&format_args!("{}: {why}", self.name));
-        if !self.is_lost.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%fault, "Redis is lost");
-        }
+        self.outage.begin(&fault);
         fault
     }
 
+    /// Only for answers that a server which still loads its data does not give.
     fn mark_found(&self) {
-        if self.is_lost.load(Ordering::Relaxed) && self.is_lost.swap(false, Ordering::Relaxed) {
-            tracing::info!(redis = self.name, "Redis is back");
-        }
+        self.outage.end(&self.name);
     }
 }
 
@@ -265,7 +272,7 @@ impl CallError {
     pub(crate) fn into_script_fault(self, script: &dyn Script) -> Fault {
         match self.into_fault() {
             Fault::Broken(why) => Fault::Broken(script.explain(&why)),
-            fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
+            fault @ (Fault::Unavailable { .. } | Fault::Full(_)) => fault,
         }
     }
 }

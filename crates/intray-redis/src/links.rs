@@ -11,6 +11,7 @@ use crate::{
     cluster::{Cluster, slot},
     fault::Fault,
     link::{CallError, DiskShortage, Durability, Link},
+    log_limiter::LogLimiter,
     script::{Library, Script, ScriptCall},
     server::{Server, Servers},
     timeouts::Timeouts,
@@ -29,11 +30,12 @@ impl Links {
         disk: Option<DiskShortage>,
         durability: Durability,
         library: Library,
+        log_limiter: Arc<LogLimiter>,
     ) -> Self {
-        let library = Arc::new(library);
+        let shared = (Arc::new(library), log_limiter);
         match servers {
-            Servers::One(server) => Self::One(Arc::new(Link::new(*server, timeouts, disk, durability, library))),
-            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, timeouts, &durability, &library))),
+            Servers::One(server) => Self::One(Arc::new(Link::new(*server, timeouts, disk, durability, shared))),
+            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, timeouts, &durability, &shared))),
         }
     }
 

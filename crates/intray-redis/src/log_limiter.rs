@@ -69,6 +69,15 @@ impl LogLimiter {
         logged.is_due(now).then(|| (line.1, logged.take_pending(now)))
     }
 
+    /// Logs the events that were only counted now, and forgets all lines.
+    pub fn flush(&self) {
+        for ((subject, reason), logged) in mem::take(&mut *self.0.lock()) {
+            if logged.pending > 0 {
+                (logged.log)(subject, &reason, logged.pending);
+            }
+        }
+    }
+
     /// Logs events that were only counted, until `stop`.
     pub async fn flush_until(&self, stop: CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(LOG_EVERY)).await.is_some() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use intray_redis::{Args, DiskShortage, Durability, Fault, Links, Servers, Timeouts};
+use intray_redis::{Args, DiskShortage, Durability, Fault, Links, LogFn, LogLimiter, Servers, Timeouts};
 use redis::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -42,8 +42,9 @@ impl Queues {
         sweep: SweepFn,
     ) -> Self {
         let (scripts, keys) = (Scripts::get(), KeyNames::new(prefix));
-        let link = Links::new(servers, timeouts, disk, durability, scripts.for_redis(&keys.trial()));
-        let runner = Arc::new(Runner::new(link, keys, scripts));
+        let (library, log_limiter) = (scripts.for_redis(&keys.trial()), Arc::<LogLimiter>::default());
+        let link = Links::new(servers, timeouts, disk, durability, library, log_limiter.clone());
+        let runner = Arc::new(Runner::new(link, keys, scripts, log_limiter));
         let registry = Arc::new(Registry::new(runner.clone()));
         let batcher = Arc::new(Batcher::new(runner.clone(), registry.clone(), sweep));
         let (store_id, places) = Default::default();
@@ -55,6 +56,11 @@ impl Queues {
         let runner = &self.parts.runner;
         let log_limiter = runner.log_limiter.flush_until(stop.clone());
         tokio::join!(runner.link.maintain(stop.clone()), log_limiter, self.watch_store_id(stop));
+    }
+
+    /// Logs a failure that may be repeated; lines about the same are limited, and those that were held back are counted.
+    pub fn log_failure(&self, log: LogFn, subject: &'static str, reason: String) {
+        self.parts.runner.log_limiter.log(log, subject, reason);
     }
 
     /// Receives the hints of the wanted queues until it is stopped. It reconnects by itself.

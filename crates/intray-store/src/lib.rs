@@ -33,7 +33,7 @@ pub use completion::{Complete, Completion};
 pub use handle::Queues;
 pub use intray_redis::{
     Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,
-    SyncRequests, Timeouts, UNCONFIRMED, UNSYNCED, UNWRITABLE,
+    Shortage, SyncRequests, Timeouts, UNCONFIRMED, UNSYNCED, UNWRITABLE,
 };
 pub use layout::{
     action::{ActionEntry, ActionNote, Actor, SettingChange},

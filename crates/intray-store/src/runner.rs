@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeSet,
     mem,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -33,7 +36,7 @@ pub(crate) struct Runner {
     pub(crate) link: Links,
     pub(crate) keys: KeyNames,
     pub(crate) scripts: &'static Scripts,
-    pub(crate) log_limiter: LogLimiter,
+    pub(crate) log_limiter: Arc<LogLimiter>,
     pub(crate) figures: QueueMetrics,
     pub(crate) retention: Retention,
     /// The last time that Redis was unavailable, and why.
@@ -49,12 +52,12 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    pub(crate) fn new(link: Links, keys: KeyNames, scripts: &'static Scripts) -> Self {
+    pub(crate) fn new(link: Links, keys: KeyNames, scripts: &'static Scripts, log_limiter: Arc<LogLimiter>) -> Self {
         Self {
             link,
             keys,
             scripts,
-            log_limiter: LogLimiter::default(),
+            log_limiter,
             figures: QueueMetrics::default(),
             retention: Retention::default(),
             away: Mutex::default(),
@@ -84,7 +87,7 @@ impl Runner {
     ) -> Result<Value, Fault> {
         let mut answer = self.run_timed(script, keys, items).await;
         for _ in 0..MAX_RELIEFS {
-            if !matches!(answer, Err(Fault::Full)) || !Box::pin(self.relieve(queue)).await {
+            if !matches!(answer, Err(Fault::Full(_))) || !Box::pin(self.relieve(queue)).await {
                 break;
             }
             answer = self.run_timed(script, keys, items).await;

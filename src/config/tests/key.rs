@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::access::Pattern;
 use crate::access::{CredentialExpiry, Role};
 
 fn key_task(line: &str) -> KeyTask {

@@ -1,6 +1,7 @@
 //! What is asked for about a token.
 
 use super::*;
+use crate::access::TokenScope;
 
 #[test]
 fn a_token_is_asked_for_in_words() {

@@ -208,7 +208,11 @@ impl RequestInfo {
         if let Some(act) = response.extensions().get::<AuditEntry>() {
             act.log(request_id);
         }
-        tracing::debug!(method, route, status = status.as_u16(), ms, request_id, "request");
+        // The detail of a 500 promises the line of its request id.
+        match status.as_u16() {
+            status @ 500 => tracing::error!(method, route, status, ms, request_id, "request"),
+            status => tracing::debug!(method, route, status, ms, request_id, "request"),
+        }
         let headers = response.headers_mut();
         // A cache may keep an answer that does not mention caching, and give it to others (RFC 9111, section 4.2.2).
         headers.entry(header::CACHE_CONTROL).or_insert(NO_STORE);

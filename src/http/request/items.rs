@@ -211,7 +211,10 @@ impl<T: Serialize> IntoResponse for ItemAnswers<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::request::{fields::JsonFields, rules};
+    use crate::{
+        http::request::{fields::JsonFields, rules},
+        store::Shortage,
+    };
 
     /// Doubles numbers; the store fails at 13.
     async fn double(body: &str) -> Result<String, Problem> {
@@ -220,7 +223,7 @@ mod tests {
             let n = fields.require("n", rules::whole(0..=99));
             fields.finish(n).map(|n| (n, n))
         };
-        let call = async |n: u32| if n == 13 { Err(Fault::Full) } else { Ok(n * 2) };
+        let call = async |n: u32| if n == 13 { Err(Fault::Full(Shortage::Memory)) } else { Ok(n * 2) };
         let answers = Items::of(body, 4)?.each(read, call, |n, twice| Ok((n, twice))).await;
         let body = axum::body::to_bytes(answers.into_response().into_body(), usize::MAX).await.expect("a body");
         Ok(String::from_utf8(body.into()).expect("text"))

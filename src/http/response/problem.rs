@@ -13,7 +13,7 @@ pub use self::{attempts::Attempts, failure::ProblemType};
 use crate::{
     http::response::field_error::{FieldError, MAX_ERRORS, Rule},
     job::{BatchState, EligibilityRule, Ending, QueueName, State},
-    store::{Applied, Fault, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, reason_without_place},
+    store::{Applied, Fault, Shortage, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, reason_without_place},
 };
 
 /// When to retry after a full queue, a busy service or an unavailable Redis.
@@ -249,7 +249,7 @@ impl Problem {
     pub fn from_read(fault: Fault) -> Self {
         match fault {
             Fault::Unavailable { why, .. } => Fault::Unavailable { applied: Applied::No, why }.into(),
-            Fault::Full => fault.into(),
+            Fault::Full(_) => fault.into(),
             Fault::Broken(_) => {
                 let detail = "the log has more under this request id; nothing was changed".into();
                 Self { applied: Some(Applied::No), detail, ..fault.into() }
@@ -281,9 +281,12 @@ impl From<Fault> for Problem {
                 let problem = Self::new(ProblemType::Unavailable, detail).with_retry(RETRY_AFTER_MS);
                 Self { applied: Some(applied), ..problem }
             }
-            Fault::Full => Self::new(
+            Fault::Full(Shortage::Memory) => {
+                Self::new(ProblemType::StorageFull, "Redis's memory is used up to `maxmemory`; nothing was stored")
+            }
+            Fault::Full(Shortage::Disk) => Self::new(
                 ProblemType::StorageFull,
-                "there is no room left in Redis's memory or on its disk; nothing was stored",
+                "too little is free on the disk of Redis's data; nothing was stored",
             ),
             Fault::Broken(_) => {
                 tracing::error!(%fault, "a call failed");

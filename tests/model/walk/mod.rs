@@ -171,6 +171,6 @@ impl<'r> Walk<'r> {
 pub fn broken(fault: Fault) -> String {
     match fault {
         Fault::Unavailable { why, .. } => format!("no answer: {why}"),
-        Fault::Full | Fault::Broken(_) => format!("the queue failed: {fault}"),
+        Fault::Full(_) | Fault::Broken(_) => format!("the queue failed: {fault}"),
     }
 }

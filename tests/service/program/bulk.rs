@@ -32,14 +32,20 @@ async fn repeated_import_adds_only_new_lines() {
     for _ in 0..2 {
         let end = imported(&w, &["jobs"]).await;
         assert!(end.status.success(), "{end:?}");
-        assert_eq!(end.stdout, "50 lines: 50 jobs, 0 equal to one that is there, 0 refused\n");
+        assert_eq!(
+            end.stdout,
+            "50 lines: 50 jobs, new or put in under the same key before; 0 equal to one that is there; 0 refused\n"
+        );
         assert_eq!(end.stderr, "", "no progress bar without a terminal");
     }
     // In another queue with another key; a line that names a queue stays there.
     fs::write(&file, format!("{lines}\nnonsense\n{{\"queue\":\"own\",\"payload\":1}}\n{{}}")).expect("written");
     let end = imported(&w, &["jobs", "--queue", "other", "--idempotency-key", "k"]).await;
     assert_eq!(end.status.code(), Some(3), "{end:?}");
-    assert_eq!(end.stdout, "54 lines: 51 jobs, 0 equal to one that is there, 2 refused\n");
+    assert_eq!(
+        end.stdout,
+        "54 lines: 51 jobs, new or put in under the same key before; 0 equal to one that is there; 2 refused\n"
+    );
     let refused: Vec<_> = end.stderr.lines().map(|line| line.split(':').next().unwrap_or_default()).collect();
     assert_eq!(refused, ["line 52", "line 54"], "{}", end.stderr);
     let counts = async |queue: &str| w.get(&format!("/queues/{queue}")).await.is(200)["counts"]["waiting"].clone();
@@ -102,7 +108,11 @@ async fn key_is_read_from_file_or_environment_and_never_shown() {
     let end = run(command).await;
     assert!(end.status.success() && end.stderr.is_empty(), "{end:?}");
     for (words, code, why) in [
-        (&["import", "jobs"][..], 1, "send a key or a token"),
+        (
+            &["import", "jobs"][..],
+            1,
+            "stopped before the first line: send a key or a token as Authorization: Bearer (--key-file",
+        ),
         (&["import", "none", "--key-file", "web"], 1, "none: No such file"),
         (&["import", "jobs", "--key-file", "none"], 2, "none: No such file"),
         (&["export", "default", "--state", "dead", "--key-file", "web"], 1, "a producer or an asker reads the results"),

@@ -149,7 +149,11 @@ async fn nearly_full_disk_refuses_only_new_jobs() {
     })
     .await;
     assert_eq!(refusal.status, 507);
-    refusal.refused("storage-full");
+    let detail = "too little is free on the disk of Redis's data; nothing was stored";
+    assert_eq!(refusal.refused("storage-full")["detail"], detail);
+    let metrics = client.get("/metrics").await.text();
+    let room = metrics.lines().find_map(|line| line.strip_prefix("intray_data_room_bytes ")?.parse::<f64>().ok());
+    assert!(room.is_some_and(|room| (-100e6..=-44e6).contains(&room)), "20 of 64 MiB and a rewrite: {room:?}");
     let batch = json!({ "jobs": [{ "payload": 1 }] });
     assert_eq!(client.post("/batches", batch).await.status, 507);
     assert_eq!(client.complete_with(&held, "x".repeat(5_000)).await.status, 507);

@@ -50,6 +50,19 @@ async fn import_ignores_a_byte_order_mark() {
 }
 
 #[tokio::test]
+async fn refusal_quotes_a_file_without_orders_to_the_terminal() {
+    let w = World::start().await;
+    let lines = "{\"payload\":1,\"\\u001b]0;owned\\u0007\\u001b[2J\":2}\n";
+    fs::write(w.folder().join("jobs"), lines).expect("written");
+    let end = imported(&w, &["jobs"]).await;
+    assert_eq!(refused(&end), ["line 1"]);
+    assert!(end.stderr.contains("\u{fffd}]0;owned\u{fffd}\u{fffd}[2J") && !end.stderr.contains('\u{1b}'), "{end:?}");
+    let end = imported(&w, &["no\u{1b}[2Jfile"]).await;
+    assert!(end.stderr.contains("no\u{fffd}[2Jfile: ") && !end.stderr.contains('\u{1b}'), "{end:?}");
+    w.check().await;
+}
+
+#[tokio::test]
 async fn import_of_payloads_reads_no_other_job_field() {
     let w = World::start().await;
     let lines = "1,\"priority\":0,\"client\":\"mallory\"\n2,\"queue\":\"elsewhere\"\nnonsense\n{\"a\":[4]}\n";
@@ -78,7 +91,11 @@ async fn import_reads_pipes_and_names_unreadable_files() {
     ] {
         let end = run(by_a_shell(&w, script)).await;
         assert!(end.status.success(), "{script}: {end:?}");
-        assert_eq!(end.stdout, "2 lines: 2 jobs, 0 equal to one that is there, 0 refused\n", "{script}");
+        assert_eq!(
+            end.stdout,
+            "2 lines: 2 jobs, new or put in under the same key before; 0 equal to one that is there; 0 refused\n",
+            "{script}"
+        );
     }
     let end = imported(&w, &["."]).await;
     assert_eq!((end.status.code(), end.stderr.trim()), (Some(1), "intray: .: Is a directory (os error 21)"));
@@ -103,7 +120,11 @@ async fn import_can_start_after_a_given_line() {
     let lines: String = (1..=9).map(|n| format!("{n}\n")).collect();
     fs::write(w.folder().join("jobs"), &lines).expect("written");
     let end = imported(&w, &["jobs", "--payloads", "--first-line", "6"]).await;
-    assert_eq!(end.stdout, "4 lines: 4 jobs, 0 equal to one that is there, 0 refused\n", "{end:?}");
+    assert_eq!(
+        end.stdout,
+        "4 lines: 4 jobs, new or put in under the same key before; 0 equal to one that is there; 0 refused\n",
+        "{end:?}"
+    );
     assert_eq!(payloads(&w, "default").await, [6, 7, 8, 9]);
     // Numbers count lines of the file, and deduplication does not depend on where the import begins.
     fs::write(w.folder().join("jobs"), format!("{lines}nonsense\n")).expect("written");

@@ -38,3 +38,55 @@ async fn man_page_lists_every_flag_and_no_environment_value() {
     }
     assert!(!page.contains("a-secret"), "{page}");
 }
+
+#[tokio::test]
+async fn man_page_has_its_sections_and_lists_shared_flags_once() {
+    let page = run(program(["man"])).await.stdout.replace("\\-", "-");
+    let sections: Vec<_> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
+    for section in
+        ["OPTIONS", "REDIS", "ACCESS", "LIMITS", "COMMANDS", "\"EXIT STATUS\"", "SIGNALS", "FILES", "EXAMPLES"]
+    {
+        assert!(sections.contains(&section), "{section}: {sections:?}");
+    }
+    for once in ["NAME", "OPTIONS"] {
+        assert_eq!(sections.iter().filter(|section| **section == once).count(), 1, "{once}: {sections:?}");
+    }
+    assert_eq!(page.matches("The prefix of every key in Redis").count(), 1);
+    let part =
+        |command: &str| page.split(&format!(".SS \"intray {command}\"\n")).nth(1).expect("a part").split(".SS ").next();
+    assert!(part("move").expect("text").contains("--dry-run"));
+    assert!(part("backup").is_some_and(|text| text.contains("--data-dir") && !text.contains("--redis-url")));
+}
+
+#[tokio::test]
+async fn help_lists_flags_by_heading_and_only_those_of_the_command() {
+    let help = async |words: &[&str]| run(program([words, &["--help"]].concat())).await.stdout;
+    let part = |help: &str, heading: &str| {
+        let below = help.lines().skip_while(|line| *line != format!("{heading}:")).skip(1);
+        below.take_while(|line| line.is_empty() || line.starts_with(' ')).collect::<String>()
+    };
+    let serve = help(&["serve"]).await;
+    for (heading, flag) in [
+        ("Redis", "--redis-url"),
+        ("Access", "--keys-file"),
+        ("HTTPS", "--tls-cert-file"),
+        ("Limits", "--threads"),
+        ("Options", "--log-format"),
+        ("Options", "--webhooks-file"),
+        ("Options", "--demo"),
+    ] {
+        assert!(part(&serve, heading).contains(flag), "{heading}: {serve}");
+    }
+    for (command, flag) in [("check", "--acl"), ("migrate", "--dry-run"), ("move", "--cancel")] {
+        assert!(part(&help(&[command]).await, "Options").contains(flag), "{command} {flag}");
+    }
+    assert!(serve.contains("redis+cluster://") && serve.contains("redis+sentinel://") && serve.contains("unix://"));
+    for command in ["backup", "restore"] {
+        let help = help(&[command]).await;
+        let flags: Vec<_> = help.lines().filter_map(|line| line.trim().strip_prefix("--")).collect();
+        assert_eq!(flags.len(), 1, "{help}");
+    }
+    for command in ["migrate", "move"] {
+        assert!(!help(&[command]).await.contains("--log-format"), "{command}");
+    }
+}

@@ -178,6 +178,25 @@ async fn check_counts_failures_and_names_a_wrong_password() {
 }
 
 #[tokio::test]
+async fn check_leaves_no_store_where_there_is_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (new, empty) = (folder.path().join("not/yet"), folder.path().join("empty"));
+    std::fs::create_dir(&empty).expect("a folder");
+    for data in [&new, &empty] {
+        let end = run(program(["check", "--data-dir", data.to_str().expect("UTF-8")])).await;
+        assert!(end.status.success() && end.stdout.ends_with("all is well\n"), "{end:?}");
+        let line = end.stdout.lines().find(|line| line.starts_with("ok       folder: ")).expect("a line of the folder");
+        assert!(line.contains(data.to_str().expect("UTF-8")) && line.contains("0 bytes of data"), "{line}");
+    }
+    assert!(!folder.path().join("not").exists());
+    assert_eq!(std::fs::read_dir(&empty).expect("a folder").count(), 0);
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").expect("written");
+    let end = run(program(["check", "--data-dir", file.join("below").to_str().expect("UTF-8")])).await;
+    assert!(end.stdout.contains("warning  folder: "), "{end:?}");
+}
+
+#[tokio::test]
 async fn check_reads_a_private_server_in_use() {
     let folder = tempfile::tempdir().expect("a folder");
     let service = Service::start(serve(folder.path())).await;

@@ -27,6 +27,8 @@ async fn search_finds_text_in_large_payloads_and_errors() {
     assert_eq!(payloads(&list(&w, "state=dead&search=socket").await.is(200)), [json!(1)]);
     assert_eq!(payloads(&list(&w, "state=dead&search=a%20needle&error=socket").await.is(200)), [json!(1)]);
     assert_eq!(payloads(&list(&w, "state=dead&search=needle&error=timeout").await.is(200)), [] as [Value; 0]);
+    w.delete(&format!("/jobs/{}", page["jobs"][1]["id"].as_str().expect("an id"))).await.is(200);
+    assert_eq!(payloads(&list(&w, "state=cancelled&search=needle").await.is(200)), [json!(3)], "it keeps its payload");
     list(&w, "search=").await.invalid_by("parameter", &["search"]);
     list(&w, &format!("search={}", "x".repeat(129))).await.invalid_by("parameter", &["search"]);
     list(&w, &format!("search={}", "x".repeat(128))).await.is(200);

@@ -21,7 +21,10 @@ async fn full_redis_refuses_only_calls_that_add_data() {
     ] {
         let refusal = w.send_enqueue(job).await;
         assert_eq!(refusal.status, 507, "{}", refusal.text());
-        refusal.refused("storage-full");
+        assert_eq!(
+            refusal.refused("storage-full")["detail"],
+            "Redis's memory is used up to `maxmemory`; nothing was stored"
+        );
     }
     let array = w.post("/jobs", json!([{ "payload": "a" }, { "payload": "b" }])).await.is(200);
     assert!(array["jobs"].as_array().expect("jobs").iter().all(|entry| entry["error"]["status"] == 507), "{array}");

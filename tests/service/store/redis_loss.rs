@@ -62,6 +62,9 @@ async fn loss_and_return_of_redis_are_logged_once_each() {
             assert_eq!(lines.len(), times, "{word}: {output}");
             assert!(lines.iter().all(|line| line.contains(level) && line.contains(&socket)), "{lines:?}");
         }
+        let back = output.lines().rfind(|line| line.contains("Redis is back")).expect("a line");
+        let field = |name: &str| back.split(name).nth(1)?.split(' ').next()?.parse::<u64>().ok();
+        assert!(field("away_ms=").is_some_and(|ms| ms > 0) && field("failed_calls=").is_some_and(|n| n >= 3), "{back}");
     }
     w.check().await;
 }

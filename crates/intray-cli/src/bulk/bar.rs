@@ -2,6 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::terminal::clean;
+
 pub struct Bar(ProgressBar);
 
 impl Bar {
@@ -22,9 +24,9 @@ impl Bar {
         self.0.set_message(format!("{jobs} jobs"));
     }
 
-    /// Prints a line that stays above the bar.
+    /// Prints a line that stays above the bar. It may quote a file or an answer.
     pub fn says(&self, line: &str) {
-        self.0.suspend(|| eprintln!("{line}"));
+        self.0.suspend(|| eprintln!("{}", clean(line)));
     }
 }
 

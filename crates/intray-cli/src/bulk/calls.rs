@@ -13,7 +13,7 @@ use hyper::{
 use serde::Deserialize;
 
 use super::silence::{self, Pieces, answered, heard};
-use crate::client::Service;
+use crate::{client::Service, remote, terminal::clean};
 
 pub const NDJSON: &str = "application/x-ndjson";
 
@@ -36,7 +36,7 @@ pub struct ServiceRefusal {
 
 impl From<ServiceRefusal> for Failure {
     fn from(refusal: ServiceRefusal) -> Self {
-        let error = anyhow!(refusal.detail);
+        let error = anyhow!("{}{}", clean(&refusal.detail), remote::hint(refusal.status));
         if matches!(refusal.status, 408 | 429 | 502..=504 | 507) { Self::Passing(error) } else { Self::Final(error) }
     }
 }

@@ -74,7 +74,10 @@ pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
         }
         let before = options.first_line - 1 + sum.lines;
         let summary = deliver(&service, &key, before + 1, some.text.into(), (&bar, &mut away)).await;
-        let summary = summary.with_context(|| format!("stopped behind line {before}"))?;
+        let summary = summary.with_context(|| match before {
+            0 => "stopped before the first line".to_owned(),
+            line => format!("stopped after line {line}"),
+        })?;
         bytes += some.read;
         sum.lines += some.lines;
         sum.created += summary.created;
@@ -85,7 +88,10 @@ pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
     }
     drop(bar);
     let ImportSummary { lines, created, duplicates, errors, .. } = sum;
-    println!("{lines} lines: {created} jobs, {duplicates} equal to one that is there, {errors} refused");
+    println!(
+        "{lines} lines: {created} jobs, new or put in under the same key before; {duplicates} equal to one that is there; \
+         {errors} refused"
+    );
     finished(&sum, &key)
 }
 

@@ -8,8 +8,7 @@ use hyper::{StatusCode, client::conn::http1::SendRequest};
 use serde::{Deserialize, de::DeserializeOwned};
 use tokio::time::timeout;
 
-use super::words::clean;
-use crate::client::Service;
+use crate::{client::Service, remote, terminal::clean};
 
 /// Timeout for each answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -44,10 +43,8 @@ impl<'s> Talk<'s> {
             }
             Ok(Ok((status, body))) => {
                 let detail = serde_json::from_slice::<ProblemDetail>(&body).map(|refusal| clean(&refusal.detail));
-                Err(format!(
-                    "{url} answered {status}: {}",
-                    detail.as_deref().unwrap_or("it is none of intray's answers")
-                ))
+                let detail = detail.as_deref().unwrap_or("it is none of intray's answers");
+                Err(format!("{url} answered {status}: {detail}{}", remote::hint(status.as_u16())))
             }
             Ok(Err(error)) => Err(format!("no answer from {url}: {error}")),
             Err(_) => Err(format!("no answer from {url} in time")),

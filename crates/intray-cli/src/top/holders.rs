@@ -3,12 +3,8 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{
-    ask::Talk,
-    table,
-    words::{age, clean},
-};
-use crate::client::Service;
+use super::{ask::Talk, table, words::age};
+use crate::{client::Service, terminal::clean};
 
 /// Maximum pages of a hundred jobs that are read; the table says when there are more.
 const PAGES: usize = 20;

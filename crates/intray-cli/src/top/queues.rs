@@ -8,9 +8,9 @@ use super::{
     ask::Talk,
     options::Sort,
     table, webhooks,
-    words::{age, clean, rate},
+    words::{age, rate},
 };
-use crate::client::Service;
+use crate::{client::Service, terminal::clean};
 
 /// Maximum pages of a thousand queues that are read; the table says when there are more.
 const PAGES: usize = 20;

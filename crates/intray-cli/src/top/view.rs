@@ -7,8 +7,8 @@ use super::{
     options::Sort,
     queues::{QueueRows, Rows},
     screen::{Look, ScreenLine},
-    words::clean,
 };
+use crate::terminal::clean;
 
 const SORTS: &str = "sort: [n]ame [w]aiting [o]ldest [h]eld o[v]erdue [i]n o[u]t [c]ompleted [d]ead";
 const KEYS: &str = "[r]everse   ↑ ↓ enter: who holds   [q]uit";

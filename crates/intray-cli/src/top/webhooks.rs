@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{ask::Talk, words::clean};
+use super::ask::Talk;
+use crate::terminal::clean;
 
 #[derive(Deserialize, Default)]
 struct WebhooksPage {

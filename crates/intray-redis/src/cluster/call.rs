@@ -127,7 +127,9 @@ impl Cluster {
             CallError::Fault(Fault::Unavailable { applied: Applied::No, .. }) => {
                 return ClusterStep::Retry { map_is_old: true };
             }
-            CallError::Fault(Fault::Unavailable { .. } | Fault::Full | Fault::Broken(_)) => return ClusterStep::Fail,
+            CallError::Fault(Fault::Unavailable { .. } | Fault::Full(_) | Fault::Broken(_)) => {
+                return ClusterStep::Fail;
+            }
             CallError::Redis(e) => e,
         };
         match e.code() {

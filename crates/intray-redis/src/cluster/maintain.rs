@@ -55,7 +55,7 @@ async fn maintain_node(link: Arc<Link>) {
         loop {
             tokio::time::sleep(PING_LOST_EVERY).await;
             if link.is_lost() {
-                let _ = link.plain(&redis::cmd("PING")).await;
+                link.ping().await;
             }
         }
     };

@@ -96,7 +96,7 @@ impl Link {
                 Box::pin(self.discard(slot, number, &e)).await;
                 Err(match CallError::Redis(e).into_fault() {
                     Fault::Unavailable { why, .. } => Fault::unknown(&why),
-                    Fault::Full | Fault::Broken(_) => Fault::unknown(unmet),
+                    Fault::Full(_) | Fault::Broken(_) => Fault::unknown(unmet),
                 })
             }
         }
@@ -130,7 +130,7 @@ impl Link {
         };
         trial.arg(if matches!(self.durability, Durability::Synced) { &[1, 0][..] } else { &[0][..] }).arg(1);
         match self.plain(&trial).await {
-            Ok(_) | Err(Fault::Full) => None,
+            Ok(_) | Err(Fault::Full(_)) => None,
             Err(Fault::Unavailable { why, .. } | Fault::Broken(why)) => Some(format!("{need}: {why}")),
         }
     }

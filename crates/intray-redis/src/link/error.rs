@@ -6,7 +6,7 @@ use redis::{ErrorKind, RedisError};
 use rustls::CertificateError;
 
 use crate::{
-    fault::{Fault, UNWRITABLE},
+    fault::{Fault, Shortage, UNWRITABLE},
     sentinel::sentence,
 };
 
@@ -106,7 +106,7 @@ pub(crate) fn describe(e: &RedisError) -> String {
 
 pub(crate) fn to_fault(e: &RedisError) -> Fault {
     match e.code() {
-        Some("OOM") => Fault::Full,
+        Some("OOM") => Fault::Full(Shortage::Memory),
         Some("MISCONF") => Fault::unavailable(&UNWRITABLE),
         Some("NOAUTH") => Fault::unavailable(&NO_PASSWORD),
         Some("WRONGTYPE") => Fault::wrong_type(e),

@@ -20,7 +20,7 @@ impl Link {
                 Durability::Async | Durability::Replicated(_) | Durability::Synced => Ok(()),
             },
             Err(Fault::Unavailable { why, .. }) => Err(Fault::unknown(&why)),
-            Err(fault @ (Fault::Full | Fault::Broken(_))) => Err(fault),
+            Err(fault @ (Fault::Full(_) | Fault::Broken(_))) => Err(fault),
         }
     }
 

@@ -19,7 +19,8 @@ impl Route<'_> {
 impl Link {
     /// A link with the same settings to another node of the cluster.
     pub(crate) fn sibling(&self, server: Server) -> Self {
-        Self::new(server, self.timeouts, None, self.durability.clone(), self.mode.library.clone())
+        let shared = (self.mode.library.clone(), self.outage.log_limiter.clone());
+        Self::new(server, self.timeouts, None, self.durability.clone(), shared)
     }
 
     /// A plain command, with the error as Redis sent it.

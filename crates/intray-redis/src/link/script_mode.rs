@@ -61,6 +61,10 @@ impl ScriptMode {
 impl Link {
     /// Calls a script. If Redis does not know it, nothing was run: it is loaded and called again.
     pub(super) async fn call(&self, route: Route<'_>, call: ScriptCall<'_>) -> Result<Value, CallError> {
+        self.try_call(route, call).await.inspect(|_| self.mark_found())
+    }
+
+    async fn try_call(&self, route: Route<'_>, call: ScriptCall<'_>) -> Result<Value, CallError> {
         if self.mode.is_library() {
             match self.call_function(route, &call.command("FCALL", call.script.function())).await {
                 Err(CallError::Redis(e)) if is_not_loaded(&e) => {}

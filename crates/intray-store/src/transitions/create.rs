@@ -115,7 +115,7 @@ impl Queues {
     /// Removes an incomplete batch. If that fails too, the sweep removes it later.
     async fn undo_create(&self, id: &BatchId, fault: Fault) -> Fault {
         match self.give_up(id).await {
-            Ok(()) if matches!(fault, Fault::Full) => fault,
+            Ok(()) if matches!(fault, Fault::Full(_)) => fault,
             _ => fault.with(Applied::Unknown),
         }
     }

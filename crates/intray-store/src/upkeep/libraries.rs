@@ -18,7 +18,7 @@ impl Queues {
             redis::cmd("ZADD").arg(&libraries).arg(now).arg(&self.parts.runner.scripts.library.name).to_owned();
         match self.parts.runner.link.plain(&announce).await {
             // Without its own announcement, this instance must not delete others.
-            Err(Fault::Full) => return Ok(()),
+            Err(Fault::Full(_)) => return Ok(()),
             announced => announced?,
         };
         let mut forgotten = redis::cmd("ZRANGEBYSCORE");

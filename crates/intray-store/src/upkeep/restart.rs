@@ -45,7 +45,7 @@ impl RestartMarkers {
                 continue;
             };
             let checked = queues.check_restart(name, &key).await;
-            if matches!(checked, Ok(()) | Err(LayoutError::Fault(Fault::Full))) {
+            if matches!(checked, Ok(()) | Err(LayoutError::Fault(Fault::Full(_)))) {
                 self.0.insert(name.to_owned(), (opened, Instant::now()));
             }
         }

@@ -2,11 +2,13 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, BufWriter, Read, Seek, SeekFrom, Write, stdout},
+    io::{self, BufWriter, IsTerminal, Read, Seek, SeekFrom, Write, stdout},
     path::Path,
 };
 
 use anyhow::{Context, anyhow};
+
+use crate::terminal::TerminalWriter;
 
 pub struct ExportOutput {
     into: Box<dyn Write + Send>,
@@ -16,7 +18,10 @@ pub struct ExportOutput {
 
 impl ExportOutput {
     pub fn of_standard() -> Self {
-        Self { into: Box::new(BufWriter::new(stdout())), goes_on: false }
+        let out = BufWriter::new(stdout());
+        let into: Box<dyn Write + Send> =
+            if stdout().is_terminal() { Box::new(TerminalWriter::new(out)) } else { Box::new(out) };
+        Self { into, goes_on: false }
     }
 
     /// Opens a file: appends to it if `goes_on`, else overwrites it.

@@ -78,7 +78,7 @@ impl MoveSource<'_> {
     async fn eval(&self, code: &str, keys: &[String], args: &[&str]) -> Result<Value, Halt> {
         eval(self.queues, code, keys, args).await.map_err(|fault| match fault {
             Fault::Broken(why) => Halt::Refused(why),
-            fault @ (Fault::Unavailable { .. } | Fault::Full) => Halt::Source(fault),
+            fault @ (Fault::Unavailable { .. } | Fault::Full(_)) => Halt::Source(fault),
         })
     }
 }
