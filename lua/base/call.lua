@@ -30,6 +30,7 @@ function call.open(q)
   q.line, q.context, q.handout, q.served, q.new_results, q.by = false, false, false, false, false, false
   q.max_hold, q.max_attempts, q.backoff, q.route, q.routed = false, false, false, false, false
   q.line_hints, q.gate_hints, q.alarm, q.has_restricted, q.parts, q.left = false, false, false, false, false, false
+  q.opinions = false
   return q
 end
 

@@ -114,6 +114,27 @@ function part.keeps_from(q, id, header, worker)
   return at and parts[at].id ~= id
 end
 
+-- Whether the worker can still complete this job of the batch, by the part that they have. `is_asked`: an operator names them, and a skip
+-- does not count.
+function part.lets_have(q, id, worker, is_asked)
+  local parts = of(q, id)
+  local at = find(parts, worker)
+  if not at then return true end
+  local how = parts[at].how
+  if how == SKIPPED then return is_asked end
+  return how ~= DONE and parts[at].id == id
+end
+
+-- An operator names the worker for a job of the batch. Returns whether they had skipped one.
+function part.take_back(q, id, header, worker)
+  if not is_shared(q, id, header) then return false end
+  local parts = of(q, id)
+  local at = find(parts, worker)
+  if not at or parts[at].how ~= SKIPPED then return false end
+  set(q, id, worker)
+  return true
+end
+
 function part.take(q, id, header, worker)
   if is_shared(q, id, header) then set(q, id, worker, HELD) end
 end

@@ -116,16 +116,17 @@ function route.apply(q, own, asked)
 end
 
 -- Whether a call changes who may have the job beside who is excluded: `now` any part of that, `line` its lines. And whether it `names`
--- workers.
+-- workers, and `assigns` it to them.
 function route.changes(asked)
-  local now, line, names, at = false, false, false, 1
+  local now, line, names, assigns, at = false, false, false, false, 1
   while at <= #asked do
     local tag, _, stop = route_codec.read(asked, at)
     line = line or tag == route_codec.ASSIGNEES or tag == route_codec.SKILL
-    names = names or tag == route_codec.ASSIGNEES or tag == route_codec.EXCLUDED
+    assigns = assigns or tag == route_codec.ASSIGNEES
+    names = names or assigns or tag == route_codec.EXCLUDED
     now, at = now or line or tag == route_codec.FALLBACK, stop
   end
-  return now, line, names
+  return now, line, names, assigns
 end
 
 -- That of a new job.

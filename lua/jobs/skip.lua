@@ -22,7 +22,7 @@ function skip.has(r, worker)
   return text.has(r.skips, worker)
 end
 
--- A job that was handed over to a worker is offered to them again.
+-- A worker whom another one or an operator names for the job is offered it again.
 function skip.take_back(r, worker)
   local kept = ''
   for _, name in ipairs(text.names(r.skips)) do

@@ -9,7 +9,7 @@
 -- ARGV   the resumes that the caller knows of (-1 = any), draft ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} |
 -- REPLY  {'grace', 'reserved'} | {'resumed', 'reserved'}: its holder has come back since |
--- REPLY  {'unnamed'}: an unnamed worker cannot skip | {'later'}: in the next script, as all behind it
+-- REPLY  {'unnamed'}: an unnamed worker cannot skip | {'beyond'}: it would expire before its delay ends | {'later'}: in the next script, as all behind it
 local record = require 'base/record'
 local clock = require 'base/clock'
 local write = require 'base/write'
@@ -58,6 +58,8 @@ local function abandon(q, args, at)
   local worker = job.lease.worker
   if resumes >= 0 and resumes < job.lease.resumes then return {'resumed', STATES[job.record.state]} end
   if skips and worker == '' then return {'unnamed'} end
+  local own = delay > 0 and route.of(q, id, job.header)
+  if own and own.expires and own.expires <= clock.now(q) + delay then return {'beyond'} end
   -- A skip that waits for the end of a grace stays until its worker comes back, even if a closing page sends none.
   skips = skips or record.is_marked(job.lease, SKIPS)
   draft.save(q, id, job.lease, args[at + 8])

@@ -6,8 +6,9 @@
 -- ARGV   worker, the names that take their place, each behind its length ('' = none), score and member in `lines` of the last one that
 -- ARGV   stays ('' = from the front), name of the API key ('' = none), note for the list of actions
 -- REPLY  {changed, refused, more (0 | 1), score and member of the last one that stays: every new name is excluded from it, or it
--- REPLY  would get too many assignees}
+-- REPLY  would get too many assignees, or the jobs of its batch could not all be completed by different workers}
 local record = require 'base/record'
+local route_codec = require 'base/route_codec'
 local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
@@ -21,6 +22,7 @@ local lines = require 'jobs/lines'
 local line_set = require 'jobs/line_set'
 local routing = require 'jobs/routing'
 local route = require 'jobs/route'
+local opinions = require 'jobs/opinions'
 local alarm = require 'jobs/alarm'
 local STEP, MOST = 100, $MAX_ASSIGNEES
 
@@ -35,12 +37,6 @@ local function replaced(own, from, new)
   return kept
 end
 
--- Whether every new name is excluded, or every one that there would be, or there would be too many.
-local function is_refused(own, from, new)
-  local assignees = replaced(own, from, new)
-  return #assignees > MOST or routing.excludes_all(own, new) or routing.excludes_all(own, assignees)
-end
-
 -- Of a job that was handed over, its one new worker has it handed over; with more of them the hand-over ends.
 local function change(own, from, new)
   local assignees = replaced(own, from, new)
@@ -50,10 +46,22 @@ local function change(own, from, new)
   if #new == 1 then own.handed.line = '@' .. new[1] else own.handed = nil end
 end
 
+-- Whether every new name is excluded, or every one that there would be, or there would be too many, or too few for the overlap.
+local function is_refused(q, id, header, from, new)
+  local own = route.of(q, id, header)
+  local assignees = replaced(own, from, new)
+  if #assignees > MOST or routing.excludes_all(own, new) or routing.excludes_all(own, assignees) then return true end
+  if not own.overlap then return false end
+  local after = route_codec.decode(route.raw(q, id, header))
+  change(after, from, new)
+  return not opinions.allow(q, id, header, after, new)
+end
+
 local function move(q, id, job, from, new)
   local own = route.of(q, id, job.header)
   lines.leave(q, id, job.record, job.header)
   change(own, from, new)
+  if routing.offer_again(q, id, job.record, job.header, new) then gate.keep(q, id, job.record) end
   if not routing.is_for_some(own) then own.fallback_at = nil end
   route.keep(q, id, own)
   alarm.set(q, id, own)
@@ -73,6 +81,7 @@ local function read(q, line, member)
   local jobs = {}
   for i, id in ipairs(ids) do jobs[i] = q.loaded[id] and {id = id, header = q.loaded[id].header} end
   route.read(q, ids)
+  opinions.prefetch(q, ids)
   gate.prefetch(q, jobs)
   return found
 end
@@ -91,7 +100,7 @@ return function(q, args)
     local own = job and route.of(q, one.id, job.header)
     if not own or job.record.state ~= record.WAITING then
       write.remove(q, 'lines', one.member) -- the job is gone
-    elseif is_refused(own, from, new) then
+    elseif is_refused(q, one.id, job.header, from, new) then
       refused, score, member = refused + 1, '0', one.member
     else
       changed = changed + 1

@@ -13,7 +13,8 @@
 -- ARGV   at their end, name of the API key ('' = none), note for the list of actions
 -- REPLY  {'changed', state, priority, route ('' = none)} | {'unknown'} | {'untimely', now ms} |
 -- REPLY  {'state', state}: the job has ended, or it is dead and another priority is asked for |
--- REPLY  {'excluded'}: each of its assignees would be |
+-- REPLY  {'delayed'}: it would expire before its delay ends | {'excluded'}: each of its assignees would be |
+-- REPLY  {'overlap'}: the jobs of its batch could not all be completed by different workers |
 -- REPLY  {'all', n, more (0 | 1), score and member of the last one that stays: it has another state, does not match, has
 -- REPLY  this priority already, or keeps its place in the set}
 local record = require 'base/record'
@@ -32,6 +33,7 @@ local parking = require 'jobs/parking'
 local baton = require 'jobs/baton'
 local lines = require 'jobs/lines'
 local routing = require 'jobs/routing'
+local opinions = require 'jobs/opinions'
 local search = require 'jobs/search'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
@@ -86,15 +88,17 @@ end
 
 local function apply(q, id, r, header, asked)
   local own, before = route.open(q, id, header)
-  local is_rule, names_line = route.changes(asked)
+  local is_rule, names_line, _, assigns = route.changes(asked)
   route.apply(q, own, asked)
+  local is_again = assigns and own.assignees and routing.offer_again(q, id, r, header, text.names(own.assignees))
+  if is_again then gate.keep(q, id, r) end
   -- It ends a hand-over if it names workers or a skill, or excludes who has it.
   if names_line or routing.excludes_receiver(own) then routing.call_off_hand_over(q, own, r.state == record.RESERVED) end
   if is_rule then count_anew(q, id, r, own) end
-  if not route.close(q, id, own, before) then return false end
+  if not route.close(q, id, own, before) then return is_again, own, is_again end
   route.flag(q, id, header)
   if r.state ~= record.DEAD then alarm.set(q, id, own, r.state == record.RESERVED) end
-  return true, own
+  return true, own, is_again
 end
 
 local function named(q, id, header)
@@ -106,20 +110,20 @@ local function apply_in_line(q, id, r, header, asked)
   local before, own_before = named(q, id, header), route.of(q, id, header)
   local excluded = own_before and own_before.excluded
   if r.state == WAITING then lines.leave(q, id, r, header) end
-  local is_changed, own = apply(q, id, r, header, asked)
+  local is_changed, own, is_again = apply(q, id, r, header, asked)
   local is_moved = named(q, id, header) ~= before
   if r.state == BLOCKED then
-    if not is_moved then return is_changed, own end
+    if not is_moved then return is_changed end
     baton.unpark(q, id, r)
   elseif not is_moved then
     local named_lines = lines.enter(q, id, r, header)
-    if is_changed and own.excluded ~= excluded then lines.announce(q, named_lines) end
-    return is_changed, own
+    if is_again or is_changed and own.excluded ~= excluded then lines.announce(q, named_lines) end
+    return is_changed
   elseif before == '' then
     baton.pass_all(q, id, header)
   end
   baton.line_up(q, id, r, header)
-  return is_changed, own
+  return is_changed
 end
 
 -- Changes the route of a job. Returns whether anything changed.
@@ -134,21 +138,27 @@ local function change_route(q, id, r, header, asked)
   return true
 end
 
--- Whether no assignee could have the job: a call that names one list may exclude all of the other.
-local function excludes_all(q, id, header, asked)
-  local own = route.apply(q, route_codec.decode(route.raw(q, id, header)), asked)
-  local _, _, names = route.changes(asked)
-  return names and own.assignees and routing.excludes_all(own, text.names(own.assignees))
+-- Why a change of the route is not made; nil for nothing. A call that names one list may exclude all of the other.
+local function refusal(q, job, asked, from, before)
+  local id, header, now = job.id, job.header, clock.now(q)
+  if now < from or now >= before then return {'untimely', now} end
+  local own, after = route.of(q, id, header), route.apply(q, route_codec.decode(route.raw(q, id, header)), asked)
+  local has_other_expiry = after.expires and not (own and own.expires == after.expires)
+  if has_other_expiry and job.record.state == record.DELAYED and after.expires <= job.at then return {'delayed'} end
+  local is_rule, _, names, assigns = route.changes(asked)
+  local assignees = text.names(after.assignees or '')
+  if names and routing.excludes_all(after, assignees) then return {'excluded'} end
+  if (is_rule or names) and not opinions.allow(q, id, header, after, assigns and assignees or {}) then return {'overlap'} end
 end
 
 local function change_one(q, id, priority, asked, from, before, note)
   local job = lapse.read(q, {id})[1]
   if not job then return {'unknown'} end
   local r, header = job.record, job.header
-  local state, now = end_of(r, priority), clock.now(q)
+  local state = end_of(r, priority)
   if state then return {'state', STATES[state]} end
-  if asked ~= '' and (now < from or now >= before) then return {'untimely', now} end
-  if asked ~= '' and excludes_all(q, id, header, asked) then return {'excluded'} end
+  local refused = asked ~= '' and refusal(q, job, asked, from, before)
+  if refused then return refused end
   local own = route.of(q, id, header)
   if own and r.state ~= record.DEAD and alarm.breach(q, id, own, header) then
     alarm.set(q, id, own, r.state == record.RESERVED)

@@ -77,6 +77,7 @@ mod routing {
 /// Opinions: equal jobs of a batch, each for another worker.
 mod opinions {
     mod answers; // Who sees whose answer, and what a batch with an overlap shares with every other.
+    mod changes; // An operator's change leaves each job of a batch with an overlap a worker of its own.
     mod many; // Five people and many batches at random: always different ones, and nothing hides what one may have.
     mod parts; // Which end of a reservation keeps a worker from the other jobs of the batch.
     mod request_fields; // The fields of such a batch, alone and in an array.

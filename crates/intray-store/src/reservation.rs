@@ -30,6 +30,8 @@ pub enum Return {
     Stays,
     /// The holder has no name, so the skip cannot be recorded.
     UnnamedSkip,
+    /// The job would expire before its delay ends.
+    BeyondExpiry,
     /// Its worker has completed the job, and may only take that back.
     Closing {
         final_in_ms: u64,
@@ -81,6 +83,7 @@ impl Return {
             "again" => Ok(Self::Returned { state: fields.state()?, duplicate: true }),
             "grace" | "resumed" => Ok(Self::Stays),
             "unnamed" => Ok(Self::UnnamedSkip),
+            "beyond" => Ok(Self::BeyondExpiry),
             "closing" => Ok(Self::Closing { final_in_ms: fields.count()? }),
             "lost" => Lost::read(&mut fields).map(Self::Lost),
             _ => Err(broken("what became of a job that was given back")),
@@ -90,7 +93,7 @@ impl Return {
     pub(crate) fn effect(&self) -> Effect {
         match self {
             Self::Returned { .. } | Self::Stays => Effect::Moved,
-            Self::UnnamedSkip | Self::Closing { .. } => Effect::None,
+            Self::UnnamedSkip | Self::BeyondExpiry | Self::Closing { .. } => Effect::None,
             Self::Lost(_) => Effect::Lost,
         }
     }

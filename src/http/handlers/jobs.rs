@@ -126,5 +126,6 @@ pub async fn patch(
         Reprioritized::WrongState(state) => Err(Problem::wrong_state(state)),
         Reprioritized::Untimely(errors) => Err(Problem::untimely(&errors)),
         Reprioritized::NoAssigneeLeft => Err(Problem::no_assignee_left(names_assignees)),
+        Reprioritized::TooFewWorkers => Err(Problem::too_few_workers()),
     }
 }

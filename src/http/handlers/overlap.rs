@@ -20,7 +20,7 @@ use crate::{
         response::{problem::Problem, shapes},
     },
     job::{Name, QueueName, limits},
-    store::{self, Batch, NewBatch, NewMember, Queues, Task},
+    store::{self, Batch, NewBatch, NewMember, Queues, Routing, Task},
 };
 
 /// Why other fields of a batch or a job are refused.
@@ -105,9 +105,14 @@ fn read_overlap(
 fn read_job(item: &mut JsonFields<'_>, traceparent: Option<String>, overlap: Option<u32>) -> Option<Task> {
     item.take("locks", |_| Err::<(), _>(NOT_TOGETHER.into()));
     let task = read_task(item, traceparent)?;
-    let assignees = task.routing.as_ref().map_or(0, |routing| routing.assignees.len());
-    if assignees > 0 && assignees < overlap.unwrap_or(0) as usize {
-        item.reject::<()>("assignees", "must be at least as many as the overlap, since each has one job at most");
+    let routing = task.routing.as_deref().filter(|routing| !routing.assignees.is_empty());
+    let is_excluded = |routing: &Routing, name: &Name| routing.excluded.contains(name);
+    let workers = routing.map(|own| own.assignees.iter().filter(|name| !is_excluded(own, name)).count());
+    if workers.is_some_and(|workers| workers < overlap.unwrap_or(0) as usize) {
+        item.reject::<()>(
+            "assignees",
+            "must name at least as many who are not excluded as the overlap, one for each job",
+        );
     }
     Some(task)
 }

@@ -215,6 +215,10 @@ fn returned(id: JobId, outcome: Return) -> Result<shapes::ReturnedBody, Problem>
             let error = FieldError::pointer("/skip", "needs a named worker");
             return Err(Problem::invalid(vec![error]).with_valid_reservation());
         }
+        Return::BeyondExpiry => {
+            let error = FieldError::pointer("/delay_ms", "must end before the job expires");
+            return Err(Problem::invalid(vec![error]).with_valid_reservation());
+        }
         Return::Closing { final_in_ms } => return Err(Problem::closing(final_in_ms)),
         Return::Lost(lost) => return Err(lost.into()),
     };

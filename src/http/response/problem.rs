@@ -193,6 +193,12 @@ impl Problem {
         Self { rule: Some(rule), ..Self::new(ProblemType::IneligibleReceiver, detail) }
     }
 
+    /// A change of who may have a job of a batch with an overlap.
+    pub fn too_few_workers() -> Self {
+        let detail = "the jobs that remain of this batch could not all be completed by different workers";
+        Self { rule: Some(EligibilityRule::Overlap), ..Self::new(ProblemType::IneligibleReceiver, detail) }
+    }
+
     pub fn queue_full() -> Self {
         Self::new(ProblemType::QueueFull, "the queue holds as many jobs as max_jobs allows").with_retry(RETRY_AFTER_MS)
     }

@@ -95,7 +95,18 @@ pub const MUTANTS: &[Fault] = &[
         "if name == '' and why ~= BARRED then pass_baton(q, job, passed.seen) end",
     ),
     ("a job comes into the first line unmarked", "if q.has_restricted ~= 1 then", "if not q.has_restricted then"),
-    ("reassign gives a job to who is excluded", "elseif is_refused(own, from, new) then", "elseif false then"),
+    (
+        "reassign gives a job to who is excluded",
+        "elseif is_refused(q, one.id, job.header, from, new) then",
+        "elseif false then",
+    ),
+    ("an operator's change leaves a job without a worker", "return left == 0 or left <", "return true or left <"),
+    (
+        "an operator's change counts who has completed another",
+        "return how ~= DONE and parts[at].id == id",
+        "return true",
+    ),
+    ("an operator's change leaves a skip", "    skip.take_back(r, name)\n", ""),
     ("reassign drops the other assignees", "ipairs(name ~= from and {name} or new)", "ipairs(new)"),
     (
         "reassign leaves a job in its old line",

@@ -27,7 +27,8 @@ struct Leaving {
 
 impl Operation for Abandon {
     const OFTEN: Often = Often { everything: 20, few_jobs: 36, desk: 48, routing: 20, many: 0 };
-    const MUST_BE_MET: &'static [&'static str] = &["event abandoned grace", "abandon UnnamedSkip", "abandon Stays"];
+    const MUST_BE_MET: &'static [&'static str] =
+        &["event abandoned grace", "abandon UnnamedSkip", "abandon BeyondExpiry", "abandon Stays"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let when = prop_oneof![
@@ -87,6 +88,10 @@ impl Queue {
         }
         if call.skip && worker.is_empty() {
             return Return::UnnamedSkip;
+        }
+        let due = call.delay_ms.filter(|ms| *ms > 0).map(|ms| self.now + u64::from(ms));
+        if due.is_some_and(|due| self.jobs[&id].has_expired(due)) {
+            return Return::BeyondExpiry;
         }
         self.keep_draft(id, call.draft.as_ref());
         // Who has not come back since has not changed their mind.

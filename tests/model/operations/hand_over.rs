@@ -121,7 +121,7 @@ impl Queue {
             Return::Returned { state, duplicate } => HandOverOutcome::HandedOver { state, duplicate },
             Return::Closing { final_in_ms } => HandOverOutcome::Closing { final_in_ms },
             Return::Lost(lost) => HandOverOutcome::Lost(lost),
-            Return::Stays | Return::UnnamedSkip => unreachable!("neither lost nor ended"),
+            Return::Stays | Return::UnnamedSkip | Return::BeyondExpiry => unreachable!("neither lost nor ended"),
         }
     }
 }

@@ -4,7 +4,7 @@ use intray::store::{JobPatch, Reprioritized, RoutingPatch, TimeLimitsPatch};
 
 use super::prelude::*;
 use crate::{
-    fixtures::{PRIORITIES, priority},
+    fixtures::{PRIORITIES, WORKERS, known, priority},
     reference::untimely_changes,
     work::{Wait, limit, routing_patch},
 };
@@ -23,8 +23,13 @@ pub struct Patch {
 
 impl Operation for Patch {
     const OFTEN: Often = Often { everything: 10, few_jobs: 6, desk: 6, routing: 24, many: 0 };
-    const MUST_BE_MET: &'static [&'static str] =
-        &["patch NoAssigneeLeft", "patch Untimely", "patch WrongState(Dead", "patch WrongState(Cancelled"];
+    const MUST_BE_MET: &'static [&'static str] = &[
+        "patch NoAssigneeLeft",
+        "patch TooFewWorkers",
+        "patch Untimely",
+        "patch WrongState(Dead",
+        "patch WrongState(Cancelled",
+    ];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let job = prop_oneof![
@@ -63,18 +68,27 @@ impl Queue {
             State::Dead if patch.priority.is_some() => return Reprioritized::WrongState(State::Dead),
             _ => {}
         }
-        let errors = untimely_changes(&patch.limits, now);
+        let mut errors = untimely_changes(&patch.limits, now);
+        if errors.is_empty() {
+            errors.extend(self.ends_within_delay(id, &patch.limits));
+        }
         if !errors.is_empty() {
             return Reprioritized::Untimely(errors);
         }
         if self.would_exclude_all(id, &patch.routing) {
             return Reprioritized::NoAssigneeLeft;
         }
+        let named = patch.routing.assignees.iter().flatten().flatten();
+        let named: Vec<_> = named.map(|worker| known(&WORKERS, worker.as_str())).collect();
+        let has_rule = patch.routing != RoutingPatch::default();
+        if has_rule && !self.leaves_workers(id, &self.jobs[&id].routing.patched(&patch.routing), &named) {
+            return Reprioritized::TooFewWorkers;
+        }
         self.breach(id);
         let before = self.jobs[&id].priority;
         let is_changed = self.change_limits(id, &patch.limits);
         let lines = self.jobs[&id].routing.lines();
-        let is_for_others = self.change_routing(id, &patch.routing);
+        let is_for_others = self.change_routing(id, &patch.routing) | self.offer_again(id, &named);
         self.change_lines(id, &lines);
         let is_moved = patch.priority.is_some_and(|priority| priority.get() != before);
         if let Some(priority) = patch.priority.filter(|_| is_moved) {

@@ -48,12 +48,14 @@ impl Queue {
             let mut routing = self.jobs[&id].routing.clone();
             let is_kept = routing.excludes_all(to.unwrap_or_default());
             routing.replace_assignee(from, to.unwrap_or_default());
-            if is_kept || routing.excludes_all(&routing.assignees) {
+            let is_needed = !self.leaves_workers(id, &routing, to.unwrap_or_default());
+            if is_kept || is_needed || routing.excludes_all(&routing.assignees) {
                 refused += 1;
                 continue;
             }
             let before = self.jobs[&id].routing.lines();
             self.job(id).routing = routing;
+            self.offer_again(id, to.unwrap_or_default());
             self.change_lines(id, &before);
             self.tell("changed", id, "", "");
             changed += 1;

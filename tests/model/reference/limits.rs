@@ -57,6 +57,15 @@ impl Queue {
         job.is_routed |= job.expires.is_some() || job.sla.is_some();
     }
 
+    /// A delayed job does not expire before it was ready. One that comes back by a backoff may, if its expiry stays.
+    pub fn ends_within_delay(&self, id: Code, limits: &TimeLimitsPatch) -> Option<TimeError> {
+        let (job, moment) = (&self.jobs[&id], limits.expires??);
+        let expires = instant(moment, self.now);
+        let field = if matches!(moment, Moment::In(_)) { "expires_ms" } else { "expires_at" };
+        let is_broken = job.state == State::Delayed && expires <= job.at && job.expires != Some(expires);
+        is_broken.then_some(TimeError { field, rule: "must be later than the end of the delay" })
+    }
+
     /// Whether anything is different by it.
     pub fn change_limits(&mut self, id: Code, limits: &TimeLimitsPatch) -> bool {
         let now = self.now;

@@ -3,14 +3,11 @@
 use std::collections::BTreeSet;
 
 use intray::{
-    job::{Code, EligibilityRule, Line, Name, State},
+    job::{Code, EligibilityRule, Line, State},
     store::RoutingPatch,
 };
 
-use super::{
-    Caller, HandedTo, Job, Passed, Queue, Routing,
-    routing::{known_names, known_skill},
-};
+use super::{Caller, HandedTo, Job, Passed, Queue};
 
 impl Job {
     /// It waits, and for everybody.
@@ -38,15 +35,9 @@ impl Queue {
 
     /// Whether a call that names workers would leave no assignee.
     pub fn would_exclude_all(&self, id: Code, patch: &RoutingPatch) -> bool {
-        let own = &self.jobs[&id].routing;
-        let list = |change: &Option<Option<Vec<Name>>>, before: &Vec<&'static str>| match change {
-            Some(names) => known_names(names.as_deref().unwrap_or_default()),
-            None => before.clone(),
-        };
-        let assignees = list(&patch.assignees, &own.assignees);
-        let excluded = list(&patch.excluded, &own.excluded);
+        let routing = self.jobs[&id].routing.patched(patch);
         let names_workers = patch.assignees.is_some() || patch.excluded.is_some();
-        names_workers && Routing { excluded, ..Routing::default() }.excludes_all(&assignees)
+        names_workers && routing.excludes_all(&routing.assignees)
     }
 
     /// Whether anything is different by it. Who names assignees or a skill ends a hand-over. A job that was not ready yet falls back so
@@ -56,20 +47,8 @@ impl Queue {
         let job = self.job(id);
         let before = job.routing.clone();
         let is_ready = job.place.is_some() && job.state != State::Dead;
+        job.routing = before.patched(patch);
         let routing = &mut job.routing;
-        let names = |names: &Option<Vec<Name>>| known_names(names.as_deref().unwrap_or_default());
-        if let Some(assignees) = &patch.assignees {
-            routing.assignees = names(assignees);
-        }
-        if let Some(excluded) = &patch.excluded {
-            routing.excluded = names(excluded);
-        }
-        if let Some(skill) = &patch.skill {
-            routing.skill = skill.as_ref().map(known_skill);
-        }
-        if let Some(ms) = patch.fallback_ms {
-            routing.fallback_ms = ms;
-        }
         let is_for_others = patch.assignees.is_some() || patch.skill.is_some();
         let is_excluded =
             |handed: &HandedTo| matches!(&handed.line, Line::Worker(to) if routing.excluded.contains(&to.as_str()));

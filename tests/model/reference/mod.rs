@@ -8,6 +8,7 @@ mod gates;
 mod job;
 mod limits;
 mod lines;
+mod opinions;
 mod order;
 mod parts;
 mod reserve;
@@ -30,7 +31,7 @@ pub use self::{
     job::{Closing, Draft, Ended, Gate, Grace, Hold, How, Job, JobOptions, Late, Note, Stub},
     limits::{untimely, untimely_changes},
     order::Share,
-    parts::Part,
+    parts::{Had, Part},
     reserve::{Asked, Given},
     routing::{Caller, HandedTo, NEVER, Passed, Routing},
     time::YOUNG_MS,

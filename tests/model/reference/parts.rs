@@ -33,7 +33,7 @@ impl Queue {
     }
 
     /// The batch of a job, if each worker has one job of it at most.
-    fn shared(&self, id: Code) -> Option<Code> {
+    pub fn shared(&self, id: Code) -> Option<Code> {
         self.jobs[&id].batch.filter(|_| self.jobs[&id].routing.overlap > 0)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use intray::{
     job::{EligibilityRule, Line, Millis, Name, Skill},
-    store,
+    store::{self, RoutingPatch},
 };
 
 use super::Job;
@@ -112,6 +112,30 @@ impl Routing {
         let is_for_some = !self.assignees.is_empty() || self.skill.is_some();
         let ms = self.fallback_ms.filter(|_| is_for_some);
         (self.fallback_at, self.fell_back) = (ms.map(|ms| since + u64::from(ms)), false);
+    }
+
+    /// It stays with its assignees: no other ever has it, or only late.
+    pub fn is_bound(&self) -> bool {
+        !self.assignees.is_empty() && self.fallback_ms.is_none()
+    }
+
+    /// As a call changes it.
+    pub fn patched(&self, patch: &RoutingPatch) -> Self {
+        let mut routing = self.clone();
+        let names = |names: &Option<Vec<Name>>| known_names(names.as_deref().unwrap_or_default());
+        if let Some(assignees) = &patch.assignees {
+            routing.assignees = names(assignees);
+        }
+        if let Some(excluded) = &patch.excluded {
+            routing.excluded = names(excluded);
+        }
+        if let Some(skill) = &patch.skill {
+            routing.skill = skill.as_ref().map(known_skill);
+        }
+        if let Some(ms) = patch.fallback_ms {
+            routing.fallback_ms = ms;
+        }
+        routing
     }
 
     /// None of these may have it.

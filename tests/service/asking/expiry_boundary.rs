@@ -154,10 +154,11 @@ async fn other_settle_calls_are_lost_at_the_expiry() {
 #[tokio::test]
 async fn job_that_has_expired_is_not_returned_to_the_line() {
     let (w, held) = held_question(1_000).await;
-    w.abandon_with_delay(&held, 5_000).await.is(200);
+    w.update_settings(json!({ "backoff": { "type": "fixed", "delay_ms": 5_000 } })).await;
+    w.fail(&held).await.is(200);
     assert_eq!(w.state(&held.id).await, "delayed");
     w.advance_clock(5_000);
     w.sweep().await;
-    assert_events(&w.events_of(&held.id).await, &["enqueued", "reserved", "abandoned", "cancelled"]);
+    assert_events(&w.events_of(&held.id).await, &["enqueued", "reserved", "failed", "cancelled"]);
     assert_expired(&w, &held.id).await;
 }

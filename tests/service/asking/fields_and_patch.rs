@@ -140,3 +140,63 @@ async fn cancelled_job_says_whether_it_expired_or_was_withdrawn() {
     assert_eq!(w.job(&third).await["cancelled"], json!({ "reason": "expired" }), "it came before the call");
     w.check().await;
 }
+
+#[tokio::test]
+async fn delayed_job_gets_no_expiry_within_its_delay() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    let id = w.enqueue_with(json!({ "payload": 1, "delay_ms": 60_000, "expires_ms": 90_000 })).await;
+    let before = w.job(&id).await;
+    let at = time(&w, 60_000).await;
+    for (change, pointer) in [
+        (json!({ "expires_ms": 60_000, "priority": 3 }), "/expires_ms"),
+        (json!({ "expires_at": at, "assignees": ["ann"] }), "/expires_at"),
+    ] {
+        let refused = patch(&w, &id, change).await;
+        refused.invalid_at(&[pointer]);
+        assert_eq!(
+            refused.refused("invalid-request")["errors"][0]["detail"],
+            "must be later than the end of the delay"
+        );
+    }
+    assert_eq!(w.job(&id).await, before);
+    patch(&w, &id, json!({ "expires_ms": 60_001 })).await.is(200);
+    w.advance_clock(60_000);
+    assert_eq!(w.reserve_as("ann").await.id, id);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn job_is_not_given_back_for_longer_than_it_lives() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    w.enqueue_with(json!({ "payload": 1, "expires_ms": 60_000 })).await;
+    let held = w.reserve_as("ann").await;
+    let abandon = async |ms: u64| {
+        let call = json!({ "reservation": held.reservation, "delay_ms": ms, "draft": "half", "skip": true });
+        w.post("/jobs/abandon", call).await
+    };
+    abandon(60_000).await.invalid_at(&["/delay_ms"]);
+    let job = w.job(&held.id).await;
+    assert_contains(&job, json!({ "state": "reserved", "counts": { "abandoned": 0 } }));
+    abandon(59_999).await.is(200);
+    assert_eq!(w.state(&held.id).await, "delayed");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn backoff_beyond_the_expiry_stays_and_the_job_expires() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    let backoff = json!({ "type": "fixed", "delay_ms": 60_000 });
+    let id = w.enqueue_with(json!({ "payload": 1, "expires_ms": 50_000, "backoff": backoff })).await;
+    let held = w.reserve_as("ann").await;
+    w.fail(&held).await.is(200);
+    let expires_at = w.job(&id).await["expires_at"].clone();
+    patch(&w, &id, json!({ "expires_at": expires_at, "skill": "de" })).await.is(200);
+    patch(&w, &id, json!({ "expires_ms": 40_000 })).await.invalid_at(&["/expires_ms"]);
+    w.advance_clock(50_000);
+    w.sweep().await;
+    assert_contains(&w.job(&id).await, json!({ "state": "cancelled", "cancelled": { "reason": "expired" } }));
+    w.check().await;
+}

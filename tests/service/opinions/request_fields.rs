@@ -22,6 +22,10 @@ async fn wrong_fields_are_refused_at_their_pointers() {
         (json!({ "overlap": 3, "job": { "payload": 1, "locks": ["a"] } }), &["/job/locks"]),
         (json!({ "overlap": 3, "job": { "payload": 1, "priority": 5 } }), &["/job/priority"]),
         (json!({ "overlap": 3, "job": { "payload": 1, "assignees": workers(2) } }), &["/job/assignees"]),
+        (
+            json!({ "overlap": 3, "job": { "payload": 1, "assignees": workers(4), "excluded": ["w1", "w3"] } }),
+            &["/job/assignees"],
+        ),
         (json!({ "overlap": 3, "job": job, "jobs": [job] }), &["/jobs"]),
         (json!({ "overlap": 3, "job": job, "concurrency": 2, "sealed": false }), &["/concurrency", "/sealed"]),
         (json!({ "overlap": 3, "job": job, "sealed": true }), &["/sealed"]),
@@ -42,6 +46,8 @@ async fn wrong_fields_are_refused_at_their_pointers() {
     let most =
         json!({ "overlap": 9, "priority": 0, "client": "acme", "job": { "payload": 1, "excluded": workers(16) } });
     w.create_batch(most).await;
+    let enough = json!({ "payload": 1, "assignees": workers(4), "excluded": ["w1", "other"] });
+    w.create_batch(json!({ "overlap": 3, "job": enough })).await;
     w.check().await;
 }
 

@@ -182,3 +182,49 @@ async fn patch_that_excludes_each_assignee_is_refused() {
     assert_events(&w.events_of(&id).await, &["enqueued", "changed", "reserved"]);
     w.check().await;
 }
+
+/// Cleo has skipped it.
+async fn skipped_job(w: &World, assignees: Value) -> String {
+    let id = w.enqueue_with(json!({ "payload": 1, "assignees": assignees })).await;
+    let held = w.reserve_as("cleo").await;
+    w.post("/jobs/abandon", json!({ "reservation": held.reservation, "skip": true })).await.is(200);
+    assert_eq!(w.empty_reason(json!({ "worker": "cleo" })).await, "skipped");
+    id
+}
+
+#[tokio::test]
+async fn worker_named_by_an_operator_is_offered_what_they_skipped() {
+    let w = World::start_process().await;
+    for before in [json!(null), json!(["cleo"]), json!(["bob", "cleo"])] {
+        let id = match &before {
+            Value::Null => {
+                let id = skipped_job(&w, json!(["cleo"])).await;
+                w.patch(&format!("/jobs/{id}"), json!({ "assignees": null })).await.is(200);
+                assert_eq!(w.empty_reason(json!({ "worker": "cleo" })).await, "skipped", "no worker is named");
+                id
+            }
+            names => skipped_job(&w, names.clone()).await,
+        };
+        let waiter = w.start_wait(json!({ "worker": "cleo" })).await;
+        w.patch(&format!("/jobs/{id}"), json!({ "assignees": ["cleo"] })).await.is(200);
+        let (held, _) = waiter.job_at().await;
+        assert_eq!(held.id, id, "{before}");
+        w.complete(&held).await.is(200);
+        let changes = w.events_of(&id).await.into_iter().filter(|kind| kind == "changed").count();
+        assert_eq!(changes, if before.is_null() { 2 } else { 1 }, "{before}");
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn worker_given_anothers_job_is_offered_what_they_skipped() {
+    let w = World::start().await;
+    for from in [json!(["bob", "cleo"]), json!(["cleo", "bob"])] {
+        let id = skipped_job(&w, from).await;
+        assert_eq!(reassign(&w, json!({ "queue": "default", "from": "bob", "to": ["cleo"] })).await["changed"], 1);
+        let held = w.reserve_as("cleo").await;
+        assert_eq!(held.id, id);
+        w.complete(&held).await.is(200);
+    }
+    w.check().await;
+}

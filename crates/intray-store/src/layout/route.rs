@@ -119,6 +119,12 @@ impl TimeLimitsPatch {
         ValidTimes::of(&self.rules())
     }
 
+    /// The job would expire before its delay ends.
+    pub(crate) fn within_delay(self) -> Vec<TimeError> {
+        let field = if let Some(Some(Moment::At(_))) = self.expires { "expires_at" } else { "expires_ms" };
+        vec![TimeError { field, rule: DELAYED }]
+    }
+
     /// A time is in the future, and not too far in it.
     fn rules(self) -> Vec<TimeRule> {
         let times = [(self.expires, "expires_at"), (self.sla, "sla_at")];

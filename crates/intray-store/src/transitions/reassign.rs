@@ -23,7 +23,7 @@ pub struct Reassign {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reassigned {
     pub changed: u64,
-    /// Jobs that stay, because every new worker is excluded from them.
+    /// Jobs that stay: every new worker is excluded, there would be too many, or too few for the overlap of the batch.
     pub refused: u64,
     /// Where the next call continues, if there may be more.
     pub next: Option<Progress>,

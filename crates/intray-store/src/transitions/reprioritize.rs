@@ -40,10 +40,12 @@ pub enum Reprioritized {
     UnknownJob,
     /// The job has ended.
     WrongState(State),
-    /// Times break a rule by Redis's clock.
+    /// Times break a rule by Redis's clock, or the job would expire before its delay ends.
     Untimely(Vec<TimeError>),
     /// Each of its assignees would be excluded.
     NoAssigneeLeft,
+    /// The jobs of its batch could not all be completed by different workers.
+    TooFewWorkers,
 }
 
 /// Which jobs of a queue get another priority.
@@ -132,8 +134,10 @@ impl Transition for Reprioritize<'_> {
             "unknown" => Ok(Reprioritized::UnknownJob),
             "state" => Ok(Reprioritized::WrongState(fields.state()?)),
             "untimely" => Ok(Reprioritized::Untimely(self.patch.limits.broken_at(fields.time()?))),
+            "delayed" => Ok(Reprioritized::Untimely(self.patch.limits.within_delay())),
             "excluded" => Ok(Reprioritized::NoAssigneeLeft),
-            _ => Err(broken("changed, unknown, state, untimely or excluded")),
+            "overlap" => Ok(Reprioritized::TooFewWorkers),
+            _ => Err(broken("changed, unknown, state, untimely, delayed, excluded or overlap")),
         }
     }
 
