@@ -114,7 +114,7 @@ end
 function batch.in_the_making(q, most)
   local found = {}
   local to = text.of(clock.now(q) + STALLED)
-  for _, code in ipairs(redis.call('ZREVRANGEBYSCORE', q.timers, to, '0', 'LIMIT', '0', text.of(most))) do
+  for _, code in ipairs(redis.call('ZRANGE', q.timers, to, '0', 'BYSCORE', 'REV', 'LIMIT', '0', text.of(most))) do
     local b = batch.read(q, code)
     if b and b.stage == batch.MAKING and b.counts[WAITING] > 0 then found[#found + 1] = code end
   end

@@ -179,7 +179,7 @@ mod tests {
     use super::{super::restart::DEFAULT_USER_REMEDY, *};
 
     /// Words in capitals that are not commands.
-    const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MINID", "WITHSCORES"];
+    const OPTIONS: [&str; 7] = ["BYLEX", "BYSCORE", "COUNT", "LIMIT", "MINID", "REV", "WITHSCORES"];
     /// Used by `intray migrate` and `intray move` only, as `docs/scale.md` and `docs/move.md` say.
     const MOVING: [&str; 7] = ["DUMP", "HLEN", "HSCAN", "RENAMENX", "RESTORE", "TYPE", "ZSCAN"];
     /// A user without this right gets a less exact message.
