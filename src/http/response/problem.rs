@@ -182,23 +182,6 @@ impl Problem {
         Self { rule: Some(rule), ..Self::new(ProblemType::NotEligible, detail) }
     }
 
-    /// The worker that a job is handed over to may not take it.
-    pub fn ineligible_receiver(rule: EligibilityRule) -> Self {
-        let detail = match rule {
-            EligibilityRule::Assignees => "the job is for other workers than this one",
-            EligibilityRule::Skill => "the job needs a skill that this worker does not have",
-            EligibilityRule::Excluded => "this worker is excluded from the job",
-            EligibilityRule::Overlap => "each job of this batch is for another worker, so none is handed over",
-        };
-        Self { rule: Some(rule), ..Self::new(ProblemType::IneligibleReceiver, detail) }
-    }
-
-    /// A change of who may have a job of a batch with an overlap.
-    pub fn too_few_workers() -> Self {
-        let detail = "the jobs that remain of this batch could not all be completed by different workers";
-        Self { rule: Some(EligibilityRule::Overlap), ..Self::new(ProblemType::IneligibleReceiver, detail) }
-    }
-
     pub fn queue_full() -> Self {
         Self::new(ProblemType::QueueFull, "the queue holds as many jobs as max_jobs allows").with_retry(RETRY_AFTER_MS)
     }

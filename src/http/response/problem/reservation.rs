@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Problem, ProblemType};
 use crate::{
-    job::{Ending, Line, QueueName, State},
+    job::{EligibilityRule, Ending, Line, QueueName, State},
     store::Lost,
 };
 
@@ -36,6 +36,23 @@ impl Problem {
         };
         let (reason, job_state) = (Some(Ending::HandedOver), Some(state));
         Self { reason, job_state, ..Self::new(ProblemType::ReservationLost, detail) }
+    }
+
+    /// The worker that a job is handed over to may not take it.
+    pub fn ineligible_receiver(rule: EligibilityRule) -> Self {
+        let detail = match rule {
+            EligibilityRule::Assignees => "the job is for other workers than this one",
+            EligibilityRule::Skill => "the job needs a skill that this worker does not have",
+            EligibilityRule::Excluded => "this worker is excluded from the job",
+            EligibilityRule::Overlap => "each job of this batch is for another worker, so none is handed over",
+        };
+        Self { rule: Some(rule), ..Self::new(ProblemType::IneligibleReceiver, detail) }
+    }
+
+    /// A change of who may have a job of a batch with an overlap.
+    pub fn too_few_workers() -> Self {
+        let detail = "the jobs that remain of this batch could not all be completed by different workers";
+        Self { rule: Some(EligibilityRule::Overlap), ..Self::new(ProblemType::IneligibleReceiver, detail) }
     }
 }
 

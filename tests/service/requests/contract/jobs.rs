@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Operation, filled};
-use crate::world::{Answer, Client, World, contract::CONTRACT};
+use crate::world::{Answer, Client, World, batch_verbs::member_id, contract::CONTRACT};
 
 pub const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 
@@ -69,6 +69,16 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
         "not-eligible" if *template == "/jobs/reserve" => {
             let id = w.enqueue_with(json!({ "payload": "for bob", "assignees": ["bob"] })).await;
             send(json!({ "id": id, "worker": "ann" })).await
+        }
+        "not-eligible" if *template == "/jobs/{id}" => {
+            let job = json!({ "payload": "two opinions", "assignees": ["bob", "cleo"] });
+            let batch = w.create_batch(json!({ "overlap": 2, "job": job })).await;
+            let give = async |n| {
+                let path = format!("/jobs/{}", member_id(&batch, n));
+                w.patch(&path, json!({ "assignees": ["cleo"] })).await
+            };
+            give(0).await.is(200);
+            give(1).await
         }
         "not-eligible" => {
             let id = w.enqueue_with(json!({ "payload": "not for bob", "excluded": ["bob"] })).await;
