@@ -9,8 +9,10 @@ local routing = require 'jobs/routing'
 local part = require 'jobs/part'
 local skip = require 'jobs/skip'
 local opinions = {}
--- A reserved job is completed by its holder, who completes no other. A dead one may be requeued.
-local REMAINS = {[record.WAITING] = true, [record.BLOCKED] = true, [record.DELAYED] = true, [record.DEAD] = true}
+-- Who holds a job may give it back, and a dead one may be requeued.
+local REMAINS = {
+  [record.WAITING] = true, [record.BLOCKED] = true, [record.DELAYED] = true, [record.RESERVED] = true, [record.DEAD] = true,
+}
 
 local function members(id, own)
   local code, ids = batch.of(id), {}

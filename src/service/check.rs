@@ -22,8 +22,9 @@ use crate::{
 pub async fn check(mut options: Serve) -> anyhow::Result<()> {
     let data_dir = options.store.data_dir.clone();
     let is_private = options.store.redis_url() == RedisUrl::Embedded;
-    // A check leaves no store where there is none.
-    let trial = if is_private && !intray_embedded::has_data(&data_dir) { Some(tempfile::tempdir()?) } else { None };
+    // A check leaves no store where there is none, unless there is no place for another.
+    let is_new = is_private && intray_embedded::is_new(&data_dir);
+    let trial = is_new.then(tempfile::tempdir).and_then(Result::ok);
     if let Some(trial) = &trial {
         trial.path().clone_into(&mut options.store.data_dir);
     }

@@ -40,7 +40,7 @@ use self::{
 };
 pub use self::{
     backup::{Copied, backup, restore},
-    usage::{FolderUsage, has_data, usage},
+    usage::{FolderUsage, is_new, usage},
 };
 
 /// How long a server may take to end before it is killed, and how long a start waits for a predecessor.

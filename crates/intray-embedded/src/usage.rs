@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -27,9 +28,22 @@ pub struct FolderUsage {
     pub shortage: Option<String>,
 }
 
-/// Whether a private server has its files there.
-pub fn has_data(data_dir: &Path) -> bool {
-    data_dir.join(FILES).exists()
+/// Whether a private server has no files there yet, and could make them. A folder that it may not look into counts as in use.
+pub fn is_new(data_dir: &Path) -> bool {
+    let has_none = matches!(data_dir.join(FILES).try_exists(), Ok(false));
+    let is_open_to_all = fs::metadata(data_dir).is_ok_and(|folder| folder.mode() & 0o002 != 0);
+    has_none && !is_open_to_all && existing(data_dir).is_ok_and(|folder| check_writable(&folder).is_ok())
+}
+
+/// The folder itself, or the one in which it would be made.
+fn existing(data_dir: &Path) -> io::Result<PathBuf> {
+    let folder = std::path::absolute(data_dir)?;
+    Ok(folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/")).to_owned())
+}
+
+fn check_writable(folder: &Path) -> io::Result<()> {
+    access(folder, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| io::Error::new(error.kind(), format!("{} cannot be written: {error}", folder.display())))
 }
 
 /// Reads the sizes by the rule of the running server, which may be asked for its memory. Nothing is claimed or changed.
@@ -55,10 +69,8 @@ fn look(asked: &Path) -> io::Result<FolderUsage> {
 
 /// The same for a folder that is still to be made.
 fn look_around(asked: &Path) -> io::Result<FolderUsage> {
-    let folder = std::path::absolute(asked)?;
-    let existing = folder.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("/"));
-    access(existing, Access::WRITE_OK | Access::EXEC_OK)
-        .map_err(|error| io::Error::new(error.kind(), format!("{} cannot be written: {error}", existing.display())))?;
-    let free = DiskSpace::new(existing, Path::new(""), watch::channel(None).0).sizes()?.free;
+    let (folder, existing) = (std::path::absolute(asked)?, existing(asked)?);
+    check_writable(&existing)?;
+    let free = DiskSpace::new(&existing, Path::new(""), watch::channel(None).0).sizes()?.free;
     Ok(FolderUsage { folder, data: 0, free, shortage: shortage(free, 0) })
 }

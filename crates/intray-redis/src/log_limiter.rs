@@ -69,12 +69,11 @@ impl LogLimiter {
         logged.is_due(now).then(|| (line.1, logged.take_pending(now)))
     }
 
-    /// Logs the events that were only counted now, and forgets all lines.
+    /// Logs the events that were only counted now. The lines stay limited, because a server may be lost and come back all the time.
     pub fn flush(&self) {
-        for ((subject, reason), logged) in mem::take(&mut *self.0.lock()) {
-            if logged.pending > 0 {
-                (logged.log)(subject, &reason, logged.pending);
-            }
+        let now = Instant::now();
+        for (subject, reason, log, events) in self.take(|logged| logged.pending > 0, now) {
+            log(subject, &reason, events);
         }
     }
 
@@ -89,10 +88,15 @@ impl LogLimiter {
 
     /// The due lines with unlogged events. Lines without events since the last one are forgotten.
     fn take_pending(&self, now: Instant) -> Vec<(&'static str, String, LogFn, u64)> {
+        self.0.lock().retain(|_, logged| logged.pending > 0 || !logged.is_due(now));
+        self.take(|logged| logged.is_due(now), now)
+    }
+
+    fn take(&self, is_wanted: impl Fn(&Logged) -> bool, now: Instant) -> Vec<(&'static str, String, LogFn, u64)> {
         let mut lines = self.0.lock();
-        lines.retain(|_, logged| logged.pending > 0 || !logged.is_due(now));
-        let due = lines.iter_mut().filter(|(_, logged)| logged.is_due(now));
-        due.map(|((subject, reason), logged)| (*subject, reason.clone(), logged.log, logged.take_pending(now)))
+        let wanted = lines.iter_mut().filter(|(_, logged)| is_wanted(logged));
+        wanted
+            .map(|((subject, reason), logged)| (*subject, reason.clone(), logged.log, logged.take_pending(now)))
             .collect()
     }
 }

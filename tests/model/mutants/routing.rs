@@ -101,11 +101,7 @@ pub const MUTANTS: &[Fault] = &[
         "elseif false then",
     ),
     ("an operator's change leaves a job without a worker", "return left == 0 or left <", "return true or left <"),
-    (
-        "an operator's change counts who has completed another",
-        "return how ~= DONE and parts[at].id == id",
-        "return true",
-    ),
+    ("an operator's change of a batch is refused", "return left == 0 or left <", "return false and left <"),
     ("an operator's change leaves a skip", "    skip.take_back(r, name)\n", ""),
     ("reassign drops the other assignees", "ipairs(name ~= from and {name} or new)", "ipairs(new)"),
     (

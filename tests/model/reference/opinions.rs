@@ -21,8 +21,8 @@ impl Queue {
         for other in &self.batches[&batch].members {
             let Some(job) = self.jobs.get(other) else { continue };
             let (own, asked) = if *other == id { (routing, named) } else { (&job.routing, &[][..]) };
-            let is_open = matches!(job.state, State::Waiting | State::Blocked | State::Delayed | State::Dead);
-            let remains = *other == id || is_open && !job.is_over_unheld(self.now);
+            let has_ended = matches!(job.state, State::Completed | State::Cancelled);
+            let remains = *other == id || !has_ended && !job.is_over_unheld(self.now);
             if remains && own.is_bound() {
                 let can = |worker: &&&'static str| {
                     let has_skipped = job.is_skipped_by(worker) && !asked.contains(*worker);

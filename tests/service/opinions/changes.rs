@@ -116,6 +116,20 @@ async fn holder_and_who_may_be_late_have_one_job() {
 }
 
 #[tokio::test]
+async fn job_that_its_holder_may_give_back_keeps_a_worker() {
+    let w = World::start().await;
+    let batch = ask(&w, 2, &["ann", "bob", "cleo"]).await;
+    let held = w.reserve_as("bob").await;
+    let other = member_id(&batch, 1);
+    assign(&w, &held.id, &["ann"]).await;
+    assert_refused(&w, &other, json!({ "assignees": ["ann"] })).await;
+    w.post("/jobs/abandon", json!({ "reservation": held.reservation })).await.is(200);
+    complete_as(&w, "ann").await;
+    complete_as(&w, "cleo").await;
+    w.check().await;
+}
+
+#[tokio::test]
 async fn change_that_helps_a_batch_without_workers_is_made() {
     let w = World::start().await;
     let batch = ask(&w, 2, &["ann", "bob"]).await;

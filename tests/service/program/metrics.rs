@@ -43,7 +43,8 @@ async fn every_metric_matches_its_documentation() {
     w.reserve_with(json!({ "lease_ms": 1_000 })).await;
     w.advance_clock(1_000);
     // A missing metric has no events yet, which is normal for some.
-    let rare = ["durability", "faults", "emptied", "failovers", "missing", "cut", "auth_failures", "unfit"];
+    let rare =
+        ["durability", "faults", "emptied", "failovers", "missing", "cut", "auth_failures", "unfit", "data_room"];
     let daily = |name: &str| !rare.iter().any(|word| name.contains(word));
     let text = eventually("all daily metrics are there", async || {
         let text = w.get("/metrics").await.text();

@@ -193,7 +193,7 @@ async fn check_leaves_no_store_where_there_is_none() {
     let file = folder.path().join("file");
     std::fs::write(&file, "").expect("written");
     let end = run(program(["check", "--data-dir", file.join("below").to_str().expect("UTF-8")])).await;
-    assert!(end.stdout.contains("warning  folder: "), "{end:?}");
+    assert!(!end.status.success() && end.stderr.contains("the data folder"), "{end:?}");
 }
 
 #[tokio::test]

@@ -188,7 +188,12 @@ impl World {
 
     /// Checks the invariants of all queues; the end of every test.
     pub async fn check(&self) {
-        check::check(&self.engine, &self.client).await;
+        self.check_through(&self.client).await;
+    }
+
+    /// The same by another service on the same store.
+    pub async fn check_through(&self, client: &Client) {
+        check::check(&self.engine, client).await;
     }
 }
 
