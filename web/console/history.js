@@ -57,11 +57,13 @@ export function columns(all, range, names, now) {
   ]
 }
 
-/** The stored history, followed by the page's own samples. */
+/** The stored history, followed by the page's own samples. The span in which they begin keeps the part before them. */
 export function joined(before, since) {
   const first = since[0][0] ?? Infinity
   const kept = before[0].filter((at) => at < first).length
-  return before.map((column, n) => [...column.slice(0, kept), ...since[n]])
+  const [times, ...counts] = before.map((column) => column.slice(0, kept + 1))
+  if (kept > 0 && kept < times.length) times[kept] = (times[kept - 1] + first) / 2
+  return [times, ...counts].map((column, n) => [...column, ...since[n]])
 }
 
 const spansOf = (all) => [...all.values()].flatMap(({ spans }) => spans)

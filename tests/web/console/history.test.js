@@ -53,12 +53,12 @@ test('a_line_of_the_chart_is_hidden_so_that_the_others_show', async () => {
   const highest = () => page.evaluate(() => Math.max(...globalThis.drawn.splice(0).filter((text) => /^[\d,]+$/.test(text))
     .map((text) => Number(text.replace(',', '')))))
   const key = page.locator('.chart').getByRole('button', { name: /^In/ })
-  await becomes(async () => (await highest()) >= 600, true)
+  await becomes(async () => (await highest()) >= 100, true)
   await key.click()
   assert.equal(await key.getAttribute('aria-pressed'), 'false')
   await becomes(async () => { const top = await highest(); return top > 0 && top < 100 }, true)
   await key.click()
-  await becomes(async () => (await highest()) >= 600, true)
+  await becomes(async () => (await highest()) >= 100, true)
 })
 
 test('one page lists all workers, overdue and waiting', async () => {

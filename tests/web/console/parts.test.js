@@ -137,8 +137,9 @@ test('charts join the stored and the live history', async () => {
   assert.deepEqual(drawn[1], [0, 10, ...new Array(58).fill(0), 4], 'two in half a minute are four in a minute')
   assert.deepEqual([drawn[0][1], drawn[0][60]], [begin / 1_000 + 120, begin / 1_000 + 3_630], 'each at its end')
   assert.equal(sum(all, 'hour', 'enqueued', begin + 3_630_000), 12)
-  const since = [[begin / 1_000 + 130, begin / 1_000 + 135], [7, 8]]
-  assert.deepEqual(joined(drawn, since).map((column) => column.slice(2)), [since[0], since[1]])
+  const seconds = (...all) => all.map((n) => begin / 1_000 + n)
+  const shown = joined(drawn, [seconds(100, 105), [7, 8]])
+  assert.deepEqual(shown, [seconds(60, 80, 100, 105), [0, 10, 7, 8]], 'what the minute of the first sample had before it stays')
   assert.deepEqual(joined(drawn, [[], []]), drawn)
   assert.equal(await load(new Array(51).fill('q'), 'hour', begin, () => assert.fail('too many')), null)
 })
