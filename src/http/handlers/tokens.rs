@@ -35,7 +35,8 @@ pub async fn mint(
     if let TokenScope::Job(job) = &scope {
         require_eligible(&queues, job, &worker, &skills).await?;
     }
-    let token = signer.sign(&worker, &scope, &skills, ttl, caller.until).ok_or_else(Problem::internal)?;
+    let token = signer.sign(&worker, &scope, &skills, ttl, caller.until, caller.key_name());
+    let token = token.ok_or_else(Problem::internal)?;
     let answer = shapes::TokenBody { token: token.token, expires_at: token.expires_at };
     Ok(JsonResponse(answer))
 }

@@ -5,7 +5,7 @@ mod end;
 use std::collections::BTreeSet;
 
 use intray::{
-    job::QueueName,
+    job::{QueueName, WorkerAccess},
     store::{Handout, Nonce, PassedLines, ReserveOutcome},
 };
 use proptest::sample::subsequence;
@@ -207,7 +207,19 @@ impl Ask {
             id: code,
         };
         let queues = vec![walk.real.queue.clone()];
-        (store::Reserve { queues, worker: name(worker), skills: known_skills, limit, lease_ms, nonce, id }, asked)
+        (
+            store::Reserve {
+                queues,
+                worker: name(worker),
+                access: WorkerAccess::Open,
+                skills: known_skills,
+                limit,
+                lease_ms,
+                nonce,
+                id,
+            },
+            asked,
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Exact, brief, pretty, read } from '../../../web/console/exact_json.js'
-import { age, bytes, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
+import { accessOf, age, bytes, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
 import { HELP, HELP_TO_ACT } from '../../../web/console/keys.js'
 import { columns, joined, load, sum, wholeSince } from '../../../web/console/history.js'
 import { add, forget, history, ratesOf } from '../../../web/console/rates.js'
@@ -42,6 +42,12 @@ test('deep, long and simple payloads are read', () => {
   for (const text of ['1', 'true', 'null', '""', '"</script>"']) assert.equal(pretty(read(`{"payload":${text}}`).payload), text)
   assert.throws(() => read('{"payload":'))
   assert.throws(() => read('<html>'))
+})
+
+test('an access says whose key made the name of a worker', () => {
+  const said = (kind, key = null, issuer = null) => accessOf({ kind, key, issuer })
+  assert.deepEqual([said('token', 'site'), said('token'), said('key', 'desk')], ['by a token of key site', 'by a token', 'by key desk'])
+  assert.deepEqual([said('token', null, 'sso'), said('open'), accessOf(null)], ['by a token of sso', '', ''])
 })
 
 test('bidirectional control characters are escaped', () => {

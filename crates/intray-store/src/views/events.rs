@@ -2,7 +2,7 @@
 
 use intray_redis::Fault;
 
-use crate::job::{BatchId, Code, Concern, EventKind, JobId, Millis, Name, QueueName};
+use crate::job::{BatchId, Code, Concern, EventKind, JobId, Millis, Name, QueueName, WorkerAccess};
 use crate::{
     handle::Queues,
     layout::ended::Completed,
@@ -29,6 +29,8 @@ pub struct Event {
     pub ended_as: Option<EventKind>,
     /// Of an abandon only.
     pub given_back: Option<GivenBack>,
+    /// By which credential the worker came to the reservation; of a reservation only, and not of one of an earlier version.
+    pub access: Option<WorkerAccess>,
 }
 
 /// How a job was given back.
@@ -224,6 +226,8 @@ pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Ve
         let is_completion = kind == EventKind::Completed;
         let (completed, ended_as) = if is_completion { completion(worker.as_ref(), &mut note) } else { (None, None) };
         let given_back = if kind == EventKind::Abandoned { Some(given_back(&mut note)) } else { None };
+        let is_reservation = matches!(kind, EventKind::Reserved | EventKind::Resumed);
+        let access = if is_reservation { WorkerAccess::parse(&std::mem::take(&mut note)) } else { None };
         into.push(Event {
             queue: queue.clone(),
             at,
@@ -235,6 +239,7 @@ pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Ve
             completed,
             ended_as,
             given_back,
+            access,
             by,
         });
     }
