@@ -142,7 +142,7 @@ fn token(options: &TokenOptions) -> anyhow::Result<()> {
     let signer = Signer::new(secret.expose(), options.signing.jwt_issuer.clone());
     let ttl = Duration::from_millis(options.ttl_ms.into());
     let skills = options.skills().map_err(anyhow::Error::msg)?;
-    let token = signer.sign(&options.worker, &options.scope(), skills, ttl, None);
+    let token = signer.sign(&options.worker, &options.scope(), skills, ttl, None, None);
     let token = token.ok_or_else(|| anyhow!("it cannot be signed"))?;
     println!("{}", token.token);
     Ok(())

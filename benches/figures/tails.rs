@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::future::join_all;
 use intray::{
-    job::{QueueName, Reservation},
+    job::{QueueName, Reservation, WorkerAccess},
     payload::Json,
     sheets::Sheets,
     store::{Complete, NewJob, Nonce, Queues, Reserve, ReserveOutcome, random_id},
@@ -86,6 +86,7 @@ async fn take(queues: &Queues, queue: &QueueName, limit: u32) -> Option<Vec<Rese
     let ask = Reserve {
         queues: queues_of,
         worker: None,
+        access: WorkerAccess::Open,
         skills: Vec::new(),
         limit,
         lease_ms: None,

@@ -1,8 +1,9 @@
 -- ask: one call of reserve, packed into one argument. The twin is crates/intray-store/src/transitions/reserve/request.rs.
 local memo = require 'base/memo'
 local ask = {
-  -- Mode, limit, lease ms, nonce, worker behind its length; then so many claims, a secret and its digest each.
-  FORMAT = '>BI2I4c16Bc0', CLAIM = $ID_LEN + 8,
+  -- Mode, limit, lease ms, nonce, worker and by which credential it came (the note of the event), each behind its length; then so many
+  -- claims, a secret and its digest each.
+  FORMAT = '>BI2I4c16Bc0I2c0', CLAIM = $ID_LEN + 8,
   NEXT = 1,    -- the next jobs
   FRESH = 2,   -- the same, by a call that is certainly no repetition
   RESUME = 3,  -- the jobs that the caller holds
@@ -62,7 +63,7 @@ end
 -- `id` is the job of mode THIS; `place` and `member` say where a continued call goes on, and `bits`, a digit before the place, why it has
 -- passed over jobs so far.
 function ask.read(packed)
-  local mode, limit, lease_ms, nonce, worker, claims = struct.unpack(ask.FORMAT, packed)
+  local mode, limit, lease_ms, nonce, worker, access, claims = struct.unpack(ask.FORMAT, packed)
   local is_regardless = mode >= ask.REGARDLESS
   if is_regardless then mode = mode - ask.REGARDLESS end
   local behind = packed:sub(claims + limit * ask.CLAIM)
@@ -71,8 +72,9 @@ function ask.read(packed)
   local bits, place, member
   if behind ~= '' then bits, place, member = behind:match('^(%d)(%d+) (.+)') end
   return {
-    mode = mode, limit = limit, lease_ms = lease_ms, nonce = nonce, worker = worker, packed = packed, claims = claims,
-    is_regardless = is_regardless, skills = skills, id = behind, place = tonumber(place), member = member, bits = tonumber(bits or 0),
+    mode = mode, limit = limit, lease_ms = lease_ms, nonce = nonce, worker = worker, access = access, packed = packed,
+    claims = claims, is_regardless = is_regardless, skills = skills, id = behind, place = tonumber(place),
+    member = member, bits = tonumber(bits or 0),
   }
 end
 

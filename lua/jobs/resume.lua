@@ -104,7 +104,7 @@ local function hand_again(q, call, job)
   write.add(q, 'held', '0', record.held(lease, id))
   write.add(q, 'reserved', text.of(job.deadline), id)
   gate.keep(q, id, r)
-  event.add(q, 'resumed', id, lease.worker, header, '')
+  event.add(q, 'resumed', id, lease.worker, header, call.access)
   return handout.show(q, id, job.raw, record.pack(r), job.deadline, lease, routing.handed(q, id, header))
 end
 

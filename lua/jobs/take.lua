@@ -105,7 +105,7 @@ function take.job(q, job, call, i, first_passed)
   write.add(q, 'reserved', text.of(deadline), id)
   write.add(q, 'held', '0', call.worker .. '\0' .. call.nonce .. '\0' .. id)
   write.set(q, 'live', id, packed)
-  event.add(q, 'reserved', id, call.worker, header, '')
+  event.add(q, 'reserved', id, call.worker, header, call.access)
   total.count(q, 'handed_out')
   return handout.show(q, id, job.raw, packed, deadline, call, routing.take(q, id, header), job.fresh)
 end

@@ -25,10 +25,10 @@ local LOCKS, MEMBER, ROUTED = record.LOCKS / 256, record.MEMBER / 256, record.RO
 local HEAD, CLAIM = record_bytes.HEAD, ask.CLAIM
 local RESERVED, RESERVED_IN_BATCH = event.heads.reserved, event.heads_in_batch.reserved
 local UNASKED, short = '0 0 0 0 -1', text.short -- a caller that gets jobs needs no reason
-local call, unpack_record, unpack, sub, min = redis.call, struct.unpack, unpack, string.sub, math.min
+local call, pack, unpack_record, unpack, sub, min = redis.call, struct.pack, struct.unpack, unpack, string.sub, math.min
 local tonumber = tonumber
 -- Tables reused between calls; a call reads only the entries that it has written.
-local limits, leases, nonces, workers, skills, claims = {}, {}, {}, {}, {}, {}
+local limits, leases, nonces, workers, notes, skills, claims = {}, {}, {}, {}, {}, {}, {}
 local places, ids, events, answer, settings, one_raw, one_live, one_draft, one_route = {}, {}, {}, {}, {}, {}, {}, {}, {}
 -- Whether any job has locks, and how many belong to batches.
 local has = {locks = false, members = 0}
@@ -45,7 +45,7 @@ end
 local function read_calls(q, args, n, d)
   local wanted, met, worker_limit = 0, n > 1 and {} or NONE, d.worker_limit
   for i = 1, n do
-    local mode, limit, lease_ms, nonce, worker, at = unpack_record(ask.FORMAT, args[i])
+    local mode, limit, lease_ms, nonce, worker, access, at = unpack_record(ask.FORMAT, args[i])
     local behind = at + limit * CLAIM
     if mode > ask.FRESH or ask.goes_on(args[i], behind) then return end
     local is_limited = worker ~= '' and worker_limit > 0
@@ -57,6 +57,7 @@ local function read_calls(q, args, n, d)
     if (is_limited or mode == ask.NEXT) and has_something(q, worker, nonce, is_limited) then return end
     if is_limited then limit = min(limit, worker_limit) end
     limits[i], leases[i], nonces[i], workers[i], claims[i], wanted = limit, lease_ms, nonce, worker, at, wanted + limit
+    notes[i] = pack('>I2c0', #access, access)
     if d.is_routed then skills[i] = ask.skills(sub(args[i], behind)) end
   end
   return wanted
@@ -120,7 +121,7 @@ local function decide(q, args, n, d, now, wanted, raws, lives, drafts)
   local agreed, named, terms, due, due_word, rest, routes
   for c = 1, n do
     local worker, nonce, asked, from, begin = workers[c], nonces[c], leases[c], claims[c], at + 1
-    at, answer[at + 2] = at + 2, 'new'
+    at, answer[at + 2], known_client = at + 2, 'new', nil
     for _ = 1, limits[c] do
       i = i + 1
       local id, raw, live, k = ids[i], raws[i], lives[i], i * 2
@@ -148,7 +149,7 @@ local function decide(q, args, n, d, now, wanted, raws, lives, drafts)
         terms = agreed .. named
       end
       if client ~= known_client then
-        known_client, rest = client, named .. short(client) .. '\0\0'
+        known_client, rest = client, named .. short(client) .. notes[c]
       end
       local claim = sub(args[c], from, from + CLAIM - 1)
       local packed = live and record_bytes.reserve_again(live, score, claim, nonce, terms)

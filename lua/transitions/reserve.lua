@@ -5,9 +5,9 @@
 -- KEYS   timers zset · routes hash · alarms zset · tops hash · settings hash · totals hash · events stream ·
 -- KEYS   hints channel
 -- ARGV   per call 1: packed, as jobs/ask reads it: mode (next; next and surely new; resume; this) and whether it waits until
--- ARGV   nothing is overdue, limit, lease ms (0 = the job's), nonce, worker ('' = unnamed), a claim a job (its secret and the
--- ARGV   digest of it), then the skills of the worker (none = '') as jobs/ask reads them, then id (mode this), or place and member to go on
--- ARGV   behind, a space between them, and before them a digit that says why jobs were passed over ('' = from the front)
+-- ARGV   nothing is overdue, limit, lease ms (0 = the job's), nonce, worker ('' = unnamed), by which credential it came, a claim
+-- ARGV   a job (its secret and the digest of it), then the skills of the worker (none = '') as jobs/ask reads them, then id (mode this),
+-- ARGV   or place and member to go on behind, a space between them, and before them a digit that says why jobs were passed over ('' = from the front)
 -- REPLY  {now ms, warn ms, waiting blocked delayed reserved paused (0 | 1) next ms (-1 = never): words, per call:
 -- REPLY  {'new' | 'held', of each job: id deadline ms: words; record, live record; if they go on with 'more', payload ('' = in
 -- REPLY  the record), draft ('' = none) and note of a hand-over (when, name behind its length, text; '' = none)}; behind 'new' how many

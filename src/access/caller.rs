@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{CredentialExpiry, Pattern, Role, TokenScope};
-use crate::job::{JobId, Name, QueueName, Skill};
+use crate::job::{JobId, Name, QueueName, Skill, WorkerAccess};
 
 /// The first line of a caller's account name: a key's and a token's never collide.
 const KEY: &str = "key\n";
@@ -61,6 +61,8 @@ pub struct Caller {
     pub job: Option<Arc<JobId>>,
     /// When the credential expires.
     pub until: Option<CredentialExpiry>,
+    /// What the events of its reservations say of its credential.
+    pub access: WorkerAccess,
     queues: Arc<[Pattern]>,
     /// Those of the token; a key has none of its own.
     skills: Arc<[Skill]>,
@@ -71,13 +73,15 @@ impl Caller {
     /// The caller of a service without access control.
     pub fn without_access_control() -> Self {
         let (queues, skills) = ([Pattern::all()].into(), [].into());
-        Self { role: Role::Operator, worker: None, job: None, until: None, queues, skills, credential: "".into() }
+        let (role, access) = (Role::Operator, WorkerAccess::Open);
+        Self { role, worker: None, job: None, until: None, access, queues, skills, credential: "".into() }
     }
 
     /// Two keys of one name count as one credential.
     pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<CredentialExpiry>) -> Self {
         let (queues, skills) = ([queues].into(), [].into());
-        Self { role, worker: None, job: None, until, queues, skills, credential: [KEY, name].concat().into() }
+        let (access, credential) = (WorkerAccess::Key(name.into()), [KEY, name].concat().into());
+        Self { role, worker: None, job: None, until, access, queues, skills, credential }
     }
 
     /// A token is always a worker's, for every issuer.
@@ -87,6 +91,7 @@ impl Caller {
         scope: TokenScope,
         skills: Vec<Skill>,
         until: CredentialExpiry,
+        access: WorkerAccess,
     ) -> Self {
         let credential = [TOKEN, issuer, "\n", worker.as_str()].concat().into();
         let (queues, job) = match scope {
@@ -94,7 +99,7 @@ impl Caller {
             TokenScope::Job(job) => (vec![Pattern::of(&job.queue)], Some(job.into())),
         };
         let (queues, skills) = (queues.into(), skills.into());
-        Self { role: Role::Worker, worker: Some(worker), job, until: Some(until), queues, skills, credential }
+        Self { role: Role::Worker, worker: Some(worker), job, until: Some(until), access, queues, skills, credential }
     }
 
     /// Whether two callers are the same except for their expiry.

@@ -8,10 +8,11 @@ use jsonwebtoken::{
     Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode, get_current_timestamp,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub(super) use self::key_set::KeySet;
-use super::{Caller, CredentialExpiry, InvalidCredential, Pattern, TokenScope};
-use crate::job::{JobId, Millis, Name, Skill, limits};
+use super::{Caller, CredentialExpiry, InvalidCredential, KeyName, Pattern, TokenScope};
+use crate::job::{JobId, Millis, Name, Skill, WorkerAccess, limits};
 
 /// The shortest secret: as many bytes as an HS256 digest (RFC 7518, section 3.2).
 pub const MIN_SECRET_BYTES: usize = 32;
@@ -35,6 +36,8 @@ struct Claims {
     /// What the worker can do; nothing if it is absent.
     #[serde(default)]
     skills: Vec<String>,
+    /// The name of the key that made the token. Not believed of an outside issuer.
+    minted_by: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -52,6 +55,8 @@ struct NewClaims<'a> {
     job: Option<&'a JobId>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     skills: &'a [Skill],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minted_by: Option<&'a str>,
 }
 
 /// Our own secrets, and the rules for all tokens.
@@ -102,7 +107,8 @@ impl Tokens {
             }
             claims
         };
-        let caller = self.caller(&claims.claims).ok_or(InvalidCredential::Malformed)?;
+        let access = claims.claims.access(header.alg);
+        let caller = self.caller(&claims.claims, access).ok_or(InvalidCredential::Malformed)?;
         let has_key_ended =
             claims.claims.key_until.is_some_and(|until| CredentialExpiry::from_millis(until).has_expired());
         if has_key_ended { Err(InvalidCredential::Expired) } else { Ok(caller) }
@@ -118,7 +124,7 @@ impl Tokens {
         rules
     }
 
-    fn caller(&self, claims: &Claims) -> Option<Caller> {
+    fn caller(&self, claims: &Claims, access: WorkerAccess) -> Option<Caller> {
         let Claims { iss, sub, exp, key_until, skills, .. } = claims;
         let worker = Name::of_worker(sub).ok()?;
         if *iss != self.issuer || skills.len() > limits::SKILLS {
@@ -130,11 +136,20 @@ impl Tokens {
         skills.dedup();
         let own = CredentialExpiry::from_seconds(*exp);
         let until = key_until.map_or(own, |until| own.min(CredentialExpiry::from_millis(until)));
-        Some(Caller::of_token(iss, worker, scope, skills, until))
+        Some(Caller::of_token(iss, worker, scope, skills, until, access))
     }
 }
 
 impl Claims {
+    /// Only our own secrets sign with HS256.
+    fn access(&self, algorithm: Algorithm) -> WorkerAccess {
+        if algorithm != Algorithm::HS256 {
+            return WorkerAccess::Issued(self.iss.as_str().into());
+        }
+        let key = self.minted_by.as_ref().and_then(Value::as_str).and_then(|name| name.parse::<KeyName>().ok());
+        WorkerAccess::Token(key.map(|name| name.as_str().into()))
+    }
+
     fn scope(&self) -> Option<TokenScope> {
         match (&self.queues, &self.job) {
             (Some(queues), None) if (1..=limits::TOKEN_QUEUES).contains(&queues.len()) => {
@@ -164,8 +179,8 @@ impl Signer {
         Self { key: EncodingKey::from_secret(secret), issuer }
     }
 
-    /// Signs a token that lasts `ttl`, rounded up to the second, and no longer than the key that requests it. `None`: signing
-    /// failed, which does not happen with HS256.
+    /// Signs a token that lasts `ttl`, rounded up to the second, and no longer than the key that requests it. `minted_by` is the
+    /// name of that key. `None`: signing failed, which does not happen with HS256.
     pub fn sign(
         &self,
         worker: &Name,
@@ -173,6 +188,7 @@ impl Signer {
         skills: &[Skill],
         ttl: Duration,
         key: Option<CredentialExpiry>,
+        minted_by: Option<&str>,
     ) -> Option<SignedToken> {
         let iat = get_current_timestamp();
         let own = iat + ttl.as_millis().div_ceil(1_000) as u64;
@@ -183,7 +199,7 @@ impl Signer {
             TokenScope::Job(job) => (None, Some(job)),
         };
         let (iss, sub, aud) = (self.issuer.as_str(), worker.as_str(), AUDIENCE);
-        let claims = NewClaims { iss, sub, aud, iat, exp, key_until, queues, job, skills };
+        let claims = NewClaims { iss, sub, aud, iat, exp, key_until, queues, job, skills, minted_by };
         let token = encode(&Header::new(Algorithm::HS256), &claims, &self.key).ok()?;
         Some(SignedToken { token, expires_at: Millis(key_until.unwrap_or(exp * 1_000)) })
     }

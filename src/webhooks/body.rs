@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::{
-    job::{BatchId, BatchState, Concern, EventKind, JobId, Millis, Name, QueueName},
+    job::{BatchId, BatchState, Concern, EventKind, JobId, Millis, Name, QueueName, WorkerAccess},
     payload::Json,
     sha256::Sha256,
     store::{DeliveryHead, DeliveryId, Event, Fault, JobContent, Queues, Subject},
@@ -38,6 +38,8 @@ struct EventData<'e> {
     batch: Option<BatchId>,
     late: bool,
     held_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access: Option<&'e WorkerAccess>,
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'e Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,6 +129,7 @@ impl Contents {
             batch,
             late: completed.is_some_and(|completed| completed.late),
             held_ms: completed.map(|completed| completed.held_ms),
+            access: event.access.as_ref(),
             by: event.by.as_ref(),
             reason: event.reason().filter(|_| completed.is_none()),
             content,
@@ -175,14 +178,37 @@ mod tests {
     use crate::store::Position;
 
     #[test]
+    fn reservation_says_the_access_of_its_worker() {
+        let queue = QueueName::parse("q").expect("a name");
+        let id = JobId::parse(&format!("q-{}", "0".repeat(26))).expect("an id");
+        for (access, shown) in [
+            (None, serde_json::Value::Null),
+            (
+                Some(WorkerAccess::Key("desk".into())),
+                serde_json::json!({ "kind": "key", "key": "desk", "issuer": null }),
+            ),
+        ] {
+            let (at, worker, client, by, note, completed, ended_as, given_back) = Default::default();
+            let (queue, kind, subject) = (queue.clone(), EventKind::Reserved, Subject::Job(id.clone()));
+            let event =
+                Event { queue, at, kind, subject, worker, client, by, note, completed, ended_as, given_back, access };
+            let contents = Contents { jobs: HashMap::new() };
+            let (.., body) = contents.delivery(&Name::parse("shop").expect("a name"), &event);
+            let body: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+            assert_eq!((&body["data"]["access"], body["data"].get("access").is_some()), (&shown, !shown.is_null()));
+        }
+    }
+
+    #[test]
     fn end_of_a_batch_says_how_though_the_batch_is_gone() {
         let queue = QueueName::parse("q").expect("a name");
         let id = BatchId::parse(&format!("q-{}", "0".repeat(26))).expect("an id");
         for state in [BatchState::Completed, BatchState::Failed, BatchState::Cancelled] {
-            let (worker, client, by, completed, ended_as, given_back) = Default::default();
+            let (worker, client, by, completed, ended_as, given_back, access) = Default::default();
             let (at, subject, note) = (Position::default(), Subject::Batch(id.clone()), state.word().to_owned());
             let (queue, kind) = (queue.clone(), EventKind::BatchCompleted);
-            let event = Event { queue, at, kind, subject, worker, client, by, note, completed, ended_as, given_back };
+            let event =
+                Event { queue, at, kind, subject, worker, client, by, note, completed, ended_as, given_back, access };
             let contents = Contents { jobs: HashMap::new() };
             let (.., body) = contents.delivery(&Name::parse("shop").expect("a name"), &event);
             let body: serde_json::Value = serde_json::from_slice(&body).expect("JSON");

@@ -175,6 +175,7 @@ mod access {
     mod keys_file_changes; // Changes of the keys file at once all count.
     mod limits_per_key; // Shared limits reserve room for other keys.
     mod operator_list; // Operators' actions are listed: who did what, with settings before and after.
+    mod reservation_access; // Events say by which credential a worker came to a job.
     mod routes; // Every route admits only its roles; foreign ids look like missing ones.
     mod unreadable_key_files; // The service keeps its keys while their file cannot be read.
     mod viewer_and_identity; // A viewer reads and changes nothing; an asker makes no tokens; `/me` shows the caller.

@@ -68,6 +68,14 @@ export const inUnits = (rule) => rule.replace('a whole number ', '').replace(/\d
 export const reasonOf = ({ type, reason }) => (
   type === 'closing' ? `can be taken back for ${duration(Number(reason))}` : reason)
 
+/** By which credential a worker came to a job, as the event of a reservation says; '' without access control. */
+export function accessOf(access) {
+  if (!access || access.kind === 'open') return ''
+  if (access.issuer) return `by a token of ${access.issuer}`
+  const by = access.kind === 'key' ? 'by key' : 'by a token of key'
+  return access.key ? `${by} ${access.key}` : 'by a token'
+}
+
 /** "1 h 30 min", "90s" or "300000" in ms; NaN for other texts. */
 export function readDuration(text) {
   const trimmed = text.trim().toLowerCase()

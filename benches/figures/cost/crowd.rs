@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use intray::{
-    job::{Name, QueueName, Reservation},
+    job::{Name, QueueName, Reservation, WorkerAccess},
     payload::Json,
     store::{Complete, Completion, Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, Swept, random_id},
 };
@@ -89,7 +89,16 @@ impl Crowd {
     fn ask(&self, n: u64) -> Reserve {
         let worker = self.shape.is_named.then(|| Name::of_worker(&format!("worker-{n}")).expect("a name"));
         let queues = vec![self.queue.clone()];
-        Reserve { queues, worker, skills: Vec::new(), limit: 1, lease_ms: None, nonce: Nonce::random(), id: None }
+        Reserve {
+            queues,
+            worker,
+            access: WorkerAccess::Open,
+            skills: Vec::new(),
+            limit: 1,
+            lease_ms: None,
+            nonce: Nonce::random(),
+            id: None,
+        }
     }
 }
 
@@ -104,6 +113,7 @@ pub async fn heat(queues: &Queues) {
         let ask = Reserve {
             queues: vec![queue.clone()],
             worker: None,
+            access: WorkerAccess::Open,
             skills: Vec::new(),
             limit: 1,
             lease_ms: None,

@@ -1,5 +1,6 @@
 //! The types of the domain. A value that exists is valid: each type is made by a parser whose error states the rule.
 
+mod access;
 pub mod budget;
 mod calendar;
 pub mod chance;
@@ -20,6 +21,7 @@ mod words;
 
 use std::borrow::Cow;
 
+pub use access::WorkerAccess;
 pub use calendar::{Day, ZoneName};
 pub use code::{BatchId, Code, JobId, Reservation};
 pub use kind::{CancelReason, Concern, Ending, EventKind, InternalTotal, StoredEnding, Tally, Total};

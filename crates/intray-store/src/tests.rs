@@ -104,7 +104,7 @@ async fn repeated_reserve_gives_the_same_jobs() {
     args.put(|ask| {
         ask.extend([1, 0, 1, 0, 0, 0, 0]); // what is next, one job, its own lease
         ask.extend(Nonce::random().as_bytes());
-        ask.extend(b"\x03ann");
+        ask.extend(b"\x03ann\x00\x04open");
         ask.extend(secret.as_bytes());
         ask.extend(ids::secret_digest(&secret));
     });

@@ -70,6 +70,17 @@ fn a_token_says_who_works_and_where() {
     assert_eq!(taken(&token(Algorithm::HS256, None, &with(many), &hs())).expect("taken").role, Role::Worker);
 }
 
+#[test]
+fn key_that_made_a_token_is_believed_of_own_secrets_only() {
+    let own = |made: Value| taken(&token(Algorithm::HS256, None, &with(made), &hs())).expect("taken").access;
+    assert_eq!(own(json!({ "minted_by": "site" })), WorkerAccess::Token(Some("site".into())));
+    for other in [json!({}), json!({ "minted_by": 1 }), json!({ "minted_by": "" }), json!({ "minted_by": "a b" })] {
+        assert_eq!(own(other.clone()), WorkerAccess::Token(None), "{other}");
+    }
+    let outside = token(Algorithm::EdDSA, Some("d"), &with(json!({ "minted_by": "site" })), &ed());
+    assert_eq!(taken(&outside).expect("taken").access, WorkerAccess::Issued("intray".into()));
+}
+
 fn with(more: Value) -> Value {
     let mut claims = claims();
     for (name, value) in more.as_object().expect("claims") {
@@ -225,7 +236,7 @@ fn secrets_are_replaced_one_after_the_other() {
         let queues = TokenScope::Queues(vec![Pattern::parse("reviews").expect("a pattern")]);
         let signer = Signer::new(secret, "intray".to_owned());
         signer
-            .sign(&Name::parse("ann").expect("a name"), &queues, &[], Duration::from_millis(1_500), None)
+            .sign(&Name::parse("ann").expect("a name"), &queues, &[], Duration::from_millis(1_500), None, None)
             .expect("signed")
     };
     let of = |secrets: &[&[u8]]| {
@@ -255,7 +266,7 @@ fn a_token_ends_with_the_key_that_it_was_asked_for_with() {
     let now = get_current_timestamp() * 1_000;
     let sign = |ahead: i64| {
         let until = CredentialExpiry::from_millis(now.saturating_add_signed(ahead));
-        let token = signer.sign(&worker, &queues, &[], Duration::from_secs(60), Some(until)).expect("signed");
+        let token = signer.sign(&worker, &queues, &[], Duration::from_secs(60), Some(until), None).expect("signed");
         (i64::try_from(token.expires_at.0 - now).expect("ahead"), tokens.verify(&token.token, None))
     };
     let (ends, caller) = sign(30_500);
@@ -265,7 +276,7 @@ fn a_token_ends_with_the_key_that_it_was_asked_for_with() {
     assert!((60_000..=62_000).contains(&ends), "{ends}: it is for a minute, and the key for longer");
     assert!(caller.is_ok());
     let ended = signer
-        .sign(&worker, &queues, &[], Duration::from_secs(60), Some(CredentialExpiry::from_millis(now)))
+        .sign(&worker, &queues, &[], Duration::from_secs(60), Some(CredentialExpiry::from_millis(now)), None)
         .expect("signed");
     assert_eq!(tokens.verify(&ended.token, None).err(), Some(InvalidCredential::Expired), "and not five seconds later");
 }

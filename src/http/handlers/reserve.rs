@@ -129,13 +129,22 @@ fn read_reserve(
     if caller.job.is_some() && caller.job.as_deref() != id.as_ref() {
         return Err(Problem::forbidden(auth::FOR_ONE_JOB));
     }
-    let nonce = match (key, worker.as_ref().map_or("", Name::as_str), caller.credential()) {
-        (None, ..) => Nonce::fresh(),
-        (Some(_), "", "") => return Err(IdempotencyKey::problem("needs a worker to belong to")),
-        (Some(key), worker, credential) => Nonce::derived(&[credential, worker, &key].map(str::as_bytes)),
-    };
-    let call = Reserve { queues, worker, skills, limit, lease_ms, nonce, id };
+    let nonce = nonce_of(key, worker.as_ref(), caller)?;
+    let access = caller.access.clone();
+    let call = Reserve { queues, worker, access, skills, limit, lease_ms, nonce, id };
     Ok((call, Duration::from_millis(wait_ms.into()), rotates))
+}
+
+/// Tokens that two keys made are two callers: a repetition has no event, so one must not get the reservations of the other by it.
+fn nonce_of(key: Option<String>, worker: Option<&Name>, caller: &Caller) -> Result<Nonce, Problem> {
+    let Some(key) = key else { return Ok(Nonce::fresh()) };
+    let (worker, credential) = (worker.map_or("", Name::as_str), caller.credential());
+    if worker.is_empty() && credential.is_empty() {
+        return Err(IdempotencyKey::problem("needs a worker to belong to"));
+    }
+    let minted_by = caller.worker.as_ref().and(caller.access.key());
+    let parts: Vec<_> = [credential, worker, &key].into_iter().chain(minted_by).map(str::as_bytes).collect();
+    Ok(Nonce::derived(&parts))
 }
 
 /// Whether the queues are rotated before each call.

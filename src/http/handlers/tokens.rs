@@ -8,10 +8,12 @@ use crate::{
     access::{Access, Caller, Pattern, TokenScope},
     http::{
         handlers::routing::read_skills,
-        middleware::auth,
+        middleware::{
+            audit::{AuditEntry, Audited},
+            auth,
+        },
         request::{body::JsonBody, fields::JsonFields, query::NoQuery, rules},
         response::{
-            json::JsonResponse,
             problem::{Problem, ProblemType},
             shapes,
         },
@@ -27,7 +29,7 @@ pub async fn mint(
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<JsonResponse<shapes::TokenBody>, Problem> {
+) -> Result<Audited<shapes::TokenBody>, Problem> {
     let NewToken { worker, scope, skills, ttl } = read(body.fields()?)?;
     may_mint(&caller, &scope)?;
     let unsigned = || Problem::new(ProblemType::NotFound, "this service has no --token-secret to sign tokens with");
@@ -35,9 +37,12 @@ pub async fn mint(
     if let TokenScope::Job(job) = &scope {
         require_eligible(&queues, job, &worker, &skills).await?;
     }
-    let token = signer.sign(&worker, &scope, &skills, ttl, caller.until).ok_or_else(Problem::internal)?;
+    let token = signer.sign(&worker, &scope, &skills, ttl, caller.until, caller.key_name());
+    let token = token.ok_or_else(Problem::internal)?;
     let answer = shapes::TokenBody { token: token.token, expires_at: token.expires_at };
-    Ok(JsonResponse(answer))
+    let job = if let TokenScope::Job(job) = &scope { Some(job) } else { None };
+    let entry = AuditEntry::on_worker_everywhere("make-token", &worker, &caller).for_job(job);
+    Ok(Audited(entry.counted(1), answer))
 }
 
 fn may_mint(caller: &Caller, scope: &TokenScope) -> Result<(), Problem> {

@@ -5,7 +5,7 @@ mod end;
 use std::collections::BTreeSet;
 
 use intray::{
-    job::QueueName,
+    job::{QueueName, WorkerAccess},
     store::{Handout, Nonce, PassedLines, ReserveOutcome},
 };
 use proptest::sample::subsequence;
@@ -199,15 +199,18 @@ impl Ask {
         let code = id.as_ref().map(|id| id.code);
         let skills = self.skills.clone();
         let known_skills = skills.iter().map(|text| skill(text)).collect();
+        let access = if limit % 2 == 1 { WorkerAccess::Open } else { WorkerAccess::Key("desk".into()) };
         let asked = Asked {
             caller: Who { worker, skills },
+            access: access.to_string(),
             nonce: String::from_utf8_lossy(nonce.as_bytes()).into_owned(),
             limit: limit as usize,
             lease_ms,
             id: code,
         };
         let queues = vec![walk.real.queue.clone()];
-        (store::Reserve { queues, worker: name(worker), skills: known_skills, limit, lease_ms, nonce, id }, asked)
+        let (worker, skills) = (name(worker), known_skills);
+        (store::Reserve { queues, worker, access, skills, limit, lease_ms, nonce, id }, asked)
     }
 }
 

@@ -11,6 +11,8 @@ const CANDIDATES: usize = 200;
 
 pub struct Asked {
     pub caller: Caller,
+    /// As the events have it.
+    pub access: String,
     pub nonce: String,
     pub limit: usize,
     pub lease_ms: Option<u32>,
@@ -183,7 +185,7 @@ impl Queue {
         job.cut();
         job.state = State::Reserved;
         job.counts.handed_out += 1;
-        self.tell("reserved", id, asked.caller.worker, "");
+        self.tell("reserved", id, asked.caller.worker, &asked.access);
         self.count("handed_out");
         id
     }
@@ -197,7 +199,7 @@ impl Queue {
         let job = self.job(id);
         job.hold = Some(Hold { nonce, lease_ms, uncut, resumes, replayed: false, grace: None, ..hold });
         job.cut();
-        self.tell("resumed", id, asked.caller.worker, "");
+        self.tell("resumed", id, asked.caller.worker, &asked.access);
         id
     }
 

@@ -19,8 +19,12 @@ pub fn to_stored(received: &Value) -> keyspace::Event {
     let queue = format!("{}-{}", text("queue"), "0".repeat(26));
     let job = [text("job"), text("batch"), queue].into_iter().find(|id| !id.is_empty()).expect("one of them");
     let kind = text("type");
-    // It is stored without a word.
-    let note = Some(text("reason")).filter(|reason| kind != "cancelled" || reason != "withdrawn").unwrap_or_default();
+    let note = match (received["access"]["kind"].as_str(), text("reason")) {
+        (Some(open), _) => open.to_owned(),
+        // It is stored without a word.
+        (None, reason) if kind == "cancelled" && reason == "withdrawn" => String::new(),
+        (None, reason) => reason,
+    };
     keyspace::Event { kind, job, worker: text("worker"), client: text("client"), note }
 }
 

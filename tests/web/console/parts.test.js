@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Exact, brief, pretty, read } from '../../../web/console/exact_json.js'
-import { age, bytes, changeText, countdown, duration, inUnits, readDuration, readId } from '../../../web/console/format.js'
+import {
+  accessOf, age, bytes, changeText, countdown, duration, inUnits, readDuration, readId,
+} from '../../../web/console/format.js'
 import { HELP, HELP_TO_ACT } from '../../../web/console/keys.js'
 import { columns, joined, load, sum, wholeSince } from '../../../web/console/history.js'
 import { add, forget, history, ratesOf } from '../../../web/console/rates.js'
@@ -42,6 +44,12 @@ test('deep, long and simple payloads are read', () => {
   for (const text of ['1', 'true', 'null', '""', '"</script>"']) assert.equal(pretty(read(`{"payload":${text}}`).payload), text)
   assert.throws(() => read('{"payload":'))
   assert.throws(() => read('<html>'))
+})
+
+test('an access says whose key made the name of a worker', () => {
+  const shown = (kind, key = null, issuer = null) => accessOf({ kind, key, issuer })
+  assert.deepEqual([shown('token', 'site'), shown('token'), shown('key', 'desk')], ['by a token of key site', 'by a token', 'by key desk'])
+  assert.deepEqual([shown('token', null, 'sso'), shown('open'), accessOf(null)], ['by a token of sso', '', ''])
 })
 
 test('bidirectional control characters are escaped', () => {

@@ -52,6 +52,9 @@ fn ask(worker: &str, chance: &mut Rng) -> Vec<u8> {
     ask.extend(Nonce::random().as_bytes());
     ask.push(u8::try_from(worker.len()).expect("a short name"));
     ask.extend(worker.as_bytes());
+    let access = ["open", "key desk"][chance.usize(..2)];
+    ask.extend([0, u8::try_from(access.len()).expect("a short name")]);
+    ask.extend(access.as_bytes());
     for _ in 0..limit {
         let secret = ids::random_code();
         ask.extend(secret.as_bytes());

@@ -18,8 +18,8 @@ use crate::{
 
 /// A call for the next jobs.
 pub(super) fn ask_for(worker: Option<Name>, limit: u32) -> Reserve {
-    let (skills, lease_ms, id) = Default::default();
-    Reserve { queues: vec![queue()], worker, skills, limit, lease_ms, nonce: Nonce::random(), id }
+    let (access, skills, lease_ms, id) = Default::default();
+    Reserve { queues: vec![queue()], worker, access, skills, limit, lease_ms, nonce: Nonce::random(), id }
 }
 
 /// Redis has so long to answer, that no busy machine fails a test.

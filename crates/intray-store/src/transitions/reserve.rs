@@ -17,7 +17,7 @@ use crate::{
     handle::Queues,
     job::{
         BatchId, EligibilityRule, JobId, Line, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, Skill,
-        State, ids::Nonce,
+        State, WorkerAccess, ids::Nonce,
     },
     layout::routing,
     payload::Json,
@@ -30,6 +30,8 @@ use crate::{
 pub struct Reserve {
     pub queues: Vec<QueueName>,
     pub worker: Option<Name>,
+    /// By which credential the worker came.
+    pub access: WorkerAccess,
     /// What the worker can do, in any order, each once.
     pub skills: Vec<Skill>,
     pub limit: u32,

@@ -30,7 +30,7 @@ fn token_is_for_queues_or_for_one_job() {
 fn minted_token_for_one_job_has_no_queues() {
     let (worker, job) = (Name::parse("ann").expect("a name"), JobId::parse(JOB).expect("an id"));
     let signer = Signer::new(SECRET, "intray".to_owned());
-    let token = signer.sign(&worker, &TokenScope::Job(job.clone()), &[], DAY, None).expect("signed").token;
+    let token = signer.sign(&worker, &TokenScope::Job(job.clone()), &[], DAY, None, None).expect("signed").token;
     assert_eq!(taken(&token).expect("taken").job.as_deref(), Some(&job));
     // A version that does not know the claim would otherwise take the token for all jobs of the queue.
     let claims: Value = jsonwebtoken::dangerous::insecure_decode_claims(&token).expect("claims");

@@ -48,6 +48,6 @@ fn token_with_wrong_skills_is_refused() {
 fn minted_token_says_its_skills() {
     let (worker, queues) = (Name::parse("ann").expect("a name"), TokenScope::Queues(vec![Pattern::all()]));
     let signer = Signer::new(SECRET, "intray".to_owned());
-    let token = signer.sign(&worker, &queues, &skills(&["de", "C1 German"]), DAY, None).expect("signed").token;
+    let token = signer.sign(&worker, &queues, &skills(&["de", "C1 German"]), DAY, None, None).expect("signed").token;
     assert_eq!(taken(&token).expect("taken").skills(None), skills(&["C1 German", "de"]));
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    job::{BatchId, EventKind, JobId, Millis, Name, QueueName},
+    job::{BatchId, EventKind, JobId, Millis, Name, QueueName, WorkerAccess},
     store::{self, Position, Subject},
 };
 
@@ -15,6 +15,7 @@ pub struct EventBody<'a> {
     job: Option<&'a JobId>,
     batch: Option<BatchId>,
     worker: Option<&'a Name>,
+    access: Option<&'a WorkerAccess>,
     client: Option<&'a Name>,
     by: Option<&'a Name>,
     reason: Option<&'a str>,
@@ -36,6 +37,7 @@ impl<'a> EventBody<'a> {
             job,
             batch,
             worker: event.worker.as_ref(),
+            access: event.access.as_ref(),
             client: event.client.as_ref(),
             by: event.by.as_ref(),
             reason: event.reason(),

@@ -9,7 +9,7 @@ use super::{Handout, HandoverNote, PassedLines, QueueAnswer, Reserve, ReserveOut
 use crate::{
     figures::QueueMetrics,
     job::{
-        Code, JobId, Millis, Name, QueueName, Reservation, Skill,
+        Code, JobId, Millis, Name, QueueName, Reservation, Skill, WorkerAccess,
         ids::{self, Nonce},
     },
     layout::{
@@ -27,6 +27,7 @@ use crate::{
 
 pub(super) struct ReserveRequest {
     worker: Option<Name>,
+    access: WorkerAccess,
     skills: Vec<Skill>,
     /// Where the last look of this caller, or of one like it, ended.
     places: Arc<Places>,
@@ -72,6 +73,7 @@ impl ReserveRequest {
         let seeker = call.seeker(queue);
         Self {
             worker,
+            access: call.access.clone(),
             skills,
             places: places.clone(),
             seeker,
@@ -115,7 +117,8 @@ impl ReserveRequest {
         let worker = self.worker.as_ref().map_or("", Name::as_str);
         // A fresh nonce was never used, so the script need not look for jobs of an earlier call.
         let is_fresh = self.worker.is_none() && self.nonce.is_fresh();
-        let size = usize::from(limit) * (Code::LEN + ids::DIGEST_LEN) + worker.len();
+        let access = self.access.to_string();
+        let size = usize::from(limit) * (Code::LEN + ids::DIGEST_LEN) + worker.len() + access.len();
         let more = tail.iter().map(|part| part.len()).sum::<usize>();
         let skills = self.skills.iter().map(|skill| 1 + skill.as_str().len()).sum::<usize>();
         let mut args = Args::with_room(1, 64 + size + skills + more);
@@ -126,6 +129,7 @@ impl ReserveRequest {
             out.extend(self.nonce.as_bytes());
             out.push(worker.len() as u8);
             out.extend(worker.as_bytes());
+            out.extend([&(access.len() as u16).to_be_bytes()[..], access.as_bytes()].concat());
             for _ in 0..limit {
                 let secret = ids::random_code();
                 out.extend(secret.as_bytes());
