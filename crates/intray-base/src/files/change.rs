@@ -98,6 +98,8 @@ fn replace(path: &Path, locked: &File, before: &str, after: &str) -> io::Result<
     beside.as_file().set_permissions(Permissions::from_mode(about.mode() & 0o777))?;
     beside.write_all(after.as_bytes())?;
     beside.as_file().sync_all()?;
+    // Locked before it has the name: else another change may replace it before it is seen there.
+    beside.as_file().try_lock()?;
     if !is_at(path, locked)? || read(path)? != before {
         return Err(io::Error::other(CHANGED));
     }
