@@ -1,7 +1,7 @@
 //! Shared reads: callers that wait for the same thing share one read of it, if it is new enough for them. The cost of a
 //! change does not grow with the number of callers.
 
-use std::{collections::HashMap, hash::Hash, ops::Deref, sync::Arc};
+use std::{collections::HashMap, hash::Hash, ops::Deref, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
@@ -36,10 +36,16 @@ pub enum ReadRefused {
     Fault(Fault),
 }
 
-/// The result of a read, and when the read began. A fault counts from when it was found, so that callers that waited for it
-/// do not repeat the read.
+/// After a read, callers rest for so many times as long as it took, at most so long: events that come one after the other must not
+/// keep Redis busy with a page that is dear.
+const REST: u32 = 10;
+const REST_MAX: Duration = Duration::from_secs(2);
+
+/// The result of a read, when the read began, and how long it took. A fault counts from when it was found, so that callers that
+/// waited for it do not repeat the read.
 pub(super) struct ReadResult<A> {
     pub(super) begun: Instant,
+    pub(super) took: Duration,
     pub(super) seen: Result<A, ReadRefused>,
 }
 
@@ -72,11 +78,11 @@ impl<T> Deref for CountedRead<T> {
 
 impl<A> ReadResult<A> {
     pub(super) fn refused(why: impl Into<ReadRefused>) -> Self {
-        Self { begun: Instant::now(), seen: Err(why.into()) }
+        Self { begun: Instant::now(), took: Duration::ZERO, seen: Err(why.into()) }
     }
 
     pub(super) fn map<B>(self, kept: impl FnOnce(A) -> B) -> ReadResult<B> {
-        ReadResult { begun: self.begun, seen: self.seen.map(kept) }
+        ReadResult { begun: self.begun, took: self.took, seen: self.seen.map(kept) }
     }
 }
 
@@ -100,6 +106,15 @@ impl<K: Eq + Hash + Clone, A> SharedReadCache<K, A> {
 }
 
 impl<K: Eq + Hash, A: Clone> CacheEntry<'_, K, A> {
+    /// Waits until the rest after the last read is over. It is shared as the read is.
+    pub(super) async fn rested(&self) {
+        let Some(last) = &self.last else { return };
+        let end = last.lock().await.as_ref().map(|look| look.begun + (look.took * (1 + REST)).min(REST_MAX));
+        if let Some(end) = end {
+            tokio::time::sleep_until(end).await;
+        }
+    }
+
     /// The result of a read that began no earlier than `since`, and when it began. Reads if there is none.
     pub(super) async fn since(
         &self,
@@ -132,10 +147,7 @@ impl<K: Eq + Hash, A> Drop for CacheEntry<'_, K, A> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::atomic::{AtomicU32, Ordering},
-        time::Duration,
-    };
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
 
@@ -145,7 +157,7 @@ mod tests {
         let look = async || {
             let begun = Instant::now();
             tokio::time::sleep(Duration::from_millis(20)).await;
-            ReadResult { begun, seen: Ok(made.fetch_add(1, Ordering::Relaxed)) }
+            ReadResult { begun, took: begun.elapsed(), seen: Ok(made.fetch_add(1, Ordering::Relaxed)) }
         };
         let before = Instant::now();
         let see = async |since: Instant| looks.of("list").since(since, look()).await.1.expect("seen");
@@ -155,6 +167,26 @@ mod tests {
         assert_eq!(see(Instant::now()).await, 1, "what is old is looked at again");
         drop(kept);
         assert!(looks.0.lock().is_empty(), "nothing is kept without a reader");
+    }
+
+    #[tokio::test]
+    async fn waiters_rest_after_a_look_that_took_long() {
+        let looks = SharedReadCache::<&str, u32>::default();
+        let place = looks.of("list");
+        place.rested().await;
+        let rested_after = async |begun: Instant, took: Duration| {
+            let look = async { ReadResult { begun, took, seen: Ok(1) } };
+            place.since(Instant::now(), look).await.1.expect("seen");
+            // Another caller rests as well.
+            looks.of("list").rested().await;
+            begun.elapsed()
+        };
+        let rest = rested_after(Instant::now(), Duration::from_millis(20)).await;
+        assert!(rest >= Duration::from_millis(220), "{rest:?}");
+        // A rest has an end.
+        let begun = Instant::now();
+        rested_after(begun - REST_MAX, Duration::from_secs(3_600)).await;
+        assert!(begun.elapsed() < REST_MAX);
     }
 
     #[tokio::test]

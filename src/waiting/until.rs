@@ -173,6 +173,11 @@ impl Waiting {
         let mut refused = None;
         loop {
             if let Some(since) = watch.needed {
+                tokio::select! {
+                    () = place.rested() => {}
+                    () = time::sleep_until(deadline) => break,
+                    () = self.inner.stop.cancelled() => break,
+                }
                 let turn = self.inner.enter_soon(question.shared, question.who);
                 let kept = |read: CountedRead<T>| enough(&read).then(|| Arc::new(read));
                 let read = async { question.read(turn, &look).await.map(kept) };
@@ -231,7 +236,7 @@ impl<K, T> ReadRequest<'_, K, T> {
         match look().await {
             Ok(what) => {
                 turn.finish_read((self.size)(&what));
-                ReadResult { begun, seen: Ok(CountedRead::new(what, Some(turn))) }
+                ReadResult { begun, took: begun.elapsed(), seen: Ok(CountedRead::new(what, Some(turn))) }
             }
             Err(fault) => ReadResult::refused(fault),
         }
