@@ -26,7 +26,7 @@ pub use self::{
     caller::{Caller, RequiredRole},
     keys::{HashStart, KeyName, MadeKey, make},
     pattern::Pattern,
-    rate::DraftRate,
+    rate::StoreRate,
     revoke::revoke,
     rotate::{Rotated, rotate},
     scope::TokenScope,

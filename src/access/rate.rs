@@ -1,4 +1,4 @@
-//! Rates: a token bucket for each credential, and one for the drafts of each reservation. Written by hand because the governor crate
+//! Rates: a token bucket for each credential, and two for what each reservation stores. Written by hand because the governor crate
 //! cannot tell whether it knows a key, and would sweep a full table at every call.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc, time::Instant};
@@ -28,23 +28,23 @@ struct Bucket {
     at: Instant,
 }
 
-/// How often the drafts of one reservation are stored, here on this instance: a person types them.
+/// How often a draft, and a result, of one reservation is stored, here on this instance: a person types them.
 #[derive(Clone)]
-pub struct DraftRate(Arc<RateLimiter<Reservation>>);
+pub struct StoreRate(Arc<RateLimiter<(Reservation, &'static str)>>);
 
-impl Default for DraftRate {
+impl Default for StoreRate {
     fn default() -> Self {
-        Self(Arc::new(RateLimiter::new(limits::DRAFTS_PER_SECOND.into(), limits::DRAFTS_AT_ONCE.into())))
+        Self(Arc::new(RateLimiter::new(limits::STORED_PER_SECOND.into(), limits::STORED_AT_ONCE.into())))
     }
 }
 
-impl DraftRate {
-    /// Counts a draft. The error is the time to wait, in ms.
+impl StoreRate {
+    /// Counts what is stored in this field. The error is the time to wait, in ms.
     ///
     /// # Errors
     /// When there were too many.
-    pub fn take(&self, reservation: &Reservation) -> Result<(), u32> {
-        self.0.take(reservation, Instant::now())
+    pub fn take(&self, reservation: &Reservation, field: &'static str) -> Result<(), u32> {
+        self.0.take(&(reservation.clone(), field), Instant::now())
     }
 }
 

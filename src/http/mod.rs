@@ -45,7 +45,7 @@ use self::{
     state::{App, Parts},
 };
 use crate::{
-    access::{Access, DraftRate},
+    access::{Access, StoreRate},
     sheets::Sheets,
     store::{Abandon, Complete, Extend, Fail, HandOver, Queues, Reopen},
     waiting::Waiting,
@@ -67,7 +67,7 @@ pub fn router(
     let app = Parts {
         readiness: Readiness::new(queues.clone(), leaving.clone()),
         figures: MetricsPage::new(queues.clone(), waiting.clone(), dispatcher.clone()),
-        drafts: DraftRate::default(),
+        stored: StoreRate::default(),
         max_payload: PayloadLimit(policy.max_payload),
         demo: Demo(policy.demo),
         access: access.clone(),

@@ -6,7 +6,7 @@ use axum::extract::FromRef;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    access::{Access, DraftRate},
+    access::{Access, StoreRate},
     http::{
         request::rules::PayloadLimit,
         site::{assets::Demo, health::Readiness, metrics::MetricsPage},
@@ -41,7 +41,7 @@ parts! {
     dispatcher: Dispatcher,
     sheets: Sheets,
     access: Access,
-    drafts: DraftRate,
+    stored: StoreRate,
     max_payload: PayloadLimit,
     demo: Demo,
     readiness: Readiness,

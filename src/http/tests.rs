@@ -37,7 +37,7 @@ fn service(routes: Routes, cors: Origins) -> Router {
         dispatcher,
         sheets: Sheets::new(queues.clone()),
         access: Access::off(),
-        drafts: DraftRate::default(),
+        stored: StoreRate::default(),
         max_payload: PayloadLimit(1),
         demo: Demo(false),
         queues,

@@ -126,9 +126,9 @@ pub const READ_WAIT_MS: u64 = 2_000;
 /// How long a call whose wait has ended waits for a permit.
 pub const READ_AFTER_WAIT_MS: u64 = 10_000;
 pub const WAIT_MS: u32 = 30_000;
-/// Drafts of one reservation: a person types them.
-pub const DRAFTS_PER_SECOND: u32 = 1;
-pub const DRAFTS_AT_ONCE: u32 = 10;
+/// Drafts of one reservation, and its results: a person types them.
+pub const STORED_PER_SECOND: u32 = 1;
+pub const STORED_AT_ONCE: u32 = 10;
 pub const LEASE_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
 /// How long a completion can be taken back.
 pub const UNDO_MS: std::ops::RangeInclusive<u32> = 0..=60_000;

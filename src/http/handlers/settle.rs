@@ -9,7 +9,7 @@ use axum::{
 use serde::Serialize;
 
 use crate::{
-    access::DraftRate,
+    access::StoreRate,
     http::{
         request::{
             body::BeaconBody,
@@ -32,7 +32,7 @@ pub const DRAFT: &str = "draft";
 pub async fn settle<C: Settle>(
     State(queues): State<Queues>,
     State(PayloadLimit(most)): State<PayloadLimit>,
-    State(drafts): State<DraftRate>,
+    State(stored): State<StoreRate>,
     _: NoQuery,
     BeaconBody(body, _permit): BeaconBody,
 ) -> Result<Response, Problem> {
@@ -44,9 +44,7 @@ pub async fn settle<C: Settle>(
         let call = fields.finish(call)?;
         if let (field, Some(json)) = call.carried() {
             check_size(field, json, most)?;
-            if field == DRAFT {
-                drafts.take(call.reservation()).map_err(Problem::too_many_drafts)?;
-            }
+            stored.take(call.reservation(), field).map_err(|ms| Problem::stored_too_often(field, ms))?;
         }
         Ok((call.reservation().job.clone(), call))
     };

@@ -66,6 +66,39 @@ async fn drafts_of_one_reservation_have_a_rate() {
 }
 
 #[tokio::test]
+async fn results_of_one_reservation_have_a_rate() {
+    let w = World::start().await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
+    w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
+    let (late, undone, other) = (w.reserve_as("ann").await, w.reserve_as("ann").await, w.reserve_as("ann").await);
+    w.release(&late.id).await;
+    let results = (0..60).map(|n| json!({ "reservation": late.reservation, "result": n })).collect::<Value>();
+    let answers = w.post("/jobs/complete", results).await.is(200);
+    let answers = answers["jobs"].as_array().expect("an answer for each");
+    let kept = answers.iter().filter(|answer| answer["error"]["status"] == 409).count();
+    assert!((10..=12).contains(&kept), "{answers:?}");
+    assert!(answers.iter().filter(|answer| answer["error"]["status"] == 429).count() >= 48, "{answers:?}");
+
+    let mut refused = None;
+    for n in 0..60 {
+        let result = json!({ "reservation": undone.reservation, "result": n, "undo_ms": 60_000 });
+        let answer = w.post("/jobs/complete", result).await;
+        if answer.status == 429 {
+            refused = Some(answer);
+            break;
+        }
+        answer.is(200);
+        w.post("/jobs/undo", json!({ "reservation": undone.reservation })).await.is(200);
+    }
+    let refused = refused.expect("sixty in a few seconds").is(429);
+    assert!((1..=1_000).contains(&number(&refused, "retry_after_ms")), "{refused}");
+    // Neither what has no result nor another reservation is limited.
+    w.extend(&undone).await.is(200);
+    w.post("/jobs/complete", json!({ "reservation": other.reservation, "result": 1 })).await.is(200);
+    w.check().await;
+}
+
+#[tokio::test]
 async fn draft_survives_expiry_for_its_worker_only() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
