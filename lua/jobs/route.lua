@@ -95,6 +95,8 @@ local function apply_part(q, own, tag, value)
     own[TEXTS[tag]] = value ~= '' and value or nil
   elseif tag == route_codec.FALLBACK then
     own.fallback = value ~= '' and unpack_time('>I4', value) or nil
+  elseif tag == route_codec.MARKS then
+    own.marks = value:byte()
   else
     local moment = value ~= '' and unpack_time('>I6', value) or nil
     if tag >= route_codec.FROM_NOW then tag, moment = tag - route_codec.FROM_NOW, clock.now(q) + moment end

@@ -135,40 +135,6 @@ async fn import_can_start_after_a_given_line() {
     w.check().await;
 }
 
-/// The fields that a producer sets.
-fn producer_fields(job: &Value) -> Value {
-    let words = ["payload", "priority", "client", "lease_ms", "max_attempts", "backoff", "locks", "due_at"];
-    words.iter().map(|word| (word.to_string(), job[word].clone())).collect::<serde_json::Map<_, _>>().into()
-}
-
-/// All jobs of a state, as the producer sent them.
-async fn all(w: &World, queue: &str, state: &str) -> Vec<Value> {
-    let page = w.get(&format!("/queues/{queue}/jobs?state={state}")).await.is(200);
-    page["jobs"].as_array().expect("a list").iter().map(producer_fields).collect()
-}
-
-#[tokio::test]
-async fn exported_jobs_are_imported_as_first_enqueued() {
-    let w = World::start().await;
-    for payload in [json!({ "n": 1 }), Value::Null, json!("2"), json!("2")] {
-        let producer_fields = json!({
-            "payload": payload, "priority": 7, "client": "ann", "lease_ms": 9_000, "max_attempts": 1, "locks": ["a", "b"],
-            "backoff": { "type": "exponential", "delay_ms": 5, "max_ms": 50 }, "dedupe": false,
-        });
-        w.enqueue_with(producer_fields).await;
-    }
-    w.enqueue_with(json!({ "payload": "later", "delay_ms": 3_600_000 })).await;
-    w.enqueue_with(json!({ "payload": "plain", "backoff": { "type": "fixed", "delay_ms": 5 } })).await;
-    for state in ["waiting", "delayed"] {
-        exported(&w, &["default", "--state", state, "--output", state]).await;
-        let end = imported(&w, &[state, "--exported", "--queue", "there"]).await;
-        assert!(end.status.success(), "{end:?}");
-        let there = all(&w, "there", state).await;
-        assert_eq!((there.is_empty(), &there), (false, &all(&w, "default", state).await), "{state}");
-    }
-    w.check().await;
-}
-
 #[tokio::test]
 async fn import_ignores_states_and_results_of_exported_jobs() {
     let w = World::start().await;
