@@ -109,10 +109,25 @@ function opinions.refusal(q, id, header, after, named)
   if not allows(q, id, header, after, named) then return 'overlap' end
 end
 
+-- The end of a grace is no skip if its worker is one of these. Returns whether it was to be one.
+local function call_off_skip(r, names)
+  if r.lease == '' then return false end
+  local lease = record.lease(r.lease)
+  if not record.is_marked(lease, record.SKIPS) then return false end
+  for _, name in ipairs(names) do
+    if name == lease.worker then
+      lease.marks = lease.marks - record.SKIPS
+      r.lease = record.pack_lease(lease)
+      return true
+    end
+  end
+  return false
+end
+
 -- An operator names workers for the job: who has skipped it, or another one of its batch, is offered it again, and with it the other jobs
 -- of the batch, which may wait already. Returns whether one had.
 function opinions.offer_again(q, id, r, header, names)
-  local before, has_skipped = r.skips, false
+  local before, has_skipped = r.skips, call_off_skip(r, names)
   for _, name in ipairs(names) do
     skip.take_back(r, name)
     if part.take_back(q, id, header, name) then

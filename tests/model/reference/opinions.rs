@@ -58,7 +58,12 @@ impl Queue {
         let job = self.job(id);
         let before = job.skips.len();
         job.skips.retain(|worker| !names.contains(worker));
-        let had_skipped = job.skips.len() < before;
+        let mut had_skipped = job.skips.len() < before;
+        if let Some(hold) = job.hold.as_mut().filter(|hold| names.contains(&hold.worker))
+            && let Some(grace) = hold.grace.as_mut()
+        {
+            had_skipped |= std::mem::take(&mut grace.skips);
+        }
         let Some(batch) = self.shared(id) else { return had_skipped };
         let parts = &mut self.batch(batch).parts;
         let before = parts.len();
