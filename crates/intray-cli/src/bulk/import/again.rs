@@ -52,7 +52,7 @@ struct RestoredJob<'l> {
 /// Returns `None` if the line is not an exported job.
 pub fn again(text: &[u8], queue: Option<&QueueName>) -> Option<Vec<u8>> {
     let mut job: RestoredJob<'_> = serde_json::from_slice(text).ok()?;
-    // A job that an older version cancelled has no payload any more. In any other state, null is the payload.
+    // A job that an older version cancelled has no payload left. In any other state, null is the payload.
     if job.state != State::Cancelled.word() {
         job.payload.get_or_insert(RawValue::NULL);
     }
