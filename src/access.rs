@@ -64,6 +64,10 @@ impl Pass {
         let (mut keys, mut issuers) =
             (control.keys.as_ref().map(Watched::follow), control.issuers.as_ref().map(Watched::follow));
         let mut until = self.caller.until;
+        // It may have ended before the files were followed.
+        if self.current(control).is_none() {
+            return;
+        }
         loop {
             let pause = until.map_or(MAX_UNCHECKED, |until| until.remaining().min(MAX_UNCHECKED));
             tokio::select! {
@@ -274,3 +278,6 @@ impl AccessControl {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

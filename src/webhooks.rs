@@ -130,7 +130,7 @@ impl Dispatcher {
         Ok(count)
     }
 
-    /// Sends `intray.test` now. If it is taken, the webhook does not fail any more.
+    /// Sends `intray.test` now. If it is taken, the webhook no longer fails.
     ///
     /// # Errors
     /// The time until this webhook may be tested again.
@@ -145,7 +145,7 @@ impl Dispatcher {
         Ok(attempt)
     }
 
-    /// The receiver is there again: this instance does not pause any more.
+    /// The receiver is there again: this instance no longer pauses.
     async fn end_failing(&self, webhook: &Name) -> Result<(), Fault> {
         self.shared.courier(webhook).end_failing();
         let known = self.name().await?.into_iter().find(|known| known.name == *webhook);

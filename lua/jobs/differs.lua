@@ -27,7 +27,7 @@ local function compare_times(found, at, ms, asked, kept, since, now)
   end
 end
 
--- Of a job whose payload may have a field of its own.
+-- The payload of a job, which may be in a field of its own.
 local function payload_of(external, header)
   return external ~= '' and external or header.raw:sub(header.stop)
 end

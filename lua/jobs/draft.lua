@@ -4,7 +4,7 @@ local write = require 'base/write'
 local text = require 'base/text'
 local unpack_draft, sub = struct.unpack, string.sub
 local draft = {}
--- Before the nonce of a call without a name; alone: of a caller who is not known any more.
+-- Before the nonce of a call without a name; alone: of a caller who is no longer known.
 local UNNAMED = '\0'
 
 -- The owner that a reservation writes, by its worker and the nonce of its call.

@@ -1,7 +1,9 @@
 -- opinions: whether the jobs that remain of a batch with an overlap can all be completed, each by another worker, after an operator has
--- changed who may have one of them.
+-- changed who may have one of them, and whom an operator names for a job.
 local record = require 'base/record'
+local clock = require 'base/clock'
 local text = require 'base/text'
+local hint = require 'base/hint'
 local batch = require 'base/batch'
 local loaded = require 'jobs/loaded'
 local route = require 'jobs/route'
@@ -9,6 +11,7 @@ local routing = require 'jobs/routing'
 local part = require 'jobs/part'
 local skip = require 'jobs/skip'
 local opinions = {}
+local has = text.has
 -- Who holds a job may give it back, and a dead one may be requeued.
 local REMAINS = {
   [record.WAITING] = true, [record.BLOCKED] = true, [record.DELAYED] = true, [record.RESERVED] = true, [record.DEAD] = true,
@@ -42,12 +45,13 @@ function opinions.prefetch(q, ids)
   part.prefetch(q, unread)
 end
 
--- Those who can complete a job. `is_asked`: the change is of this job, and names the workers in `named`.
+-- Those who can complete a job. `is_asked`: the change is of this job. It names the workers in `named`.
 local function workers_of(q, id, own, named, is_asked)
   local r, found = q.loaded[id].record, {}
   for _, worker in ipairs(text.names(own.assignees)) do
-    local has_skipped = skip.has(r, worker) and not (is_asked and named[worker])
-    if not has_skipped and not routing.excludes(own, worker) and part.lets_have(q, id, worker, named[worker]) then
+    local is_named = has(named, worker)
+    local has_skipped = skip.has(r, worker) and not (is_asked and is_named)
+    if not has_skipped and not routing.excludes(own, worker) and part.lets_have(q, id, worker, is_named) then
       found[#found + 1] = worker
     end
   end
@@ -68,14 +72,19 @@ local function assign(jobs, i, given, tried)
   return false
 end
 
+-- A job that has expired is not completed any more, nor requeued.
+local function is_over(q, own)
+  return own.expires and own.expires <= clock.now(q)
+end
+
 -- How many jobs of the batch get no worker of their own if this job has that route.
 local function unanswered(q, id, own, named)
   local jobs, given, left = {}, {}, 0
   for _, member in ipairs(members(id, own)) do
     local job, is_asked = q.loaded[member], member == id
     local rule = is_asked and own or job and route.of(q, member, job.header)
-    local remains = job and (is_asked or REMAINS[job.record.state] and not route.is_over_in(q, member, job.header, job.record.state))
-    if remains and rule and is_bound(rule) then jobs[#jobs + 1] = workers_of(q, member, rule, named, is_asked) end
+    local remains = job and REMAINS[job.record.state] and rule and not is_over(q, rule)
+    if remains and is_bound(rule) then jobs[#jobs + 1] = workers_of(q, member, rule, named, is_asked) end
   end
   for i in ipairs(jobs) do
     if not assign(jobs, i, given, {}) then left = left + 1 end
@@ -83,14 +92,50 @@ local function unanswered(q, id, own, named)
   return left
 end
 
--- Whether a job may get this route by a call that names these workers. In a batch that lacks workers already, the change must help.
-function opinions.allow(q, id, header, own, names)
-  if not own.overlap or not is_bound(own) then return true end
+-- Whether a change leaves a worker of its own to as many jobs of the batch as before.
+local function allows(q, id, header, after, named)
+  if not after.overlap or not is_bound(after) then return true end
   opinions.prefetch(q, {id})
-  local named = {}
-  for _, name in ipairs(names) do named[name] = true end
-  local left = unanswered(q, id, own, named)
-  return left == 0 or left < unanswered(q, id, route.of(q, id, header), {})
+  local left = unanswered(q, id, after, named)
+  return left == 0 or left <= unanswered(q, id, route.of(q, id, header), '')
+end
+
+-- Why an operator's call that names these workers, each behind its length, may not give a job this route; nil for nothing. A call that names
+-- one list may exclude all of the other.
+function opinions.refusal(q, id, header, after, named)
+  local own, assignees = route.of(q, id, header), after.assignees or ''
+  local is_other = not own or own.assignees ~= after.assignees or own.excluded ~= after.excluded
+  if is_other and routing.excludes_all(after, text.names(assignees)) then return 'excluded' end
+  if not allows(q, id, header, after, named) then return 'overlap' end
+end
+
+-- The end of a grace is no skip if its worker is one of these. Returns whether it was to be one.
+local function call_off_skip(r, names)
+  if r.lease == '' then return false end
+  local lease = record.lease(r.lease)
+  if not record.is_marked(lease, record.SKIPS) then return false end
+  for _, name in ipairs(names) do
+    if name == lease.worker then
+      lease.marks = lease.marks - record.SKIPS
+      r.lease = record.pack_lease(lease)
+      return true
+    end
+  end
+  return false
+end
+
+-- An operator names workers for the job: who has skipped it, or another one of its batch, is offered it again, and with it the other jobs
+-- of the batch, which may wait already. Returns whether one had.
+function opinions.offer_again(q, id, r, header, names)
+  local before, has_skipped = r.skips, call_off_skip(r, names)
+  for _, name in ipairs(names) do
+    skip.take_back(r, name)
+    if part.take_back(q, id, header, name) then
+      has_skipped = true
+      hint.line_ready(q, '@' .. name, 1)
+    end
+  end
+  return has_skipped or r.skips ~= before
 end
 
 return opinions

@@ -76,10 +76,12 @@ function part.prefetch(q, ids)
   if #codes > 0 then read(q, codes) end
 end
 
+-- Where the worker's part is; 0 for none.
 local function find(parts, worker)
   for i, one in ipairs(parts) do
     if one.worker == worker then return i end
   end
+  return 0
 end
 
 -- The oldest part whose job another worker has had since makes room: it can bring no completion any more. A batch has fewer jobs than
@@ -97,7 +99,7 @@ end
 local function set(q, id, worker, how)
   local parts, code = of(q, id)
   local at = find(parts, worker)
-  if at then remove(parts, at) end
+  if at > 0 then remove(parts, at) end
   if how then
     parts[#parts + 1] = {how = how, id = id, worker = worker}
     if #parts > MOST then make_room(parts) end
@@ -105,32 +107,34 @@ local function set(q, id, worker, how)
   state_of(q).moved[code] = true
 end
 
+-- The worker's part in the batch of a job; nil for none.
+local function part_of(q, id, worker)
+  local parts = of(q, id)
+  return parts[find(parts, worker)]
+end
+
 -- Whether the worker has had another job of the batch, or has no name by which that could be known.
 function part.keeps_from(q, id, header, worker)
   if not is_shared(q, id, header) then return false end
   if worker == '' then return true end
-  local parts = of(q, id)
-  local at = find(parts, worker)
-  return at and parts[at].id ~= id
+  local own = part_of(q, id, worker)
+  return own and own.id ~= id
 end
 
 -- Whether the worker can still complete this job of the batch, by the part that they have. `is_asked`: an operator names them, and a skip
 -- does not count.
 function part.lets_have(q, id, worker, is_asked)
-  local parts = of(q, id)
-  local at = find(parts, worker)
-  if not at then return true end
-  local how = parts[at].how
-  if how == SKIPPED then return is_asked end
-  return how ~= DONE and parts[at].id == id
+  local own = part_of(q, id, worker)
+  if not own then return true end
+  if own.how == SKIPPED then return is_asked end
+  return own.how ~= DONE and own.id == id
 end
 
 -- An operator names the worker for a job of the batch. Returns whether they had skipped one.
 function part.take_back(q, id, header, worker)
   if not is_shared(q, id, header) then return false end
-  local parts = of(q, id)
-  local at = find(parts, worker)
-  if not at or parts[at].how ~= SKIPPED then return false end
+  local own = part_of(q, id, worker)
+  if not own or own.how ~= SKIPPED then return false end
   set(q, id, worker)
   return true
 end

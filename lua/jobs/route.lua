@@ -74,6 +74,11 @@ function route.raw(q, id, header)
   return own and route_codec.encode(own) or ''
 end
 
+-- A copy that may be changed; an empty one for a job without a route.
+function route.copy(q, id, header)
+  return route_codec.decode(route.raw(q, id, header))
+end
+
 function route.keep(q, id, own)
   local state = state_of(q)
   state.known[id], state.moved[id] = own, true
@@ -95,6 +100,8 @@ local function apply_part(q, own, tag, value)
     own[TEXTS[tag]] = value ~= '' and value or nil
   elseif tag == route_codec.FALLBACK then
     own.fallback = value ~= '' and unpack_time('>I4', value) or nil
+  elseif tag == route_codec.MARKS then
+    own.marks = value:byte()
   else
     local moment = value ~= '' and unpack_time('>I6', value) or nil
     if tag >= route_codec.FROM_NOW then tag, moment = tag - route_codec.FROM_NOW, clock.now(q) + moment end
@@ -115,18 +122,17 @@ function route.apply(q, own, asked)
   return own
 end
 
--- Whether a call changes who may have the job beside who is excluded: `now` any part of that, `line` its lines. And whether it `names`
--- workers, and `assigns` it to them.
+-- Whether a call changes who may have the job beside who is excluded: `now` any part of that, `line` its lines. And whether it `assigns`
+-- it to workers.
 function route.changes(asked)
-  local now, line, names, assigns, at = false, false, false, false, 1
+  local now, line, assigns, at = false, false, false, 1
   while at <= #asked do
     local tag, _, stop = route_codec.read(asked, at)
     line = line or tag == route_codec.ASSIGNEES or tag == route_codec.SKILL
     assigns = assigns or tag == route_codec.ASSIGNEES
-    names = names or assigns or tag == route_codec.EXCLUDED
     now, at = now or line or tag == route_codec.FALLBACK, stop
   end
-  return now, line, names, assigns
+  return now, line, assigns
 end
 
 -- That of a new job.

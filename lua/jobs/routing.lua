@@ -6,7 +6,6 @@ local route_codec = require 'base/route_codec'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local part = require 'jobs/part'
-local skip = require 'jobs/skip'
 local routing = {WORKER = string.byte('@')}
 local byte, sub, has = string.byte, string.sub, text.has
 local WORKER = routing.WORKER
@@ -143,16 +142,6 @@ end
 -- An operator ends the hand-over of a job. One that is in hand stays what it is until it is given back.
 function routing.call_off_hand_over(q, own, is_held)
   if own.handed and is_held then own.handed.ends = clock.now(q) else own.handed = nil end
-end
-
--- An operator names workers for the job: who has skipped it, or another one of its batch, is offered it again. Returns whether one had.
-function routing.offer_again(q, id, r, header, names)
-  local before, has_part = r.skips, false
-  for _, name in ipairs(names) do
-    skip.take_back(r, name)
-    has_part = part.take_back(q, id, header, name) or has_part
-  end
-  return has_part or r.skips ~= before
 end
 
 -- A worker hands the job over, to a line and for so many ms.

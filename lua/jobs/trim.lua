@@ -135,7 +135,7 @@ local function lose(q, readers, parts, until_id)
   if #entries > 0 then call('XTRIM', q.events, 'MINID', id_after(entries[#entries][1])) end
 end
 
--- Removes the parts that nobody needs any more. Returns whether it has, and whether a reader holds up more than it may.
+-- Removes the parts that no reader needs. Returns whether it has, and whether a reader holds up more than it may.
 local function cut(q, readers, parts, may_lose)
   local n, unread, position = surplus(parts, EVENTS), surplus(parts, UNREAD), slowest(readers)
   -- A reader may stand within an entry.

@@ -8,7 +8,7 @@
 -- ARGV   the last at which its times are valid, 6 bytes each, and its route behind its length in 2 bytes, as jobs/route reads it;
 -- ARGV   external payload;
 -- ARGV   record without layout and stamp
--- REPLY  per job, its words: 'stored' state | 'twin' id state and a bit for each field in which it differs | 'reused' | 'full' | 'overdue': full, but sweep first | 'untimely' now ms |
+-- REPLY  per job, its words: 'stored' state | 'again' state: an earlier call with its id has stored it | 'twin' id state and a bit for each field in which it differs | 'reused' | 'full' | 'overdue': full, but sweep first | 'untimely' now ms |
 -- REPLY  'later': in the next script, as all behind it
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -88,7 +88,7 @@ end
 local function again(list, id, raw, fingerprint)
   local header = record.header(raw)
   if (header.fingerprint or '') ~= fingerprint then return 'reused' end
-  if not record.is_alias(header) then return words('stored', state_of(list, id)) end
+  if not record.is_alias(header) then return words('again', state_of(list, id)) end
   local twin = raw:sub(header.stop, header.stop + $ID_LEN - 1)
   local state, high, low = raw:byte(header.stop + $ID_LEN, header.stop + $ID_LEN + 2)
   return words('twin', twin, STATES[state], text.of((high or 0) * 256 + (low or 0)))

@@ -8,7 +8,6 @@
 -- REPLY  {changed, refused, more (0 | 1), score and member of the last one that stays: every new name is excluded from it, or it
 -- REPLY  would get too many assignees, or the jobs of its batch could not all be completed by different workers}
 local record = require 'base/record'
-local route_codec = require 'base/route_codec'
 local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
@@ -46,22 +45,19 @@ local function change(own, from, new)
   if #new == 1 then own.handed.line = '@' .. new[1] else own.handed = nil end
 end
 
--- Whether every new name is excluded, or every one that there would be, or there would be too many, or too few for the overlap.
-local function is_refused(q, id, header, from, new)
-  local own = route.of(q, id, header)
-  local assignees = replaced(own, from, new)
-  if #assignees > MOST or routing.excludes_all(own, new) or routing.excludes_all(own, assignees) then return true end
-  if not own.overlap then return false end
-  local after = route_codec.decode(route.raw(q, id, header))
+-- Whether every new name is excluded, or there would be too many, or the job may not get that route.
+local function is_refused(q, id, header, from, new, named)
+  local after = route.copy(q, id, header)
+  if #replaced(after, from, new) > MOST or routing.excludes_all(after, new) then return true end
   change(after, from, new)
-  return not opinions.allow(q, id, header, after, new)
+  return opinions.refusal(q, id, header, after, named)
 end
 
 local function move(q, id, job, from, new)
   local own = route.of(q, id, job.header)
   lines.leave(q, id, job.record, job.header)
   change(own, from, new)
-  if routing.offer_again(q, id, job.record, job.header, new) then gate.keep(q, id, job.record) end
+  if opinions.offer_again(q, id, job.record, job.header, new) then gate.keep(q, id, job.record) end
   if not routing.is_for_some(own) then own.fallback_at = nil end
   route.keep(q, id, own)
   alarm.set(q, id, own)
@@ -100,7 +96,7 @@ return function(q, args)
     local own = job and route.of(q, one.id, job.header)
     if not own or job.record.state ~= record.WAITING then
       write.remove(q, 'lines', one.member) -- the job is gone
-    elseif is_refused(q, one.id, job.header, from, new) then
+    elseif is_refused(q, one.id, job.header, from, new, args[2]) then
       refused, score, member = refused + 1, '0', one.member
     else
       changed = changed + 1

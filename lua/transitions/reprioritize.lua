@@ -18,7 +18,6 @@
 -- REPLY  {'all', n, more (0 | 1), score and member of the last one that stays: it has another state, does not match, has
 -- REPLY  this priority already, or keeps its place in the set}
 local record = require 'base/record'
-local route_codec = require 'base/route_codec'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local write = require 'base/write'
@@ -88,9 +87,9 @@ end
 
 local function apply(q, id, r, header, asked)
   local own, before = route.open(q, id, header)
-  local is_rule, names_line, _, assigns = route.changes(asked)
+  local is_rule, names_line, assigns = route.changes(asked)
   route.apply(q, own, asked)
-  local is_again = assigns and own.assignees and routing.offer_again(q, id, r, header, text.names(own.assignees))
+  local is_again = assigns and own.assignees and opinions.offer_again(q, id, r, header, text.names(own.assignees))
   if is_again then gate.keep(q, id, r) end
   -- It ends a hand-over if it names workers or a skill, or excludes who has it.
   if names_line or routing.excludes_receiver(own) then routing.call_off_hand_over(q, own, r.state == record.RESERVED) end
@@ -138,17 +137,16 @@ local function change_route(q, id, r, header, asked)
   return true
 end
 
--- Why a change of the route is not made; nil for nothing. A call that names one list may exclude all of the other.
+-- Why a change of the route is not made; nil for nothing.
 local function refusal(q, job, asked, from, before)
   local id, header, now = job.id, job.header, clock.now(q)
   if now < from or now >= before then return {'untimely', now} end
-  local own, after = route.of(q, id, header), route.apply(q, route_codec.decode(route.raw(q, id, header)), asked)
+  local own, after = route.of(q, id, header), route.apply(q, route.copy(q, id, header), asked)
   local has_other_expiry = after.expires and not (own and own.expires == after.expires)
   if has_other_expiry and job.record.state == record.DELAYED and after.expires <= job.at then return {'delayed'} end
-  local is_rule, _, names, assigns = route.changes(asked)
-  local assignees = text.names(after.assignees or '')
-  if names and routing.excludes_all(after, assignees) then return {'excluded'} end
-  if (is_rule or names) and not opinions.allow(q, id, header, after, assigns and assignees or {}) then return {'overlap'} end
+  local _, _, assigns = route.changes(asked)
+  local why = opinions.refusal(q, id, header, after, assigns and after.assignees or '')
+  if why then return {why} end
 end
 
 local function change_one(q, id, priority, asked, from, before, note)

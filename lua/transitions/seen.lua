@@ -2,7 +2,7 @@
 -- FLAGS  allow-oom
 -- KEYS   registry zset
 -- ARGV   limit of queues (0 = none), names
--- REPLY  {'seen'} | {'many'}: a new one would exceed the limit
+-- REPLY  {'new'}: one of them was not registered | {'seen'} | {'many'}: a new one would exceed the limit
 local clock = require 'base/clock'
 
 return function(q, args)
@@ -16,6 +16,5 @@ return function(q, args)
 
   local command = {'ZADD', q.registry}
   for i = 2, #args do command[#command + 1], command[#command + 2] = clock.now(q), args[i] end
-  redis.call(unpack(command))
-  return {'seen'}
+  return {redis.call(unpack(command)) > 0 and 'new' or 'seen'}
 end

@@ -1,7 +1,7 @@
--- webhooks: an instance names the webhooks that it serves, and their queues. What none has named for a day is not known any more.
+-- webhooks: an instance names the webhooks that it serves, and their queues. What none has named for a day is no longer known.
 -- FLAGS  allow-oom
 -- KEYS   webhooks hash
--- ARGV   'forget' | '' (keep what is not known any more); per webhook 2: name, pattern of its queues
+-- ARGV   'forget' | '' (keep what is no longer known); per webhook 2: name, pattern of its queues
 -- REPLY  {{name, since ms, when it was stopped (0 = it was not), what became of its last attempt, pattern …} …}
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -32,7 +32,7 @@ local function mark(q, fields, with_patterns, name, pattern)
   if not fields[at] or math.abs(now - fields[at]) > RENEWED_MS then set(q, fields, at, text.of(now)) end
 end
 
--- The patterns of each webhook. `gone`: the fields of those that are not known any more are added here.
+-- The patterns of each webhook. `gone`: the fields of those that are no longer known are added here.
 local function patterns_of(q, fields, gone)
   local patterns = {}
   for at, named in pairs(fields) do

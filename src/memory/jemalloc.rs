@@ -9,7 +9,7 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// Each request has 8 KiB to be read into, and a task of a few. A thread keeps a hundred of a size in place of twenty, and looks
-/// for what it could do without each MiB in place of each 64 KiB: else every few calls such pieces went back and came anew.
+/// for what it could do without each MiB in place of each 64 KiB: else every few calls such pieces went back and came again.
 #[expect(unsafe_code, reason = "the allocator reads this before anything of ours runs")]
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static TUNED: &[u8; 57] = b"tcache_nslots_small_min:100,tcache_gc_incr_bytes:1048576\0";
@@ -24,7 +24,7 @@ pub fn allocated() -> Option<usize> {
 #[expect(unsafe_code, reason = "the allocator's figures have no other door")]
 fn read_control(name: &CStr) -> Option<usize> {
     let (mut value, mut length) = (0_usize, size_of::<usize>());
-    // SAFETY: the value has the length that is said, and this name's value is a `size_t`; where it is not, that is an error.
+    // SAFETY: the value has the length that is given, and this name's value is a `size_t`; where it is not, that is an error.
     let error = unsafe {
         tikv_jemalloc_sys::mallctl(name.as_ptr(), (&raw mut value).cast(), &raw mut length, ptr::null_mut(), 0)
     };

@@ -22,7 +22,7 @@ pub fn faults() -> impl Iterator<Item = &'static str> {
     HINTS.keys().copied()
 }
 
-/// Of a fault that was found.
+/// The line of a fault that was found.
 pub fn line(case: u64, fault: &str) -> String {
     format!("found by {case}: {fault}")
 }

@@ -26,6 +26,8 @@ pub struct Work {
     delay: Option<Wait>,
     expires: Option<Wait>,
     sla: Option<Wait>,
+    /// Only with an SLA until a time.
+    breached: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,16 +61,16 @@ pub fn work(theme: Theme) -> impl Strategy<Value = Work> {
         weighted(0.3, backoff()),
         proptest::bool::weighted(0.1),
     );
-    let limits = (weighted(0.2, limit()), weighted(0.1, limit()));
+    let limits = (weighted(0.2, limit()), weighted(0.1, limit()), weighted(0.5, any::<bool>()));
     let usual = (0..PAYLOADS.len(), weighted(0.15, delay), limits, names, numbers);
     (usual, routing(theme)).prop_map(
-        |((payload, delay, (expires, sla), names, (lease_ms, max_attempts, backoff, traced)), routing)| {
+        |((payload, delay, (expires, sla, breached), names, (lease_ms, max_attempts, backoff, traced)), routing)| {
             let names: Vec<_> = names.into_iter().map(|n| LOCKS[n]).collect();
             let (payload, locks, traceparent) = (json(PAYLOADS[payload].0), locks(&names), trace(traced));
             let limits = TimeLimits::default();
             let task =
                 Task { payload, delay: None, lease_ms, max_attempts, backoff, locks, traceparent, limits, routing };
-            Work { task, delay, expires, sla }
+            Work { task, delay, expires, sla, breached: breached.filter(|_| matches!(sla, Some(Wait::Until(_)))) }
         },
     )
 }
@@ -190,7 +192,8 @@ impl Work {
             Wait::Until(ms) => Delay::Until(Millis(now.saturating_add_signed(ms.into()))),
         });
         let moment = |wait: Wait| wait.moment(now);
-        let limits = TimeLimits { expires: self.expires.map(moment), sla: self.sla.map(moment) };
+        let (expires, sla) = (self.expires.map(moment), self.sla.map(moment));
+        let limits = TimeLimits { expires, sla, breached: self.breached };
         Task { delay, limits, ..self.task.clone() }
     }
 }

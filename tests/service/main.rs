@@ -292,6 +292,7 @@ mod program {
     mod pages; // Pages for browsers: the module, the console, the docs and the demo.
     mod power_cuts; // Power cuts of the private server's machine: what each level of durability loses.
     mod probes; // Probes, metrics and logs.
+    mod restored_jobs; // What was exported becomes the same jobs again, also with an SLA that is over.
     mod rolling_update; // New instances replace old ones under load.
     mod shutdown; // Shutdown after a signal.
     mod startup; // Startup: what it refuses and checks.

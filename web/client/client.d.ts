@@ -285,7 +285,7 @@ export interface Kept<Draft = any, Result = any> {
 export interface Left<Draft = any, Result = any> {
   /** The service has heard everything. If not, jobs in hand go back when their leases end. */
   sent: boolean
-  /** What the service could not be told, and is not in this browser any more. */
+  /** What the service could not be told, and is no longer in this browser. */
   unsent: Kept<Draft, Result>[]
 }
 

@@ -56,7 +56,7 @@ export async function request(url, asked) {
   throw new IntrayError(response.status, problemIn(answer, read), retryAfter(response))
 }
 
-/** The token of a call that waits is not valid any more. Only a call that does not wait tells whether a new one is. */
+/** The token of a call that waits is no longer valid. Only a call that does not wait tells whether a new one is. */
 export class TokenEnded {}
 
 /**

@@ -157,7 +157,7 @@ export class JobStore {
     if (r) this.#change(r, { aside: false })
   }
 
-  /** The person leaves: no job is theirs here any more. */
+  /** The person leaves: no job here is theirs from now on. */
   leave() {
     for (const r of this.records.all) write(r, { ...HELD, state: 'abandoned', again: false, undo: undefined })
     this.records = new Records()

@@ -48,7 +48,7 @@ export class Reopening {
   }
 
   /**
-   * For how long it can be taken back. An earlier page, or another tab, has said until when by the person's clock.
+   * For how long it can be taken back. An earlier page, or another tab, has set until when by the person's clock.
    * @param {Entry | JobRecord} r
    */
   left({ id, closing }) {

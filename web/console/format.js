@@ -8,7 +8,7 @@ export const number = (n) => (n >= 1_000_000 ? SHORT.format(n) : NUMBER.format(n
 
 export const many = (n, one, more = `${one}s`) => `${number(n)} ${n === 1 ? one : more}`
 
-/** What is said after a change of settings. A queue may be gone that a page still shows: the change makes a new one. */
+/** The message after a change of settings. A queue may be gone that a page still shows: the change makes a new one. */
 export const changeText = (queue, text) => ({ created }) => (
   created ? `${queue} was not there, so it was made. ${text}` : text)
 

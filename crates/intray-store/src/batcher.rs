@@ -170,7 +170,7 @@ impl Batcher {
     async fn check_queue(&self, queue: &QueueName, entry: QueueCheck) -> Result<bool, Fault> {
         match entry {
             QueueCheck::Open => Ok(true),
-            QueueCheck::Registers => self.registry.register(queue).await,
+            QueueCheck::Registers => Ok(!self.registry.register(queue).await?.is_refused()),
             // The existence check is read-only: nothing was applied.
             QueueCheck::IfKnown => self.registry.is_known(queue).await.map_err(|fault| fault.with(Applied::No)),
         }

@@ -76,7 +76,7 @@ impl Places {
         places.insert(of.clone(), place);
     }
 
-    /// The caller has looked at all jobs, or begins anew.
+    /// The caller has looked at all jobs, or begins again.
     pub(crate) fn forget(&self, of: &Seeker) {
         let mut places = self.0.lock();
         if !places.is_empty() {

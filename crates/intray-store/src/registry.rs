@@ -19,7 +19,7 @@ use redis::Value;
 
 use crate::{
     job::QueueName,
-    redis::read::{Fields, word},
+    redis::read::{Fields, broken, word},
     runner::Runner,
 };
 
@@ -33,6 +33,26 @@ const MAX_PER_SCRIPT: usize = 200;
 const KNOWN_FOR: Duration = Duration::from_secs(60);
 /// Above this many the cache is cleared.
 const MAX_KNOWN: usize = 10_000;
+
+/// What the registry knows of a queue from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Registration {
+    /// It was not registered before this call.
+    New,
+    Known,
+    /// The limit of queues is reached.
+    Refused,
+}
+
+impl Registration {
+    pub(crate) fn is_new(self) -> bool {
+        self == Self::New
+    }
+
+    pub(crate) fn is_refused(self) -> bool {
+        self == Self::Refused
+    }
+}
 
 /// A cache of the registry: what this instance has registered, and what it has read.
 pub(crate) struct Registry {
@@ -62,31 +82,31 @@ impl Registry {
         drop(self.owners.set(owners));
     }
 
-    /// Registers a queue before it is used. False: the limit of queues is reached.
-    pub(crate) async fn register(&self, queue: &QueueName) -> Result<bool, Fault> {
+    /// Registers a queue before it is used.
+    pub(crate) async fn register(&self, queue: &QueueName) -> Result<Registration, Fault> {
         if self.is_registered(queue) {
-            return Ok(true);
+            return Ok(Registration::Known);
         }
         // Boxed, to keep the future of the common case small.
         Box::pin(self.register_uncached(queue)).await
     }
 
-    async fn register_uncached(&self, queue: &QueueName) -> Result<bool, Fault> {
-        let is_registered = match self.register_within_limit(queue).await {
+    async fn register_uncached(&self, queue: &QueueName) -> Result<Registration, Fault> {
+        let registration = match self.register_within_limit(queue).await {
             Err(fault) if self.is_only_registry_away(&fault) => {
                 // The registry has it already, or gets it when its node is back.
                 let is_known = self.registered.lock().contains_key(queue) || self.has_keys(queue).await?;
-                return if is_known { Ok(true) } else { Err(fault) };
+                return if is_known { Ok(Registration::Known) } else { Err(fault) };
             }
-            is_registered => is_registered?,
+            registration => registration?,
         };
-        if is_registered {
+        if !registration.is_refused() {
             self.registered.lock().insert(queue.clone(), Instant::now());
         }
-        Ok(is_registered)
+        Ok(registration)
     }
 
-    async fn register_if_available(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
+    async fn register_if_available(&self, queues: &[QueueName], most: u32) -> Result<Registration, Fault> {
         self.check_available()?;
         self.register_all(queues, most).await
     }
@@ -113,12 +133,18 @@ impl Registry {
         Ok(self.runner.link.plain(redis::cmd("EXISTS").arg(keys)).await? != Value::Int(0))
     }
 
-    async fn register_all(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
+    /// [`Registration::New`] if any of them is.
+    async fn register_all(&self, queues: &[QueueName], most: u32) -> Result<Registration, Fault> {
         let mut args = Args::default();
         args.number(most.into());
         queues.iter().for_each(|queue| _ = args.push(queue.as_str()));
         let script = self.runner.scripts.named("seen", false);
-        Ok(word(&self.runner.run_timed(script, &self.key(), &[&args]).await?) == Some("seen"))
+        match word(&self.runner.run_timed(script, &self.key(), &[&args]).await?) {
+            Some("new") => Ok(Registration::New),
+            Some("seen") => Ok(Registration::Known),
+            Some("many") => Ok(Registration::Refused),
+            _ => Err(broken("new, seen or many")),
+        }
     }
 
     fn is_registered(&self, queue: &QueueName) -> bool {

@@ -42,7 +42,7 @@ class Operator:
         return read(Queue, answer).settings
 
     async def pause(self, queue: str) -> Settings:
-        """Pauses the queue: no more jobs are handed out. Reserved jobs may finish. Of a queue that is not there, see `configure`."""
+        """Pauses the queue: no more jobs are handed out. Reserved jobs may finish. If the queue is not there, see `configure`."""
         return await self.configure(queue, {"paused": True})
 
     async def resume(self, queue: str) -> Settings:

@@ -70,7 +70,9 @@ fn dedupe(fields: &mut JsonFields<'_>) -> Dedupe {
 /// A problem, when the job was refused.
 pub fn enqueued(outcome: Enqueued) -> Result<shapes::EnqueuedBody, Problem> {
     match outcome {
-        Enqueued::Stored { id, state } => Ok(shapes::EnqueuedBody::new(id, state)),
+        Enqueued::Stored { id, state, is_new } => {
+            Ok(shapes::EnqueuedBody { is_new, ..shapes::EnqueuedBody::new(id, state) })
+        }
         Enqueued::Twin { id, state, differs } => Ok(shapes::EnqueuedBody::of_twin(id, state, differs)),
         Enqueued::KeyReused => Err(Problem::key_reused()),
         Enqueued::QueueFull => Err(Problem::queue_full()),

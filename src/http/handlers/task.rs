@@ -178,8 +178,14 @@ pub fn read_task(fields: &mut JsonFields<'_>, traceparent: Option<String>) -> Op
 }
 
 fn time_limits(fields: &mut JsonFields<'_>, delay: Option<Delay>) -> TimeLimits {
-    let limits =
-        TimeLimits { expires: moment(fields, "expires_ms", "expires_at"), sla: moment(fields, "sla_ms", "sla_at") };
+    if fields.has("breached") && !fields.has("sla_at") {
+        fields.reject::<()>("breached", "needs sla_at");
+    }
+    let limits = TimeLimits {
+        expires: moment(fields, "expires_ms", "expires_at"),
+        sla: moment(fields, "sla_ms", "sla_at"),
+        breached: fields.take("breached", rules::flag),
+    };
     if let Some(error) = limits.impossible(delay) {
         fields.reject::<()>(error.field, error.rule);
     }

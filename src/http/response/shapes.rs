@@ -47,15 +47,18 @@ pub struct EnqueuedBody {
     pub duplicate: bool,
     /// In which fields the job that it duplicates is another.
     pub differs: Vec<&'static str>,
+    /// No earlier call has stored it.
+    #[serde(skip)]
+    pub is_new: bool,
 }
 
 impl EnqueuedBody {
     pub fn new(id: JobId, state: State) -> Self {
-        Self { queue: id.queue.clone(), id, state, duplicate: false, differs: Vec::new() }
+        Self { queue: id.queue.clone(), id, state, duplicate: false, differs: Vec::new(), is_new: true }
     }
 
     pub fn of_twin(id: JobId, state: State, differs: Vec<&'static str>) -> Self {
-        Self { duplicate: true, differs, ..Self::new(id, state) }
+        Self { duplicate: true, is_new: false, differs, ..Self::new(id, state) }
     }
 }
 

@@ -97,7 +97,7 @@ pub const MUTANTS: &[Fault] = &[
     ("a job comes into the first line unmarked", "if q.has_restricted ~= 1 then", "if not q.has_restricted then"),
     (
         "reassign gives a job to who is excluded",
-        "elseif is_refused(q, one.id, job.header, from, new) then",
+        "elseif is_refused(q, one.id, job.header, from, new, args[2]) then",
         "elseif false then",
     ),
     ("an operator's change leaves a job without a worker", "return left == 0 or left <", "return true or left <"),

@@ -171,7 +171,7 @@ impl Queue {
         let named = |code| JobId { code, ..new.id.clone() };
         if let Some(job) = self.jobs.get(&id) {
             return Some(match job.fingerprint == fingerprint {
-                true => Enqueued::Stored { id: named(id), state: job.state },
+                true => Enqueued::Stored { id: named(id), state: job.state, is_new: false },
                 false => Enqueued::KeyReused,
             });
         }
@@ -208,6 +208,6 @@ impl Queue {
             self.keys.insert(key, vec![id]);
         }
         self.line_up(id);
-        Some(Enqueued::Stored { id: named(id), state: self.jobs[&id].state })
+        Some(Enqueued::Stored { id: named(id), state: self.jobs[&id].state, is_new: true })
     }
 }

@@ -5,7 +5,7 @@ use intray::store::{JobPatch, Reprioritized, RoutingPatch, TimeLimitsPatch};
 use super::prelude::*;
 use crate::{
     fixtures::{PRIORITIES, WORKERS, known, priority},
-    reference::untimely_changes,
+    reference::{instant, untimely_changes},
     work::{Wait, limit, routing_patch},
 };
 
@@ -75,13 +75,14 @@ impl Queue {
         if !errors.is_empty() {
             return Reprioritized::Untimely(errors);
         }
-        if self.would_exclude_all(id, &patch.routing) {
+        let (own, routing) = (&self.jobs[&id], self.jobs[&id].routing.patched(&patch.routing));
+        let expires = patch.limits.expires.map_or(own.expires, |expires| expires.map(|moment| instant(moment, now)));
+        if !self.leaves_assignees(id, &routing) {
             return Reprioritized::NoAssigneeLeft;
         }
         let named = patch.routing.assignees.iter().flatten().flatten();
         let named: Vec<_> = named.map(|worker| known(&WORKERS, worker.as_str())).collect();
-        let has_rule = patch.routing != RoutingPatch::default();
-        if has_rule && !self.leaves_workers(id, &self.jobs[&id].routing.patched(&patch.routing), &named) {
+        if !self.leaves_workers(id, &routing, expires, &named) {
             return Reprioritized::TooFewWorkers;
         }
         self.breach(id);

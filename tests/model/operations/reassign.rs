@@ -48,8 +48,8 @@ impl Queue {
             let mut routing = self.jobs[&id].routing.clone();
             let is_kept = routing.excludes_all(to.unwrap_or_default());
             routing.replace_assignee(from, to.unwrap_or_default());
-            let is_needed = !self.leaves_workers(id, &routing, to.unwrap_or_default());
-            if is_kept || is_needed || routing.excludes_all(&routing.assignees) {
+            let is_needed = !self.leaves_workers(id, &routing, self.jobs[&id].expires, to.unwrap_or_default());
+            if is_kept || is_needed || !self.leaves_assignees(id, &routing) {
                 refused += 1;
                 continue;
             }

@@ -9,6 +9,7 @@ use super::{Job, Queue};
 use crate::fixtures::secret_digest;
 
 const MONTH_MS: u64 = 2_592_000_000;
+const PAST: &str = "must be later than now";
 
 pub fn instant(moment: Moment, now: u64) -> u64 {
     match moment {
@@ -21,6 +22,9 @@ pub fn instant(moment: Moment, now: u64) -> u64 {
 pub fn untimely(task: &Task, now: u64) -> Vec<TimeError> {
     let limits = TimeLimitsPatch { expires: task.limits.expires.map(Some), sla: task.limits.sla.map(Some) };
     let mut errors = untimely_changes(&limits, now);
+    if task.limits.breached.is_some() {
+        errors.retain(|error| (error.field, error.rule) != ("sla_at", PAST));
+    }
     if let (Some(delay), Some(expires)) = (task.delay, task.limits.expires) {
         let due = match delay {
             Delay::For(ms) => now + u64::from(ms),
@@ -38,8 +42,7 @@ pub fn untimely_changes(limits: &TimeLimitsPatch, now: u64) -> Vec<TimeError> {
     let mut errors = Vec::new();
     for (time, field) in [(limits.expires, "expires_at"), (limits.sla, "sla_at")] {
         if let Some(Some(Moment::At(at))) = time {
-            let rules =
-                [(at.0 <= now, "must be later than now"), (at.0 > now + MONTH_MS, "must be at most 30 days from now")];
+            let rules = [(at.0 <= now, PAST), (at.0 > now + MONTH_MS, "must be at most 30 days from now")];
             errors.extend(
                 rules.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| TimeError { field, rule }),
             );
@@ -54,6 +57,7 @@ impl Queue {
         let job = self.job(id);
         job.expires = task.limits.expires.map(|moment| instant(moment, now));
         job.sla = task.limits.sla.map(|moment| instant(moment, now));
+        job.breached = task.limits.breached == Some(true);
         job.is_routed |= job.expires.is_some() || job.sla.is_some();
     }
 

@@ -33,13 +33,6 @@ impl Queue {
         self.job(id).routing.restart_fallback(since);
     }
 
-    /// Whether a call that names workers would leave no assignee.
-    pub fn would_exclude_all(&self, id: Code, patch: &RoutingPatch) -> bool {
-        let routing = self.jobs[&id].routing.patched(patch);
-        let names_workers = patch.assignees.is_some() || patch.excluded.is_some();
-        names_workers && routing.excludes_all(&routing.assignees)
-    }
-
     /// Whether anything is different by it. Who names assignees or a skill ends a hand-over. A job that was not ready yet falls back so
     /// long after it is.
     pub fn change_routing(&mut self, id: Code, patch: &RoutingPatch) -> bool {

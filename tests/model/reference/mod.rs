@@ -29,7 +29,7 @@ pub use self::{
     batches::{Batch, IDLE_MS},
     ends::{NotHeld, UNKNOWN, note_of},
     job::{Closing, Draft, Ended, Gate, Grace, Hold, How, Job, JobOptions, Late, Note, Stub},
-    limits::{untimely, untimely_changes},
+    limits::{instant, untimely, untimely_changes},
     order::Share,
     parts::{Had, Part},
     reserve::{Asked, Given},

@@ -10,7 +10,7 @@ use intray::{
 use super::Job;
 use crate::fixtures::{SKILLS, WORKERS, known, name, skill};
 
-/// Of a hand-over whose job is in hand.
+/// The end of a hand-over whose job is in hand.
 pub const NEVER: u64 = (1 << 48) - 1;
 
 /// As the producer said, and what has come of it.

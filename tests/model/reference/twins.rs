@@ -22,7 +22,7 @@ pub fn differs(new: &NewJob, job: &Job, now: u64) -> Vec<&'static str> {
     let is_longer = |asked, kept| is_other_length(asked, kept, job.stamp / STAMPS, now);
     let (expires, sla) = (moment(limits.expires), moment(limits.sla));
     let due = Some(asked.due).filter(|due| *due > now);
-    // The delay of its enqueue; that of a job which has got another place since is not known any more.
+    // The delay of its enqueue; that of a job which has got another place since is no longer known.
     let kept_due = Some(job.at).filter(|_| job.state == State::Delayed && job.place.is_none());
     let is_known = job.place.is_none() || job.arrival == job.stamp;
     let all = [

@@ -29,8 +29,11 @@ fn numbered(numbers: impl IntoIterator<Item = u64>) -> String {
     numbers.into_iter().map(|n| format!("{{\"payload\":{n}}}\n")).collect()
 }
 
-fn counted(lines: u64, created: u64, duplicates: u64, errors: u64) -> Value {
-    json!({ "lines": lines, "created": created, "duplicates": duplicates, "errors": errors, "complete": true })
+/// `created`: new jobs, and those of an earlier call with the same key.
+fn counted(lines: u64, [created, known]: [u64; 2], duplicates: u64, errors: u64) -> Value {
+    json!({
+        "lines": lines, "created": created, "known": known, "duplicates": duplicates, "errors": errors, "complete": true,
+    })
 }
 
 #[tokio::test]
@@ -48,7 +51,7 @@ async fn ndjson_lines_are_independent_and_keep_their_order() {
         json!({ "line": 8, "error": { "status": 413 } }),
         json!({ "line": 9, "error": { "status": 413 } }),
         json!({ "line": 10, "error": { "status": 422, "errors": [{ "pointer": "/queue" }] } }),
-        counted(11, 3, 1, 5),
+        counted(11, [3, 0], 1, 5),
     ];
     assert_eq!(answers.len(), expected.len(), "{answers:?}");
     answers.iter().zip(expected).for_each(|(answers, expected)| assert_contains(answers, expected));
@@ -58,28 +61,28 @@ async fn ndjson_lines_are_independent_and_keep_their_order() {
         [1, 4, 5, 6, 7, 8, 9, 10, 11]
     );
     assert_contains(&all[0], json!({ "line": 1, "duplicate": true, "state": "waiting", "queue": "default" }));
-    assert_eq!(all[9], counted(11, 0, 4, 5));
+    assert_eq!(all[9], counted(11, [0, 0], 4, 5));
     for expected in [1, 2, 4] {
         let held = w.reserve().await;
         assert_eq!(held.body["payload"], expected);
         w.complete(&held).await.is(200);
     }
-    assert_eq!(summary(&sent(&w, "", None, "").await), counted(0, 0, 0, 0));
+    assert_eq!(summary(&sent(&w, "", None, "").await), counted(0, [0, 0], 0, 0));
     w.check().await;
 }
 
 #[tokio::test]
 async fn keyed_upload_continues_and_refuses_changed_lines() {
     let w = World::start().await;
-    assert_eq!(summary(&sent(&w, "", Some("k"), numbered(1..=3)).await), counted(3, 3, 0, 0));
-    assert_eq!(summary(&sent(&w, "", Some("k"), numbered(1..=5)).await), counted(5, 5, 0, 0));
+    assert_eq!(summary(&sent(&w, "", Some("k"), numbered(1..=3)).await), counted(3, [3, 0], 0, 0));
+    assert_eq!(summary(&sent(&w, "", Some("k"), numbered(1..=5)).await), counted(5, [2, 3], 0, 0));
     let changed = numbered([1, 7, 3, 4, 5, 6]);
     let answers = lines(&sent(&w, "", Some("k"), changed).await);
     assert_contains(&answers[0], json!({ "line": 2, "error": { "type": "/problems/idempotency-key-reused" } }));
-    assert_eq!(answers[1], counted(6, 5, 0, 1));
+    assert_eq!(answers[1], counted(6, [1, 4], 0, 1));
     // Sends only the missing lines, with their position.
-    assert_eq!(summary(&sent(&w, "?first_line=6", Some("k"), numbered([6, 8])).await), counted(2, 2, 0, 0));
-    assert_eq!(summary(&sent(&w, "", Some("other"), numbered(1..=8)).await), counted(8, 1, 7, 0));
+    assert_eq!(summary(&sent(&w, "?first_line=6", Some("k"), numbered([6, 8])).await), counted(2, [1, 1], 0, 0));
+    assert_eq!(summary(&sent(&w, "", Some("other"), numbered(1..=8)).await), counted(8, [1, 0], 7, 0));
     assert_eq!(w.queue().await["totals"]["enqueued"], 8);
     // A call of one job under the same key is the same as its line.
     let single = w.request("POST", "/jobs").header("idempotency-key", "k").json("{\"payload\":1}").send().await;
@@ -116,7 +119,9 @@ async fn interrupted_uploads_store_each_job_once() {
             continue;
         }
         upload.finish().await;
-        assert_eq!(upload.answer().await.1, [counted(size, size, 0, 0)]);
+        let answers = upload.answer().await.1;
+        let created = answers[0]["created"].as_u64().expect("a number");
+        assert_eq!(answers, [counted(size, [created, size - created], 0, 0)]);
     }
     let took = begin.elapsed().as_secs_f64();
     println!("{size} lines, cut {CUTS} times: {took:.1} s; {before} KiB before, at most {most} KiB");
@@ -139,7 +144,7 @@ async fn upload_answers_each_line_as_it_arrives() {
         assert_contains(&upload.line().await, json!({ "line": n, "duplicate": false }));
     }
     upload.finish().await;
-    assert_eq!(upload.line().await, counted(3, 3, 0, 0));
+    assert_eq!(upload.line().await, counted(3, [3, 0], 0, 0));
     w.check().await;
 }
 
@@ -175,7 +180,7 @@ async fn full_and_forbidden_queues_refuse_only_their_lines() {
     let answers = lines(&sent(&web, "", None, body).await);
     assert_contains(&answers[0], json!({ "line": 3, "error": { "type": "/problems/queue-full" } }));
     assert_contains(&answers[1], json!({ "line": 4, "error": { "type": "/problems/forbidden" } }));
-    assert_eq!(answers[2], counted(5, 2, 1, 2));
+    assert_eq!(answers[2], counted(5, [2, 0], 1, 2));
     sent(&web, "?answers=none", None, "").await.invalid_by("parameter", &["answers"]);
     sent(&web, "?first_line=0&x=1", None, "").await.invalid_by("parameter", &["first_line", "x"]);
     w.check().await;
@@ -225,7 +230,10 @@ async fn upload_reports_unstored_lines_when_redis_is_away() {
         assert_contains(answers, json!({ "line": n, "error": { "type": "/problems/unavailable" } }));
         assert!(answers["error"]["applied"] == "unknown" || answers["error"]["applied"] == false, "{answers}");
     }
-    assert_eq!(summary(&sent(&w, "", Some("k"), numbered(1..=70)).await), counted(70, 70, 0, 0));
+    let last = summary(&sent(&w, "", Some("k"), numbered(1..=70)).await);
+    let created = last["created"].as_u64().expect("a number");
+    assert_eq!(last, counted(70, [created, 70 - created], 0, 0));
+    assert!((10..=20).contains(&created), "those that were never tried, and perhaps those that failed: {created}");
     assert_eq!(w.queue().await["totals"]["enqueued"], 70);
     w.check().await;
 }
@@ -253,6 +261,6 @@ async fn blank_lines_count_for_the_rate_limit() {
     let w = World::plan().with_keys(&[("web", "producer", "*")]).flag("--rate-limit", "4").start().await;
     let web = w.with_credential(&key("web"));
     let begin = std::time::Instant::now();
-    assert_eq!(summary(&sent(&web, "", None, " \n".repeat(9_000)).await), counted(9_000, 0, 0, 0));
+    assert_eq!(summary(&sent(&web, "", None, " \n".repeat(9_000)).await), counted(9_000, [0, 0], 0, 0));
     assert!(begin.elapsed() >= std::time::Duration::from_secs(1), "{:?}", begin.elapsed());
 }

@@ -130,7 +130,7 @@ async fn job_that_its_holder_may_give_back_keeps_a_worker() {
 }
 
 #[tokio::test]
-async fn change_that_helps_a_batch_without_workers_is_made() {
+async fn change_that_makes_nothing_worse_is_made() {
     let w = World::start().await;
     let batch = ask(&w, 2, &["ann", "bob"]).await;
     for worker in ["ann", "bob"] {
@@ -138,9 +138,11 @@ async fn change_that_helps_a_batch_without_workers_is_made() {
         w.post("/jobs/abandon", json!({ "reservation": held.reservation, "skip": true })).await.is(200);
     }
     let [first, second] = [0, 1].map(|n| member_id(&batch, n));
-    assert_refused(&w, &first, json!({ "excluded": ["dan"] })).await;
+    w.patch(&format!("/jobs/{first}"), json!({ "excluded": ["dan"] })).await.is(200);
+    assert_contains(&reassign(&w, "ann", &["bob"]).await, json!({ "changed": 2, "refused": 0 }));
     assign(&w, &first, &["cleo"]).await;
     assign(&w, &second, &["dan"]).await;
+    assert_refused(&w, &first, json!({ "assignees": ["dan"], "excluded": ["bob"] })).await;
     complete_as(&w, "cleo").await;
     complete_as(&w, "dan").await;
     w.check().await;
@@ -157,5 +159,26 @@ async fn worker_who_skipped_one_job_is_offered_the_one_assigned() {
     assign(&w, &other, &["ann"]).await;
     assert_eq!(w.reserve_as("ann").await.id, other);
     assert_eq!(w.reserve_as("bob").await.id, skipped.id);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn dead_job_past_its_expiry_needs_no_worker() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    let job = json!({ "payload": 1, "assignees": ["ann", "bob"], "max_attempts": 1, "expires_ms": 60_000 });
+    let batch = w.create_batch(json!({ "overlap": 2, "job": job })).await;
+    let held = w.reserve_as("ann").await;
+    w.fail(&held).await.is(200);
+    let other = member_id(&batch, 1);
+    assert_eq!((w.state(&held.id).await.as_str(), held.id == other), ("dead", false));
+    assign(&w, &held.id, &["ann"]).await;
+    let path = format!("/jobs/{other}");
+    w.patch(&path, json!({ "expires_ms": 120_000 })).await.is(200);
+    assert_refused(&w, &other, json!({ "assignees": ["ann"] })).await;
+    w.advance_clock(60_000);
+    assign(&w, &other, &["ann"]).await;
+    assert_refused(&w, &held.id, json!({ "expires_ms": 60_000 })).await;
+    complete_as(&w, "ann").await;
     w.check().await;
 }

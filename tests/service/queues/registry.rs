@@ -107,3 +107,24 @@ async fn waits_on_unknown_queues_leave_no_subscription() {
     assert!(closed.is_ok(), "{} of 640 channels are still subscribed", channels().await);
     w.check().await;
 }
+
+#[tokio::test]
+async fn one_of_many_calls_at_once_makes_the_queue() {
+    let w = World::start().await;
+    let (_second, other) = w.start_instance().await;
+    let mut calls = JoinSet::new();
+    for n in 0..60 {
+        let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };
+        let path = format!("/queues/q{}", n % 10);
+        calls.spawn(async move { client.patch(&path, json!({ "lease_ms": 5_000 })).await });
+    }
+    let mut made = Vec::new();
+    for answer in calls.join_all().await {
+        let queue = answer.is(if answer.status == 201 { 201 } else { 200 });
+        assert_eq!(queue["created"], answer.status == 201, "{queue}");
+        made.extend((answer.status == 201).then(|| queue["name"].to_string()));
+    }
+    made.sort();
+    assert_eq!(made, (0..10).map(|n| format!("\"q{n}\"")).collect::<Vec<_>>());
+    w.check().await;
+}

@@ -25,24 +25,37 @@ async fn listed(client: &Client, more: &str) -> Vec<String> {
     page(client, more).await["jobs"].as_array().expect("jobs").iter().map(id_of).collect()
 }
 
+const MAKING: u8 = 1;
+
+/// The timer of a batch in the making, in ms.
+async fn soon(w: &World) -> String {
+    (w.engine.now().await + 50_000).to_string()
+}
+
+/// Puts a batch into another stage, and returns the one before.
+async fn set_stage(w: &World, batch: &str, stage: u8, timer: &str) -> u8 {
+    const STAGE: usize = 1;
+    let (records, timers) = ("intray:{default}:2:batches", "intray:{default}:2:timers");
+    let code = batch.rsplit('-').next().expect("a code");
+    let mut record: Vec<u8> = w.engine.query(redis::cmd("HGET").arg(records).arg(code)).await;
+    let before = std::mem::replace(&mut record[STAGE], stage);
+    let _: u64 = w.engine.query(redis::cmd("HSET").arg(records).arg(code).arg(&record[..])).await;
+    let _: u64 = w.engine.query(redis::cmd("ZADD").arg(timers).arg(timer).arg(code)).await;
+    before
+}
+
 #[tokio::test]
 async fn batch_in_the_making_is_not_listed() {
-    const STAGE: usize = 1;
     let w = start().await;
     let jobs: Vec<_> = (0..3).map(|n| json!({ "payload": n, "assignees": ["ann"] })).collect();
     let batch = id_of(&w.post("/batches", json!({ "jobs": jobs })).await.is(201));
     assert_eq!(listed(&ann(&w), "").await.len(), 3);
-    let code = batch.rsplit('-').next().expect("a code");
-    let key = "intray:{default}:2:batches";
-    let mut record: Vec<u8> = w.engine.query(redis::cmd("HGET").arg(key).arg(code)).await;
-    let stage = std::mem::replace(&mut record[STAGE], 1);
-    let _: u64 = w.engine.query(redis::cmd("HSET").arg(key).arg(code).arg(&record[..])).await;
+    let stage = set_stage(&w, &batch, MAKING, &soon(&w).await).await;
     w.get(&format!("/batches/{batch}")).await.refused("unknown-batch");
     assert_eq!(listed(&ann(&w), "").await, [""; 0]);
     w.update_settings(json!({ "browse": true })).await;
     assert_eq!(listed(&ann(&w), "").await, [""; 0]);
-    record[STAGE] = stage;
-    let _: u64 = w.engine.query(redis::cmd("HSET").arg(key).arg(code).arg(&record[..])).await;
+    set_stage(&w, &batch, stage, "+inf").await;
     assert_eq!(listed(&ann(&w), "").await.len(), 3);
     w.check().await;
 }
@@ -50,7 +63,6 @@ async fn batch_in_the_making_is_not_listed() {
 /// More than a call looks at, behind and before what is visible.
 #[tokio::test]
 async fn batch_in_the_making_counts_in_no_line() {
-    const STAGE: usize = 1;
     let w = start().await;
     let first = w.enqueue_with(json!({ "payload": "first", "assignees": ["bob"] })).await;
     let jobs: Vec<_> = (0..450).map(|n| json!({ "payload": n, "assignees": ["ann", "bob"] })).collect();
@@ -64,22 +76,30 @@ async fn batch_in_the_making_counts_in_no_line() {
     let named = |all: &[(&str, u64)]| all.iter().map(|(line, n)| (json!(line), json!(n))).collect::<Vec<_>>();
     let made = named(&[("+de", 1), ("@ann", 450), ("@bob", 451)]);
     assert_eq!(lines().await, made);
-    let code = batch.rsplit('-').next().expect("a code");
-    let (records, timers) = ("intray:{default}:2:batches", "intray:{default}:2:timers");
-    let mut record: Vec<u8> = w.engine.query(redis::cmd("HGET").arg(records).arg(code)).await;
-    let seconds: (u64, u64) = w.engine.query(&redis::cmd("TIME")).await;
-    let mut set = async |stage: u8, timer: String| {
-        let before = std::mem::replace(&mut record[STAGE], stage);
-        let _: u64 = w.engine.query(redis::cmd("HSET").arg(records).arg(code).arg(&record[..])).await;
-        let _: u64 = w.engine.query(redis::cmd("ZADD").arg(timers).arg(timer).arg(code)).await;
-        before
-    };
-    let stage = set(1, (seconds.0 * 1_000 + 50_000).to_string()).await;
+    let stage = set_stage(&w, &batch, MAKING, &soon(&w).await).await;
     assert_eq!(lines().await, named(&[("+de", 1), ("@bob", 1)]));
     w.cancel(&first).await.is(200);
     assert_eq!(lines().await, named(&[("+de", 1)]));
-    set(stage, "+inf".to_owned()).await;
+    set_stage(&w, &batch, stage, "+inf").await;
     assert_eq!(lines().await, named(&[("+de", 1), ("@ann", 450), ("@bob", 450)]));
+    w.check().await;
+}
+
+/// Each takes one look.
+#[tokio::test]
+async fn lines_look_at_fifty_batches_in_the_making() {
+    let w = start().await;
+    let mut stages = Vec::new();
+    for n in 0..60 {
+        let batch = w.create_batch(json!({ "jobs": [{ "payload": n, "assignees": ["bob"] }] })).await;
+        let stage = set_stage(&w, &batch, MAKING, &soon(&w).await).await;
+        stages.push((batch, stage));
+    }
+    assert_eq!(w.queue().await["lines"][0]["waiting"], 10);
+    for (batch, stage) in stages {
+        set_stage(&w, &batch, stage, "+inf").await;
+    }
+    assert_eq!(w.queue().await["lines"][0]["waiting"], 60);
     w.check().await;
 }
 

@@ -228,3 +228,27 @@ async fn worker_given_anothers_job_is_offered_what_they_skipped() {
     }
     w.check().await;
 }
+
+/// Only the second PATCH is of the job's own worker.
+#[tokio::test]
+async fn worker_named_within_a_grace_does_not_skip_at_its_end() {
+    const GRACE_MS: u64 = 10_000;
+    let w = World::start().await;
+    for (change, is_offered) in [(json!({ "priority": 3 }), false), (json!({ "assignees": ["cleo"] }), true)] {
+        let id = w.enqueue_with(json!({ "payload": change, "assignees": ["cleo"] })).await;
+        let held = w.reserve_as("cleo").await;
+        let leave = json!({ "reservation": held.reservation, "skip": true, "grace_ms": GRACE_MS });
+        w.post("/jobs/abandon", leave).await.is(200);
+        w.patch(&format!("/jobs/{id}"), change.clone()).await.is(200);
+        w.advance_clock(GRACE_MS);
+        w.sweep().await;
+        assert_contains(&w.job(&id).await, json!({ "state": "waiting", "counts": { "abandoned": 1 } }));
+        if is_offered {
+            assert_eq!(w.reserve_as("cleo").await.id, id);
+        } else {
+            assert_eq!(w.empty_reason(json!({ "worker": "cleo" })).await, "skipped");
+            w.cancel(&id).await.is(200);
+        }
+    }
+    w.check().await;
+}

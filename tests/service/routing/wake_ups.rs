@@ -113,6 +113,24 @@ async fn job_that_the_first_may_not_have_wakes_the_next() {
     w.check().await;
 }
 
+/// Ann has skipped one job of several opinions; she is named for another, which Bob holds, and is woken for the third.
+#[tokio::test]
+async fn worker_whose_skip_is_taken_back_is_woken_for_another_job() {
+    let w = World::start_process().await;
+    let job = json!({ "payload": 1, "assignees": ["ann", "bob", "cleo"] });
+    w.create_batch(json!({ "overlap": 3, "job": job })).await;
+    let skipped = w.reserve_as("ann").await;
+    w.post("/jobs/abandon", json!({ "reservation": skipped.reservation, "skip": true })).await.is(200);
+    let first = w.reserve_as("bob").await;
+    let held = if first.id == skipped.id { w.reserve_as("cleo").await } else { first };
+    let waiter = w.start_wait(json!({ "worker": "ann" })).await;
+    let since = Instant::now();
+    w.patch(&format!("/jobs/{}", held.id), json!({ "assignees": ["ann", "bob", "cleo"] })).await.is(200);
+    let third = prompt_job("the third job", waiter, since).await;
+    assert!(third.id != skipped.id && third.id != held.id, "{}", third.id);
+    w.check().await;
+}
+
 #[tokio::test]
 async fn hand_over_wakes_the_one_who_gets_the_job() {
     let w = World::start_process().await;

@@ -64,6 +64,6 @@ test('kept_work_survives_a_page_whose_clock_is_ahead_once', async (t) => {
   assert.deepEqual(await at(40 * DAY), ['mine!'])
   assert.deepEqual(await at(40 * DAY + 20 * HOUR), ['mine!'])
   assert.deepEqual(await at(0), ['mine!'])
-  assert.deepEqual(await at(40 * DAY), ['mine!'], 'it is found to be old anew')
+  assert.deepEqual(await at(40 * DAY), ['mine!'], 'it is found to be old again')
   assert.deepEqual(await at(41 * DAY), [], 'twice, a day apart, it is')
 })

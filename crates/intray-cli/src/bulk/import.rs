@@ -31,6 +31,8 @@ const MOST_BYTES: usize = 4 << 20;
 struct ImportSummary {
     lines: u64,
     created: u64,
+    /// Jobs that an earlier call with the same key has created.
+    known: u64,
     duplicates: u64,
     errors: u64,
     /// The errors that may go away when the same lines are sent again.
@@ -81,17 +83,15 @@ pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
         bytes += some.read;
         sum.lines += some.lines;
         sum.created += summary.created;
+        sum.known += summary.known;
         sum.duplicates += summary.duplicates;
         sum.errors += summary.errors;
         sum.retryable += summary.retryable;
-        bar.is_at(bytes, sum.created + sum.duplicates);
+        bar.is_at(bytes, sum.created + sum.known + sum.duplicates);
     }
     drop(bar);
-    let ImportSummary { lines, created, duplicates, errors, .. } = sum;
-    println!(
-        "{lines} lines: {created} jobs, new or put in under the same key before; {duplicates} equal to one that is there; \
-         {errors} refused"
-    );
+    let ImportSummary { lines, created, known, duplicates, errors, .. } = sum;
+    println!("{lines} lines: {created} new, {known} known; {duplicates} equal to one that is there; {errors} refused");
     finished(&sum, &key)
 }
 

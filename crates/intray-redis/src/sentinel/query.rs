@@ -54,7 +54,7 @@ impl Sentinels {
         Ok(Some(NamedPrimary { address, epoch }))
     }
 
-    /// Of a connection to a sentinel, or one that asks whether a server is a primary.
+    /// For a connection to a sentinel, or one that asks whether a server is a primary.
     pub(super) fn config(&self) -> AsyncConnectionConfig {
         let limit = self.settings.timeouts.connect();
         AsyncConnectionConfig::new().set_connection_timeout(Some(limit)).set_response_timeout(Some(limit))

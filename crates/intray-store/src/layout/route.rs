@@ -21,6 +21,8 @@ use crate::{
 pub struct TimeLimits {
     pub expires: Option<Moment>,
     pub sla: Option<Moment>,
+    /// For a job that is put in again: whether its SLA, which may be over then, has been reported as breached.
+    pub breached: Option<bool>,
 }
 
 /// What a call changes of them; an inner `None` takes one away.
@@ -78,7 +80,10 @@ impl TimeLimits {
     }
 
     fn rules(self, delay: Option<Delay>) -> Vec<TimeRule> {
-        TimeLimitsPatch::from(self).rules().into_iter().chain(self.rule_of_delay(delay)).collect()
+        let is_past_sla = |rule: &TimeRule| rule.error == TimeError { field: "sla_at", rule: PAST };
+        let rules = TimeLimitsPatch::from(self).rules().into_iter();
+        let rules = rules.filter(|rule| self.breached.is_none() || !is_past_sla(rule));
+        rules.chain(self.rule_of_delay(delay)).collect()
     }
 
     /// A delay ends before the job expires.
@@ -95,7 +100,11 @@ impl TimeLimits {
 
     /// As the scripts read it.
     pub(crate) fn pack(self) -> Vec<u8> {
-        TimeLimitsPatch::from(self).pack()
+        let mut packed = TimeLimitsPatch::from(self).pack();
+        if self.breached == Some(true) {
+            packed.extend([MARKS, 0, 1, BREACHED as u8]);
+        }
+        packed
     }
 }
 
@@ -239,7 +248,7 @@ mod tests {
     const MONTH: u64 = 2_592_000_000;
 
     fn expiry(moment: Moment) -> TimeLimits {
-        TimeLimits { expires: Some(moment), sla: None }
+        TimeLimits { expires: Some(moment), ..TimeLimits::default() }
     }
 
     fn rules(limits: TimeLimits, delay: Option<Delay>) -> Vec<&'static str> {
@@ -253,8 +262,10 @@ mod tests {
     fn named_time_is_in_the_next_thirty_days() {
         for (at, broken) in [(NOW, &[PAST][..]), (NOW + 1, &[]), (NOW + MONTH, &[]), (NOW + MONTH + 1, &[TOO_FAR])] {
             assert_eq!(rules(expiry(Moment::At(Millis(at))), None), broken, "{at}");
-            let sla = TimeLimits { expires: None, sla: Some(Moment::At(Millis(at))) };
+            let sla = TimeLimits { sla: Some(Moment::At(Millis(at))), ..TimeLimits::default() };
             assert_eq!(rules(sla, None), broken, "{at}");
+            let again = TimeLimits { breached: Some(false), ..sla };
+            assert_eq!(rules(again, None), if broken == [PAST] { &[] } else { broken }, "{at}");
         }
         assert!(rules(expiry(Moment::In(1_000)), None).is_empty());
     }
@@ -275,7 +286,7 @@ mod tests {
 
     #[test]
     fn route_skips_parts_of_a_later_version() {
-        let packed = TimeLimits { expires: Some(Moment::At(Millis(NOW))), sla: Some(Moment::At(Millis(7))) }.pack();
+        let packed = TimeLimits { sla: Some(Moment::At(Millis(7))), ..expiry(Moment::At(Millis(NOW))) }.pack();
         let raw = [&[99, 0, 2, 1, 1][..], &packed, &[MARKS, 0, 1, 3]].concat();
         let route = JobRoute::parse(&raw).expect("a route");
         assert_eq!((route.expires_at, route.sla_at), (Some(Millis(NOW)), Some(Millis(7))));

@@ -8,7 +8,7 @@ use std::{
 
 use intray_redis::{Fault, parse_reply};
 
-use super::{Registry, names_in};
+use super::{Registration, Registry, names_in};
 use crate::{job::QueueName, redis::read::Fields, shares};
 
 /// How long a count by owner is valid while the total stays the same.
@@ -28,17 +28,20 @@ pub(super) struct OwnerCounts {
 }
 
 impl Registry {
-    /// Registers a queue, which may be new. False: the limit is reached.
-    pub(super) async fn register_within_limit(&self, queue: &QueueName) -> Result<bool, Fault> {
+    /// Registers a queue, which may be new.
+    pub(super) async fn register_within_limit(&self, queue: &QueueName) -> Result<Registration, Fault> {
         let (most, queues) = (self.most.load(Ordering::Relaxed), std::slice::from_ref(queue));
         let owner = self.owners.get().filter(|_| most > 0).and_then(|owners| owners.owner(queue));
         let Some(owner) = owner else { return self.register_if_available(queues, most).await };
         let common = shares::common(most as usize) as u32;
-        if common > 0 && self.register_if_available(queues, common).await? {
-            return Ok(true);
+        if common > 0 {
+            let registration = self.register_if_available(queues, common).await?;
+            if !registration.is_refused() {
+                return Ok(registration);
+            }
         }
         let is_small = shares::is_small(self.owned(owner).await?, most as usize);
-        Ok(is_small && self.register_if_available(queues, most).await?)
+        if is_small { self.register_if_available(queues, most).await } else { Ok(Registration::Refused) }
     }
 
     /// How many queues an owner has. The count is renewed when the total changes or a moment has passed.

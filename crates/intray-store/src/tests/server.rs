@@ -118,6 +118,12 @@ impl Redis {
 
     /// Runs a script twice with the same arguments, and returns the reply of both.
     pub(super) async fn twice(&self, script: &str, args: &Args) -> Value {
+        let [first, second] = self.replies_of_two(script, args).await;
+        assert_eq!(without_times(&first), without_times(&second), "{script}: two answers");
+        first
+    }
+
+    pub(super) async fn replies_of_two(&self, script: &str, args: &Args) -> [Value; 2] {
         let queue = queue();
         let first = self.queues.run_view(script, &queue, args).await.expect("first");
         let after_first = self.dump().await;
@@ -126,8 +132,7 @@ impl Redis {
         let second = self.queues.run_view(script, &queue, args).await.expect("second");
         self.queues.parts.runner.link.use_library(true);
         assert_eq!(after_first, self.dump().await, "{script}: the second run changed something");
-        assert_eq!(without_times(&first), without_times(&second), "{script}: two answers");
-        first
+        [first, second]
     }
 
     pub(super) async fn enqueue(&self, payload: &str) -> crate::job::JobId {

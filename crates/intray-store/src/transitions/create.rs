@@ -66,7 +66,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well. An incomplete batch is removed after a minute.
     pub async fn create_batch(&self, new: NewBatch) -> Result<BatchCreation, Fault> {
-        if !self.parts.registry.register(&new.id.queue).await? {
+        if self.parts.registry.register(&new.id.queue).await?.is_refused() {
             return Ok(BatchCreation::TooManyQueues);
         }
         // A repeated call recognizes the jobs of the first one.

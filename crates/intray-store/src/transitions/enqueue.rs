@@ -44,6 +44,8 @@ pub enum Enqueued {
     Stored {
         id: JobId,
         state: State,
+        /// Not stored before, by an earlier call with the same idempotency key.
+        is_new: bool,
     },
     /// The job duplicates one that has not ended, which stays unchanged and is another in these fields.
     Twin {
@@ -178,7 +180,9 @@ impl Transition for NewJob {
     fn read(&self, reply: Reply<'_>) -> Result<Enqueued, Fault> {
         let (word, mut fields) = reply.words()?;
         match word {
-            "stored" => Ok(Enqueued::Stored { id: self.id.clone(), state: fields.state()? }),
+            "stored" | "again" => {
+                Ok(Enqueued::Stored { id: self.id.clone(), state: fields.state()?, is_new: word == "stored" })
+            }
             "twin" => {
                 let id = JobId { queue: self.id.queue.clone(), code: fields.code()? };
                 let (state, bits) = (fields.state()?, fields.count()?);
@@ -187,7 +191,7 @@ impl Transition for NewJob {
             "reused" => Ok(Enqueued::KeyReused),
             "full" | "overdue" => Ok(Enqueued::QueueFull),
             "untimely" => Ok(Enqueued::Untimely(self.task.untimely_at(fields.time()?))),
-            _ => Err(broken("stored, twin, reused, full, overdue or untimely")),
+            _ => Err(broken("stored, again, twin, reused, full, overdue or untimely")),
         }
     }
 

@@ -10,7 +10,8 @@ use crate::{
 };
 
 impl Queues {
-    /// Changes settings, and creates the queue if it is new. False: the limit of queues is reached.
+    /// Changes settings, and creates the queue if it is new; returns whether this call has registered it. `None`: the limit of queues is
+    /// reached.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -19,15 +20,16 @@ impl Queues {
         queue: &QueueName,
         patch: &SettingsPatch,
         actor: &Actor,
-    ) -> Result<bool, Fault> {
-        let is_registered = self.parts.registry.register(queue).await?;
-        if is_registered {
-            self.run_alone(queue, &Set { patch, actor }).await?;
-            if patch.sheets == Some(Some(true)) {
-                self.note_sheets(queue, true);
-            }
+    ) -> Result<Option<bool>, Fault> {
+        let registration = self.parts.registry.register(queue).await?;
+        if registration.is_refused() {
+            return Ok(None);
         }
-        Ok(is_registered)
+        self.run_alone(queue, &Set { patch, actor }).await?;
+        if patch.sheets == Some(Some(true)) {
+            self.note_sheets(queue, true);
+        }
+        Ok(Some(registration.is_new()))
     }
 }
 

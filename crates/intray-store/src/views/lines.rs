@@ -8,6 +8,9 @@ use crate::{
     redis::read::{Fields, broken},
 };
 
+/// Looks at jobs of batches in the making for one list of lines; the largest batch takes so many.
+const MAX_LOOKS: u32 = 50;
+
 /// What waits in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineCount {
@@ -19,7 +22,7 @@ pub struct LineCount {
 
 impl Queues {
     /// The lines in which jobs wait, at most 100 of them. A job with several assignees is in the line of each, and one of a batch in
-    /// the making in none.
+    /// the making in none, unless these batches have more jobs than [`MAX_LOOKS`] find.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -29,8 +32,9 @@ impl Queues {
         let now = answer.time()?;
         let making = read_codes(answer.list()?)?;
         let mut lines = answer.lists().map(|line| read_line(line?, now)).collect::<Result<Vec<_>, _>>()?;
+        let mut looks = MAX_LOOKS;
         for batch in making {
-            let hidden = self.lines_in_the_making(queue, &batch, now).await?;
+            let hidden = self.lines_in_the_making(queue, &batch, now, &mut looks).await?;
             for line in &mut lines {
                 let hidden = hidden.get(&line.line.to_string()).copied().unwrap_or(0);
                 line.waiting = line.waiting.saturating_sub(hidden);

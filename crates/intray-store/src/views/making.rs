@@ -8,7 +8,7 @@ use crate::job::{Code, Millis, QueueName};
 use crate::{handle::Queues, redis::read::Fields};
 
 impl Queues {
-    /// How many of its jobs waited in each line at a time; none if the batch is no longer in the making.
+    /// How many of its jobs waited in each line at a time, as far as `looks` suffice; none if the batch is no longer in the making.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -17,9 +17,11 @@ impl Queues {
         queue: &QueueName,
         batch: &Code,
         at: Millis,
+        looks: &mut u32,
     ) -> Result<HashMap<String, u64>, Fault> {
         let (mut lines, mut next) = (HashMap::new(), Some(0));
-        while let Some(index) = next {
+        while let Some(index) = next.filter(|_| *looks > 0) {
+            *looks -= 1;
             let mut args = Args::default();
             args.push(batch.as_str()).number(index).number(at.0);
             let answered = self.run_view("making", queue, &args).await?;

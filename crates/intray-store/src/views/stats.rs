@@ -83,12 +83,11 @@ impl Queues {
         patch: SettingsPatch,
         actor: &Actor,
     ) -> Result<Option<(QueueInfo, bool)>, Fault> {
-        let is_new = !self.exists(queue).await?;
-        if !self.change_settings(queue, &patch, actor).await? {
-            return Ok(None);
-        }
+        // A registry that was lost knows none of the queues, which still have jobs.
+        let is_unknown = !self.exists(queue).await?;
+        let Some(is_registered) = self.change_settings(queue, &patch, actor).await? else { return Ok(None) };
         let info = self.queue(queue).await?.ok_or_else(|| broken("a queue that was just set"))?;
-        Ok(Some((info, is_new)))
+        Ok(Some((info, is_unknown && is_registered)))
     }
 
     /// Every queue, by name.

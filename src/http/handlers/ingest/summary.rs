@@ -27,6 +27,8 @@ const MAX_LISTED_BYTES: usize = 64 << 10;
 #[derive(Default)]
 pub struct LineCounts {
     created: u64,
+    /// Jobs that an earlier call has stored.
+    known: u64,
     duplicates: u64,
     errors: u64,
     /// Errors that may pass when the line is sent again.
@@ -40,6 +42,7 @@ pub struct LineCounts {
 pub struct Summary<'a> {
     lines: u64,
     created: u64,
+    known: u64,
     duplicates: u64,
     errors: u64,
     #[serde(skip_serializing_if = "is_zero")]
@@ -71,14 +74,16 @@ impl LineCounts {
         self.retryable += u64::from(may_pass);
         *match &answer.outcome {
             Ok(job) if job.duplicate => &mut self.duplicates,
-            Ok(_) => &mut self.created,
+            Ok(job) if job.is_new => &mut self.created,
+            Ok(_) => &mut self.known,
             Err(_) => &mut self.errors,
         } += 1;
     }
 
     pub fn summary(&self, lines: u64) -> Summary<'_> {
-        let Self { created, duplicates, errors, retryable, ref stopped } = *self;
-        Summary { lines, created, duplicates, errors, retryable, complete: stopped.is_none(), error: stopped.as_ref() }
+        let Self { created, known, duplicates, errors, retryable, ref stopped } = *self;
+        let (complete, error) = (stopped.is_none(), stopped.as_ref());
+        Summary { lines, created, known, duplicates, errors, retryable, complete, error }
     }
 }
 

@@ -19,7 +19,8 @@ async fn uploaded(w: &World, queues: &[String]) -> (Vec<Value>, Value) {
 /// Asserts that the lines of one queue are refused by number, and the others accepted.
 async fn only_its_lines_are_refused(w: &World, queues: &[String], nth: usize, status: u16) {
     let (refused, last) = uploaded(w, queues).await;
-    let counts = json!({ "lines": 9, "created": 6, "duplicates": 0, "errors": 3, "retryable": 3, "complete": true });
+    let counts =
+        json!({ "lines": 9, "created": 6, "known": 0, "duplicates": 0, "errors": 3, "retryable": 3, "complete": true });
     assert_eq!(last, counts, "{refused:?}");
     for (one, line) in refused.iter().zip((nth + 1..).step_by(3)) {
         assert_eq!((&one["line"], &one["queue"]), (&json!(line), &json!(queues[nth])), "{one}");

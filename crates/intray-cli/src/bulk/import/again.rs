@@ -32,6 +32,8 @@ struct RestoredJob<'l> {
     expires_at: Option<&'l RawValue>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     sla_at: Option<&'l RawValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    breached: Option<bool>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     assignees: Option<&'l RawValue>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
@@ -50,13 +52,22 @@ struct RestoredJob<'l> {
 /// Returns `None` if the line is not an exported job.
 pub fn again(text: &[u8], queue: Option<&QueueName>) -> Option<Vec<u8>> {
     let mut job: RestoredJob<'_> = serde_json::from_slice(text).ok()?;
-    // A job that an older version cancelled has no payload any more. In any other state, null is the payload.
+    // A job that an older version cancelled has no payload left. In any other state, null is the payload.
     if job.state != State::Cancelled.word() {
         job.payload.get_or_insert(RawValue::NULL);
     }
     // A job that has ended starts over without the times of its first life. Any other one keeps them, and is refused if it has expired.
     if [State::Completed, State::Dead, State::Cancelled].iter().any(|state| job.state == state.word()) {
         (job.expires_at, job.sla_at) = (None, None);
+    }
+    if job.sla_at.is_none() {
+        job.breached = None;
+    }
+    // The backoff of an attempt may outlast the job. The new job has had no attempt.
+    if let (Some(due), Some(expires)) = (job.due_at, job.expires_at)
+        && due.get() >= expires.get()
+    {
+        job.due_at = None;
     }
     // A job that has fallen back to everybody stays everybody's.
     if job.assignees.is_none() && job.skill.is_none() {
@@ -101,6 +112,18 @@ mod tests {
         for absent in ["assignees", "skill", "fallback_ms"] {
             assert!(fallen.get(absent).is_none(), "{fallen}");
         }
+    }
+
+    #[test]
+    fn job_without_an_sla_does_not_say_whether_it_was_breached() {
+        let restored = |sla: &str| {
+            let line = format!(
+                r#"{{"queue":"q","payload":1,"priority":5,"client":null,"lease_ms":null,"max_attempts":null,"backoff":null,"locks":[],"due_at":null,"sla_at":{sla},"breached":false,"state":"waiting"}}"#
+            );
+            String::from_utf8(again(line.as_bytes(), None).expect("an exported job")).expect("text")
+        };
+        assert!(!restored("null").contains("breached"), "{}", restored("null"));
+        assert!(restored(r#""2026-11-21T09:00:00.000Z""#).contains(r#""breached":false"#));
     }
 
     #[test]

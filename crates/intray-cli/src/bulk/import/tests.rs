@@ -29,9 +29,9 @@ fn refuses(times: usize) -> (Service, Arc<AtomicUsize>) {
 }
 
 const REFUSED: &str = r#"{"line":2,"queue":"a","error":{"status":503,"detail":"Redis does not answer"}}
-{"lines":2,"created":1,"duplicates":0,"errors":1,"retryable":1,"complete":true}
+{"lines":2,"created":1,"known":0,"duplicates":0,"errors":1,"retryable":1,"complete":true}
 "#;
-const TAKEN: &str = "{\"lines\":2,\"created\":2,\"duplicates\":0,\"errors\":0,\"complete\":true}\n";
+const TAKEN: &str = "{\"lines\":2,\"created\":2,\"known\":0,\"duplicates\":0,\"errors\":0,\"complete\":true}\n";
 
 fn answer(mut stream: TcpStream, body: &str) {
     stream.read_exact(&mut [0; 4]).expect("a call");
