@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 root=$PWD
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 cargo_home=$(realpath "${CARGO_HOME:-$HOME/.cargo}")
-cargo fetch --quiet --locked
+triple=${TARGET:-$(rustc -vV | sed -n 's/^host: //p')}
+cargo fetch --quiet --locked --target "$triple"
 
 # The last one that fits counts. A registry's folder is named after its address, which may be a mirror's.
 maps="$root=/intray
@@ -42,7 +43,7 @@ export CFLAGS="$c_flags"
 unset RUSTFLAGS
 # The allocator asks the processor how long an address is, and has to know how large a page is: on arm64 up to 64 KiB.
 export JEMALLOC_SYS_WITH_LG_VADDR=48
-case ${TARGET:-$(rustc -vV | sed -n 's/^host: //p')} in aarch64-*) export JEMALLOC_SYS_WITH_LG_PAGE=16 ;; esac
+case $triple in aarch64-*) export JEMALLOC_SYS_WITH_LG_PAGE=16 ;; esac
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC CARGO_INCREMENTAL=0
 umask 022
