@@ -6,7 +6,15 @@ cd "$(dirname "$0")/.."
 root=$PWD
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 cargo_home=$(realpath "${CARGO_HOME:-$HOME/.cargo}")
-triple=${TARGET:-$(rustc -vV | sed -n 's/^host: //p')}
+host=$(rustc -vV | sed -n 's/^host: //p')
+triple=${TARGET:-$host}
+if [ "$triple" != "$host" ]; then
+    # As Debian names its cross compiler and its libraries, which `qemu-user-static` runs a program with.
+    COMPILER=${triple%%-*}-linux-gnu-gcc
+    RUNNER="qemu-${triple%%-*}-static -L /usr/${triple%%-*}-linux-gnu"
+    linker=CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_LINKER
+    export COMPILER RUNNER "$linker=$COMPILER"
+fi
 cargo fetch --quiet --locked --target "$triple"
 
 # The last one that fits counts. A registry's folder is named after its address, which may be a mirror's.
