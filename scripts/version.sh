@@ -10,6 +10,7 @@ places() {
     echo 'packages/python/METADATA|^Version: |$'
     echo 'web/client/package.json|^  "version": "|",$'
     echo 'openapi.yaml|^  version: |$'
+    echo 'Dockerfile|^ARG VERSION=|$'
     for file in docs/browser.md docs/clients.md web/client/README.md tests/packages/npm/vendored.test.js; do
         echo "$file|intray-client-|\\.tgz"
     done
