@@ -14,6 +14,12 @@ places() {
     for file in docs/browser.md docs/clients.md web/client/README.md tests/packages/npm/vendored.test.js; do
         echo "$file|intray-client-|\\.tgz"
     done
+    for file in README.md docs/deploy.md docs/release.md; do
+        echo "$file|intray_|_amd64"
+    done
+    for file in README.md docs/deploy.md docs/release.md docs/start.md; do
+        echo "$file|intray-|-linux-amd64"
+    done
     for file in docs/clients.md openapi.yaml; do
         echo "$file|intray_client-|-py3"
     done
