@@ -65,7 +65,6 @@ put 644 "$work/fish" "$tree/usr/share/fish/vendor_completions.d/intray.fish"
 put 644 "$work/zsh" "$tree/usr/share/zsh/vendor-completions/_intray"
 sed 's,/usr/local/bin/intray,/usr/bin/intray,' deploy/systemd/intray.service >"$work/unit"
 put 644 "$work/unit" "$tree/usr/lib/systemd/system/intray.service"
-put 644 deploy/systemd/intray.sysusers "$tree/usr/lib/sysusers.d/intray.conf"
 put 640 deploy/debian/environment "$tree/etc/intray/environment"
 put 644 deploy/debian/copyright "$tree/usr/share/doc/intray/copyright"
 put 644 LICENSE-MIT "$tree/usr/share/doc/intray/LICENSE-MIT"
@@ -88,7 +87,7 @@ scripts/dist/notes.sh "$version" >"$to/release-notes.md"
     cargo --version
     "${COMPILER:-cc}" --version | head -n 1
     ld --version | head -n 1
-    dpkg-deb --version | head -n 1
+    for tool in dpkg-deb tar gzip python3; do "$tool" --version | head -n 1; done
 } >"$to/intray-$version-linux-$arch.buildinfo"
 (cd "$to" && sha256sum intray* >SHA256SUMS)
 chmod 644 "$to"/*
