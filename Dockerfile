@@ -6,14 +6,6 @@ COPY . .
 RUN if [ "$(uname -m)" = aarch64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi; cargo build --profile dist --features jemalloc --locked
 
 FROM debian:bookworm-slim
-ARG VERSION=0.1.0
-ARG REVISION=
-LABEL org.opencontainers.image.title="intray" \
-    org.opencontainers.image.description="A work queue for people" \
-    org.opencontainers.image.source="https://github.com/intray/intray" \
-    org.opencontainers.image.licenses="MIT OR Apache-2.0" \
-    org.opencontainers.image.version="$VERSION" \
-    org.opencontainers.image.revision="$REVISION"
 # The package starts nothing here; only its program is used, by intray and as intray's user.
 # ca-certificates: whom to trust when REDIS_URL is a rediss:// one and no REDIS_CA_FILE is named, and for webhooks.
 RUN apt-get update -q \
@@ -33,4 +25,12 @@ VOLUME /data
 EXPOSE 7070
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["intray", "healthcheck"]
 STOPSIGNAL SIGTERM
+ARG VERSION=0.1.0
+ARG REVISION=
+LABEL org.opencontainers.image.title="intray" \
+    org.opencontainers.image.description="A work queue for people" \
+    org.opencontainers.image.source="https://github.com/intray/intray" \
+    org.opencontainers.image.licenses="MIT OR Apache-2.0" \
+    org.opencontainers.image.version="$VERSION" \
+    org.opencontainers.image.revision="$REVISION"
 ENTRYPOINT ["intray"]
