@@ -37,7 +37,6 @@ put() {
     cat "$from" >"$there"
     chmod "$mode" "$there"
 }
-age() { find "$1" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +; }
 $run "$binary" man >"$work/intray.1"
 for shell in bash fish zsh; do $run "$binary" completions "$shell" >"$work/$shell"; done
 
@@ -52,8 +51,7 @@ put 644 "$work/zsh" "$folder/completions/_intray"
 put 644 deploy/systemd/intray.service "$folder/systemd/intray.service"
 put 644 deploy/systemd/intray.sysusers "$folder/systemd/intray.sysusers"
 for licence in LICENSE-APACHE LICENSE-MIT "$work/THIRD-PARTY.txt"; do put 644 "$licence" "$folder/$(basename "$licence")"; done
-age "$folder"
-tar -C "$work" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner -c "$name" | gzip -9n >"$to/$name.tar.gz"
+tar -C "$work" --sort=name --format=ustar --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$name" | gzip -9n >"$to/$name.tar.gz"
 
 # The package for Debian and its like. Its program is where a package puts it.
 tree=$work/deb
@@ -74,7 +72,8 @@ sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@GLIBC@/$glibc/; s/@KIB@/$kib/" d
 put 644 "$work/control" "$tree/DEBIAN/control"
 put 644 deploy/debian/conffiles "$tree/DEBIAN/conffiles"
 for script in postinst prerm postrm; do put 755 deploy/debian/$script "$tree/DEBIAN/$script"; done
-age "$tree"
+# dpkg-deb lets nothing be younger than SOURCE_DATE_EPOCH, and this nothing older.
+find "$tree" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 dpkg-deb --root-owner-group --threads-max=1 -Zxz --build "$tree" "$to/intray_${version}_$arch.deb" >&2
 
 scripts/dist/notes.sh "$version" >"$to/release-notes.md"
@@ -87,7 +86,7 @@ scripts/dist/notes.sh "$version" >"$to/release-notes.md"
     cargo --version
     "${COMPILER:-cc}" --version | head -n 1
     ld --version | head -n 1
-    for tool in dpkg-deb tar gzip python3; do "$tool" --version | head -n 1; done
+    for tool in dpkg-deb tar gzip; do "$tool" --version | head -n 1; done
 } >"$to/intray-$version-linux-$arch.buildinfo"
 (cd "$to" && sha256sum intray* >SHA256SUMS)
 chmod 644 "$to"/*
