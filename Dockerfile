@@ -25,4 +25,12 @@ VOLUME /data
 EXPOSE 7070
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["intray", "healthcheck"]
 STOPSIGNAL SIGTERM
+ARG VERSION=0.1.0
+ARG REVISION=
+LABEL org.opencontainers.image.title="intray" \
+    org.opencontainers.image.description="A work queue for people" \
+    org.opencontainers.image.source="https://github.com/intray/intray" \
+    org.opencontainers.image.licenses="MIT OR Apache-2.0" \
+    org.opencontainers.image.version="$VERSION" \
+    org.opencontainers.image.revision="$REVISION"
 ENTRYPOINT ["intray"]

@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-ways service test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-ways service test-web test-contract test-deploy packages test-packages dist test-dist cost guard bench protocol fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -101,6 +101,15 @@ packages: rust
 # their packages.
 test-packages: service engine curl packages
 	INTRAY_BIN=$(or $(INTRAY_BIN),$(built)/debug/intray) PACKAGES=$(built)/packages tests/packages/run.sh
+
+# The files of a release, the same byte for byte from the same commit by the same compilers: docs/release.md. Cargo has a folder `dist`
+# of its own in target/, so these have another.
+dist: rust
+	scripts/reproducible.sh scripts/dist.sh $(built)/artifacts
+
+# What `make dist` has made, as a stranger uses it: needs root, and brings an empty Debian.
+test-dist: engine
+	tests/release/run.sh $(built)/artifacts
 
 # Instructions that a cycle costs, Redis's and the service's: `make cost`, `make cost OPTIONS='--only redis --profile'`.
 cost: rust engine

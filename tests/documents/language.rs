@@ -26,7 +26,8 @@ const NO_BEGINNING: [&str; 5] = ["who", "what", "of", "however", "whatever"];
 
 const LONGEST_TEST_NAME: usize = 64;
 
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
+    ".github",
     "benches",
     "crates",
     "deploy",

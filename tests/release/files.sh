@@ -1,0 +1,47 @@
+#!/bin/sh
+# The files of a release without installing them: sums, names, owners, paths, and the C library that the program asks for.
+set -eu
+artifacts=$1
+cd "$(dirname "$0")/../.."
+version=$(scripts/version.sh)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "release: $*" >&2; exit 1; }
+
+(cd "$artifacts" && sha256sum --quiet --check SHA256SUMS)
+for file in "$artifacts"/intray*; do
+    grep -q " ${file##*/}\$" "$artifacts/SHA256SUMS" || fail "SHA256SUMS lacks ${file##*/}"
+    case ${file##*/} in *"$version"*) ;; *) fail "${file##*/} is not of version $version" ;; esac
+done
+
+tarball=$(ls "$artifacts"/intray-"$version"-linux-*.tar.gz)
+owners=$(tar -tvzf "$tarball" | awk '{ print $2 }' | sort -u)
+[ "$owners" = 0/0 ] || fail "the tarball has files of $owners"
+tar -C "$work" -xzf "$tarball"
+folder=$work/$(basename "$tarball" .tar.gz)
+[ -n "$(find "$folder" -perm -o+r -name intray.1)" ] || fail "the manual page is not for all to read"
+for file in intray intray.1 completions/intray.bash completions/intray.fish completions/_intray systemd/intray.service \
+    systemd/intray.sysusers LICENSE-APACHE LICENSE-MIT THIRD-PARTY.txt; do
+    [ -s "$folder/$file" ] || fail "the tarball has no $file"
+done
+
+# Where it was built is no one's business, and would make two builds differ.
+paths=$(grep -aoE '/(root|home|work|tmp|build|usr/local/cargo)/[A-Za-z0-9._/-]{4,}\.(rs|c|h|S|lua|md)' "$folder/intray" | sort -u || true)
+[ -z "$paths" ] || fail "the program has $(printf '%s\n' "$paths" | wc -l) paths of its builder, such as $(printf '%s\n' "$paths" | head -n 1)"
+
+# The oldest C library is the newest version of a symbol; the pages, the package and the list of tools name it.
+glibc=$(readelf --wide --version-info "$folder/intray" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
+for page in README.md docs/start.md docs/release.md "$artifacts"/*.buildinfo; do
+    named=$(grep -oE 'glibc [0-9]+\.[0-9]+' "$page" | sort -u)
+    [ "$named" = "glibc $glibc" ] || fail "$page names ${named:-no glibc}, and the program needs $glibc"
+done
+deb=$(ls "$artifacts"/intray_"$version"_*.deb)
+dpkg-deb --field "$deb" Depends | grep -q "libc6 (>= $glibc)" || fail "the package does not ask for libc6 $glibc"
+dpkg-deb --extract "$deb" "$work/deb"
+cmp "$folder/intray" "$work/deb/usr/bin/intray"
+
+# One unit for both, but for the place of the program.
+sed 's,/usr/local/bin/intray,/usr/bin/intray,' "$folder/systemd/intray.service" | cmp - "$work/deb/usr/lib/systemd/system/intray.service"
+[ "$(uname -m)" = x86_64 ] && [ "${tarball%amd64*}" = "$tarball" ] && exit 0
+"$folder/intray" --version | grep -q "^intray $version" || fail "the program is not of version $version"
+echo "release: the files are complete, and ask for glibc $glibc"
