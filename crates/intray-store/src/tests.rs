@@ -85,7 +85,7 @@ async fn repeated_enqueue_makes_one_job() {
     keyed.fingerprint = Some(*b"12345678");
     for new in [&one, &keyed] {
         let replies = redis.replies_of_two("enqueue", &new.args()).await;
-        assert_eq!(replies.map(|reply| without_times(&reply)), ["stored,waiting", "again,waiting"]);
+        assert_eq!(replies.map(|reply| without_times(&reply)), ["stored,waiting", "done,waiting"]);
     }
     let mut twin = job(r#"{ "n" : 1 }"#);
     twin.fingerprint = Some(*b"87654321");

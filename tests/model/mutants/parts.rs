@@ -22,7 +22,7 @@ pub const MUTANTS: &[Fault] = &[
         "if rule then return {'ineligible', rule} end\n  if d.is_paused",
         "if rule and rule ~= 'overlap' then return {'ineligible', rule} end\n  if d.is_paused",
     ),
-    ("a worker who may have the job again is kept from it by its id", "return at and parts[at].id ~= id", "return at"),
+    ("a worker who may have the job again is kept from it by its id", "return own and own.id ~= id", "return own"),
     ("an unnamed worker is given a job of a batch with an overlap", "if worker == '' then return true end", ""),
     ("the parts that are kept are not read", "known[codes[i]] = decode(raw)", "known[codes[i]] = {}"),
     ("work that comes late leaves no part", "  part.finish(q, job.id, job.header, worker)\n", ""),
