@@ -3,6 +3,7 @@
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
+local write = require 'base/write'
 local hint = require 'base/hint'
 local batch = require 'base/batch'
 local loaded = require 'jobs/loaded'
@@ -80,6 +81,7 @@ end
 -- How many jobs of the batch get no worker of their own if this job has that route.
 local function unanswered(q, id, own, named)
   local jobs, given, left = {}, {}, 0
+  write.spend(q, #members(id, own)) -- the look at one costs as much as a command
   for _, member in ipairs(members(id, own)) do
     local job, is_asked = q.loaded[member], member == id
     local rule = is_asked and own or job and route.of(q, member, job.header)

@@ -182,3 +182,31 @@ async fn dead_job_past_its_expiry_needs_no_worker() {
     complete_as(&w, "ann").await;
     w.check().await;
 }
+
+#[tokio::test]
+async fn reassignment_of_many_opinions_takes_several_calls() {
+    let w = World::start().await;
+    let names: Vec<_> = (0..8).map(|n| format!("w{n}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    for _ in 0..12 {
+        ask(&w, 8, &names).await;
+    }
+    let (mut changed, mut calls, mut after) = (0, 0, Value::Null);
+    loop {
+        let mut call = json!({ "queue": "default", "from": "w0", "to": ["ann"] });
+        if !after.is_null() {
+            call["after"] = after;
+        }
+        let answer = w.post("/jobs/reassign", call).await.is(200);
+        assert_eq!(answer["refused"], 0, "{answer}");
+        // Each job costs a look at the seven beside it.
+        let those = answer["changed"].as_u64().expect("a number");
+        assert!(those <= 20, "{answer}");
+        (changed, calls, after) = (changed + those, calls + 1, answer["next"].clone());
+        if answer["more"] == false {
+            break;
+        }
+    }
+    assert!(changed == 96 && calls >= 5, "{changed} in {calls}");
+    w.check().await;
+}
