@@ -73,7 +73,7 @@ local function assign(jobs, i, given, tried)
   return false
 end
 
--- A job that has expired is not completed any more, nor requeued.
+-- A job that has expired can no longer be completed or requeued.
 local function is_over(q, own)
   return own.expires and own.expires <= clock.now(q)
 end
