@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the files of a release in the folder that is named, for this machine's kind of processor or for TARGET:
-# `reproducible.sh dist.sh FOLDER`. Needs what Debian's build-essential brings (dpkg-deb, readelf), Python and Rust.
+# `scripts/reproducible.sh scripts/dist.sh FOLDER`, which is emptied first. Needs what Debian's build-essential brings (dpkg-deb, readelf), Python and Rust.
 set -eu
 to=$1
 cd "$(dirname "$0")/.."
@@ -22,9 +22,10 @@ esac
 scripts/packages.sh "$to" --profile dist --features jemalloc --target "$triple" >&2
 binary=${CARGO_TARGET_DIR:-target}/$triple/dist/intray
 built=$($run "$binary" --version)
-[ "${built#*, changed}" = "$built" ] || echo "dist: $built: others cannot make the same from a commit" >&2
+[ "${built#*"$(git rev-parse --short=12 HEAD)"}" != "$built" ] || { echo "dist: $built is not of this commit" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
 glibc=$(readelf --wide --version-info "$binary" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
 
 python3 scripts/dist/contents.py "$triple" "$version" "$work/THIRD-PARTY.txt" "$to/intray-$version-linux-$arch.cdx.json"
@@ -51,7 +52,8 @@ put 644 "$work/zsh" "$folder/completions/_intray"
 put 644 deploy/systemd/intray.service "$folder/systemd/intray.service"
 put 644 deploy/systemd/intray.sysusers "$folder/systemd/intray.sysusers"
 for licence in LICENSE-APACHE LICENSE-MIT "$work/THIRD-PARTY.txt"; do put 644 "$licence" "$folder/$(basename "$licence")"; done
-tar -C "$work" --sort=name --format=ustar --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$name" | gzip -9n >"$to/$name.tar.gz"
+tar -C "$work" --sort=name --format=ustar --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf "$work/tar" "$name"
+gzip -9n <"$work/tar" >"$to/$name.tar.gz"
 
 # The package for Debian and its like. Its program is where a package puts it.
 tree=$work/deb
@@ -91,3 +93,4 @@ scripts/dist/notes.sh "$version" >"$to/release-notes.md"
 (cd "$to" && sha256sum intray* >SHA256SUMS)
 chmod 644 "$to"/*
 cat "$to/SHA256SUMS"
+[ -z "$(git status --porcelain)" ] || echo "dist: the tree has changes, so others cannot make the same from its commit" >&2

@@ -7,9 +7,13 @@ cd "$(dirname "$0")/.."
 # With INTRAY_BIN the tests were built before, and with their features nothing is compiled again.
 build=$([ -n "${INTRAY_BIN:-}" ] && echo "test --no-run --workspace" || echo build)
 # Cargo says where the build has put what it made; the only package with a build script that comes from a path is this one.
+# A build that fails ends this, and leaves the folder as it was.
+messages=$(mktemp)
+trap 'rm -f "$messages"' EXIT
+trap 'exit 1' INT TERM
 # shellcheck disable=SC2086
-made=$(cargo $build --locked --message-format=json-render-diagnostics "$@" |
-    sed -n 's/.*"reason":"build-script-executed","package_id":"path+file:.*"out_dir":"\([^"]*\)".*/\1/p')
+cargo $build --locked --message-format=json-render-diagnostics "$@" >"$messages"
+made=$(sed -n 's/.*"reason":"build-script-executed","package_id":"path+file:.*"out_dir":"\([^"]*\)".*/\1/p' "$messages")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 rm -rf "$to"
 mkdir -p "$to"

@@ -32,6 +32,7 @@ library="$(rustc --print sysroot)/lib/rustlib/src/rust=/rustc/$hash"
 separator=$(printf '\037')
 flags=
 old_ifs=$IFS
+set -f
 IFS='
 '
 for map in $maps $library; do
@@ -45,6 +46,7 @@ for map in $maps; do
     c_flags="$c_flags -ffile-prefix-map=$map"
 done
 IFS=$old_ifs
+set +f
 
 export CARGO_ENCODED_RUSTFLAGS="$flags"
 export CFLAGS="$c_flags"

@@ -39,7 +39,7 @@ fi
 
 places | while IFS='|' read -r file before after; do
     found=$(grep -o "$before$number$after" "$file" || true)
-    wrong=$(printf '%s\n' "$found" | grep -vF "$version" || true)
+    wrong=$(printf '%s\n' "$found" | grep -o "$number" | grep -vxF "$version" || true)
     [ -n "$found" ] || { echo "version: $file says none" >&2; exit 1; }
     [ -z "$wrong" ] || { echo "version: $file says $wrong, and Cargo.toml $version: scripts/version.sh $version" >&2; exit 1; }
 done

@@ -57,7 +57,7 @@ impl Pass {
         self.control.as_ref().is_none_or(|control| self.current(control).is_some())
     }
 
-    /// Waits until the credential is no longer valid, from now on. It is checked only when it may have ended, because very many calls
+    /// Waits until the credential is no longer valid. It is checked now, and then only when it may have ended, because very many calls
     /// wait at once.
     pub async fn ended(&self) {
         let Some(control) = &self.control else { return future::pending().await };

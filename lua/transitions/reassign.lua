@@ -6,7 +6,7 @@
 -- ARGV   worker, the names that take their place, each behind its length ('' = none), score and member in `lines` of the last one that
 -- ARGV   stays ('' = from the front), name of the API key ('' = none), note for the list of actions
 -- REPLY  {changed, refused, more (0 | 1), score and member of the last one that stays: every new name is excluded from it, or it
--- REPLY  would get too many assignees, or the jobs of its batch could not all be completed by different workers}
+-- REPLY  would get too many assignees, or more jobs of its batch would lack a worker of their own than before}
 local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
@@ -23,7 +23,7 @@ local routing = require 'jobs/routing'
 local route = require 'jobs/route'
 local opinions = require 'jobs/opinions'
 local alarm = require 'jobs/alarm'
-local STEP, MOST = 100, $MAX_ASSIGNEES
+local STEP, OPINIONS, MOST = 100, 20, $MAX_ASSIGNEES
 
 -- The assignees of a job with the new names in the place of one of them, each once.
 local function replaced(own, from, new)
@@ -36,7 +36,7 @@ local function replaced(own, from, new)
   return kept
 end
 
--- Of a job that was handed over, its one new worker has it handed over; with more of them the hand-over ends.
+-- A job that was handed over is handed over to its one new worker; with more of them the hand-over ends.
 local function change(own, from, new)
   local assignees = replaced(own, from, new)
   for i, name in ipairs(assignees) do assignees[i] = text.short(name) end
@@ -77,7 +77,8 @@ local function read(q, line, member)
   local jobs = {}
   for i, id in ipairs(ids) do jobs[i] = q.loaded[id] and {id = id, header = q.loaded[id].header} end
   route.read(q, ids)
-  opinions.prefetch(q, ids)
+  -- The budget is spent after few jobs of an overlap: more of them are read one by one.
+  opinions.prefetch(q, {unpack(ids, 1, OPINIONS)})
   gate.prefetch(q, jobs)
   return found
 end

@@ -14,7 +14,7 @@
 -- REPLY  {'changed', state, priority, route ('' = none)} | {'unknown'} | {'untimely', now ms} |
 -- REPLY  {'state', state}: the job has ended, or it is dead and another priority is asked for |
 -- REPLY  {'delayed'}: it would expire before its delay ends | {'excluded'}: each of its assignees would be |
--- REPLY  {'overlap'}: the jobs of its batch could not all be completed by different workers |
+-- REPLY  {'overlap'}: more jobs of its batch would lack a worker of their own than before |
 -- REPLY  {'all', n, more (0 | 1), score and member of the last one that stays: it has another state, does not match, has
 -- REPLY  this priority already, or keeps its place in the set}
 local record = require 'base/record'

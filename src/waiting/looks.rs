@@ -109,7 +109,7 @@ impl<K: Eq + Hash, A: Clone> CacheEntry<'_, K, A> {
     /// Waits until the rest after the last read is over. It is shared as the read is.
     pub(super) async fn rested(&self) {
         let Some(last) = &self.last else { return };
-        let end = last.lock().await.as_ref().map(|look| look.begun + (look.took * (1 + REST)).min(REST_MAX));
+        let end = last.lock().await.as_ref().map(|look| look.begun + look.took + (look.took * REST).min(REST_MAX));
         if let Some(end) = end {
             tokio::time::sleep_until(end).await;
         }
@@ -183,10 +183,10 @@ mod tests {
         };
         let rest = rested_after(Instant::now(), Duration::from_millis(20)).await;
         assert!(rest >= Duration::from_millis(220), "{rest:?}");
-        // A rest has an end.
-        let begun = Instant::now();
-        rested_after(begun - REST_MAX, Duration::from_secs(3_600)).await;
-        assert!(begun.elapsed() < REST_MAX);
+        // A look of an hour, which ended that long ago, is followed by a rest all the same, and the rest has an end.
+        let (hour, now) = (Duration::from_secs(3_600), Instant::now());
+        let after_the_look = rested_after(now - hour, hour).await - hour;
+        assert!((REST_MAX..2 * REST_MAX).contains(&after_the_look), "{after_the_look:?}");
     }
 
     #[tokio::test]

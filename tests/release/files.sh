@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.."
 version=$(scripts/version.sh)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
 fail() { echo "release: $*" >&2; exit 1; }
 
 (cd "$artifacts" && sha256sum --quiet --check SHA256SUMS)
@@ -26,7 +27,7 @@ for file in intray intray.1 completions/intray.bash completions/intray.fish comp
 done
 
 # Where it was built is no one's business, and would make two builds differ.
-paths=$(grep -aoE '/(root|home|work|tmp|build|usr/local/cargo)/[A-Za-z0-9._/-]{4,}\.(rs|c|h|S|lua|md)' "$folder/intray" | sort -u || true)
+paths=$(grep -aoE '/(root|home|work|tmp|build|srv|__w|usr/local)/[A-Za-z0-9._/-]{4,}\.(rs|c|h|S|lua|md)' "$folder/intray" | sort -u || true)
 [ -z "$paths" ] || fail "the program has $(printf '%s\n' "$paths" | wc -l) paths of its builder, such as $(printf '%s\n' "$paths" | head -n 1)"
 
 # The oldest C library is the newest version of a symbol; the pages, the package and the list of tools name it.

@@ -61,8 +61,8 @@ export function columns(all, range, names, now) {
 export function joined(before, since) {
   const first = since[0][0] ?? Infinity
   const kept = before[0].filter((at) => at < first).length
-  const [times, ...counts] = before.map((column) => column.slice(0, kept + 1))
-  if (kept > 0 && kept < times.length) times[kept] = (times[kept - 1] + first) / 2
+  const [times, ...counts] = before.map((column) => column.slice(0, kept && kept + 1))
+  if (kept < times.length) times[kept] = (times[kept - 1] + first) / 2
   return [times, ...counts].map((column, n) => [...column, ...since[n]])
 }
 

@@ -135,15 +135,15 @@ fn read_reserve(
     Ok((call, Duration::from_millis(wait_ms.into()), rotates))
 }
 
-/// Tokens that two keys made are two callers: a repetition has no event, so one must not get the reservations of the other by it.
+/// A worker with tokens of two origins is two callers: a repetition has no event, so one must not get the reservations of the other by it.
 fn nonce_of(key: Option<String>, worker: Option<&Name>, caller: &Caller) -> Result<Nonce, Problem> {
     let Some(key) = key else { return Ok(Nonce::fresh()) };
     let (worker, credential) = (worker.map_or("", Name::as_str), caller.credential());
     if worker.is_empty() && credential.is_empty() {
         return Err(IdempotencyKey::problem("needs a worker to belong to"));
     }
-    let minted_by = caller.worker.as_ref().and(caller.access.key());
-    let parts: Vec<_> = [credential, worker, &key].into_iter().chain(minted_by).map(str::as_bytes).collect();
+    let origin = caller.worker.as_ref().map(|_| caller.access.to_string());
+    let parts: Vec<_> = [credential, worker, &key].into_iter().chain(origin.as_deref()).map(str::as_bytes).collect();
     Ok(Nonce::derived(&parts))
 }
 

@@ -208,7 +208,7 @@ impl Problem {
     /// This field of one reservation comes too often.
     pub fn stored_too_often(field: &str, retry_after_ms: u32) -> Self {
         let detail =
-            format!("more than one {field} of this reservation: one a second is stored, ten at once; nothing was done");
+            format!("too many {field}s of this reservation: one a second is stored, ten at once; nothing was done");
         Self::new(ProblemType::RateLimited, detail).with_retry(retry_after_ms)
     }
 

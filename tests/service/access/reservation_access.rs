@@ -15,7 +15,7 @@ fn access(kind: &str, key: Option<&str>, issuer: Option<&str>) -> Value {
 
 async fn with_access_control() -> World {
     let jwks = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/jwks.json");
-    let keys = [("site", "producer", "*"), ("shop", "producer", "*"), ("desk", "worker", "*")];
+    let keys = [("site", "producer", "*"), ("shop", "producer", "*"), ("desk", "worker", "*"), ("team", "worker", "*")];
     let w = World::plan().with_keys(&keys).flag("--jwks-file", jwks).flag("--token-secret", SECRET).start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     w
@@ -76,11 +76,12 @@ async fn concurrent_reservations_say_each_its_own_access() {
     for n in 0..2 {
         w.enqueue(n).await;
     }
-    let (site, shop) = (ann_by(&w, "site").await, ann_by(&w, "shop").await);
+    // Without a name: calls of one worker are not taken together.
+    let (one, other) = (w.with_credential(&key("desk")), w.with_credential(&key("team")));
     let ask = json!({ "queues": ["default"] });
-    let (by_site, by_shop) = tokio::join!(take(&site, ask.clone()), take(&shop, ask.clone()));
-    for (job, maker) in [(by_site, "site"), (by_shop, "shop")] {
-        let expected = access("token", Some(maker), None);
+    let (by_one, by_other) = tokio::join!(take(&one, ask.clone()), take(&other, ask.clone()));
+    for (job, name) in [(by_one, "desk"), (by_other, "team")] {
+        let expected = access("key", Some(name), None);
         assert_eq!(accesses(&w, &id_of(&job)).await, [("reserved".to_owned(), expected)]);
     }
 }
@@ -100,11 +101,17 @@ async fn resumed_job_says_by_which_credential_it_was_resumed() {
 }
 
 #[tokio::test]
-async fn repeated_call_by_a_token_of_another_key_is_a_new_call() {
+async fn repeated_call_by_a_token_of_another_origin_is_a_new_call() {
     let w = with_access_control().await;
-    let ids = [w.enqueue(1).await, w.enqueue(2).await];
+    let mut ids = Vec::new();
+    for n in 0..4 {
+        ids.push(w.enqueue(n).await);
+    }
     let (site, shop) = (ann_by(&w, "site").await, ann_by(&w, "shop").await);
-    for (client, id) in [(&site, &ids[0]), (&site, &ids[0]), (&shop, &ids[1])] {
+    let signed = w.with_credential(&signed(SECRET, json!({})));
+    let issued = w.with_credential(&issued(Algorithm::EdDSA, "d", json!({})));
+    let calls = [(&site, 0), (&site, 0), (&shop, 1), (&signed, 2), (&issued, 3), (&signed, 2)];
+    for (client, id) in calls.map(|(client, n)| (client, &ids[n])) {
         let call = client.request("POST", "/jobs/reserve").header("idempotency-key", "k");
         let answer = call.json(json!({ "queues": ["default"] }).to_string()).send().await.is(200);
         assert_eq!(answer["jobs"][0]["id"], json!(id));

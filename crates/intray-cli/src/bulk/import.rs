@@ -31,7 +31,8 @@ const MOST_BYTES: usize = 4 << 20;
 struct ImportSummary {
     lines: u64,
     created: u64,
-    /// Jobs that an earlier call with the same key has created.
+    /// Jobs that an earlier call with the same key has created, perhaps of this import. An older service counts them as created.
+    #[serde(default)]
     known: u64,
     duplicates: u64,
     errors: u64,
