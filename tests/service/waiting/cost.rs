@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::refused_writes::scripts;
 use crate::world::{Client, World, waiters::MAX_WAIT_MS};
 
 /// How many commands Redis has run, this one included.
@@ -49,6 +50,37 @@ async fn sleeping_waiters_cost_redis_almost_nothing() {
         served.insert(waiter.job().await.id);
     }
     assert_eq!(served.len(), 300);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn wait_for_a_list_that_is_dear_rests_between_looks() {
+    const EVENTS: u64 = 100;
+    let w = World::start().await;
+    w.update_settings(json!({ "browse": true })).await;
+    let others: Vec<_> = (0..15).map(|n| format!("another-{n}")).chain(["ann".to_owned()]).collect();
+    let for_others = |n: u64| json!({ "payload": n, "excluded": others });
+    w.enqueue_many((0..100).map(for_others)).await;
+    let list = "/queues/default/jobs?mine=true&worker=ann";
+    assert_eq!(w.get(list).await.is(200)["next"], Value::Null, "it is read whole");
+    let begun = Instant::now();
+    for _ in 0..10 {
+        w.get(list).await.is(200);
+    }
+    let took = begun.elapsed() / 10;
+
+    let client = (*w).clone();
+    let waiting = tokio::spawn(async move { client.get(&format!("{list}&wait_ms=30000")).await.is(200) });
+    sleep(10 * took).await;
+    let (before, begun) = (scripts(&w).await, Instant::now());
+    for n in 0..EVENTS {
+        w.enqueue_with(for_others(1_000 + n)).await;
+    }
+    let looks = (scripts(&w).await - before).saturating_sub(EVENTS);
+    let possible = begun.elapsed().div_duration_f64(took);
+    assert!(looks >= 1 && looks as f64 <= possible / 4.0, "{looks} of {took:?}, {possible:.0} fit");
+    w.enqueue_with(json!({ "payload": "for ann" })).await;
+    assert_eq!(waiting.await.expect("no panic")["jobs"].as_array().map(Vec::len), Some(1));
     w.check().await;
 }
 

@@ -27,7 +27,8 @@ async fn info_number(w: &World, section: &str, name: &str) -> u64 {
     digits.parse().unwrap_or_else(|_| panic!("{name}: {line}"))
 }
 
-async fn scripts(w: &World) -> u64 {
+/// How many scripts Redis has run.
+pub(super) async fn scripts(w: &World) -> u64 {
     info_number(w, "commandstats", "cmdstat_fcall:calls").await
 }
 
