@@ -1,0 +1,96 @@
+/** A form on a page: its value, its errors, and its keys. */
+import { checkValue } from './check.js'
+import { make, tell } from './elements.js'
+import { drawFields, mark, markAll, valuesOf } from './fields.js'
+import { readForm } from './gate.js'
+import { isObject } from './json.js'
+import { WORDS } from './words.js'
+
+/** @import * as Types from '../form.js' */
+
+/**
+ * A form on a page. Throws a TypeError when the schema is none.
+ * @param {unknown} schema
+ * @param {Types.FormSettings} [settings]
+ * @returns {Types.DrawnForm}
+ */
+export function drawForm(schema, { value, onchange, from = 'queue', keys = () => true } = {}) {
+  const form = readForm(schema, { from })
+  if (form.faults) throw new TypeError(`this is no form: ${form.faults[0].pointer} ${form.faults[0].detail}`)
+  const isNew = value === undefined || value === null
+  const context = { from, keys, isNew, changed: () => onchange?.(drawn.value()) }
+  const fields = drawFields(form.fields, isObject(value) ? value : {}, '', context)
+  const error = make('p', { className: 'form-error', hidden: true })
+  const parts = [...heading(form, from), error, ...fields.map((one) => one.element)]
+  const element = make('div', { className: `form from-${from}` }, parts)
+  element.addEventListener('keydown', keepEnter)
+  const drawn = new Drawn(form, element, fields, error)
+  return drawn
+}
+
+/** Enter never sends, also in a page's own `<form>`. @param {KeyboardEvent} event */
+function keepEnter(event) {
+  const isOwn = /** @type {Element} */ (event.target).matches('input, select')
+  if (event.key === 'Enter' && isOwn && !event.ctrlKey && !event.metaKey) event.preventDefault()
+}
+
+/** @param {Types.Form} form @param {string} from */
+function heading({ title, description }, from) {
+  return [
+    from === 'job' ? make('p', { className: 'form-origin', textContent: WORDS.byTheJob }) : [],
+    title ? tell(make('p', { className: 'form-title' }), title) : [],
+    description ? tell(make('p', { className: 'form-note' }), description) : [],
+  ].flat()
+}
+
+/** @implements {Types.DrawnForm} */
+class Drawn {
+  #form
+  #fields
+  #error
+
+  /** @param {Types.Form} form @param {HTMLElement} element @param {any[]} fields @param {HTMLElement} error */
+  constructor(form, element, fields, error) {
+    this.element = element
+    this.#form = form
+    this.#fields = fields
+    this.#error = error
+  }
+
+  value() {
+    return valuesOf(this.#fields)
+  }
+
+  /** @param {Types.Fault[]} [found] what the service found; without it, what is wrong now */
+  errors(found = this.#wrong()) {
+    const left = markAll(this.#fields, found)
+    mark(this.#error, left.map(({ detail }) => detail).join(' '))
+    return found
+  }
+
+  #wrong() {
+    const unheld = this.#leaves().flatMap(({ pointer, control }) => {
+      const detail = control.wrong?.()
+      return detail ? [{ pointer, detail }] : []
+    })
+    const held = new Set(unheld.map(({ pointer }) => pointer))
+    const others = checkValue(this.#form, this.value()).filter(({ pointer }) => !held.has(pointer))
+    return [...unheld, ...others]
+  }
+
+  #leaves() {
+    return this.#fields.flatMap((field) => field.fields ?? [field])
+  }
+
+  focus() {
+    const leaves = this.#leaves()
+    const first = leaves.find(({ element }) => element.classList.contains('is-wrong')) ?? leaves[0]
+    first?.control.focus()
+  }
+
+  /** A digit that was pressed outside of the form, when one group can be meant. @param {KeyboardEvent} event */
+  press(event) {
+    const groups = this.#leaves().filter(({ control }) => control.press)
+    return groups.length === 1 && groups[0].control.press(event)
+  }
+}

@@ -1,0 +1,41 @@
+/** What a field is called: its title, or its name in words. */
+
+/** @import { Field } from '../form.js' */
+
+const WORDS_OF_A_NAME = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
+const PLAIN = /^[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*$/
+
+/** `customer_id` is "Customer id"; a name with other characters stays as it is. @param {string} name */
+export function inWords(name) {
+  if (!PLAIN.test(name)) return name
+  const words = name.match(WORDS_OF_A_NAME) ?? []
+  const plain = words.map((word) => (/^[A-Z]{2,}$/.test(word) ? word : word.toLowerCase()))
+  return plain.join(' ').replace(/^./, (first) => first.toUpperCase())
+}
+
+/**
+ * The labels of the fields beside each other. Names whose words are equal are shown as they are.
+ * @param {{ name: string, title?: string }[]} fields
+ */
+export function labelsOf(fields) {
+  const made = fields.map(({ name, title }) => title || inWords(name))
+  return made.map((label, n) => {
+    const isAlone = made.indexOf(label) === made.lastIndexOf(label)
+    return isAlone || fields[n].title ? label : fields[n].name
+  })
+}
+
+const SECRETS = new Set([
+  'password', 'passwords', 'passwort', 'passwd', 'passcode', 'passphrase', 'pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc',
+  'tan', 'secret', 'secrets', 'token', 'credential', 'credentials', 'mnemonic',
+])
+const JOINED = /password|passwort|passwd|passcode|passphrase|apikey|privatekey|secretkey|seedphrase|2fa|mfacode/
+
+/** Whether a field asks for what no page but one's own may have. @param {{ name?: string, title?: string }} field */
+export function isSecret({ name = '', title = '' }) {
+  return [name, title].some((text) => {
+    const plain = text.normalize('NFKD').replaceAll(/\p{M}|\p{Default_Ignorable_Code_Point}/gu, '')
+    const words = plain.match(WORDS_OF_A_NAME) ?? []
+    return words.some((word) => SECRETS.has(word.toLowerCase())) || JOINED.test(words.join('').toLowerCase())
+  })
+}
