@@ -1,0 +1,207 @@
+//! JSON as a form needs it: a member that is there twice, half a character and a number beyond a double are faults with a
+//! place. Numbers are the doubles that a browser reads.
+
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+    collections::HashSet,
+    fmt,
+};
+
+use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Deserializer, value::RawValue};
+
+use crate::fault::{Faults, Path};
+
+pub(crate) enum Node<'t> {
+    Null,
+    Boolean(bool),
+    Number(f64),
+    Text(Cow<'t, str>),
+    List(Vec<Node<'t>>),
+    Object(Vec<(Cow<'t, str>, Node<'t>)>),
+}
+
+impl<'t> Node<'t> {
+    pub fn members(&self) -> &[(Cow<'t, str>, Node<'t>)] {
+        if let Self::Object(members) = self { members } else { &[] }
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Node<'t>> {
+        self.members().iter().find(|(member, _)| member == name).map(|(_, value)| value)
+    }
+
+    pub fn items(&self) -> &[Node<'t>] {
+        if let Self::List(items) = self { items } else { &[] }
+    }
+
+    pub fn text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub fn number(&self) -> Option<f64> {
+        if let Self::Number(number) = self { Some(*number) } else { None }
+    }
+
+    pub fn is_true(&self) -> bool {
+        matches!(self, Self::Boolean(true))
+    }
+}
+
+/// Returns nothing if the text cannot be read. A member that is there twice is a fault, but the text is read.
+pub(crate) fn read<'t>(text: &'t str, faults: &mut Faults) -> Option<Node<'t>> {
+    let state = State { faults: RefCell::new(std::mem::take(faults)), stopped_at: Cell::new(None) };
+    let mut deserializer = Deserializer::from_str(text);
+    let read = Value { path: Path::Root, state: &state }.deserialize(&mut deserializer);
+    let read = read.and_then(|node| deserializer.end().map(|()| node));
+    *faults = state.faults.into_inner();
+    match read {
+        Ok(node) => Some(node),
+        Err(error) => {
+            let (pointer, detail) = match why(text, &error) {
+                Unreadable::Json => (String::new(), "is not JSON"),
+                Unreadable::Depth => (String::new(), "is nested too deep"),
+                Unreadable::Number => {
+                    (state.stopped_at.take().unwrap_or_default(), "must be a number that a double holds")
+                }
+                Unreadable::Text => {
+                    (state.stopped_at.take().unwrap_or_default(), "must not have one half of a surrogate pair alone")
+                }
+            };
+            faults.add_at(pointer, detail);
+            None
+        }
+    }
+}
+
+enum Unreadable {
+    Json,
+    Depth,
+    Number,
+    Text,
+}
+
+/// A raw value is checked for its grammar only, so what it takes fails for its number, its text or its depth.
+fn why(text: &str, error: &serde_json::Error) -> Unreadable {
+    let message = error.to_string();
+    if serde_json::from_str::<&RawValue>(text).is_err() {
+        Unreadable::Json
+    } else if message.starts_with("recursion limit") {
+        Unreadable::Depth
+    } else if message.starts_with("number out of range") {
+        Unreadable::Number
+    } else {
+        Unreadable::Text
+    }
+}
+
+struct State {
+    faults: RefCell<Faults>,
+    /// The innermost value that could not be read.
+    stopped_at: Cell<Option<String>>,
+}
+
+struct Value<'v> {
+    path: Path<'v>,
+    state: &'v State,
+}
+
+impl<'t> DeserializeSeed<'t> for Value<'_> {
+    type Value = Node<'t>;
+
+    fn deserialize<D: de::Deserializer<'t>>(self, deserializer: D) -> Result<Node<'t>, D::Error> {
+        let (path, state) = (self.path, self.state);
+        deserializer.deserialize_any(self).inspect_err(|_| {
+            let inner = state.stopped_at.take();
+            state.stopped_at.set(inner.or_else(|| Some(path.pointer())));
+        })
+    }
+}
+
+impl<'t> Visitor<'t> for Value<'_> {
+    type Value = Node<'t>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Node<'t>, E> {
+        Ok(Node::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Node<'t>, E> {
+        Ok(Node::Boolean(value))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a number is the double nearest to it")]
+    fn visit_u64<E>(self, value: u64) -> Result<Node<'t>, E> {
+        Ok(Node::Number(value as f64))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a number is the double nearest to it")]
+    fn visit_i64<E>(self, value: i64) -> Result<Node<'t>, E> {
+        Ok(Node::Number(value as f64))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Node<'t>, E> {
+        Ok(Node::Number(value))
+    }
+
+    fn visit_borrowed_str<E>(self, value: &'t str) -> Result<Node<'t>, E> {
+        Ok(Node::Text(value.into()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Node<'t>, E> {
+        Ok(Node::Text(value.to_owned().into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'t>>(self, mut list: A) -> Result<Node<'t>, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element_seed(Value { path: self.path.item(items.len()), state: self.state })? {
+            items.push(item);
+        }
+        Ok(Node::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'t>>(self, mut object: A) -> Result<Node<'t>, A::Error> {
+        let mut members = Vec::new();
+        while let Some(name) = object.next_key_seed(Name)? {
+            let value = object.next_value_seed(Value { path: self.path.member(&name), state: self.state })?;
+            members.push((name, value));
+        }
+        let mut seen = HashSet::with_capacity(members.len());
+        for (name, _) in &members {
+            if !seen.insert(name.as_ref()) {
+                self.state.faults.borrow_mut().add(&self.path.member(name), "must be there once");
+            }
+        }
+        Ok(Node::Object(members))
+    }
+}
+
+/// The name of a member, without a copy if it has no escapes.
+struct Name;
+
+impl<'t> DeserializeSeed<'t> for Name {
+    type Value = Cow<'t, str>;
+
+    fn deserialize<D: de::Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'t> Visitor<'t> for Name {
+    type Value = Cow<'t, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'t str) -> Result<Self::Value, E> {
+        Ok(name.into())
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(name.to_owned().into())
+    }
+}

@@ -1,0 +1,71 @@
+//! A form as the check reads it: what decides, without what is only drawn.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use regex::Regex;
+
+use crate::Format;
+
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub members: Vec<Member>,
+    pub index: HashMap<Box<str>, usize>,
+    /// Refuses members without a name here: `additionalProperties: false`.
+    pub is_closed: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub name: Box<str>,
+    pub is_required: bool,
+    pub field: Field,
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub kind: Kind,
+    pub is_nullable: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Text(Text),
+    Choice(Options),
+    Number(Number),
+    Boolean,
+    List(List),
+    Object(Object),
+}
+
+/// The values of a choice. Several references to one definition share them.
+pub(crate) type Options = Arc<HashSet<Box<str>>>;
+
+/// Lengths count code points.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub format: Option<Format>,
+    pub pattern: Option<Regex>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Number {
+    pub is_whole: bool,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub above: Option<f64>,
+    pub below: Option<f64>,
+    pub step: Option<f64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct List {
+    pub options: Options,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub is_unique: bool,
+}

@@ -1,0 +1,191 @@
+//! What a form and a result can cost.
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use intray_form::{Fault, Form, Owner, keywords, limits};
+
+fn form(text: &str) -> Form {
+    Form::parse(text, Owner::Queue).unwrap_or_else(|error| panic!("{error:?}: {text}"))
+}
+
+fn refusals(text: &str) -> Vec<Fault> {
+    Form::parse(text, Owner::Queue).err().unwrap_or_else(|| panic!("taken: {text}")).0
+}
+
+/// A form with this one property.
+fn of(property: &str) -> String {
+    format!(r#"{{"type":"object","properties":{{"a":{property}}}}}"#)
+}
+
+/// The least of several times: what else the machine does only adds to one.
+fn least(mut run: impl FnMut()) -> Duration {
+    let times = (0..9).map(|_| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    });
+    times.min().unwrap_or_default()
+}
+
+/// Four times the text may take eight times as long; a square would take sixteen times.
+fn assert_linear(what: &str, form: &Form, result: impl Fn(usize) -> String) {
+    let [small, large] = [64 * 1024, 256 * 1024].map(|size| {
+        let result = result(size);
+        least(|| drop(black_box(form.check(black_box(&result)))))
+    });
+    assert!(large < small * 8, "{what}: {small:?}, then {large:?}");
+}
+
+#[test]
+fn check_of_hostile_results_takes_linear_time() {
+    let options = (0..255).map(|n| format!("\"o{n}\"")).collect::<Vec<_>>().join(",");
+    let list = of(&format!(r#"{{"type":"array","uniqueItems":true,"items":{{"enum":[{options}]}}}}"#));
+    let closed = r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#.to_owned();
+    let text = of(r#"{"type":"string","minLength":1}"#);
+    let pattern = of(r#"{"type":"string","pattern":"^(?:a|b|ab)*c$"}"#);
+    let email = of(r#"{"type":"string","format":"email"}"#);
+    let uri = of(r#"{"type":"string","format":"uri"}"#);
+    let wrap = |from: &str, item: &str, to: &str, size: usize| from.to_owned() + &item.repeat(size / item.len()) + to;
+    assert_linear("items", &form(&list), |size| wrap(r#"{"a":["o0""#, r#","o254""#, "]}", size));
+    assert_linear("names", &form(&closed), |size| {
+        (0..size / 12).map(|n| format!(r#""{n:08}":1"#)).collect::<Vec<_>>().join(",").join_in("{", "}")
+    });
+    assert_linear("one name", &form(&closed), |size| wrap(r#"{"b":1"#, r#","b":1"#, "}", size));
+    assert_linear("escapes", &form(&text), |size| wrap(r#"{"a":""#, r"\ud83d\ude00", r#""}"#, size));
+    assert_linear("pattern", &form(&pattern), |size| wrap(r#"{"a":""#, "ab", r#""}"#, size));
+    assert_linear("email", &form(&email), |size| wrap(r#"{"a":"a@a"#, ".a", r#".-"}"#, size));
+    assert_linear("uri", &form(&uri), |size| wrap(r#"{"a":"http://a/"#, "%20?", r#" "}"#, size));
+    assert_linear("nested", &form(&text), |size| {
+        wrap(r#"{"b":[0"#, &(",".to_owned() + &"[".repeat(120) + &"]".repeat(120)), "]}", size)
+    });
+}
+
+trait JoinIn {
+    fn join_in(self, before: &str, after: &str) -> String;
+}
+
+impl JoinIn for String {
+    fn join_in(self, before: &str, after: &str) -> String {
+        format!("{before}{self}{after}")
+    }
+}
+
+#[test]
+fn references_do_not_multiply_a_form() {
+    let options = (0..255).map(|n| format!("\"o{n}\"")).collect::<Vec<_>>().join(",");
+    let members = |count: usize, name: &str| {
+        (0..count).map(|n| format!(r##""p{n}":{{"$ref":"#/$defs/{name}"}}"##)).collect::<Vec<_>>().join(",")
+    };
+    let written = |root: usize, group: usize| {
+        let (root, group) = (members(root, "G"), members(group, "O"));
+        format!(
+            r#"{{"type":"object","properties":{{{root}}},"$defs":{{"G":{{"type":"object","properties":{{{group}}}}},"O":{{"enum":[{options}]}}}}}}"#
+        )
+    };
+    let [few, many] = [written(1, 32), written(32, 32)];
+    let [once, often] = [&few, &many].map(|text| least(|| drop(black_box(Form::parse(text, Owner::Queue)))));
+    // A thousand choices, but the 255 options are kept once: 32 times the work without them, 32 * 8 with them.
+    assert!(often < once * 32, "{once:?}, then {often:?}");
+}
+
+#[test]
+fn limits_are_the_last_that_is_taken() {
+    let padded = |size: usize| {
+        let text = of(r#"{"type":"string"}"#);
+        text.clone() + &" ".repeat(size - text.len())
+    };
+    form(&padded(limits::FORM));
+    assert_eq!(refusals(&padded(limits::FORM + 1)).len(), 1);
+    let properties = |count: usize| {
+        (0..count)
+            .map(|n| format!(r#""p{n}":{{"type":"string"}}"#))
+            .collect::<Vec<_>>()
+            .join(",")
+            .join_in(r#"{"type":"object","properties":{"#, "}}")
+    };
+    form(&properties(limits::PROPERTIES));
+    assert_eq!(refusals(&properties(limits::PROPERTIES + 1))[0].pointer, "/properties");
+    let options = |count: usize| {
+        let options = (0..count).map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(",");
+        of(&format!(r#"{{"enum":[{options}]}}"#))
+    };
+    form(&options(limits::OPTIONS));
+    assert_eq!(refusals(&options(limits::OPTIONS + 1))[0].pointer, "/properties/a/enum");
+    let patterns = |count: usize| {
+        (0..count)
+            .map(|n| format!(r#""p{n}":{{"type":"string","pattern":"{n}"}}"#))
+            .collect::<Vec<_>>()
+            .join(",")
+            .join_in(r#"{"type":"object","properties":{"#, "}}")
+    };
+    form(&patterns(limits::PATTERNS));
+    assert_eq!(refusals(&patterns(limits::PATTERNS + 1))[0].pointer, "/properties/p16/pattern");
+}
+
+#[test]
+fn answers_stay_short_with_hostile_names() {
+    let names = (0..200).map(|n| format!(r#""{n}{}":1"#, "é~/".repeat(10))).collect::<Vec<_>>().join(",");
+    let faults = refusals(&of(&format!(r#"{{"type":"string",{names}}}"#)));
+    assert_eq!(faults.len(), limits::FAULTS);
+    let numbers =
+        r#"{"type":"number","minimum":1.7976931348623157e308,"maximum":5e-324,"multipleOf":1.7976931348623157e308}"#;
+    let mut all = form(&of(numbers)).check(r#"{"a":1}"#);
+    assert_eq!(all.len(), 3);
+    all.extend(faults);
+    all.extend(refusals(&of(&format!(r#"{{"type":"string","{}":1}}"#, "😀".repeat(100)))));
+    for fault in all {
+        assert!(fault.detail.chars().count() <= limits::DETAIL, "{fault:?}");
+        assert!(fault.pointer.len() <= limits::POINTER, "{fault:?}");
+    }
+}
+
+/// What a person typed may be secret, and the answer may be shown or logged elsewhere.
+#[test]
+fn no_detail_has_a_part_of_the_result() {
+    let form = form(
+        r#"{"type":"object","properties":{"t":{"type":"string","maxLength":2,"format":"email","pattern":"^x"},
+        "n":{"type":"integer","maximum":1,"multipleOf":2},"b":{"type":"boolean"},"c":{"enum":["x"]},
+        "l":{"type":"array","uniqueItems":true,"items":{"enum":["x"]}}},"additionalProperties":false}"#,
+    );
+    for value in [r#""73secret""#, "73731.5", r#"["73secret","73secret"]"#, r#"{"73secret":73731.5}"#] {
+        let members: Vec<_> = ["t", "n", "b", "c", "l", "o"].map(|name| format!(r#""{name}":{value}"#)).into();
+        let faults = form.check(&format!("{{{}}}", members.join(",")));
+        assert!(faults.len() >= 6, "{faults:?}");
+        let leaks: Vec<_> =
+            faults.iter().filter(|fault| fault.detail.contains("73") || fault.detail.contains("secret")).collect();
+        assert!(leaks.is_empty(), "{leaks:?}");
+    }
+}
+
+/// Each keyword is refused by name in each kind of schema that the table does not list for it.
+#[test]
+fn keywords_are_refused_where_the_table_has_them_not() {
+    use intray_form::Place::{Boolean, Choice, List, Number, Object, Text};
+    let kinds = [
+        (Text, r#""type":"string""#),
+        (Number, r#""type":"number""#),
+        (Boolean, r#""type":"boolean""#),
+        (Choice, r#""enum":["x"]"#),
+        (List, r#""type":"array","items":{"enum":["x"]}"#),
+        (Object, r#""type":"object","properties":{}"#),
+    ];
+    // These decide what kind a schema is.
+    let decisive = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const"];
+    let mut refused = 0;
+    for keyword in keywords().iter().filter(|keyword| !decisive.contains(&keyword.name)) {
+        for (place, members) in &kinds {
+            if keyword.places.contains(place) || members.contains(&format!("\"{}\"", keyword.name)) {
+                continue;
+            }
+            let faults = refusals(&of(&format!(r#"{{{members},"{}":true}}"#, keyword.name)));
+            let [fault] = &faults[..] else { panic!("{place:?} {}: {faults:?}", keyword.name) };
+            assert_eq!(fault.pointer, format!("/properties/a/{}", keyword.name));
+            assert!(fault.detail.contains(&format!("`{}`", keyword.name)), "{fault:?}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 60, "{refused}");
+}
