@@ -3,7 +3,11 @@
 mod choice;
 mod reference;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use regex::{Regex, RegexBuilder};
 
@@ -40,10 +44,12 @@ enum Level {
 struct Gate<'f> {
     owner: Owner,
     root: *const Node<'f>,
-    definitions: &'f [(std::borrow::Cow<'f, str>, Node<'f>)],
+    definitions: &'f [(Cow<'f, str>, Node<'f>)],
     /// The definitions on the way to this schema.
     way: Vec<&'f str>,
-    used: std::collections::HashSet<&'f str>,
+    used: HashSet<&'f str>,
+    /// The schemas that were checked, so that many references to one cost little.
+    seen: HashSet<*const Node<'f>>,
     /// By the schema that has them, so that a definition is counted and kept once.
     properties: HashMap<*const Node<'f>, usize>,
     options: HashMap<*const Node<'f>, Options>,
@@ -58,7 +64,8 @@ impl<'f> Gate<'f> {
             root,
             definitions: root.get("$defs").map_or(&[], Node::members),
             way: Vec::new(),
-            used: Default::default(),
+            used: HashSet::new(),
+            seen: HashSet::new(),
             properties: HashMap::new(),
             options: HashMap::new(),
             patterns: HashMap::new(),
@@ -84,7 +91,10 @@ impl<'f> Gate<'f> {
         }
         let place = self.place(node, path)?;
         let places = if std::ptr::eq(node, self.root) { &[Place::Root, place][..] } else { &[place] };
-        keywords::check(node, places, path, &mut self.faults);
+        let is_new = self.seen.insert(node);
+        if is_new {
+            keywords::check(node, places, path, &mut self.faults);
+        }
         self.allow(place, node, path, level)?;
         let field = match place {
             Place::Reference => self.reference(node, path, level),
@@ -95,7 +105,7 @@ impl<'f> Gate<'f> {
                 self.kind(place, node, path, level).map(|kind| Field { kind, is_nullable })
             }
         }?;
-        if let Some(default) = node.get("default") {
+        if let Some(default) = node.get("default").filter(|_| is_new) {
             self.check_default(&field, default, &path.member("default"));
         }
         Some(field)
