@@ -86,7 +86,7 @@ export interface DrawnForm<Value = any> {
    * Marks what is wrong and answers it; nothing: it can be sent. With the `error.problem.errors` of a refused
    * `complete()` it marks those.
    */
-  errors(found?: readonly Fault[]): Fault[]
+  errors(found?: readonly { pointer?: string; detail: string }[]): Fault[]
   /** Goes to the first field that is marked, or else to the first. */
   focus(): void
   /**

@@ -1,9 +1,10 @@
 // Forms without a page: what the gate takes and refuses, and what a result is checked by. The service runs the same cases.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { checkForm, checkText, readForm } from '../../../web/client/form.js'
 import { FORMATS } from '../../../web/client/form/formats.js'
+import { inWords, isSecret, labelsOf } from '../../../web/client/form/labels.js'
 
 const cases = JSON.parse(readFileSync(new URL('../../forms/cases.json', import.meta.url), 'utf8'))
 const pointers = (faults) => [...new Set(faults.map(({ pointer }) => pointer))].sort()
@@ -50,3 +51,46 @@ for (const [name, { valid, invalid }] of Object.entries(cases.formats)) {
 }
 
 test('all_formats_have_cases', () => assert.deepEqual(Object.keys(cases.formats).sort(), Object.keys(FORMATS).sort()))
+
+test('schemas_are_taken_as_values_and_as_texts', () => {
+  const faults = (schema) => readForm(schema).faults?.map(({ pointer }) => pointer)
+  const form = { type: 'object', properties: { a: { type: 'string', title: 'half \ud83d' } } }
+  assert.deepEqual(faults(form), ['/properties/a/title'])
+  assert.deepEqual(faults({ type: 'object', properties: { a: { type: 'number', minimum: Infinity } } }), ['/properties/a/minimum'])
+  for (const none of [undefined, null, 7, '', 'x', [], true]) assert.deepEqual(faults(none), [''], String(none))
+  assert.deepEqual(checkForm(readForm({ type: 'object', properties: {} }), undefined).map(({ pointer }) => pointer), [''])
+})
+
+test('names_become_words_unless_two_would_be_one', () => {
+  const words = {
+    customer_id: 'Customer id', customerId: 'Customer id', 'due-date': 'Due date', URL: 'URL', baseURL: 'Base URL', x1: 'X 1',
+    'a b': 'a b', größe: 'größe', _x: '_x', '': '',
+  }
+  for (const [name, label] of Object.entries(words)) assert.equal(inWords(name), label)
+  const fields = [{ name: 'due_date' }, { name: 'dueDate' }, { name: 'x', title: 'Due date' }, { name: 'note' }]
+  assert.deepEqual(labelsOf(fields), ['due_date', 'dueDate', 'Due date', 'Note'])
+})
+
+test('fields_for_passwords_are_known_by_their_names', () => {
+  const secret = [
+    'password', 'userPassword', 'PIN', 'pin_code', 'Your P\u200bassword', 'Pässword', 'api-key', 'Kennwort', 'パスワード', 'пароль',
+    'one time token', 'P a s s w o r d',
+  ]
+  for (const name of secret) assert.ok(isSecret({ name }) && isSecret({ name: 'a', title: name }), name)
+  for (const name of ['opinion', 'shipping', 'tokenized', 'passenger', 'compass', 'note']) assert.ok(!isSecret({ name }), name)
+})
+
+test('parts_of_the_form_are_short_and_can_be_joined', async () => {
+  const folder = new URL('../../../web/client/form/', import.meta.url)
+  const parts = readdirSync(folder).filter((name) => name.endsWith('.js'))
+  const texts = parts.map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  const names = texts.flatMap((text) => text.match(/(?<=^(?:export )?(?:async )?(?:class|const|let|function) )\w+/gm))
+  assert.deepEqual(names.filter((name, n) => names.indexOf(name) !== n), [], 'a name stands once')
+  for (const [n, text] of texts.entries()) {
+    assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function/, parts[n])
+    for (const line of text.split('\n')) assert.ok(line.length <= 120, `${parts[n]}: ${line}`)
+    assert.ok(text.split('\n').length <= 301, parts[n])
+  }
+  const exported = Object.keys(await import('../../../web/client/form.js'))
+  assert.deepEqual(exported, ['checkForm', 'checkText', 'drawForm', 'readForm'])
+})

@@ -7,11 +7,11 @@ import { WORDS } from './words.js'
 /** @import { About, Control } from '../form.js' */
 
 const MAX_OF_A_LINE = 120
-const ROWS = { least: 3, limit: 20 }
+const TEXT_ROWS = { least: 3, limit: 20 }
 
 /** @param {any} field @param {About} about @returns {Control} */
 export function boxFor(field, about) {
-  if (field.kind !== 'text') return number(field, about)
+  if (field.kind !== 'text') return numberBox(field, about)
   const make = { date, 'date-time': time, email: line, uri: line }[/** @type {string} */ (field.format)]
   return (make ?? text)(field, about)
 }
@@ -49,7 +49,7 @@ const asText = (value) => (typeof value === 'string' ? value : undefined)
 function text(field, about) {
   const shown = asText(about.value)
   if (field.maxLength <= MAX_OF_A_LINE && !shown?.includes('\n')) return line(field, about)
-  const rows = Math.min(Math.max(shown?.split('\n').length ?? 0, ROWS.least), ROWS.limit)
+  const rows = Math.min(Math.max(shown?.split('\n').length ?? 0, TEXT_ROWS.least), TEXT_ROWS.limit)
   const box = make('textarea', { rows })
   box.addEventListener('input', () => {
     box.style.height = 'auto'
@@ -99,7 +99,7 @@ function local(date) {
 }
 
 /** @param {any} field @param {About} about */
-function number(field, about) {
+function numberBox(field, about) {
   const isWhole = field.kind === 'integer'
   const box = make('input', { type: 'number', step: isWhole ? '1' : 'any', inputMode: isWhole ? 'numeric' : 'decimal' })
   if (field.minimum < 0 || !(field.minimum >= 0 || field.exclusiveMinimum >= 0)) box.inputMode = 'text' // for a minus

@@ -16,7 +16,8 @@ export const isChoice = (field) => (
 
 /** @param {any} field @param {About} about @returns {Control} */
 export function choiceFor(field, about) {
-  const choices = keyed(choicesOf(field, about.from))
+  const all = choicesOf(field, about.from)
+  const choices = about.keys() ? keyed(all) : all
   if (field.kind === 'array') return checkBoxes(field, choices, about)
   return choices.length > MAX_BUTTONS ? list(field, choices, about) : buttons(field, choices, about)
 }

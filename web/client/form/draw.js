@@ -61,11 +61,12 @@ class Drawn {
     return valuesOf(this.#fields)
   }
 
-  /** @param {Types.Fault[]} [found] what the service found; without it, what is wrong now */
+  /** @param {readonly { pointer?: string, detail: string }[]} [found] by the service; else, what is wrong now */
   errors(found = this.#wrong()) {
-    const left = markAll(this.#fields, found)
+    const faults = found.map(({ pointer = '', detail }) => ({ pointer, detail }))
+    const left = markAll(this.#fields, faults)
     mark(this.#error, left.map(({ detail }) => detail).join(' '))
-    return found
+    return faults
   }
 
   #wrong() {

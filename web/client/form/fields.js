@@ -58,7 +58,7 @@ export function drawFields(fields, values, at, context) {
 let fieldsDrawn = 0
 
 /** @param {any} field @param {string} label @param {any} context */
-function parts(field, label, { from }) {
+function surroundings(field, label, { from }) {
   const id = `field-${(fieldsDrawn += 1)}`
   const name = tell(make('span', { className: 'form-label', id: `${id}-label` }), label)
   const asksForASecret = from === 'job' && field.kind === 'text' && isSecret(field)
@@ -74,7 +74,7 @@ function parts(field, label, { from }) {
 
 /** @param {any} field @param {any} value @param {any} about @param {any} context */
 function drawGroup(field, value, { label, pointer }, context) {
-  const { name, notes, error, describedBy } = parts(field, label, context)
+  const { name, notes, error, describedBy } = surroundings(field, label, context)
   const isKept = isObject(value)
   const fallback = context.isNew && isObject(field.default) ? field.default : {}
   const fields = drawFields(field.fields, isKept ? value : fallback, pointer, context)
@@ -93,7 +93,7 @@ function drawGroup(field, value, { label, pointer }, context) {
 
 /** @param {any} field @param {any} value @param {any} about @param {any} context */
 function drawField(field, value, { label, pointer }, context) {
-  const { id, name, notes, error, describedBy } = parts(field, label, context)
+  const { id, name, notes, error, describedBy } = surroundings(field, label, context)
   const control = (isChoice(field) ? choiceFor : boxFor)(field, {
     id, describedBy, from: context.from, keys: context.keys, name: label,
     value: initial(field, value, context),

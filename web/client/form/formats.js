@@ -4,9 +4,9 @@
 const LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?'
 const EMAIL = new RegExp(`^[a-zA-Z0-9.!#$%&'*+/=?^_\`{|}~-]+@${LABEL}(?:\\.${LABEL})*$`)
 /** RFC 3986 with a host of letters, digits, `.`, `_` and `-`, or an IPv6 address, and without a user. */
-const PLAIN = `(?:[\\w.~!$&'()*+,;=:@/-]|%[0-9a-f]{2})`
+const URI_PART = `(?:[\\w.~!$&'()*+,;=:@/-]|%[0-9a-f]{2})`
 const HOST = `(?:\\[(?<six>[0-9a-f:.]+)\\]|[\\w.-]+)`
-const AFTER = `(?:/${PLAIN}*)?(?:\\?(?:${PLAIN}|\\?)*)?(?:#(?:${PLAIN}|\\?)*)?`
+const AFTER = `(?:/${URI_PART}*)?(?:\\?(?:${URI_PART}|\\?)*)?(?:#(?:${URI_PART}|\\?)*)?`
 const URI = new RegExp(`^https?://${HOST}(?::(?<port>\\d*))?${AFTER}$`, 'i')
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 const TIME = /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/

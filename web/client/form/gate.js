@@ -4,7 +4,7 @@
  */
 import { checkValue } from './check.js'
 import { FORMATS } from './formats.js'
-import { bounded, escaped, faultsOf, isObject, readJson } from './json.js'
+import { MAX_FAULTS, bounded, escaped, faultsOf, isObject, readJson } from './json.js'
 import { checkKeywords, typeOf } from './keywords.js'
 import { isNull, isNullable, readOptions } from './options.js'
 
@@ -17,7 +17,6 @@ const MAX_OPTIONS = 256
 const MAX_PATTERNS = 16
 /** Of references on the way from the form to a property. */
 const MAX_REFS = 4
-const MAX_FAULTS = 20
 /** As SDKs write names: without characters that a pointer or a URI would escape. */
 const REFERENCE = /^#\/\$defs\/([\w.-]+)$/
 const ITEMS = 'the items of a list must be options: `enum`, or `anyOf` of `const` and `title`'

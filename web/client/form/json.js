@@ -7,7 +7,7 @@ const TOKEN = /[\s]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+)/gy
 /** @param {string} name */
 export const escaped = (name) => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
-const MAX_FAULTS = 20
+export const MAX_FAULTS = 20
 /** Bytes of a pointer. A longer one ends at the value around. */
 const MAX_POINTER = 512
 

@@ -3,11 +3,11 @@
 /** @import { Field } from '../form.js' */
 
 const WORDS_OF_A_NAME = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
-const PLAIN = /^[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*$/
+const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*$/
 
 /** `customer_id` is "Customer id"; a name with other characters stays as it is. @param {string} name */
 export function inWords(name) {
-  if (!PLAIN.test(name)) return name
+  if (!PLAIN_NAME.test(name)) return name
   const words = name.match(WORDS_OF_A_NAME) ?? []
   const plain = words.map((word) => (/^[A-Z]{2,}$/.test(word) ? word : word.toLowerCase()))
   return plain.join(' ').replace(/^./, (first) => first.toUpperCase())
@@ -26,16 +26,25 @@ export function labelsOf(fields) {
 }
 
 const SECRETS = new Set([
-  'password', 'passwords', 'passwort', 'passwd', 'passcode', 'passphrase', 'pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc',
-  'tan', 'secret', 'secrets', 'token', 'credential', 'credentials', 'mnemonic',
+  'password', 'passwords', 'passwd', 'passcode', 'passphrase', 'pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'tan',
+  'secret', 'secrets', 'token', 'credential', 'credentials', 'mnemonic',
 ])
-const JOINED = /password|passwort|passwd|passcode|passphrase|apikey|privatekey|secretkey|seedphrase|2fa|mfacode/
+
+/** Without marks, blanks and what is not seen. @param {string} text */
+const bare = (text) => (
+  text.normalize('NFKD').toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, ''))
+
+/** Parts of names, in the languages of most people. */
+const PARTS = [
+  'password', 'passwort', 'kennwort', 'passwd', 'passcode', 'passphrase', 'pincode', 'apikey', 'privatekey',
+  'secretkey', 'seedphrase', 'contraseña', 'motdepasse', 'senha', 'wachtwoord', 'пароль', '密码', '密碼', 'パスワード', '비밀번호',
+].map(bare)
 
 /** Whether a field asks for what no page but one's own may have. @param {{ name?: string, title?: string }} field */
 export function isSecret({ name = '', title = '' }) {
   return [name, title].some((text) => {
-    const plain = text.normalize('NFKD').replaceAll(/\p{M}|\p{Default_Ignorable_Code_Point}/gu, '')
-    const words = plain.match(WORDS_OF_A_NAME) ?? []
-    return words.some((word) => SECRETS.has(word.toLowerCase())) || JOINED.test(words.join('').toLowerCase())
+    const plain = text.normalize('NFKD').replaceAll(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
+    const isWord = plain.match(WORDS_OF_A_NAME)?.some((word) => SECRETS.has(word.toLowerCase()))
+    return isWord || PARTS.some((part) => bare(text).includes(part))
   })
 }

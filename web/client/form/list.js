@@ -5,7 +5,7 @@ import { WORDS } from './words.js'
 
 /** @import { About, Choice, Control } from '../form.js' */
 
-const ROWS = 8
+const LIST_ROWS = 8
 
 /** @param {string} text */
 const plain = (text) => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
@@ -37,7 +37,7 @@ export function search(name, choices, show, isChosen) {
 
 /** @param {any} field @param {Choice[]} choices @param {About} about @returns {Control} */
 export function list(field, choices, { id, describedBy, value, changed, name }) {
-  const select = make('select', { size: ROWS, id })
+  const select = make('select', { size: LIST_ROWS, id })
   describe(select, {
     'aria-labelledby': `${id}-label`, 'aria-describedby': describedBy, 'aria-required': field.isRequired || undefined,
   })
