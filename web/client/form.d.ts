@@ -96,7 +96,10 @@ export interface DrawnForm<Value = any> {
   press(event: KeyboardEvent): boolean
 }
 
-/** Draws a form, with elements and text alone. Throws a `TypeError` when the schema is none. */
+/**
+ * Draws a form, with elements and text alone. Throws a `TypeError` when the schema is none, or larger than a
+ * person could use: more than 256 fields or 4096 options, once its references are followed.
+ */
 export declare function drawForm<Value = any>(schema: unknown, settings?: FormSettings<Value>): DrawnForm<Value>
 
 /** What a field is drawn with. */

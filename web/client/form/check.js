@@ -75,8 +75,10 @@ function checkArray(field, value, at) {
   const tooFew = value.length < minItems && WORDS.minItems(minItems)
   const count = tooFew || (value.length > maxItems && WORDS.maxItems(maxItems))
   const values = new Set(field.options.map((/** @type {{ value: string }} */ option) => option.value))
+  const seen = new Set()
   const wrong = value.flatMap((item, n) => {
-    const isAgain = field.isUnique && value.indexOf(item) < n
+    const isAgain = field.isUnique && seen.has(item)
+    seen.add(item)
     const detail = isAgain ? WORDS.unique : values.has(item) ? undefined : WORDS.option
     return detail ? [{ pointer: `${at}/${n}`, detail }] : []
   })

@@ -8,8 +8,15 @@ import { WORDS } from './words.js'
 
 /** @import * as Types from '../form.js' */
 
+/** A form of 16 KiB can refer to one list a thousand times, which no person and no browser could use. */
+const MAX_DRAWN_FIELDS = 256
+const MAX_DRAWN_OPTIONS = 4_096
+
+/** @param {any[]} fields @returns {any[]} */
+const leavesOf = (fields) => fields.flatMap((field) => (field.fields ? leavesOf(field.fields) : [field]))
+
 /**
- * A form on a page. Throws a TypeError when the schema is none.
+ * A form on a page. Throws a TypeError when the schema is none, or is too large to be drawn.
  * @param {unknown} schema
  * @param {Types.FormSettings} [settings]
  * @returns {Types.DrawnForm}
@@ -17,6 +24,11 @@ import { WORDS } from './words.js'
 export function drawForm(schema, { value, onchange, from = 'queue', keys = () => true } = {}) {
   const form = readForm(schema, { from })
   if (form.faults) throw new TypeError(`this is no form: ${form.faults[0].pointer} ${form.faults[0].detail}`)
+  const all = leavesOf(form.fields)
+  const options = all.reduce((sum, field) => sum + (field.options?.length ?? 0), 0)
+  if (all.length > MAX_DRAWN_FIELDS || options > MAX_DRAWN_OPTIONS) {
+    throw new TypeError('this form is too large to be drawn')
+  }
   const isNew = value === undefined || value === null
   const context = { from, keys, isNew, changed: () => onchange?.(drawn.value()) }
   const fields = drawFields(form.fields, isObject(value) ? value : {}, '', context)
@@ -80,7 +92,7 @@ class Drawn {
   }
 
   #leaves() {
-    return this.#fields.flatMap((field) => field.fields ?? [field])
+    return leavesOf(this.#fields)
   }
 
   focus() {

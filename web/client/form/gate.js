@@ -59,8 +59,11 @@ class Gate {
   #used = new Set()
   /** By the schema that has them, so that a definition is counted once. */
   #properties = new Map()
+  /** @type {Map<any, import('../form.js').Option[]>} */
   #options = new Map()
   #patterns = new Set()
+  /** The schemas that were checked, so that many references to one cost little. */
+  #seen = new Set()
 
   /** @param {any} root @param {Origin} from */
   constructor(root, from) {
@@ -96,13 +99,15 @@ class Gate {
     if (this.faults.length >= MAX_FAULTS) return
     const place = this.#place(node, at)
     if (!place) return
-    this.faults.push(...checkKeywords(node, node === this.root ? ['root', place] : [place], at))
+    const isNew = !this.#seen.has(node)
+    this.#seen.add(node)
+    if (isNew) this.faults.push(...checkKeywords(node, node === this.root ? ['root', place] : [place], at))
     const refusal = misplaced(level, place, place === 'nullable' || Array.isArray(node.type))
     if (refusal) return this.add(at, refusal)
     const found = this.#read(place, node, at, level)
     if (!found) return
     const field = { ...found, ...noted(node) }
-    if (!Object.hasOwn(node, 'default')) return field
+    if (!isNew || !Object.hasOwn(node, 'default')) return field
     for (const { pointer, detail } of checkValue(field, node.default, `${at}/default`)) {
       this.add(pointer, `the default does not fit: ${detail}`)
     }
@@ -191,10 +196,12 @@ class Gate {
 
   /** @param {any} node @param {string} at */
   #choice(node, at) {
+    const known = this.#options.get(node)
+    if (known) return known
     const { options, faults, way } = readOptions(node, at)
     for (const { pointer, detail } of faults) this.add(pointer, detail)
-    this.#options.set(node, options.length)
-    if (sum(this.#options.values()) > MAX_OPTIONS) {
+    this.#options.set(node, options)
+    if (sum([...this.#options.values()].map(({ length }) => length)) > MAX_OPTIONS) {
       this.add(`${at}/${way}`, `a form must have at most ${MAX_OPTIONS} options`)
     }
     return options
