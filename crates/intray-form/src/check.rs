@@ -91,14 +91,14 @@ fn number(rules: &Number, node: &Node, path: &Path, faults: &mut Faults) {
     if rules.is_whole && number.fract() != 0.0 {
         faults.add(path, kind);
     }
-    let bounds: [(Option<f64>, &str, fn(f64, f64) -> bool); 4] = [
-        (rules.min, "at least", |number, min| number >= min),
-        (rules.max, "at most", |number, max| number <= max),
-        (rules.above, "greater than", |number, limit| number > limit),
-        (rules.below, "less than", |number, limit| number < limit),
+    let bounds = [
+        (rules.min.filter(|&min| number < min), "at least"),
+        (rules.max.filter(|&max| number > max), "at most"),
+        (rules.above.filter(|&limit| number <= limit), "greater than"),
+        (rules.below.filter(|&limit| number >= limit), "less than"),
     ];
-    for (bound, words, holds) in bounds {
-        if let Some(bound) = bound.filter(|&bound| !holds(number, bound)) {
+    for (crossed, words) in bounds {
+        if let Some(bound) = crossed {
             faults.add(path, format!("must be {words} {}", shown(bound)));
         }
     }

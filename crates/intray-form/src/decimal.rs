@@ -25,7 +25,7 @@ pub(crate) fn is_multiple(number: f64, step: f64) -> bool {
     let (Some(number), Some(step)) = (Decimal::of(number), Decimal::of(step)) else { return false };
     let shift = number.exponent - step.exponent;
     match u32::try_from(shift) {
-        Ok(shift) => number.digits * power_of_ten(shift, step.digits) % step.digits == 0,
+        Ok(shift) => (number.digits * power_of_ten(shift, step.digits)).is_multiple_of(step.digits),
         // A double has 17 digits at most, so they are no multiple of a greater power of ten unless they are 0.
         Err(_) if shift < -17 => number.digits == 0,
         Err(_) => number.digits.is_multiple_of(step.digits * 10_u128.pow(shift.unsigned_abs())),

@@ -43,10 +43,12 @@ impl<'p> Path<'p> {
     fn write(&self, pointer: &mut String) -> bool {
         let (parent, step) = match self {
             Self::Root => return true,
-            Self::Member(parent, name) if name.len() <= limits::POINTER => {
-                (parent, name.replace('~', "~0").replace('/', "~1"))
+            // A name that is too long is not escaped first.
+            Self::Member(parent, name) if name.len() > limits::POINTER => {
+                parent.write(pointer);
+                return false;
             }
-            Self::Member(parent, _) => return parent.write(pointer) && false,
+            Self::Member(parent, name) => (parent, name.replace('~', "~0").replace('/', "~1")),
             Self::Item(parent, index) => (parent, index.to_string()),
         };
         let fits = parent.write(pointer) && pointer.len() + 1 + step.len() <= limits::POINTER;
