@@ -5,31 +5,31 @@ use std::collections::HashSet;
 use crate::{
     decimal,
     fault::{Faults, Path},
-    json::Node,
-    shape::{Field, Kind, List, Number, Object, Options, Text},
+    json::JsonNode,
+    shape::{FieldKind, FieldRules, ListRules, NumberRules, ObjectRules, Options, TextRules},
 };
 
-pub(crate) fn field(field: &Field, node: &Node, path: &Path, faults: &mut Faults) {
-    if matches!(node, Node::Null) && field.is_nullable {
+pub(crate) fn field(field: &FieldRules, node: &JsonNode, path: &Path, faults: &mut Faults) {
+    if matches!(node, JsonNode::Null) && field.is_nullable {
         return;
     }
     match &field.kind {
-        Kind::Text(rules) => text(rules, node, path, faults),
-        Kind::Choice(options) => choice(options, node, path, faults),
-        Kind::Number(rules) => number(rules, node, path, faults),
-        Kind::Boolean => {
-            if !matches!(node, Node::Boolean(_)) {
+        FieldKind::Text(rules) => text(rules, node, path, faults),
+        FieldKind::Choice(options) => choice(options, node, path, faults),
+        FieldKind::Number(rules) => number(rules, node, path, faults),
+        FieldKind::Boolean => {
+            if !matches!(node, JsonNode::Boolean(_)) {
                 faults.add(path, "must be true or false");
             }
         }
-        Kind::List(rules) => list(rules, node, path, faults),
-        Kind::Object(rules) => object(rules, node, path, faults),
+        FieldKind::List(rules) => list(rules, node, path, faults),
+        FieldKind::Object(rules) => object(rules, node, path, faults),
     }
 }
 
-pub(crate) fn object(rules: &Object, node: &Node, path: &Path, faults: &mut Faults) {
-    let Node::Object(members) = node else { return faults.add(path, "must be an object") };
-    let mut found: Vec<Option<&Node>> = vec![None; rules.members.len()];
+pub(crate) fn object(rules: &ObjectRules, node: &JsonNode, path: &Path, faults: &mut Faults) {
+    let JsonNode::Object(members) = node else { return faults.add(path, "must be an object") };
+    let mut found: Vec<Option<&JsonNode>> = vec![None; rules.members.len()];
     let mut others = Vec::new();
     for (name, value) in members {
         match rules.index.get(name.as_ref()) {
@@ -52,7 +52,7 @@ pub(crate) fn object(rules: &Object, node: &Node, path: &Path, faults: &mut Faul
     }
 }
 
-fn text(rules: &Text, node: &Node, path: &Path, faults: &mut Faults) {
+fn text(rules: &TextRules, node: &JsonNode, path: &Path, faults: &mut Faults) {
     let Some(text) = node.text() else { return faults.add(path, "must be a text") };
     if rules.min.is_some() || rules.max.is_some() {
         length(text.chars().count(), rules.min, rules.max, "characters", path, faults);
@@ -75,7 +75,7 @@ fn length(count: usize, min: Option<f64>, max: Option<f64>, unit: &str, path: &P
     }
 }
 
-fn choice(options: &Options, node: &Node, path: &Path, faults: &mut Faults) {
+fn choice(options: &Options, node: &JsonNode, path: &Path, faults: &mut Faults) {
     if !node.text().is_some_and(|text| options.contains(text)) {
         let detail = match options.len() {
             1 => "must be the form's only option".to_owned(),
@@ -85,7 +85,7 @@ fn choice(options: &Options, node: &Node, path: &Path, faults: &mut Faults) {
     }
 }
 
-fn number(rules: &Number, node: &Node, path: &Path, faults: &mut Faults) {
+fn number(rules: &NumberRules, node: &JsonNode, path: &Path, faults: &mut Faults) {
     let kind = if rules.is_whole { "must be a whole number" } else { "must be a number" };
     let Some(number) = node.number() else { return faults.add(path, kind) };
     if rules.is_whole && number.fract() != 0.0 {
@@ -113,8 +113,8 @@ fn shown(number: f64) -> String {
     if text.len() > 25 { format!("{number:e}") } else { text }
 }
 
-fn list(rules: &List, node: &Node, path: &Path, faults: &mut Faults) {
-    let Node::List(items) = node else { return faults.add(path, "must be a list") };
+fn list(rules: &ListRules, node: &JsonNode, path: &Path, faults: &mut Faults) {
+    let JsonNode::List(items) = node else { return faults.add(path, "must be a list") };
     length(items.len(), rules.min, rules.max, "items", path, faults);
     let mut seen = HashSet::new();
     for (index, item) in items.iter().enumerate() {

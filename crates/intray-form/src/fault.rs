@@ -6,7 +6,7 @@ use crate::limits;
 
 /// One place that is wrong. The pointer is a JSON pointer (RFC 6901), the detail states the rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct FormFault {
     pub pointer: String,
     pub detail: String,
 }
@@ -14,7 +14,7 @@ pub struct Fault {
 /// A text is not a form: why, at least one place and at most [`limits::FAULTS`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("is not a form")]
-pub struct FormError(pub Vec<Fault>);
+pub struct FormError(pub Vec<FormFault>);
 
 /// The way to a value. It lies on the stack and becomes text only for a fault.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ impl<'p> Path<'p> {
 
 /// Faults in the order in which they are found; those over the limit are not kept.
 #[derive(Default)]
-pub(crate) struct Faults(Vec<Fault>);
+pub(crate) struct Faults(Vec<FormFault>);
 
 impl Faults {
     pub fn add(&mut self, path: &Path, detail: impl Into<String>) {
@@ -71,7 +71,7 @@ impl Faults {
     }
 
     pub fn add_at(&mut self, pointer: String, detail: impl Into<String>) {
-        let fault = Fault { pointer, detail: cut(detail.into(), limits::DETAIL) };
+        let fault = FormFault { pointer, detail: cut(detail.into(), limits::DETAIL) };
         // A definition that two references lead to is read twice.
         if !self.is_full() && !self.0.contains(&fault) {
             self.0.push(fault);
@@ -86,7 +86,7 @@ impl Faults {
         self.0.len() >= limits::FAULTS
     }
 
-    pub fn into_list(self) -> Vec<Fault> {
+    pub fn into_list(self) -> Vec<FormFault> {
         self.0
     }
 }

@@ -12,14 +12,14 @@ use std::{
 use regex::{Regex, RegexBuilder};
 
 use crate::{
-    Fault, Format, Owner, Place, check,
+    FormFault, Format, Owner, SchemaKind, check,
     fault::{Faults, Path},
-    json::{self, Node},
+    json::{self, JsonNode},
     keywords, limits,
-    shape::{Field, Kind, List, Member, Number, Object, Options, Text},
+    shape::{FieldKind, FieldRules, ListRules, Member, NumberRules, ObjectRules, Options, TextRules},
 };
 
-pub(crate) fn parse(text: &str, owner: Owner) -> Result<Object, Vec<Fault>> {
+pub(crate) fn parse(text: &str, owner: Owner) -> Result<ObjectRules, Vec<FormFault>> {
     let mut faults = Faults::default();
     if text.len() > limits::FORM {
         faults.add(&Path::Root, format!("must have at most {} bytes", limits::FORM));
@@ -43,26 +43,26 @@ enum Level {
 
 struct Gate<'f> {
     owner: Owner,
-    root: *const Node<'f>,
-    definitions: &'f [(Cow<'f, str>, Node<'f>)],
+    root: *const JsonNode<'f>,
+    definitions: &'f [(Cow<'f, str>, JsonNode<'f>)],
     /// The definitions on the way to this schema.
     way: Vec<&'f str>,
     used: HashSet<&'f str>,
     /// The schemas that were checked, so that many references to one cost little.
-    seen: HashSet<*const Node<'f>>,
+    seen: HashSet<*const JsonNode<'f>>,
     /// By the schema that has them, so that a definition is counted and kept once.
-    properties: HashMap<*const Node<'f>, usize>,
-    options: HashMap<*const Node<'f>, Options>,
-    patterns: HashMap<*const Node<'f>, Option<Regex>>,
+    properties: HashMap<*const JsonNode<'f>, usize>,
+    options: HashMap<*const JsonNode<'f>, Options>,
+    patterns: HashMap<*const JsonNode<'f>, Option<Regex>>,
     faults: Faults,
 }
 
 impl<'f> Gate<'f> {
-    fn of(root: &'f Node<'f>, owner: Owner) -> Self {
+    fn of(root: &'f JsonNode<'f>, owner: Owner) -> Self {
         Self {
             owner,
             root,
-            definitions: root.get("$defs").map_or(&[], Node::members),
+            definitions: root.get("$defs").map_or(&[], JsonNode::members),
             way: Vec::new(),
             used: HashSet::new(),
             seen: HashSet::new(),
@@ -73,36 +73,36 @@ impl<'f> Gate<'f> {
         }
     }
 
-    fn form(mut self, root: &'f Node<'f>) -> Result<Object, Vec<Fault>> {
+    fn form(mut self, root: &'f JsonNode<'f>) -> Result<ObjectRules, Vec<FormFault>> {
         let field = self.field(root, &Path::Root, Level::Form);
         if self.faults.is_empty() {
             self.refuse_unused();
         }
         match field {
-            Some(Field { kind: Kind::Object(object), .. }) if self.faults.is_empty() => Ok(object),
+            Some(FieldRules { kind: FieldKind::Object(object), .. }) if self.faults.is_empty() => Ok(object),
             _ => Err(self.faults.into_list()),
         }
     }
 
     /// Returns nothing only after a fault.
-    fn field(&mut self, node: &'f Node<'f>, path: &Path, level: Level) -> Option<Field> {
+    fn field(&mut self, node: &'f JsonNode<'f>, path: &Path, level: Level) -> Option<FieldRules> {
         if self.faults.is_full() {
             return None;
         }
         let place = self.place(node, path)?;
-        let places = if std::ptr::eq(node, self.root) { &[Place::Root, place][..] } else { &[place] };
+        let places = if std::ptr::eq(node, self.root) { &[SchemaKind::Root, place][..] } else { &[place] };
         let is_new = self.seen.insert(node);
         if is_new {
             keywords::check(node, places, path, &mut self.faults);
         }
         self.allow(place, node, path, level)?;
         let field = match place {
-            Place::Reference => self.reference(node, path, level),
-            Place::Nullable => self.nullable(node, path, level),
+            SchemaKind::Reference => self.reference(node, path, level),
+            SchemaKind::Nullable => self.nullable(node, path, level),
             _ => {
                 let is_nullable =
                     node.get("type").and_then(keywords::types).is_some_and(|(_, is_nullable)| is_nullable);
-                self.kind(place, node, path, level).map(|kind| Field { kind, is_nullable })
+                self.kind(place, node, path, level).map(|kind| FieldRules { kind, is_nullable })
             }
         }?;
         if let Some(default) = node.get("default").filter(|_| is_new) {
@@ -111,7 +111,7 @@ impl<'f> Gate<'f> {
         Some(field)
     }
 
-    fn check_default(&mut self, field: &Field, default: &Node, path: &Path) {
+    fn check_default(&mut self, field: &FieldRules, default: &JsonNode, path: &Path) {
         let mut faults = Faults::default();
         check::field(field, default, path, &mut faults);
         for fault in faults.into_list() {
@@ -119,29 +119,29 @@ impl<'f> Gate<'f> {
         }
     }
 
-    fn place(&mut self, node: &Node, path: &Path) -> Option<Place> {
-        let Node::Object(_) = node else {
+    fn place(&mut self, node: &JsonNode, path: &Path) -> Option<SchemaKind> {
+        let JsonNode::Object(_) = node else {
             self.faults.add(path, "must be a schema, an object");
             return None;
         };
         let has = |names: &[&str]| names.iter().any(|name| node.get(name).is_some());
         if has(&["$ref", "allOf"]) {
-            return Some(Place::Reference);
+            return Some(SchemaKind::Reference);
         } else if reference::is_nullable(node) {
-            return Some(Place::Nullable);
+            return Some(SchemaKind::Nullable);
         } else if has(&["enum", "const", "oneOf", "anyOf"]) {
-            return Some(Place::Choice);
+            return Some(SchemaKind::Choice);
         }
         let Some(kind) = node.get("type") else {
             self.faults.add(path, "`type` must be there");
             return None;
         };
         match keywords::types(kind).map(|(name, _)| name) {
-            Some("string") => Some(Place::Text),
-            Some("number" | "integer") => Some(Place::Number),
-            Some("boolean") => Some(Place::Boolean),
-            Some("array") => Some(Place::List),
-            Some("object") => Some(Place::Object),
+            Some("string") => Some(SchemaKind::Text),
+            Some("number" | "integer") => Some(SchemaKind::Number),
+            Some("boolean") => Some(SchemaKind::Boolean),
+            Some("array") => Some(SchemaKind::List),
+            Some("object") => Some(SchemaKind::Object),
             _ => {
                 let types = "string, number, integer, boolean, array or object, or a list of one of them and \"null\"";
                 self.faults.add(&path.member("type"), format!("`type` must be {types}"));
@@ -151,15 +151,15 @@ impl<'f> Gate<'f> {
     }
 
     /// Whether a schema of this kind may stand here.
-    fn allow(&mut self, place: Place, node: &Node, path: &Path, level: Level) -> Option<()> {
-        let is_nullable = place == Place::Nullable || matches!(node.get("type"), Some(Node::List(_)));
+    fn allow(&mut self, place: SchemaKind, node: &JsonNode, path: &Path, level: Level) -> Option<()> {
+        let is_nullable = place == SchemaKind::Nullable || matches!(node.get("type"), Some(JsonNode::List(_)));
         let detail = match (level, place) {
-            (_, Place::Reference) => return Some(()),
-            (Level::Form, Place::Object) if is_nullable => "a form must not be null",
-            (Level::Form, Place::Object) => return Some(()),
-            (Level::Form, _) => "the `type` of a form must be object",
-            (Level::Grouped, Place::Object) => "a group must not have a group",
-            (Level::Items, Place::Choice) if !is_nullable => return Some(()),
+            (_, SchemaKind::Reference) => return Some(()),
+            (Level::Form, SchemaKind::Object) if is_nullable => "a form must not be null",
+            (Level::Form, SchemaKind::Object) => return Some(()),
+            (Level::Form, _) => "a form must be an object with `properties`",
+            (Level::Grouped, SchemaKind::Object) => "a group must not have a group",
+            (Level::Items, SchemaKind::Choice) if !is_nullable => return Some(()),
             (Level::Items, _) => "the items of a list must be options: `enum`, or `anyOf` of `const` and `title`",
             _ => return Some(()),
         };
@@ -167,18 +167,18 @@ impl<'f> Gate<'f> {
         None
     }
 
-    fn kind(&mut self, place: Place, node: &'f Node<'f>, path: &Path, level: Level) -> Option<Kind> {
-        let number = |name: &str| node.get(name).and_then(Node::number);
+    fn kind(&mut self, place: SchemaKind, node: &'f JsonNode<'f>, path: &Path, level: Level) -> Option<FieldKind> {
+        let number = |name: &str| node.get(name).and_then(JsonNode::number);
         Some(match place {
-            Place::Object => Kind::Object(self.object(node, path, level)?),
-            Place::Choice => Kind::Choice(self.choice(node, path)?),
-            Place::Text => Kind::Text(Text {
+            SchemaKind::Object => FieldKind::Object(self.object(node, path, level)?),
+            SchemaKind::Choice => FieldKind::Choice(self.choice(node, path)?),
+            SchemaKind::Text => FieldKind::Text(TextRules {
                 min: number("minLength"),
                 max: number("maxLength"),
                 format: self.format(node, path),
                 pattern: self.pattern(node, path),
             }),
-            Place::Number => Kind::Number(Number {
+            SchemaKind::Number => FieldKind::Number(NumberRules {
                 is_whole: node.get("type").and_then(keywords::types).is_some_and(|(name, _)| name == "integer"),
                 min: number("minimum"),
                 max: number("maximum"),
@@ -186,18 +186,20 @@ impl<'f> Gate<'f> {
                 below: number("exclusiveMaximum"),
                 step: number("multipleOf").filter(|&step| step > 0.0),
             }),
-            Place::List => Kind::List(List {
+            SchemaKind::List => FieldKind::List(ListRules {
                 options: self.items(node, path)?,
                 min: number("minItems"),
                 max: number("maxItems"),
-                is_unique: node.get("uniqueItems").is_some_and(Node::is_true),
+                is_unique: node.get("uniqueItems").is_some_and(JsonNode::is_true),
             }),
-            Place::Boolean => Kind::Boolean,
-            Place::Root | Place::Option | Place::Reference | Place::Nullable | Place::Null => return None,
+            SchemaKind::Boolean => FieldKind::Boolean,
+            SchemaKind::Root | SchemaKind::Option | SchemaKind::Reference | SchemaKind::Nullable | SchemaKind::Null => {
+                return None;
+            }
         })
     }
 
-    fn object(&mut self, node: &'f Node<'f>, path: &Path, level: Level) -> Option<Object> {
+    fn object(&mut self, node: &'f JsonNode<'f>, path: &Path, level: Level) -> Option<ObjectRules> {
         let Some(properties) = node.get("properties") else {
             self.faults.add(path, "`properties` must be there: an object without them cannot be drawn");
             return None;
@@ -217,13 +219,14 @@ impl<'f> Gate<'f> {
             members.extend(field.map(|field| Member { name: name.as_ref().into(), is_required, field }));
         }
         let index = members.iter().enumerate().map(|(index, member)| (member.name.clone(), index)).collect();
-        let is_closed = matches!(node.get("additionalProperties"), Some(Node::Boolean(false)));
-        Some(Object { members, index, is_closed })
+        let is_closed = matches!(node.get("additionalProperties"), Some(JsonNode::Boolean(false)));
+        Some(ObjectRules { members, index, is_closed })
     }
 
-    fn required(&mut self, node: &'f Node<'f>, properties: &Node, path: &Path) -> Vec<&'f str> {
+    fn required(&mut self, node: &'f JsonNode<'f>, properties: &JsonNode, path: &Path) -> Vec<&'f str> {
         let path = path.member("required");
-        let names: Vec<_> = node.get("required").map_or(&[][..], Node::items).iter().filter_map(Node::text).collect();
+        let names: Vec<_> =
+            node.get("required").map_or(&[][..], JsonNode::items).iter().filter_map(JsonNode::text).collect();
         for (index, name) in names.iter().enumerate() {
             if properties.get(name).is_none() {
                 self.faults.add(&path.item(index), "`required` must name a property");
@@ -232,7 +235,7 @@ impl<'f> Gate<'f> {
         names
     }
 
-    fn format(&mut self, node: &Node, path: &Path) -> Option<Format> {
+    fn format(&mut self, node: &JsonNode, path: &Path) -> Option<Format> {
         let format = Format::parse(node.get("format")?.text()?);
         if format.is_none() {
             self.faults.add(&path.member("format"), "`format` must be email, uri, date or date-time");
@@ -240,7 +243,7 @@ impl<'f> Gate<'f> {
         format
     }
 
-    fn pattern(&mut self, node: &'f Node<'f>, path: &Path) -> Option<Regex> {
+    fn pattern(&mut self, node: &'f JsonNode<'f>, path: &Path) -> Option<Regex> {
         let path = path.member("pattern");
         let pattern = node.get("pattern")?;
         if self.owner == Owner::Job {
@@ -258,7 +261,7 @@ impl<'f> Gate<'f> {
     }
 
     /// Keeps the options of a choice; a definition's are counted once.
-    fn keep(&mut self, node: &'f Node<'f>, options: Vec<&str>, path: &Path) -> Option<Options> {
+    fn keep(&mut self, node: &'f JsonNode<'f>, options: Vec<&str>, path: &Path) -> Option<Options> {
         let options: Options = Arc::new(options.into_iter().map(Into::into).collect());
         self.options.insert(node, options.clone());
         if self.options.values().map(|options| options.len()).sum::<usize>() > limits::OPTIONS {

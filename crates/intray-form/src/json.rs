@@ -13,25 +13,25 @@ use serde_json::{Deserializer, value::RawValue};
 
 use crate::fault::{Faults, Path};
 
-pub(crate) enum Node<'t> {
+pub(crate) enum JsonNode<'t> {
     Null,
     Boolean(bool),
     Number(f64),
     Text(Cow<'t, str>),
-    List(Vec<Node<'t>>),
-    Object(Vec<(Cow<'t, str>, Node<'t>)>),
+    List(Vec<JsonNode<'t>>),
+    Object(Vec<(Cow<'t, str>, JsonNode<'t>)>),
 }
 
-impl<'t> Node<'t> {
-    pub fn members(&self) -> &[(Cow<'t, str>, Node<'t>)] {
+impl<'t> JsonNode<'t> {
+    pub fn members(&self) -> &[(Cow<'t, str>, JsonNode<'t>)] {
         if let Self::Object(members) = self { members } else { &[] }
     }
 
-    pub fn get(&self, name: &str) -> Option<&Node<'t>> {
+    pub fn get(&self, name: &str) -> Option<&JsonNode<'t>> {
         self.members().iter().find(|(member, _)| member == name).map(|(_, value)| value)
     }
 
-    pub fn items(&self) -> &[Node<'t>] {
+    pub fn items(&self) -> &[JsonNode<'t>] {
         if let Self::List(items) = self { items } else { &[] }
     }
 
@@ -49,10 +49,10 @@ impl<'t> Node<'t> {
 }
 
 /// Returns nothing if the text cannot be read. A member that is there twice is a fault, but the text is read.
-pub(crate) fn read<'t>(text: &'t str, faults: &mut Faults) -> Option<Node<'t>> {
-    let state = State { faults: RefCell::new(std::mem::take(faults)), stopped_at: Cell::new(None) };
+pub(crate) fn read<'t>(text: &'t str, faults: &mut Faults) -> Option<JsonNode<'t>> {
+    let state = Reading { faults: RefCell::new(std::mem::take(faults)), stopped_at: Cell::new(None) };
     let mut deserializer = Deserializer::from_str(text);
-    let read = Value { path: Path::Root, state: &state }.deserialize(&mut deserializer);
+    let read = ValueSeed { path: Path::Root, state: &state }.deserialize(&mut deserializer);
     let read = read.and_then(|node| deserializer.end().map(|()| node));
     *faults = state.faults.into_inner();
     match read {
@@ -95,21 +95,21 @@ fn why(text: &str, error: &serde_json::Error) -> Unreadable {
     }
 }
 
-struct State {
+struct Reading {
     faults: RefCell<Faults>,
     /// The innermost value that could not be read.
     stopped_at: Cell<Option<String>>,
 }
 
-struct Value<'v> {
+struct ValueSeed<'v> {
     path: Path<'v>,
-    state: &'v State,
+    state: &'v Reading,
 }
 
-impl<'t> DeserializeSeed<'t> for Value<'_> {
-    type Value = Node<'t>;
+impl<'t> DeserializeSeed<'t> for ValueSeed<'_> {
+    type Value = JsonNode<'t>;
 
-    fn deserialize<D: de::Deserializer<'t>>(self, deserializer: D) -> Result<Node<'t>, D::Error> {
+    fn deserialize<D: de::Deserializer<'t>>(self, deserializer: D) -> Result<JsonNode<'t>, D::Error> {
         let (path, state) = (self.path, self.state);
         deserializer.deserialize_any(self).inspect_err(|_| {
             let inner = state.stopped_at.take();
@@ -118,55 +118,57 @@ impl<'t> DeserializeSeed<'t> for Value<'_> {
     }
 }
 
-impl<'t> Visitor<'t> for Value<'_> {
-    type Value = Node<'t>;
+impl<'t> Visitor<'t> for ValueSeed<'_> {
+    type Value = JsonNode<'t>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E>(self) -> Result<Node<'t>, E> {
-        Ok(Node::Null)
+    fn visit_unit<E>(self) -> Result<JsonNode<'t>, E> {
+        Ok(JsonNode::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Node<'t>, E> {
-        Ok(Node::Boolean(value))
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "a number is the double nearest to it")]
-    fn visit_u64<E>(self, value: u64) -> Result<Node<'t>, E> {
-        Ok(Node::Number(value as f64))
+    fn visit_bool<E>(self, value: bool) -> Result<JsonNode<'t>, E> {
+        Ok(JsonNode::Boolean(value))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a number is the double nearest to it")]
-    fn visit_i64<E>(self, value: i64) -> Result<Node<'t>, E> {
-        Ok(Node::Number(value as f64))
+    fn visit_u64<E>(self, value: u64) -> Result<JsonNode<'t>, E> {
+        Ok(JsonNode::Number(value as f64))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Node<'t>, E> {
-        Ok(Node::Number(value))
+    #[expect(clippy::cast_precision_loss, reason = "a number is the double nearest to it")]
+    fn visit_i64<E>(self, value: i64) -> Result<JsonNode<'t>, E> {
+        Ok(JsonNode::Number(value as f64))
     }
 
-    fn visit_borrowed_str<E>(self, value: &'t str) -> Result<Node<'t>, E> {
-        Ok(Node::Text(value.into()))
+    fn visit_f64<E>(self, value: f64) -> Result<JsonNode<'t>, E> {
+        Ok(JsonNode::Number(value))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Node<'t>, E> {
-        Ok(Node::Text(value.to_owned().into()))
+    fn visit_borrowed_str<E>(self, value: &'t str) -> Result<JsonNode<'t>, E> {
+        Ok(JsonNode::Text(value.into()))
     }
 
-    fn visit_seq<A: SeqAccess<'t>>(self, mut list: A) -> Result<Node<'t>, A::Error> {
+    fn visit_str<E>(self, value: &str) -> Result<JsonNode<'t>, E> {
+        Ok(JsonNode::Text(value.to_owned().into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'t>>(self, mut list: A) -> Result<JsonNode<'t>, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = list.next_element_seed(Value { path: self.path.item(items.len()), state: self.state })? {
+        while let Some(item) =
+            list.next_element_seed(ValueSeed { path: self.path.item(items.len()), state: self.state })?
+        {
             items.push(item);
         }
-        Ok(Node::List(items))
+        Ok(JsonNode::List(items))
     }
 
-    fn visit_map<A: MapAccess<'t>>(self, mut object: A) -> Result<Node<'t>, A::Error> {
+    fn visit_map<A: MapAccess<'t>>(self, mut object: A) -> Result<JsonNode<'t>, A::Error> {
         let mut members = Vec::new();
-        while let Some(name) = object.next_key_seed(Name)? {
-            let value = object.next_value_seed(Value { path: self.path.member(&name), state: self.state })?;
+        while let Some(name) = object.next_key_seed(NameSeed)? {
+            let value = object.next_value_seed(ValueSeed { path: self.path.member(&name), state: self.state })?;
             members.push((name, value));
         }
         let mut seen = HashSet::with_capacity(members.len());
@@ -175,14 +177,14 @@ impl<'t> Visitor<'t> for Value<'_> {
                 self.state.faults.borrow_mut().add(&self.path.member(name), "must be there once");
             }
         }
-        Ok(Node::Object(members))
+        Ok(JsonNode::Object(members))
     }
 }
 
 /// The name of a member, without a copy if it has no escapes.
-struct Name;
+struct NameSeed;
 
-impl<'t> DeserializeSeed<'t> for Name {
+impl<'t> DeserializeSeed<'t> for NameSeed {
     type Value = Cow<'t, str>;
 
     fn deserialize<D: de::Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -190,7 +192,7 @@ impl<'t> DeserializeSeed<'t> for Name {
     }
 }
 
-impl<'t> Visitor<'t> for Name {
+impl<'t> Visitor<'t> for NameSeed {
     type Value = Cow<'t, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -2,13 +2,15 @@
 
 use crate::{
     fault::{Faults, Path, cut},
-    json::Node,
+    json::JsonNode,
     limits,
 };
+use KeywordValue as Value;
+use SchemaKind::{Boolean, Choice, List, Null, Nullable, Number, Object, Reference, Root, Text};
 
 /// What a schema is, as far as the form is concerned; it decides which keywords are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum SchemaKind {
     /// The whole form, beside what it has as an object or a reference.
     Root,
     /// The form, or a group of its properties.
@@ -27,7 +29,7 @@ pub enum Place {
     Null,
 }
 
-impl Place {
+impl SchemaKind {
     /// With its article, for a sentence.
     pub fn name(self) -> &'static str {
         match self {
@@ -50,9 +52,10 @@ impl Place {
 #[derive(Debug)]
 pub struct Keyword {
     pub name: &'static str,
-    pub places: &'static [Place],
+    /// Where it is allowed.
+    pub kinds: &'static [SchemaKind],
     /// What its value must be.
-    pub value: Value,
+    pub value: KeywordValue,
     /// What it means for a result.
     pub meaning: &'static str,
     /// What a page makes of it.
@@ -60,7 +63,7 @@ pub struct Keyword {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value {
+pub enum KeywordValue {
     Type,
     Text,
     Dialect,
@@ -81,7 +84,7 @@ pub enum Value {
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-impl Value {
+impl KeywordValue {
     pub fn rule(self) -> &'static str {
         match self {
             Self::Type => "must be the name of a type, or a list of one and \"null\"",
@@ -101,7 +104,7 @@ impl Value {
         }
     }
 
-    fn takes(self, node: &Node) -> bool {
+    fn takes(self, node: &JsonNode) -> bool {
         match self {
             Self::Type => types(node).is_some(),
             Self::Text => node.text().is_some(),
@@ -109,27 +112,28 @@ impl Value {
             Self::Count => node.number().is_some_and(|number| number >= 0.0 && number.fract() == 0.0),
             Self::Number => node.number().is_some(),
             Self::Positive => node.number().is_some_and(|number| number > 0.0),
-            Self::Boolean => matches!(node, Node::Boolean(_)),
+            Self::Boolean => matches!(node, JsonNode::Boolean(_)),
             Self::Texts => is_set_of_texts(node),
             Self::Options => is_set_of_texts(node) && !node.items().is_empty(),
-            Self::Schema | Self::NamedSchemas => matches!(node, Node::Object(_)),
+            Self::Schema | Self::NamedSchemas => matches!(node, JsonNode::Object(_)),
             Self::Schemas => !node.items().is_empty(),
-            Self::List => matches!(node, Node::List(_)),
+            Self::List => matches!(node, JsonNode::List(_)),
             Self::Anything => true,
         }
     }
 }
 
-fn is_set_of_texts(node: &Node) -> bool {
+fn is_set_of_texts(node: &JsonNode) -> bool {
     let mut seen = std::collections::HashSet::new();
-    matches!(node, Node::List(_)) && node.items().iter().all(|item| item.text().is_some_and(|text| seen.insert(text)))
+    matches!(node, JsonNode::List(_))
+        && node.items().iter().all(|item| item.text().is_some_and(|text| seen.insert(text)))
 }
 
 /// The type that a schema names, and whether null is one too.
-pub(crate) fn types<'n>(node: &'n Node) -> Option<(&'n str, bool)> {
+pub(crate) fn types<'n>(node: &'n JsonNode) -> Option<(&'n str, bool)> {
     match node {
-        Node::Text(name) => Some((name, false)),
-        Node::List(names) => match (names.first()?.text()?, names.get(1)?.text()?) {
+        JsonNode::Text(name) => Some((name, false)),
+        JsonNode::List(names) => match (names.first()?.text()?, names.get(1)?.text()?) {
             _ if names.len() > 2 => None,
             ("null", "null") => None,
             (name, "null") | ("null", name) => Some((name, true)),
@@ -139,83 +143,56 @@ pub(crate) fn types<'n>(node: &'n Node) -> Option<(&'n str, bool)> {
     }
 }
 
-const FIELDS: &[Place] = &[
-    Place::Object,
-    Place::Text,
-    Place::Choice,
-    Place::Number,
-    Place::Boolean,
-    Place::List,
-    Place::Reference,
-    Place::Nullable,
-];
-const LABELLED: &[Place] = &[
-    Place::Object,
-    Place::Text,
-    Place::Choice,
-    Place::Option,
-    Place::Number,
-    Place::Boolean,
-    Place::List,
-    Place::Reference,
-    Place::Nullable,
-];
-const TYPED: &[Place] = &[
-    Place::Object,
-    Place::Text,
-    Place::Choice,
-    Place::Option,
-    Place::Number,
-    Place::Boolean,
-    Place::List,
-    Place::Null,
-];
+const FIELDS: &[SchemaKind] = &[Object, Text, Choice, Number, Boolean, List, Reference, Nullable];
+const WITH_OPTIONS: &[SchemaKind] =
+    &[SchemaKind::Option, Object, Text, Choice, Number, Boolean, List, Reference, Nullable];
+const TYPED: &[SchemaKind] = &[Null, SchemaKind::Option, Object, Text, Choice, Number, Boolean, List];
 
 const fn row(
     name: &'static str,
-    places: &'static [Place],
-    value: Value,
+    kinds: &'static [SchemaKind],
+    value: KeywordValue,
     meaning: &'static str,
     drawn: &'static str,
 ) -> Keyword {
-    Keyword { name, places, value, meaning, drawn }
+    Keyword { name, kinds, value, meaning, drawn }
 }
 
 #[rustfmt::skip]
 static KEYWORDS: [Keyword; 33] = [
     row("type", TYPED, Value::Type, "the value's type; with \"null\" it may be null", "which input there is"),
-    row("properties", &[Place::Object], Value::NamedSchemas, "the members, in the order of the form", "one input each"),
-    row("required", &[Place::Object], Value::Texts, "members that must be there", "marked as needed"),
-    row("additionalProperties", &[Place::Object], Value::Boolean, "false refuses members that the form does not have", "not drawn"),
-    row("title", LABELLED, Value::Text, "none", "the label"),
-    row("description", LABELLED, Value::Text, "none", "a line below the label"),
+    row("properties", &[Object], Value::NamedSchemas, "the members, in the order of the form", "one input each"),
+    row("required", &[Object], Value::Texts, "members that must be there", "marked as needed"),
+    row("additionalProperties", &[Object], Value::Boolean, "false refuses members that the form does not have", "not drawn"),
+    row("title", WITH_OPTIONS, Value::Text, "none", "the label"),
+    row("description", WITH_OPTIONS, Value::Text, "none", "a line below the label"),
     row("default", FIELDS, Value::Anything, "none; it must fit", "filled in, in a queue's form"),
-    row("enum", &[Place::Choice], Value::Options, "one of these texts", "buttons up to nine, then a list with search"),
-    row("const", &[Place::Choice, Place::Option], Value::Text, "this text", "a button"),
-    row("oneOf", &[Place::Choice], Value::Schemas, "the `const` of one option", "buttons up to nine, then a list with search"),
-    row("anyOf", &[Place::Choice, Place::Nullable], Value::Schemas, "as `oneOf`; or a schema and null: may be null", "as `oneOf`, or as the schema"),
-    row("format", &[Place::Text], Value::Text, "`email`, `uri`, `date` or `date-time`", "the browser's input of that kind"),
-    row("minLength", &[Place::Text], Value::Count, "at least so many characters", "a hint when it is wrong"),
-    row("maxLength", &[Place::Text], Value::Count, "at most so many characters", "one line up to 120, else a box that grows"),
-    row("pattern", &[Place::Text], Value::Text, "matches somewhere in the text; in a queue's form only", "not drawn: a page never runs it"),
-    row("minimum", &[Place::Number], Value::Number, "at least", "a number input; a whole number of up to nine values: buttons"),
-    row("maximum", &[Place::Number], Value::Number, "at most", "a number input; a whole number of up to nine values: buttons"),
-    row("exclusiveMinimum", &[Place::Number], Value::Number, "greater than", "a number input"),
-    row("exclusiveMaximum", &[Place::Number], Value::Number, "less than", "a number input"),
-    row("multipleOf", &[Place::Number], Value::Positive, "a multiple, exact in decimals", "the step of a number input"),
-    row("items", &[Place::List], Value::Schema, "each item is one of this choice", "check boxes"),
-    row("minItems", &[Place::List], Value::Count, "at least so many items", "a hint when it is wrong"),
-    row("maxItems", &[Place::List], Value::Count, "at most so many items", "a hint when it is wrong"),
-    row("uniqueItems", &[Place::List], Value::Boolean, "true: no item is there twice", "not drawn: a box is ticked once"),
-    row("$ref", &[Place::Reference], Value::Text, "what `#/$defs/NAME` is", "as the definition"),
-    row("allOf", &[Place::Reference], Value::Schemas, "of one `$ref`: as the `$ref`", "as the definition"),
-    row("$defs", &[Place::Root], Value::NamedSchemas, "what a `$ref` may name", "not drawn"),
-    row("$schema", &[Place::Root], Value::Dialect, "none", "not drawn"),
-    row("$id", &[Place::Root], Value::Text, "none", "not drawn"),
-    row("$comment", LABELLED, Value::Text, "none", "not drawn"),
-    row("examples", LABELLED, Value::List, "none", "not drawn"),
-    row("deprecated", LABELLED, Value::Boolean, "none", "not drawn"),
-    row("readOnly", LABELLED, Value::Boolean, "none", "not drawn"),
+    row("enum", &[Choice], Value::Options, "one of these texts", "buttons up to nine, then a list with search"),
+    row("const", &[Choice, SchemaKind::Option], Value::Text, "this text", "a button"),
+    row("oneOf", &[Choice], Value::Schemas, "the `const` of one option", "buttons up to nine, then a list with search"),
+    row("anyOf", &[Choice, Nullable], Value::Schemas, "as `oneOf`; or a schema and null: may be null", "as `oneOf`, or as the schema"),
+    row("format", &[Text], Value::Text, "`email`, `uri`, `date` or `date-time`", "the browser's input of that kind"),
+    row("minLength", &[Text], Value::Count, "at least so many characters", "a hint when it is wrong"),
+    row("maxLength", &[Text], Value::Count, "at most so many characters", "one line up to 120, else a box that grows"),
+    row("pattern", &[Text], Value::Text, "matches somewhere in the text; in a queue's form only", "not drawn: a page never runs it"),
+    row("minimum", &[Number], Value::Number, "at least", "a number input; a whole number of up to nine values: buttons"),
+    row("maximum", &[Number], Value::Number, "at most", "a number input; a whole number of up to nine values: buttons"),
+    row("exclusiveMinimum", &[Number], Value::Number, "greater than", "a number input"),
+    row("exclusiveMaximum", &[Number], Value::Number, "less than", "a number input"),
+    row("multipleOf", &[Number], Value::Positive, "a multiple, exact in decimals", "the step of a number input"),
+    row("items", &[List], Value::Schema, "each item is one of this choice", "check boxes"),
+    row("minItems", &[List], Value::Count, "at least so many items", "a hint when it is wrong"),
+    row("maxItems", &[List], Value::Count, "at most so many items", "a hint when it is wrong"),
+    row("uniqueItems", &[List], Value::Boolean, "true: no item is there twice", "not drawn: a box is ticked once"),
+    row("$ref", &[Reference], Value::Text, "what `#/$defs/NAME` is", "as the definition"),
+    row("allOf", &[Reference], Value::Schemas, "of one `$ref`: as the `$ref`", "as the definition"),
+    row("$defs", &[Root], Value::NamedSchemas, "what a `$ref` may name", "not drawn"),
+    row("$schema", &[Root], Value::Dialect, "none", "not drawn"),
+    row("$id", &[Root], Value::Text, "none", "not drawn"),
+    row("$comment", WITH_OPTIONS, Value::Text, "none", "not drawn"),
+    row("examples", WITH_OPTIONS, Value::List, "none", "not drawn"),
+    row("deprecated", WITH_OPTIONS, Value::Boolean, "none", "not drawn"),
+    row("readOnly", WITH_OPTIONS, Value::Boolean, "none", "not drawn"),
 ];
 
 /// The whole vocabulary of a form.
@@ -224,14 +201,14 @@ pub fn keywords() -> &'static [Keyword] {
 }
 
 /// Adds a fault for each member of a schema that the table does not take there.
-pub(crate) fn check(node: &Node, places: &[Place], path: &Path, faults: &mut Faults) {
+pub(crate) fn check(node: &JsonNode, kinds: &[SchemaKind], path: &Path, faults: &mut Faults) {
     for (name, value) in node.members() {
         let path = path.member(name);
         match KEYWORDS.iter().find(|keyword| keyword.name == name) {
             None => faults
                 .add(&path, format!("`{}` is not a keyword of a form", cut(name.to_string(), limits::SHOWN_KEYWORD))),
-            Some(keyword) if !keyword.places.iter().any(|place| places.contains(place)) => {
-                faults.add(&path, misplaced(keyword, places));
+            Some(keyword) if !keyword.kinds.iter().any(|kind| kinds.contains(kind)) => {
+                faults.add(&path, misplaced(keyword, kinds));
             }
             Some(keyword) if !keyword.value.takes(value) => {
                 faults.add(&path, format!("`{name}` {}", keyword.value.rule()));
@@ -241,11 +218,11 @@ pub(crate) fn check(node: &Node, places: &[Place], path: &Path, faults: &mut Fau
     }
 }
 
-fn misplaced(keyword: &Keyword, places: &[Place]) -> String {
-    let here = places.last().map_or("", |place| place.name());
-    let allowed = match keyword.places {
-        places if places.len() > 2 => "elsewhere".to_owned(),
-        places => places.iter().map(|place| place.name()).collect::<Vec<_>>().join(" or "),
+fn misplaced(keyword: &Keyword, kinds: &[SchemaKind]) -> String {
+    let here = kinds.last().map_or("", |kind| kind.name());
+    let allowed = match keyword.kinds {
+        kinds if kinds.len() > 2 => "other schemas".to_owned(),
+        kinds => kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" or "),
     };
     format!("`{}` is not a keyword of {here}, only of {allowed}", keyword.name)
 }

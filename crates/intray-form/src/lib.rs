@@ -13,9 +13,9 @@ mod keywords;
 pub mod limits;
 mod shape;
 
-pub use fault::{Fault, FormError};
+pub use fault::{FormError, FormFault};
 pub use format::Format;
-pub use keywords::{Keyword, Place, keywords};
+pub use keywords::{Keyword, KeywordValue, SchemaKind, keywords};
 
 use fault::{Faults, Path};
 
@@ -28,7 +28,7 @@ pub enum Owner {
 
 /// What a result must look like.
 #[derive(Debug)]
-pub struct Form(shape::Object);
+pub struct Form(shape::ObjectRules);
 
 impl Form {
     /// # Errors
@@ -41,7 +41,7 @@ impl Form {
     /// result fits if there are none. The pointers lead into the result; no detail has a part of it.
     ///
     /// This does not yield. A caller with several results checks one at a time.
-    pub fn check(&self, result: &str) -> Vec<Fault> {
+    pub fn check(&self, result: &str) -> Vec<FormFault> {
         let mut faults = Faults::default();
         let node = json::read(result, &mut faults);
         if let Some(node) = node.filter(|_| faults.is_empty()) {

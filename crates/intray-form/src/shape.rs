@@ -10,7 +10,7 @@ use regex::Regex;
 use crate::Format;
 
 #[derive(Debug)]
-pub(crate) struct Object {
+pub(crate) struct ObjectRules {
     pub members: Vec<Member>,
     pub index: HashMap<Box<str>, usize>,
     /// Refuses members without a name here: `additionalProperties: false`.
@@ -21,23 +21,23 @@ pub(crate) struct Object {
 pub(crate) struct Member {
     pub name: Box<str>,
     pub is_required: bool,
-    pub field: Field,
+    pub field: FieldRules,
 }
 
 #[derive(Debug)]
-pub(crate) struct Field {
-    pub kind: Kind,
+pub(crate) struct FieldRules {
+    pub kind: FieldKind,
     pub is_nullable: bool,
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind {
-    Text(Text),
+pub(crate) enum FieldKind {
+    Text(TextRules),
     Choice(Options),
-    Number(Number),
+    Number(NumberRules),
     Boolean,
-    List(List),
-    Object(Object),
+    List(ListRules),
+    Object(ObjectRules),
 }
 
 /// The values of a choice. Several references to one definition share them.
@@ -45,7 +45,7 @@ pub(crate) type Options = Arc<HashSet<Box<str>>>;
 
 /// Lengths count code points.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct TextRules {
     pub min: Option<f64>,
     pub max: Option<f64>,
     pub format: Option<Format>,
@@ -53,7 +53,7 @@ pub(crate) struct Text {
 }
 
 #[derive(Debug)]
-pub(crate) struct Number {
+pub(crate) struct NumberRules {
     pub is_whole: bool,
     pub min: Option<f64>,
     pub max: Option<f64>,
@@ -63,7 +63,7 @@ pub(crate) struct Number {
 }
 
 #[derive(Debug)]
-pub(crate) struct List {
+pub(crate) struct ListRules {
     pub options: Options,
     pub min: Option<f64>,
     pub max: Option<f64>,

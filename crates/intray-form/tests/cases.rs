@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use intray_form::{Fault, Form, Format, Owner, keywords, limits};
+use intray_form::{Form, FormFault, Format, Owner, keywords, limits};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -60,7 +60,7 @@ fn cases() -> Cases<'static> {
 }
 
 /// Holds for all faults of all answers.
-fn assert_bounded(faults: &[Fault]) {
+fn assert_bounded(faults: &[FormFault]) {
     assert!(faults.len() <= limits::FAULTS, "{}", faults.len());
     for fault in faults {
         assert!(fault.detail.chars().count() <= limits::DETAIL, "{fault:?}");
@@ -112,7 +112,7 @@ fn other_schemas_are_refused_by_name() {
         let owner = if case.job_only { Owner::Job } else { Owner::Queue };
         let faults = Form::parse(&case.form, owner).err().unwrap_or_else(|| panic!("{} is taken", case.name)).0;
         assert_bounded(&faults);
-        let is_it = |fault: &Fault| fault.pointer == case.pointer && fault.detail.contains(&case.detail_contains);
+        let is_it = |fault: &FormFault| fault.pointer == case.pointer && fault.detail.contains(&case.detail_contains);
         assert!(faults.iter().any(is_it), "{}: {faults:#?}", case.name);
     }
 }

@@ -2,14 +2,14 @@
 
 use std::{hint::black_box, time::Duration};
 
-use intray_form::{Fault, Form, Owner, keywords, limits};
+use intray_form::{Form, FormFault, Owner, keywords, limits};
 use rustix::time::{ClockId, clock_gettime};
 
 fn form(text: &str) -> Form {
     Form::parse(text, Owner::Queue).unwrap_or_else(|error| panic!("{error:?}: {text}"))
 }
 
-fn refusals(text: &str) -> Vec<Fault> {
+fn refusals(text: &str) -> Vec<FormFault> {
     Form::parse(text, Owner::Queue).err().unwrap_or_else(|| panic!("taken: {text}")).0
 }
 
@@ -165,7 +165,7 @@ fn no_detail_has_a_part_of_the_result() {
 /// Each keyword is refused by name in each kind of schema that the table does not list for it.
 #[test]
 fn keywords_are_refused_where_the_table_has_them_not() {
-    use intray_form::Place::{Boolean, Choice, List, Number, Object, Text};
+    use intray_form::SchemaKind::{Boolean, Choice, List, Number, Object, Text};
     let kinds = [
         (Text, r#""type":"string""#),
         (Number, r#""type":"number""#),
@@ -179,7 +179,7 @@ fn keywords_are_refused_where_the_table_has_them_not() {
     let mut refused = 0;
     for keyword in keywords().iter().filter(|keyword| !decisive.contains(&keyword.name)) {
         for (place, members) in &kinds {
-            if keyword.places.contains(place) || members.contains(&format!("\"{}\"", keyword.name)) {
+            if keyword.kinds.contains(place) || members.contains(&format!("\"{}\"", keyword.name)) {
                 continue;
             }
             let faults = refusals(&of(&format!(r#"{{{members},"{}":true}}"#, keyword.name)));

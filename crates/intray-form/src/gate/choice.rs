@@ -2,17 +2,17 @@
 
 use super::{Gate, Level, Options};
 use crate::{
-    Place,
+    SchemaKind,
     fault::Path,
-    json::Node,
+    json::JsonNode,
     keywords,
-    shape::{Field, Kind},
+    shape::{FieldKind, FieldRules},
 };
 
 const WAYS: [&str; 4] = ["enum", "const", "oneOf", "anyOf"];
 
 impl<'f> Gate<'f> {
-    pub(super) fn choice(&mut self, node: &'f Node<'f>, path: &Path) -> Option<Options> {
+    pub(super) fn choice(&mut self, node: &'f JsonNode<'f>, path: &Path) -> Option<Options> {
         if let Some(options) = self.options.get(&std::ptr::from_ref(node)) {
             return Some(options.clone());
         }
@@ -24,26 +24,26 @@ impl<'f> Gate<'f> {
         }
         let path = path.member(name);
         let options = match name {
-            "enum" => value.items().iter().filter_map(Node::text).collect(),
+            "enum" => value.items().iter().filter_map(JsonNode::text).collect(),
             "const" => value.text().into_iter().collect(),
             _ => self.titled(value.items(), &path),
         };
         self.keep(node, options, &path)
     }
 
-    pub(super) fn items(&mut self, node: &'f Node<'f>, path: &Path) -> Option<Options> {
+    pub(super) fn items(&mut self, node: &'f JsonNode<'f>, path: &Path) -> Option<Options> {
         let Some(items) = node.get("items") else {
             self.faults.add(path, "`items` must be there: a list is drawn as check boxes");
             return None;
         };
         match self.field(items, &path.member("items"), Level::Items)? {
-            Field { kind: Kind::Choice(options), is_nullable: false } => Some(options),
+            FieldRules { kind: FieldKind::Choice(options), is_nullable: false } => Some(options),
             _ => None,
         }
     }
 
     /// The values of options with a title.
-    fn titled(&mut self, options: &'f [Node<'f>], path: &Path) -> Vec<&'f str> {
+    fn titled(&mut self, options: &'f [JsonNode<'f>], path: &Path) -> Vec<&'f str> {
         let mut values = Vec::new();
         for (index, option) in options.iter().enumerate() {
             let path = path.item(index);
@@ -51,7 +51,7 @@ impl<'f> Gate<'f> {
                 self.faults.add(&path, "an option must have `const` and `title`");
                 continue;
             };
-            keywords::check(option, &[Place::Option], &path, &mut self.faults);
+            keywords::check(option, &[SchemaKind::Option], &path, &mut self.faults);
             self.check_type(option, &path);
             match value.text() {
                 Some(value) if values.contains(&value) => {
@@ -64,7 +64,7 @@ impl<'f> Gate<'f> {
     }
 
     /// Options are texts. Null is none of them, so a type with null would promise what no result can have.
-    fn check_type(&mut self, node: &Node, path: &Path) {
+    fn check_type(&mut self, node: &JsonNode, path: &Path) {
         let path = path.member("type");
         match node.get("type").and_then(keywords::types) {
             None | Some(("string", false)) => {}

@@ -1,25 +1,25 @@
 //! `$ref`, `allOf` of one, and `anyOf` with null.
 
 use super::{Gate, Level};
-use crate::{Place, fault::Path, json::Node, keywords, limits, shape::Field};
+use crate::{SchemaKind, fault::Path, json::JsonNode, keywords, limits, shape::FieldRules};
 
 /// Whether this is `anyOf` of two schemas, one of which is null.
-pub(super) fn is_nullable(node: &Node) -> bool {
+pub(super) fn is_nullable(node: &JsonNode) -> bool {
     node.get("anyOf").is_some_and(|schemas| schemas.items().len() == 2 && schemas.items().iter().any(is_null))
 }
 
-fn is_null(node: &Node) -> bool {
-    node.get("type").and_then(Node::text) == Some("null")
+fn is_null(node: &JsonNode) -> bool {
+    node.get("type").and_then(JsonNode::text) == Some("null")
 }
 
 impl<'f> Gate<'f> {
-    pub(super) fn nullable(&mut self, node: &'f Node<'f>, path: &Path, level: Level) -> Option<Field> {
+    pub(super) fn nullable(&mut self, node: &'f JsonNode<'f>, path: &Path, level: Level) -> Option<FieldRules> {
         let path = path.member("anyOf");
         let mut inner = None;
         for (index, schema) in node.get("anyOf")?.items().iter().enumerate() {
             let path = path.item(index);
             if is_null(schema) {
-                keywords::check(schema, &[Place::Null], &path, &mut self.faults);
+                keywords::check(schema, &[SchemaKind::Null], &path, &mut self.faults);
             } else {
                 inner = self.field(schema, &path, level);
             }
@@ -27,11 +27,11 @@ impl<'f> Gate<'f> {
         if inner.is_none() && self.faults.is_empty() {
             self.faults.add(&path, "`anyOf` must have a schema beside null");
         }
-        inner.map(|field| Field { is_nullable: true, ..field })
+        inner.map(|field| FieldRules { is_nullable: true, ..field })
     }
 
-    pub(super) fn reference(&mut self, node: &'f Node<'f>, path: &Path, level: Level) -> Option<Field> {
-        let (target, path) = match (node.get("$ref"), node.get("allOf").map(Node::items)) {
+    pub(super) fn reference(&mut self, node: &'f JsonNode<'f>, path: &Path, level: Level) -> Option<FieldRules> {
+        let (target, path) = match (node.get("$ref"), node.get("allOf").map(JsonNode::items)) {
             (Some(target), None) => (Some(target), path.member("$ref")),
             (None, Some([only])) if only.members().len() == 1 => (only.get("$ref"), path.member("allOf")),
             _ => (None, path.member("allOf")),
@@ -62,7 +62,7 @@ impl<'f> Gate<'f> {
         field
     }
 
-    fn refuse(&mut self, path: &Path, detail: &str) -> Option<Field> {
+    fn refuse(&mut self, path: &Path, detail: &str) -> Option<FieldRules> {
         self.faults.add(path, detail);
         None
     }
