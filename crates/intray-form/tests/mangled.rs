@@ -27,8 +27,9 @@ fn mangled(rng: &mut Rng, text: &str, other: &str) -> String {
             let string = rng.usize(..quotes.len() / 2) * 2;
             return quotes[string]..quotes[string + 1] + 1;
         }
-        let from = text.floor_char_boundary(rng.usize(..=text.len()));
-        from..text.floor_char_boundary(text.len().min(from + rng.usize(..12))).max(from)
+        let ends: Vec<_> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let from = rng.usize(..ends.len());
+        ends[from]..ends[(from + rng.usize(..12)).min(ends.len() - 1)]
     };
     let (out, into) = (piece(text), piece(other));
     format!("{}{}{}", &text[..out.start], &other[into], &text[out.end..])
