@@ -94,11 +94,12 @@ function drawGroup(field, value, { label, pointer }, context) {
 /** @param {any} field @param {any} value @param {any} about @param {any} context */
 function drawField(field, value, { label, pointer }, context) {
   const { id, name, notes, error, describedBy } = surroundings(field, label, context)
+  let isLive = false // once it was wrong, what is typed is looked at as it is typed
   const control = (isChoice(field) ? choiceFor : boxFor)(field, {
     id, describedBy, from: context.from, keys: context.keys, name: label,
     value: initial(field, value, context),
     changed: () => {
-      if (!error.hidden) own.mark(wrong())
+      if (isLive) own.mark(wrong())
       context.changed()
     },
   })
@@ -119,6 +120,7 @@ function drawField(field, value, { label, pointer }, context) {
   const own = {
     name: field.name, pointer, element, control, value: current,
     mark: (/** @type {string} */ detail) => {
+      isLive ||= detail !== ''
       mark(error, detail)
       element.classList.toggle('is-wrong', detail !== '')
       control.mark(detail !== '')
