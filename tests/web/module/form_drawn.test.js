@@ -8,8 +8,9 @@ import { sharedBrowser } from '../world/shared.js'
 const axe = await readFile(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'"
 const pages = {
-  '/': ['text/html', `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>form</title><link rel="icon" href="data:,">
-<link rel="stylesheet" href="/client/form/form.css"><script type="module" src="/page.js"></script><main><h1>Form</h1></main></html>`],
+  '/': ['text/html', `<!doctype html><html lang="en"><meta charset="utf-8"><title>form</title><link rel="icon" href="data:,">
+<link rel="stylesheet" href="/page.css"><link rel="stylesheet" href="/client/form/form.css"><script type="module" src="/page.js"></script><main><h1>Form</h1></main></html>`],
+  '/page.css': ['text/css', ':root { color-scheme: light dark; background: Canvas; color: CanvasText }'],
   '/page.js': ['text/javascript', "import * as form from '/client/form.js'\nObject.assign(window, form)\nwindow.isReady = true"],
 }
 
