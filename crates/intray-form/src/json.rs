@@ -13,6 +13,8 @@ use serde_json::{Deserializer, value::RawValue};
 
 use crate::fault::{Faults, Path};
 
+const FEW_NAMES: usize = 16;
+
 pub(crate) enum JsonNode<'t> {
     Null,
     Boolean(bool),
@@ -118,6 +120,22 @@ impl<'t> DeserializeSeed<'t> for ValueSeed<'_> {
     }
 }
 
+impl ValueSeed<'_> {
+    /// Few names are compared with each other, which costs less than a set for each of many small objects.
+    fn refuse_repeated(&self, members: &[(Cow<str>, JsonNode)]) {
+        let mut seen = HashSet::new();
+        for (index, (name, _)) in members.iter().enumerate() {
+            let is_repeated = match members.len() {
+                ..=FEW_NAMES => members[..index].iter().any(|(other, _)| other == name),
+                _ => !seen.insert(name.as_ref()),
+            };
+            if is_repeated {
+                self.state.faults.borrow_mut().add(&self.path.member(name), "must be there once");
+            }
+        }
+    }
+}
+
 impl<'t> Visitor<'t> for ValueSeed<'_> {
     type Value = JsonNode<'t>;
 
@@ -171,12 +189,7 @@ impl<'t> Visitor<'t> for ValueSeed<'_> {
             let value = object.next_value_seed(ValueSeed { path: self.path.member(&name), state: self.state })?;
             members.push((name, value));
         }
-        let mut seen = HashSet::with_capacity(members.len());
-        for (name, _) in &members {
-            if !seen.insert(name.as_ref()) {
-                self.state.faults.borrow_mut().add(&self.path.member(name), "must be there once");
-            }
-        }
+        self.refuse_repeated(&members);
         Ok(JsonNode::Object(members))
     }
 }
