@@ -11,7 +11,10 @@ use std::{
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, value::RawValue};
 
-use crate::fault::{Faults, Path};
+use crate::{
+    fault::{Faults, Path},
+    shape::{FieldKind, ObjectRules},
+};
 
 const FEW_NAMES: usize = 16;
 
@@ -51,10 +54,10 @@ impl<'t> JsonNode<'t> {
 }
 
 /// Returns nothing if the text cannot be read. A member that is there twice is a fault, but the text is read.
-pub(crate) fn read<'t>(text: &'t str, faults: &mut Faults) -> Option<JsonNode<'t>> {
+pub(crate) fn read<'t>(text: &'t str, wanted: Wanted, faults: &mut Faults) -> Option<JsonNode<'t>> {
     let state = Reading { faults: RefCell::new(std::mem::take(faults)), stopped_at: Cell::new(None) };
     let mut deserializer = Deserializer::from_str(text);
-    let read = ValueSeed { path: Path::Root, state: &state }.deserialize(&mut deserializer);
+    let read = ValueSeed { path: Path::Root, wanted, state: &state }.deserialize(&mut deserializer);
     let read = read.and_then(|node| deserializer.end().map(|()| node));
     *faults = state.faults.into_inner();
     match read {
@@ -103,8 +106,44 @@ struct Reading {
     stopped_at: Cell<Option<String>>,
 }
 
+/// What is kept of a value. All of it is read, so that what a double, a text or an object cannot be is found everywhere.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted<'w> {
+    All,
+    /// The members that a form has; of others their names.
+    Object(&'w ObjectRules),
+    /// The items of a list, which are texts.
+    Items,
+    /// Whether it is a text, a list or an object.
+    Kind,
+}
+
+impl<'w> Wanted<'w> {
+    fn member(self, name: &str) -> Self {
+        let field = match self {
+            Self::All => return self,
+            Self::Object(rules) => rules.index.get(name).map(|&index| &rules.members[index].field.kind),
+            Self::Items | Self::Kind => None,
+        };
+        match field {
+            Some(FieldKind::Object(rules)) => Self::Object(rules),
+            Some(FieldKind::List(_)) => Self::Items,
+            _ => Self::Kind,
+        }
+    }
+
+    fn item(self) -> Self {
+        if matches!(self, Self::All) { self } else { Self::Kind }
+    }
+
+    fn keeps_items(self) -> bool {
+        matches!(self, Self::All | Self::Items)
+    }
+}
+
 struct ValueSeed<'v> {
     path: Path<'v>,
+    wanted: Wanted<'v>,
     state: &'v Reading,
 }
 
@@ -123,7 +162,7 @@ impl<'t> DeserializeSeed<'t> for ValueSeed<'_> {
 impl ValueSeed<'_> {
     /// Few names are compared with each other, which costs less than a set for each of many small objects.
     fn refuse_repeated(&self, members: &[(Cow<str>, JsonNode)]) {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::with_capacity(if members.len() > FEW_NAMES { members.len() } else { 0 });
         for (index, (name, _)) in members.iter().enumerate() {
             let is_repeated = match members.len() {
                 ..=FEW_NAMES => members[..index].iter().any(|(other, _)| other == name),
@@ -174,11 +213,13 @@ impl<'t> Visitor<'t> for ValueSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'t>>(self, mut list: A) -> Result<JsonNode<'t>, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) =
-            list.next_element_seed(ValueSeed { path: self.path.item(items.len()), state: self.state })?
-        {
-            items.push(item);
+        let (mut items, mut index) = (Vec::new(), 0);
+        let (wanted, state) = (self.wanted.item(), self.state);
+        while let Some(item) = list.next_element_seed(ValueSeed { path: self.path.item(index), wanted, state })? {
+            index += 1;
+            if self.wanted.keeps_items() {
+                items.push(item);
+            }
         }
         Ok(JsonNode::List(items))
     }
@@ -186,7 +227,8 @@ impl<'t> Visitor<'t> for ValueSeed<'_> {
     fn visit_map<A: MapAccess<'t>>(self, mut object: A) -> Result<JsonNode<'t>, A::Error> {
         let mut members = Vec::new();
         while let Some(name) = object.next_key_seed(NameSeed)? {
-            let value = object.next_value_seed(ValueSeed { path: self.path.member(&name), state: self.state })?;
+            let (path, wanted) = (self.path.member(&name), self.wanted.member(&name));
+            let value = object.next_value_seed(ValueSeed { path, wanted, state: self.state })?;
             members.push((name, value));
         }
         self.refuse_repeated(&members);
