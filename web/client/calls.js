@@ -4,6 +4,7 @@
  */
 import { aborted, jitter } from './clock.js'
 import { IntrayError, TokenFailure, isOwn, longestPause, request } from './http.js'
+import { readExact } from './json_text.js'
 
 /** A call that takes longer is tried again. */
 const ANSWER_WITHIN = 15_000
@@ -219,13 +220,19 @@ function sleep(ms, ends) {
   return aborted(AbortSignal.any([...ends, ...timer]))
 }
 
+const PAYLOAD = new Set(['payload'])
+
 /**
- * Text that is not JSON is not an answer of intray.
+ * Text that is not JSON is not an answer of intray. Each job has its payload as it was sent too.
  * @param {string} text
  */
 function json(text) {
   try {
-    return JSON.parse(text)
+    const answer = JSON.parse(text)
+    if (!Array.isArray(answer?.jobs) || !answer.jobs.length) return answer
+    const exact = readExact(text, PAYLOAD).jobs
+    return { ...answer, jobs: exact.map((/** @type {any} */ job, /** @type {number} */ n) => (
+      { ...answer.jobs[n], exact: { payload: job?.payload?.text } })) }
   } catch {
     return undefined
   }

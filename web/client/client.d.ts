@@ -204,6 +204,11 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
   readonly queue: string
   /** What the producer sent. Show it as text: it is whatever anybody has put there. */
   readonly payload: Payload
+  /**
+   * The same as the JSON text that was sent: its order, its digits, members that are there twice. `JSON.parse` rounds a number that a
+   * double does not hold.
+   */
+  readonly exact: { readonly payload: string }
   /** 1 at the first hand-out. */
   readonly attempt: number
   readonly priority: number

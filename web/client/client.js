@@ -25,6 +25,7 @@
  *   calls     the calls to the service, and the delays between retries
  *   http      one request, and the service's refusals
  *   clock     a clock that notices sleep
+ *   json_text payloads as they were sent
  *
  * The leading tab alone waits for work and keeps the job alive, and only its closing gives the job back. Any tab may
  * save and hand in. The service joins the parts to one file, and serves that as `/client.js`.

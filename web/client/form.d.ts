@@ -102,6 +102,15 @@ export interface DrawnForm<Value = any> {
  */
 export declare function drawForm<Value = any>(schema: unknown, settings?: FormSettings<Value>): DrawnForm<Value>
 
+/**
+ * Shows a text of others in an element: in a `bdi`, with a mark for each character that is not seen or turns other letters
+ * round.
+ */
+export declare function shown(element: Element, text: unknown): void
+
+/** The same as text: `ann⟨U+200B⟩`. */
+export declare function visible(text: unknown): string
+
 /** What a field is drawn with. */
 interface About {
   id: string

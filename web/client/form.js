@@ -22,8 +22,9 @@
  *   words     all that is said
  *   shown     text of others
  *
- * `readForm` and `checkForm` need no page.
+ * `readForm`, `checkForm` and `visible` need no page.
  */
 export { readForm } from './form/gate.js'
 export { checkForm, checkText } from './form/check.js'
 export { drawForm } from './form/draw.js'
+export { shown, visible } from './form/shown.js'

@@ -33,6 +33,7 @@ export class Job extends EventTarget {
   get id() { return this.#r.id }
   get queue() { return this.#r.queue }
   get payload() { return this.#r.handout.payload }
+  get exact() { return this.#r.handout.exact }
   get attempt() { return this.#r.handout.attempt }
   get priority() { return this.#r.handout.priority }
   get client() { return this.#r.handout.client }

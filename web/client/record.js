@@ -47,6 +47,7 @@ import { isForeign } from './http.js'
  * @property {string} id
  * @property {string} queue
  * @property {any} payload
+ * @property {{ readonly payload: string }} exact
  * @property {string} reservation
  * @property {number} attempt
  * @property {number} expires_in_ms

@@ -28,3 +28,20 @@ test('joiners_stay_where_a_script_or_an_emoji_needs_them', () => {
   assert.equal(visible('می\u200c\u200cخ'), 'می⟨U+200C⟩⟨U+200C⟩خ', 'one is enough')
   assert.equal(visible('a\r\nb\rc'), 'a\nb⟨U+000D⟩c')
 })
+
+test('texts_that_pretend_to_be_others_are_found_out', () => {
+  for (const [text, wanted] of [
+    ['transfer\u202eknab_', 'transfer⟨U+202E⟩knab_'],
+    ['DE\u202e0123', 'DE⟨U+202E⟩0123'],
+    ['ann\u200b@shop.example', 'ann⟨U+200B⟩@shop.example'],
+    ['a\u2066b\u2069', 'a⟨U+2066⟩b⟨U+2069⟩'],
+    ['pay\u00adpal', 'pay⟨U+00AD⟩pal'],
+    ['x\u{e0041}\u{e007f}', 'x⟨U+E0041⟩⟨U+E007F⟩'],
+    ['a\u0007b\u001b[2J', 'a⟨U+0007⟩b⟨U+001B⟩[2J'],
+    ['12\u00a0000', '12⟨U+00A0⟩000'],
+    ['\u3164', '⟨U+3164⟩'],
+    ['ok\ufe0e', 'ok⟨U+FE0E⟩'],
+    ['left\u200dright', 'left⟨U+200D⟩right'],
+    ['line\u2028line', 'line⟨U+2028⟩line'],
+  ]) assert.equal(visible(text), wanted, JSON.stringify(text))
+})

@@ -83,6 +83,7 @@ test('fields_for_passwords_are_known_by_their_names', () => {
 test('parts_of_the_form_are_short_and_can_be_joined', async () => {
   const folder = new URL('../../../web/client/form/', import.meta.url)
   const parts = readdirSync(folder).filter((name) => name.endsWith('.js'))
+  parts.push('../json_text.js')
   const texts = parts.map((name) => readFileSync(new URL(name, folder), 'utf8'))
   const names = texts.flatMap((text) => text.match(/(?<=^(?:export )?(?:async )?(?:class|const|let|function) )\w+/gm))
   assert.deepEqual(names.filter((name, n) => names.indexOf(name) !== n), [], 'a name stands once')
@@ -92,7 +93,7 @@ test('parts_of_the_form_are_short_and_can_be_joined', async () => {
     assert.ok(text.split('\n').length <= 301, parts[n])
   }
   const exported = Object.keys(await import('../../../web/client/form.js'))
-  assert.deepEqual(exported, ['checkForm', 'checkText', 'drawForm', 'readForm'])
+  assert.deepEqual(exported, ['checkForm', 'checkText', 'drawForm', 'readForm', 'shown', 'visible'])
 })
 
 test('form_of_many_references_is_read_at_once', () => {

@@ -1,8 +1,8 @@
 /** JSON texts as the service reads them: no member twice, no half of a character, no number beyond a double. */
 
-/** @import { Fault } from '../form.js' */
+import { JSON_TOKEN } from '../json_text.js'
 
-const TOKEN = /[\s]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+)/gy
+/** @import { Fault } from '../form.js' */
 
 /** @param {string} name */
 export const escaped = (name) => name.replaceAll('~', '~0').replaceAll('/', '~1')
@@ -64,7 +64,7 @@ function faultsIn(text) {
   const open = []
   let at = ''
   let isName = false
-  for (const [, token] of text.matchAll(TOKEN)) {
+  for (const [, token] of text.matchAll(JSON_TOKEN)) {
     const inside = open.at(-1)
     if (token === '{' || token === '[') {
       isName = token === '{'

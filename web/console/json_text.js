@@ -1,0 +1,1 @@
+../client/json_text.js
