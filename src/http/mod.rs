@@ -111,6 +111,7 @@ fn for_producers() -> Routes {
 
 fn for_workers() -> Routes {
     Router::new()
+        .route("/me/queues", get(workers(me::queues)))
         .route("/jobs/reserve", post(workers(reserve::reserve)))
         .route("/workers/{worker}/reservations", get(holdings(reserve::reservations)))
         // The reservation is the credential, because a beacon cannot send another.
@@ -158,6 +159,9 @@ fn pages() -> Routes {
         .route("/openapi.yaml", get(public(health::openapi)))
         .route("/client.js", get(public(assets::module)))
         .route("/client.d.ts", get(public(assets::module)))
+        .route("/form.js", get(public(assets::module)))
+        .route("/form.d.ts", get(public(assets::module)))
+        .route("/form.css", get(public(assets::module)))
         .route("/client.tgz", get(public(packages::npm)))
         .route("/python/", get(public(packages::python)))
         .route("/python/{wheel}", get(public(packages::wheel)))
@@ -165,6 +169,7 @@ fn pages() -> Routes {
         .merge(without_slash("/python"))
         .merge(folder("/docs"))
         .merge(folder("/console"))
+        .merge(folder("/desk"))
 }
 
 /// The pages in a folder of `web/`.

@@ -151,6 +151,7 @@ mod queues {
     mod list_export; // Whole lists as lines, as a table, or as a stream that follows.
     mod many_readers; // Many large reads at once take turns and do not slow other callers.
     mod operator_actions; // Actions of operators: requeue, priority, pause, settings, sweep.
+    mod personal; // The queues that a person may work in, each with what waits for them.
     mod prefixes; // Two prefixes in one Redis do not see each other.
     mod registry; // The registry of queues repairs itself.
     mod retention; // How long ended jobs are kept, and what readers learn about removed ones.

@@ -74,6 +74,8 @@ pub const SETTLE_ITEMS: usize = 100;
 pub const RESERVE_JOBS: u32 = 100;
 /// Queues in one reserve.
 pub const RESERVE_QUEUES: usize = 16;
+/// Queues in the list of a worker.
+pub const PERSONAL_QUEUES: usize = 200;
 /// Queues, or patterns of them, in one token.
 pub const TOKEN_QUEUES: usize = 16;
 /// Webhooks in one file.

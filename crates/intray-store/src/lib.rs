@@ -80,6 +80,7 @@ pub use views::{
     list::{Forgotten, JobFilter, JobPage, Mine},
     locks::{HeldLock, LockPage},
     outbox::OutboxState,
+    personal::PersonalQueue,
     queue_history::{HistoryStep, QueueHistory, Span},
     recent::Recent,
     sheets::{SheetFields, SheetState, TallyCursor},

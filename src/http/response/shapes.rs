@@ -152,6 +152,12 @@ impl<'a> MeBody<'a> {
     }
 }
 
+/// The queues that the caller may work in.
+#[derive(Serialize)]
+pub struct PersonalQueuesBody {
+    pub queues: Vec<store::PersonalQueue>,
+}
+
 #[derive(Serialize)]
 pub struct TokenBody {
     pub token: String,

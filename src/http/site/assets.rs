@@ -55,47 +55,54 @@ pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
     (head(POLICY), [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
 }
 
-/// `GET /client.js` and `GET /client.d.ts`.
+/// `GET /client.js`, `GET /form.js`, their types, and the styles of a form.
 pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
-    let path = uri.path();
-    if path.ends_with(".js") {
-        let module = if cfg!(debug_assertions) { made_module() } else { MODULE.clone() };
-        return generated(module, &headers);
-    }
-    serve(&format!("client{path}"), &uri, &headers)
+    let file = match uri.path() {
+        "/form.css" => "client/form/form.css".to_owned(),
+        path => format!("client{path}"),
+    };
+    serve(&file, &uri, &headers)
 }
 
-/// A release joins the module once, at the first request.
-static MODULE: LazyLock<GeneratedFile> = LazyLock::new(made_module);
+/// The modules that are served as one file each, with all that they import.
+const MODULES: [&str; 3] = ["client/client.js", "client/form.js", "desk/desk.js"];
 
-fn made_module() -> GeneratedFile {
-    GeneratedFile::new(joined(), JAVASCRIPT)
+/// A release joins them once, at the first request.
+static JOINED: LazyLock<[GeneratedFile; MODULES.len()]> = LazyLock::new(|| MODULES.map(made_module));
+
+fn module_named(name: &str) -> Option<GeneratedFile> {
+    let at = MODULES.iter().position(|module| *module == name)?;
+    Some(if cfg!(debug_assertions) { made_module(MODULES[at]) } else { JOINED[at].clone() })
+}
+
+fn made_module(name: &str) -> GeneratedFile {
+    GeneratedFile::new(joined(name), JAVASCRIPT)
 }
 
 /// The module in one file, each part after those that it imports: one answer of one version, which can be copied.
-fn joined() -> String {
-    let (face, parts) = part("client.js", &mut Vec::new());
+fn joined(name: &str) -> String {
+    let (face, parts) = part(name, name, &mut Vec::new());
     face + &parts
 }
 
 /// A part without its imports, and before it the parts that it imports and that are not `known` yet. An import is one
-/// line and renames nothing; names are unique over all parts.
-fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
+/// line and renames nothing; names are unique over all parts. What is no file of ours here is imported by the page.
+fn part(name: &str, entry: &str, known: &mut Vec<String>) -> (String, String) {
     known.push(name.to_owned());
     let (mut own, mut needed) = (String::new(), String::new());
-    let file = Files::get(&format!("client/{name}"));
-    for line in file.iter().flat_map(|file| std::str::from_utf8(&file.data)).flat_map(str::lines) {
-        let from = line.split_once(" from './").and_then(|(names, file)| Some((names, file.strip_suffix('\'')?)));
-        let kept = match from {
-            Some((names, _)) if names.starts_with("export") => names,
+    let text = Files::get(name).map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
+    for line in text.lines() {
+        let from = imported(name, line);
+        let kept = match &from {
+            Some((names, _)) if names.starts_with("export") && name == entry => names,
             Some(_) => "",
-            // Types are in client.d.ts for pages.
+            // Types are in files of their own for pages.
             None if line.starts_with("/** @import ") => "",
-            None if name == "client.js" => line,
+            None if name == entry => line,
             None => line.strip_prefix("export ").unwrap_or(line),
         };
-        if let Some((_, file)) = from.filter(|(_, file)| !known.iter().any(|known| known == file)) {
-            let (module, before) = part(file, known);
+        if let Some((_, file)) = from.as_ref().filter(|(_, file)| !known.contains(file)) {
+            let (module, before) = part(file, entry, known);
             needed.extend([before, "\n".to_owned(), module]);
         }
         if !kept.is_empty() || line.is_empty() {
@@ -103,6 +110,21 @@ fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
         }
     }
     (own, needed)
+}
+
+/// What a line of a file imports from one of ours: the line without its source, and that file.
+fn imported<'l>(name: &str, line: &'l str) -> Option<(&'l str, String)> {
+    let (names, source) = line.split_once(" from '")?;
+    let mut path: Vec<&str> = name.split('/').collect();
+    path.pop();
+    for step in source.strip_suffix('\'')?.split('/') {
+        match step {
+            "." => {}
+            ".." => drop(path.pop()?),
+            _ => path.push(step),
+        }
+    }
+    Some((names, path.join("/"))).filter(|(_, file)| file.ends_with(".js") && Files::get(file).is_some())
 }
 
 /// A console module that is generated: the state of a job after each event, the pattern of formulas, and the default
@@ -140,6 +162,9 @@ pub async fn into_folder(uri: Uri) -> Response {
 fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     if name == WORDS {
         return generated(WORDS_FILE.clone(), headers);
+    }
+    if let Some(module) = module_named(name) {
+        return generated(module, headers);
     }
     if let Some(page) = name.strip_prefix(DOCS).and_then(docs::find) {
         return generated(page, headers);
@@ -226,20 +251,39 @@ mod tests {
 
     #[test]
     fn module_is_one_file_without_imports() {
-        let module = joined();
-        for line in module.lines() {
-            assert!(!line.starts_with("import ") && !line.contains(" from './"), "{line}");
-        }
-        for thing in ["\nexport { Intray }\n", "\nclass Intray ", "\nclass IntrayError ", "\nclass Job "] {
-            assert_eq!(module.matches(thing).count(), 1, "{thing}");
+        let once = [
+            ("client/client.js", ["\nexport { Intray }\n", "\nclass Intray ", "\nclass IntrayError ", "\nclass Job "]),
+            (
+                "client/form.js",
+                ["\nexport { drawForm }\n", "\nclass Drawn ", "\nfunction readForm(", "\nfunction shown("],
+            ),
+        ];
+        for (name, things) in once {
+            let module = joined(name);
+            for line in module.lines() {
+                assert!(!line.starts_with("import ") && !line.contains(" from '."), "{name}: {line}");
+            }
+            for thing in things {
+                assert_eq!(module.matches(thing).count(), 1, "{name}: {thing}");
+            }
         }
     }
 
     #[test]
+    fn desk_imports_the_browser_module_alone() {
+        let module = joined("desk/desk.js");
+        let imports: Vec<_> = module.lines().filter(|line| line.contains(" from '")).collect();
+        assert_eq!(imports, ["import { Intray } from '../client.js'"]);
+        assert_eq!(module.matches("\nfunction shown(").count(), 1);
+    }
+
+    #[test]
     fn module_of_a_release_is_joined_once() {
-        let now = made_module();
-        assert_eq!((&MODULE.data, MODULE.hash, MODULE.kind), (&now.data, now.hash, now.kind));
-        assert_eq!(MODULE.data.as_ptr(), MODULE.clone().data.as_ptr());
+        for (module, name) in JOINED.iter().zip(MODULES) {
+            let now = made_module(name);
+            assert_eq!((&module.data, module.hash, module.kind), (&now.data, now.hash, now.kind));
+            assert_eq!(module.data.as_ptr(), module.clone().data.as_ptr());
+        }
     }
 
     #[test]

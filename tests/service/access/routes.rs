@@ -154,6 +154,7 @@ async fn every_route_admits_only_its_roles_and_queues() {
                 (false, _) => refused(&answer, 403, "forbidden", &what(&of_queue)),
                 (true, _) if roles.is_empty() => assert_eq!(answer.status, 200, "{}", answer.text()),
                 (true, "/queues") => assert_eq!(answer.is(200), json!({ "queues": [], "next": null })),
+                (true, "/me/queues") => assert_eq!(answer.is(200), json!({ "queues": [] })),
                 (true, "/webhooks") => assert_eq!(answer.is(200), json!({ "webhooks": [] })),
                 (true, path) if path.starts_with("/webhooks/{name}") => {
                     refused(&answer, 404, "unknown-webhook", &what(&of_queue));

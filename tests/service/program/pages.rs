@@ -24,6 +24,11 @@ async fn pages_are_served_with_a_strict_content_policy() {
         ("/client.js", "text/javascript; charset=utf-8"),
         ("/client.d.ts", "text/plain; charset=utf-8"),
         ("/client.tgz", "application/octet-stream"),
+        ("/form.js", "text/javascript; charset=utf-8"),
+        ("/form.d.ts", "text/plain; charset=utf-8"),
+        ("/form.css", "text/css; charset=utf-8"),
+        ("/desk/", "text/html; charset=utf-8"),
+        ("/desk/desk.js", "text/javascript; charset=utf-8"),
         ("/python/", "text/html; charset=utf-8"),
         (&format!("/python/{}", env!("BUILT_WHEEL")), "application/octet-stream"),
         ("/console/", "text/html; charset=utf-8"),
@@ -86,7 +91,7 @@ async fn root_page_links_to_everything() {
 #[tokio::test]
 async fn pictures_of_the_pages_are_served() {
     let w = World::plan().switch("--demo").start().await;
-    for page in ["/docs/", "/console/", "/demo/", "/demo/approvals/"] {
+    for page in ["/docs/", "/console/", "/desk/", "/demo/", "/demo/approvals/"] {
         let text = fetch(&w, "GET", page, &[]).await.text().await.expect("text");
         let icon = text.split("rel=\"icon\" href=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an icon");
         assert_eq!(fetch(&w, "GET", &format!("{page}{icon}"), &[]).await.status(), 200, "{page}{icon}");
@@ -180,7 +185,7 @@ async fn doc_pages_are_grouped_and_mark_the_current_page() {
 #[tokio::test]
 async fn folder_without_a_slash_redirects() {
     let w = World::plan().switch("--demo").start().await;
-    for path in ["/console", "/demo", "/demo/approvals", "/docs", "/python"] {
+    for path in ["/console", "/demo", "/demo/approvals", "/desk", "/docs", "/python"] {
         let answer = fetch(&w, "GET", path, &[]).await;
         let name = path.rsplit('/').next().expect("a name");
         assert_eq!((answer.status().as_u16(), header(&answer, "location")), (308, &*format!("{name}/")), "{path}");
@@ -198,6 +203,9 @@ async fn unknown_page_file_returns_404() {
         "/demo/approvals/..%2fintray.sh",
         "/demo/approvals/nowhere.js",
         "/console/nowhere.js",
+        "/desk/nowhere.js",
+        "/form.json",
+        "/form/gate.js",
         "/console/views",
         "/console/views/",
         "/console/README.md",
@@ -236,7 +244,9 @@ async fn demo_is_served_only_with_its_flag() {
 async fn pages_need_no_key_and_the_module_follows_cors() {
     let desk = "https://desk.example";
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).flag("--cors-origin", desk).start().await;
-    for path in ["/console/", "/console/app.js", "/client.js", "/client.d.ts", "/client.tgz", "/python/"] {
+    for path in
+        ["/console/", "/console/app.js", "/desk/", "/form.js", "/client.js", "/client.d.ts", "/client.tgz", "/python/"]
+    {
         for credential in ["", "Bearer nonsense"] {
             let answer = fetch(&w, "GET", path, &[("authorization", credential)]).await;
             assert_eq!(answer.status(), 200, "{path} {credential}");

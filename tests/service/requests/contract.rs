@@ -22,7 +22,7 @@ struct Operation<'a> {
 
 const UNKNOWN_RESERVATION: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 /// Routes that need no parameters and no state.
-const SERVED: [&str; 13] = [
+const SERVED: [&str; 17] = [
     "/",
     "/livez",
     "/readyz",
@@ -32,10 +32,14 @@ const SERVED: [&str; 13] = [
     "/client.js",
     "/client.d.ts",
     "/client.tgz",
+    "/form.js",
+    "/form.d.ts",
+    "/form.css",
     "/python/",
     "/python/{wheel}",
     "/docs/",
     "/console/",
+    "/desk/",
 ];
 
 #[tokio::test]

@@ -184,6 +184,8 @@ async fn invalid_parameter_is_named() {
         ("DELETE", "/queues/default".into(), &["state"]),
         ("DELETE", "/queues/default?state=reserved".into(), &["force"]),
         ("POST", "/queues/default/sweep?now=1".into(), &["now"]),
+        ("GET", "/me/queues?worker=%00".into(), &["worker"]),
+        ("GET", "/me/queues?queue=default".into(), &["queue"]),
         ("GET", "/workers/ann/reservations?queue=".into(), &["queue"]),
         ("GET", "/workers/ann/reservations?queue=a%20b".into(), &["queue"]),
         ("GET", "/workers/ann/reservations?queue=a,a".into(), &["queue"]),

@@ -48,6 +48,7 @@ async fn token_for_one_job_is_for_no_other_call() {
         "/queues/default/jobs?mine=true",
         "/queues/default/jobs?state=completed",
         "/workers/ann/reservations?queue=default",
+        "/me/queues",
         "/queues/default",
         "/queues",
         "/events",

@@ -43,6 +43,20 @@ test('the served module imports nothing and adds no markup', async (t) => {
   )
 })
 
+test('the served form module imports nothing and needs no page', async (t) => {
+  const service = await startService()
+  t.after(service.stop)
+  const source = await (await fetch(`${service.url}/form.js`)).text()
+  const { readForm, checkForm, ...more } = await import(`data:text/javascript,${encodeURIComponent(source)}`)
+  assert.deepEqual(Object.keys(more), ['checkText', 'drawForm', 'shown', 'visible'])
+  const form = readForm({ type: 'object', properties: { n: { type: 'integer', maximum: 3 } } })
+  assert.deepEqual(checkForm(form, { n: 4 }).map(({ pointer }) => pointer), ['/n'])
+  assert.doesNotMatch(source, /^\s*import\b/m)
+  for (const [path, wanted] of [['form.d.ts', 'form.d.ts'], ['form.css', 'form/form.css']]) {
+    assert.equal(await (await fetch(`${service.url}/${path}`)).text(), read(wanted), path)
+  }
+})
+
 test('problem_types_are_those_of_the_contract', () => {
   const found = (text) => [...new Set(text.match(/\/problems\/[a-z]+(?:-[a-z]+)*/g))].sort()
   const contract = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8')

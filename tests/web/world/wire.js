@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
  */
 const SLOW = Number(process.env.INTRAY_SLOW_WIRE_MS ?? 0)
 
-const isPage = (path) => /^\/(console|demo|docs)(\/|$)|^\/client\.(js|d\.ts)$/.test(path)
+const isPage = (path) => /^\/(console|demo|desk|docs)(\/|$)|^\/(client|form)\.(js|d\.ts|css)$/.test(path)
 
 /**
  * `rule(call)` decides what becomes of a call: 'cut' nobody answers, 'lose' the service did it and the answer is lost,

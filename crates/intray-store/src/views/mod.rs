@@ -14,6 +14,7 @@ pub(crate) mod list;
 pub(crate) mod locks;
 pub(crate) mod making;
 pub(crate) mod outbox;
+pub(crate) mod personal;
 pub(crate) mod queue_history;
 pub(crate) mod recent;
 pub(crate) mod sheets;

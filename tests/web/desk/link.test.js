@@ -33,7 +33,7 @@ async function ask(worker, more = {}) {
   const payload = { agent: 'Support agent', tool: 'refund', args: { eur: 180 }, why: 'The lamp arrived broken.' }
   const id = await office().enqueue(QUEUE, payload, { dedupe: false, ...more })
   const { token } = await office().call('POST', '/tokens', { worker, job: id })
-  return { id, path: `/demo/approvals/#token=${token}` }
+  return { id, path: `/desk/#token=${token}` }
 }
 
 async function opened(path, options) {
@@ -102,8 +102,8 @@ test('link_says_why_the_request_cannot_be_had', async () => {
   await office().call('DELETE', `/jobs/${id}?force=true`)
   const page = await see('This request was withdrawn')
   assert.equal(await fits(page), true)
-  const wrong = await on.open('/demo/approvals/#token=nonsense')
-  await shown(wrong, 'This link is not valid any more.')
+  const wrong = await on.open('/desk/#token=nonsense')
+  await shown(wrong, 'This link is not valid any longer.')
 })
 
 test('person_with_another_request_answers_that_one_first', async () => {
@@ -123,6 +123,46 @@ test('request_of_a_link_is_passed_on', async () => {
   const page = await opened(path, { width: 390, height: 800, touch: true })
   assert.equal(await fits(page), true)
   await press(page, 'Skip')
+  await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click()
   await shown(page, 'Others are asked.')
   await becomes(() => office().state(id), 'waiting')
+})
+
+test('token_of_a_worker_in_the_address_signs_them_in_and_leaves_it', async () => {
+  await office().call('DELETE', `/queues/${QUEUE}?state=all&force=true`)
+  const id = await office().enqueue(QUEUE, { title: 'Is it broken?' }, { dedupe: false })
+  const { token } = await office().call('POST', '/tokens', { worker: 'gus', queues: [QUEUE] })
+  const page = await on.open(`/desk/?queue=${QUEUE}#token=${token}`)
+  await view(page, 'work')
+  assert.equal(await page.locator('#me').innerText(), 'gus')
+  assert.ok(!(await page.evaluate(() => location.href)).includes('token'))
+  await page.reload()
+  await view(page, 'work')
+  assert.equal((await office().job(id)).reserved.worker, 'gus')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await shown(page, 'Signed out.')
+  await becomes(() => office().state(id), 'waiting')
+  assert.equal(await page.evaluate(() => sessionStorage.length + localStorage.length), 0)
+  assert.equal(await page.evaluate(() => history.state), null)
+})
+
+test('code_that_is_pasted_says_who_it_is_and_offers_its_queues', async () => {
+  await office().call('DELETE', `/queues/${QUEUE}?state=all&force=true`)
+  await office().enqueue(QUEUE, { title: 'Is it old?' }, { dedupe: false })
+  await office().enqueue('other', { title: 'Is it new?' }, { dedupe: false })
+  await office().enqueue('hidden', { title: 'Is it here?' }, { dedupe: false })
+  const { token } = await office().call('POST', '/tokens', { worker: 'hin', queues: [QUEUE, 'other'] })
+  const page = await on.open('/desk/')
+  await page.getByLabel('Your code').fill('nonsense')
+  await page.keyboard.press('Enter')
+  await shown(page, 'This code is not valid')
+  assert.doesNotMatch(await page.locator('body').innerText(), /bearer|authorization/i)
+  await page.getByLabel('Your code').fill(token)
+  await page.keyboard.press('Enter')
+  await shown(page, 'other: 1 in line')
+  assert.equal(await page.getByText('hidden').count(), 0)
+  await page.getByLabel(`${QUEUE}: 1 in line`).uncheck()
+  await page.getByRole('button', { name: 'Start' }).click()
+  await shown(page, 'Is it new?')
+  assert.equal(await page.evaluate(() => location.search), '?queue=other')
 })

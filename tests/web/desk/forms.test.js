@@ -1,0 +1,165 @@
+// Answers by a form at the desk: the queue's, or the job's own, which is the asker's and never pretends to be the desk.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { atDesk } from '../world/at_desk.js'
+import { fits, shown } from '../world/stage.js'
+import { becomes } from '../world/until.js'
+
+const on = atDesk()
+const { view, button, press, result } = on
+
+const QUEUE = 'reviews'
+const verdict = {
+  type: 'object',
+  properties: {
+    verdict: { title: 'Verdict', enum: ['fine', 'spam', 'rude'] },
+    note: { title: 'Note', type: 'string', maxLength: 500 },
+  },
+  required: ['verdict'],
+  additionalProperties: false,
+}
+const holding = (name, payload, more, options) => on.holding(QUEUE, name, payload, more, options)
+const withForm = (form, more = {}) => ({ title: 'Is this fine?', text: 'buy now', ...more, form })
+/** The service answers so for the form of the queue. */
+const queueForm = (schema) => {
+  on.wire.rule = ({ path }) => (path.endsWith('/form') ? { status: 200, type: 'application/json', body: { result_schema: schema.now ?? null } } : null)
+}
+
+test('jobs_own_form_is_drawn_with_its_author_and_handed_in', async () => {
+  const { id, page } = await holding('ada', withForm(verdict))
+  await shown(page, 'This form was written by')
+  assert.equal(await button(page, 'Approve').isVisible(), false)
+  assert.equal(await page.locator('#request').getByText('properties').count(), 0, 'the form is not shown as data')
+  await page.getByRole('radio', { name: 'spam' }).check()
+  await page.getByLabel('Note').fill('seen before')
+  await press(page, 'Send')
+  assert.deepEqual(await result(id), { verdict: 'spam', note: 'seen before' })
+})
+
+test('digit_chooses_from_the_heading_and_sends_nothing', async () => {
+  const { id, page } = await holding('ben', withForm(verdict))
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'title')
+  await page.waitForTimeout(550)
+  await page.keyboard.press('2')
+  await becomes(() => page.getByRole('radio', { name: 'spam' }).isChecked())
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Note').fill('line')
+  await page.keyboard.press('3')
+  await page.keyboard.press('Enter')
+  await page.waitForTimeout(300)
+  assert.equal(on.wire.calls('complete').length, 0)
+  await page.keyboard.press('Control+Enter')
+  assert.deepEqual(await result(id), { verdict: 'spam', note: 'line3\n' })
+})
+
+test('missing_answer_is_marked_and_focused_and_then_corrected', async () => {
+  const { id, page } = await holding('cem', withForm(verdict))
+  await press(page, 'Send')
+  await shown(page, 'This is required.')
+  assert.equal(on.wire.calls('complete').length, 0)
+  assert.equal(await page.evaluate(() => document.activeElement.type), 'radio')
+  await page.keyboard.press('1')
+  await press(page, 'Send')
+  assert.deepEqual(await result(id), { verdict: 'fine' })
+})
+
+test('draft_of_a_form_survives_a_reload_and_an_undo', async () => {
+  const { id, page } = await holding('dea', withForm(verdict))
+  await page.getByRole('radio', { name: 'rude' }).check()
+  await page.getByLabel('Note').fill('half')
+  await shown(page, 'Draft saved')
+  await page.reload()
+  await shown(page, 'You are back where you were.')
+  assert.equal(await page.getByRole('radio', { name: 'rude' }).isChecked(), true)
+  assert.equal(await page.getByLabel('Note').inputValue(), 'half')
+  await press(page, 'Send')
+  await button(page, 'Undo').click()
+  await shown(page, 'Taken back')
+  await becomes(() => page.getByLabel('Note').inputValue(), 'half')
+  await page.getByLabel('Note').fill('whole')
+  await press(page, 'Send')
+  assert.deepEqual(await result(id), { verdict: 'rude', note: 'whole' })
+})
+
+test('call_of_a_tool_has_approve_and_reject_whatever_form_it_brings', async () => {
+  const trap = { type: 'object', properties: { approve: { type: 'boolean', title: 'Reject' } } }
+  const { page } = await holding('eli', { tool: 'refund', args: { eur: 1 }, form: trap })
+  await button(page, 'Approve').waitFor()
+  assert.equal(await button(page, 'Send').isVisible(), false)
+  await shown(page, 'properties')
+})
+
+test('member_that_is_no_form_is_ordinary_data', async () => {
+  for (const form of ['round', { type: 'object' }, { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } }]) {
+    const { page } = await holding('fay', withForm(form))
+    await button(page, 'Approve').waitFor()
+    await shown(page, 'Form')
+    await page.close()
+  }
+})
+
+test('form_of_the_queue_is_drawn_and_the_jobs_own_is_data', async () => {
+  const schema = { now: { type: 'object', properties: { score: { title: 'Score', type: 'integer', minimum: 1, maximum: 5 } }, required: ['score'] } }
+  const id = await on.ask(QUEUE, withForm(verdict))
+  queueForm(schema)
+  const page = await on.sit(QUEUE, 'gil')
+  await view(page, 'work')
+  await page.getByRole('radio', { name: '4' }).check()
+  await shown(page, 'Additional properties')
+  assert.equal(await page.getByText('This form was written by').count(), 0)
+  await press(page, 'Send')
+  assert.deepEqual(await result(id), { score: 4 })
+})
+
+test('refused_result_marks_its_fields_and_a_new_form_keeps_what_fits', async () => {
+  const schema = { now: verdict }
+  const id = await on.ask(QUEUE, { title: 'Is this fine?' })
+  queueForm(schema)
+  const page = await on.sit(QUEUE, 'hal')
+  await view(page, 'work')
+  await page.getByRole('radio', { name: 'spam' }).check()
+  await page.getByLabel('Note').fill('kept')
+  const changed = { ...verdict, properties: { ...verdict.properties, why: { title: 'Why', type: 'string' } }, required: ['verdict', 'why'] }
+  const form = on.wire.rule
+  on.wire.rule = (call) => (call.path !== '/jobs/complete' ? form(call) : {
+    status: 422, body: { type: '/problems/invalid-result', title: 'x', status: 422, detail: 'refused', errors: [{ pointer: '/why', detail: 'is required' }] },
+  })
+  schema.now = changed
+  await press(page, 'Send')
+  await shown(page, 'The form has changed meanwhile.')
+  await shown(page, 'is required')
+  assert.equal(await on.service.state(id), 'reserved')
+  assert.equal(await page.getByLabel('Note').inputValue(), 'kept')
+  assert.equal(await page.getByRole('radio', { name: 'spam' }).isChecked(), true)
+  await page.getByLabel('Why', { exact: true }).fill('because')
+  on.wire.rule = form
+  await press(page, 'Send')
+  assert.deepEqual(await result(id), { verdict: 'spam', note: 'kept', why: 'because' })
+})
+
+test('form_that_cannot_be_asked_for_is_waited_for', async () => {
+  await on.ask(QUEUE, { title: 'Is this fine?' })
+  let isAway = true
+  on.wire.rule = ({ path }) => (path.endsWith('/form') && isAway ? 'cut' : null)
+  const page = await on.sit(QUEUE, 'ian')
+  await shown(page, 'No connection, trying again')
+  assert.equal(await button(page, 'Approve').isVisible(), false)
+  isAway = false
+  await button(page, 'Approve').waitFor()
+})
+
+test('form_on_a_phone_fits_and_axe_finds_nothing', async () => {
+  for (const dark of [false, true]) {
+    const many = { type: 'array', title: 'Labels', items: { enum: Array.from({ length: 12 }, (_, n) => `label ${n}`) } }
+    const form = { ...verdict, properties: { ...verdict.properties, many, day: { type: 'string', format: 'date' }, ok: { type: 'boolean' } } }
+    await on.ask(QUEUE, withForm(form))
+    const page = await on.sit(QUEUE, 'jon', { width: 360, height: 740, touch: true, dark })
+    await view(page, 'work')
+    await press(page, 'Send')
+    await shown(page, 'This is required.')
+    assert.ok(await fits(page))
+    await on.isAccessible(page)
+    await page.close()
+  }
+})

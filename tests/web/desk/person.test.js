@@ -1,0 +1,191 @@
+// A person at the desk: from a name to the first answer, breaks, colleagues, the end of a shift.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { atDesk } from '../world/at_desk.js'
+import { fits, shown } from '../world/stage.js'
+import { becomes, until } from '../world/until.js'
+
+const on = atDesk()
+const { view, button, press, result } = on
+const QUEUE = 'visits'
+const holding = (name, payload = { title: 'Is it open?' }, more) => on.holding(QUEUE, name, payload, more)
+
+test('desk_is_driven_by_role_and_name_alone', async () => {
+  const id = await on.ask(QUEUE, { title: 'May they come in?', guest: 'Ann' })
+  await on.ask('other-visits', { title: 'no' })
+  const page = await on.open('/desk/')
+  await page.getByRole('heading', { name: 'Good to see you.' }).waitFor()
+  await shown(page, 'Anybody here can use any name.')
+  await page.getByRole('textbox', { name: 'Your name' }).fill('ada')
+  await page.getByRole('checkbox', { name: 'other-visits: 1 in line' }).uncheck()
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.getByRole('heading', { name: 'May they come in?' }).waitFor()
+  await page.waitForTimeout(550)
+  await page.getByRole('textbox', { name: 'Reason' }).fill('expected')
+  await page.getByRole('button', { name: 'Approve' }).click()
+  assert.deepEqual(await result(id), { approved: true, args: null, reason: 'expected' })
+})
+
+test('queues_of_the_address_are_taken_and_those_that_are_ticked_are_in_it', async () => {
+  await on.service.call('DELETE', '/queues/other-visits?state=all&force=true')
+  await on.ask(QUEUE, { title: 'Is it open?' })
+  const page = await on.open('/desk/')
+  await shown(page, `${QUEUE}: 1 in line`)
+  await on.service.set(QUEUE, { paused: true })
+  await page.reload()
+  await shown(page, `${QUEUE}: 1 in line, paused`)
+  await on.service.set(QUEUE, { paused: false })
+  for (const box of await page.getByRole('checkbox', { name: /in line/ }).all()) await box.uncheck()
+  await page.getByLabel('Your name').fill('ben')
+  await button(page, 'Start').click()
+  await shown(page, 'Choose at least one')
+  await page.getByRole('checkbox', { name: new RegExp(`^${QUEUE}`) }).check()
+  await button(page, 'Start').click()
+  await view(page, 'work')
+  assert.equal(await page.evaluate(() => location.search), `?queue=${QUEUE}`)
+  await page.reload()
+  await view(page, 'work')
+})
+
+test('first_queue_that_appears_is_found_by_looking_again', async () => {
+  const page = await on.open('/desk/')
+  on.wire.rule = null
+  await page.route('**/me/queues*', (route) => route.fulfill({ json: { queues: [] } }))
+  await page.reload()
+  await shown(page, 'There is nothing to work on yet.')
+  await page.unroute('**/me/queues*')
+  await on.ask(QUEUE, { title: 'Is it open?' })
+  await button(page, 'Look again').click()
+  await shown(page, `${QUEUE}: 1 in line`)
+})
+
+test('break_gives_the_job_back_with_its_draft_and_asks_for_none', async () => {
+  const { id, page } = await holding('cem')
+  await page.getByLabel('Reason').fill('not sure')
+  await shown(page, 'Draft saved')
+  await press(page, 'Break')
+  await view(page, 'break')
+  await becomes(() => on.service.state(id), 'waiting')
+  const asked = on.wire.calls('reserve').length
+  await page.waitForTimeout(1_000)
+  assert.equal(on.wire.calls('reserve').length, asked)
+  await button(page, 'Go on').click()
+  await view(page, 'work')
+  await becomes(() => page.getByLabel('Reason').inputValue(), 'not sure')
+  await shown(page, 'You are back where you were.')
+})
+
+test('request_is_handed_over_with_a_word', async () => {
+  const { page } = await holding('dea')
+  await press(page, 'Hand over')
+  await page.getByLabel('Their name').fill('eli')
+  await page.getByLabel('A word to them').fill('You know\u202e him')
+  await page.getByRole('dialog').getByRole('button', { name: 'Hand over' }).click()
+  await shown(page, 'eli gets it')
+  await view(page, 'wait')
+  const other = await on.sit(QUEUE, 'eli')
+  await view(other, 'work')
+  await shown(other, 'You knowU+202E him')
+  await on.ask(QUEUE, { title: 'Another?' })
+  await view(page, 'work')
+  await press(page, 'Hand over')
+  assert.deepEqual(await page.locator('#names-used option').evaluateAll((all) => all.map(({ value }) => value)), ['eli'])
+})
+
+test('colleague_who_may_not_have_it_is_refused_and_it_stays', async () => {
+  const { id, page } = await holding('fay', { title: 'Is it open?' }, { excluded: ['gil'] })
+  await press(page, 'Hand over')
+  await page.getByLabel('Their name').fill('gil')
+  await page.keyboard.press('Enter')
+  await shown(page, 'This request is kept from them.')
+  await page.keyboard.press('Escape')
+  await press(page, 'Approve')
+  assert.equal((await result(id)).approved, true)
+})
+
+test('sign_out_gives_the_job_back_and_leaves_nothing', async () => {
+  const { id, page } = await holding('hal')
+  await page.getByLabel('Reason').fill('mine alone')
+  await shown(page, 'Draft saved')
+  await button(page, 'Sign out').click()
+  await shown(page, 'Signed out.')
+  await becomes(() => on.service.state(id), 'waiting')
+  assert.equal(await page.evaluate(() => localStorage.length + sessionStorage.length), 0)
+  assert.doesNotMatch(await page.locator('body').innerText(), /mine alone|Is it open/)
+  await page.reload()
+  await view(page, 'start')
+  assert.equal(await page.getByLabel('Your name').inputValue(), '')
+})
+
+test('person_who_signs_out_in_one_tab_has_left_the_other_too', async () => {
+  const { page } = await holding('ian')
+  const other = await page.context().newPage()
+  await other.goto(`${on.url}/desk/?queue=${QUEUE}`)
+  await other.getByLabel('Your name').fill('ian')
+  await other.keyboard.press('Enter')
+  await view(other, 'work')
+  await button(other, 'Sign out').click()
+  await view(page, 'start')
+  await other.close()
+})
+
+test('answer_that_a_lost_request_left_behind_is_shown_until_it_is_forgotten', async () => {
+  const { id, page } = await holding('jon')
+  await page.getByLabel('Reason').fill('worth keeping')
+  await shown(page, 'Draft saved')
+  await on.service.call('DELETE', `/jobs/${id}?force=true`)
+  await page.getByLabel('Reason').pressSequentially('!')
+  await shown(page, 'Lost: this request was withdrawn.')
+  await button(page, 'Next request').click()
+  await shown(page, 'Kept from earlier requests')
+  await shown(page, 'worth keeping')
+  await page.getByRole('button', { name: 'Forget it' }).click()
+  await becomes(() => page.getByText('worth keeping').isVisible(), false)
+})
+
+test('answer_without_a_network_is_sent_when_it_is_back', async () => {
+  const { id, page } = await holding('kim')
+  on.wire.offline = true
+  await press(page, 'Approve')
+  await shown(page, 'it is sent when the network is back')
+  on.wire.offline = false
+  await page.evaluate(() => dispatchEvent(new Event('online')))
+  assert.equal((await result(id)).approved, true)
+})
+
+test('first_paint_takes_few_requests_and_bytes', async () => {
+  const page = await on.open('/desk/')
+  await button(page, 'Start').waitFor()
+  const loaded = () => page.evaluate(() => ['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))
+    .map(({ name, decodedBodySize }) => [name, decodedBodySize]))
+  await until('all is loaded', async () => (await loaded()).some(([name]) => name.includes('/me/queues')))
+  const all = await loaded()
+  const bytes = all.reduce((sum, [, size]) => sum + size, 0)
+  assert.ok(all.length >= 7 && all.length <= 12 && bytes <= 220_000, `${all.length} requests, ${bytes} bytes: ${JSON.stringify(all)}`)
+})
+
+test('each_view_fits_a_phone_and_axe_finds_nothing', async () => {
+  for (const dark of [false, true]) {
+    await on.ask(QUEUE, { title: 'Is it open?' })
+    const page = await on.open('/desk/', { width: 360, height: 740, touch: true, dark })
+    const look = async () => {
+      assert.ok(await fits(page))
+      await on.isAccessible(page)
+    }
+    await shown(page, `${QUEUE}: 1 in line`)
+    await look()
+    await page.getByLabel('Your name').fill('lea')
+    await button(page, 'Start').click()
+    await view(page, 'work')
+    await press(page, 'Skip')
+    await look()
+    await page.keyboard.press('Escape')
+    await press(page, 'Break')
+    await view(page, 'break')
+    await look()
+    await button(page, 'Sign out').click()
+    await look()
+    await page.close()
+  }
+})

@@ -1,0 +1,84 @@
+// The answer to a request: by a form, or to approve or reject it.
+
+import { drawForm } from '../client/form/draw.js'
+import { make } from '../client/form/elements.js'
+import { readForm } from '../client/form/gate.js'
+import { isObject } from '../client/form/json.js'
+import { drawArguments } from './arguments.js'
+import { $, reveal } from './page.js'
+import { memberOf } from './request.js'
+import { SAY, WORDS_OF_PAGE } from './words.js'
+
+/** A call that an agent wants to make: always the desk's own Approve and Reject. */
+export function isCall(nodes) {
+  const tool = memberOf(nodes, 'tool')
+  return tool?.kind === 'string' && tool.value.trim() !== '' && memberOf(nodes, 'args') !== undefined
+}
+
+/** The form that a job brings along, if it can be drawn; any other member of that name is an ordinary one. */
+export function formOf(payload, nodes) {
+  const form = isObject(payload) && memberOf(nodes, 'form') ? payload.form : undefined
+  const isForm = isObject(form) && form.type === 'object' && isObject(form.properties)
+  return isForm && !isCall(nodes) && !readForm(form, { from: 'job' }).faults ? form : undefined
+}
+
+/** Throws when the form cannot be drawn. */
+export function formAnswer(schema, from, draft, { changed, keys }) {
+  const form = drawForm(schema, { value: isObject(draft) ? draft : null, onchange: changed, from, keys })
+  const mark = (found) => {
+    const faults = form.errors(found)
+    if (faults.length) form.focus()
+    return faults.length === 0
+  }
+  return {
+    element: form.element, actions: ['send'], value: () => form.value(),
+    result: () => (mark() ? { value: form.value() } : undefined),
+    refuse: mark,
+    freeze: (isFrozen) => { form.element.inert = isFrozen },
+    press: (event) => form.press(event),
+  }
+}
+
+/** To approve or to reject, with a reason; and with the arguments of a call, which may be corrected. */
+export function decision(nodes, draft, { changed }) {
+  const typed = isObject(draft) ? draft : {}
+  const reason = make('textarea', { id: 'reason', rows: 3, maxLength: 2_000, dir: 'auto' })
+  reason.setAttribute('aria-describedby', 'reads')
+  reason.value = typeof typed.reason === 'string' ? typed.reason : ''
+  const fields = isCall(nodes) ? drawArguments(memberOf(nodes, 'args'), typed.args ?? undefined, changed) : undefined
+  $('arguments').replaceChildren(...(fields ? [fields.element] : []))
+  reveal('editor', fields !== undefined)
+  reason.addEventListener('input', changed)
+  const element = make('div', { className: 'reason' }, [
+    make('label', { htmlFor: 'reason', textContent: WORDS_OF_PAGE.reason }), reason,
+    make('small', { id: 'reads', textContent: WORDS_OF_PAGE.reads }),
+  ])
+  return {
+    element, actions: ['approve', 'reject'],
+    value: () => ({ approved: null, args: fields?.isChanged() ? fields.value() : null, reason: reason.value }),
+    result: (action) => {
+      const approved = action === 'approve'
+      const wrong = approved && fields?.wrong()
+      if (wrong) return void wrong.focus()
+      const args = approved && fields ? fields.value() : null
+      return { value: { approved, args, reason: reason.value.trim() || null } }
+    },
+    refuse: () => false,
+    freeze: (isFrozen) => {
+      reason.readOnly = isFrozen
+      fields?.freeze(isFrozen)
+    },
+    press: () => false,
+  }
+}
+
+/** What can only be given back. */
+export function noAnswer(why) {
+  reveal('editor', false)
+  return {
+    element: make('p', { className: 'notice over', textContent: why }), actions: [],
+    value: () => null, result: () => undefined, refuse: () => false, freeze: () => {}, press: () => false,
+  }
+}
+
+export const NO_FORM = SAY.noForm

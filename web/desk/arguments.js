@@ -1,0 +1,127 @@
+// The arguments of a call that a person may correct: a field for each value, by its JSON type. What was not touched
+// goes back as it came.
+
+import { describe, make, tell } from '../client/form/elements.js'
+import { isHeld } from '../client/form/formats.js'
+import { isObject } from '../client/form/json.js'
+import { labelsOf } from '../client/form/labels.js'
+import { visible } from '../client/form/shown.js'
+import { SAY } from './words.js'
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const ONE_LINE = 80
+
+let drawnArguments = 0 // an id is that of one element
+
+/**
+ * @param node what was asked for
+ * @param typed what was typed before: each part that fits is kept
+ * @param changed is called after each change
+ */
+export function drawArguments(node, typed, changed) {
+  const leaves = []
+  const root = drawPart(node, typed, { leaves, changed, path: [] })
+  return {
+    element: root.element,
+    value: root.value,
+    isChanged: () => leaves.some((leaf) => leaf.isChanged()),
+    /** The first field that is wrong, which it marks. */
+    wrong: () => leaves.filter((leaf) => leaf.check())[0],
+    freeze: (isFrozen) => leaves.forEach((leaf) => leaf.freeze(isFrozen)),
+  }
+}
+
+function drawPart(node, typed, context) {
+  if (node.kind === 'object') {
+    const labels = labelsOf(node.members)
+    const parts = node.members.map(({ name, value }, n) => [name, drawPart(
+      value, isObject(typed) && Object.hasOwn(typed, name) ? typed[name] : undefined, inside(context, labels[n]))])
+    return group(parts.map(([, part]) => part), context, SAY.emptyObject, () => (
+      Object.fromEntries(parts.map(([name, part]) => [name, part.value()]))))
+  }
+  if (node.kind === 'array') {
+    const parts = node.items.map((item, n) => drawPart(
+      item, Array.isArray(typed) ? typed[n] : undefined, inside(context, String(n + 1))))
+    return group(parts, context, SAY.emptyList, () => parts.map((part) => part.value()))
+  }
+  return field(node, typed, context)
+}
+
+const inside = (context, label) => ({ ...context, path: [...context.path, label || SAY.empty] })
+
+function group(parts, { path }, empty, value) {
+  const none = make('p', { className: 'literal', textContent: empty })
+  const inner = parts.length ? parts.map(({ element }) => element) : [none]
+  if (path.length === 0) return { element: make('div', { className: 'arguments' }, inner), value }
+  const legend = make('legend', {}, [tell(make('span'), path.at(-1))])
+  return { element: make('fieldset', { className: 'arguments' }, [legend, ...inner]), value }
+}
+
+function controlOf(node, id) {
+  if (node.kind === 'word' && node.text === 'null') return undefined
+  if (node.kind === 'word') {
+    const yes = make('option', { value: 'true', textContent: SAY.yes })
+    const select = make('select', { id }, [yes, make('option', { value: 'false', textContent: SAY.no })])
+    const fits = (value) => typeof value === 'boolean'
+    return { box: select, sent: node.text, read: (text) => text === 'true', fits }
+  }
+  if (node.kind === 'number') {
+    return {
+      box: make('input', { id, type: 'text', inputMode: 'decimal' }), sent: node.text, read: Number,
+      fits: (value) => typeof value === 'number',
+      mistake: (text) => (!NUMBER.test(text) ? SAY.notANumber : isHeld(text) ? undefined : SAY.notHeld),
+    }
+  }
+  const isLong = node.value.length > ONE_LINE || node.value.includes('\n')
+  const box = isLong ? make('textarea', { id, rows: 4 }) : make('input', { id, type: 'text' })
+  return { box, sent: node.value, read: String, fits: (value) => typeof value === 'string' }
+}
+
+function field(node, typed, { leaves, changed, path }) {
+  const id = `argument-${(drawnArguments += 1)}`
+  const label = path.at(-1) ?? ''
+  const control = controlOf(node, id)
+  if (!control) {
+    const element = make('div', { className: 'argument' }, [
+      tell(make('span', { className: 'label' }), label), make('span', { className: 'literal', textContent: 'null' })])
+    return { element, value: () => null }
+  }
+  const { box, sent, read, fits, mistake } = control
+  box.value = sent
+  const unchanged = box.value // a box has its own line breaks
+  if (fits(typed) && typed !== read(sent)) box.value = String(typed)
+  describe(box, { dir: 'auto', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': `${id}-note ${id}-error` })
+  const asSent = visible(sent) === sent.replaceAll('\r\n', '\n') ? [] : [
+    tell(make('p', { className: 'as-sent' }), SAY.asSent(sent))]
+  const asked = tell(make('span'), SAY.asked(sent === '' ? SAY.empty : sent))
+  const back = make('button', { type: 'button', className: 'button small', textContent: SAY.putBack })
+  const note = make('p', { id: `${id}-note`, className: 'was', hidden: true }, [asked, ' ', back])
+  const error = make('p', { id: `${id}-error`, className: 'mistake', hidden: true })
+  const isChanged = () => box.value !== unchanged
+  const current = () => mistake?.(box.value.trim())
+  const settle = () => {
+    note.hidden = !isChanged()
+    const wrong = current() ?? ''
+    error.hidden = wrong === ''
+    error.textContent = wrong
+    box.setAttribute('aria-invalid', String(wrong !== ''))
+    return wrong !== ''
+  }
+  box.addEventListener('input', () => (settle(), changed()))
+  back.addEventListener('click', () => {
+    box.value = unchanged
+    settle()
+    box.focus()
+    changed()
+  })
+  leaves.push({
+    isChanged, check: settle, focus: () => box.focus(),
+    freeze: (isFrozen) => { box.disabled = isFrozen; back.disabled = isFrozen },
+  })
+  settle()
+  const name = tell(make('label', { htmlFor: id, className: 'label' }), label)
+  return {
+    element: make('div', { className: 'argument' }, [name, box, ...asSent, note, error]),
+    value: () => (isChanged() ? read(mistake ? box.value.trim() : box.value) : read(sent)),
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * The desk: a page for people that is simply there. Each part has one subject:
+ *
+ *   coming    who works, on what; signing out; keys
+ *   person    a name, a code, a link
+ *   queues    those of the address, those that are offered, their forms
+ *   work      one request after the other
+ *   seen      the request on the page, the time that is left
+ *   request   a request as it was sent
+ *   answer    by a form, or to approve and reject
+ *   arguments of a call, which may be corrected
+ *   dialogs   why it is skipped, to whom it is handed over
+ *   undo      taking the last answer back
+ *   page      what the page shows
+ *   words     all that the desk says
+ *
+ * The service joins the parts, with those of forms, to one file.
+ */
+export { come } from './coming.js'
+export { drawRequest } from './seen.js'
+export { decision } from './answer.js'
+export { readNodes } from '../client/json_text.js'

@@ -1,0 +1,39 @@
+// What the page shows, without knowing what it is about.
+
+import { shown } from '../client/form/shown.js'
+import { WORDS_OF_PAGE } from './words.js'
+
+export const $ = (id) => document.getElementById(id)
+export const reveal = (id, isVisible) => { $(id).hidden = !isVisible }
+
+export function fillWords() {
+  for (const place of document.querySelectorAll('[data-word]')) place.textContent = WORDS_OF_PAGE[place.dataset.word]
+}
+
+export function view(name) {
+  if (document.body.dataset.view === name) return
+  document.body.dataset.view = name
+  scrollTo(0, 0)
+}
+
+export const viewed = () => document.body.dataset.view
+
+export function notice(words, kind) {
+  if ($('notice').textContent === (words ?? '')) return // or it would be read out again
+  reveal('notice', Boolean(words))
+  shown($('notice'), words ?? '')
+  $('notice').className = `notice ${kind ?? ''}`
+}
+
+let fading
+export function toast(words) {
+  shown($('toast'), words)
+  $('toast').classList.add('shown')
+  clearTimeout(fading)
+  fading = setTimeout(() => $('toast').classList.remove('shown'), 2_600)
+}
+
+export function timeOf(ms) {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000))
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+}

@@ -1,0 +1,54 @@
+// What a person works on: the queues that the address names, or those that they tick.
+
+import { make, tell } from '../client/form/elements.js'
+import { $, reveal } from './page.js'
+import { credential } from './person.js'
+import { SAY } from './words.js'
+
+const MAX_QUEUES = 16
+
+/** Those of the address, which can be bookmarked. */
+export function namedQueues() {
+  const named = new URLSearchParams(location.search).getAll('queue').filter(Boolean)
+  return [...new Set(named)].slice(0, MAX_QUEUES)
+}
+
+export function nameQueues(queues) {
+  const query = new URLSearchParams(queues.map((queue) => ['queue', queue]))
+  history.replaceState(history.state, '', `${location.pathname}?${query}`)
+}
+
+export async function offerQueues(api, { token, worker }) {
+  const url = new URL('me/queues', api)
+  if (worker) url.searchParams.set('worker', worker)
+  const answer = await fetch(url, { headers: credential(token), credentials: 'omit' })
+  const { queues, detail } = await answer.json()
+  if (!answer.ok) throw new Error(detail)
+  const isAll = queues.length <= MAX_QUEUES
+  $('queue-list').replaceChildren(...queues.map(({ name, waiting, paused }) => {
+    const box = make('input', { type: 'checkbox', name: 'queue', value: name, checked: isAll })
+    return make('label', { className: 'tick' }, [box, tell(make('span'), SAY.queue(name, waiting, paused))])
+  }))
+  reveal('no-queues', queues.length === 0)
+  reveal('queue-list', queues.length > 0)
+  reveal('which', true)
+  return queues.map(({ name }) => name)
+}
+
+/** Undefined if they are too few or too many. */
+export function tickedQueues() {
+  const ticked = [...$('queue-list').querySelectorAll(':checked')].map(({ value }) => value)
+  return ticked.length > 0 && ticked.length <= MAX_QUEUES ? ticked : undefined
+}
+
+/** The form of a queue: undefined while the service cannot be asked. */
+export async function readQueueForm(api, queue, token) {
+  try {
+    const url = new URL(`queues/${encodeURIComponent(queue)}/form`, api)
+    const answer = await fetch(url, { headers: credential(token), credentials: 'omit', cache: 'no-cache' })
+    if (answer.status === 404) return null
+    return answer.ok ? ((await answer.json()).result_schema ?? null) : undefined
+  } catch {
+    return undefined
+  }
+}

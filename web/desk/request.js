@@ -1,0 +1,96 @@
+// A request as it was sent: its order, its digits, each of its texts as it can be relied on. All of it is on the page.
+
+import { make, tell } from '../client/form/elements.js'
+import { labelsOf } from '../client/form/labels.js'
+import { visible } from '../client/form/shown.js'
+import { SAY } from './words.js'
+
+const isScalar = ({ kind }) => kind !== 'object' && kind !== 'array'
+const isFlat = (node) => node.kind === 'object' && node.members.length > 0 && !twiceIn(node)
+  && node.members.every(({ value }) => isScalar(value))
+
+/** The name of a member that is there twice, at any depth. */
+export function twiceIn(node) {
+  if (node.kind === 'array') return firstOf(node.items)
+  if (node.kind !== 'object') return undefined
+  const names = new Set()
+  for (const { name } of node.members) {
+    if (names.has(name)) return visible(name) || SAY.empty
+    names.add(name)
+  }
+  return firstOf(node.members.map(({ value }) => value))
+}
+
+function firstOf(nodes) {
+  for (const node of nodes) {
+    const found = twiceIn(node)
+    if (found) return found
+  }
+  return undefined
+}
+
+/** The only member of this name; undefined if there is none or more. */
+export function memberOf(node, name) {
+  const found = node.kind === 'object' ? node.members.filter((member) => member.name === name) : []
+  return found.length === 1 ? found[0].value : undefined
+}
+
+export function drawNode(node) {
+  if (node.kind === 'object') return drawMembers(node.members)
+  return node.kind === 'array' ? drawItems(node.items) : drawScalar(node)
+}
+
+/** Without the members that have a place of their own on the page. */
+export function drawMembers(members, placed = new Set()) {
+  const labels = labelsOf(members)
+  const rows = members.flatMap(({ name, value }, n) => (placed.has(name) ? [] : make('div', {}, [
+    tell(make('dt'), labels[n] || SAY.empty), make('dd', {}, [drawNode(value)]),
+  ])))
+  if (members.length === 0) return make('span', { className: 'literal', textContent: SAY.emptyObject })
+  return make('dl', { className: 'members' }, rows)
+}
+
+function drawItems(items) {
+  if (items.length === 0) return make('span', { className: 'literal', textContent: SAY.emptyList })
+  if (items.length > 0 && items.every(isFlat)) return drawTable(items)
+  return make('ul', { className: 'items' }, items.map((item) => make('li', {}, [drawNode(item)])))
+}
+
+function drawTable(items) {
+  const names = [...new Set(items.flatMap(({ members }) => members.map(({ name }) => name)))]
+  const labels = labelsOf(names.map((name) => ({ name })))
+  const head = labels.map((label) => tell(make('th', { scope: 'col' }), label || SAY.empty))
+  const rows = items.map((item) => make('tr', {}, names.map((name) => {
+    const value = memberOf(item, name)
+    return make('td', {}, value ? [drawScalar(value)] : [])
+  })))
+  const table = make('table', {}, [
+    make('thead', {}, [make('tr', {}, head)]), make('tbody', {}, rows),
+  ])
+  const box = make('div', { className: 'table', tabIndex: 0 }, [table])
+  box.setAttribute('role', 'region')
+  box.setAttribute('aria-label', labels.map((label) => visible(label)).join(', '))
+  return box
+}
+
+function drawScalar(node) {
+  if (node.kind !== 'string') return make('span', { className: 'literal', textContent: node.text })
+  if (node.value === '') return make('span', { className: 'literal', textContent: SAY.empty })
+  const own = tell(make('span', { className: 'value' }), node.value)
+  const url = linkOf(node.value)
+  return url ? make('span', {}, [own, ' ', link(url)]) : own
+}
+
+/** A whole text that leads to a host, and to nothing that it could hide: no user, no port. */
+export function linkOf(value) {
+  if (!value.startsWith('https://') || value !== visible(value) || /[\s\\]/.test(value) || !URL.canParse(value)) return
+  const url = new URL(value)
+  return url.username || url.password || url.port ? undefined : url
+}
+
+/** It shows its host as the browser will call it. */
+function link(url) {
+  const element = make('a', { className: 'link', target: '_blank', rel: 'noopener noreferrer' })
+  element.href = url.href
+  return tell(element, SAY.opens(url.hostname))
+}

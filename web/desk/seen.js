@@ -1,0 +1,78 @@
+// The request on the page: what it is, who asks, how much time is left, what was kept.
+
+import { make, tell } from '../client/form/elements.js'
+import { inWords } from '../client/form/labels.js'
+import { shown, visible } from '../client/form/shown.js'
+import { isCall } from './answer.js'
+import { $, notice, reveal, timeOf, toast } from './page.js'
+import { drawMembers, drawNode, memberOf } from './request.js'
+import { SAY, WORDS_OF_PAGE } from './words.js'
+
+const LAST_MINUTE_MS = 60_000
+let exactText = ''
+
+export function drawRequest(job, nodes, { ownForm, hasMany }) {
+  exactText = job.exact.payload
+  const placed = new Set(ownForm ? ['form'] : [])
+  shown($('title'), headingOf(job, nodes, placed))
+  const about = [hasMany && inWords(job.queue), job.client, job.attempt > 1 && SAY.attempt(job.attempt)].filter(Boolean)
+  shown($('about'), about.join(' · '))
+  const isObject = nodes.kind === 'object'
+  const isAll = isObject && nodes.members.length > 0 && nodes.members.every(({ name }) => placed.has(name))
+  const drawn = isObject ? drawMembers(nodes.members, placed) : drawNode(nodes)
+  $('request').replaceChildren(...(isAll ? [] : [drawn]))
+  shown($('whole-text'), exactText)
+  $('whole').open = false
+  drawNote(job.note)
+}
+
+/** A title, or the tool that is called; what stands there is not repeated. */
+function headingOf(job, nodes, placed) {
+  const name = isCall(nodes) ? 'tool' : 'title'
+  if (isCall(nodes)) placed.add('args')
+  const node = memberOf(nodes, name)
+  if (node?.kind !== 'string' || node.value.trim() === '' || node.value.length > 300) return inWords(job.queue)
+  placed.add(name)
+  return node.value
+}
+
+/** Of the person who handed it over. */
+function drawNote(note) {
+  reveal('handed', note !== null)
+  if (note === null) return
+  const date = new Date(note.at)
+  shown($('handed-by'), note.from ?? SAY.anotherPerson)
+  $('handed-at').dateTime = note.at
+  const isToday = date.toDateString() === new Date().toDateString()
+  const day = isToday ? '' : `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, `
+  $('handed-at').textContent = day + date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  shown($('handed-note'), note.text)
+}
+
+export function drawTime({ left, over, isCapped, isIdle }) {
+  $('time').textContent = over ? SAY.over : timeOf(left)
+  $('until').textContent = over ? '' : isCapped === null ? SAY.left : isCapped ? SAY.untilExpires : SAY.whileHere
+  const isShort = !over && (isIdle || (isCapped && left < LAST_MINUTE_MS))
+  $('clock').className = `clock ${over ? 'over' : isShort ? 'warn' : ''}`
+  const begin = over ? `${SAY.timeOver} · ` : isShort ? `${SAY.timeLeft(timeOf(left))} · ` : ''
+  document.title = begin + WORDS_OF_PAGE.brand
+  if (over) return
+  const isOurs = [SAY.lastMinute, SAY.stillThere].includes($('notice').textContent)
+  if (isShort) notice(isCapped ? SAY.lastMinute : SAY.stillThere, 'warn')
+  else if (isOurs) notice(null)
+}
+
+/** What was typed for requests that went to others. */
+export function drawKept(kept, inHand, forget) {
+  const others = kept.filter(({ id }) => id !== inHand)
+  reveal('kept', others.length > 0)
+  $('kept-list').replaceChildren(...others.map(({ id, draft, result, words }) => {
+    const button = make('button', { type: 'button', className: 'button small', textContent: WORDS_OF_PAGE.forget })
+    button.addEventListener('click', () => forget(id))
+    const text = tell(make('pre'), words ?? JSON.stringify(result ?? draft, null, 2))
+    button.setAttribute('aria-label', `${WORDS_OF_PAGE.forget}: ${visible(id)}`)
+    return make('li', {}, [make('code', { textContent: id }), text, button])
+  }))
+}
+
+$('copy').addEventListener('click', () => navigator.clipboard.writeText(exactText).then(() => toast(SAY.copied)))

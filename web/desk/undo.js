@@ -1,0 +1,50 @@
+// What was handed in last can be taken back for a few seconds: by a click, by `u`, or by Tab and Enter.
+
+import { $, toast } from './page.js'
+import { SAY } from './words.js'
+
+export const UNDO_WITHIN = 7_000
+
+let watched, closing = null
+
+/** Also after a reload: the desk knows what an earlier page handed in. */
+export function watchUndo(desk) {
+  watched = desk
+  desk.addEventListener('change', lookAtClosing)
+  lookAtClosing()
+}
+
+/** Announced once: a screen reader does not count along. */
+export function handedIn(what) {
+  $('undo-what').textContent = what
+  const within = closing?.finalIn ?? UNDO_WITHIN
+  $('undo-status').textContent = SAY.undoWithin(what, Math.ceil(within / 1_000))
+}
+
+function lookAtClosing() {
+  closing = watched.closing
+  countDown()
+}
+
+function countDown() {
+  const left = closing ? closing.finalIn : 0
+  const isOpen = left !== 0
+  if (isOpen) $('undo-left').textContent = left === null ? '' : `(${Math.ceil(left / 1_000)} s)`
+  $('undo-box').classList.toggle('shown', isOpen)
+  $('undo').disabled = !isOpen
+  if (!isOpen) $('undo-status').textContent = ''
+}
+setInterval(countDown, 250)
+
+async function takeBack() {
+  const taken = closing
+  if (!taken) return
+  toast(SAY.takingBack)
+  try {
+    await taken.undo()
+    toast(SAY.takenBack)
+  } catch (error) {
+    if (error.name !== 'AbortError') toast(error.lost ? SAY.undoTooLate : error.message)
+  }
+}
+$('undo').addEventListener('click', takeBack)

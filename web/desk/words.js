@@ -1,0 +1,158 @@
+// All that the desk says.
+
+const howMany = (count, one) => `${count} ${one}${count === 1 ? '' : 's'}`
+
+/** The texts of the page, by the name that an element has in `data-word`. */
+export const WORDS_OF_PAGE = {
+  brand: 'Desk',
+  queues: 'Queues',
+  singleKeys: 'Single keys',
+  signOut: 'Sign out',
+  offline: 'No connection, trying again',
+  answered: 'answered',
+  inLine: 'in line',
+  hello: 'Good to see you.',
+  promise: 'You get one request at a time. It is yours until you answer. If you leave, another person gets it, and '
+    + 'nothing that you typed is lost.',
+  name: 'Your name',
+  anyName: 'Anybody here can use any name.',
+  token: 'Your code',
+  aboutToken: 'Paste the code that you were given. It says who you are.',
+  whichQueues: 'What do you work on?',
+  noQueues: 'There is nothing to work on yet. The first request makes a queue.',
+  lookAgain: 'Look again',
+  start: 'Start',
+  asked: 'You are asked for one answer.',
+  nothingTaken: 'Nothing is taken or decided before you open it.',
+  open: 'Open the request',
+  nothingLeft: 'Nothing is left to do here.',
+  noneOpen: 'No request is open.',
+  onBreak: 'On a break.',
+  wentBack: 'Your request went back to its place in line, with what you typed.',
+  goOn: 'Go on',
+  handed: 'handed this over,',
+  arguments: 'Arguments',
+  wholeRequest: 'The whole request as it was sent',
+  copy: 'Copy',
+  reason: 'Reason',
+  reads: 'The one who asked reads it with your answer.',
+  send: 'Send',
+  approve: 'Approve',
+  reject: 'Reject',
+  next: 'Next request',
+  skip: 'Skip',
+  handOver: 'Hand over',
+  break: 'Break',
+  undo: 'Undo',
+  whySkip: 'Why not this one?',
+  aboutSkip: 'It goes to another person, and not to you again.',
+  skipReason: 'A word on it, may be empty',
+  keepIt: 'Keep it',
+  toWhom: 'Hand it to another person',
+  aboutHandOver: 'It goes to them alone for 15 minutes, with what you have typed. If they do not come, it goes back '
+    + 'into the line.',
+  theirName: 'Their name',
+  wordToThem: 'A word to them, may be empty',
+  keptTitle: 'Kept from earlier requests',
+  forget: 'Forget it',
+  hint: 'A digit chooses, and sends nothing. Ctrl and Enter sends a form. Esc leaves a field.',
+}
+
+export const ACTIONS = ['send', 'approve', 'reject']
+export const DONE_WORDS = { send: 'Sent', approve: 'Approved', reject: 'Rejected' }
+
+export const WAITING_WORDS = {
+  closing: 'You can still take back your last answer. The next request comes here by itself.',
+  empty: 'The next one comes here by itself.',
+  reserved: 'Others are at work on all that is left. The next one comes here by itself.',
+  skipped: 'What is left are requests that you have skipped; they go to others.',
+  ineligible: 'What is left is for other people. The next one for you comes here by itself.',
+  delayed: 'What is left comes a little later, and then here by itself.',
+  blocked: 'What is left has to wait for what others are at work on.',
+  paused: 'An operator has paused the queue. It goes on here by itself.',
+}
+
+export const LOST_WORDS = {
+  expiredRequest: 'Lost: this request has expired. The one who asked gets “expired”, never a yes.',
+  released: 'Lost: an operator took this request back.',
+  cancelled: 'Lost: this request was withdrawn. It needs no answer any longer.',
+  completed: 'Lost: this request was answered elsewhere.',
+  'handed-over': 'Lost: you handed this request over elsewhere.',
+  other: 'Lost: this request is not yours any longer.',
+  late: 'Lost: your time for it is over. Answer it late, or take it again, if no other person has it.',
+  unsure: 'Its time is over, and there is no connection. Your answer counts only if the request is still open.',
+  tooLate: 'Lost: your answer came too late. It is kept with the request, and does not count.',
+  tooLateForExpired: 'Your answer came too late; it is kept with the request, and does not count.',
+}
+
+export const SIGN_IN_WORDS = {
+  401: 'This code is not valid, or not any longer. Paste another one.',
+  403: 'This code is another person’s, or for other queues. Ask for another one.',
+  oneJob: 'This is no code for this page. Ask for another one.',
+  someQueue: 'Choose at least one, and at most 16.',
+}
+
+export const LINK_WORDS = {
+  invalid: 'This link is not valid any longer. Ask for a new one.',
+  otherPeople: 'This request is for other people now.',
+  another: 'You have another request open. Answer that one first.',
+  unknown: 'This request is not known any longer.',
+  completed: 'This request is answered already.',
+  cancelled: 'This request was withdrawn, or has expired. It needs no answer any longer.',
+  dead: 'This request needs an operator now.',
+  reserved: 'Another person has this request now. If they give it back, the link works again.',
+  thanks: 'Thank you. Your answer is on its way to the one who asked.',
+  passed: 'You have passed it on. Others are asked.',
+}
+
+export const NOT_ELIGIBLE_WORDS = {
+  excluded: 'This request is kept from them.',
+  overlap: 'They had a copy of this request already.',
+}
+
+export const SAY = {
+  queue: (name, waiting, isPaused) => `${name}: ${waiting} in line${isPaused ? ', paused' : ''}`,
+  attempt: (n) => `attempt ${n}`,
+  empty: '(empty)',
+  emptyList: '(an empty list)',
+  emptyObject: '(nothing in it)',
+  opens: (host) => `Open ${host}`,
+  twice: (name) => `This request has “${name}” twice, so it can be read in two ways. It can only be skipped.`,
+  noForm: 'The form of this queue cannot be drawn. Tell an operator; you can skip the request.',
+  newForm: 'The form has changed meanwhile. What fits is filled in.',
+  asked: (text) => `Asked for: ${text}`,
+  asSent: (text) => `As it was sent: ${text}`,
+  putBack: 'Put back',
+  yes: 'Yes',
+  no: 'No',
+  notANumber: 'This is not a number.',
+  notHeld: 'A browser cannot hold this number exactly. The one who asks has to send it as text.',
+  formError: 'Something in the form is not right yet.',
+  back: 'You are back where you were.',
+  filled: 'What was typed before is filled in.',
+  saved: 'Draft saved',
+  saving: 'Saving …',
+  keptHere: 'Kept in this browser',
+  left: 'left',
+  over: 'over',
+  untilExpires: 'until it expires',
+  whileHere: 'yours while you are here',
+  lastMinute: 'Less than a minute left. Without an answer this request expires.',
+  stillThere: 'Are you still there? Move, or press a key, to keep this request.',
+  takeAgain: 'Take it again',
+  lateButInTime: ', late but in time',
+  sentLater: '; it is sent when the network is back',
+  skipped: 'Skipped: another person gets it',
+  getsIt: (to, isSent) => `${to} gets it${isSent ? '' : ' when the network is back'}`,
+  notHanded: (to, why) => `Not handed to ${to}. ${why}`,
+  undoWithin: (what, seconds) => `${what}. Undo within ${howMany(seconds, 'second')}.`,
+  takingBack: 'Taking it back …',
+  takenBack: 'Taken back: decide again',
+  undoTooLate: 'Too late: it is final',
+  anotherPerson: 'Another person',
+  copied: 'Copied',
+  unsent: (count) => `Signed out, but ${howMany(count, 'text')} of yours could not be sent.`,
+  signedOut: 'Signed out. Nothing of yours is left in this browser.',
+  timeOver: 'Time is over',
+  timeLeft: (time) => `${time} left`,
+}
