@@ -148,7 +148,7 @@ pub struct Serve {
     /// Serve without access control on an address that others can reach
     #[arg(long, help_heading = "Access", env = "INTRAY_INSECURE", value_parser = BoolishValueParser::new())]
     pub insecure: bool,
-    /// Serve desks to try at /demo/ and /demo/approvals/
+    /// Serve a desk to try at /demo/
     #[arg(long, help_heading = NO_HEADING, env = "INTRAY_DEMO", value_parser = BoolishValueParser::new())]
     pub demo: bool,
     /// A Host header to accept besides the loopback names; * for any; with access control any is accepted unless this is set; repeatable, or a comma list

@@ -172,12 +172,12 @@ fn pages() -> Routes {
         .merge(folder("/desk"))
 }
 
-/// The pages in a folder of `web/`.
-/// Both desks: the second is in the folder of the first.
 fn demo() -> Routes {
-    folder("/demo").merge(without_slash("/demo/approvals"))
+    let moved = |path: &str| Router::new().route(path, get(public(assets::approvals)));
+    folder("/demo").merge(moved("/demo/approvals")).merge(moved("/demo/approvals/"))
 }
 
+/// The pages in a folder of `web/`.
 fn folder(path: &str) -> Routes {
     let page = || get(public(assets::page));
     without_slash(path).route(&format!("{path}/"), page()).route(&format!("{path}/{{*file}}"), page())

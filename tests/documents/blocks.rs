@@ -45,11 +45,6 @@ const SINGLE: &[(&str, &str, &str)] = &[
     ("docs/bulk.md", "curl -sSN", "it has no end; tests/service/queues/list_export.rs follows, with its own clock"),
     ("docs/bulk.md", "intray import", "its flags are tried below; tests/service/program/bulk.rs carries files"),
     ("docs/bulk.md", "intray export", "its flags are tried below; tests/service/program/import.rs goes there and back"),
-    (
-        "docs/ask.md",
-        "const token",
-        "its addresses are a site's own; tests/web/module/login.test.js has functions for tokens",
-    ),
     ("docs/browser.md", "npm create", "tests/packages/npm/ builds the same with versions that stand fast"),
     ("docs/browser.md", "npm init", "tests/packages/npm/ installs the same, in versions that stand fast"),
     ("docs/alerts.md", "ask()", "tests/service/program/documented_calls.rs"),

@@ -120,15 +120,15 @@ async function pictures() {
   await Promise.all([...work, arrive])
 }
 
-/** The second desk, as three people have it. */
+/** Approvals at the desk, as three people have them. */
 async function approvals() {
-  const light = await open('/demo/approvals/', { height: 560 })
+  const light = await open('/desk/?queue=approvals', { height: 560 })
   await sit(light, 'ann')
-  await light.getByLabel('Arguments').fill(JSON.stringify({ order: 'A-1041', eur: 120, reason: 'arrived broken' }, null, 2))
-  await light.getByLabel('Reason').fill('The lamp alone is 120 €. Offer to send a new one.')
-  const dark = await open('/demo/approvals/', { height: 560, dark: true })
+  await light.getByLabel('Eur').fill('120')
+  await light.locator('#reason').fill('The lamp alone is 120 €. Offer to send a new one.')
+  const dark = await open('/desk/?queue=approvals', { height: 560, dark: true })
   await sit(dark, 'bob')
-  const phone = await open('/demo/approvals/', { width: 390, height: 844, touch: true })
+  const phone = await open('/desk/?queue=approvals', { width: 390, height: 844, touch: true })
   await sit(phone, 'chiara')
   await light.getByText('Draft saved').waitFor()
   await dark.getByText('Less than a minute left').waitFor({ timeout: 60_000 })

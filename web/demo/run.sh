@@ -47,7 +47,7 @@ curl -fs -o /dev/null "$url/demo/" || {
 "$(dirname "$0")/seed.sh" "$url"
 
 echo "The desk is $url/demo/ and what operators see is $url/console/"
-echo "A second desk, where agents ask and people approve, is $url/demo/approvals/"
+echo "The page for people, where agents ask and people approve, is $url/desk/?queue=approvals"
 for open in xdg-open open; do
   if command -v "$open" >/dev/null; then
     "$open" "$url/demo/" >/dev/null 2>&1 || true

@@ -29,4 +29,4 @@ fill() {
   echo "$new $3 are new in the queue $1 of $url"
 }
 fill moderation "$here/items.json" posts
-fill approvals "$here/../../examples/approvals/requests.json" requests
+fill approvals "$here/approvals.json" requests

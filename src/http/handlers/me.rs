@@ -26,9 +26,9 @@ pub async fn me(caller: Caller, _: NoQuery) -> Response {
 
 /// `GET /me/queues`
 pub async fn queues(
-    State(queues): State<Queues>,
     caller: Caller,
     reader: ReadCall,
+    State(queues): State<Queues>,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let named = query.take("worker", Name::of_worker);

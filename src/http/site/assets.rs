@@ -23,20 +23,13 @@ use crate::{
 #[folder = "web/"]
 struct Files;
 
-/// The second demo desk, which is an example to copy too.
-#[derive(RustEmbed)]
-#[folder = "examples/approvals/"]
-struct Approvals;
-
-/// Whether the demo desks are served.
+/// Whether the demo desk is served.
 #[derive(Debug, Clone, Copy)]
 pub struct Demo(pub bool);
 
 /// The folder of pages that are made from Markdown, with the viewer of the contract.
 const DOCS: &str = "docs/";
 const READER: &str = "docs/contract.html";
-/// Where the second demo desk is served.
-const APPROVALS: &str = "demo/approvals/";
 
 /// Pages may load their own scripts and styles and make their own calls, nothing else. Text never becomes a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -46,7 +39,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const READERS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
     connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// `GET /`: the start page, which links the demo desks if they are served.
+/// `GET /`: the start page, which links the demo desk if it is served.
 pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
     let page =
         Files::get("index.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
@@ -159,6 +152,12 @@ pub async fn into_folder(uri: Uri) -> Response {
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("{name}/"))]).into_response()
 }
 
+/// `GET /demo/approvals/`: links in messages lead there. The browser keeps the token of a link, behind the `#`.
+pub async fn approvals(uri: Uri) -> Response {
+    let up = if uri.path().ends_with('/') { "../../" } else { "../" };
+    (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("{up}desk/?queue=approvals"))]).into_response()
+}
+
 fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     if name == WORDS {
         return generated(WORDS_FILE.clone(), headers);
@@ -169,8 +168,7 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     if let Some(page) = name.strip_prefix(DOCS).and_then(docs::find) {
         return generated(page, headers);
     }
-    let file = name.strip_prefix(APPROVALS).map_or_else(|| Files::get(name), Approvals::get);
-    match file.zip(content_type(name)) {
+    match Files::get(name).zip(content_type(name)) {
         Some((file, kind)) => answer(name, kind, file.data, &file.metadata.sha256_hash(), headers),
         None => Problem::no_such_route(uri).into_response(),
     }
@@ -239,8 +237,7 @@ mod tests {
             assert_eq!(get(name), StatusCode::OK, "{name}");
         }
         let is_for_others = |name: &&str| [".sh", ".md", ".json"].iter().any(|kind| name.ends_with(kind));
-        let names: Vec<_> =
-            Files::iter().chain(Approvals::iter().map(|name| (APPROVALS.to_owned() + &name).into())).collect();
+        let names: Vec<_> = Files::iter().collect();
         let others: Vec<_> = names.iter().map(|name| &**name).filter(is_for_others).collect();
         assert!(others.len() > 3, "{others:?}");
         for name in others {

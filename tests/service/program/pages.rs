@@ -39,9 +39,6 @@ async fn pages_are_served_with_a_strict_content_policy() {
         ("/console/vendor/preact.LICENSE", "text/plain; charset=utf-8"),
         ("/demo/", "text/html; charset=utf-8"),
         ("/demo/desk.js", "text/javascript; charset=utf-8"),
-        ("/demo/approvals/", "text/html; charset=utf-8"),
-        ("/demo/approvals/approvals.js", "text/javascript; charset=utf-8"),
-        ("/demo/approvals/approvals.css", "text/css; charset=utf-8"),
     ] {
         let answer = fetch(&w, "GET", path, &[]).await;
         assert_eq!((answer.status().as_u16(), header(&answer, "content-type")), (200, kind), "{path}");
@@ -77,9 +74,7 @@ async fn root_page_links_to_everything() {
             links.contains(&"console/") && links.contains(&"docs/") && links.contains(&"openapi.yaml"),
             "{links:?}"
         );
-        for desk in ["demo/", "demo/approvals/"] {
-            assert_eq!(links.contains(&desk), has_demo, "{links:?}");
-        }
+        assert_eq!((links.contains(&"desk/"), links.contains(&"demo/")), (true, has_demo), "{links:?}");
         for link in links {
             assert_eq!(fetch(world, "GET", &format!("/{link}"), &[]).await.status(), 200, "{link}");
         }
@@ -91,7 +86,7 @@ async fn root_page_links_to_everything() {
 #[tokio::test]
 async fn pictures_of_the_pages_are_served() {
     let w = World::plan().switch("--demo").start().await;
-    for page in ["/docs/", "/console/", "/desk/", "/demo/", "/demo/approvals/"] {
+    for page in ["/docs/", "/console/", "/desk/", "/demo/"] {
         let text = fetch(&w, "GET", page, &[]).await.text().await.expect("text");
         let icon = text.split("rel=\"icon\" href=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an icon");
         assert_eq!(fetch(&w, "GET", &format!("{page}{icon}"), &[]).await.status(), 200, "{page}{icon}");
@@ -185,7 +180,7 @@ async fn doc_pages_are_grouped_and_mark_the_current_page() {
 #[tokio::test]
 async fn folder_without_a_slash_redirects() {
     let w = World::plan().switch("--demo").start().await;
-    for path in ["/console", "/demo", "/demo/approvals", "/desk", "/docs", "/python"] {
+    for path in ["/console", "/demo", "/desk", "/docs", "/python"] {
         let answer = fetch(&w, "GET", path, &[]).await;
         let name = path.rsplit('/').next().expect("a name");
         assert_eq!((answer.status().as_u16(), header(&answer, "location")), (308, &*format!("{name}/")), "{path}");
@@ -199,8 +194,7 @@ async fn unknown_page_file_returns_404() {
     for path in [
         "/demo/items.json",
         "/demo/seed.sh",
-        "/demo/approvals/requests.json",
-        "/demo/approvals/..%2fintray.sh",
+        "/demo/approvals.json",
         "/demo/approvals/nowhere.js",
         "/console/nowhere.js",
         "/desk/nowhere.js",
@@ -227,6 +221,17 @@ async fn unknown_page_file_returns_404() {
     }
     assert_eq!(fetch(&w, "POST", "/console/", &[]).await.status(), 405);
     assert_eq!(fetch(&w, "HEAD", "/client.js", &[]).await.status(), 200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn former_desk_for_approvals_redirects_to_the_desk() {
+    let w = World::plan().switch("--demo").start().await;
+    for (path, location) in [("/demo/approvals", "../"), ("/demo/approvals/", "../../")] {
+        let answer = fetch(&w, "GET", path, &[]).await;
+        let there = format!("{location}desk/?queue=approvals");
+        assert_eq!((answer.status().as_u16(), header(&answer, "location")), (308, &*there), "{path}");
+    }
     w.check().await;
 }
 

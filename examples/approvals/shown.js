@@ -1,1 +1,0 @@
-../../web/console/shown.js
