@@ -104,7 +104,8 @@ export class Calls {
    * @returns {Promise<Settled>}
    */
   settle(action, body) {
-    return this.#send(action, body, { signal: AbortSignal.timeout(ANSWER_WITHIN), keepalive: true })
+    const how = { text: textOf(body), signal: AbortSignal.timeout(ANSWER_WITHIN), keepalive: true }
+    return this.#send(action, body, how)
   }
 
   /**
@@ -141,7 +142,7 @@ export class Calls {
    */
   beacon(action, body) {
     try {
-      return navigator.sendBeacon(this.#address(action), JSON.stringify(body))
+      return navigator.sendBeacon(this.#address(action), textOf(body))
     } catch {
       return false
     }
@@ -218,6 +219,15 @@ export function backoff(failures) {
 function sleep(ms, ends) {
   const timer = ms === Infinity ? [] : [AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(ms || 0)), LONGEST_TIMER))]
   return aborted(AbortSignal.any([...ends, ...timer]))
+}
+
+/**
+ * A body as JSON. A result whose text is given goes as that, to the last digit.
+ * @param {{ exact?: string, result?: unknown }} body
+ */
+function textOf({ exact, result, ...others }) {
+  if (exact === undefined) return JSON.stringify({ ...others, result })
+  return `${JSON.stringify(others).slice(0, -1)},"result":${exact}}`
 }
 
 const PAYLOAD = new Set(['payload'])

@@ -180,7 +180,8 @@ export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
 type Listener<Target, Event> = ((this: Target, event: Event) => unknown) | { handleEvent(event: Event): unknown }
 
 /** What is taken back is the draft then, so only a result that is a draft too can be. */
-export type CompleteHow<Result, Draft> = [Result] extends [Draft | null | undefined] ? { undo?: number } : { undo?: never }
+export type CompleteHow<Result, Draft> =
+  { exact?: string } & ([Result] extends [Draft | null | undefined] ? { undo?: number } : { undo?: never })
 
 /** A result is needed, unless it may be `undefined`. */
 export type CompleteWith<Result, Draft = any> =
@@ -243,7 +244,8 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
   save(draft: Draft | null): Promise<boolean>
   /**
    * Hands in. Also late, when the job was lost: it counts if no other worker took it, and is final at once. `undo`: for so long
-   * it can be taken back; at most 60000, and only a result that is a draft too.
+   * it can be taken back; at most 60000, and only a result that is a draft too. `exact`: the JSON text that is sent in place of the result,
+   * whose value it is: numbers that a double does not hold, as they came in `job.exact.payload`.
    */
   complete(...result: CompleteWith<Result, Draft>): Promise<Completion>
   /**

@@ -56,13 +56,15 @@ export class Job extends EventTarget {
 
   /**
    * @param {any} [result]
-   * @param {{ undo?: number } | null} [how]
+   * @param {{ undo?: number, exact?: string } | null} [how]
    * @returns {Promise<Types.Completion>}
    */
   async complete(result, how) {
+    const exact = how?.exact
+    if (exact !== undefined) JSON.parse(exact) // or it would be refused, perhaps long after
     const undo_ms = how?.undo || undefined
     const resumes = undo_ms && this.#r.handout.resumes
-    const ending = await this.#hands.settle('complete', { result, undo_ms, resumes })
+    const ending = await this.#hands.settle('complete', { result, exact, undo_ms, resumes })
     return { final: !undo_ms, finalIn: null, ...ending, undo: () => this.#hands.undo() }
   }
 

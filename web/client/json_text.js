@@ -67,7 +67,7 @@ export function readExact(text, kept) {
 /**
  * A value with the texts of its numbers, and its members in their order, also those that are there twice.
  * @typedef {{ kind: 'object', members: { name: string, value: JsonNode }[] } | { kind: 'array', items: JsonNode[] }
- *   | { kind: 'string', value: string } | { kind: 'number' | 'word', text: string }} JsonNode
+ *   | { kind: 'string', value: string, text: string } | { kind: 'number' | 'word', text: string }} JsonNode
  */
 
 /**
@@ -81,7 +81,7 @@ export function readNodes(text) {
   const node = (token) => {
     if (token === '{') return { kind: 'object', members: members() }
     if (token === '[') return { kind: 'array', items: items() }
-    if (token[0] === '"') return { kind: 'string', value: JSON.parse(token) }
+    if (token[0] === '"') return { kind: 'string', value: JSON.parse(token), text: token }
     return { kind: /^[-\d]/.test(token) ? 'number' : 'word', text: token }
   }
   const members = () => {

@@ -4,9 +4,10 @@ import { drawForm } from '../client/form/draw.js'
 import { make } from '../client/form/elements.js'
 import { readForm } from '../client/form/gate.js'
 import { isObject } from '../client/form/json.js'
+import { readExact, readNodes } from '../client/json_text.js'
 import { drawArguments } from './arguments.js'
 import { $, reveal } from './page.js'
-import { memberOf } from './request.js'
+import { memberOf, twiceIn } from './request.js'
 import { SAY, WORDS_OF_PAGE } from './words.js'
 
 /** A call that an agent wants to make: always the desk's own Approve and Reject. */
@@ -23,7 +24,7 @@ export function formOf(payload, nodes) {
 }
 
 /** Throws when the form cannot be drawn. */
-export function formAnswer(schema, from, draft, { changed, keys }) {
+function formAnswer(schema, from, draft, { changed, keys }) {
   const form = drawForm(schema, { value: isObject(draft) ? draft : null, onchange: changed, from, keys })
   const mark = (found) => {
     const faults = form.errors(found)
@@ -39,8 +40,14 @@ export function formAnswer(schema, from, draft, { changed, keys }) {
   }
 }
 
+const ARGS = new Set(['args'])
+
+/** The arguments as they were sent. @param {string} payload */
+const argsIn = (payload) => readExact(payload, ARGS).args.text
+
 /** To approve or to reject, with a reason; and with the arguments of a call, which may be corrected. */
-export function decision(nodes, draft, { changed }) {
+export function decision(payload, draft, { changed }) {
+  const nodes = readNodes(payload)
   const typed = isObject(draft) ? draft : {}
   const reason = make('textarea', { id: 'reason', rows: 3, maxLength: 2_000, dir: 'auto' })
   reason.setAttribute('aria-describedby', 'reads')
@@ -60,8 +67,10 @@ export function decision(nodes, draft, { changed }) {
       const approved = action === 'approve'
       const wrong = approved && fields?.wrong()
       if (wrong) return void wrong.focus()
-      const args = approved && fields ? fields.value() : null
-      return { value: { approved, args, reason: reason.value.trim() || null } }
+      const text = approved && fields ? (fields.isChanged() ? fields.text() : argsIn(payload)) : 'null'
+      const why = JSON.stringify(reason.value.trim() || null)
+      const exact = `{"approved":${approved},"args":${text},"reason":${why}}`
+      return { value: JSON.parse(exact), exact }
     },
     refuse: () => false,
     freeze: (isFrozen) => {
@@ -73,7 +82,7 @@ export function decision(nodes, draft, { changed }) {
 }
 
 /** What can only be given back. */
-export function noAnswer(why) {
+function noAnswer(why) {
   reveal('editor', false)
   return {
     element: make('p', { className: 'notice over', textContent: why }), actions: [],
@@ -81,4 +90,16 @@ export function noAnswer(why) {
   }
 }
 
-export const NO_FORM = SAY.noForm
+/** By the queue's form, else the job's own, else to approve or reject. */
+export function answerTo(job, { schema, draft, ...how }) {
+  const nodes = readNodes(job.exact.payload)
+  const twice = twiceIn(nodes)
+  if (twice) return noAnswer(SAY.twice(twice))
+  const form = schema ?? formOf(job.payload, nodes)
+  if (!form) return decision(job.exact.payload, draft, how)
+  try {
+    return formAnswer(form, schema ? 'queue' : 'job', draft, how)
+  } catch {
+    return schema ? noAnswer(SAY.noForm) : decision(job.exact.payload, draft, how)
+  }
+}

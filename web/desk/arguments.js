@@ -6,7 +6,7 @@ import { isHeld } from '../client/form/formats.js'
 import { isObject } from '../client/form/json.js'
 import { labelsOf } from '../client/form/labels.js'
 import { visible } from '../client/form/shown.js'
-import { SAY } from './words.js'
+import { SAY, WORDS_OF_PAGE } from './words.js'
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const ONE_LINE = 80
@@ -23,7 +23,9 @@ export function drawArguments(node, typed, changed) {
   const root = drawPart(node, typed, { leaves, changed, path: [] })
   return {
     element: root.element,
-    value: root.value,
+    value: () => JSON.parse(root.text()),
+    /** As JSON: what was not touched is as it was sent, to the last digit. */
+    text: root.text,
     isChanged: () => leaves.some((leaf) => leaf.isChanged()),
     /** The first field that is wrong, which it marks. */
     wrong: () => leaves.filter((leaf) => leaf.check())[0],
@@ -37,24 +39,24 @@ function drawPart(node, typed, context) {
     const parts = node.members.map(({ name, value }, n) => [name, drawPart(
       value, isObject(typed) && Object.hasOwn(typed, name) ? typed[name] : undefined, inside(context, labels[n]))])
     return group(parts.map(([, part]) => part), context, SAY.emptyObject, () => (
-      Object.fromEntries(parts.map(([name, part]) => [name, part.value()]))))
+      `{${parts.map(([name, part]) => `${JSON.stringify(name)}:${part.text()}`).join()}}`))
   }
   if (node.kind === 'array') {
     const parts = node.items.map((item, n) => drawPart(
       item, Array.isArray(typed) ? typed[n] : undefined, inside(context, String(n + 1))))
-    return group(parts, context, SAY.emptyList, () => parts.map((part) => part.value()))
+    return group(parts, context, SAY.emptyList, () => `[${parts.map((part) => part.text()).join()}]`)
   }
   return field(node, typed, context)
 }
 
 const inside = (context, label) => ({ ...context, path: [...context.path, label || SAY.empty] })
 
-function group(parts, { path }, empty, value) {
+function group(parts, { path }, empty, text) {
   const none = make('p', { className: 'literal', textContent: empty })
   const inner = parts.length ? parts.map(({ element }) => element) : [none]
-  if (path.length === 0) return { element: make('div', { className: 'arguments' }, inner), value }
+  if (path.length === 0) return { element: make('div', { className: 'arguments' }, inner), text }
   const legend = make('legend', {}, [tell(make('span'), path.at(-1))])
-  return { element: make('fieldset', { className: 'arguments' }, [legend, ...inner]), value }
+  return { element: make('fieldset', { className: 'arguments' }, [legend, ...inner]), text }
 }
 
 function controlOf(node, id) {
@@ -79,12 +81,12 @@ function controlOf(node, id) {
 
 function field(node, typed, { leaves, changed, path }) {
   const id = `argument-${(drawnArguments += 1)}`
-  const label = path.at(-1) ?? ''
+  const label = path.at(-1) ?? WORDS_OF_PAGE.arguments
   const control = controlOf(node, id)
   if (!control) {
     const element = make('div', { className: 'argument' }, [
       tell(make('span', { className: 'label' }), label), make('span', { className: 'literal', textContent: 'null' })])
-    return { element, value: () => null }
+    return { element, text: () => 'null' }
   }
   const { box, sent, read, fits, mistake } = control
   box.value = sent
@@ -98,7 +100,7 @@ function field(node, typed, { leaves, changed, path }) {
   const note = make('p', { id: `${id}-note`, className: 'was', hidden: true }, [asked, ' ', back])
   const error = make('p', { id: `${id}-error`, className: 'mistake', hidden: true })
   const isChanged = () => box.value !== unchanged
-  const current = () => mistake?.(box.value.trim())
+  const current = () => (isChanged() ? mistake?.(box.value.trim()) : undefined)
   const settle = () => {
     note.hidden = !isChanged()
     const wrong = current() ?? ''
@@ -122,6 +124,6 @@ function field(node, typed, { leaves, changed, path }) {
   const name = tell(make('label', { htmlFor: id, className: 'label' }), label)
   return {
     element: make('div', { className: 'argument' }, [name, box, ...asSent, note, error]),
-    value: () => (isChanged() ? read(mistake ? box.value.trim() : box.value) : read(sent)),
+    text: () => (isChanged() ? JSON.stringify(read(mistake ? box.value.trim() : box.value)) : node.text),
   }
 }

@@ -9,6 +9,7 @@
  *   request   a request as it was sent
  *   answer    by a form, or to approve and reject
  *   arguments of a call, which may be corrected
+ *   bell      saying that a request has come
  *   dialogs   why it is skipped, to whom it is handed over
  *   undo      taking the last answer back
  *   page      what the page shows

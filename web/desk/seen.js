@@ -49,13 +49,14 @@ function drawNote(note) {
   shown($('handed-note'), note.text)
 }
 
-export function drawTime({ left, over, isCapped, isIdle }) {
+/** `count`: how many requests there are, with this one. */
+export function drawTime({ left, over, isCapped, isIdle, count }) {
   $('time').textContent = over ? SAY.over : timeOf(left)
   $('until').textContent = over ? '' : isCapped === null ? SAY.left : isCapped ? SAY.untilExpires : SAY.whileHere
   const isShort = !over && (isIdle || (isCapped && left < LAST_MINUTE_MS))
   $('clock').className = `clock ${over ? 'over' : isShort ? 'warn' : ''}`
   const begin = over ? `${SAY.timeOver} · ` : isShort ? `${SAY.timeLeft(timeOf(left))} · ` : ''
-  document.title = begin + WORDS_OF_PAGE.brand
+  document.title = begin + SAY.titleOf(count, WORDS_OF_PAGE.brand)
   if (over) return
   const isOurs = [SAY.lastMinute, SAY.stillThere].includes($('notice').textContent)
   if (isShort) notice(isCapped ? SAY.lastMinute : SAY.stillThere, 'warn')

@@ -36,15 +36,10 @@ function countDown() {
 }
 setInterval(countDown, 250)
 
-async function takeBack() {
-  const taken = closing
-  if (!taken) return
+$('undo').addEventListener('click', () => {
+  if (!closing) return
   toast(SAY.takingBack)
-  try {
-    await taken.undo()
-    toast(SAY.takenBack)
-  } catch (error) {
+  closing.undo().then(() => toast(SAY.takenBack), (error) => {
     if (error.name !== 'AbortError') toast(error.lost ? SAY.undoTooLate : error.message)
-  }
-}
-$('undo').addEventListener('click', takeBack)
+  })
+})

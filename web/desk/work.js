@@ -3,13 +3,13 @@
 
 import { Intray } from '../client.js'
 import { readNodes } from '../client/json_text.js'
-import { NO_FORM, decision, formAnswer, formOf, noAnswer } from './answer.js'
+import { ring, showBell } from './bell.js'
+import { answerTo, formOf } from './answer.js'
 import { askToWhom, askWhySkip, isAsking, notHanded, stopAsking } from './dialogs.js'
 import { drawKept, drawRequest, drawTime } from './seen.js'
 import { $, notice, reveal, toast, view } from './page.js'
 import { readQueueForm } from './queues.js'
-import { twiceIn } from './request.js'
-import { ACTIONS, DONE_WORDS, LINK_WORDS, LOST_WORDS, SAY, WAITING_WORDS } from './words.js'
+import { ACTIONS, DONE_WORDS, LINK_WORDS, LOST_WORDS, SAY, WAITING_WORDS, WORDS_OF_PAGE } from './words.js'
 import { UNDO_WITHIN, handedIn, watchUndo } from './undo.js'
 
 const LEASE_MS = 300_000
@@ -56,7 +56,10 @@ function listenToDesk() {
     reveal('net', false)
     $('why-wait').textContent = WAITING_WORDS[reason] ?? ''
     showLine()
-    if (!job) view('wait')
+    if (job) return
+    document.title = WORDS_OF_PAGE.brand
+    showBell()
+    view('wait')
   })
   on('warning', () => { isIdle = true; tick() })
   on('extended', ({ expiresIn }) => {
@@ -116,6 +119,7 @@ async function begin(taken) {
   notice(null)
   showLine()
   view('work')
+  ring()
   tick()
   $('title').focus({ preventScroll: true })
 }
@@ -132,24 +136,11 @@ async function formFor(taken) {
 
 /** Draws what is decided, with what was typed before. */
 function drawAnswer(draft) {
-  const nodes = readNodes(job.exact.payload)
-  const twice = twiceIn(nodes)
-  const how = { changed, keys: at.keys }
   reveal('editor', false)
-  answer = twice ? noAnswer(SAY.twice(twice)) : answerFor(nodes, draft, how)
+  answer = answerTo(job, { schema, draft, changed, keys: at.keys })
   $('answer').replaceChildren(answer.element)
   for (const action of ACTIONS) reveal(action, answer.actions.includes(action))
   settle()
-}
-
-function answerFor(nodes, draft, how) {
-  const own = schema ?? formOf(job.payload, nodes)
-  if (!own) return decision(nodes, draft, how)
-  try {
-    return formAnswer(own, schema ? 'queue' : 'job', draft, how)
-  } catch {
-    return schema ? noAnswer(NO_FORM) : decision(nodes, draft, how)
-  }
 }
 
 function changed() {
@@ -171,7 +162,7 @@ function settle() {
 }
 
 export function tick() {
-  if (job) drawTime({ left: job.expiresIn, over, isCapped, isIdle })
+  if (job) drawTime({ left: job.expiresIn, over, isCapped, isIdle, count: (desk.remaining ?? 0) + 1 })
 }
 setInterval(tick, 250)
 
@@ -203,8 +194,8 @@ export async function answerWith(action) {
   const mine = job
   job = null
   try {
-    const undo = at.job ? undefined : { undo: UNDO_WITHIN }
-    const { sent, late, final } = await mine.complete(result.value, undo)
+    const how = { exact: result.exact, undo: at.job ? undefined : UNDO_WITHIN }
+    const { sent, late, final } = await mine.complete(result.value, how)
     $('done').textContent = done += 1
     const what = `${DONE_WORDS[action]}${sent ? (late ? SAY.lateButInTime : '') : SAY.sentLater}`
     if (at.job) return at.finish(LINK_WORDS.thanks)
@@ -255,39 +246,45 @@ export function takeBreak() {
   if (job && over === null && !isTooEarly()) giveBack({ reason: 'a break' }, () => { view('break'); $('back').focus() })
 }
 
-async function giveBack(how, then) {
-  const mine = job
-  if (!mine) return
-  job = null
-  try {
-    if (mine.state === 'held') await mine.abandon(how)
+function giveBack(how, then) {
+  const send = (mine) => (mine.state === 'held' ? mine.abandon(how) : {})
+  return passOn(send, then, (error) => {
+    if (!error.lost) return say(error.message)
+    job = null
     then()
-  } catch (error) {
-    if (error.lost) return void then()
-    job = mine
-    say(error.message)
-  }
+  })
 }
 
 export function handOver() {
   if (job && over === null && !isTooEarly()) askToWhom(handTo)
 }
 
-async function handTo(to, how) {
-  const mine = job
-  if (!mine) return
-  job = null
-  try {
-    const { sent } = await mine.handOver(to, how)
+function handTo(to, how) {
+  const arrived = ({ sent }) => {
     stopAsking()
     if (at.job) return at.finish(LINK_WORDS.passed)
     toast(SAY.getsIt(to, sent))
     next()
-  } catch (error) {
-    job = mine
+  }
+  return passOn((mine) => mine.handOver(to, how), arrived, (error) => {
     if (error.lost) lost({ reason: error.reason, jobState: error.jobState, certain: true })
     else notHanded(error, to)
+  })
+}
+
+/** While it is underway nothing else is done with the request; refused, it is in hand again. */
+async function passOn(send, then, refused) {
+  const mine = job
+  if (!mine) return
+  job = null
+  let ending
+  try {
+    ending = await send(mine)
+  } catch (error) {
+    job = mine
+    return refused(error)
   }
+  then(ending)
 }
 
 /** A key that chooses, from the heading too. */

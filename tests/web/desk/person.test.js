@@ -154,6 +154,34 @@ test('answer_without_a_network_is_sent_when_it_is_back', async () => {
   assert.equal((await result(id)).approved, true)
 })
 
+test('browser_says_once_that_a_request_has_come_if_it_was_asked_to', async () => {
+  await on.service.call('DELETE', `/queues/${QUEUE}?state=all&force=true`)
+  const page = await on.open('/desk/nowhere')
+  await page.addInitScript(() => {
+    globalThis.rung = []
+    globalThis.Notification = class {
+      static permission = 'default'
+      static requestPermission() { this.permission = 'granted' }
+      constructor(title, { body }) { globalThis.rung.push(`${title}: ${body}`) }
+    }
+    Object.defineProperty(document, 'hidden', { get: () => globalThis.isAway ?? false })
+  })
+  await page.goto(`${on.url}/desk/?queue=${QUEUE}`)
+  await page.getByLabel('Your name').fill('mia')
+  await page.keyboard.press('Enter')
+  await button(page, 'Tell me when one comes').click()
+  await becomes(() => button(page, 'Tell me when one comes').isVisible(), false)
+  await page.evaluate(() => { globalThis.isAway = true })
+  await on.service.enqueue(QUEUE, { title: 'secret one' }, { dedupe: false })
+  await on.service.enqueue(QUEUE, { title: 'secret two' }, { dedupe: false })
+  await view(page, 'work')
+  assert.match(await page.title(), /^\(\d\) Desk$/)
+  assert.deepEqual(await page.evaluate(() => globalThis.rung), ['Desk: A request has come.'])
+  await press(page, 'Reject')
+  await shown(page, 'secret two')
+  assert.equal(await page.evaluate(() => globalThis.rung.length), 1)
+})
+
 test('first_paint_takes_few_requests_and_bytes', async () => {
   const page = await on.open('/desk/')
   await button(page, 'Start').waitFor()

@@ -129,7 +129,7 @@ test('every_scalar_of_a_thousand_requests_is_on_the_page', async () => {
     return all.map((text) => {
       const nodes = readNodes(text)
       drawRequest({ queue: 'q', client: null, attempt: 1, note: null, exact: { payload: text } }, nodes, {})
-      decision(nodes, null, { changed() {} })
+      decision(text, null, { changed() {} })
       const boxes = [...document.querySelectorAll('#arguments :is(input, textarea, select)')]
       return [...places.map(({ textContent }) => textContent), ...boxes.map(({ value }) => value)].join(' ')
     })

@@ -12,7 +12,7 @@ test('nodes_keep_the_order_the_digits_and_members_that_are_twice', () => {
     { name: '2', value: number('0.12345678901234567890123') },
     { name: '2', value: number('1e400') },
     { name: '__proto__', value: { kind: 'object', members: [{ name: 'a', value: { kind: 'array', items: [
-      { kind: 'word', text: 'true' }, { kind: 'word', text: 'null' }, { kind: 'string', value: 'x' },
+      { kind: 'word', text: 'true' }, { kind: 'word', text: 'null' }, { kind: 'string', value: 'x', text: '"x"' },
     ] } }] } },
   ] })
 })
@@ -20,7 +20,7 @@ test('nodes_keep_the_order_the_digits_and_members_that_are_twice', () => {
 test('nodes_of_blanks_quotes_and_empty_values_are_read', () => {
   assert.deepEqual(readNodes(' [ ] '), { kind: 'array', items: [] })
   assert.deepEqual(readNodes('\t{\n}'), { kind: 'object', members: [] })
-  assert.deepEqual(readNodes('"a\\"}{[,:\\u202e\\\\"'), { kind: 'string', value: 'a"}{[,:\u202e\\' })
+  assert.deepEqual(readNodes('"a\\"}{[,:\\u202e\\\\"'), { kind: 'string', value: 'a"}{[,:\u202e\\', text: '"a\\"}{[,:\\u202e\\\\"' })
   assert.deepEqual(readNodes('-0'), number('-0'))
   const deep = 127
   let node = readNodes('['.repeat(deep) + ']'.repeat(deep))

@@ -31,6 +31,7 @@ export async function startWire(service) {
       entry.isOver = true
     })
     const text = await read(request)
+    entry.text = text.toString()
     entry.body = parse(text)
     let fate
     if (!isPage(pathname)) {
