@@ -3,7 +3,7 @@
 import { make, tell } from '../client/form/elements.js'
 import { $, reveal } from './page.js'
 import { credential } from './person.js'
-import { SAY } from './words.js'
+import { SAY, SIGN_IN_WORDS } from './words.js'
 
 const MAX_QUEUES = 16
 
@@ -41,14 +41,12 @@ export function tickedQueues() {
   return ticked.length > 0 && ticked.length <= MAX_QUEUES ? ticked : undefined
 }
 
-/** The form of a queue: undefined while the service cannot be asked. */
+/** The form of a queue: undefined while the service cannot be asked. Throws when the person has to sign in again. */
 export async function readQueueForm(api, queue, token) {
-  try {
-    const url = new URL(`queues/${encodeURIComponent(queue)}/form`, api)
-    const answer = await fetch(url, { headers: credential(token), credentials: 'omit', cache: 'no-cache' })
-    if (answer.status === 404) return null
-    return answer.ok ? ((await answer.json()).result_schema ?? null) : undefined
-  } catch {
-    return undefined
-  }
+  const url = new URL(`queues/${encodeURIComponent(queue)}/form`, api)
+  const asked = fetch(url, { headers: credential(token), credentials: 'omit', cache: 'no-cache' })
+  const answer = await asked.catch(() => ({ status: 0, ok: false }))
+  if (answer.status === 404) return null
+  if (answer.status === 401) throw Object.assign(new Error(SIGN_IN_WORDS[401]), { status: 401 })
+  return answer.ok ? ((await answer.json().catch(() => ({}))).result_schema ?? null) : undefined
 }

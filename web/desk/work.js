@@ -75,7 +75,7 @@ function listenToDesk() {
   on('lost', lost)
   on('ended', next) // in another tab
   on('change', () => drawKept(desk.kept(), job?.id, (id) => desk.forget(id)))
-  desk.addEventListener('undone', () => { stopAsking(); if (own === desk && desk.job) begin(desk.job) })
+  desk.addEventListener('undone', () => { if (own === desk) next() })
   own.addEventListener('left', ({ detail }) => { if (!detail.here) at.leftElsewhere() })
 }
 
@@ -219,7 +219,7 @@ async function refusedAnswer(error) {
 /** The service found something wrong: the form may be another by now. */
 async function correct(errors) {
   const mine = job
-  const form = await readQueueForm(at.api, job.queue, at.token)
+  const form = await readQueueForm(at.api, job.queue, at.token).catch(() => undefined)
   if (job !== mine) return
   if (form !== undefined && JSON.stringify(form) !== JSON.stringify(schema)) {
     schema = form

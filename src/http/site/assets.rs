@@ -58,7 +58,9 @@ pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
 }
 
 /// The modules that are served as one file each, with all that they import.
-const MODULES: [&str; 3] = ["client/client.js", "client/form.js", "desk/desk.js"];
+const MODULES: [&str; 3] = ["client/client.js", "client/form.js", DESK];
+/// A page of ours, and nothing to read: it is served without comments and indentation.
+const DESK: &str = "desk/desk.js";
 
 /// A release joins them once, at the first request.
 static JOINED: LazyLock<[GeneratedFile; MODULES.len()]> = LazyLock::new(|| MODULES.map(made_module));
@@ -84,7 +86,9 @@ fn part(name: &str, entry: &str, known: &mut Vec<String>) -> (String, String) {
     known.push(name.to_owned());
     let (mut own, mut needed) = (String::new(), String::new());
     let text = Files::get(name).map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
-    for line in text.lines() {
+    let is_bare = entry == DESK;
+    let lines = text.lines().map(|line| if is_bare { line.trim_start() } else { line });
+    for line in lines.filter(|line| !is_bare || !(line.is_empty() || is_comment(line))) {
         let from = imported(name, line);
         let kept = match &from {
             Some((names, _)) if names.starts_with("export") && name == entry => names,
@@ -103,6 +107,12 @@ fn part(name: &str, entry: &str, known: &mut Vec<String>) -> (String, String) {
         }
     }
     (own, needed)
+}
+
+/// A line without code.
+fn is_comment(line: &str) -> bool {
+    let begins_one = line.starts_with("/*") && line.find("*/").is_none_or(|end| end + 2 == line.len());
+    begins_one || line == "*" || ["//", "* ", "*/"].iter().any(|begin| line.starts_with(begin))
 }
 
 /// What a line of a file imports from one of ours: the line without its source, and that file.
@@ -272,6 +282,18 @@ mod tests {
         let imports: Vec<_> = module.lines().filter(|line| line.contains(" from '")).collect();
         assert_eq!(imports, ["import { Intray } from '../client.js'"]);
         assert_eq!(module.matches("\nfunction shown(").count(), 1);
+        assert!(!module.contains("@param") && !module.contains("\n//"), "comments are left out");
+        assert!(module.contains("'https://'"), "texts are not");
+    }
+
+    #[test]
+    fn lines_with_code_are_no_comments() {
+        for line in ["// a", "/** a */", "/**", "* a", "*", "*/", "*/ // b"] {
+            assert!(is_comment(line), "{line}");
+        }
+        for line in ["/** @type {any} */ (a)", "a // b", "a * b", "/x/.test(a)", "*a", ""] {
+            assert!(!is_comment(line), "{line}");
+        }
     }
 
     #[test]

@@ -149,6 +149,18 @@ test('form_that_cannot_be_asked_for_is_waited_for', async () => {
   await button(page, 'Approve').waitFor()
 })
 
+test('person_whose_code_has_ended_is_asked_for_another_and_keeps_the_request', async () => {
+  const id = await on.ask(QUEUE, { title: 'Is this fine?' })
+  on.wire.rule = ({ path }) => (path.endsWith('/form') ? { status: 401, body: { type: '/problems/unauthorized', status: 401, detail: 'x' } } : null)
+  const page = await on.sit(QUEUE, 'lou')
+  await page.getByLabel('Your code').waitFor()
+  await shown(page, 'This code is not valid')
+  assert.equal(await on.service.state(id), 'reserved')
+  on.wire.rule = null
+  await page.reload()
+  await button(page, 'Approve').waitFor()
+})
+
 test('form_on_a_phone_fits_and_axe_finds_nothing', async () => {
   for (const dark of [false, true]) {
     const many = { type: 'array', title: 'Labels', items: { enum: Array.from({ length: 12 }, (_, n) => `label ${n}`) } }

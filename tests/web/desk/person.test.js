@@ -126,7 +126,7 @@ test('person_who_signs_out_in_one_tab_has_left_the_other_too', async () => {
   await other.keyboard.press('Enter')
   await view(other, 'work')
   await button(other, 'Sign out').click()
-  await view(page, 'start')
+  await page.getByRole('textbox', { name: 'Your name' }).waitFor()
   await other.close()
 })
 
