@@ -5,4 +5,5 @@ pub mod docs;
 pub mod generated;
 pub mod health;
 pub mod metrics;
+mod modules;
 pub mod packages;

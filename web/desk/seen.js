@@ -3,6 +3,7 @@
 import { make, tell } from '../client/form/elements.js'
 import { inWords } from '../client/form/labels.js'
 import { shown, visible } from '../client/form/shown.js'
+import { readNodes } from '../client/json_text.js'
 import { isCall } from './answer.js'
 import { $, notice, reveal, timeOf, toast } from './page.js'
 import { drawMembers, drawNode, memberOf } from './request.js'
@@ -70,7 +71,7 @@ export function drawKept(kept, inHand, forget) {
   $('kept-list').replaceChildren(...others.map(({ id, draft, result, words }) => {
     const button = make('button', { type: 'button', className: 'button small', textContent: WORDS_OF_PAGE.forget })
     button.addEventListener('click', () => forget(id))
-    const text = tell(make('pre'), words ?? JSON.stringify(result ?? draft, null, 2))
+    const text = words === null ? drawNode(readNodes(JSON.stringify(result ?? draft))) : tell(make('p'), words)
     button.setAttribute('aria-label', `${WORDS_OF_PAGE.forget}: ${visible(id)}`)
     return make('li', {}, [make('code', { textContent: id }), text, button])
   }))

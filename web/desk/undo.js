@@ -26,13 +26,15 @@ function lookAtClosing() {
   countDown()
 }
 
+/** Null while the answer could not be sent: its time begins when it is. */
+const leftOf = ({ finalIn }) => (finalIn === null ? '' : `(${Math.ceil(finalIn / 1_000)} s)`)
+
 function countDown() {
-  const left = closing ? closing.finalIn : 0
-  const isOpen = left !== 0
-  if (isOpen) $('undo-left').textContent = left === null ? '' : `(${Math.ceil(left / 1_000)} s)`
-  $('undo-box').classList.toggle('shown', isOpen)
-  $('undo').disabled = !isOpen
-  if (!isOpen) $('undo-status').textContent = ''
+  const isOver = !closing || closing.finalIn === 0
+  $('undo').disabled = isOver
+  $('undo-box').classList.toggle('shown', !isOver)
+  if (isOver) $('undo-status').textContent = ''
+  else $('undo-left').textContent = leftOf(closing)
 }
 setInterval(countDown, 250)
 

@@ -179,6 +179,7 @@ function endWith(words) {
   const hadFocus = $('choices').contains(document.activeElement)
   settle()
   notice(words, 'over')
+  say(job.draft ? SAY.keptHere : '')
   tick()
   if (hadFocus && over === 'gone') $('next').focus()
 }

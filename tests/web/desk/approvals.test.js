@@ -83,7 +83,7 @@ test('wrong_number_is_named_at_its_field_and_not_approved', async () => {
   assert.equal((await result(id)).args.eur, 50)
 })
 
-test('arguments_that_nobody_touched_go_back_as_they_were_sent', async () => {
+test('arguments_that_are_untouched_go_back_as_they_were_sent', async () => {
   const args = '{"10":1.0, "2":9007199254740993,"text":"a\\u0041","eur":0.12345678901234567890123,"__proto__":[ ]}'
   const sent = () => /"args":(.*),"reason"/.exec(on.wire.calls('complete').at(-1).text)[1]
   const id = await on.askText(QUEUE, `{"tool":"pay","args":${args},"form":1}`)

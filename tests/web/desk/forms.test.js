@@ -161,6 +161,18 @@ test('person_whose_code_has_ended_is_asked_for_another_and_keeps_the_request', a
   await button(page, 'Approve').waitFor()
 })
 
+test('chosen_option_is_seen_in_forced_colours', async () => {
+  const { page } = await holding('mia', withForm(verdict))
+  await page.getByRole('radio', { name: 'rude' }).check()
+  await page.emulateMedia({ forcedColors: 'active' })
+  const [chosen, wanted] = await page.evaluate(() => {
+    const probe = document.body.appendChild(document.createElement('p'))
+    Object.assign(probe.style, { background: 'Highlight', forcedColorAdjust: 'none' })
+    return [document.querySelector('.form-option:has(:checked)'), probe].map((one) => getComputedStyle(one).backgroundColor)
+  })
+  assert.equal(chosen, wanted)
+})
+
 test('form_on_a_phone_fits_and_axe_finds_nothing', async () => {
   for (const dark of [false, true]) {
     const many = { type: 'array', title: 'Labels', items: { enum: Array.from({ length: 12 }, (_, n) => `label ${n}`) } }
