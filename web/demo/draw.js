@@ -1,6 +1,6 @@
 // What the desk shows. Posts are what anybody has written: everything goes through textContent.
 
-import { shown } from '../console/shown.js'
+import { shown } from '../form.js'
 
 export const element = (id) => document.getElementById(id)
 const make = (name, parts) => Object.assign(document.createElement(name), parts)

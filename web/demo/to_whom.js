@@ -1,6 +1,6 @@
 // Handing a post to another moderator. The desk does not know who else there is: the name is typed.
 
-import { shown } from '../console/shown.js'
+import { shown } from '../form.js'
 import { element as $, show } from './draw.js'
 
 const NOT_ELIGIBLE = {
