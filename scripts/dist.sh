@@ -26,7 +26,7 @@ built=$($run "$binary" --version)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
-glibc=$(readelf --wide --version-info "$binary" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
+glibc=$(scripts/dist/glibc.sh "$binary")
 
 python3 scripts/dist/contents.py "$triple" "$version" "$work/THIRD-PARTY.txt" "$to/intray-$version-linux-$arch.cdx.json"
 python3 scripts/dist/sdist.py "$to"/intray_client-*.whl "$to/intray_client-$version.tar.gz"

@@ -14,7 +14,7 @@ trap 'exit 1' INT TERM
 # shellcheck disable=SC2086
 cargo $build --locked --message-format=json-render-diagnostics "$@" >"$messages"
 made=$(sed -n 's/.*"reason":"build-script-executed","package_id":"path+file:.*"out_dir":"\([^"]*\)".*/\1/p' "$messages")
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+version=$(scripts/version.sh)
 rm -rf "$to"
 mkdir -p "$to"
 cp "$made/client.tgz" "$to/intray-client-$version.tgz"

@@ -8,10 +8,10 @@ use std::{
 
 use futures_util::future::join_all;
 use intray::{
-    job::{QueueName, Reservation, WorkerAccess},
+    job::{QueueName, Reservation},
     payload::Json,
     sheets::Sheets,
-    store::{Complete, NewJob, Nonce, Queues, Reserve, ReserveOutcome, random_id},
+    store::{Complete, NewJob, Queues, Reserve, ReserveOutcome, random_id},
     sweeper,
 };
 use tokio::{sync::mpsc, task::JoinSet};
@@ -82,17 +82,7 @@ async fn take_all(queues: &Queues, queue: &QueueName) {
 
 /// The jobs of a reserve; `None` on a timeout.
 async fn take(queues: &Queues, queue: &QueueName, limit: u32) -> Option<Vec<Reservation>> {
-    let queues_of = vec![queue.clone()];
-    let ask = Reserve {
-        queues: queues_of,
-        worker: None,
-        access: WorkerAccess::Open,
-        skills: Vec::new(),
-        limit,
-        lease_ms: None,
-        nonce: Nonce::random(),
-        id: None,
-    };
+    let ask = Reserve { limit, ..Reserve::plain(queue.clone(), None) };
     match queues.reserve(ask).await.ok()? {
         ReserveOutcome::Jobs { jobs, undo, .. } => {
             undo.disarm();

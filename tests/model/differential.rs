@@ -44,9 +44,6 @@ const FAULTS: [Edit; 9] = [
     Edit { from: "b.counts[record.BLOCKED] = b.counts[record.BLOCKED] + n\n", to: "" },
 ];
 
-/// Sequences within which such a fault must be found.
-const CASES: u64 = 400;
-
 fn name_of(fault: &Edit) -> String {
     fault.from.escape_default().to_string()
 }
@@ -63,7 +60,7 @@ fn faults_of_a_fast_path_are_found() {
     }
     let is_found = |fault: Edit| {
         let name = name_of(&fault);
-        let found = run::first_failure(&Plan { cases: CASES, ..plan(vec![fault]) }, hints::case_of(&name));
+        let found = run::first_failure(&Plan { cases: run::MAX_CASES, ..plan(vec![fault]) }, hints::case_of(&name));
         let (case, difference) = found.expect("a mirror").unwrap_or_else(|| panic!("not found: {name}"));
         println!("{}\n{difference}", hints::line(case, &name));
     };

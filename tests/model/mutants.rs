@@ -134,9 +134,6 @@ const MUTANTS: &[Fault] = &[
     ),
 ];
 
-/// Sequences within which a mutant must be found.
-const MAX_CASES: u64 = 1_500;
-
 const ROUTING: Option<Theme> = Some(Theme::Routing);
 
 /// The lists: what their sequences are about, whether they are faults of the full path, and the faults.
@@ -182,14 +179,14 @@ fn model_finds_every_mutant() {
             continue;
         }
         let edits = [Edit { from, to }].into_iter().chain(is_full_path.then_some(NO_FAST_PATH)).collect();
-        let plan = Plan { cases: MAX_CASES, theme, edits, ..Plan::fixed() };
+        let plan = Plan { cases: run::MAX_CASES, theme, edits, ..Plan::fixed() };
         match run::first_failure(&plan, hints::case_of(fault)) {
             Ok(Some((_, difference))) if difference.contains("Error compiling") => panic!("{fault}: {difference}"),
             Ok(Some((case, difference))) => {
                 println!("{}", hints::line(case, fault));
                 println!("{}", difference.lines().next().unwrap_or_default());
             }
-            Ok(None) => panic!("{fault}: {MAX_CASES} sequences have not found it"),
+            Ok(None) => panic!("{fault}: {} sequences have not found it", run::MAX_CASES),
             Err(why) => panic!("{fault}: {why}"),
         }
     }

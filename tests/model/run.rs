@@ -157,6 +157,9 @@ pub fn run(plan: &Plan) -> Result<Tally, String> {
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Sequences within which a planted fault must be found.
+pub const MAX_CASES: u64 = 1_500;
+
 /// Which sequence is the first that fails, and why; the one of the hint goes first. An error: the fault could not be planted.
 pub fn first_failure(plan: &Plan, hint: Option<u64>) -> Result<Option<(u64, String)>, &'static str> {
     let bench = Bench::new(plan);

@@ -30,8 +30,8 @@ done
 paths=$(grep -aoE '/(root|home|work|tmp|build|srv|__w|usr/local)/[A-Za-z0-9._/-]{4,}\.(rs|c|h|S|lua|md)' "$folder/intray" | sort -u || true)
 [ -z "$paths" ] || fail "the program has $(printf '%s\n' "$paths" | wc -l) paths of its builder, such as $(printf '%s\n' "$paths" | head -n 1)"
 
-# The oldest C library is the newest version of a symbol; the pages, the package and the list of tools name it.
-glibc=$(readelf --wide --version-info "$folder/intray" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
+# The pages, the package and the list of tools name the C library that it asks for.
+glibc=$(scripts/dist/glibc.sh "$folder/intray")
 for page in README.md docs/start.md docs/release.md "$artifacts"/*.buildinfo; do
     named=$(grep -oE 'glibc [0-9]+\.[0-9]+' "$page" | sort -u)
     [ "$named" = "glibc $glibc" ] || fail "$page names ${named:-no glibc}, and the program needs $glibc"
@@ -42,7 +42,10 @@ dpkg-deb --extract "$deb" "$work/deb"
 cmp "$folder/intray" "$work/deb/usr/bin/intray"
 
 # One unit for both, but for the place of the program.
-sed 's,/usr/local/bin/intray,/usr/bin/intray,' "$folder/systemd/intray.service" | cmp - "$work/deb/usr/lib/systemd/system/intray.service"
+unit=$work/deb/usr/lib/systemd/system/intray.service
+grep -q '^ExecStart=/usr/bin/intray ' "$unit" || fail "the unit does not start the program of the package"
+others=$(diff "$folder/systemd/intray.service" "$unit" | grep '^>' | grep -v /usr/bin/intray || true)
+[ -z "$others" ] || fail "the unit of the package has lines of its own: $others"
 [ "$(uname -m)" = x86_64 ] && [ "${tarball%amd64*}" = "$tarball" ] && exit 0
 "$folder/intray" --version | grep -q "^intray $version" || fail "the program is not of version $version"
 echo "release: the files are complete, and ask for glibc $glibc"

@@ -2,9 +2,9 @@
 
 use futures_util::future::join_all;
 use intray::{
-    job::{Name, QueueName, Reservation, WorkerAccess},
+    job::{Name, QueueName, Reservation},
     payload::Json,
-    store::{Complete, Completion, Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, Swept, random_id},
+    store::{Complete, Completion, Enqueued, Fault, NewJob, Queues, Reserve, ReserveOutcome, Swept, random_id},
 };
 
 use super::super::client::payload;
@@ -88,17 +88,7 @@ impl Crowd {
 
     fn ask(&self, n: u64) -> Reserve {
         let worker = self.shape.is_named.then(|| Name::of_worker(&format!("worker-{n}")).expect("a name"));
-        let queues = vec![self.queue.clone()];
-        Reserve {
-            queues,
-            worker,
-            access: WorkerAccess::Open,
-            skills: Vec::new(),
-            limit: 1,
-            lease_ms: None,
-            nonce: Nonce::random(),
-            id: None,
-        }
+        Reserve::plain(self.queue.clone(), worker)
     }
 }
 
@@ -110,18 +100,10 @@ pub async fn heat(queues: &Queues) {
         let id = random_id(queue.clone());
         let payload = Json::from_text(format!("\"{}\"", id.code.as_str())).expect("JSON");
         let enqueued = queues.enqueue(NewJob::plain(id, payload)).await;
-        let ask = Reserve {
-            queues: vec![queue.clone()],
-            worker: None,
-            access: WorkerAccess::Open,
-            skills: Vec::new(),
-            limit: 1,
-            lease_ms: None,
-            nonce: Nonce::random(),
-            id: None,
-        };
         let mut completed = false;
-        if let Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) = queues.reserve(ask).await {
+        if let Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) =
+            queues.reserve(Reserve::plain(queue.clone(), None)).await
+        {
             undo.disarm();
             let reservation = jobs.pop().expect("a job").reservation;
             completed = queues.complete(Complete::new(reservation, None)).await.is_ok();

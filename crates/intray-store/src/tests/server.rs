@@ -11,15 +11,14 @@ use redis::Value;
 
 use super::{job, queue, without_times};
 use crate::{
-    Certificates, Durability, Enqueued, Nonce, Queues, Reserve, ReserveOutcome, Servers, Timeouts,
+    Certificates, Durability, Enqueued, Queues, Reserve, ReserveOutcome, Servers, Timeouts,
     job::{Name, Reservation, ids},
     redis::read::{Fields, word},
 };
 
 /// A call for the next jobs.
 pub(super) fn ask_for(worker: Option<Name>, limit: u32) -> Reserve {
-    let (access, skills, lease_ms, id) = Default::default();
-    Reserve { queues: vec![queue()], worker, access, skills, limit, lease_ms, nonce: Nonce::random(), id }
+    Reserve { limit, ..Reserve::plain(queue(), worker) }
 }
 
 /// Redis has so long to answer, that no busy machine fails a test.

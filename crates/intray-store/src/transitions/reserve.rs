@@ -42,6 +42,12 @@ pub struct Reserve {
 }
 
 impl Reserve {
+    /// One job of this queue, for a caller without skills.
+    pub fn plain(queue: QueueName, worker: Option<Name>) -> Self {
+        let (access, skills, lease_ms, id) = Default::default();
+        Self { queues: vec![queue], worker, access, skills, limit: 1, lease_ms, nonce: Nonce::random(), id }
+    }
+
     fn seeker(&self, queue: &QueueName) -> Seeker {
         Seeker::new(queue, self.worker.as_ref(), &self.skills)
     }
