@@ -122,7 +122,7 @@ async function pictures() {
 
 /** Approvals at the desk, as three people have them. */
 async function approvals() {
-  const light = await open('/desk/?queue=approvals', { height: 560 })
+  const light = await open('/desk/?queue=approvals', { height: 720 })
   await sit(light, 'ann')
   await light.getByLabel('Eur').fill('120')
   await light.locator('#reason').fill('The lamp alone is 120 €. Offer to send a new one.')
