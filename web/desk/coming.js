@@ -4,7 +4,7 @@ import { $, fillWords, reveal, view, viewed } from './page.js'
 import { forgetPerson, keepPerson, keptName, keptRequest, keptToken, linkToken, readMe, whyNot } from './person.js'
 import { nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
 import { isAsking } from './dialogs.js'
-import { answerWith, handOver, isAtWork, next, pressed, signOut, sitDown, skip, takeBreak } from './work.js'
+import { answerWith, handOver, isAtWork, keepDraft, next, pressed, signOut, sitDown, skip, takeBreak } from './work.js'
 import { LINK_WORDS, SAY, SIGN_IN_WORDS } from './words.js'
 
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
@@ -159,6 +159,7 @@ async function leave() {
 const CLICKS = {
   send: () => answerWith('send'), approve: () => answerWith('approve'), reject: () => answerWith('reject'),
   skip, 'hand-over': handOver, break: takeBreak, next, back: next, leave,
+  'take-other': () => keepDraft(true), 'keep-own': () => keepDraft(false),
   'look-again': () => offer($('name').value.trim()),
 }
 for (const [id, click] of Object.entries(CLICKS)) $(id).addEventListener('click', click)

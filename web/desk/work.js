@@ -115,6 +115,7 @@ async function begin(taken) {
   const nodes = readNodes(job.exact.payload)
   drawRequest(job, nodes, { ownForm: schema ? undefined : formOf(job.payload, nodes), hasMany: at.queues?.length > 1 })
   drawAnswer(job.draft)
+  reveal('other-draft', job.otherDraft !== undefined)
   say(!job.draft ? '' : isBack ? SAY.back : SAY.filled)
   notice(null)
   showLine()
@@ -143,11 +144,19 @@ function drawAnswer(draft) {
   settle()
 }
 
+/** Of two drafts that were typed on two machines, the person keeps one. */
+export function keepDraft(isOther) {
+  if (!job) return
+  if (isOther) drawAnswer(job.otherDraft)
+  changed()
+}
+
 function changed() {
   settle()
+  reveal('other-draft', false)
   if (!job) return
   say(over ? SAY.keptHere : SAY.saving)
-  job.save(answer.value()).catch((error) => say(error.message))
+  job.save(answer.value()).then((isThere) => isThere && say(SAY.saved), (error) => say(error.message))
 }
 
 /** What may be done now. */
@@ -183,8 +192,6 @@ function endWith(words) {
   tick()
   if (hadFocus && over === 'gone') $('next').focus()
 }
-
-// -- what is decided
 
 const isTooEarly = () => performance.now() - shownAt < DOUBLE_CLICK_MS
 
@@ -229,8 +236,6 @@ async function correct(errors) {
   }
   if (!answer.refuse(errors)) say(SAY.formError)
 }
-
-// -- what goes to others
 
 /** When its time is over it is asked for once more. */
 export function skip() {

@@ -145,6 +145,30 @@ test('answer_that_a_lost_request_left_behind_is_shown_until_it_is_forgotten', as
   await becomes(() => page.getByText('worth keeping').isVisible(), false)
 })
 
+test('draft_of_another_machine_is_taken_or_put_aside', async () => {
+  for (const [name, action, wanted] of [['nia', 'Take that one', 'from the other'], ['oto', 'Keep this one', 'typed here']]) {
+    const { page } = await holding(name)
+    await page.getByLabel('Reason').fill('first')
+    await shown(page, 'Draft saved')
+    on.wire.offline = true
+    await page.getByLabel('Reason').fill('typed here')
+    await until('it was tried', () => on.wire.calls('extend').at(-1).body.draft?.reason === 'typed here')
+    await page.goto('about:blank')
+    await becomes(() => on.wire.open, 0)
+    on.wire.offline = false
+    const { reservation } = (await on.service.call('POST', '/jobs/reserve', { queues: [QUEUE], worker: name })).jobs[0]
+    await on.service.call('POST', '/jobs/extend', { reservation, draft: { approved: null, args: null, reason: 'from the other' } })
+    await page.goto(`${on.url}/desk/?queue=${QUEUE}`)
+    await shown(page, 'saved something else on another machine')
+    assert.equal(await page.getByLabel('Reason').inputValue(), 'typed here')
+    await button(page, action).click()
+    await shown(page, 'Draft saved')
+    assert.equal(await page.getByLabel('Reason').inputValue(), wanted)
+    assert.equal(await button(page, action).isVisible(), false)
+    await page.close()
+  }
+})
+
 test('answer_without_a_network_is_sent_when_it_is_back', async () => {
   const { id, page } = await holding('kim')
   on.wire.offline = true
