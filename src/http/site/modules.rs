@@ -80,7 +80,9 @@ fn imported<'l>(name: &str, line: &'l str) -> Option<(&'l str, String)> {
     for step in source.strip_suffix('\'')?.split('/') {
         match step {
             "." => {}
-            ".." => drop(path.pop()?),
+            ".." => {
+                path.pop()?;
+            }
             _ => path.push(step),
         }
     }
