@@ -117,7 +117,7 @@ end
 -- that has one is met.
 local function decide(q, args, n, d, now, wanted, raws, lives, drafts)
   has.locks, has.members = false, 0
-  local i, at, size, known_ms, known_worker, known_client = 0, 2, 0, nil, nil, nil
+  local i, at, size, known_ms, known_worker, known_client = 0, 2, 0, nil, nil
   local agreed, named, terms, due, due_word, rest, routes
   for c = 1, n do
     local worker, nonce, asked, from, begin = workers[c], nonces[c], leases[c], claims[c], at + 1

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::world::{Answer, CallFate, Client, World, eventually};
+use crate::world::{Answer, CallFate, Client, World, eventually, number};
 
 /// The bound of the contract, plus a margin for a machine that runs other tests.
 const ANSWER_BOUND: Duration = Duration::from_millis(2_500);
@@ -34,6 +34,12 @@ impl Repeats {
             let answer = call(client, path, body, key).await;
             if answer.status < 300 {
                 return answer.json();
+            }
+            if answer.status == 429 {
+                // So often was it tried at once.
+                let pause = number(&answer.refused("rate-limited"), "retry_after_ms");
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+                continue;
             }
             answer.refused("unavailable");
             self.0.fetch_add(1, Ordering::Relaxed);

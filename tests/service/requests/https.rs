@@ -125,7 +125,7 @@ async fn import_and_export_accept_only_a_trusted_certificate() {
     let end = run_command(&["import", path], false).await;
     assert!(!end.status.success() && end.stderr.contains("certificate"), "{end:?}");
     let end = run_command(&["import", path], true).await;
-    assert!(end.status.success() && end.stdout.starts_with("2 lines: 2 jobs"), "{end:?}");
+    assert!(end.status.success() && end.stdout.starts_with("2 lines: 2 new"), "{end:?}");
     let end = run_command(&["export", "default", "--state", "waiting"], true).await;
     assert!(end.status.success() && end.stdout.lines().count() == 2, "{end:?}");
 }

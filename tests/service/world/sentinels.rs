@@ -175,7 +175,7 @@ impl SentinelSetup {
 
     /// The primary according to the first sentinel.
     pub async fn primary(&self) -> usize {
-        self.primary_seen_by(0).await.expect("one of ours")
+        eventually("the first sentinel names one of ours", || self.primary_seen_by(0)).await
     }
 
     /// The primary according to a sentinel.

@@ -24,7 +24,7 @@ const Happened = ({ event }) => html`<li>
   <p class="facts"><span title=${event.at}>${time(event.at)}</span>
     <span class=${`state ${AFTER[event.type] ?? ''} ${event.type}`}>${event.type}</span>
     ${event.worker && html`<bdi>${event.worker}</bdi>`}
-    ${accessOf(event.access) && html`<span title="by which credential the worker came">${accessOf(event.access)}</span>`}
+    ${accessOf(event.access) && html`<span title="the worker's credential">${accessOf(event.access)}</span>`}
     ${event.by && html`<span title="whose key it was">by ${event.by}</span>`}</p>
   ${event.reason && html`<pre>${reasonOf(event)}</pre>`}</li>`
 
