@@ -76,12 +76,27 @@ fn npm_package_is_complete_and_unchanged() {
         let place = if own.starts_with("LICENSE") { own.to_owned() } else { format!("web/client/{own}") };
         assert_eq!(tree::read(&place).as_bytes(), data, "{name}");
         let text = String::from_utf8_lossy(data);
-        for import in text.split(" from './").skip(1).filter_map(|rest| rest.split('\'').next()) {
-            assert!(files.contains_key(&format!("package/{import}")), "{name} imports {import}");
+        let (folder, _) = name.rsplit_once('/').expect("a folder");
+        for import in text.split(" from '.").skip(1).filter_map(|rest| rest.split('\'').next()) {
+            let file = match import.strip_prefix("./") {
+                Some(above) => format!("{}/{above}", folder.rsplit_once('/').expect("a folder above").0),
+                None => format!("{folder}{import}"),
+            };
+            assert!(files.contains_key(&file), "{name} imports {file}");
         }
     }
-    for name in ["package.json", "client.d.ts", "react.js", "react.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE"]
-    {
+    for name in [
+        "package.json",
+        "client.d.ts",
+        "react.js",
+        "react.d.ts",
+        "form.js",
+        "form.d.ts",
+        "form/form.css",
+        "README.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+    ] {
         assert!(files.contains_key(&format!("package/{name}")), "{name}");
     }
 }

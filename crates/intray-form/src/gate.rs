@@ -25,7 +25,7 @@ pub(crate) fn parse(text: &str, owner: Owner) -> Result<ObjectRules, Vec<FormFau
         faults.add(&Path::Root, format!("must have at most {} bytes", limits::FORM));
         return Err(faults.into_list());
     }
-    match json::read(text, json::Wanted::All, &mut faults) {
+    match json::read(text, json::KeptParts::All, &mut faults) {
         Some(root) if faults.is_empty() => Gate::of(&root, owner).form(&root),
         _ => Err(faults.into_list()),
     }

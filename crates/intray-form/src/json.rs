@@ -54,8 +54,8 @@ impl<'t> JsonNode<'t> {
 }
 
 /// Returns nothing if the text cannot be read. A member that is there twice is a fault, but the text is read.
-pub(crate) fn read<'t>(text: &'t str, wanted: Wanted, faults: &mut Faults) -> Option<JsonNode<'t>> {
-    let state = Reading { faults: RefCell::new(std::mem::take(faults)), stopped_at: Cell::new(None) };
+pub(crate) fn read<'t>(text: &'t str, wanted: KeptParts, faults: &mut Faults) -> Option<JsonNode<'t>> {
+    let state = JsonReaderState { faults: RefCell::new(std::mem::take(faults)), stopped_at: Cell::new(None) };
     let mut deserializer = Deserializer::from_str(text);
     let read = ValueSeed { path: Path::Root, wanted, state: &state }.deserialize(&mut deserializer);
     let read = read.and_then(|node| deserializer.end().map(|()| node));
@@ -100,7 +100,7 @@ fn why(text: &str, error: &serde_json::Error) -> Unreadable {
     }
 }
 
-struct Reading {
+struct JsonReaderState {
     faults: RefCell<Faults>,
     /// The innermost value that could not be read.
     stopped_at: Cell<Option<String>>,
@@ -108,7 +108,7 @@ struct Reading {
 
 /// What is kept of a value. All of it is read, so that what a double, a text or an object cannot be is found everywhere.
 #[derive(Clone, Copy)]
-pub(crate) enum Wanted<'w> {
+pub(crate) enum KeptParts<'w> {
     All,
     /// The members that a form has; of others their names.
     Object(&'w ObjectRules),
@@ -118,7 +118,7 @@ pub(crate) enum Wanted<'w> {
     Kind,
 }
 
-impl<'w> Wanted<'w> {
+impl<'w> KeptParts<'w> {
     fn member(self, name: &str) -> Self {
         let field = match self {
             Self::All => return self,
@@ -143,8 +143,8 @@ impl<'w> Wanted<'w> {
 
 struct ValueSeed<'v> {
     path: Path<'v>,
-    wanted: Wanted<'v>,
-    state: &'v Reading,
+    wanted: KeptParts<'v>,
+    state: &'v JsonReaderState,
 }
 
 impl<'t> DeserializeSeed<'t> for ValueSeed<'_> {

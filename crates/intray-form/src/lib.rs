@@ -43,7 +43,7 @@ impl Form {
     /// This does not yield. A caller with several results checks one at a time.
     pub fn check(&self, result: &str) -> Vec<FormFault> {
         let mut faults = Faults::default();
-        let node = json::read(result, json::Wanted::Object(&self.0), &mut faults);
+        let node = json::read(result, json::KeptParts::Object(&self.0), &mut faults);
         if let Some(node) = node.filter(|_| faults.is_empty()) {
             check::object(&self.0, &node, &Path::Root, &mut faults);
         }

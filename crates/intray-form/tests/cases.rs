@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Cases<'c> {
+struct FormCases<'c> {
     #[serde(borrow)]
     forms: Vec<FormCase<'c>>,
-    refused: Vec<Refused>,
-    formats: std::collections::BTreeMap<String, Texts>,
+    refused: Vec<RefusedForm>,
+    formats: std::collections::BTreeMap<String, FormatTexts>,
 }
 
 #[derive(Deserialize)]
@@ -26,19 +26,19 @@ struct FormCase<'c> {
     #[serde(borrow)]
     form: &'c RawValue,
     valid: Vec<String>,
-    invalid: Vec<Invalid>,
+    invalid: Vec<InvalidResult>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Invalid {
+struct InvalidResult {
     result: String,
     pointers: BTreeSet<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Refused {
+struct RefusedForm {
     name: String,
     source: Option<String>,
     #[serde(default)]
@@ -50,12 +50,12 @@ struct Refused {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Texts {
+struct FormatTexts {
     valid: Vec<String>,
     invalid: Vec<String>,
 }
 
-fn cases() -> Cases<'static> {
+fn cases() -> FormCases<'static> {
     serde_json::from_str(include_str!("../../../tests/forms/cases.json")).expect("cases")
 }
 
@@ -89,7 +89,7 @@ fn invalid_results_are_refused_where_they_are_wrong() {
     for case in cases().forms {
         let form = parsed(&case);
         assert!(!case.invalid.is_empty(), "{}", case.name);
-        for Invalid { result, pointers } in &case.invalid {
+        for InvalidResult { result, pointers } in &case.invalid {
             let faults = form.check(result);
             assert_bounded(&faults);
             let found: BTreeSet<_> = faults.iter().map(|fault| fault.pointer.clone()).collect();

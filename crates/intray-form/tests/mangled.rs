@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 const ROUNDS: usize = 5_000;
 
 #[derive(Deserialize)]
-struct Cases {
+struct ValidCases {
     forms: Vec<Case>,
 }
 
@@ -46,7 +46,7 @@ fn assert_within_limits(faults: &[FormFault], text: &str) {
 
 #[test]
 fn mangled_forms_and_results_are_taken_or_refused() {
-    let cases: Cases = serde_json::from_str(include_str!("../../../tests/forms/cases.json")).expect("cases");
+    let cases: ValidCases = serde_json::from_str(include_str!("../../../tests/forms/cases.json")).expect("cases");
     let mut rng = Rng::with_seed(43);
     let (mut taken, mut refused, mut fitting, mut wrong) = (0, 0, 0, 0);
     for _ in 0..ROUNDS {

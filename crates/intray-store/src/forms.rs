@@ -25,11 +25,11 @@ pub(crate) type KnownForm = Result<Option<Arc<Form>>, Fault>;
 
 #[derive(Default)]
 pub(crate) struct Forms {
-    known: Mutex<HashMap<QueueName, Arc<Slot>>>,
+    known: Mutex<HashMap<QueueName, Arc<FormSlot>>>,
 }
 
 /// It is locked during a read, so that concurrent completions share one.
-type Slot = tokio::sync::Mutex<Option<FormRead>>;
+type FormSlot = tokio::sync::Mutex<Option<FormRead>>;
 
 struct FormRead {
     at: Instant,
@@ -62,7 +62,7 @@ impl Forms {
         self.known.lock().remove(queue);
     }
 
-    fn slot(&self, queue: &QueueName) -> Arc<Slot> {
+    fn slot(&self, queue: &QueueName) -> Arc<FormSlot> {
         let mut known = self.known.lock();
         if let Some(slot) = known.get(queue) {
             return slot.clone();
