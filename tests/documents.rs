@@ -8,6 +8,8 @@ mod commit;
 mod duplicates;
 #[path = "documents/figures.rs"]
 mod figures;
+#[path = "documents/forms.rs"]
+mod forms;
 #[path = "documents/imports.rs"]
 mod imports;
 #[path = "documents/language.rs"]

@@ -3,7 +3,6 @@ local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local total = require 'base/total'
-local batch = require 'base/batch'
 local gate = require 'jobs/gate'
 local ended = require 'jobs/ended'
 local ending = require 'jobs/ending'
@@ -12,9 +11,9 @@ local result = require 'jobs/result'
 local route = require 'jobs/route'
 local part = require 'jobs/part'
 local items = require 'jobs/items'
+local claim = require 'jobs/claim'
 local completion = {}
-local STATES, DEAD = record.STATES, record.DEAD
-local DONE, DONE_LATE, GRACE_OVER = ended.DONE, ended.DONE_LATE, ended.GRACE_OVER
+local DONE, DONE_LATE = ended.DONE, ended.DONE_LATE
 local pack, unpack_record, min, max = struct.pack, struct.unpack, math.min, math.max
 
 -- `cause`: the total in which its overdue reservation counts, if that ends here.
@@ -47,25 +46,6 @@ local function complete_late(q, job, worker, reserved_at, given)
   return finish(q, job, worker, reserved_at, given, true)
 end
 
--- The job is not reserved, the outcome of its batch is not written yet, and the worker has had no other of an overlap since.
-local function is_open(q, job, worker)
-  local state = job.record.state
-  -- No work counts at the expiry of its job, or later.
-  if route.is_over(q, job.id, job.header) then return false end
-  if part.keeps_from(q, job.id, job.header, worker) then return false end
-  if state == DEAD then
-    return not record.is_member(job.header) or not batch.is_over(batch.read(q, batch.of(job.id)))
-  end
-  return state == record.WAITING or state == record.BLOCKED
-end
-
--- A repeated call gets the answer of the first, and its time runs on.
-local function complete_again(q, job, given)
-  local left = text.of(job.deadline - clock.now(q))
-  if closing.result(q, job.id) == given then return text.words('closed', 1, left) end
-  return {'closing', left}
-end
-
 -- Completes by the live reservation, before or after its deadline.
 local function complete_held(q, job, given, undo_ms)
   local lease = job.lease
@@ -86,38 +66,27 @@ end
 
 -- Completes by a reservation that has ended: once more, late, or too late.
 local function complete_ended(q, job, digest, given, resumes)
-  local entry, how, worker, reserved_at, note
-  if job then entry, how, worker, reserved_at, note = ended.find(job.record, digest) end
-  if not entry then return {'lost', 'unknown', ''} end
-  local done = how == DONE or how == DONE_LATE
-  if done and (result.of(q, job.id) or '') == given then return text.words('again', how == DONE_LATE and 1 or 0) end
-  if how == ended.EXPIRED or how == GRACE_OVER then
-    if resumes >= 0 and note ~= '' and resumes < tonumber(note) then return {'undone'} end
-    if entry == 1 and is_open(q, job, worker) then return complete_late(q, job, worker, reserved_at, given) end
-  end
-  keep_late(q, job, worker, digest, given)
-  return {'lost', ended.ENDINGS[how], STATES[job.record.state]}
+  local answer, worker, reserved_at = claim.ended(q, job, digest, given, resumes)
+  if not answer then return complete_late(q, job, worker, reserved_at, given) end
+  if worker then keep_late(q, job, worker, digest, given) end
+  return answer
 end
 
--- One item: id, and the claim: secret, digest of the secret, and behind them the result. `undo_ms`: for how long that can be taken back, 0 =
--- not; `resumes`: those that the caller knows of, -1 = any.
-function completion.decide(q, id, claim, undo_ms, resumes)
-  local secret, digest, stop = unpack_record('>c$ID_LENc8', claim)
-  local given, job = claim:sub(stop), items.holder(q, id, secret)
+-- One item: id, and the argument that claim.read reads. `undo_ms`: for how long that can be taken back, 0 = not; `resumes`: those that the
+-- caller knows of, -1 = any.
+function completion.decide(q, id, claimed, undo_ms, resumes)
+  local secret, digest, given = claim.read(claimed)
+  local job = items.holder(q, id, secret)
   if not job then
     items.touch(q, id, digest)
     return complete_ended(q, q.loaded[id], digest, given, resumes)
   end
-  local lease, is_over = job.lease, route.is_over(q, id, job.header)
-  local is_closing = closing.is(lease)
+  local is_over, is_closing = route.is_over(q, id, job.header), closing.is(job.lease)
   if is_over or is_closing and clock.now(q) >= job.deadline then
     items.expire(q, job)
     return complete_ended(q, job, digest, given, resumes)
   end
-  -- It was sent before its worker took an earlier one back.
-  if resumes >= 0 and resumes < record.undone_at(lease) then return {'undone'} end
-  if is_closing then return complete_again(q, job, given) end
-  return complete_held(q, job, given, undo_ms)
+  return claim.held(q, job, given, resumes) or complete_held(q, job, given, undo_ms)
 end
 
 return completion

@@ -1,8 +1,9 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
--- KEYS   inbound zset · lines zset · settings hash · totals hash · events stream · cursors hash · actions hash · sheets hash ·
--- KEYS   hints channel
--- ARGV   name of the API key ('' = none), note for the list of actions, per setting 2: name, value ('' = back to the default)
+-- KEYS   inbound zset · lines zset · settings hash · form hash · totals hash · events stream · cursors hash · actions hash ·
+-- KEYS   sheets hash · hints channel
+-- ARGV   name of the API key ('' = none), note for the list of actions, text of the form that is set ('' = none is), per setting 2:
+-- ARGV   name, value ('' = back to the default)
 -- REPLY  {'set'}
 local event = require 'base/event'
 local action = require 'base/action'
@@ -13,6 +14,7 @@ local sheet = require 'base/sheet'
 local line_set = require 'jobs/line_set'
 local STRIDE = 2
 local ANNOUNCED = 100
+local FORM_DIGEST = 'result_schema_sha256'
 
 local function is_paused(q)
   return redis.call('HGET', q.settings, 'paused') == '1'
@@ -21,10 +23,12 @@ end
 -- Writes the settings. Returns those that differ now, of each the name, the value before and the one now.
 local function change(q, args)
   local changes = {}
-  for i = 3, #args, STRIDE do
+  for i = 4, #args, STRIDE do
     local name, value = args[i], args[i + 1]
     local before = redis.call('HGET', q.settings, name) or ''
     if value == '' then redis.call('HDEL', q.settings, name) else redis.call('HSET', q.settings, name, value) end
+    if name == FORM_DIGEST and value == '' then redis.call('UNLINK', q.form) end
+    if name == FORM_DIGEST and value ~= '' then redis.call('HSET', q.form, 'text', args[3]) end
     if name == 'sheets' then sheet.switch(q, value == '1') end
     if value ~= before then changes[#changes + 1] = text.short(name) .. text.short(before) .. text.short(value) end
   end

@@ -106,6 +106,7 @@ fn for_producers() -> Routes {
         .route("/batches/{id}/results", get(readers(batches::results)))
         // Producers and askers may read the feed of results only, and workers the jobs that are for them; the handler checks that.
         .route("/queues/{queue}/jobs", get(authenticated(job_lists::jobs)))
+        .route("/queues/{queue}/form", get(authenticated(queues::form)))
         .route("/tokens", post(token_makers(tokens::mint)))
 }
 

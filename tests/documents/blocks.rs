@@ -12,6 +12,7 @@ const RUN: &[(&str, &str, &str)] = &[
     ("docs/start.md", "sh", "tests/service/program/documented_calls.rs"),
     ("docs/start.md", "python", "tests/service/program/documented_calls.rs"),
     ("docs/start.md", "html", "tests/packages/npm/guarded.test.js"),
+    ("docs/forms.md", "json", "tests/documents/forms.rs"),
     ("docs/bulk.md", "sh", "tests/service/program/documented_calls.rs"),
     ("docs/backup.md", "sh", "tests/service/program/backup.rs"),
     ("docs/webhooks.md", "sh", "tests/service/program/documented_calls.rs"),

@@ -37,6 +37,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
         &[
             "completion",
             "figures",
+            "forms",
             "handle",
             "layout",
             "payload",
@@ -51,8 +52,12 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("views", &["handle", "layout", "payload", "redis"]),
     ("several", &["handle", "redis"]),
     ("webhooks", &["handle", "redis"]),
-    ("handle", &["batcher", "figures", "keys", "places", "redis", "registry", "runner", "script", "transition"]),
+    (
+        "handle",
+        &["batcher", "figures", "forms", "keys", "places", "redis", "registry", "runner", "script", "transition"],
+    ),
     ("places", &["redis"]),
+    ("forms", &[]),
     ("batcher", &["redis", "registry", "runner", "script", "transition"]),
     ("registry", &["redis", "runner"]),
     ("completion", &["figures", "payload", "redis", "reservation", "transition"]),

@@ -105,6 +105,18 @@ mod batches {
     mod validation_and_idempotency; // Invalid batches store nothing; a repeated call makes one batch.
 }
 
+/// Forms: what a result must look like.
+mod forms {
+    mod completing; // A result that does not fit is refused, and changes nothing.
+    mod fixtures; // The form of these stories, and results.
+    mod instances; // A form that is set at one instance counts at the others.
+    mod reading; // All who may see a queue read its form.
+    mod setting; // A form is kept byte for byte, and what is none is refused.
+    mod strangers; // A caller without a reservation that counts learns nothing of a form.
+
+    use self::fixtures::{FORM_KEY, VERDICT, harmful, no_verdict, refused_at};
+}
+
 /// Day sheets: what each worker did per day.
 mod sheets {
     mod days; // A day begins at midnight of the queue's zone, and is kept as long as the setting says.

@@ -31,6 +31,8 @@ pub struct Settings {
     pub sheets_days: u32,
     /// Its midnight begins a day.
     pub time_zone: ZoneName,
+    /// The digest of the form that results must fit, in hex. The form itself is stored apart.
+    pub result_schema_sha256: Option<String>,
 }
 
 /// The defaults. Scripts use the numbers by name.
@@ -51,6 +53,7 @@ pub const DEFAULT: Settings = Settings {
     sheets: false,
     sheets_days: 35,
     time_zone: ZoneName::UTC,
+    result_schema_sha256: None,
 };
 
 /// For each setting: `None` keeps it, `Some(None)` resets it to the default, `Some(Some(_))` sets it.
@@ -72,4 +75,6 @@ pub struct SettingsPatch {
     pub sheets: Option<Option<bool>>,
     pub sheets_days: Option<Option<u32>>,
     pub time_zone: Option<Option<ZoneName>>,
+    /// The text of a form, which the caller has parsed.
+    pub result_schema: Option<Option<String>>,
 }

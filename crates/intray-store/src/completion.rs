@@ -1,5 +1,6 @@
 //! What the two scripts of a completion share: complete, and close for one that can be taken back.
 
+use intray_form::FormFault;
 use intray_redis::{Args, Fault};
 
 use super::{
@@ -25,9 +26,22 @@ pub struct Complete {
     pub undo_ms: u32,
     /// Complete it only if no completion was taken back since the holder had resumed it this often.
     pub resumes: Option<u32>,
+    /// What [`Queues::check_result`](crate::Queues::check_result) has found; `None` before that.
+    pub checked: Option<CheckedResult>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A result and the form of its queue.
+#[derive(Debug, Clone)]
+pub enum CheckedResult {
+    /// It fits, or the queue has no form.
+    Fits,
+    Invalid(Vec<FormFault>),
+    UnknownQueue,
+    /// The form could not be read.
+    Unread(Fault),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completion {
     /// `late`: after the deadline, before another worker got the job. `duplicate`: a repeated call, counted once.
     Done { late: bool, duplicate: bool },
@@ -37,6 +51,8 @@ pub enum Completion {
     HasOtherResult { final_in_ms: u64 },
     /// The completion was taken back since the caller looked; nothing changed.
     Undone,
+    /// The result does not fit the form of the queue; nothing changed.
+    Invalid(Vec<FormFault>),
     /// The reservation is not the job's any more. If it ever was, the result is kept among the job's late results.
     Lost(Lost),
 }
@@ -57,7 +73,7 @@ impl From<Completion> for CompleteReply {
 impl Complete {
     /// One that is final at once.
     pub fn new(reservation: Reservation, result: Option<Json>) -> Self {
-        Self { reservation, result, undo_ms: 0, resumes: None }
+        Self { reservation, result, undo_ms: 0, resumes: None, checked: None }
     }
 
     /// The arguments that both scripts begin with: the id, and secret, digest of the secret and result in one. Reserves capacity for
@@ -99,7 +115,7 @@ impl CompleteReply {
     pub(crate) fn effect(&self) -> Effect {
         match self.completion {
             Completion::Done { .. } | Completion::Closing { .. } => Effect::Moved,
-            Completion::HasOtherResult { .. } | Completion::Undone => Effect::None,
+            Completion::HasOtherResult { .. } | Completion::Undone | Completion::Invalid(_) => Effect::None,
             Completion::Lost(_) => Effect::Lost,
         }
     }

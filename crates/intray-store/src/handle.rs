@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     batcher::Batcher,
+    forms::Forms,
     keys::KeyNames,
     places::Places,
     redis::hints::{Hint, HintSource, Wanted},
@@ -32,6 +33,7 @@ pub(super) struct StoreParts {
     pub(super) batcher: Arc<Batcher>,
     pub(super) store_id: StoreId,
     pub(super) places: Arc<Places>,
+    pub(super) forms: Forms,
     sweep: SweepFn,
 }
 
@@ -47,8 +49,8 @@ impl Queues {
         let runner = Arc::new(Runner::new(link, keys, scripts, log_limiter));
         let registry = Arc::new(Registry::new(runner.clone()));
         let batcher = Arc::new(Batcher::new(runner.clone(), registry.clone(), sweep));
-        let (store_id, places) = Default::default();
-        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id, places, sweep }) }
+        let (store_id, places, forms) = Default::default();
+        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id, places, forms, sweep }) }
     }
 
     /// Maintains the connections and logs the faults that were held back, until it is stopped.

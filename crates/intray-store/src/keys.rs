@@ -8,7 +8,7 @@ use crate::job::QueueName;
 pub(crate) const LAYOUT: &str = "2";
 
 /// The keys of a queue with their types. They share one hash tag.
-pub(crate) const KEYS: [(&str, &str); 32] = [
+pub(crate) const KEYS: [(&str, &str); 33] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -32,6 +32,7 @@ pub(crate) const KEYS: [(&str, &str); 32] = [
     ("alarms", "zset"),
     ("tops", "hash"),
     ("settings", "hash"),
+    ("form", "hash"),
     ("totals", "hash"),
     ("history", "hash"),
     ("events", "stream"),

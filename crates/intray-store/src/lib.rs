@@ -7,6 +7,7 @@ mod batcher;
 mod completion;
 /// The metrics by queue.
 pub mod figures;
+mod forms;
 mod handle;
 mod keys;
 mod layout;
@@ -29,7 +30,7 @@ mod upkeep;
 mod views;
 mod webhooks;
 
-pub use completion::{Complete, Completion};
+pub use completion::{CheckedResult, Complete, Completion};
 pub use handle::Queues;
 pub use intray_redis::{
     Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,
@@ -74,6 +75,7 @@ pub use views::{
     deliveries::{Delivery, DeliveryPage},
     eligible::Eligible,
     events::{Event, EventLimit, EventPage, GivenBack, Position, Subject},
+    form::FormText,
     inspect::{Cancelled, HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
     job_history::JobHistory,
     lines::LineCount,

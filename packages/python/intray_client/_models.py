@@ -165,6 +165,7 @@ class Settings(TypedDict):
     sheets: bool
     sheets_days: int
     time_zone: str
+    result_schema_sha256: str | None
 
 
 class SettingsChange(TypedDict, total=False):
@@ -186,6 +187,7 @@ class SettingsChange(TypedDict, total=False):
     sheets: bool | None
     sheets_days: int | None
     time_zone: str | None
+    result_schema: Mapping[str, Any] | None
 
 
 class JobChange(TypedDict, total=False):

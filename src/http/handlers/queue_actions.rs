@@ -5,6 +5,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use intray_form::{Form, FormError, Owner};
 use serde_json::value::RawValue;
 
 use crate::{
@@ -125,8 +126,27 @@ fn read_settings(mut fields: JsonFields<'_>) -> Result<SettingsPatch, Problem> {
         sheets: set(&mut fields, "sheets", rules::flag),
         sheets_days: set(&mut fields, "sheets_days", rules::whole(limits::SHEETS_DAYS)),
         time_zone: set(&mut fields, "time_zone", rules::parsed(ZoneName::parse)),
+        result_schema: match fields.null("result_schema") {
+            true => Some(None),
+            false => read_form(&mut fields).map(Some),
+        },
     };
     fields.finish(Some(patch))
+}
+
+/// The text of a form. What is wrong with it is named at its place.
+fn read_form(fields: &mut JsonFields<'_>) -> Option<String> {
+    const KEY: &str = "result_schema";
+    let text = fields.take(KEY, |raw| Ok(raw.get()))?;
+    match Form::parse(text, Owner::Queue) {
+        Ok(_) => Some(text.to_owned()),
+        Err(FormError(faults)) => {
+            for fault in faults {
+                fields.reject::<()>(&[KEY, &fault.pointer].concat(), fault.detail);
+            }
+            None
+        }
+    }
 }
 
 /// A missing field keeps the setting; `null` resets it to the default.

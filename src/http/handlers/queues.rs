@@ -1,6 +1,10 @@
 //! Queues, their workers and their locks.
 
-use axum::{extract::State, response::Response};
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
 
 use crate::{
     access::Caller,
@@ -11,11 +15,14 @@ use crate::{
             reader::ReadCall,
             rules,
         },
-        response::{counted, problem::Problem, shapes},
+        response::{counted, entity_tag::EntityTag, problem::Problem, shapes},
     },
     job::{LockName, QueueName, State as JobState, limits},
     store::{Cursor, Queues},
 };
+
+/// The tag of a queue without a form.
+const NO_FORM: &str = "00000000000000000000000000000000";
 
 /// `GET /queues`
 pub async fn queues(
@@ -41,9 +48,29 @@ pub async fn queue(
     _: NoQuery,
 ) -> Result<Response, Problem> {
     let turn = reader.read_permit().await?;
-    let (info, lines) = tokio::try_join!(queues.queue(&name), queues.lines(&name)).map_err(Problem::from_read)?;
+    let parts = tokio::try_join!(queues.queue(&name), queues.lines(&name), queues.form(&name));
+    let (info, lines, form) = parts.map_err(Problem::from_read)?;
     let info = info.ok_or_else(Problem::unknown_queue)?;
-    Ok(counted::answer(turn, &shapes::QueueBody::new(&info, &lines)))
+    Ok(counted::answer(turn, &shapes::QueueBody::new(&info, &lines, form.as_ref())))
+}
+
+/// `GET /queues/{queue}/form`
+pub async fn form(
+    State(queues): State<Queues>,
+    InPath(queue): InPath<QueueName>,
+    reader: ReadCall,
+    _: NoQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let turn = reader.read_permit().await?;
+    require_queue(&queues, &queue).await?;
+    let form = queues.form(&queue).await.map_err(Problem::from_read)?;
+    let tag = EntityTag::of(form.as_ref().map_or(NO_FORM, |form| &form.digest[..NO_FORM.len()]));
+    if tag.is_known(&headers) {
+        return Ok((StatusCode::NOT_MODIFIED, tag.headers()).into_response());
+    }
+    let answer = counted::answer(turn, &shapes::FormBody::of(form.as_ref()));
+    Ok((tag.headers(), answer).into_response())
 }
 
 /// `GET /queues/{queue}/workers`

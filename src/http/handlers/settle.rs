@@ -48,7 +48,11 @@ pub async fn settle<C: Settle>(
         }
         Ok((call.reservation().job.clone(), call))
     };
-    Ok(items.each(read, |call: C| call.settle(&queues), C::answer).await.into_response())
+    let mut items = items.read(read);
+    for call in items.calls() {
+        call.prepare(&queues).await;
+    }
+    Ok(items.each(|call: C| call.settle(&queues), C::answer).await.into_response())
 }
 
 /// One of the calls that name a reservation.
@@ -63,6 +67,11 @@ pub trait Settle: Sized + Send + 'static {
 
     /// The JSON that the call stores, and its field.
     fn carried(&self) -> (&'static str, Option<&Json>);
+
+    /// What is done item by item, before those of a list are settled together.
+    fn prepare(&mut self, _queues: &Queues) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 
     fn settle(self, queues: &Queues) -> impl Future<Output = Result<Self::Outcome, Fault>> + Send;
 
@@ -113,7 +122,7 @@ impl Settle for Complete {
         let result = fields.take("result", rules::json);
         let undo_ms = fields.take("undo_ms", rules::whole(limits::UNDO_MS)).unwrap_or(0);
         let resumes = fields.take("resumes", rules::whole(0..=limits::COUNT));
-        Some(Self { reservation: reservation?, result, undo_ms, resumes })
+        Some(Self { reservation: reservation?, result, undo_ms, resumes, checked: None })
     }
 
     fn reservation(&self) -> &Reservation {
@@ -122,6 +131,10 @@ impl Settle for Complete {
 
     fn carried(&self) -> (&'static str, Option<&Json>) {
         ("result", self.result.as_ref())
+    }
+
+    async fn prepare(&mut self, queues: &Queues) {
+        queues.check_result(self).await;
     }
 
     async fn settle(self, queues: &Queues) -> Result<Completion, Fault> {
@@ -140,6 +153,7 @@ impl Settle for Complete {
             }
             Completion::HasOtherResult { final_in_ms } => Err(Problem::closing(final_in_ms)),
             Completion::Undone => Err(Problem::undone()),
+            Completion::Invalid(faults) => Err(Problem::invalid_result(faults)),
             Completion::Lost(lost) => Err(lost.into()),
         }
     }

@@ -21,8 +21,8 @@ pub use self::{
     job::{EmptyReserveBody, ForgottenBody, HandoutBody, HandoutsBody, JobBody, JobPageBody},
     memory::RedisMemoryBody,
     queue::{
-        ConfiguredBody, HeldJobBody, LockBody, LockPageBody, QueueBody, ReservationBody, ReservationsBody, WorkerBody,
-        WorkerPageBody,
+        ConfiguredBody, FormBody, HeldJobBody, LockBody, LockPageBody, QueueBody, ReservationBody, ReservationsBody,
+        WorkerBody, WorkerPageBody,
     },
     sheets::{RemovedBody, SheetLineBody, SheetsBody},
     webhooks::{DeliveryPageBody, RedeliveredBody, WebhookListBody, WebhookTestedBody},

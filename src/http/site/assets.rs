@@ -10,7 +10,7 @@ use axum::{
 
 use crate::{
     http::{
-        response::{formula, problem::Problem},
+        response::{entity_tag::EntityTag, formula, problem::Problem},
         site::{
             docs,
             generated::GeneratedFile,
@@ -151,13 +151,11 @@ fn sent(
     headers: &HeaderMap,
 ) -> Response {
     let hash = hex(&hash[..16]);
-    let etag = format!("\"{hash}\"");
-    let head = head(policy);
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    if known.is_some_and(|known| known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)) {
-        return (StatusCode::NOT_MODIFIED, head, [(header::ETAG, etag)]).into_response();
+    let (tag, head) = (EntityTag::of(&hash), head(policy));
+    if tag.is_known(headers) {
+        return (StatusCode::NOT_MODIFIED, head, tag.headers()).into_response();
     }
-    (head, [(header::ETAG, etag), (header::CONTENT_TYPE, kind.to_owned())], data).into_response()
+    (head, tag.headers(), [(header::CONTENT_TYPE, kind)], data).into_response()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub const MUTANTS: &[Fault] = &[
     ("another result is accepted while a job is closing", "if closing.result(q, job.id) == given then", "if true then"),
     ("a closing job is extended", "return job and not closing.is(job.lease) and job or nil", "return job"),
     ("a late completion can be taken back", "if undo_ms > 0 and not late then", "if undo_ms > 0 then"),
-    ("a completion from before an undo counts", "resumes < record.undone_at(lease) then", "false then"),
+    ("a completion from before an undo counts", "resumes < record.undone_at(job.lease) then", "false then"),
     (
         "a resume refuses what was completed before it",
         "resumes < record.undone_at(lease) then",

@@ -57,6 +57,7 @@ pub const DEFAULT: Settings = Settings {
     sheets: false,
     sheets_days: 35,
     time_zone: ZoneName::UTC,
+    result_schema_sha256: None,
 };
 
 /// So many jobs stand behind the one that has a dedupe key.

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use intray::job::Total;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::{
     engine::Engine,
@@ -48,6 +49,7 @@ pub async fn check(engine: &Engine, client: &Client) {
         check.turns_are_a_recount();
         check.batches_are_a_recount();
         check.dedupe_keys_point_at_live_jobs();
+        check.form_is_the_one_that_is_named();
         check.alarms_are_a_recount();
         check.lines_are_a_recount();
         check.parts_are_a_recount();
@@ -167,6 +169,15 @@ impl Check<'_> {
                 assert!(dedupe.contains_key(digest), "{} is alive and its dedupe key is free", self.name(id));
             }
         }
+    }
+
+    fn form_is_the_one_that_is_named(&self) {
+        let settings = self.keyspace.hash("settings");
+        let named =
+            settings.get(b"result_schema_sha256".as_slice()).map(|digest| String::from_utf8_lossy(digest).into_owned());
+        let form = self.keyspace.hash("form").get(b"text".as_slice());
+        let digest = form.map(|text| Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+        assert_eq!(digest, named, "the form of {}", self.queue);
     }
 
     fn no_data_is_left_over(&self) {

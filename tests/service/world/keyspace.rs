@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::engine::Engine;
 
 /// Every key that a queue may have, with its type.
-pub const KEYS: [(&str, &str); 31] = [
+pub const KEYS: [(&str, &str); 32] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -29,6 +29,7 @@ pub const KEYS: [(&str, &str); 31] = [
     ("alarms", "zset"),
     ("tops", "hash"),
     ("settings", "hash"),
+    ("form", "hash"),
     ("totals", "hash"),
     ("history", "hash"),
     ("events", "stream"),

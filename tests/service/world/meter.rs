@@ -24,6 +24,13 @@ pub struct ScriptRun {
     words: BTreeMap<String, usize>,
 }
 
+impl ScriptRun {
+    /// Whether it was given the form of a queue.
+    pub fn reads_a_form(&self) -> bool {
+        self.keys.split(' ').any(|key| key == "form")
+    }
+}
+
 impl fmt::Display for ScriptRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} calls, {} bodies: {:?} on {}", self.calls, self.bodies, self.words, self.keys)

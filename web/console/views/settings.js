@@ -26,6 +26,8 @@ const KNOWN = {
   sheets_days: ['Days of sheets', 'Older day sheets are removed'],
   time_zone: ['Time zone', 'Its midnight begins a day of the day sheets'],
 }
+/** The first has a button; the last names the queue's form, which is set as JSON. */
+const ELSEWHERE = ['paused', 'result_schema_sha256']
 /** What 0 means of these. */
 const ZERO = {
   max_hold_ms: 'no limit', max_attempts: 'no limit', worker_limit: 'no limit', max_jobs: 'no limit', warn_ms: 'none',
@@ -72,7 +74,7 @@ export const Settings = ({ queue }) => (mayAct() ? html`<${Form} queue=${queue} 
 
 /** For who may look and change nothing. */
 const Seen = ({ queue: { settings } }) => html`<div class="settings">
-  ${Object.keys(settings).filter((field) => field !== 'paused').map((field) => html`<div class="field">
+  ${Object.keys(settings).filter((field) => !ELSEWHERE.includes(field)).map((field) => html`<div class="field">
     <span>${title(field)}</span><div class="value"><b>${describe(field, settings[field])}</b></div>
     <p>${KNOWN[field]?.[1]}</p></div>`)}
 </div>`
@@ -89,7 +91,7 @@ function Form({ queue }) {
   const [busy, setBusy] = useState(false)
   const [isSaved, setSaved] = useState(false)
   useLayoutEffect(() => setSaved(false), [name])
-  const fields = Object.keys(settings).filter((field) => field !== 'paused')
+  const fields = Object.keys(settings).filter((field) => !ELSEWHERE.includes(field))
 
   const send = async (patch) => {
     const answer = await api.configure(name, patch)

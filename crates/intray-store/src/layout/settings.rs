@@ -7,7 +7,14 @@ use crate::job::{
     Backoff, ZoneName,
     settings::{DEFAULT, Settings, SettingsPatch},
 };
-use crate::{layout::record, redis::read::broken};
+use crate::{
+    layout::record,
+    redis::read::broken,
+    sha256::{Sha256, hex},
+};
+
+/// The setting that names the form of a queue, whose text is stored apart.
+const FORM_DIGEST: &str = "result_schema_sha256";
 
 /// Reads what `set` has written.
 pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fault> {
@@ -32,6 +39,7 @@ pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fau
             "sheets_days" => settings.sheets_days = number()?,
             // A newer version may know more zones.
             "time_zone" => settings.time_zone = ZoneName::parse(value).unwrap_or(ZoneName::UTC),
+            FORM_DIGEST => settings.result_schema_sha256 = Some(value.clone()),
             _ => {} // a setting of a newer version
         }
     }
@@ -72,6 +80,8 @@ pub(crate) fn write_patch(patch: &SettingsPatch, args: &mut Args) {
     put("max_jobs", number(patch.max_jobs));
     put("sheets", flag(patch.sheets));
     put("sheets_days", number(patch.sheets_days));
+    let digest = |text: &String| hex(Sha256::digest(text));
+    put(FORM_DIGEST, patch.result_schema.as_ref().map(|set| set.as_ref().map(digest)));
     put("time_zone", patch.time_zone.as_ref().map(|set| set.as_ref().map(ToString::to_string)));
 }
 

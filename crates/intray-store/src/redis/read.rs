@@ -37,10 +37,10 @@ impl<'v> ReplyField<'v> {
 
 /// The fields of a reply, read one after the other without copying.
 #[derive(Clone)]
-pub(crate) struct Fields<'v>(Form<'v>);
+pub(crate) struct Fields<'v>(FieldSource<'v>);
 
 #[derive(Clone)]
-enum Form<'v> {
+enum FieldSource<'v> {
     List(std::slice::Iter<'v, Value>),
     /// The words of one text; `None` after the last.
     Words(Option<&'v [u8]>),
@@ -57,29 +57,29 @@ impl<'v> Fields<'v> {
     }
 
     fn within(field: ReplyField<'v>) -> Result<Self, Fault> {
-        let form = match field {
-            ReplyField::List(items) => Form::List(items.iter()),
+        let source = match field {
+            ReplyField::List(items) => FieldSource::List(items.iter()),
             ReplyField::Text([0, high, low, rest @ ..]) => {
                 let count = usize::from(u16::from_be_bytes([*high, *low]));
                 let (lengths, rest) = rest.split_at_checked(count * 4).ok_or_else(|| broken("fields"))?;
-                Form::Packed { lengths: lengths.as_chunks().0.iter(), rest }
+                FieldSource::Packed { lengths: lengths.as_chunks().0.iter(), rest }
             }
-            ReplyField::Text(words) => Form::Words(Some(words)),
+            ReplyField::Text(words) => FieldSource::Words(Some(words)),
             ReplyField::Number(_) | ReplyField::Other => return Err(broken("a list")),
         };
-        Ok(Self(form))
+        Ok(Self(source))
     }
 
     fn next(&mut self) -> Option<ReplyField<'v>> {
         match &mut self.0 {
-            Form::List(items) => items.next().map(ReplyField::of),
-            Form::Words(words) => {
+            FieldSource::List(items) => items.next().map(ReplyField::of),
+            FieldSource::Words(words) => {
                 let text = words.take()?;
                 let Some(end) = text.iter().position(|&byte| byte == b' ') else { return Some(ReplyField::Text(text)) };
                 *words = Some(&text[end + 1..]);
                 Some(ReplyField::Text(&text[..end]))
             }
-            Form::Packed { lengths, rest } => {
+            FieldSource::Packed { lengths, rest } => {
                 let (field, behind) = rest.split_at_checked(u32::from_be_bytes(*lengths.next()?) as usize)?;
                 *rest = behind;
                 Some(ReplyField::Text(field))
@@ -165,9 +165,9 @@ impl<'v> Fields<'v> {
 
     pub(crate) fn is_done(&self) -> bool {
         match &self.0 {
-            Form::List(items) => items.len() == 0,
-            Form::Words(words) => words.is_none(),
-            Form::Packed { lengths, .. } => lengths.len() == 0,
+            FieldSource::List(items) => items.len() == 0,
+            FieldSource::Words(words) => words.is_none(),
+            FieldSource::Packed { lengths, .. } => lengths.len() == 0,
         }
     }
 

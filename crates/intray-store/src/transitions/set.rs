@@ -26,6 +26,9 @@ impl Queues {
             return Ok(None);
         }
         self.run_alone(queue, &Set { patch, actor }).await?;
+        if patch.result_schema.is_some() {
+            self.parts.forms.forget(queue);
+        }
         if patch.sheets == Some(Some(true)) {
             self.note_sheets(queue, true);
         }
@@ -45,6 +48,8 @@ impl Transition for Set<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         self.actor.push(&mut args);
+        let form = self.patch.result_schema.as_ref().and_then(Option::as_deref);
+        args.push(form.unwrap_or_default());
         write_patch(self.patch, &mut args);
         args
     }

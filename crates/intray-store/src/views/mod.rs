@@ -7,6 +7,7 @@ pub(crate) mod deadlines;
 pub(crate) mod deliveries;
 pub(crate) mod eligible;
 pub(crate) mod events;
+pub(crate) mod form;
 pub(crate) mod inspect;
 pub(crate) mod job_history;
 pub(crate) mod lines;

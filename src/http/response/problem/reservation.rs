@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use intray_form::FormFault;
+
 use super::{Problem, ProblemType};
 use crate::{
+    http::response::field_error::FieldError,
     job::{EligibilityRule, Ending, Line, QueueName, State},
     store::Lost,
 };
@@ -19,6 +22,13 @@ impl Problem {
     pub fn undone() -> Self {
         let detail = "the completion was taken back, and the job is held again";
         Self::new(ProblemType::Undone, detail).with_valid_reservation()
+    }
+
+    /// The result of a job that the caller holds does not fit the form of the queue.
+    pub fn invalid_result(faults: Vec<FormFault>) -> Self {
+        let errors = faults.into_iter().map(|fault| FieldError::pointer(fault.pointer, fault.detail)).collect();
+        let detail = "the result does not fit the form of the queue";
+        Self { errors, ..Self::new(ProblemType::InvalidResult, detail).with_valid_reservation() }
     }
 
     /// The worker is not forgotten yet.

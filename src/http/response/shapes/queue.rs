@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::{
     job::{JobId, LockName, Millis, Name, QueueName},
+    payload::Json,
     store,
 };
 
@@ -11,7 +12,20 @@ use crate::{
 pub struct QueueBody<'a> {
     #[serde(flatten)]
     info: &'a store::QueueInfo,
+    result_schema: Option<&'a Json>,
     lines: Vec<LineBody>,
+}
+
+/// The form of a queue, byte for byte as it was set.
+#[derive(Serialize)]
+pub struct FormBody<'a> {
+    result_schema: Option<&'a Json>,
+}
+
+impl<'a> FormBody<'a> {
+    pub fn of(form: Option<&'a store::FormText>) -> Self {
+        Self { result_schema: form.map(|form| &form.text) }
+    }
 }
 
 /// A queue after a change of its settings, and whether that has made it.
@@ -30,13 +44,14 @@ struct LineBody {
 }
 
 impl<'a> QueueBody<'a> {
-    pub fn new(info: &'a store::QueueInfo, lines: &[store::LineCount]) -> Self {
+    pub fn new(info: &'a store::QueueInfo, lines: &[store::LineCount], form: Option<&'a store::FormText>) -> Self {
         let line = |of: &store::LineCount| LineBody {
             line: of.line.to_string(),
             waiting: of.waiting,
             oldest_ms: of.oldest_ms,
         };
-        Self { info, lines: lines.iter().map(line).collect() }
+        let result_schema = FormBody::of(form).result_schema;
+        Self { info, result_schema, lines: lines.iter().map(line).collect() }
     }
 }
 

@@ -122,6 +122,12 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
             }
             send(body).await
         }
+        "invalid-result" => {
+            w.configure("formed", json!({ "result_schema": { "type": "object", "properties": {} } })).await;
+            w.enqueue_with(json!({ "queue": "formed", "payload": 1, "dedupe": false })).await;
+            let held = w.reserve_with(json!({ "queues": ["formed"] })).await;
+            send(json!({ "reservation": held.reservation, "result": "no object" })).await
+        }
         "worker-limit" => {
             let (first, second) = (fresh(w).await, fresh(w).await);
             w.reserve_with(json!({ "id": first, "worker": "limited" })).await;

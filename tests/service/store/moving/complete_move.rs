@@ -249,3 +249,18 @@ async fn day_sheets_go_on_at_the_target() {
     assert_eq!(completed(&there).await, 3);
     there.check().await;
 }
+
+#[tokio::test]
+async fn form_moves_with_its_queue() {
+    let (w, there) = (World::start().await, World::start_cluster().await);
+    let form = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    w.update_settings(json!({ "result_schema": form })).await;
+    w.enqueue(1).await;
+    let held = w.reserve().await;
+    let end = move_queues(&w, &there).await;
+    assert!(end.status.success(), "{end:?}");
+    assert_eq!(there.queue().await["result_schema"], form);
+    there.complete_with(&held, "no object").await.refused("invalid-result");
+    there.complete_with(&held, json!({ "n": 1 })).await.is(200);
+    there.check().await;
+}
