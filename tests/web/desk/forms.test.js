@@ -112,6 +112,24 @@ test('form_of_the_queue_is_drawn_and_the_jobs_own_is_data', async () => {
   assert.deepEqual(await result(id), { score: 4 })
 })
 
+test('form_that_changes_while_the_request_is_in_hand_is_drawn_after_the_refusal', async () => {
+  const queue = 'reviews-with-a-form'
+  const changed = { ...verdict, properties: { ...verdict.properties, why: { title: 'Why', type: 'string' } }, required: ['verdict', 'why'] }
+  await on.service.set(queue, { result_schema: verdict })
+  const { id, page } = await on.holding(queue, 'kai', { title: 'Is this fine?' })
+  await page.getByRole('radio', { name: 'spam' }).check()
+  await page.getByLabel('Note').fill('kept')
+  await on.service.set(queue, { result_schema: changed })
+  await on.clock.advance(2_100)
+  await page.waitForTimeout(2_100)
+  await press(page, 'Send')
+  await shown(page, 'The form has changed meanwhile.')
+  assert.equal(await on.service.state(id), 'reserved')
+  await page.getByLabel('Why', { exact: true }).fill('because')
+  await press(page, 'Send')
+  assert.deepEqual(await result(id), { verdict: 'spam', note: 'kept', why: 'because' })
+})
+
 test('refused_result_marks_its_fields_and_a_new_form_keeps_what_fits', async () => {
   const schema = { now: verdict }
   const id = await on.ask(QUEUE, { title: 'Is this fine?' })
