@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { checkForm, checkText, readForm } from '../../../web/client/form.js'
-import { FORMATS } from '../../../web/client/form/formats.js'
+import { isChoice } from '../../../web/client/form/choices.js'
+import { FORMATS, wholeStep } from '../../../web/client/form/formats.js'
 import { inWords, isSecret, labelsOf } from '../../../web/client/form/labels.js'
 
 const cases = JSON.parse(readFileSync(new URL('../../forms/cases.json', import.meta.url), 'utf8'))
@@ -94,6 +95,40 @@ test('parts_of_the_form_are_short_and_can_be_joined', async () => {
   }
   const exported = Object.keys(await import('../../../web/client/form.js'))
   assert.deepEqual(exported, ['checkForm', 'checkText', 'drawForm', 'readForm', 'shown', 'visible'])
+})
+
+test('form_with_any_value_in_any_place_is_read_or_refused', () => {
+  const whole = {
+    type: 'object', required: ['g'], $defs: { O: { enum: ['a'] } },
+    properties: { g: { type: 'object', properties: { o: { $ref: '#/$defs/O' } }, required: ['o'], default: { o: 'a' } }, l: { type: 'array', items: { enum: ['x'] } } },
+  }
+  const places = (node, way = []) => (node && typeof node === 'object' ? [way, ...Object.entries(node).flatMap(([name, one]) => places(one, [...way, name]))] : [way])
+  for (const way of places(whole).filter(({ length }) => length)) {
+    for (const value of [null, 7, '', 'x', [], [null], {}, { properties: null }, true]) {
+      const form = structuredClone(whole)
+      way.slice(0, -1).reduce((node, name) => node[name], form)[way.at(-1)] = value
+      for (const from of ['queue', 'job']) assert.ok(readForm(form, { from }), JSON.stringify(form))
+    }
+  }
+})
+
+test('range_of_few_whole_numbers_is_found_without_a_list', () => {
+  const drawn = (range) => isChoice({ kind: 'integer', ...range })
+  for (const range of [{ minimum: 1, maximum: 9 }, { minimum: -4, maximum: 4 }, { minimum: 0, maximum: 10, multipleOf: 2.5 }, { minimum: 0, maximum: 100_000, multipleOf: 20_000 }]) assert.ok(drawn(range), JSON.stringify(range))
+  for (const range of [{ minimum: 0, maximum: 9 }, { minimum: 1, maximum: 2, multipleOf: 7 }, { minimum: 5, maximum: 4 }, { minimum: 0 }, {}]) assert.ok(!drawn(range), JSON.stringify(range))
+  for (const [step, whole] of [[1, 1n], [0.7, 7n], [1.5, 3n], [1e-300, 1n], [20, 20n], [0.25, 1n]]) assert.equal(wholeStep(step), whole)
+  const before = process.cpuUsage()
+  for (let n = 0; n < 240; n += 1) assert.ok(!drawn({ minimum: 0, maximum: 10_000, multipleOf: 1e-300 }))
+  const { user, system } = process.cpuUsage(before)
+  assert.ok(user + system < 500_000, `${user + system} µs`)
+})
+
+test('many_names_have_their_labels_at_once', () => {
+  const fields = Array.from({ length: 20_000 }, (_, n) => ({ name: `name_${n}` }))
+  const before = process.cpuUsage()
+  assert.equal(labelsOf(fields).length, 20_000)
+  const { user, system } = process.cpuUsage(before)
+  assert.ok(user + system < 500_000, `${user + system} µs`)
 })
 
 test('form_of_many_references_is_read_at_once', () => {

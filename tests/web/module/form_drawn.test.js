@@ -144,6 +144,16 @@ test('digits_choose_in_the_group_with_the_focus_and_never_send', async (t) => {
   assert.equal(await page.evaluate(() => window.sent), 0)
 })
 
+test('numbers_that_are_not_all_digits_have_no_keys', async (t) => {
+  const range = (minimum, maximum) => object({ rating: { type: 'integer', minimum, maximum } })
+  const { page, draw } = await open(t, range(1, 5))
+  assert.deepEqual(await page.locator('kbd').allInnerTexts(), ['1', '2', '3', '4', '5'])
+  for (const [minimum, maximum] of [[5, 12], [-1, 1]]) {
+    await draw(range(minimum, maximum), {})
+    assert.equal(await page.locator('kbd').count(), 0)
+  }
+})
+
 test('digits_do_nothing_while_composing_or_switched_off', async (t) => {
   const schema = object({ verdict: every.properties.verdict }, 'verdict')
   const { page, draw, value } = await open(t, schema)
@@ -311,6 +321,11 @@ test('form_of_a_job_chooses_nothing_and_says_who_wrote_it', async (t) => {
   assert.deepEqual(await page.getByRole('radiogroup', { name: 'Action' }).getByRole('radio').count(), 2)
   assert.equal(await page.getByRole('radio', { name: 'Keep delete' }).count(), 1)
   assert.equal(await page.getByText('Never type a password here.').count(), 2)
+  const group = { type: 'object', properties: { approve: { type: 'boolean' }, pick: { enum: ['a', 'b'] }, why: { type: 'string' } }, default: { approve: true, pick: 'b', why: 'so' } }
+  await draw({ ...object({ g: group, r: { $ref: '#/$defs/G' } }), $defs: { G: group } }, { from: 'job' })
+  assert.deepEqual(await value(), { g: { why: 'so' }, r: { why: 'so' } })
+  await draw(object({ g: group }), {})
+  assert.deepEqual(await value(), { g: group.default })
   await draw(schema, {})
   assert.deepEqual(await value(), { ok: true, pick: 'a', tags: ['x'], rating: 3, note: 'hello' })
   assert.equal(await page.getByText(/written by|password here/).count(), 0)

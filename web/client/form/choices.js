@@ -1,14 +1,12 @@
 /** Fields that a person chooses in: buttons, check boxes, a list for many options. Digits choose, and never send. */
 import { describe, make, tell } from './elements.js'
-import { isMultiple } from './formats.js'
+import { wholeStep } from './formats.js'
 import { list, search } from './list.js'
 import { WORDS } from './words.js'
 
 /** @import { About, Choice, Control } from '../form.js' */
 
 export const MAX_BUTTONS = 9
-/** Of a range, looked at for multiples. */
-const MAX_RANGE = 10_000
 
 /** @param {any} field */
 export const isChoice = (field) => (
@@ -29,7 +27,7 @@ function choicesOf(field, from) {
   return field.options.map((/** @type {any} */ { value, title, description }) => ({
     value, description, title: title || value || WORDS.empty,
     // Who asks could call one thing by the name of another.
-    ...(from === 'job' && title && title !== value && { also: value }),
+    ...(from === 'job' && title && title !== value && { also: value || WORDS.empty }),
   }))
 }
 
@@ -39,20 +37,24 @@ function choicesOf(field, from) {
  * @returns {Choice[]}
  */
 function keyed(choices) {
-  if (choices.length > MAX_BUTTONS) return choices
-  const areDigits = choices.every(({ value }) => typeof value === 'number' && /^\d$/.test(String(value)))
+  const areNumbers = choices.some(({ value }) => typeof value === 'number')
+  const areDigits = areNumbers && choices.every(({ value }) => /^\d$/.test(String(value)))
+  // By its place, 5 would choose 9 of the numbers from 5 to 12.
+  if (choices.length > MAX_BUTTONS || (areNumbers && !areDigits)) return choices
   return choices.map((choice, n) => ({ ...choice, key: String(areDigits ? choice.value : n + 1) }))
 }
 
-/** The whole numbers of a short range. @param {any} field */
+/** The whole numbers of a range that has few of them. @param {any} field */
 function wholes({ minimum = -Infinity, maximum = Infinity, multipleOf = 1, ...limits }) {
   const { exclusiveMinimum: above = -Infinity, exclusiveMaximum: below = Infinity } = limits
   const first = Math.max(Math.ceil(minimum), Math.floor(above) + 1)
   const last = Math.min(Math.floor(maximum), Math.ceil(below) - 1)
-  if (!(last - first <= MAX_RANGE) || !Number.isSafeInteger(first) || !Number.isSafeInteger(last)) return
-  const all = Array.from({ length: Math.max(last - first + 1, 0) }, (_, n) => first + n)
-  const found = all.filter((value) => isMultiple(value, multipleOf))
-  return found.length > 0 && found.length <= MAX_BUTTONS ? found : undefined
+  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(last)) return
+  const step = wholeStep(multipleOf)
+  const start = BigInt(first) + (((-BigInt(first) % step) + step) % step)
+  const count = start > BigInt(last) ? 0 : Number((BigInt(last) - start) / step) + 1
+  if (count === 0 || count > MAX_BUTTONS) return
+  return Array.from({ length: count }, (_, n) => Number(start + BigInt(n) * step))
 }
 
 /**

@@ -61,7 +61,7 @@ let fieldsDrawn = 0
 function surroundings(field, label, { from }) {
   const id = `field-${(fieldsDrawn += 1)}`
   const name = tell(make('span', { className: 'form-label', id: `${id}-label` }), label)
-  const asksForASecret = from === 'job' && field.kind === 'text' && isSecret(field)
+  const asksForASecret = from === 'job' && !isChoice(field) && isSecret(field)
   const notes = [
     field.isRequired ? [] : make('span', { className: 'form-optional', textContent: WORDS.optional }),
     field.description ? tell(make('p', { className: 'form-note' }), field.description) : [],
@@ -75,9 +75,11 @@ function surroundings(field, label, { from }) {
 /** @param {any} field @param {any} value @param {any} about @param {any} context */
 function drawGroup(field, value, { label, pointer }, context) {
   const { name, notes, error, describedBy } = surroundings(field, label, context)
-  const isKept = isObject(value)
-  const fallback = context.isNew && isObject(field.default) ? field.default : {}
-  const fields = drawFields(field.fields, isKept ? value : fallback, pointer, context)
+  // The default of a group is that of its fields, so that one rule says which of them count.
+  const fallback = isObject(field.default) ? field.default : {}
+  const inner = field.fields.map((/** @type {any} */ one) => (
+    Object.hasOwn(fallback, one.name) ? { ...one, default: fallback[one.name] } : one))
+  const fields = drawFields(inner, isObject(value) ? value : {}, pointer, context)
   const element = make('fieldset', { className: 'form-group' }, [
     make('legend', {}, [name]), ...notes, error, ...fields.map((one) => one.element),
   ])

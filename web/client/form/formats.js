@@ -56,6 +56,15 @@ export function isMultiple(value, step) {
   return number % unit === 0n
 }
 
+/** The whole numbers that are multiples of a step are those of this one. @param {number} step */
+export function wholeStep(step) {
+  const { digits, power } = decimal(String(step))
+  if (power >= 0) return digits * 10n ** BigInt(power)
+  let [divisor, rest] = [digits, 10n ** BigInt(-power)]
+  while (rest) [divisor, rest] = [rest, divisor % rest]
+  return digits / divisor
+}
+
 /** Whether a double holds what was typed. @param {string} typed */
 export function isHeld(typed) {
   const number = Number(typed)

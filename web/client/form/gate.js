@@ -183,7 +183,7 @@ class Gate {
     }
     const required = Array.isArray(node.required) ? node.required : []
     required.forEach((/** @type {unknown} */ name, /** @type {number} */ n) => {
-      const isKnown = typeof name !== 'string' || Object.hasOwn(properties, name)
+      const isKnown = typeof name !== 'string' || !isObject(properties) || Object.hasOwn(properties, name)
       if (!isKnown) this.add(`${at}/required/${n}`, '`required` must name a property')
     })
     const inner = level === 'form' ? 'property' : 'grouped'

@@ -19,10 +19,9 @@ export function inWords(name) {
  */
 export function labelsOf(fields) {
   const made = fields.map(({ name, title }) => title || inWords(name))
-  return made.map((label, n) => {
-    const isAlone = made.indexOf(label) === made.lastIndexOf(label)
-    return isAlone || fields[n].title ? label : fields[n].name
-  })
+  const counts = new Map()
+  for (const label of made) counts.set(label, (counts.get(label) ?? 0) + 1)
+  return made.map((label, n) => (counts.get(label) === 1 || fields[n].title ? label : fields[n].name))
 }
 
 const SECRETS = new Set([
