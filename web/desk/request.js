@@ -5,6 +5,9 @@ import { labelsOf } from '../client/form/labels.js'
 import { visible } from '../client/form/shown.js'
 import { SAY } from './words.js'
 
+const MAX_COLUMNS = 20
+const MAX_CELLS_PER_VALUE = 4
+
 const isScalar = ({ kind }) => kind !== 'object' && kind !== 'array'
 const isFlat = (node) => node.kind === 'object' && node.members.length > 0 && !twiceIn(node)
   && node.members.every(({ value }) => isScalar(value))
@@ -52,12 +55,21 @@ export function drawMembers(members, placed = new Set()) {
 
 function drawItems(items) {
   if (items.length === 0) return make('span', { className: 'literal', textContent: SAY.emptyList })
-  if (items.length > 0 && items.every(isFlat)) return drawTable(items)
+  const names = items.every(isFlat) ? namesOf(items) : []
+  if (isTable(items, names)) return drawTable(items, names)
   return make('ul', { className: 'items' }, items.map((item) => make('li', {}, [drawNode(item)])))
 }
 
-function drawTable(items) {
-  const names = [...new Set(items.flatMap(({ members }) => members.map(({ name }) => name)))]
+const namesOf = (items) => [...new Set(items.flatMap(({ members }) => members.map(({ name }) => name)))]
+
+/** Rows that share their columns: each has a cell for each name, so few may be empty. */
+function isTable(items, names) {
+  if (names.length === 0 || names.length > MAX_COLUMNS) return false
+  const values = items.reduce((sum, { members }) => sum + members.length, 0)
+  return names.length * items.length <= values * MAX_CELLS_PER_VALUE
+}
+
+function drawTable(items, names) {
   const labels = labelsOf(names.map((name) => ({ name })))
   const head = labels.map((label) => tell(make('th', { scope: 'col' }), label || SAY.empty))
   const rows = items.map((item) => make('tr', {}, names.map((name) => {
