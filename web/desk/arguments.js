@@ -23,9 +23,10 @@ export function drawArguments(node, typed, changed) {
   const root = drawPart(node, typed, { leaves, changed, path: [] })
   return {
     element: root.element,
-    value: () => JSON.parse(root.text()),
+    /** For the draft: a number that is wrong is what was typed, and no other number. */
+    value: () => JSON.parse(root.text(true)),
     /** As JSON: what was not touched is as it was sent, to the last digit. */
-    text: root.text,
+    text: () => root.text(false),
     isChanged: () => leaves.some((leaf) => leaf.isChanged()),
     /** The first field that is wrong, which it marks. */
     wrong: () => leaves.filter((leaf) => leaf.check())[0],
@@ -38,13 +39,14 @@ function drawPart(node, typed, context) {
     const labels = labelsOf(node.members)
     const parts = node.members.map(({ name, value }, n) => [name, drawPart(
       value, isObject(typed) && Object.hasOwn(typed, name) ? typed[name] : undefined, inside(context, labels[n]))])
-    return group(parts.map(([, part]) => part), context, SAY.emptyObject, () => (
-      `{${parts.map(([name, part]) => `${JSON.stringify(name)}:${part.text()}`).join()}}`))
+    return group(parts.map(([, part]) => part), context, SAY.emptyObject, (isDraft) => (
+      `{${parts.map(([name, part]) => `${JSON.stringify(name)}:${part.text(isDraft)}`).join()}}`))
   }
   if (node.kind === 'array') {
     const parts = node.items.map((item, n) => drawPart(
       item, Array.isArray(typed) ? typed[n] : undefined, inside(context, String(n + 1))))
-    return group(parts, context, SAY.emptyList, () => `[${parts.map((part) => part.text()).join()}]`)
+    return group(parts, context, SAY.emptyList, (isDraft) => (
+      `[${parts.map((part) => part.text(isDraft)).join()}]`))
   }
   return field(node, typed, context)
 }
@@ -70,7 +72,7 @@ function controlOf(node, id) {
   if (node.kind === 'number') {
     return {
       box: make('input', { id, type: 'text', inputMode: 'decimal' }), sent: node.text, read: Number,
-      fits: (value) => typeof value === 'number',
+      fits: (value) => ['number', 'string'].includes(typeof value),
       mistake: (text) => (!NUMBER.test(text) ? SAY.notANumber : isHeld(text) ? undefined : SAY.notHeld),
     }
   }
@@ -124,6 +126,10 @@ function field(node, typed, { leaves, changed, path }) {
   const name = tell(make('label', { htmlFor: id, className: 'label' }), label)
   return {
     element: make('div', { className: 'argument' }, [name, box, ...asSent, note, error]),
-    text: () => (isChanged() ? JSON.stringify(read(mistake ? box.value.trim() : box.value)) : node.text),
+    text: (isDraft) => {
+      if (!isChanged()) return node.text
+      if (isDraft && current()) return JSON.stringify(box.value)
+      return JSON.stringify(read(mistake ? box.value.trim() : box.value))
+    },
   }
 }
