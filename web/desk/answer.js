@@ -4,9 +4,8 @@ import { drawForm } from '../client/form/draw.js'
 import { make } from '../client/form/elements.js'
 import { readForm } from '../client/form/gate.js'
 import { isObject } from '../client/form/json.js'
-import { readExact, readNodes } from '../client/json_text.js'
+import { readExact } from '../client/json_text.js'
 import { drawArguments } from './arguments.js'
-import { $, reveal } from './page.js'
 import { memberOf, twiceIn } from './request.js'
 import { SAY, WORDS_OF_PAGE } from './words.js'
 
@@ -16,8 +15,8 @@ export function isCall(nodes) {
   return tool?.kind === 'string' && tool.value.trim() !== '' && memberOf(nodes, 'args') !== undefined
 }
 
-/** The form that a job brings along, if it can be drawn; any other member of that name is an ordinary one. */
-export function formOf(payload, nodes) {
+/** The form that a job brings along, if it is one; any other member of that name is an ordinary one. */
+function formOf(payload, nodes) {
   const form = isObject(payload) && memberOf(nodes, 'form') ? payload.form : undefined
   const isForm = isObject(form) && form.type === 'object' && isObject(form.properties)
   return isForm && !isCall(nodes) && !readForm(form, { from: 'job' }).faults ? form : undefined
@@ -32,7 +31,7 @@ function formAnswer(schema, from, draft, { changed, keys }) {
     return faults.length === 0
   }
   return {
-    element: form.element, actions: ['send'], value: () => form.value(),
+    element: form.element, placed: from === 'job' ? ['form'] : [], actions: ['send'], value: () => form.value(),
     result: () => (mark() ? { value: form.value() } : undefined),
     refuse: mark,
     freeze: (isFrozen) => { form.element.inert = isFrozen },
@@ -46,22 +45,19 @@ const ARGS = new Set(['args'])
 const argsIn = (payload) => readExact(payload, ARGS).args.text
 
 /** To approve or to reject, with a reason; and with the arguments of a call, which may be corrected. */
-export function decision(payload, draft, { changed }) {
-  const nodes = readNodes(payload)
+function decision(payload, nodes, draft, { changed }) {
   const typed = isObject(draft) ? draft : {}
   const reason = make('textarea', { id: 'reason', rows: 3, maxLength: 2_000, dir: 'auto' })
   reason.setAttribute('aria-describedby', 'reads')
   reason.value = typeof typed.reason === 'string' ? typed.reason : ''
   const fields = isCall(nodes) ? drawArguments(memberOf(nodes, 'args'), typed.args ?? undefined, changed) : undefined
-  $('arguments').replaceChildren(...(fields ? [fields.element] : []))
-  reveal('editor', fields !== undefined)
   reason.addEventListener('input', changed)
   const element = make('div', { className: 'reason' }, [
     make('label', { htmlFor: 'reason', textContent: WORDS_OF_PAGE.reason }), reason,
     make('small', { id: 'reads', textContent: WORDS_OF_PAGE.reads }),
   ])
   return {
-    element, actions: ['approve', 'reject'],
+    element, editor: fields?.element, placed: fields ? ['args'] : [], actions: ['approve', 'reject'],
     value: () => ({ approved: null, args: fields?.isChanged() ? fields.value() : null, reason: reason.value }),
     result: (action) => {
       const approved = action === 'approve'
@@ -82,24 +78,26 @@ export function decision(payload, draft, { changed }) {
 }
 
 /** What can only be given back. */
-function noAnswer(why) {
-  reveal('editor', false)
+export function noAnswer(why) {
   return {
-    element: make('p', { className: 'notice over', textContent: why }), actions: [],
+    element: make('p', { className: 'notice over', textContent: why }), placed: [], actions: [],
     value: () => null, result: () => undefined, refuse: () => false, freeze: () => {}, press: () => false,
   }
 }
 
-/** By the queue's form, else the job's own, else to approve or reject. */
-export function answerTo(job, { schema, draft, ...how }) {
-  const nodes = readNodes(job.exact.payload)
+/**
+ * By the queue's form, else the job's own, else to approve or reject. `placed` are the members that the answer shows: the
+ * request shows all others.
+ */
+export function answerTo(job, nodes, { schema, draft, ...how }) {
   const twice = twiceIn(nodes)
   if (twice) return noAnswer(SAY.twice(twice))
+  const approval = () => decision(job.exact.payload, nodes, draft, how)
   const form = schema ?? formOf(job.payload, nodes)
-  if (!form) return decision(job.exact.payload, draft, how)
+  if (!form) return approval()
   try {
     return formAnswer(form, schema ? 'queue' : 'job', draft, how)
   } catch {
-    return schema ? noAnswer(SAY.noForm) : decision(job.exact.payload, draft, how)
+    return schema ? noAnswer(SAY.noForm) : approval()
   }
 }

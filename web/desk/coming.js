@@ -4,8 +4,9 @@ import { $, fillWords, reveal, view, viewed } from './page.js'
 import { forgetPerson, keepPerson, keptName, keptRequest, keptToken, linkToken, readMe, whyNot } from './person.js'
 import { nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
 import { isAsking } from './dialogs.js'
-import { answerWith, handOver, isAtWork, keepDraft, next, pressed, signOut, sitDown, skip, takeBreak } from './work.js'
-import { LINK_WORDS, SAY, SIGN_IN_WORDS } from './words.js'
+import { answerWith, handOver, pressed, skip, takeBreak } from './acting.js'
+import { isAtWork, keepDraft, next, signOut, sitDown } from './work.js'
+import { LINK_WORDS, SAY, SIGN_IN_WORDS, WORDS_OF_PAGE } from './words.js'
 
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
 let me, code = linkToken() ?? keptToken()
@@ -122,8 +123,9 @@ function byLink() {
   return view('link')
 }
 
-/** Nothing is left to do on the page of a link. */
-function finish(words) {
+/** Nothing is left to do on the page of a link, unless something could not be sent yet. */
+function finish(words, isAll = true) {
+  $('done-title').textContent = isAll ? WORDS_OF_PAGE.nothingLeft : SAY.notSentYet
   $('why-done').textContent = words
   view('done')
 }
@@ -173,7 +175,7 @@ const TYPED_IN = 'textarea, select, input:not([type=radio], [type=checkbox])'
 document.addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.isComposing || isAsking()) return
   if (event.ctrlKey || event.metaKey || event.altKey) {
-    if (event.key === 'Enter' && isAtWork()) answerWith('send')
+    if (event.key === 'Enter' && !event.altKey && !event.repeat) answerWith('send')
     return
   }
   if (event.target.matches(TYPED_IN)) {

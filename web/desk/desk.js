@@ -5,6 +5,7 @@
  *   person    a name, a code, a link
  *   queues    those of the address, those that are offered, their forms
  *   work      one request after the other
+ *   acting    what a person does with the request in hand
  *   seen      the request on the page, the time that is left
  *   request   a request as it was sent
  *   answer    by a form, or to approve and reject
@@ -18,6 +19,4 @@
  * The service joins the parts, with those of forms, to one file.
  */
 export { come } from './coming.js'
-export { drawRequest } from './seen.js'
-export { decision } from './answer.js'
-export { readNodes } from '../client/json_text.js'
+export { draw } from './seen.js'

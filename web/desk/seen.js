@@ -4,24 +4,55 @@ import { make, tell } from '../client/form/elements.js'
 import { inWords } from '../client/form/labels.js'
 import { shown, visible } from '../client/form/shown.js'
 import { readNodes } from '../client/json_text.js'
-import { isCall } from './answer.js'
+import { answerTo, isCall, noAnswer } from './answer.js'
 import { $, notice, reveal, timeOf, toast } from './page.js'
 import { drawMembers, drawNode, memberOf } from './request.js'
-import { SAY, WORDS_OF_PAGE } from './words.js'
+import { ACTIONS, SAY, WORDS_OF_PAGE } from './words.js'
 
 const LAST_MINUTE_MS = 60_000
 let exactText = ''
 
-export function drawRequest(job, nodes, { ownForm, hasMany }) {
-  exactText = job.exact.payload
-  const placed = new Set(ownForm ? ['form'] : [])
-  shown($('title'), headingOf(job, nodes, placed))
-  const about = [hasMany && inWords(job.queue), job.client, job.attempt > 1 && SAY.attempt(job.attempt)].filter(Boolean)
-  shown($('about'), about.join(' · '))
+/**
+ * Draws a request and its answer, which is answered. What cannot be drawn can only be given back.
+ * @param before the answer that is on the page, if it is one to this request
+ */
+export function draw(job, { hasMany, ...how }, before) {
+  try {
+    const nodes = readNodes(job.exact.payload)
+    const answer = answerTo(job, nodes, how)
+    if (before?.placed?.join() !== answer.placed.join()) drawRequest(job, nodes, answer, hasMany)
+    return place(answer)
+  } catch {
+    drawSurroundings(job, inWords(job.queue), false)
+    $('request').replaceChildren()
+    $('whole').open = true
+    return place({ ...noAnswer(SAY.notDrawn), placed: undefined })
+  }
+}
+
+function place(answer) {
+  reveal('editor', Boolean(answer.editor))
+  $('arguments').replaceChildren(...(answer.editor ? [answer.editor] : []))
+  $('answer').replaceChildren(answer.element)
+  for (const action of ACTIONS) reveal(action, answer.actions.includes(action))
+  return answer
+}
+
+/** All of it but what the answer shows. */
+function drawRequest(job, nodes, answer, hasMany) {
+  const placed = new Set(answer.placed)
+  drawSurroundings(job, headingOf(job, nodes, placed), hasMany)
   const isObject = nodes.kind === 'object'
   const isAll = isObject && nodes.members.length > 0 && nodes.members.every(({ name }) => placed.has(name))
   const drawn = isObject ? drawMembers(nodes.members, placed) : drawNode(nodes)
   $('request').replaceChildren(...(isAll ? [] : [drawn]))
+}
+
+function drawSurroundings(job, heading, hasMany) {
+  exactText = job.exact.payload
+  shown($('title'), heading)
+  const about = [hasMany && inWords(job.queue), job.client, job.attempt > 1 && SAY.attempt(job.attempt)].filter(Boolean)
+  shown($('about'), about.join(' · '))
   shown($('whole-text'), exactText)
   $('whole').open = false
   drawNote(job.note)
@@ -30,14 +61,13 @@ export function drawRequest(job, nodes, { ownForm, hasMany }) {
 /** A title, or the tool that is called; what stands there is not repeated. */
 function headingOf(job, nodes, placed) {
   const name = isCall(nodes) ? 'tool' : 'title'
-  if (isCall(nodes)) placed.add('args')
   const node = memberOf(nodes, name)
   if (node?.kind !== 'string' || node.value.trim() === '' || node.value.length > 300) return inWords(job.queue)
   placed.add(name)
   return node.value
 }
 
-/** Of the person who handed it over. */
+/** The word of the person who handed it over. */
 function drawNote(note) {
   reveal('handed', note !== null)
   if (note === null) return

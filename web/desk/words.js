@@ -107,6 +107,7 @@ export const LINK_WORDS = {
   reserved: 'Another person has this request now. If they give it back, the link works again.',
   thanks: 'Thank you. Your answer is on its way to the one who asked.',
   passed: 'You have passed it on. Others are asked.',
+  later: 'There is no connection. It is sent when the network is back: keep this page open.',
 }
 
 export const NOT_ELIGIBLE_WORDS = {
@@ -123,6 +124,7 @@ export const SAY = {
   opens: (host) => `Open ${host}`,
   twice: (name) => `This request has “${name}” twice, so it can be read in two ways. It can only be skipped.`,
   noForm: 'The form of this queue cannot be drawn. Tell an operator; you can skip the request.',
+  notDrawn: 'This request cannot be drawn. You can skip it; the whole of it is below, as it was sent.',
   newForm: 'The form has changed meanwhile. What fits is filled in.',
   asked: (text) => `Asked for: ${text}`,
   asSent: (text) => `As it was sent: ${text}`,
@@ -145,6 +147,9 @@ export const SAY = {
   stillThere: 'Are you still there? Move, or press a key, to keep this request.',
   takeAgain: 'Take it again',
   lateButInTime: ', late but in time',
+  aBreak: 'a break',
+  notSentYet: 'Not sent yet.',
+  refusedLater: (why) => `What was sent when the network was back is refused. ${why}`,
   sentLater: '; it is sent when the network is back',
   skipped: 'Skipped: another person gets it',
   getsIt: (to, isSent) => `${to} gets it${isSent ? '' : ' when the network is back'}`,

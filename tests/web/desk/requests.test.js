@@ -123,19 +123,24 @@ function payloadOf(seed) {
 test('every_scalar_of_a_thousand_requests_is_on_the_page', async () => {
   const page = await on.open('/desk/')
   const payloads = Array.from({ length: 1_000 }, (_, n) => payloadOf(n * 7_919 + 1))
-  const texts = await page.evaluate(async (all) => {
-    const { decision, drawRequest, readNodes } = await import('/desk/desk.js')
-    const places = ['title', 'request', 'arguments'].map((id) => document.getElementById(id))
-    return all.map((text) => {
-      const nodes = readNodes(text)
-      drawRequest({ queue: 'q', client: null, attempt: 1, note: null, exact: { payload: text } }, nodes, {})
-      decision(text, null, { changed() {} })
+  // To approve, by the queue's form, and by a form that the job brings, which is drawn, or is data.
+  const form = { type: 'object', title: 'own form', properties: { answer: { enum: ['first option', 'second option'] } } }
+  const ways = [{}, { schema: { type: 'object', properties: {} } }, { form }, { form, schema: { type: 'object', properties: {} } }]
+  const texts = await page.evaluate(async ([all, ways]) => {
+    const { draw } = await import('/desk/desk.js')
+    const places = ['title', 'request', 'arguments', 'answer'].map((id) => document.getElementById(id))
+    return all.map((text, n) => {
+      const { form, schema = null } = ways[n % ways.length]
+      const sent = form ? `{"form":${JSON.stringify(form)},${text.slice(1)}` : text
+      const job = { queue: 'q', client: null, attempt: 1, note: null, payload: JSON.parse(sent), exact: { payload: sent } }
+      draw(job, { schema, draft: null, changed() {}, keys: () => true, hasMany: false })
       const boxes = [...document.querySelectorAll('#arguments :is(input, textarea, select)')]
       return [...places.map(({ textContent }) => textContent), ...boxes.map(({ value }) => value)].join(' ')
     })
-  }, payloads.map(({ text }) => text))
+  }, [payloads.map(({ text }) => text), ways])
   for (const [n, { text, scalars }] of payloads.entries()) {
-    for (const scalar of scalars) assert.ok(texts[n].includes(visible(scalar, ({ text: mark }) => mark)), `${scalar} of ${text} in ${texts[n]}`)
+    const own = ways[n % ways.length].form ? ['own form', 'first option', 'second option'] : []
+    for (const scalar of [...scalars, ...own]) assert.ok(texts[n].includes(visible(scalar, ({ text: mark }) => mark)), `${scalar} of ${text} in ${texts[n]}`)
   }
   assert.ok(payloads.flatMap(({ scalars }) => scalars).length > 3_000)
 })

@@ -1,0 +1,170 @@
+// The request in hand: what the page shows is what is answered, whatever the network does and whatever the request brings.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atDesk } from '../world/at_desk.js'
+import { shown } from '../world/stage.js'
+import { becomes } from '../world/until.js'
+
+const on = atDesk()
+const { view, button, press, result } = on
+const QUEUE = 'in-hand'
+
+const call = (eur) => ({ tool: `refund ${eur}`, args: { eur } })
+const text = (page, id) => page.locator(id).evaluate((element) => element.textContent)
+
+/** The form of each further request is on its way until it is let go. */
+function holdForms() {
+  let letGo
+  const isFree = new Promise((free) => { letGo = free })
+  on.wire.rule = async ({ path }) => (path.endsWith('/form') ? void await isFree : null)
+  return () => { on.wire.rule = null; letGo() }
+}
+
+async function holdingTwo(name) {
+  const { id, page } = await on.holding(QUEUE, name, call(5))
+  const next = await on.service.enqueue(QUEUE, call(9_000), { dedupe: false, expires_ms: 900_000 })
+  return { id, next, page }
+}
+
+test('request_that_is_not_drawn_yet_is_not_answered', async () => {
+  const { id, next, page } = await holdingTwo('ada')
+  await page.getByLabel('Reason').fill('of the first')
+  await shown(page, 'Draft saved')
+  const letGo = holdForms()
+  await press(page, 'Approve')
+  await becomes(() => on.service.state(next), 'reserved')
+  await page.evaluate(() => {
+    document.getElementById('approve').click()
+    document.getElementById('reason').value = 'typed for the first'
+    document.getElementById('reason').dispatchEvent(new Event('input'))
+  })
+  await page.keyboard.press('Control+Enter')
+  for (const name of ['skip', 'break', 'hand-over']) await page.evaluate((id) => document.getElementById(id).click(), name)
+  await view(page, 'wait')
+  letGo()
+  await view(page, 'work')
+  await shown(page, 'refund 9000')
+  assert.equal(on.wire.calls('complete').length, 1)
+  assert.equal(on.wire.calls('abandon').length, 0)
+  assert.equal(await page.getByLabel('Reason').inputValue(), '')
+  assert.equal((await result(id)).reason, 'of the first')
+})
+
+test('key_that_is_held_down_sends_once', async () => {
+  const form = { type: 'object', properties: { note: { title: 'Note', type: 'string' } } }
+  const queue = `${QUEUE}-notes`
+  await on.service.set(queue, { result_schema: form })
+  const { page } = await on.holding(queue, 'ben', { title: 'One?' })
+  const next = await on.service.enqueue(queue, { title: 'Two?' }, { dedupe: false })
+  await page.waitForTimeout(550)
+  await page.keyboard.down('Control')
+  for (let n = 0; n < 40; n += 1) {
+    await page.keyboard.down('Enter') // a key that is down already repeats
+    await sleep(25)
+  }
+  await page.keyboard.up('Enter')
+  await page.keyboard.up('Control')
+  assert.equal(on.wire.calls('complete').length, 1)
+  await becomes(() => on.service.state(next), 'reserved')
+})
+
+test('request_that_is_lost_before_it_is_drawn_is_asked_for_again', async () => {
+  const { next, page } = await holdingTwo('cem')
+  const letGo = holdForms()
+  await press(page, 'Approve')
+  await becomes(() => on.service.state(next), 'reserved')
+  await on.service.call('DELETE', `/jobs/${next}?force=true`)
+  await page.evaluate(() => dispatchEvent(new Event('online'))) // it looks after what it has
+  await on.service.enqueue(QUEUE, call(7), { dedupe: false })
+  letGo()
+  await shown(page, 'refund 7')
+  assert.equal(await page.locator('#notice').isVisible(), false)
+})
+
+test('arguments_are_on_the_page_whichever_form_answers', async () => {
+  const form = { type: 'object', properties: { ok: { title: 'Ok', type: 'boolean' } }, required: ['ok'] }
+  const payload = { tool: 'wire', args: { to: 'mallory', eur: 900_000 }, form: { type: 'object', properties: { a: { type: 'string' } } } }
+  const queue = `${QUEUE}-calls`
+  const { id, page } = await on.holding(queue, 'dea', payload)
+  assert.equal(await page.locator('#request').getByText('mallory').count(), 0, 'they are in the editor')
+  assert.match(await text(page, '#request'), /Properties/)
+  await on.service.set(queue, { result_schema: form })
+  await on.clock.advance(2_100)
+  await sleep(2_100)
+  await press(page, 'Approve')
+  await shown(page, 'The form has changed meanwhile.')
+  for (const part of ['mallory', '900000', 'Properties']) assert.match(await text(page, '#request'), new RegExp(part))
+  await page.getByRole('radio', { name: 'No' }).check()
+  await press(page, 'Send')
+  assert.deepEqual(await result(id), { ok: false })
+})
+
+test('form_of_a_job_that_is_not_drawn_is_data', async () => {
+  const fields = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`f${n}`, { $ref: '#/$defs/O' }]))
+  const form = { type: 'object', title: 'Wire it to mallory', properties: fields, $defs: { O: { enum: Array.from({ length: 200 }, (_, n) => `o${n}`) } } }
+  const { page } = await on.holding(QUEUE, 'eli', { title: 'OK?', form })
+  await button(page, 'Approve').waitFor()
+  assert.match(await text(page, '#request'), /Wire it to mallory/)
+})
+
+test('request_that_cannot_be_drawn_can_only_be_skipped', async () => {
+  const { id, page } = await on.holding(QUEUE, 'fay', { title: 'x', form: { type: 'object', properties: { g: { type: 'object', properties: null, required: ['a'] } } } })
+  await button(page, 'Approve').waitFor() // it is no form, so it is data
+  await page.evaluate(() => {
+    const create = document.createElement.bind(document)
+    document.createElement = (name) => {
+      if (name === 'dl') throw new RangeError('not this one')
+      return create(name)
+    }
+  })
+  await press(page, 'Break')
+  await button(page, 'Go on').click()
+  await shown(page, 'This request cannot be drawn.')
+  assert.match(await page.locator('#whole-text').innerText(), /"properties":null/)
+  for (const name of ['Approve', 'Reject', 'Send']) assert.equal(await button(page, name).isVisible(), false)
+  await press(page, 'Skip')
+  await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click()
+  await becomes(() => on.service.state(id), 'waiting')
+})
+
+test('rows_that_share_no_columns_are_no_table', async () => {
+  const rows = Array.from({ length: 2_000 }, (_, n) => ({ [`k${n}`]: n }))
+  const { page } = await on.holding(QUEUE, 'gil', { rows, same: [{ a: 1, b: 2 }, { a: 3 }] })
+  await shown(page, '1999')
+  assert.equal(await page.locator('table').count(), 1)
+  assert.ok(await page.evaluate(() => document.getElementsByTagName('*').length) < 30_000)
+})
+
+test('number_that_is_wrong_is_wrong_after_a_reload_too', async () => {
+  const { id, page } = await on.holding(QUEUE, 'hal', call(180))
+  for (const typed of ['', '0x10', '9007199254740993']) {
+    await page.getByLabel('Eur').fill('1')
+    await page.getByLabel('Eur').fill(typed)
+    await shown(page, 'Draft saved')
+    await page.reload()
+    await view(page, 'work')
+    assert.equal(await page.getByLabel('Eur').inputValue(), typed)
+    await becomes(() => page.getByLabel('Eur').getAttribute('aria-invalid'), 'true')
+    await press(page, 'Approve')
+    assert.equal(on.wire.calls('complete').length, 0)
+  }
+  await page.getByLabel('Eur').fill('50')
+  await press(page, 'Approve')
+  assert.deepEqual((await result(id)).args, { eur: 50 })
+})
+
+test('request_that_comes_back_has_no_word_of_its_loss', async () => {
+  const { page } = await on.holding(QUEUE, 'ian', call(1))
+  on.wire.rule = ({ path }) => (path === '/jobs/extend' ? 'cut' : null)
+  await page.evaluate(() => {
+    const now = performance.now.bind(performance)
+    performance.now = () => now() + 301_000
+  })
+  await shown(page, 'there is no connection')
+  on.wire.rule = null
+  await page.evaluate(() => dispatchEvent(new Event('online')))
+  await becomes(() => page.locator('#clock').getAttribute('class'), 'clock ')
+  assert.equal(await page.locator('#notice').isVisible(), false)
+})

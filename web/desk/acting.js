@@ -1,0 +1,131 @@
+// What a person does with the request in hand: answers it, skips it, hands it over, or takes a break.
+
+import { askToWhom, askWhySkip, isAsking, notHanded, stopAsking } from './dialogs.js'
+import { $, notice, toast, view } from './page.js'
+import { readQueueForm } from './queues.js'
+import { UNDO_WITHIN, handedIn } from './undo.js'
+import { DONE_WORDS, LINK_WORDS, LOST_WORDS, SAY } from './words.js'
+import { endWith, inHand, isOnPage, lost, next, putAway, redrawBy, say } from './work.js'
+
+/** A second click on a button is for the request that was there before. */
+const DOUBLE_CLICK_MS = 500
+
+let done = 0
+
+/** The request in hand, if a click can be meant for it. */
+function meant() {
+  const request = inHand()
+  return request && performance.now() - request.shownAt >= DOUBLE_CLICK_MS ? request : null
+}
+
+const mayGo = (request) => request?.over === null
+
+/** While it is underway nothing else is done with the request; refused, it is in hand again. */
+async function send(request, call, then, refused) {
+  request.isUnderway = true
+  let ending
+  try {
+    ending = await call(request.job)
+  } catch (error) {
+    if (!isOnPage(request)) return
+    request.isUnderway = false
+    return refused(error)
+  }
+  if (isOnPage(request)) then(ending)
+}
+
+export async function answerWith(action) {
+  const request = meant()
+  if (!request || request.over === 'gone' || !request.answer.actions.includes(action)) return
+  const result = request.answer.result(action)
+  if (!result) return void say(SAY.formError)
+  const { at } = request
+  const how = { exact: result.exact, undo: at.job ? undefined : UNDO_WITHIN }
+  await send(request, (job) => job.complete(result.value, how), ({ sent, late, final }) => {
+    $('done').textContent = done += 1
+    if (at.job) return finishLink(request, sent, LINK_WORDS.thanks)
+    const what = `${DONE_WORDS[action]}${sent ? (late ? SAY.lateButInTime : '') : SAY.sentLater}`
+    if (final) toast(what)
+    else handedIn(what)
+    next()
+  }, (error) => refusedAnswer(request, error))
+}
+
+/** The one request of a link has gone, or goes when the network is back. */
+function finishLink(request, sent, words) {
+  request.later = sent ? undefined : words
+  request.at.finish(sent ? words : LINK_WORDS.later, sent)
+}
+
+function refusedAnswer(request, error) {
+  if (error.type === '/problems/invalid-result') return correct(request, error.problem.errors)
+  if (!error.lost) return say(error.message)
+  const isExpired = error.jobState === 'cancelled' && error.reason === 'expired'
+  endWith('gone', isExpired ? `${LOST_WORDS.expiredRequest} ${LOST_WORDS.tooLateForExpired}` : LOST_WORDS.tooLate)
+}
+
+/** The service found something wrong: the form may be another by now. */
+async function correct(request, errors) {
+  const { at, job, schema } = request
+  const form = await readQueueForm(at.api, job.queue, at.token).catch(() => undefined)
+  if (inHand() !== request) return
+  if (form !== undefined && JSON.stringify(form) !== JSON.stringify(schema)) {
+    redrawBy(form)
+    notice(SAY.newForm, 'warn')
+  }
+  if (!request.answer.refuse(errors)) say(SAY.formError)
+}
+
+/** When its time is over it is asked for once more. */
+export function skip() {
+  const request = meant()
+  if (request?.over) return void next()
+  if (request) askWhySkip((reason) => giveBack(request, { skip: true, reason }, ({ sent = true }) => {
+    if (request.at.job) return finishLink(request, sent, LINK_WORDS.passed)
+    toast(SAY.skipped)
+    next()
+  }))
+}
+
+export function takeBreak() {
+  const request = meant()
+  if (!mayGo(request)) return
+  giveBack(request, { reason: SAY.aBreak }, () => {
+    putAway()
+    view('break')
+    $('back').focus()
+  })
+}
+
+function giveBack(request, how, then) {
+  if (inHand() !== request) return
+  const call = (job) => (job.state === 'held' ? job.abandon(how) : {})
+  return send(request, call, then, (error) => {
+    if (!error.lost) return say(error.message)
+    then({})
+  })
+}
+
+export function handOver() {
+  const request = meant()
+  if (mayGo(request)) askToWhom((to, how) => inHand() === request && handTo(request, to, how))
+}
+
+function handTo(request, to, how) {
+  const arrived = ({ sent }) => {
+    stopAsking()
+    if (request.at.job) return finishLink(request, sent, LINK_WORDS.passed)
+    toast(SAY.getsIt(to, sent))
+    next()
+  }
+  return send(request, (job) => job.handOver(to, how), arrived, (error) => {
+    if (error.lost) lost({ reason: error.reason, jobState: error.jobState, certain: true })
+    else notHanded(error, to)
+  })
+}
+
+/** A key that chooses, from the heading too. */
+export function pressed(event) {
+  const request = inHand()
+  return Boolean(request) && request.over !== 'gone' && !isAsking() && request.answer.press(event)
+}
