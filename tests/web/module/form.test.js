@@ -75,7 +75,8 @@ test('names_become_words_unless_two_would_be_one', () => {
 test('fields_for_passwords_are_known_by_their_names', () => {
   const secret = [
     'password', 'userPassword', 'PIN', 'pin_code', 'Your P\u200bassword', 'Pässword', 'api-key', 'Kennwort', 'パスワード', 'пароль',
-    'one time token', 'P a s s w o r d',
+    'one time token', 'P a s s w o r d', 'Verification code', 'one_time_code', 'pass', 'şifre', 'hasło', 'mật khẩu', 'पासवर्ड',
+    'pаsswоrd', 'РIN', 'كلمة المرور',
   ]
   for (const name of secret) assert.ok(isSecret({ name }) && isSecret({ name: 'a', title: name }), name)
   for (const name of ['opinion', 'shipping', 'tokenized', 'passenger', 'compass', 'note']) assert.ok(!isSecret({ name }), name)

@@ -313,7 +313,7 @@ test('form_of_a_job_chooses_nothing_and_says_who_wrote_it', async (t) => {
     ok: { type: 'boolean', default: true }, pick: { enum: ['a', 'b'], default: 'a' },
     tags: { type: 'array', items: { enum: ['x'] }, default: ['x'] }, rating: { type: 'integer', minimum: 1, maximum: 3, default: 3 },
     note: { type: 'string', default: 'hello' }, action: { oneOf: [{ const: 'delete', title: 'Keep' }, { const: 'Keep', title: 'Keep' }] },
-    accountPassword: { type: 'string' }, pin_code: { type: 'string' }, opinion: { type: 'string' },
+    accountPassword: { type: 'string' }, pin_code: { type: 'integer' }, opinion: { type: 'string' },
   })
   const { page, draw, value } = await open(t, schema, { from: 'job' })
   assert.deepEqual(await value(), { note: 'hello' })

@@ -102,7 +102,8 @@ function local(date) {
 function numberBox(field, about) {
   const isWhole = field.kind === 'integer'
   const box = make('input', { type: 'number', step: isWhole ? '1' : 'any', inputMode: isWhole ? 'numeric' : 'decimal' })
-  if (field.minimum < 0 || !(field.minimum >= 0 || field.exclusiveMinimum >= 0)) box.inputMode = 'text' // for a minus
+  // For a minus.
+  if (field.minimum < 0 || !(field.minimum >= 0 || field.exclusiveMinimum >= 0)) box.inputMode = 'text'
   describe(box, { min: field.minimum, max: field.maximum })
   // A wheel that scrolls the page must not change what was typed.
   box.addEventListener('wheel', () => box.blur(), { passive: true })

@@ -96,7 +96,8 @@ function drawGroup(field, value, { label, pointer }, context) {
 /** @param {any} field @param {any} value @param {any} about @param {any} context */
 function drawField(field, value, { label, pointer }, context) {
   const { id, name, notes, error, describedBy } = surroundings(field, label, context)
-  let isLive = false // once it was wrong, what is typed is looked at as it is typed
+  // Once it was wrong, what is typed is looked at as it is typed.
+  let isLive = false
   const control = (isChoice(field) ? choiceFor : boxFor)(field, {
     id, describedBy, from: context.from, keys: context.keys, name: label,
     value: initial(field, value, context),

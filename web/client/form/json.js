@@ -80,7 +80,8 @@ function faultsIn(text) {
     } else if (token !== ':') {
       const value = JSON.parse(token)
       const detail = faultOf(value)
-      if (detail) return [...faults, { pointer: isName ? (inside?.at ?? '') : at, detail }] // nothing reads further
+      // Nothing reads further.
+      if (detail) return [...faults, { pointer: isName ? (inside?.at ?? '') : at, detail }]
       if (!isName || !inside?.names) continue
       at = `${inside.at}/${escaped(value)}`
       if (inside.names.has(value)) faults.push({ pointer: at, detail: 'must be there once' })

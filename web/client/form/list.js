@@ -12,7 +12,8 @@ const plain = (text) => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLower
 
 /** @param {Choice} choice */
 const textOf = ({ title, also, description }) => (
-  `${title}${also === undefined ? '' : ` (${also})`}${description ? `: ${description}` : ''}`)
+  // The value stands first: the end of a long title is out of sight.
+  `${also === undefined ? title : `${also} (${title})`}${description ? `: ${description}` : ''}`)
 
 /**
  * A box that shows those options that have each of its words. What is chosen stays in sight.

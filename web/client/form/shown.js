@@ -4,7 +4,8 @@
  */
 
 /** Controls but newline and tab, blanks but the plain one, separators, format characters, fillers, half characters. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
+const UNSEEN =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}\u{13441}\u{13442}]/u
 const PLAIN = new Set(['\n', '\t', ' '])
 /** Format characters that have a shape: signs before numbers. */
 const SHAPED = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]/u
