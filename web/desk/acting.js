@@ -23,12 +23,14 @@ const mayGo = (request) => request?.over === null
 /** While it is underway nothing else is done with the request; refused, it is in hand again. */
 async function send(request, call, then, refused) {
   request.isUnderway = true
+  say(SAY.sending)
   let ending
   try {
     ending = await call(request.job)
   } catch (error) {
     if (!isOnPage(request)) return
     request.isUnderway = false
+    say('')
     return refused(error)
   }
   if (isOnPage(request)) then(ending)

@@ -34,7 +34,13 @@ function formAnswer(schema, from, draft, { changed, keys }) {
     element: form.element, placed: from === 'job' ? ['form'] : [], actions: ['send'], value: () => form.value(),
     result: () => (mark() ? { value: form.value() } : undefined),
     refuse: mark,
-    freeze: (isFrozen) => { form.element.inert = isFrozen },
+    freeze: (isFrozen) => {
+      for (const box of form.element.querySelectorAll('input, textarea, select, button')) {
+        const isTyped = box.matches('textarea, input:not([type=radio], [type=checkbox])')
+        // What was typed can still be read and copied.
+        box[isTyped ? 'readOnly' : 'disabled'] = isFrozen
+      }
+    },
     press: (event) => form.press(event),
   }
 }
@@ -86,8 +92,8 @@ export function noAnswer(why) {
 }
 
 /**
- * By the queue's form, else the job's own, else to approve or reject. `placed` are the members that the answer shows: the
- * request shows all others.
+ * By the queue's form, else the job's own, else to approve or reject. `placed` are the members that the answer shows:
+ * the request shows all others.
  */
 export function answerTo(job, nodes, { schema, draft, ...how }) {
   const twice = twiceIn(nodes)

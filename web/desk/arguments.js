@@ -9,9 +9,11 @@ import { visible } from '../client/form/shown.js'
 import { SAY, WORDS_OF_PAGE } from './words.js'
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-const ONE_LINE = 80
+/** Letters in a line on a phone. */
+const LINE = 30
 
-let drawnArguments = 0 // an id is that of one element
+// An id is that of one element.
+let drawnArguments = 0
 
 /**
  * @param node what was asked for
@@ -76,8 +78,9 @@ function controlOf(node, id) {
       mistake: (text) => (!NUMBER.test(text) ? SAY.notANumber : isHeld(text) ? undefined : SAY.notHeld),
     }
   }
-  const isLong = node.value.length > ONE_LINE || node.value.includes('\n')
-  const box = isLong ? make('textarea', { id, rows: 4 }) : make('input', { id, type: 'text' })
+  // All of it is in sight: a box of one line would show how a long address begins, and not where it leads.
+  const lines = node.value.split('\n').map((line) => Math.max(1, Math.ceil(line.length / LINE)))
+  const box = make('textarea', { id, rows: lines.reduce((sum, count) => sum + count) })
   return { box, sent: node.value, read: String, fits: (value) => typeof value === 'string' }
 }
 
@@ -92,7 +95,8 @@ function field(node, typed, { leaves, changed, path }) {
   }
   const { box, sent, read, fits, mistake } = control
   box.value = sent
-  const unchanged = box.value // a box has its own line breaks
+  // A box has its own line breaks.
+  const unchanged = box.value
   if (fits(typed) && typed !== read(sent)) box.value = String(typed)
   describe(box, { dir: 'auto', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': `${id}-note ${id}-error` })
   const asSent = visible(sent) === sent.replaceAll('\r\n', '\n') ? [] : [

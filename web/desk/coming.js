@@ -1,33 +1,43 @@
 // Who works, on what, and then one request after the other; and signing out.
 
 import { $, fillWords, reveal, view, viewed } from './page.js'
-import { forgetPerson, keepPerson, keptName, keptRequest, keptToken, linkToken, readMe, whyNot } from './person.js'
+import { forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
+import { linkToken, readMe, whyNot, wordsFor } from './person.js'
 import { nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
 import { isAsking } from './dialogs.js'
 import { answerWith, handOver, pressed, skip, takeBreak } from './acting.js'
-import { isAtWork, keepDraft, next, signOut, sitDown } from './work.js'
+import { isAtWork, keepDraft, next, signOut, sitDown, stopWork } from './work.js'
 import { LINK_WORDS, SAY, SIGN_IN_WORDS, WORDS_OF_PAGE } from './words.js'
 
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
+// `me`: what the service knows of the person; null if it needs a code, undefined if it could not be asked.
 let me, code = linkToken() ?? keptToken()
 const keys = () => $('keys').checked
 
 fillWords()
 $('skip-word').dataset.usual = $('skip-word').textContent
 $('keys').checked = sessionStorage.getItem('desk keys') !== 'off'
+showKeys()
 come()
 
 // -- coming
 
 export async function come() {
+  if (history.state?.isSignedOut) {
+    forgetPerson()
+    return finish(SAY.signedOut)
+  }
   try {
     me = await readMe(api, code)
   } catch (error) {
-    return refusedAtStart(error.message)
+    me = error.needsCode ? null : undefined
+    if (me === null) showStart()
+    return refusedAtStart(wordsFor(error))
   }
   if (me?.job) return byLink()
   if (!me && history.state?.token) return finish(LINK_WORDS.invalid)
-  $('name').value = keptName() ?? ''
+  if (me) keepToken(code)
+  $('name').value ||= keptName() ?? ''
   showStart()
   const worker = me && (me.worker ?? keptName())
   // A page that is loaded again goes on where it was.
@@ -60,7 +70,7 @@ async function offer(worker) {
   try {
     return await offerQueues(api, { token: code, worker })
   } catch (error) {
-    refusedAtStart(error.message)
+    refusedAtStart(wordsFor(error))
     return []
   }
 }
@@ -68,6 +78,7 @@ async function offer(worker) {
 $('sign').addEventListener('submit', async (event) => {
   event.preventDefault()
   reveal('refused', false)
+  if (me === undefined) return come()
   if (!me) return withCode($('token').value.trim())
   const worker = me.worker ?? $('name').value.trim()
   if (!worker) return $('name').focus()
@@ -83,12 +94,13 @@ async function withCode(typed) {
   try {
     me = await readMe(api, typed)
   } catch (error) {
-    return refusedAtStart(error.message)
+    return refusedAtStart(wordsFor(error))
   }
   if (!me) return refusedAtStart(SIGN_IN_WORDS[401])
   code = typed
   $('token').value = ''
   if (me.job) return byLink()
+  keepToken(code)
   showStart()
   if (me.worker && namedQueues().length) return sit(me.worker, namedQueues())
   const queues = namedQueues().length ? [] : await offer(me.worker)
@@ -97,7 +109,7 @@ async function withCode(typed) {
 }
 
 function sit(worker, queues) {
-  keepPerson({ worker, token: code })
+  keepPerson({ worker })
   nameQueues(queues)
   atWork(worker)
   sitDown({ api, worker, token: code, queues, keys, refused, leftElsewhere })
@@ -131,9 +143,9 @@ function finish(words, isAll = true) {
 }
 
 function refused(error) {
-  if (error.status === 401) me = undefined
+  if (error.status === 401) me = null
   showStart()
-  refusedAtStart(SIGN_IN_WORDS[error.status] ?? error.message)
+  refusedAtStart(wordsFor(error))
 }
 
 // -- going
@@ -144,17 +156,36 @@ function leftElsewhere() {
   location.reload()
 }
 
+/** What a request and its answer leave on the page. */
+const TRACES = ['title', 'about', 'request', 'arguments', 'whole-text', 'answer', 'notice', 'handed-by', 'handed-note',
+  'kept-list', 'undo-what', 'names-used']
+
+/** A page that is loaded again has nothing of the person; without a network it could not be loaded. */
 async function leave() {
   const leaving = signOut()
   forgetPerson()
-  code = undefined
+  me = code = undefined
   for (const id of ['me', 'leave', 'line', 'kept']) reveal(id, false)
-  $('request').replaceChildren()
-  $('answer').replaceChildren()
+  for (const id of TRACES) $(id).replaceChildren()
   finish(SAY.signedOut)
-  const { unsent } = await leaving
-  if (unsent.length) finish(SAY.unsent(unsent.length))
+  const { sent, unsent } = await leaving
+  if (unsent.length) return finish(SAY.unsent(unsent.length))
+  if (!sent) return
+  forgetPerson({ isSignedOut: true })
+  location.reload()
 }
+
+addEventListener('hashchange', () => {
+  if (!hasLink()) return
+  linkToken()
+  location.reload()
+})
+// A page that the browser has kept may be that of a person who has left.
+addEventListener('pageshow', ({ persisted }) => {
+  if (!persisted) return
+  stopWork()
+  location.reload()
+})
 
 // -- buttons and keys
 
@@ -166,7 +197,14 @@ const CLICKS = {
 }
 for (const [id, click] of Object.entries(CLICKS)) $(id).addEventListener('click', click)
 $('decision').addEventListener('submit', (event) => event.preventDefault())
-$('keys').addEventListener('change', () => sessionStorage.setItem('desk keys', keys() ? 'on' : 'off'))
+$('keys').addEventListener('change', () => {
+  sessionStorage.setItem('desk keys', keys() ? 'on' : 'off')
+  showKeys()
+})
+
+function showKeys() {
+  document.body.dataset.keys = keys() ? 'on' : 'off'
+}
 
 /** A letter only moves the focus: it takes a second key to answer, so that no slip of a finger answers anything. */
 const LETTERS = { a: 'approve', r: 'reject', s: 'skip', h: 'hand-over', b: 'break', n: 'reason' }

@@ -54,9 +54,15 @@ $('skip-form').addEventListener('submit', (event) => {
 $('hand-form').addEventListener('submit', (event) => {
   event.preventDefault()
   const to = $('to').value.trim()
-  if (!to || $('hand-it').disabled) return // a second Enter while the first is on its way
+  // A second Enter while the first is on its way.
+  if (!to || $('hand-it').disabled) return
   $('hand-it').disabled = true
   sessionStorage.setItem('desk names', JSON.stringify([...new Set([to, ...namesUsed()])].slice(0, 20)))
   hands(to, { note: $('word').value.trim() || undefined, fallback: HANDED_FOR_MS })
 })
-for (const button of document.querySelectorAll('dialog .stay')) button.addEventListener('click', stopAsking)
+// It cannot be kept, and what comes of it is said here.
+const isHanding = () => $('to-whom').open && $('hand-it').disabled
+for (const button of document.querySelectorAll('dialog .stay')) {
+  button.addEventListener('click', () => isHanding() || stopAsking())
+}
+$('to-whom').addEventListener('cancel', (event) => isHanding() && event.preventDefault())

@@ -13,13 +13,15 @@ export function fillWords() {
 export function view(name) {
   if (document.body.dataset.view === name) return
   document.body.dataset.view = name
+  if (name !== 'work') document.title = WORDS_OF_PAGE.brand
   scrollTo(0, 0)
 }
 
 export const viewed = () => document.body.dataset.view
 
 export function notice(words, kind) {
-  if ($('notice').textContent === (words ?? '')) return // or it would be read out again
+  // Or it would be read out again.
+  if ($('notice').textContent === (words ?? '')) return
   reveal('notice', Boolean(words))
   shown($('notice'), words ?? '')
   $('notice').className = `notice ${kind ?? ''}`

@@ -5,7 +5,10 @@ import { LINK_WORDS, SIGN_IN_WORDS } from './words.js'
 
 const kept = (name) => sessionStorage.getItem(name) ?? undefined
 
-/** The token of a link in the address, or of the one that the page was opened by. */
+/** Whether the address has a token, also of a link that was pasted into a page that is there already. */
+export const hasLink = () => new URLSearchParams(location.hash.slice(1)).has('token')
+
+/** The token of a link in the address, or of the one request that the page was opened for. */
 export function linkToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
   if (!token) return history.state?.token
@@ -17,14 +20,21 @@ export const keptName = () => kept('desk name')
 export const keptToken = () => kept('desk token')
 export const keptRequest = () => kept('desk request')
 
-export function keepPerson({ worker, token, job }) {
+export function keepPerson({ worker, job }) {
   sessionStorage.setItem(job ? 'desk request' : 'desk name', job ?? worker)
-  if (token && !job) sessionStorage.setItem('desk token', token)
 }
 
-export function forgetPerson() {
-  sessionStorage.clear()
-  history.replaceState(null, '', location.pathname + location.search)
+/** The token of a person is for this tab, and not in its history, where Back would find it after they have left. */
+export function keepToken(token) {
+  if (token) sessionStorage.setItem('desk token', token)
+  leaveHistory(null)
+}
+
+const leaveHistory = (state) => history.replaceState(state, '', location.pathname + location.search)
+
+export function forgetPerson({ isSignedOut = false } = {}) {
+  for (const name of Object.keys(sessionStorage)) if (name.startsWith('desk ')) sessionStorage.removeItem(name)
+  leaveHistory(isSignedOut ? { isSignedOut } : null)
 }
 
 export const credential = (token) => (token ? { authorization: `Bearer ${token}` } : {})
@@ -36,8 +46,16 @@ export async function readMe(api, token) {
   const me = await answer.json()
   if (!answer.ok) throw new Error(SIGN_IN_WORDS[answer.status] ?? me.detail)
   const isOpen = me.role === 'operator' && me.name === null
-  if (!isOpen && !['worker', 'operator'].includes(me.role)) throw new Error(SIGN_IN_WORDS.oneJob)
+  if (!isOpen && !['worker', 'operator'].includes(me.role)) {
+    throw Object.assign(new Error(SIGN_IN_WORDS.oneJob), { needsCode: true })
+  }
   return { ...me, isOpen, needsName: me.worker === null }
+}
+
+/** In words for a person: a browser has others for each way not to reach a service. */
+export function wordsFor(error) {
+  const isUnreachable = error instanceof TypeError || error instanceof SyntaxError
+  return SIGN_IN_WORDS[error.status] ?? (isUnreachable ? SIGN_IN_WORDS.unreachable : error.message)
 }
 
 /** Why the request of a link cannot be had. */

@@ -47,6 +47,8 @@ export async function readQueueForm(api, queue, token) {
   const asked = fetch(url, { headers: credential(token), credentials: 'omit', cache: 'no-cache' })
   const answer = await asked.catch(() => ({ status: 0, ok: false }))
   if (answer.status === 404) return null
-  if (answer.status === 401) throw Object.assign(new Error(SIGN_IN_WORDS[401]), { status: 401 })
-  return answer.ok ? ((await answer.json().catch(() => ({}))).result_schema ?? null) : undefined
+  const { status } = answer
+  if (status === 401 || status === 403) throw Object.assign(new Error(SIGN_IN_WORDS[status]), { status })
+  // A page of something in between is no answer of the service.
+  return answer.ok ? (await answer.json().catch(() => ({}))).result_schema : undefined
 }

@@ -93,11 +93,12 @@ function drawScalar(node) {
   return url ? make('span', {}, [own, ' ', link(url)]) : own
 }
 
+const PLAIN_HOST = /^https:\/\/[^/?#@:]+(?:[/?#]|$)/
+
 /** A whole text that leads to a host, and to nothing that it could hide: no user, no port. */
 export function linkOf(value) {
-  if (!value.startsWith('https://') || value !== visible(value) || /[\s\\]/.test(value) || !URL.canParse(value)) return
-  const url = new URL(value)
-  return url.username || url.password || url.port ? undefined : url
+  if (!PLAIN_HOST.test(value) || value !== visible(value) || /[\s\\]/.test(value) || !URL.canParse(value)) return
+  return new URL(value)
 }
 
 /** It shows its host as the browser will call it. */

@@ -94,9 +94,13 @@ export function drawTime({ left, over, isCapped, isIdle, count }) {
   else if (isOurs) notice(null)
 }
 
-/** What was typed for requests that went to others. */
-export function drawKept(kept, inHand, forget) {
-  const others = kept.filter(({ id }) => id !== inHand)
+let keptOnPage
+
+/** What was typed for requests that went to others. Drawn only when it is another, or the focus would be lost. */
+export function drawKept(kept, own, forget) {
+  const others = kept.filter(({ id }) => id !== own)
+  if (JSON.stringify(others) === keptOnPage) return
+  keptOnPage = JSON.stringify(others)
   reveal('kept', others.length > 0)
   $('kept-list').replaceChildren(...others.map(({ id, draft, result, words }) => {
     const button = make('button', { type: 'button', className: 'button small', textContent: WORDS_OF_PAGE.forget })
@@ -107,4 +111,6 @@ export function drawKept(kept, inHand, forget) {
   }))
 }
 
+// There is none without TLS.
+reveal('copy', Boolean(navigator.clipboard))
 $('copy').addEventListener('click', () => navigator.clipboard.writeText(exactText).then(() => toast(SAY.copied)))

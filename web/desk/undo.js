@@ -1,7 +1,7 @@
 // What was handed in last can be taken back for a few seconds: by a click, by `u`, or by Tab and Enter.
 
 import { $, toast } from './page.js'
-import { SAY } from './words.js'
+import { DONE_WORDS, SAY } from './words.js'
 
 export const UNDO_WITHIN = 7_000
 
@@ -34,7 +34,11 @@ function countDown() {
   $('undo').disabled = isOver
   $('undo-box').classList.toggle('shown', !isOver)
   if (isOver) $('undo-status').textContent = ''
-  else $('undo-left').textContent = leftOf(closing)
+  else {
+    // Handed in by an earlier page.
+    $('undo-what').textContent ||= DONE_WORDS.send
+    $('undo-left').textContent = leftOf(closing)
+  }
 }
 setInterval(countDown, 250)
 

@@ -93,6 +93,7 @@ export const SIGN_IN_WORDS = {
   401: 'This code is not valid, or not any longer. Paste another one.',
   403: 'This code is another person’s, or for other queues. Ask for another one.',
   oneJob: 'This is no code for this page. Ask for another one.',
+  unreachable: 'There is no connection to the service. Try again.',
   someQueue: 'Choose at least one, and at most 16.',
 }
 
@@ -137,6 +138,7 @@ export const SAY = {
   back: 'You are back where you were.',
   filled: 'What was typed before is filled in.',
   saved: 'Draft saved',
+  sending: 'Sending …',
   saving: 'Saving …',
   keptHere: 'Kept in this browser',
   left: 'left',

@@ -7,7 +7,7 @@ import { stopAsking } from './dialogs.js'
 import { draw, drawKept, drawTime } from './seen.js'
 import { $, notice, reveal, toast, view } from './page.js'
 import { readQueueForm } from './queues.js'
-import { LOST_WORDS, SAY, WAITING_WORDS, WORDS_OF_PAGE } from './words.js'
+import { LOST_WORDS, SAY, WAITING_WORDS } from './words.js'
 import { watchUndo } from './undo.js'
 
 const LEASE_MS = 300_000
@@ -21,14 +21,17 @@ const FORM_RETRY_MS = 2_000
  * `at`: the place it was taken at; `schema`: the form of its queue; `answer`: what is drawn for it; `shownAt`: when.
  * `over`: null while it is ours, 'late' when an answer may still count, 'gone' when not.
  * `isCapped`: whether the time left ends with the request itself; null if that is not known yet.
- * `isIdle`: the person may be away. `isUnderway`: what ends it is on its way; `later`: what a link says when it is there,
- * if it waits for the network.
+ * `isIdle`: the person may be away. `isUnderway`: what ends it is on its way; `later`: what a link says when that has
+ * arrived, while it waits for the network.
  */
 let current = null
 let at, desk
-let round = 0 // of asking for a request: only the last one draws
-const had = new Set() // the ids of the requests that this page has had
-const refusals = new Map() // by id, why what was sent later is refused
+// Of asking for a request: only the last one draws.
+let round = 0
+// The ids of the requests that this page has had.
+const had = new Set()
+// By id, why what was sent later is refused.
+const refusals = new Map()
 
 export const say = (words) => { $('saved').textContent = words }
 /** The request that the person can do something with. */
@@ -55,6 +58,14 @@ export async function signOut() {
   return leaving ? leaving.leave() : { sent: true, unsent: [] }
 }
 
+/** Nothing is asked for by this page from now on. */
+export function stopWork() {
+  round += 1
+  current = null
+  desk?.close()
+  desk = undefined
+}
+
 /** What the desk says, of the request in hand or of itself. */
 function listenToDesk() {
   const own = desk
@@ -69,7 +80,8 @@ function listenToDesk() {
   on('saved', () => { reveal('net', false); say(SAY.saved) })
   on('draft', ({ draft }) => { if (draft) redraw(draft) })
   on('lost', lost)
-  on('ended', () => next()) // in another tab
+  // In another tab.
+  on('ended', () => next())
   on('change', () => drawKept(own.kept(), current?.job.id, (id) => own.forget(id)))
   always('undone', () => next())
   always('ended', ({ id }) => { if (current?.later && current.job.id === id) at.finish(current.later) })
@@ -82,7 +94,6 @@ function waits({ reason }) {
   $('why-wait').textContent = WAITING_WORDS[reason] ?? ''
   showLine()
   if (inHand()) return
-  document.title = WORDS_OF_PAGE.brand
   showBell()
   view('wait')
 }
@@ -97,7 +108,8 @@ function extended({ expiresIn }) {
 
 /** What was kept without a network is refused: it is said, and marked when the request is back. */
 function refusedLater({ id, problem }) {
-  if (current?.job.id === id && !current.later) return // the one who sends it says so
+  // The one who sends it says so.
+  if (current?.job.id === id && !current.later) return
   const words = SAY.refusedLater(problem?.detail ?? '')
   refusals.set(id, { words, errors: problem?.errors ?? [] })
   if (at.job && !problem?.errors) at.finish(words)
@@ -126,7 +138,8 @@ export async function next() {
     const schema = await formFor(job, isStill)
     if (!isStill()) return
     if (job.state === 'held') begin(job, schema)
-    else next() // lost before it was seen
+    // Lost before it was seen.
+    else next()
   } catch (error) {
     if (isStill() && error.name !== 'AbortError') at.refused(error)
   } finally {
@@ -232,12 +245,12 @@ export function lost({ reason, jobState, certain }) {
 /** Says why the request is not ours. The focus does not stay on a button that goes. */
 export function endWith(over, words) {
   current.over = over
-  const hadFocus = $('choices').contains(document.activeElement)
+  const focused = document.activeElement
   settle()
   notice(words, 'over')
   say(current.job.draft ? SAY.keptHere : '')
   tick()
-  if (hadFocus && over === 'gone') $('next').focus()
+  if (over === 'gone' && (focused.disabled || $('choices').contains(focused))) $('next').focus()
 }
 
 export const isAtWork = () => Boolean(inHand())

@@ -139,11 +139,60 @@ test('token_of_a_worker_in_the_address_signs_them_in_and_leaves_it', async () =>
   await page.reload()
   await view(page, 'work')
   assert.equal((await office().job(id)).reserved.worker, 'gus')
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('link', { name: 'Queues' }).click() // a second entry of the history
+  await view(page, 'start')
+  await page.getByRole('button', { name: 'Start' }).click()
+  await view(page, 'work')
+  await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign out' }).click()])
   await shown(page, 'Signed out.')
   await becomes(() => office().state(id), 'waiting')
   assert.equal(await page.evaluate(() => sessionStorage.length + localStorage.length), 0)
   assert.equal(await page.evaluate(() => history.state), null)
+  await page.goBack()
+  await page.getByLabel('Your code').waitFor()
+  assert.equal(await office().state(id), 'waiting')
+})
+
+test('code_that_is_pasted_when_one_has_ended_is_the_one_that_counts', async () => {
+  await office().call('DELETE', `/queues/${QUEUE}?state=all&force=true`)
+  await office().enqueue(QUEUE, { title: 'Is it broken?' }, { dedupe: false })
+  const tokenOf = async () => (await office().call('POST', '/tokens', { worker: 'jan', queues: [QUEUE] })).token
+  const token = await tokenOf()
+  const page = await on.open(`/desk/?queue=${QUEUE}#token=${token}`)
+  await view(page, 'work')
+  const ended = { status: 401, body: { type: '/problems/unauthorized', title: 'x', status: 401, detail: 'x' } }
+  on.wire.rule = ({ headers }) => (headers.authorization === `Bearer ${token}` ? ended : null)
+  await page.waitForTimeout(1_100) // a token made in another second is another one
+  await page.reload()
+  await page.getByLabel('Your code').fill(await tokenOf())
+  await page.keyboard.press('Enter')
+  await view(page, 'work')
+  await page.reload()
+  await view(page, 'work')
+  await shown(page, 'Is it broken?')
+})
+
+test('link_that_is_pasted_into_an_open_page_is_opened', async () => {
+  const { path } = await ask('kai')
+  const page = await on.open('/desk/#token=nonsense')
+  await shown(page, 'This link is not valid any longer.')
+  await page.evaluate((hash) => { location.hash = hash }, path.slice(path.indexOf('#')))
+  await page.getByRole('button', { name: 'Open the request' }).click()
+  await shown(page, 'The lamp arrived broken.')
+  assert.ok(!(await page.evaluate(() => location.href)).includes('token'))
+})
+
+test('answer_of_a_link_is_thanked_for_when_it_was_sent', async () => {
+  const { id, path } = await ask('liv')
+  const page = await opened(path)
+  on.wire.offline = true
+  await press(page, 'Approve')
+  await shown(page, 'keep this page open')
+  assert.equal(await page.getByText('Thank you.').count(), 0)
+  on.wire.offline = false
+  await page.evaluate(() => dispatchEvent(new Event('online')))
+  await shown(page, 'Thank you.')
+  await becomes(() => office().state(id), 'completed')
 })
 
 test('code_that_is_pasted_says_who_it_is_and_offers_its_queues', async () => {

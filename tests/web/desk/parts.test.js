@@ -55,7 +55,7 @@ test('links_lead_to_plain_hosts_alone', () => {
     ['https://a.example', 'a.example'], ['https://A.example/x#y', 'a.example'], ['https://xn--pple-43d.example/', 'xn--pple-43d.example'],
   ]) assert.equal(linkOf(text)?.hostname, host, text)
   for (const text of [
-    'http://a.example', 'https://', 'https://u@a.example/', 'https://u:p@a.example/', 'https://a.example:8443/', 'https:\\\\a.example', ' https://a.example', 'https://a.example/ x',
+    'http://a.example', 'https://', 'https://u@a.example/', 'https://u:p@a.example/', 'https://a.example:8443/', 'https://a.example:443/', 'https://@b.example/', 'https:\\\\a.example', ' https://a.example', 'https://a.example/ x',
     'javascript:alert(1)', 'https://a.example/\u202e', 'HTTPS://a.example',
   ]) assert.equal(linkOf(text), undefined, text)
 })

@@ -108,9 +108,11 @@ test('sign_out_gives_the_job_back_and_leaves_nothing', async () => {
   const { id, page } = await holding('hal')
   await page.getByLabel('Reason').fill('mine alone')
   await shown(page, 'Draft saved')
-  await button(page, 'Sign out').click()
+  await Promise.all([page.waitForEvent('load'), button(page, 'Sign out').click()])
   await shown(page, 'Signed out.')
   await becomes(() => on.service.state(id), 'waiting')
+  assert.doesNotMatch(await page.content(), /mine alone|Is it open/)
+  assert.equal(await page.title(), 'Desk')
   assert.equal(await page.evaluate(() => localStorage.length + sessionStorage.length), 0)
   assert.doesNotMatch(await page.locator('body').innerText(), /mine alone|Is it open/)
   await page.reload()
@@ -187,7 +189,10 @@ test('browser_says_once_that_a_request_has_come_if_it_was_asked_to', async () =>
     globalThis.Notification = class {
       static permission = 'default'
       static requestPermission() { this.permission = 'granted' }
-      constructor(title, { body }) { globalThis.rung.push(`${title}: ${body}`) }
+      constructor(title, { body } = {}) {
+        if (globalThis.isPhone) throw new TypeError('Illegal constructor. Use ServiceWorkerRegistration.showNotification() instead.')
+        if (Notification.permission === 'granted') globalThis.rung.push(`${title}: ${body}`)
+      }
     }
     Object.defineProperty(document, 'hidden', { get: () => globalThis.isAway ?? false })
   })
@@ -205,6 +210,63 @@ test('browser_says_once_that_a_request_has_come_if_it_was_asked_to', async () =>
   await press(page, 'Reject')
   await shown(page, 'secret two')
   assert.equal(await page.evaluate(() => globalThis.rung.length), 1)
+  // A phone, which has given the permission, and throws.
+  await page.evaluate(() => { globalThis.isPhone = true })
+  await press(page, 'Reject')
+  await view(page, 'wait')
+  await on.service.enqueue(QUEUE, { title: 'secret three' }, { dedupe: false })
+  await shown(page, 'secret three')
+  await view(page, 'work')
+})
+
+test('person_who_signs_out_while_an_answer_is_underway_is_signed_out', async () => {
+  const { page } = await holding('pam')
+  let letGo
+  const isFree = new Promise((free) => { letGo = free })
+  on.wire.rule = async ({ path }) => (path === '/jobs/complete' ? void await isFree : null)
+  await press(page, 'Approve')
+  await button(page, 'Sign out').click()
+  await shown(page, 'Signed out.')
+  letGo()
+  await page.waitForTimeout(500)
+  await view(page, 'done')
+  await shown(page, 'Signed out.')
+})
+
+test('service_that_cannot_be_reached_is_asked_again_by_start', async () => {
+  await on.ask(QUEUE, { title: 'Is it open?' })
+  const page = await on.open('/desk/nowhere')
+  on.wire.offline = true
+  await page.goto(`${on.url}/desk/?queue=${QUEUE}`)
+  await shown(page, 'There is no connection to the service.')
+  on.wire.offline = false
+  await page.getByLabel('Your name').fill('quy')
+  await button(page, 'Start').click()
+  await shown(page, 'Anybody here can use any name.')
+  await button(page, 'Start').click()
+  await view(page, 'work')
+})
+
+test('answer_that_is_refused_later_is_said_and_marked', async () => {
+  const { id, page } = await holding('rob', { title: 'One?', form: { type: 'object', properties: { note: { title: 'Note', type: 'string' } } } })
+  await page.getByLabel('Note').fill('short')
+  await shown(page, 'Draft saved')
+  on.wire.rule = ({ path }) => (path === '/jobs/complete' ? 'cut' : null)
+  await press(page, 'Send')
+  await shown(page, 'it is sent when the network is back')
+  const errors = [{ pointer: '/note', detail: 'must be longer' }]
+  on.wire.rule = ({ path }) => (path !== '/jobs/complete' ? null : {
+    status: 422, body: { type: '/problems/invalid-result', title: 'x', status: 422, detail: 'The result does not fit.', errors },
+  })
+  await page.evaluate(() => dispatchEvent(new Event('online')))
+  await shown(page, 'What was sent when the network was back is refused. The result does not fit.')
+  on.wire.rule = null
+  await view(page, 'work')
+  await shown(page, 'must be longer')
+  assert.match(await page.locator('#notice').innerText(), /is refused\. The result does not fit\.$/)
+  await page.getByLabel('Note').fill('longer')
+  await press(page, 'Send')
+  assert.deepEqual(await result(id), { note: 'longer' })
 })
 
 test('first_paint_takes_few_requests_and_bytes', async () => {
@@ -215,7 +277,7 @@ test('first_paint_takes_few_requests_and_bytes', async () => {
   await until('all is loaded', async () => (await loaded()).some(([name]) => name.includes('/me/queues')))
   const all = await loaded()
   const bytes = all.reduce((sum, [, size]) => sum + size, 0)
-  assert.ok(all.length >= 7 && all.length <= 12 && bytes <= 220_000, `${all.length} requests, ${bytes} bytes: ${JSON.stringify(all)}`)
+  assert.ok(all.length >= 7 && all.length <= 12 && bytes <= 220 * 1_024, `${all.length} requests, ${bytes} bytes: ${JSON.stringify(all)}`)
 })
 
 test('each_view_fits_a_phone_and_axe_finds_nothing', async () => {
@@ -237,7 +299,8 @@ test('each_view_fits_a_phone_and_axe_finds_nothing', async () => {
     await press(page, 'Break')
     await view(page, 'break')
     await look()
-    await button(page, 'Sign out').click()
+    await Promise.all([page.waitForEvent('load'), button(page, 'Sign out').click()])
+    await shown(page, 'Signed out.')
     await look()
     await page.close()
   }
