@@ -26,7 +26,7 @@ const FORM_RETRY_MS = 2_000
  */
 let current = null
 let at, desk
-// Of asking for a request: only the last one draws.
+// Counts the askings for a request: only the last one draws.
 let round = 0
 // The ids of the requests that this page has had.
 const had = new Set()
@@ -199,7 +199,7 @@ export function redrawBy(schema) {
   redraw(current.answer.value())
 }
 
-/** Of two drafts that were typed on two machines, the person keeps one. */
+/** The person keeps one of two drafts that were typed on two machines. */
 export function keepDraft(isOther) {
   if (!inHand()) return
   if (isOther) redraw(current.job.otherDraft)

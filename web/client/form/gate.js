@@ -15,7 +15,7 @@ const MAX_BYTES = 16_384
 const MAX_PROPERTIES = 64
 const MAX_OPTIONS = 256
 const MAX_PATTERNS = 16
-/** Of references on the way from the form to a property. */
+/** References on the way from the form to a property. */
 const MAX_REFS = 4
 /** As SDKs write names: without characters that a pointer or a URI would escape. */
 const REFERENCE = /^#\/\$defs\/([\w.-]+)$/
