@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct Close {
     pub(crate) call: Complete,
     /// Why the result is not taken. The script runs as for one that is, so that a caller whose reservation does not count learns
-    /// nothing of the form, whatever the state of Redis.
+    /// nothing of the form in any state of Redis.
     pub(crate) unfit: Option<Vec<FormFault>>,
 }
 
