@@ -1,4 +1,5 @@
--- close: the holder reports success and may take that back for a time, or says what it knows of the reservation.
+-- close: the holder reports success and may take that back for a time, says what it knows of the reservation, or has a result that does not
+--        fit the form of the queue.
 --        reserved -> reserved (for that time) | completed; late as in complete
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
@@ -6,10 +7,10 @@
 -- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
 -- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 4: id; secret, digest of the secret, and behind them the result ('' = none); for how long it can be taken back, ms
--- ARGV   (0 = not); the resumes that the caller knows of (-1 = any)
+-- ARGV   (0 = not, -1 = the result does not fit); the resumes that the caller knows of (-1 = any)
 -- REPLY  per item: its words, as of complete, or 'closed', 0, how long it can be taken back and how long it was held, ms | 'closed', 1 and how
 -- REPLY  long it can still be taken back: once more | {'closing', that}: another result | {'undone'}: it was taken back since the caller looked |
--- REPLY  {'lost', how, state ('' = unknown)} |
+-- REPLY  {'lost', how, state ('' = unknown)} | {'invalid'}: the result does not fit, and the completion would have counted: nothing changed |
 -- REPLY  {'later'}: in the next script, as all behind it
 local commit = require 'base/commit'
 local items = require 'jobs/items'

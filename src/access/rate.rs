@@ -46,6 +46,11 @@ impl StoreRate {
     pub fn take(&self, reservation: &Reservation, field: &'static str) -> Result<(), u32> {
         self.0.take(&(reservation.clone(), field), Instant::now())
     }
+
+    /// What was counted is not stored.
+    pub fn give_back(&self, reservation: Reservation, field: &'static str) {
+        self.0.give_back(&(reservation, field));
+    }
 }
 
 impl<K: Eq + Hash + Clone> RateLimiter<K> {
@@ -76,6 +81,12 @@ impl<K: Eq + Hash + Clone> RateLimiter<K> {
         }
         bucket.calls -= 1.0;
         Ok(())
+    }
+
+    fn give_back(&self, key: &K) {
+        if let Some(bucket) = self.state.lock().by_key.get_mut(key) {
+            bucket.calls = (bucket.calls + 1.0).min(self.at_once);
+        }
     }
 
     fn refilled(&self, bucket: &Bucket, now: Instant) -> f64 {

@@ -9,13 +9,13 @@ use std::{
     sync::Arc,
 };
 
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
 use crate::{
     FormFault, Format, Owner, SchemaKind, check,
     fault::{Faults, Path},
     json::{self, JsonNode},
-    keywords, limits,
+    keywords, limits, pattern,
     shape::{FieldKind, FieldRules, ListRules, Member, NumberRules, ObjectRules, Options, TextRules},
 };
 
@@ -54,6 +54,8 @@ struct Gate<'f> {
     properties: HashMap<*const JsonNode<'f>, usize>,
     options: HashMap<*const JsonNode<'f>, Options>,
     patterns: HashMap<*const JsonNode<'f>, Option<Regex>>,
+    /// How many texts have a pattern, by each way they are reached.
+    patterned: usize,
     faults: Faults,
 }
 
@@ -69,6 +71,7 @@ impl<'f> Gate<'f> {
             properties: HashMap::new(),
             options: HashMap::new(),
             patterns: HashMap::new(),
+            patterned: 0,
             faults: Faults::default(),
         }
     }
@@ -250,12 +253,14 @@ impl<'f> Gate<'f> {
             self.faults.add(&path, "`pattern` is a keyword of a queue's form only");
             return None;
         }
+        self.patterned += 1;
+        if self.patterned > limits::PATTERNS {
+            self.faults.add(&path, format!("a form must have at most {} texts with a pattern", limits::PATTERNS));
+            return None;
+        }
         if !self.patterns.contains_key(&std::ptr::from_ref(pattern)) {
-            let compiled = compile(pattern.text()?).inspect_err(|detail| self.faults.add(&path, *detail)).ok();
+            let compiled = pattern::compile(pattern.text()?).inspect_err(|detail| self.faults.add(&path, *detail)).ok();
             self.patterns.insert(pattern, compiled);
-            if self.patterns.len() > limits::PATTERNS {
-                self.faults.add(&path, format!("a form must have at most {} patterns", limits::PATTERNS));
-            }
         }
         self.patterns.get(&std::ptr::from_ref(pattern)).cloned().flatten()
     }
@@ -270,14 +275,4 @@ impl<'f> Gate<'f> {
         }
         Some(options)
     }
-}
-
-fn compile(pattern: &str) -> Result<Regex, &'static str> {
-    let rules = "`pattern` must be a regular expression without look-around and back references";
-    let translated = jsonschema_regex::to_rust_regex(pattern).map_err(|()| rules)?;
-    let built = RegexBuilder::new(&translated).size_limit(limits::PATTERN_SIZE).build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => "`pattern` is too large once it is compiled",
-        _ => rules,
-    })
 }

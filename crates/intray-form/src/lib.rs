@@ -11,6 +11,7 @@ mod gate;
 mod json;
 mod keywords;
 pub mod limits;
+mod pattern;
 mod shape;
 
 pub use fault::{FormError, FormFault};

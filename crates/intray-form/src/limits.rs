@@ -6,8 +6,16 @@ pub const FORM: usize = 16 * 1024;
 pub const PROPERTIES: usize = 64;
 /// Options of a form, those of `$defs` included.
 pub const OPTIONS: usize = 256;
-/// Patterns of a queue's form.
+/// Properties of a queue's form that have a pattern, each `$ref` to one included.
 pub const PATTERNS: usize = 16;
+/// Bytes of a pattern.
+pub const PATTERN: usize = 1024;
+/// Escapes of a pattern that are not written out at once.
+pub const PATTERN_ESCAPES: usize = 64;
+/// Characters of a text that is matched against a pattern. A longer one does not fit.
+pub const PATTERN_TEXT: u16 = 1000;
+/// Bytes that a pattern keeps between searches, for each of its two caches.
+pub const PATTERN_CACHE: usize = 64 * 1024;
 /// Bytes of a compiled pattern.
 pub const PATTERN_SIZE: usize = 64 * 1024;
 /// `$ref`s on the way from the form to a property.

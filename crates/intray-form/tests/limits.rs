@@ -47,7 +47,7 @@ fn check_of_hostile_results_takes_linear_time() {
     let list = of(&format!(r#"{{"type":"array","uniqueItems":true,"items":{{"enum":[{options}]}}}}"#));
     let closed = r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#.to_owned();
     let text = of(r#"{"type":"string","minLength":1}"#);
-    let pattern = of(r#"{"type":"string","pattern":"^(?:a|b|ab)*c$"}"#);
+    let pattern = of(r#"{"type":"string","pattern":"1[01]{400}x"}"#);
     let email = of(r#"{"type":"string","format":"email"}"#);
     let uri = of(r#"{"type":"string","format":"uri"}"#);
     let wrap = |from: &str, item: &str, to: &str, size: usize| from.to_owned() + &item.repeat(size / item.len()) + to;
@@ -57,7 +57,7 @@ fn check_of_hostile_results_takes_linear_time() {
     });
     assert_linear("one name", &form(&closed), |size| wrap(r#"{"b":1"#, r#","b":1"#, "}", size));
     assert_linear("escapes", &form(&text), |size| wrap(r#"{"a":""#, r"\ud83d\ude00", r#""}"#, size));
-    assert_linear("pattern", &form(&pattern), |size| wrap(r#"{"a":""#, "ab", r#""}"#, size));
+    assert_linear("pattern", &form(&pattern), |size| wrap(r#"{"a":""#, "0110", r#""}"#, size));
     assert_linear("email", &form(&email), |size| wrap(r#"{"a":"a@a"#, ".a", r#".-"}"#, size));
     assert_linear("uri", &form(&uri), |size| wrap(r#"{"a":"http://a/"#, "%20?", r#" "}"#, size));
     assert_linear("nested", &form(&text), |size| {
@@ -73,6 +73,63 @@ impl JoinIn for String {
     fn join_in(self, before: &str, after: &str) -> String {
         format!("{before}{self}{after}")
     }
+}
+
+/// A form with this pattern in as many texts as there may be.
+fn patterned(pattern: &str) -> String {
+    let text = |n: usize| format!(r#""p{n}":{{"type":"string","pattern":{}}}"#, serde_json::json!(pattern));
+    let texts: Vec<_> = (0..limits::PATTERNS).map(text).collect();
+    texts.join(",").join_in(r#"{"type":"object","properties":{"#, "}}")
+}
+
+/// Four times the pattern may take twelve times as long; a square would take sixteen times, a cube sixty-four.
+#[test]
+fn hostile_patterns_are_read_in_linear_time() {
+    let around = |before: &'static str, item: &'static str, after: &'static str| {
+        move |size: usize| before.to_owned() + &item.repeat((size - before.len() - after.len()) / item.len()) + after
+    };
+    let patterns = [
+        around("(?:", r"\s", "){0}"),
+        around("(?:", r"\D", "){0}"),
+        around("(?:", r"\cA", "){0}"),
+        around("[", r"a\]", "]"),
+        around("(?<a[>", r"\s", "){0}"),
+        around("", "(?:", ""),
+        around("", "[", "]"),
+    ];
+    for pattern in patterns {
+        let [small, large] = [150, 600].map(|size| {
+            let form = of(&format!(r#"{{"type":"string","pattern":{}}}"#, serde_json::json!(pattern(size))));
+            least(|| drop(black_box(Form::parse(black_box(&form), Owner::Queue))))
+        });
+        assert!(large < small * 12, "{}: {small:?}, then {large:?}", &pattern(150)[..20]);
+    }
+}
+
+/// A search takes the product of the pattern and the text. The bound is that of a debug build on a busy machine: without a bound of the
+/// text one of these searches alone takes seconds.
+#[test]
+fn hostile_patterns_are_matched_against_short_texts_only() {
+    let form = form(&patterned("1[01]{400}x"));
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut result = |size: usize| {
+        let digits: String = (0..size).map(|_| if random.bool() { '1' } else { '0' }).collect();
+        let texts: Vec<_> = (0..limits::PATTERNS).map(|n| format!(r#""p{n}":"{digits}""#)).collect();
+        texts.join(",").join_in("{", "}")
+    };
+    let longest = usize::from(limits::PATTERN_TEXT);
+    for (size, detail) in [(longest, "match"), (longest + 1, "at most 1000"), (16_000, "at most 1000")] {
+        let result = result(size);
+        let start = cpu_time();
+        let faults = form.check(&result);
+        let took = cpu_time().saturating_sub(start);
+        assert_eq!(faults.len(), limits::PATTERNS);
+        assert!(faults.iter().all(|fault| fault.detail.contains(detail)), "{size}: {faults:?}");
+        assert!(took < Duration::from_secs(3), "{size}: {took:?}");
+    }
+    let exact = of(r#"{"type":"string","pattern":"^é*$"}"#);
+    assert_eq!(self::form(&exact).check(&"é".repeat(longest).join_in(r#"{"a":""#, r#""}"#)), []);
+    assert_eq!(self::form(&exact).check(&"é".repeat(longest + 1).join_in(r#"{"a":""#, r#""}"#)).len(), 1);
 }
 
 #[test]
@@ -125,6 +182,16 @@ fn limits_are_the_last_that_is_taken() {
     };
     form(&patterns(limits::PATTERNS));
     assert_eq!(refusals(&patterns(limits::PATTERNS + 1))[0].pointer, "/properties/p16/pattern");
+    let referred = |count: usize| {
+        let texts: Vec<_> = (0..count).map(|n| format!(r##""p{n}":{{"$ref":"#/$defs/T"}}"##)).collect();
+        let after = r#"},"$defs":{"T":{"type":"string","pattern":"x"}}}"#;
+        texts.join(",").join_in(r#"{"type":"object","properties":{"#, after)
+    };
+    form(&referred(limits::PATTERNS));
+    assert_eq!(refusals(&referred(limits::PATTERNS + 1))[0].pointer, "/$defs/T/pattern");
+    let long = |bytes: usize| of(&format!(r#"{{"type":"string","pattern":"{}"}}"#, "x".repeat(bytes)));
+    form(&long(limits::PATTERN));
+    assert_eq!(refusals(&long(limits::PATTERN + 1))[0].pointer, "/properties/a/pattern");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What the two scripts of a completion share: complete, and close for one that can be taken back.
 
+use std::time::Instant;
+
 use intray_form::FormFault;
 use intray_redis::{Args, Fault};
 
@@ -14,6 +16,8 @@ use crate::{
     payload::Json,
 };
 
+/// Why a form that was set is not read.
+pub const FORM_TOO_NEW: &str = "the form of the queue was set by a newer version of intray";
 /// The room for a number among the arguments.
 const NUMBER: usize = 10;
 
@@ -26,15 +30,17 @@ pub struct Complete {
     pub undo_ms: u32,
     /// Complete it only if no completion was taken back since the holder had resumed it this often.
     pub resumes: Option<u32>,
-    /// What [`Queues::check_result`](crate::Queues::check_result) has found; `None` before that.
+    /// What [`Queues::check_results`](crate::Queues::check_results) has found; `None` before that.
     pub checked: Option<CheckedResult>,
 }
 
 /// A result and the form of its queue.
 #[derive(Debug, Clone)]
 pub enum CheckedResult {
-    /// It fits, or the queue has no form.
-    Fits,
+    /// It fits, or the queue has no form; the read of the form began then.
+    Fits {
+        read: Instant,
+    },
     Invalid(Vec<FormFault>),
     UnknownQueue,
     /// The form could not be read.

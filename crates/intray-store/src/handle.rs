@@ -65,6 +65,12 @@ impl Queues {
         self.parts.runner.log_limiter.log(log, subject, reason);
     }
 
+    /// The fault of a completion whose result cannot be checked, which is also logged.
+    pub(super) fn unread_form(&self, queue: &QueueName, why: &'static str) -> Fault {
+        self.log_failure(form_unread, "a form", format!("{queue}: {why}"));
+        Fault::unavailable(&why)
+    }
+
     /// Receives the hints of the wanted queues until it is stopped. It reconnects by itself.
     pub async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
         let runner = &self.parts.runner;
@@ -177,4 +183,8 @@ impl Queues {
         }
         Ok(names)
     }
+}
+
+fn form_unread(_: &'static str, why: &str, times: u64) {
+    tracing::error!(why, times, "the results of a queue cannot be checked");
 }

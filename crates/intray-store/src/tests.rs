@@ -2,6 +2,7 @@
 //! second run must give the same answer and change nothing.
 
 mod batcher;
+mod completing;
 mod flags;
 mod forms;
 mod gates;

@@ -18,7 +18,7 @@ use crate::{
         response::{counted, entity_tag::EntityTag, problem::Problem, shapes},
     },
     job::{LockName, QueueName, State as JobState, limits},
-    store::{Cursor, Queues},
+    store::{Cursor, FORM_LOST, Fault, Queues},
 };
 
 /// The tag of a queue without a form.
@@ -48,7 +48,14 @@ pub async fn queue(
     _: NoQuery,
 ) -> Result<Response, Problem> {
     let turn = reader.read_permit().await?;
-    let parts = tokio::try_join!(queues.queue(&name), queues.lines(&name), queues.form(&name));
+    let form = async {
+        match queues.form(&name).await {
+            // It is to be set again, where the rest of the queue is seen.
+            Err(Fault::Unavailable { why, .. }) if why == FORM_LOST => Ok(None),
+            form => form,
+        }
+    };
+    let parts = tokio::try_join!(queues.queue(&name), queues.lines(&name), form);
     let (info, lines, form) = parts.map_err(Problem::from_read)?;
     let info = info.ok_or_else(Problem::unknown_queue)?;
     Ok(counted::answer(turn, &shapes::QueueBody::new(&info, &lines, form.as_ref())))

@@ -49,10 +49,19 @@ pub async fn settle<C: Settle>(
         Ok((call.reservation().job.clone(), call))
     };
     let mut items = items.read(read);
-    for call in items.calls() {
-        call.prepare(&queues).await;
-    }
-    Ok(items.each(|call: C| call.settle(&queues), C::answer).await.into_response())
+    C::prepare(items.calls(), &queues).await;
+    let (queues, stored) = (&queues, &stored);
+    let settle = |call: C| async move {
+        let counted = call.carried().1.map(|_| (call.reservation().clone(), call.carried().0));
+        let outcome = call.settle(queues).await;
+        if let (Ok(outcome), Some((reservation, field))) = (&outcome, counted)
+            && !C::stores(outcome)
+        {
+            stored.give_back(reservation, field);
+        }
+        outcome
+    };
+    Ok(items.each(settle, C::answer).await.into_response())
 }
 
 /// One of the calls that name a reservation.
@@ -68,12 +77,17 @@ pub trait Settle: Sized + Send + 'static {
     /// The JSON that the call stores, and its field.
     fn carried(&self) -> (&'static str, Option<&Json>);
 
-    /// What is done item by item, before those of a list are settled together.
-    fn prepare(&mut self, _queues: &Queues) -> impl Future<Output = ()> + Send {
+    /// What is done before the calls of a list are settled together.
+    fn prepare(_calls: &mut [Self], _queues: &Queues) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
 
     fn settle(self, queues: &Queues) -> impl Future<Output = Result<Self::Outcome, Fault>> + Send;
+
+    /// Whether what the call carried was stored, or was there.
+    fn stores(_outcome: &Self::Outcome) -> bool {
+        true
+    }
 
     /// # Errors
     /// A problem, when the reservation has ended.
@@ -133,12 +147,16 @@ impl Settle for Complete {
         ("result", self.result.as_ref())
     }
 
-    async fn prepare(&mut self, queues: &Queues) {
-        queues.check_result(self).await;
+    async fn prepare(calls: &mut [Self], queues: &Queues) {
+        queues.check_results(calls).await;
     }
 
     async fn settle(self, queues: &Queues) -> Result<Completion, Fault> {
         queues.complete(self).await
+    }
+
+    fn stores(outcome: &Completion) -> bool {
+        !matches!(outcome, Completion::Invalid(_))
     }
 
     fn answer(job: JobId, outcome: Completion) -> Result<Self::Answer, Problem> {

@@ -13,7 +13,10 @@ pub use self::{attempts::Attempts, failure::ProblemType};
 use crate::{
     http::response::field_error::{FieldError, MAX_ERRORS, Rule},
     job::{BatchState, EligibilityRule, Ending, QueueName, State},
-    store::{Applied, Fault, Shortage, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE, reason_without_place},
+    store::{
+        Applied, FORM_LOST, FORM_TOO_NEW, Fault, Shortage, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE,
+        reason_without_place,
+    },
 };
 
 /// When to retry after a full queue, a busy service or an unavailable Redis.
@@ -259,7 +262,9 @@ impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Unavailable { applied, why } => {
-                let known = [UNWRITABLE, UNCONFIRMED, UNSYNCED].into_iter().find(|known| why == *known);
+                let known = [UNWRITABLE, UNCONFIRMED, UNSYNCED, FORM_LOST, FORM_TOO_NEW]
+                    .into_iter()
+                    .find(|known| why == *known);
                 let (what, effect) = match applied {
                     Applied::No => ("Redis does not answer", "the call had no effect"),
                     Applied::Unknown => ("Redis did not answer in time", "the call may have had an effect"),

@@ -91,3 +91,37 @@ async fn made_up_reservations_count_as_failed_attempts() {
     slip.refused("invalid-result");
     w.check().await;
 }
+
+/// The states of Redis in which it refuses a change, and how they end.
+const REFUSING: [(&str, &str, u16); 2] = [
+    ("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", 507),
+    ("CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", 503),
+];
+
+#[tokio::test]
+async fn redis_that_refuses_changes_tells_nothing_of_a_form() {
+    let w = World::start().await;
+    let form = json!({
+        "type": "object",
+        "properties": { "verdict": { "enum": ["fine", "harmful"] }, "note": { "type": "string" } },
+        "required": ["verdict"],
+    });
+    w.configure("formed", json!({ "result_schema": form })).await;
+    w.configure("plain", json!({})).await;
+    // Large enough that it may not be stored at `maxmemory`.
+    let result = |verdict: &str| json!({ "verdict": verdict, "note": "x".repeat(10_000) });
+    for (begin, end, status) in REFUSING {
+        let _: String = w.engine.run(begin).await;
+        let mut answers = Vec::new();
+        for (queue, verdict) in [("plain", "fine"), ("formed", "fine"), ("formed", "secret")] {
+            let reservation = format!("{queue}-{:026}.{:026}", 7, 7);
+            let call = json!({ "reservation": reservation, "result": result(verdict) });
+            let answer = w.post("/jobs/complete", call).await;
+            assert_eq!(answer.status, status, "{begin}: {queue}, {verdict}: {}", answer.text());
+            answers.push(answer.json());
+        }
+        let _: String = w.engine.run(end).await;
+        assert_eq!((&answers[0], &answers[0]), (&answers[1], &answers[2]), "{begin}");
+    }
+    w.check().await;
+}

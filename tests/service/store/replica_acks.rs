@@ -111,6 +111,26 @@ async fn acknowledged_changes_are_on_the_replica_after_a_crash() {
     }
 }
 
+#[tokio::test]
+async fn repetition_that_fits_no_more_is_confirmed_too() {
+    let (w, replica) = with_a_replica().await;
+    w.enqueue(1).await;
+    let held = w.reserve().await;
+    replica.freeze();
+    w.complete_with(&held, json!({})).await.refused("unavailable");
+    let form = json!({ "type": "object", "properties": { "a": { "type": "boolean" } }, "required": ["a"] });
+    w.patch("/queues/default", json!({ "result_schema": form })).await.refused("unavailable");
+    let again = w.complete_with(&held, json!({})).await;
+    assert_contains(&again.refused("unavailable"), json!({ "applied": "unknown" }));
+    replica.thaw();
+    eventually("the replica confirms again", async || {
+        let again = w.complete_with(&held, json!({})).await;
+        (again.status == 200).then(|| assert_eq!(again.json()["duplicate"], true))
+    })
+    .await;
+    w.check().await;
+}
+
 /// The connection of the change is closed, and no other connection can ask for its confirmation.
 #[tokio::test]
 async fn connection_broken_during_the_wait_confirms_nothing() {

@@ -61,7 +61,8 @@ class Gate {
   #properties = new Map()
   /** @type {Map<any, import('../form.js').Option[]>} */
   #options = new Map()
-  #patterns = new Set()
+  /** How many texts have a pattern, by each way they are reached. */
+  #patterns = 0
   /** The schemas that were checked, so that many references to one cost little. */
   #seen = new Set()
 
@@ -224,8 +225,8 @@ class Gate {
     }
     if (pattern !== undefined && this.from === 'job') {
       this.add(`${at}/pattern`, "`pattern` is a keyword of a queue's form only")
-    } else if (pattern !== undefined && this.#patterns.add(node).size > MAX_PATTERNS) {
-      this.add(`${at}/pattern`, `a form must have at most ${MAX_PATTERNS} patterns`)
+    } else if (pattern !== undefined && ++this.#patterns > MAX_PATTERNS) {
+      this.add(`${at}/pattern`, `a form must have at most ${MAX_PATTERNS} texts with a pattern`)
     }
     return { ...limits(node), ...(isFormat && { format }) }
   }

@@ -25,10 +25,12 @@ impl Queues {
         if registration.is_refused() {
             return Ok(None);
         }
-        self.run_alone(queue, &Set { patch, actor }).await?;
+        let set = self.run_alone(queue, &Set { patch, actor }).await;
+        // Without an answer it may be set all the same.
         if patch.result_schema.is_some() {
             self.parts.forms.forget(queue);
         }
+        set?;
         if patch.sheets == Some(Some(true)) {
             self.note_sheets(queue, true);
         }

@@ -10,6 +10,9 @@ use crate::{
     sha256::{Sha256, hex},
 };
 
+/// Why a form is not read: another program has moved the queue without it, or has changed its text.
+pub const FORM_LOST: &str = "the form of the queue is not the one that was set: set it again";
+
 /// The form that the results of a queue must fit.
 #[derive(Debug, Clone)]
 pub struct FormText {
@@ -25,16 +28,30 @@ impl Queues {
     /// # Errors
     /// When Redis is not well, or the text is not the one that the settings name: another program has moved the queue without it.
     pub async fn form(&self, queue: &QueueName) -> Result<Option<FormText>, Fault> {
-        let answered = self.run_view("form", queue, &Args::default()).await?;
+        let form = self.form_after(queue, "").await?;
+        Ok(form.and_then(|(digest, text)| Some(FormText { text: text?, digest })))
+    }
+
+    /// The digest of the form, and its text unless that is the digest that the caller knows.
+    pub(crate) async fn form_after(
+        &self,
+        queue: &QueueName,
+        known: &str,
+    ) -> Result<Option<(String, Option<Json>)>, Fault> {
+        let mut args = Args::default();
+        args.push(known);
+        let answered = self.run_view("form", queue, &args).await?;
         let mut reply = Fields::of(&answered)?;
         let (digest, text) = (reply.text()?, reply.text()?);
         if digest.is_empty() {
             return Ok(None);
+        } else if digest == known {
+            return Ok(Some((digest, None)));
         }
         let is_named = hex(Sha256::digest(&text)) == digest;
         match Json::from_text(text).filter(|_| is_named) {
-            Some(text) => Ok(Some(FormText { text, digest })),
-            None => Err(Fault::unavailable(&"the form of the queue is not the one that was set: set it again")),
+            Some(text) => Ok(Some((digest, Some(text)))),
+            None => Err(self.unread_form(queue, FORM_LOST)),
         }
     }
 }
