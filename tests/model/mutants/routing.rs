@@ -25,8 +25,13 @@ pub const MUTANTS: &[Fault] = &[
     ),
     (
         "a patch does not restart the fallback",
-        "  routing.restart(q, id, own)\n  local falls_back",
-        "  local falls_back",
+        "  routing.restart(q, id, own)\n  if r.state",
+        "  if r.state",
+    ),
+    (
+        "a patch in a delay restarts the fallback at once",
+        "if r.state == record.DELAYED or r.state == record.DEAD then return end\n  if own",
+        "if r.state == record.DEAD then return end\n  if own",
     ),
     ("a job for everybody falls back", "or own.fallback_at or not routing.is_for_some(own)", "or own.fallback_at"),
     ("a hand-over outlives the next reservation", "  if is_delivered then own.handed = nil end\n", ""),

@@ -39,7 +39,7 @@ impl Queue {
         let now = self.now;
         let job = self.job(id);
         let before = job.routing.clone();
-        let is_ready = job.place.is_some() && job.state != State::Dead;
+        let is_ready = !matches!(job.state, State::Delayed | State::Dead);
         job.routing = before.patched(patch);
         let routing = &mut job.routing;
         let is_for_others = patch.assignees.is_some() || patch.skill.is_some();
