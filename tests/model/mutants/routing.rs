@@ -23,11 +23,7 @@ pub const MUTANTS: &[Fault] = &[
         "  if own then routing.restart(q, id, own) end\n  alarm.restart",
         "  alarm.restart",
     ),
-    (
-        "a patch does not restart the fallback",
-        "  routing.restart(q, id, own)\n  if r.state",
-        "  if r.state",
-    ),
+    ("a patch does not restart the fallback", "  routing.restart(q, id, own)\n  if r.state", "  if r.state"),
     (
         "a patch in a delay restarts the fallback at once",
         "if r.state == record.DELAYED or r.state == record.DEAD then return end\n  if own",
