@@ -28,7 +28,7 @@ impl Queue {
         self.jobs[&id].routing.bars(caller).or_else(keeps)
     }
 
-    /// The job is ready for the first time, or lives again.
+    /// The job is ready, for the first time or since its rule was changed, or lives again.
     pub fn start_fallback(&mut self, id: Code, since: u64) {
         self.job(id).routing.restart_fallback(since);
     }
