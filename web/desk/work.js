@@ -1,7 +1,7 @@
 // One request after the other. The browser module keeps the request ours while the person is active, keeps the draft,
 // and reports changes; this file shows them.
 
-import { Intray } from '../client.js'
+import { Intray } from './client.js'
 import { ring, showBell } from './bell.js'
 import { stopAsking } from './dialogs.js'
 import { draw, drawKept, drawTime } from './seen.js'

@@ -14,9 +14,15 @@ pub struct Files;
 pub const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The modules that are served as one file each, with all that they import.
-const MODULES: [&str; 3] = ["client/client.js", "client/form.js", DESK];
-/// A page of ours, and nothing to read: it is served without comments and indentation.
-const DESK: &str = "desk/desk.js";
+const MODULES: [&str; 4] = [CLIENT, "client/form.js", "desk/desk.js", DESKS_CLIENT];
+const CLIENT: &str = "client/client.js";
+/// The browser module for the desk, whose folder has no such file.
+const DESKS_CLIENT: &str = "desk/client.js";
+
+/// The desk is a page of ours, and nothing to read or to copy: it is served without comments and indentation.
+fn is_bare(module: &str) -> bool {
+    module.starts_with("desk/")
+}
 
 /// A release joins them once, at the first request.
 static JOINED: LazyLock<[GeneratedFile; MODULES.len()]> = LazyLock::new(|| MODULES.map(made_module));
@@ -33,17 +39,17 @@ fn made_module(name: &str) -> GeneratedFile {
 
 /// The module in one file, each part after those that it imports: one answer of one version, which can be copied.
 fn joined(name: &str) -> String {
-    let (face, parts) = part(name, name, &mut Vec::new());
+    let entry = if name == DESKS_CLIENT { CLIENT } else { name };
+    let (face, parts) = part(entry, (entry, is_bare(name)), &mut Vec::new());
     face + &parts
 }
 
 /// A part without its imports, and before it the parts that it imports and that are not `known` yet. An import is one
 /// line and renames nothing; names are unique over all parts. What is no file of ours here is imported by the page.
-fn part(name: &str, entry: &str, known: &mut Vec<String>) -> (String, String) {
+fn part(name: &str, (entry, is_bare): (&str, bool), known: &mut Vec<String>) -> (String, String) {
     known.push(name.to_owned());
     let (mut own, mut needed) = (String::new(), String::new());
     let text = Files::get(name).map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
-    let is_bare = entry == DESK;
     let lines = text.lines().map(|line| if is_bare { line.trim_start() } else { line });
     for line in lines.filter(|line| !is_bare || !(line.is_empty() || is_comment(line))) {
         let from = imported(name, line);
@@ -56,7 +62,7 @@ fn part(name: &str, entry: &str, known: &mut Vec<String>) -> (String, String) {
             None => line.strip_prefix("export ").unwrap_or(line),
         };
         if let Some((_, file)) = from.as_ref().filter(|(_, file)| !known.contains(file)) {
-            let (module, before) = part(file, entry, known);
+            let (module, before) = part(file, (entry, is_bare), known);
             needed.extend([before, "\n".to_owned(), module]);
         }
         if !kept.is_empty() || line.is_empty() {
@@ -117,10 +123,21 @@ mod tests {
     fn desk_imports_the_browser_module_alone() {
         let module = joined("desk/desk.js");
         let imports: Vec<_> = module.lines().filter(|line| line.contains(" from '")).collect();
-        assert_eq!(imports, ["import { Intray } from '../client.js'"]);
+        assert_eq!(imports, ["import { Intray } from './client.js'"]);
         assert_eq!(module.matches("\nfunction shown(").count(), 1);
         assert!(!module.contains("@param") && !module.contains("\n//"), "comments are left out");
-        assert!(module.contains("'https://'"), "texts are not");
+        assert!(module.contains("https://json-schema.org/"), "texts are not");
+    }
+
+    #[test]
+    fn browser_module_of_the_desk_is_the_same_without_comments() {
+        let (bare, whole) = (joined(DESKS_CLIENT), joined(CLIENT));
+        let code = |text: &str| {
+            let lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !is_comment(line));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(code(&whole), bare.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>());
+        assert!(bare.starts_with("export { Intray }\n") && bare.len() * 3 < whole.len() * 2, "{}", bare.len());
     }
 
     #[test]

@@ -28,8 +28,9 @@ test('parts_can_be_joined_because_each_name_stands_once', () => {
   const texts = [...scripts.map((name) => read(desk, name)), ...forms, read(client, 'json_text.js')]
   const names = texts.flatMap((text) => text.match(/(?<=^(?:export )?(?:async )?(?:class|const|let|function) )\w+/gm) ?? [])
   assert.deepEqual(names.filter((name, n) => names.indexOf(name) !== n), [])
-  // They are joined without indentation, which no text may have.
-  const lines = texts.flatMap((text) => text.split('\n'))
+  // They are joined without indentation, which no text may have; and so is the browser module.
+  const module = readdirSync(client).filter((name) => name.endsWith('.js')).map((name) => read(client, name))
+  const lines = [...texts, ...module].flatMap((text) => text.split('\n'))
   assert.deepEqual(lines.filter((line) => line.split('`').length % 2 === 0 && !/[`].*\/[a-z]*[,;)]|'`'|\\`/.test(line)), [])
 })
 
