@@ -1,6 +1,7 @@
 //! Settings: the only reader of arguments and environment variables. Every value that leaves this module is valid.
 
 mod backup;
+mod desk;
 mod durability;
 mod environment;
 mod exposure;
@@ -36,6 +37,7 @@ use intray_cli::{
 
 pub use self::{
     backup::{Backup, Restore},
+    desk::DeskOptions,
     durability::DurabilityLevel,
     environment::{levels, unknown_variables},
     followed::WatchedRedisUrl,
@@ -151,6 +153,8 @@ pub struct Serve {
     /// Serve a desk to try at /demo/
     #[arg(long, help_heading = NO_HEADING, env = "INTRAY_DEMO", value_parser = BoolishValueParser::new())]
     pub demo: bool,
+    #[command(flatten)]
+    pub desk: DeskOptions,
     /// A Host header to accept besides the loopback names; * for any; with access control any is accepted unless this is set; repeatable, or a comma list
     #[arg(long, help_heading = "Access", env = "INTRAY_ALLOWED_HOST", value_name = "HOST", value_delimiter = ',')]
     pub allowed_host: Vec<HostName>,

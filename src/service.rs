@@ -265,5 +265,8 @@ fn policy(options: &Serve) -> http::Policy {
         cors: listed.map_or(http::Origins::Any, http::Origins::Listed),
         max_payload: options.max_payload_bytes,
         demo: options.demo,
+        desk: http::DeskSources {
+            images: options.desk.desk_image_origin.iter().map(ToString::to_string).collect(),
+        },
     }
 }

@@ -2,6 +2,7 @@ use std::{fs, process, time::SystemTime};
 
 use super::*;
 
+mod desk;
 mod exposure;
 mod key;
 mod moving;

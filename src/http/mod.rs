@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::middleware::{
     client_ip::Clients,
-    policy::{Origins, Policy},
+    policy::{DeskSources, Origins, Policy},
 };
 use self::{
     handlers::{
@@ -38,6 +38,7 @@ use self::{
     response::problem::{Problem, ProblemType},
     site::{
         assets::{self, Demo},
+        desk::DeskPage,
         health::{self, Readiness},
         metrics::{self, MetricsPage},
         packages,
@@ -70,6 +71,7 @@ pub fn router(
         stored: StoreRate::default(),
         max_payload: PayloadLimit(policy.max_payload),
         demo: Demo(policy.demo),
+        desk: DeskPage::new(&policy.desk),
         access: access.clone(),
         sheets: Sheets::new(queues.clone()),
         queues,

@@ -1,9 +1,11 @@
 //! Pages, packages, probes and metrics: what is served beside the queue.
 
 pub mod assets;
+pub mod desk;
 pub mod docs;
 pub mod generated;
 pub mod health;
 pub mod metrics;
 mod modules;
 pub mod packages;
+mod policy;

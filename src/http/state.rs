@@ -9,7 +9,7 @@ use crate::{
     access::{Access, StoreRate},
     http::{
         request::rules::PayloadLimit,
-        site::{assets::Demo, health::Readiness, metrics::MetricsPage},
+        site::{assets::Demo, desk::DeskPage, health::Readiness, metrics::MetricsPage},
     },
     sheets::Sheets,
     store::Queues,
@@ -44,6 +44,7 @@ parts! {
     stored: StoreRate,
     max_payload: PayloadLimit,
     demo: Demo,
+    desk: DeskPage,
     readiness: Readiness,
     figures: MetricsPage,
     // Cancelled when the service shuts down.

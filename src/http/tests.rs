@@ -40,6 +40,7 @@ fn service(routes: Routes, cors: Origins) -> Router {
         stored: StoreRate::default(),
         max_payload: PayloadLimit(1),
         demo: Demo(false),
+        desk: DeskPage::new(&DeskSources::default()),
         queues,
         leaving,
     };
@@ -48,7 +49,8 @@ fn service(routes: Routes, cors: Origins) -> Router {
         clients: Clients::new(Vec::new()),
         memory: MemoryPool::new(Access::off()),
     };
-    let policy = Policy { allowed_hosts: vec![], cors, cors_headers: vec![], max_payload: 1, demo: false };
+    let desk = DeskSources::default();
+    let policy = Policy { allowed_hosts: vec![], cors, cors_headers: vec![], max_payload: 1, demo: false, desk };
     routes.with_state(AppStack::new(App(app.into()), auth_context, policy))
 }
 

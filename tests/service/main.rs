@@ -290,6 +290,7 @@ mod program {
     mod cli_errors; // Every command-line mistake is reported once.
     pub mod crash; // The private server: acknowledged changes survive the death of any process.
     mod demo; // `make demo` starts a service of its own and never fills another.
+    mod desk_page; // The desk's page may load what its flags name, and no other page may.
     mod documented_calls; // The calls printed in the README and under docs/ are run line by line.
     mod examples; // Each example runs as printed, twice, and shows what it promises.
     mod export; // What `intray export` writes, and where.

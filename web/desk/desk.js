@@ -8,6 +8,7 @@
  *   acting    what a person does with the request in hand
  *   seen      the request on the page, the time that is left
  *   request   a request as it was sent
+ *   links     what it leads to, and images
  *   answer    by a form, or to approve and reject
  *   arguments of a call, which may be corrected
  *   bell      saying that a request has come

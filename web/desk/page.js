@@ -6,6 +6,9 @@ import { WORDS_OF_PAGE } from './words.js'
 export const $ = (id) => document.getElementById(id)
 export const reveal = (id, isVisible) => { $(id).hidden = !isVisible }
 
+/** What the operator has set for this page: the service writes it into the page's head. */
+export const settingOf = (name) => document.querySelector(`meta[name=intray-${name}]`)?.content ?? ''
+
 export function fillWords() {
   for (const place of document.querySelectorAll('[data-word]')) place.textContent = WORDS_OF_PAGE[place.dataset.word]
 }

@@ -3,6 +3,7 @@
 import { make, tell } from '../client/form/elements.js'
 import { labelsOf } from '../client/form/labels.js'
 import { visible } from '../client/form/shown.js'
+import { linksOf } from './links.js'
 import { SAY } from './words.js'
 
 const MAX_COLUMNS = 20
@@ -89,21 +90,6 @@ function drawScalar(node) {
   if (node.kind !== 'string') return make('span', { className: 'literal', textContent: node.text })
   if (node.value === '') return make('span', { className: 'literal', textContent: SAY.empty })
   const own = tell(make('span', { className: 'value' }), node.value)
-  const url = linkOf(node.value)
-  return url ? make('span', {}, [own, ' ', link(url)]) : own
-}
-
-const PLAIN_HOST = /^https:\/\/[^/?#@:]+(?:[/?#]|$)/
-
-/** A whole text that leads to a host, and to nothing that it could hide: no user, no port. */
-export function linkOf(value) {
-  if (!PLAIN_HOST.test(value) || value !== visible(value) || /[\s\\]/.test(value) || !URL.canParse(value)) return
-  return new URL(value)
-}
-
-/** It shows its host as the browser will call it. */
-function link(url) {
-  const element = make('a', { className: 'link', target: '_blank', rel: 'noopener noreferrer' })
-  element.href = url.href
-  return tell(element, SAY.opens(url.hostname))
+  const links = linksOf(node.value)
+  return links.length ? make('span', {}, [own, ' ', ...links]) : own
 }

@@ -123,6 +123,7 @@ export const SAY = {
   emptyList: '(an empty list)',
   emptyObject: '(nothing in it)',
   opens: (host) => `Open ${host}`,
+  picture: (host) => `Picture from ${host}`,
   twice: (name) => `This request has “${name}” twice, so it can be read in two ways. It can only be skipped.`,
   noForm: 'The form of this queue cannot be drawn. Tell an operator; you can skip the request.',
   notDrawn: 'This request cannot be drawn. You can skip it; the whole of it is below, as it was sent.',

@@ -184,6 +184,7 @@ mod tests {
             cors_headers: Vec::new(),
             max_payload: 1,
             demo: false,
+            desk: Default::default(),
         }
     }
 

@@ -12,6 +12,14 @@ pub struct Policy {
     /// Largest payload or result, in bytes.
     pub max_payload: usize,
     pub demo: bool,
+    pub desk: DeskSources,
+}
+
+/// What the desk may load from elsewhere: addresses as browsers write them, which a content policy can name.
+#[derive(Debug, Clone, Default)]
+pub struct DeskSources {
+    /// Images are shown below these; each ends with a slash.
+    pub images: Vec<String>,
 }
 
 /// Origins whose pages may call, besides the service's own.

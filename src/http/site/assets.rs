@@ -12,9 +12,11 @@ use crate::{
     http::{
         response::{entity_tag::EntityTag, formula, problem::Problem},
         site::{
+            desk::{self, DeskPage},
             docs,
             generated::GeneratedFile,
-            modules::{self, Files, JAVASCRIPT},
+            modules::{self, Files, HTML, JAVASCRIPT},
+            policy::{POLICY, READERS_POLICY},
         },
     },
     job::{Concern, EventKind, settings},
@@ -29,21 +31,13 @@ pub struct Demo(pub bool);
 const DOCS: &str = "docs/";
 const READER: &str = "docs/contract.html";
 
-/// Pages may load their own scripts and styles and make their own calls, nothing else. Text never becomes a script.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-    img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-    require-trusted-types-for 'script'; trusted-types 'none'";
-/// The viewer of the contract is a third-party script: it styles by attributes and creates HTML from Markdown.
-const READERS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-    connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
 /// `GET /`: the start page, which links the demo desk if it is served.
 pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
     let page =
         Files::get("index.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
     let lines = page.lines().filter(|line| demo || !line.contains("demo/"));
     let page: String = lines.flat_map(|line| [line, "\n"]).collect();
-    (head(POLICY), [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
+    (head(HeaderValue::from_static(POLICY)), [(header::CONTENT_TYPE, HTML)], page).into_response()
 }
 
 /// `GET /client.js`, `GET /form.js`, their types, and the styles of a form.
@@ -74,10 +68,15 @@ fn words() -> String {
 }
 
 /// `GET /console/`, `GET /docs/`, `GET /demo/`, and the files in these folders.
-pub async fn page(uri: Uri, headers: HeaderMap) -> Response {
+pub async fn page(State(desk): State<DeskPage>, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     let index = if path.ends_with('/') && path != DOCS { "index.html" } else { "" };
-    serve(&format!("{path}{index}"), &uri, &headers)
+    let name = format!("{path}{index}");
+    if name == desk::PAGE {
+        let file = desk.file();
+        return sent(file.data, &file.hash, file.kind, desk.policy(), &headers);
+    }
+    serve(&name, &uri, &headers)
 }
 
 /// `GET /console` redirects to the folder, because its links are relative. The redirect is relative too, for proxies
@@ -109,8 +108,6 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     }
 }
 
-pub const HTML: &str = "text/html; charset=utf-8";
-
 /// None for a file that no browser reads, such as a script or Markdown.
 fn content_type(name: &str) -> Option<&'static str> {
     Some(match name.rsplit_once('.')?.1 {
@@ -124,14 +121,14 @@ fn content_type(name: &str) -> Option<&'static str> {
 }
 
 pub fn generated(file: GeneratedFile, headers: &HeaderMap) -> Response {
-    sent(file.data, &file.hash, file.kind, POLICY, headers)
+    sent(file.data, &file.hash, file.kind, HeaderValue::from_static(POLICY), headers)
 }
 
-fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
+fn head(policy: HeaderValue) -> [(HeaderName, HeaderValue); 5] {
     // Revalidated on each load, so that a page never mixes versions.
     [
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)),
+        (header::CONTENT_SECURITY_POLICY, policy),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
@@ -140,14 +137,14 @@ fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
 
 fn answer(name: &str, kind: &'static str, data: Cow<'static, [u8]>, hash: &[u8], headers: &HeaderMap) -> Response {
     let policy = if name == READER { READERS_POLICY } else { POLICY };
-    sent(data, hash, kind, policy, headers)
+    sent(data, hash, kind, HeaderValue::from_static(policy), headers)
 }
 
 fn sent(
     data: impl IntoResponse,
     hash: &[u8],
     kind: &'static str,
-    policy: &'static str,
+    policy: HeaderValue,
     headers: &HeaderMap,
 ) -> Response {
     let hash = hex(&hash[..16]);

@@ -12,7 +12,7 @@ use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 use bytes::Bytes;
 
 use self::links::Docs;
-use crate::http::site::generated::GeneratedFile;
+use crate::http::site::{generated::GeneratedFile, modules::HTML};
 
 /// A release renders all pages once, at the first request.
 static ALL: LazyLock<BTreeMap<String, GeneratedFile>> = LazyLock::new(|| {
@@ -46,7 +46,6 @@ fn picture(name: &str) -> Option<Bytes> {
 
 /// The search index: every section of every page.
 const SEARCHED: &str = "search.json";
-const HTML: &str = "text/html; charset=utf-8";
 
 fn readme() -> &'static str {
     include_str!("../../../README.md")

@@ -11,6 +11,7 @@ use crate::http::site::generated::GeneratedFile;
 #[folder = "web/"]
 pub struct Files;
 
+pub const HTML: &str = "text/html; charset=utf-8";
 pub const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The modules that are served as one file each, with all that they import.

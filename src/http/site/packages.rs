@@ -10,10 +10,7 @@ use axum::{
 use crate::{
     http::{
         response::problem::Problem,
-        site::{
-            assets::{HTML, generated},
-            generated::GeneratedFile,
-        },
+        site::{assets::generated, generated::GeneratedFile, modules::HTML},
     },
     sha256::hex,
 };

@@ -36,6 +36,8 @@ const MISTAKES: &[(&str, &str)] = &[
     ("--sweep-interval-ms 1", "10..=3600000"),
     ("--cors-origin null", "not null"),
     ("--cors-origin *", "name the origins"),
+    ("--desk-image-origin https://cdn.example/photos", "ends with /"),
+    ("--desk-image-origin http://cdn.example/", "must be https://"),
     ("--keys-file nowhere", "nowhere: No such file"),
     ("--keys-file folder", "not a regular file"),
     ("--keys-file keys", "keys: line 1: the role must be"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::world::{World, access::SECRET};
 
 /// Fetches without redirects and without the contract check: page files are not part of the API.
-async fn fetch(w: &World, method: &str, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
+pub(super) async fn fetch(w: &World, method: &str, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build();
     let method = method.parse().expect("a method");
     let request = client.expect("a client").request(method, format!("{}{path}", w.base()));
@@ -13,7 +13,7 @@ async fn fetch(w: &World, method: &str, path: &str, headers: &[(&str, &str)]) ->
     request.send().await.expect("an answer")
 }
 
-fn header<'a>(answer: &'a reqwest::Response, name: &str) -> &'a str {
+pub(super) fn header<'a>(answer: &'a reqwest::Response, name: &str) -> &'a str {
     answer.headers().get(name).map_or("", |value| value.to_str().expect("text"))
 }
 

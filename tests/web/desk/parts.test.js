@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { readNodes } from '../../../web/client/json_text.js'
-import { linkOf, memberOf, twiceIn } from '../../../web/desk/request.js'
+import { imageOf, linkOf } from '../../../web/desk/links.js'
+import { memberOf, twiceIn } from '../../../web/desk/request.js'
 import { SAY, WORDS_OF_PAGE } from '../../../web/desk/words.js'
 
 const desk = new URL('../../../web/desk/', import.meta.url)
@@ -59,4 +60,23 @@ test('links_lead_to_plain_hosts_alone', () => {
     'http://a.example', 'https://', 'https://u@a.example/', 'https://u:p@a.example/', 'https://a.example:8443/', 'https://a.example:443/', 'https://@b.example/', 'https:\\\\a.example', ' https://a.example', 'https://a.example/ x',
     'javascript:alert(1)', 'https://a.example/\u202e', 'HTTPS://a.example',
   ]) assert.equal(linkOf(text), undefined, text)
+})
+
+test('images_are_below_a_named_address_for_browser_and_server', () => {
+  const named = ['https://cdn.example/photos/', 'https://pics.example:8443/']
+  for (const [text, href] of [
+    ['https://cdn.example/photos/1.png', 'https://cdn.example/photos/1.png'],
+    ['https://CDN.Example:443/photos/a/../b%20c.png?w=9#x', 'https://cdn.example/photos/b%20c.png?w=9#x'],
+    ['https://cdn.example/photos/..a/b..;c/x..png', 'https://cdn.example/photos/..a/b..;c/x..png'],
+    ['https://cdn.example/o/../photos/a%2Fb.png', 'https://cdn.example/photos/a%2Fb.png'],
+    ['https://pics.example:8443', 'https://pics.example:8443/'],
+  ]) assert.equal(imageOf(text, named)?.href, href, text)
+  const up = ['../secret', '%2e%2e/secret', '.%2E/secret', '..%2fsecret', '%2e%2e%2fsecret', '..%252fsecret', '%252e%252e%252fsecret', '..;/secret', '..%5csecret', '..%3b/secret', '%ff', '100%']
+  for (const text of [
+    ...up.map((path) => `https://cdn.example/photos/${path}`), 'https://cdn.example/photos', 'https://cdn.example/photosx/1.png', 'https://cdn.example/Photos/1.png', 'https://cdn.example/photos\\1.png', 'https://cdn.example\\photos/1.png',
+    'http://cdn.example/photos/1.png', '//cdn.example/photos/1.png', 'https:cdn.example/photos/1.png', 'https:///cdn.example/photos/1.png', 'https://cdn.example:444/photos/1.png', 'https://pics.example/1.png',
+    'https://u@cdn.example/photos/1.png', 'https://@cdn.example/photos/1.png', 'https://cdn.example@evil.example/photos/1.png', 'https://cdn.example.evil.example/photos/1.png', 'https://cdn.example./photos/1.png',
+    'https://\u0441dn.example/photos/1.png', 'https://cdn\u200b.example/photos/1.png', 'https://cdn.example/photos/1.png ', 'https://cdn.example/photos/1\n.png', 'see https://cdn.example/photos/1.png', 'data:image/png;base64,AA',
+  ]) assert.equal(imageOf(text, named), undefined, text)
+  for (const text of ['https://cdn.example/photos/1.png', 'https://a.example/']) assert.equal(imageOf(text, []), undefined, text)
 })
