@@ -267,6 +267,7 @@ fn policy(options: &Serve) -> http::Policy {
         demo: options.demo,
         desk: http::DeskSources {
             images: options.desk.desk_image_origin.iter().map(ToString::to_string).collect(),
+            token: options.desk.desk_token_url.as_ref().map(ToString::to_string),
         },
     }
 }

@@ -1,9 +1,9 @@
-//! What the desk may load from elsewhere: images.
+//! What the desk may load from elsewhere: images, and the token of a person who is signed in at the operator's site.
 
 use std::{fmt, str::FromStr};
 
 use clap::Args;
-use intray_base::hosts::split_port;
+use intray_base::hosts::{is_loopback, split_port};
 
 use super::NO_HEADING;
 use crate::job::Invalid;
@@ -13,6 +13,9 @@ pub struct DeskOptions {
     /// Where images are that the desk shows, like https://cdn.example/photos/; repeatable, or a comma list
     #[arg(long, help_heading = NO_HEADING, env = "INTRAY_DESK_IMAGE_ORIGIN", value_name = "URL", value_delimiter = ',')]
     pub desk_image_origin: Vec<ImageOrigin>,
+    /// Where the desk asks for the token of a person who is signed in there, like https://site.example/desk-token
+    #[arg(long, help_heading = NO_HEADING, env = "INTRAY_DESK_TOKEN_URL", value_name = "URL")]
+    pub desk_token_url: Option<TokenUrl>,
 }
 
 /// The address below which images are shown. It ends with a slash, so that no other name begins with it.
@@ -32,6 +35,28 @@ impl FromStr for ImageOrigin {
 }
 
 impl fmt::Display for ImageOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Where a person's token is asked for. Plain HTTP stays on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenUrl(Address);
+
+impl FromStr for TokenUrl {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let is_safe = |address: &Address| address.scheme == "https" || is_loopback(&address.host);
+        Address::parse(text).filter(is_safe).map(Self).ok_or(Invalid(
+            "must be https://host[:port]/path, or http:// for 127.0.0.0/8 and localhost only; a host in ASCII, a path of letters, \
+             digits and -._~; without user, query, fragment and *",
+        ))
+    }
+}
+
+impl fmt::Display for TokenUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -145,6 +170,35 @@ mod tests {
         ];
         for host in hosts {
             assert!(format!("https://{host}/").parse::<ImageOrigin>().is_err(), "{host}");
+        }
+    }
+
+    #[test]
+    fn token_comes_over_https_or_from_this_machine() {
+        for (text, kept) in [
+            ("https://site.example/desk-token", "https://site.example/desk-token"),
+            ("https://Site.example:443", "https://site.example/"),
+            ("http://127.0.0.1:8080/t", "http://127.0.0.1:8080/t"),
+            ("http://localhost:80/t/", "http://localhost/t/"),
+        ] {
+            assert_eq!(text.parse::<TokenUrl>().map(|url| url.to_string()), Ok(kept.to_owned()), "{text}");
+        }
+        for text in [
+            "http://site.example/t",
+            "http://localhost.example/t",
+            "http://127.0.0.1@site.example/t",
+            "http://[::1]/t",
+            "https://u@site.example/t",
+            "https://site.example/t?as=x",
+            "https://site.example/t#x",
+            "https://*/t",
+            "/t",
+            "https://site.example/a/../t",
+            "https://site.example/t;x",
+            "wss://site.example/t",
+            "javascript://site.example/t",
+        ] {
+            assert!(text.parse::<TokenUrl>().is_err(), "{text}");
         }
     }
 }

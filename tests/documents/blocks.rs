@@ -23,6 +23,7 @@ const RUN: &[(&str, &str, &str)] = &[
     ("docs/opinions.md", "python", "tests/packages/python/test_opinions.py"),
     ("docs/ask.md", "sh", "tests/packages/python/test_ask_page.py"),
     ("docs/ask.md", "python", "tests/packages/python/test_ask_page.py"),
+    ("docs/ask.md", "js", "tests/web/desk/token.test.js"),
     ("docs/browser.md", "js", "tests/packages/npm/frameworks.test.js"),
     ("docs/browser.md", "html", "tests/packages/npm/shop.js"),
     ("docs/browser.md", "tsx", "tests/packages/npm/shop.js"),

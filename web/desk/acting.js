@@ -69,7 +69,7 @@ function refusedAnswer(request, error) {
 /** The service found something wrong: the form may be another by now. */
 async function correct(request, errors) {
   const { at, job, schema } = request
-  const form = await readQueueForm(at.api, job.queue, at.token).catch(() => undefined)
+  const form = await at.asPerson((code) => readQueueForm(at.api, job.queue, code)).catch(() => undefined)
   if (inHand() !== request) return
   if (form !== undefined && JSON.stringify(form) !== JSON.stringify(schema)) {
     redrawBy(form)

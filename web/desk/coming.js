@@ -3,6 +3,7 @@
 import { $, fillWords, reveal, view, viewed } from './page.js'
 import { forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
 import { linkToken, readMe, whyNot, wordsFor } from './person.js'
+import { askForCode, codeAfter, hasTokenUrl, notGiven } from './token.js'
 import { nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
 import { isAsking } from './dialogs.js'
 import { answerWith, handOver, pressed, skip, takeBreak } from './acting.js'
@@ -12,6 +13,8 @@ import { LINK_WORDS, SAY, SIGN_IN_WORDS, WORDS_OF_PAGE } from './words.js'
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
 // `me`: what the service knows of the person; null if it needs a code, undefined if it could not be asked.
 let me, code = linkToken() ?? keptToken()
+/** After so long without an answer of their site, a person may paste a code. */
+const PATIENCE_MS = 350
 const keys = () => $('keys').checked
 
 fillWords()
@@ -27,13 +30,20 @@ export async function come() {
     forgetPerson()
     return finish(SAY.signedOut)
   }
+  // A person who is new here begins by a click, also when their site says who they are.
+  const isBack = Boolean(code ?? keptName())
+  let found
   try {
-    me = await readMe(api, code)
+    found = await readPerson()
   } catch (error) {
+    if (me) return
     me = error.needsCode ? null : undefined
     if (me === null) showStart()
     return refusedAtStart(wordsFor(error))
   }
+  // By a code that was pasted meanwhile.
+  if (me) return
+  me = found
   if (me?.job) return byLink()
   if (!me && history.state?.token) return finish(LINK_WORDS.invalid)
   if (me) keepToken(code)
@@ -41,9 +51,47 @@ export async function come() {
   showStart()
   const worker = me && (me.worker ?? keptName())
   // A page that is loaded again goes on where it was.
-  if (worker && namedQueues().length) return sit(worker, namedQueues())
+  if (worker && isBack && namedQueues().length) return sit(worker, namedQueues())
   if (me && !namedQueues().length) await offer(worker)
   focusStart()
+}
+
+/** What the service knows of the person; without a code, or after one has ended, by the one that their site gives. */
+async function readPerson() {
+  const known = await readMe(api, code)
+  if (known || !hasTokenUrl || history.state?.token) return known
+  const patience = setTimeout(() => { me = null; showStart(); focusStart() }, PATIENCE_MS)
+  try {
+    const given = await codeAfter(code)
+    const person = await readMe(api, given)
+    if (!person) throw notGiven()
+    if (!me) code = given
+    return person
+  } finally {
+    clearTimeout(patience)
+  }
+}
+
+/** A call with the person's code; and once more with the next one, if it has ended and their site gives another. */
+async function asPerson(call) {
+  const own = code
+  try {
+    return await call(own)
+  } catch (error) {
+    if (error.status !== 401 || !hasTokenUrl) throw error
+    return call(await nextCode(own))
+  }
+}
+
+/** For the browser module too, which has `refused` when a code has ended. */
+async function nextCode(refused) {
+  if (!refused || refused !== code) return code
+  const given = await codeAfter(refused)
+  // The person has left meanwhile, or pasted another one.
+  if (refused !== code) return code
+  code = given
+  keepToken(code)
+  return code
 }
 
 /** What has to be typed: a name, or the code that stands for one. */
@@ -52,6 +100,7 @@ function showStart() {
   reveal('for-name', Boolean(me?.needsName))
   reveal('any-name', Boolean(me?.isOpen))
   reveal('which', false)
+  if (me?.worker) showPerson(me.worker)
   view('start')
 }
 
@@ -68,7 +117,7 @@ function refusedAtStart(words) {
 
 async function offer(worker) {
   try {
-    return await offerQueues(api, { token: code, worker })
+    return await asPerson((token) => offerQueues(api, { token, worker }))
   } catch (error) {
     refusedAtStart(wordsFor(error))
     return []
@@ -90,8 +139,9 @@ $('sign').addEventListener('submit', async (event) => {
 })
 
 async function withCode(typed) {
-  if (!typed) return $('token').focus()
+  if (!typed && !hasTokenUrl) return $('token').focus()
   try {
+    typed ||= await askForCode()
     me = await readMe(api, typed)
   } catch (error) {
     return refusedAtStart(wordsFor(error))
@@ -112,13 +162,20 @@ function sit(worker, queues) {
   keepPerson({ worker })
   nameQueues(queues)
   atWork(worker)
-  sitDown({ api, worker, token: code, queues, keys, refused, leftElsewhere })
+  const token = code && hasTokenUrl ? (about) => nextCode(about.refused) : code
+  sitDown({ api, worker, token, asPerson, queues, keys, refused, leftElsewhere })
 }
 
 function atWork(worker) {
-  $('me').textContent = worker
-  for (const id of ['me', 'leave']) reveal(id, true)
+  showPerson(worker)
   reveal('other-queues', !me.job)
+}
+
+const OF_PERSON = ['me', 'leave']
+
+function showPerson(worker) {
+  $('me').textContent = worker
+  for (const id of OF_PERSON) reveal(id, true)
 }
 
 /** The request is taken when the person asks for it, not when the page is opened. */
@@ -128,7 +185,8 @@ function byLink() {
     keepPerson({ job })
     atWork(worker)
     const refusedLink = (error) => finish(whyNot(error))
-    sitDown({ api, worker, token: code, job, keys, refused: refusedLink, finish, leftElsewhere })
+    const asLink = (call) => call(code)
+    sitDown({ api, worker, token: code, asPerson: asLink, job, keys, refused: refusedLink, finish, leftElsewhere })
   }
   if (keptRequest() === job) return open()
   $('open').addEventListener('click', open, { once: true })
@@ -143,15 +201,16 @@ function finish(words, isAll = true) {
 }
 
 function refused(error) {
-  if (error.status === 401) me = null
+  if (error.needsCode || error.status === 401 || error.status === 403) me = null
   showStart()
   refusedAtStart(wordsFor(error))
 }
 
 // -- going
 
+/** Their site would say at once who they are. */
 function leftElsewhere() {
-  forgetPerson()
+  forgetPerson({ isSignedOut: hasTokenUrl })
   code = undefined
   location.reload()
 }
@@ -165,7 +224,7 @@ async function leave() {
   const leaving = signOut()
   forgetPerson()
   me = code = undefined
-  for (const id of ['me', 'leave', 'line', 'kept']) reveal(id, false)
+  for (const id of [...OF_PERSON, 'line', 'kept']) reveal(id, false)
   for (const id of TRACES) $(id).replaceChildren()
   finish(SAY.signedOut)
   const { sent, unsent } = await leaving

@@ -3,6 +3,7 @@
  *
  *   coming    who works, on what; signing out; keys
  *   person    a name, a code, a link
+ *   token     a code from the operator's own site
  *   queues    those of the address, those that are offered, their forms
  *   work      one request after the other
  *   acting    what a person does with the request in hand

@@ -23,7 +23,7 @@ export async function offerQueues(api, { token, worker }) {
   if (worker) url.searchParams.set('worker', worker)
   const answer = await fetch(url, { headers: credential(token), credentials: 'omit' })
   const { queues, detail } = await answer.json()
-  if (!answer.ok) throw new Error(detail)
+  if (!answer.ok) throw Object.assign(new Error(detail), { status: answer.status })
   const isAll = queues.length <= MAX_QUEUES
   $('queue-list').replaceChildren(...queues.map(({ name, waiting, paused }) => {
     const box = make('input', { type: 'checkbox', name: 'queue', value: name, checked: isAll })

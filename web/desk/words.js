@@ -92,6 +92,7 @@ export const LOST_WORDS = {
 export const SIGN_IN_WORDS = {
   401: 'This code is not valid, or not any longer. Paste another one.',
   403: 'This code is another person’s, or for other queues. Ask for another one.',
+  notGiven: 'Your site did not say who you are. Sign in there and press Start, or paste a code.',
   oneJob: 'This is no code for this page. Ask for another one.',
   unreachable: 'There is no connection to the service. Try again.',
   someQueue: 'Choose at least one, and at most 16.',

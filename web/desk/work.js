@@ -39,7 +39,10 @@ export const inHand = () => (current && !current.isUnderway ? current : null)
 export const isOnPage = (request) => current === request
 export const putAway = () => { current = null }
 
-/** `place`: the service, the person, their queues or the one job of a link, and what is called at the end. */
+/**
+ * `place`: the service, the person with their code, their queues or the one job of a link, and what is called at the
+ * end. `asPerson` makes a call with the code of that moment.
+ */
 export function sitDown(place) {
   at = place
   desk?.close()
@@ -150,7 +153,7 @@ export async function next() {
 /** The form of the job's queue. Without the network it is asked for again: an answer without it could be refused. */
 async function formFor(job, isStill) {
   while (isStill() && job.state === 'held') {
-    const form = await readQueueForm(at.api, job.queue, at.token)
+    const form = await at.asPerson((code) => readQueueForm(at.api, job.queue, code))
     if (form !== undefined) return form
     if (isStill()) reveal('net', true)
     await new Promise((wake) => setTimeout(wake, FORM_RETRY_MS))

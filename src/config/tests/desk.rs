@@ -7,7 +7,7 @@ fn image_origins_are_repeated_or_separated_by_commas() {
     let line = "--desk-image-origin https://a.example/x/,https://b.example --desk-image-origin https://C.example:443/";
     let origins: Vec<_> = serve(line).desk.desk_image_origin.iter().map(ToString::to_string).collect();
     assert_eq!(origins, ["https://a.example/x/", "https://b.example/", "https://c.example/"]);
-    assert!(serve("").desk.desk_image_origin.is_empty());
+    assert!(serve("").desk.desk_image_origin.is_empty() && serve("").desk.desk_token_url.is_none());
 }
 
 #[test]
@@ -17,6 +17,8 @@ fn addresses_that_a_policy_cannot_name_are_refused_at_the_start() {
         ("--desk-image-origin https://a.example/photos/,https://u@b.example/", "without user"),
         ("--desk-image-origin https://*/", "without user, query, fragment and *"),
         ("--desk-image-origin https://cdn.example/photos", "ends with /"),
+        ("--desk-token-url http://site.example/", "http:// for 127.0.0.0/8 and localhost only"),
+        ("--desk-token-url https://site.example/?a=b", "without user, query"),
     ] {
         assert!(refusal(line).contains(rule), "{line}: {}", refusal(line));
     }

@@ -20,6 +20,8 @@ pub struct Policy {
 pub struct DeskSources {
     /// Images are shown below these; each ends with a slash.
     pub images: Vec<String>,
+    /// Where a person's token is asked for.
+    pub token: Option<String>,
 }
 
 /// Origins whose pages may call, besides the service's own.

@@ -22,16 +22,17 @@ pub struct DeskPage(Arc<SetPage>);
 struct SetPage {
     policy: HeaderValue,
     /// What stands in the page's `meta` elements, by their names.
-    settings: [(&'static str, String); 1],
+    settings: [(&'static str, String); 2],
 }
 
 impl DeskPage {
     pub fn new(sources: &DeskSources) -> Self {
-        let images = sources.images.join(" ");
+        let (images, token) = (sources.images.join(" "), sources.token.clone().unwrap_or_default());
         let policy = POLICY.replace("img-src 'self'", format!("img-src 'self' {images}").trim_end());
+        let policy = policy.replace("connect-src 'self'", format!("connect-src 'self' {token}").trim_end());
         // Addresses are visible ASCII; else nothing of elsewhere is loaded.
         let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static(POLICY));
-        Self(Arc::new(SetPage { policy, settings: [("intray-image-origins", images)] }))
+        Self(Arc::new(SetPage { policy, settings: [("intray-image-origins", images), ("intray-token-url", token)] }))
     }
 
     pub fn policy(&self) -> HeaderValue {

@@ -38,6 +38,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("--cors-origin *", "name the origins"),
     ("--desk-image-origin https://cdn.example/photos", "ends with /"),
     ("--desk-image-origin http://cdn.example/", "must be https://"),
+    ("--desk-token-url http://site.example/t", "http:// for 127.0.0.0/8"),
     ("--keys-file nowhere", "nowhere: No such file"),
     ("--keys-file folder", "not a regular file"),
     ("--keys-file keys", "keys: line 1: the role must be"),

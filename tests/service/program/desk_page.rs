@@ -24,6 +24,7 @@ async fn desk_alone_may_load_what_its_flags_name() {
         .switch("--demo")
         .flag("--desk-image-origin", "https://CDN.example:443/photos/,https://pics.example")
         .flag("--desk-image-origin", "https://third.example:8443/")
+        .flag("--desk-token-url", "https://site.example/desk-token")
         .start()
         .await;
     let images = ["https://cdn.example/photos/", "https://pics.example/", "https://third.example:8443/"];
@@ -31,7 +32,7 @@ async fn desk_alone_may_load_what_its_flags_name() {
         let answer = fetch(&w, "GET", path, &[]).await;
         let (policy, tag) = (header(&answer, "content-security-policy").to_owned(), header(&answer, "etag").to_owned());
         assert_eq!(sources(&policy, "img-src"), ["'self'", images[0], images[1], images[2], "data:"]);
-        assert_eq!(sources(&policy, "connect-src"), ["'self'"]);
+        assert_eq!(sources(&policy, "connect-src"), ["'self'", "https://site.example/desk-token"]);
         for directive in ["script-src", "style-src"] {
             assert_eq!(sources(&policy, directive), ["'self'"]);
         }
@@ -40,6 +41,7 @@ async fn desk_alone_may_load_what_its_flags_name() {
         assert_eq!((known.status().as_u16(), header(&known, "content-security-policy")), (304, &*policy));
         let page = answer.text().await.expect("text");
         assert_eq!(setting(&page, "intray-image-origins"), images.join(" "));
+        assert_eq!(setting(&page, "intray-token-url"), "https://site.example/desk-token");
     }
     for path in
         ["/", "/console/", "/demo/", "/docs/", "/docs/contract.html", "/desk/desk.js", "/desk/icon.svg", "/form.js"]
@@ -64,7 +66,9 @@ async fn desk_without_flags_loads_nothing_from_elsewhere() {
     let console = fetch(&w, "GET", "/console/", &[]).await;
     assert_eq!(policy, header(&console, "content-security-policy"));
     let page = answer.text().await.expect("text");
-    assert_eq!(setting(&page, "intray-image-origins"), "");
+    for name in ["intray-image-origins", "intray-token-url"] {
+        assert_eq!(setting(&page, name), "");
+    }
     for w in [w, named] {
         w.check().await;
     }
