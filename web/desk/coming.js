@@ -171,7 +171,7 @@ function atWork(worker) {
   reveal('other-queues', !me.job)
 }
 
-const OF_PERSON = ['me', 'leave']
+const OF_PERSON = ['me', 'not-you', 'leave']
 
 function showPerson(worker) {
   $('me').textContent = worker
@@ -250,7 +250,7 @@ addEventListener('pageshow', ({ persisted }) => {
 
 const CLICKS = {
   send: () => answerWith('send'), approve: () => answerWith('approve'), reject: () => answerWith('reject'),
-  skip, 'hand-over': handOver, break: takeBreak, next, back: next, leave,
+  skip, 'hand-over': handOver, break: takeBreak, next, back: next, leave, 'not-you': leave,
   'take-other': () => keepDraft(true), 'keep-own': () => keepDraft(false),
   'look-again': () => offer($('name').value.trim()),
 }

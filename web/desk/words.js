@@ -8,6 +8,7 @@ export const WORDS_OF_PAGE = {
   queues: 'Queues',
   singleKeys: 'Single keys',
   signOut: 'Sign out',
+  notYou: 'Not you?',
   offline: 'No connection, trying again',
   answered: 'answered',
   inLine: 'in line',

@@ -120,6 +120,17 @@ test('sign_out_gives_the_job_back_and_leaves_nothing', async () => {
   assert.equal(await page.getByLabel('Your name').inputValue(), '')
 })
 
+test('person_whose_name_is_another_signs_out_beside_it', async () => {
+  const { id, page } = await holding('viv')
+  await page.getByLabel('Reason').fill('mine alone')
+  await shown(page, 'Draft saved')
+  await Promise.all([page.waitForEvent('load'), button(page, 'Not you?').click()])
+  await shown(page, 'Signed out.')
+  await becomes(() => on.service.state(id), 'waiting')
+  assert.equal(await page.evaluate(() => localStorage.length + sessionStorage.length), 0)
+  for (const name of ['Not you?', 'Sign out']) assert.equal(await button(page, name).isVisible(), false)
+})
+
 test('person_who_signs_out_in_one_tab_has_left_the_other_too', async () => {
   const { page } = await holding('ian')
   const other = await page.context().newPage()

@@ -96,7 +96,7 @@ test('person_of_the_site_is_signed_in_by_what_the_page_prints', async () => {
   const page = await on.open('/desk/nowhere')
   await page.context().addCookies([{ name: 'session', value: 'ada', url: site.url }])
   await page.goto(`${on.url}/desk/?queue=${QUEUE}`)
-  await button(page, 'Start').waitFor()
+  await shown(page, 'Not you?')
   assert.equal(await page.locator('#me').innerText(), 'ada')
   assert.equal(await office().state(id), 'waiting', 'nothing is taken before the person begins')
   await button(page, 'Start').click()
@@ -266,7 +266,7 @@ test('token_of_another_person_ends_the_work_of_the_first', async () => {
   assert.equal((await office().job(second)).reserved.worker, 'hin')
 })
 
-test('person_who_signs_out_does_so_in_every_tab', async () => {
+test('person_who_is_not_this_one_signs_out_in_every_tab', async () => {
   const page = await atWork('ivy')
   const [job] = (await office().call('GET', `/queues/${QUEUE}/jobs?state=reserved`)).jobs
   const other = await page.context().newPage()
@@ -274,7 +274,7 @@ test('person_who_signs_out_does_so_in_every_tab', async () => {
   await button(other, 'Start').click()
   await view(other, 'work')
   const asked = site.asked.length
-  await Promise.all([other.waitForEvent('load'), button(other, 'Sign out').click()])
+  await Promise.all([other.waitForEvent('load'), button(other, 'Not you?').click()])
   for (const tab of [other, page]) {
     await shown(tab, 'Signed out.')
     assert.equal(await tab.evaluate(() => sessionStorage.length), 0)
