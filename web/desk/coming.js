@@ -1,10 +1,11 @@
 // Who works, on what, and then one request after the other; and signing out.
 
+import { shown } from '../client/form/shown.js'
 import { $, fillWords, reveal, view, viewed } from './page.js'
 import { forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
 import { linkToken, readMe, whyNot, wordsFor } from './person.js'
 import { askForCode, codeAfter, hasTokenUrl, notGiven } from './token.js'
-import { nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
+import { leftOutQueues, nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
 import { isAsking } from './dialogs.js'
 import { answerWith, handOver, pressed, skip, takeBreak } from './acting.js'
 import { isAtWork, keepDraft, next, signOut, sitDown, stopWork } from './work.js'
@@ -51,7 +52,7 @@ export async function come() {
   showStart()
   const worker = me && (me.worker ?? keptName())
   // A page that is loaded again goes on where it was.
-  if (worker && isBack && namedQueues().length) return sit(worker, namedQueues())
+  if (worker && isBack && namedQueues().length && !leftOutQueues().length) return sit(worker, namedQueues())
   if (me && !namedQueues().length) await offer(worker)
   focusStart()
 }
@@ -100,6 +101,8 @@ function showStart() {
   reveal('for-name', Boolean(me?.needsName))
   reveal('any-name', Boolean(me?.isOpen))
   reveal('which', false)
+  reveal('left-out', leftOutQueues().length > 0)
+  shown($('left-out'), SAY.leftOut(leftOutQueues()))
   if (me?.worker) showPerson(me.worker)
   view('start')
 }

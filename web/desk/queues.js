@@ -7,11 +7,11 @@ import { SAY, SIGN_IN_WORDS } from './words.js'
 
 const MAX_QUEUES = 16
 
-/** Those of the address, which can be bookmarked. */
-export function namedQueues() {
-  const named = new URLSearchParams(location.search).getAll('queue').filter(Boolean)
-  return [...new Set(named)].slice(0, MAX_QUEUES)
-}
+const inAddress = () => [...new Set(new URLSearchParams(location.search).getAll('queue').filter(Boolean))]
+
+/** Those of the address, which can be bookmarked; and those that are too many. */
+export const namedQueues = () => inAddress().slice(0, MAX_QUEUES)
+export const leftOutQueues = () => inAddress().slice(MAX_QUEUES)
 
 export function nameQueues(queues) {
   const query = new URLSearchParams(queues.map((queue) => ['queue', queue]))

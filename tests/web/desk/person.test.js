@@ -131,6 +131,24 @@ test('person_whose_name_is_another_signs_out_beside_it', async () => {
   for (const name of ['Not you?', 'Sign out']) assert.equal(await button(page, name).isVisible(), false)
 })
 
+test('queues_beyond_sixteen_are_named_as_left_out', async () => {
+  const names = Array.from({ length: 18 }, (_, n) => `queue-${n + 1}`)
+  const query = (of) => of.map((name) => `queue=${name}`).join('&')
+  const page = await on.open(`/desk/?${query(names)}&queue=queue-1&queue=`)
+  await shown(page, 'You work on 16 queues at most. The address names more; left out: queue-17, queue-18.')
+  assert.ok(await fits(page))
+  await page.getByLabel('Your name').fill('wim')
+  await button(page, 'Start').click()
+  await view(page, 'wait')
+  assert.equal(await page.evaluate(() => location.search), `?${query(names.slice(0, 16))}`)
+  // Of a person who is at work here, too.
+  await page.goto(`${on.url}/desk/?${query(names)}`)
+  await shown(page, 'left out: queue-17, queue-18.')
+  const few = await on.open(`/desk/?${query(names.slice(0, 16))}`)
+  await button(few, 'Start').waitFor()
+  assert.equal(await few.getByText('left out').isVisible(), false)
+})
+
 test('person_who_signs_out_in_one_tab_has_left_the_other_too', async () => {
   const { page } = await holding('ian')
   const other = await page.context().newPage()
