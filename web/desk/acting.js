@@ -13,7 +13,7 @@ const DOUBLE_CLICK_MS = 500
 let done = 0
 
 /** The request in hand, if a click can be meant for it. */
-function meant() {
+function clickable() {
   const request = inHand()
   return request && performance.now() - request.shownAt >= DOUBLE_CLICK_MS ? request : null
 }
@@ -37,7 +37,7 @@ async function send(request, call, then, refused) {
 }
 
 export async function answerWith(action) {
-  const request = meant()
+  const request = clickable()
   if (!request || request.over === 'gone' || !request.answer.actions.includes(action)) return
   const result = request.answer.result(action)
   if (!result) return void say(SAY.formError)
@@ -80,7 +80,7 @@ async function correct(request, errors) {
 
 /** When its time is over it is asked for once more. */
 export function skip() {
-  const request = meant()
+  const request = clickable()
   if (request?.over) return void next()
   if (request) askWhySkip((reason) => giveBack(request, { skip: true, reason }, ({ sent = true }) => {
     if (request.at.job) return finishLink(request, sent, LINK_WORDS.passed)
@@ -90,7 +90,7 @@ export function skip() {
 }
 
 export function takeBreak() {
-  const request = meant()
+  const request = clickable()
   if (!mayGo(request)) return
   giveBack(request, { reason: SAY.aBreak }, () => {
     putAway()
@@ -109,7 +109,7 @@ function giveBack(request, how, then) {
 }
 
 export function handOver() {
-  const request = meant()
+  const request = clickable()
   if (mayGo(request)) askToWhom((to, how) => inHand() === request && handTo(request, to, how))
 }
 

@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use foldhash::HashMap;
@@ -32,6 +33,8 @@ const MAX_BYTES_PER_SCRIPT: usize = 1 << 20;
 const MAX_CONTINUATIONS: u8 = 40;
 /// The same after jobs that were passed over, of which a script looks at 100, counts so often: 2,000 jobs in all.
 const PASSED_OVER: u8 = 2;
+/// For how long the calls of one script are made ready. The others wait for the next.
+const MAKING_READY: Duration = Duration::from_millis(250);
 
 /// A lane: a queue, and the script that its calls run.
 type LaneKey = (QueueName, &'static str);
@@ -40,10 +43,19 @@ type LaneKey = (QueueName, &'static str);
 struct PendingCall {
     number: u64,
     args: Args,
+    /// They are those of the general script.
+    is_general: bool,
     tries: u8,
     /// The call no longer waits for the sweep of overdue jobs.
     skips_overdue: bool,
     handle: Box<dyn CallHandle>,
+}
+
+/// The keys of the script that a lane ran last.
+#[derive(Default)]
+struct LaneKeys {
+    script: &'static str,
+    keys: Args,
 }
 
 /// The pending calls by lane. A lane exists while a task sends its calls.
@@ -67,9 +79,10 @@ impl Batcher {
         call: T,
     ) -> Result<T::Outcome, Fault> {
         let (name, number) = ((queue.clone(), T::SCRIPT), self.numbers.fetch_add(1, Ordering::Relaxed));
-        let args = call.args();
+        let is_general = call.is_general();
+        let args = if is_general { call.general_args() } else { call.args() };
         let (handle, answer) = call_handle(call);
-        let pending = PendingCall { number, args, tries: 0, skips_overdue: false, handle };
+        let pending = PendingCall { number, args, is_general, tries: 0, skips_overdue: false, handle };
         let is_new = {
             let mut lanes = self.lanes.lock();
             match lanes.get_mut(&name) {
@@ -148,7 +161,7 @@ impl Batcher {
 
     async fn run_lane(self: Arc<Self>, name: LaneKey, policy: BatchPolicy) {
         let _guard = LaneGuard(&self, &name);
-        let mut keys = Args::default();
+        let mut keys = LaneKeys::default();
         // Lets the tasks that are ready add their calls first.
         tokio::task::yield_now().await;
         loop {
@@ -176,19 +189,62 @@ impl Batcher {
         }
     }
 
+    /// Makes calls ready to be sent, and puts back what is not. A fault is that of the queue: it answers all of them.
+    async fn made_ready(&self, name: &LaneKey, group: Vec<PendingCall>) -> Vec<PendingCall> {
+        let begin = Instant::now();
+        let (mut ready, mut rest) = (Vec::with_capacity(group.len()), group.into_iter());
+        while let Some(mut pending) = rest.next() {
+            if !pending.handle.is_ready(begin) {
+                match pending.handle.make_ready().await {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        pending.is_general = pending.handle.is_general();
+                        pending.args = pending.handle.args(pending.is_general);
+                    }
+                    Err(fault) => {
+                        let waiting = rest.chain(ready).chain([pending]);
+                        waiting.for_each(|pending| pending.handle.fail(fault.clone()));
+                        return Vec::new();
+                    }
+                }
+            }
+            ready.push(pending);
+            if begin.elapsed() >= MAKING_READY {
+                break;
+            }
+        }
+        self.requeue_front(name, rest.collect());
+        if !ready.iter_mut().all(|pending| pending.handle.is_ready(begin)) {
+            self.requeue_front(name, std::mem::take(&mut ready));
+        }
+        ready
+    }
+
     /// Sends one batch.
-    async fn send(&self, name: &LaneKey, policy: &BatchPolicy, keys: &mut Args) {
-        let group = self.take_batch(name, policy);
+    async fn send(&self, name: &LaneKey, policy: &BatchPolicy, keys: &mut LaneKeys) {
+        let mut group = self.take_batch(name, policy);
+        let mut script = name.1;
+        if let Some(general) = policy.general {
+            group = self.made_ready(name, group).await;
+            let is_general = group.iter().any(|pending| pending.handle.is_general());
+            if is_general {
+                script = general;
+            }
+            for pending in group.iter_mut().filter(|pending| pending.is_general != is_general) {
+                pending.args = pending.handle.args(is_general);
+                pending.is_general = is_general;
+            }
+        }
         let Some(first) = group.first() else { return };
-        let script = self.runner.scripts.named(name.1, first.handle.needs_memory());
-        if keys.count() == 0 {
-            // The small and the large variant of a script have the same keys.
-            *keys = self.runner.keys_of(script, &name.0);
+        let script = self.runner.scripts.named(script, first.handle.needs_memory());
+        // The small and the large variant of a script have the same keys.
+        if keys.script != script.name {
+            *keys = LaneKeys { script: script.name, keys: self.runner.keys_of(script, &name.0) };
         }
         let args: Vec<_> = group.iter().map(|pending| &pending.args).collect();
         let jobs: u32 = group.iter().map(|pending| pending.handle.jobs()).sum();
         script.metrics().group_jobs.observe(f64::from(jobs));
-        let answer = self.runner.run(script, &name.0, keys, &args).await;
+        let answer = self.runner.run(script, &name.0, &keys.keys, &args).await;
         match answer.and_then(|answer| split(script, policy, answer, group.len())) {
             Ok((shared, items)) => self.deliver(name, group, &shared, items).await,
             Err(fault) => {

@@ -30,7 +30,7 @@ mod upkeep;
 mod views;
 mod webhooks;
 
-pub use completion::{CheckedResult, Complete, Completion, FORM_TOO_NEW};
+pub use completion::{Complete, Completion, UNCHECKED};
 pub use handle::Queues;
 pub use intray_redis::{
     Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,

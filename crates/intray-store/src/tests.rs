@@ -76,7 +76,7 @@ fn settle(reservation: &Reservation, rest: &[&str]) -> Args {
 }
 
 fn completed(reservation: Reservation, result: &str) -> Args {
-    Complete::new(reservation, Json::from_text(result.to_owned())).args()
+    Complete::new(reservation, Json::from_text(result.to_owned())).claim(0)
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The interface of a transition: arguments in, an outcome out, and the effect of the outcome on the sweeper and the counters.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use futures_util::future::BoxFuture;
 use intray_redis::{Args, Fault};
@@ -160,6 +160,26 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
         false
     }
 
+    /// Whether only the general script of the lane knows the call.
+    fn is_general(&self) -> bool {
+        false
+    }
+
+    /// The arguments of the general script.
+    fn general_args(&self) -> Args {
+        self.args()
+    }
+
+    /// Whether the call may be sent now, by what must hold at that moment. What was looked at since then holds.
+    fn is_ready(&mut self, _since: Instant) -> bool {
+        true
+    }
+
+    /// Makes it so. Answers whether that has changed the arguments.
+    fn make_ready(&mut self) -> BoxFuture<'_, Result<bool, Fault>> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
     /// Whether the call is finished by this reply.
     fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
         Retry::of(word(reply))
@@ -191,6 +211,9 @@ pub(crate) struct BatchPolicy {
     pub(crate) entry: QueueCheck,
     /// The reply has a shared part before the items.
     pub(crate) has_shared: bool,
+    /// The script that also knows what the lane's own does not: a batch with one call that needs it runs as it. Calls are made ready only
+    /// if there is one.
+    pub(crate) general: Option<&'static str>,
 }
 
 /// The check of a queue before a call is sent to it.
@@ -230,6 +253,11 @@ impl Retry<'_> {
 pub(super) trait CallHandle: Send {
     fn jobs(&self) -> u32;
     fn needs_memory(&self) -> bool;
+    fn is_general(&self) -> bool;
+    fn is_ready(&mut self, since: Instant) -> bool;
+    fn make_ready(&mut self) -> BoxFuture<'_, Result<bool, Fault>>;
+    /// For the general script, or the lane's own.
+    fn args(&self, general: bool) -> Args;
     /// The caller no longer waits for the answer.
     fn is_abandoned(&self) -> bool;
     fn retry<'r>(&self, item: &'r Value) -> Retry<'r>;
@@ -265,6 +293,22 @@ impl<T: BatchedTransition> CallHandle for TypedCall<T> {
 
     fn needs_memory(&self) -> bool {
         self.call.needs_memory()
+    }
+
+    fn is_general(&self) -> bool {
+        self.call.is_general()
+    }
+
+    fn is_ready(&mut self, since: Instant) -> bool {
+        self.call.is_ready(since)
+    }
+
+    fn make_ready(&mut self) -> BoxFuture<'_, Result<bool, Fault>> {
+        self.call.make_ready()
+    }
+
+    fn args(&self, general: bool) -> Args {
+        if general { self.call.general_args() } else { self.call.args() }
     }
 
     fn is_abandoned(&self) -> bool {

@@ -247,7 +247,7 @@ test('service_that_cannot_be_reached_is_asked_again_by_start', async () => {
   await view(page, 'work')
 })
 
-test('answer_that_is_refused_later_is_said_and_marked', async () => {
+test('answer_that_is_refused_later_is_named_and_marked', async () => {
   const { id, page } = await holding('rob', { title: 'One?', form: { type: 'object', properties: { note: { title: 'Note', type: 'string' } } } })
   await page.getByLabel('Note').fill('short')
   await shown(page, 'Draft saved')

@@ -211,7 +211,7 @@ impl Transition for ReserveRequest {
 impl BatchedTransition for ReserveRequest {
     /// The script also reads the reservations of each worker, so fewer calls share one.
     const BATCHING: BatchPolicy =
-        BatchPolicy { max_calls: 64, skips_abandoned: true, entry: QueueCheck::Open, has_shared: true };
+        BatchPolicy { max_calls: 64, skips_abandoned: true, entry: QueueCheck::Open, has_shared: true, general: None };
 
     fn jobs(&self) -> u32 {
         self.limit
