@@ -6,9 +6,7 @@ import asyncio
 import pickle
 import threading
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
-from unittest import skipUnless
 
 from intray_client import Answer, AsyncIntray, Intray, NoAnswer, StillOpen, WrongAnswer
 from world import Story
@@ -158,17 +156,3 @@ class Forms(Story):
             intray.ask(self.queue, PAYLOAD, key="one", asignees=["ann"])  # type: ignore[call-arg]
 
         self.assertTrue(callable(check))
-
-    @skipUnless(find_spec("pydantic"), "Pydantic is not installed")
-    def test_class_of_pydantic_is_a_form(self) -> None:
-        from pydantic import BaseModel, Field
-
-        class Review(BaseModel):
-            verdict: str = Field(max_length=5)
-            stars: int | None = Field(None, ge=1, le=5)
-
-        answer = self.answered({"verdict": "fine", "stars": 4}, lambda: self.ask(Review))
-        self.assertEqual(answer.result, Review(verdict="fine", stars=4))
-        # What Pydantic would take for a number is none.
-        error = self.answered({"verdict": "fine", "stars": "4"}, lambda: self.ask(Review, "two"))
-        self.assertIsInstance(error, WrongAnswer)
