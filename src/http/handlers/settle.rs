@@ -48,7 +48,6 @@ pub async fn settle<C: Settle>(
         }
         Ok((call.reservation().job.clone(), call))
     };
-    let items = items.read(read);
     let (queues, stored) = (&queues, &stored);
     let settle = |call: C| async move {
         let counted = call.carried().1.map(|_| (call.reservation().clone(), call.carried().0));
@@ -60,7 +59,7 @@ pub async fn settle<C: Settle>(
         }
         outcome
     };
-    Ok(items.each(settle, C::answer).await.into_response())
+    Ok(items.each(read, settle, C::answer).await.into_response())
 }
 
 /// One of the calls that name a reservation.

@@ -1,6 +1,6 @@
 //! Actions of operators: requeue, priority, pause, settings, sweep.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{RETENTION_MS, World, assert_contains, assert_events, keyspace};
 
