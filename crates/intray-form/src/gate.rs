@@ -14,7 +14,7 @@ use crate::{
     fault::{Faults, Path},
     json::{self, JsonNode},
     keywords, limits,
-    pattern::Pattern,
+    pattern::PatternAutomaton,
     shape::{FieldKind, FieldRules, ListRules, Member, NumberRules, ObjectRules, Options, TextRules},
 };
 
@@ -53,7 +53,7 @@ struct Gate<'f> {
     properties: HashMap<*const JsonNode<'f>, usize>,
     options: HashMap<*const JsonNode<'f>, Options>,
     /// By their text.
-    patterns: HashMap<&'f str, Option<Arc<Pattern>>>,
+    patterns: HashMap<&'f str, Option<Arc<PatternAutomaton>>>,
     /// The bytes that are left for patterns.
     pattern_room: usize,
     /// How many texts have a pattern, by each way they are reached.
@@ -249,7 +249,7 @@ impl<'f> Gate<'f> {
         format
     }
 
-    fn pattern(&mut self, node: &'f JsonNode<'f>, path: &Path) -> Option<Arc<Pattern>> {
+    fn pattern(&mut self, node: &'f JsonNode<'f>, path: &Path) -> Option<Arc<PatternAutomaton>> {
         let path = path.member("pattern");
         let pattern = node.get("pattern")?;
         if self.owner == Owner::Job {
@@ -265,7 +265,7 @@ impl<'f> Gate<'f> {
         if let Some(known) = self.patterns.get(text) {
             return known.clone();
         }
-        let compiled = Pattern::compile(text, self.pattern_room);
+        let compiled = PatternAutomaton::compile(text, self.pattern_room);
         let compiled = compiled.inspect_err(|detail| self.faults.add(&path, *detail)).ok().map(Arc::new);
         // A form with one that is not taken costs no more than that.
         self.pattern_room = compiled.as_ref().map_or(0, |it| self.pattern_room.saturating_sub(it.size()));

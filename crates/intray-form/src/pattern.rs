@@ -18,9 +18,9 @@ const TOO_LARGE: &str = "`pattern` is too large once it is compiled, with those 
 const WHITE_SPACE: &str = r"\x09-\x0d\x20\xa0\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}";
 
 #[derive(Debug)]
-pub(crate) struct Pattern(DFA<Vec<u32>>);
+pub(crate) struct PatternAutomaton(DFA<Vec<u32>>);
 
-impl Pattern {
+impl PatternAutomaton {
     /// `room`: the bytes that it may take.
     pub(crate) fn compile(pattern: &str, room: usize) -> Result<Self, &'static str> {
         if pattern.len() > limits::PATTERN {
@@ -116,7 +116,7 @@ mod tests {
         let texts = ",1,z,12 z,-,\\d,[,[7,\t,\n,\u{feff},é,\u{2005}1,\u{85},],.,a1,(,i";
         for pattern in classes.split(' ').chain(patterns.split(' ')) {
             let theirs = Regex::new(&jsonschema_regex::to_rust_regex(pattern).expect(pattern)).expect(pattern);
-            let ours = Pattern::compile(pattern, limits::PATTERN_SIZE).expect(pattern);
+            let ours = PatternAutomaton::compile(pattern, limits::PATTERN_SIZE).expect(pattern);
             for text in texts.split(',') {
                 assert_eq!(ours.is_match(text), theirs.is_match(text), "{pattern} on {text:?}");
             }
@@ -124,14 +124,14 @@ mod tests {
         for wrong in
             r"\ a\ \c \c? [a-\w] [\d-z] ( [ (?=a) (a)\1 \a (?i)a (?i:a) (?-u:a) (?P<a>a) (?<=a)b (?<!a)b".split(' ')
         {
-            assert_eq!(Pattern::compile(wrong, limits::PATTERN_SIZE).err(), Some(RULE), "{wrong}");
+            assert_eq!(PatternAutomaton::compile(wrong, limits::PATTERN_SIZE).err(), Some(RULE), "{wrong}");
         }
     }
 
     /// As browsers have it, letters beyond ASCII are no part of a word.
     #[test]
     fn edge_of_a_word_is_that_of_ecma_262() {
-        let edge = Pattern::compile(r"^\bz\b", limits::PATTERN_SIZE).expect("a pattern");
+        let edge = PatternAutomaton::compile(r"^\bz\b", limits::PATTERN_SIZE).expect("a pattern");
         assert_eq!(["z", "z z", "zé", "zz", "éz"].map(|text| edge.is_match(text)), [true, true, true, false, false]);
     }
 }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Format, pattern::Pattern};
+use crate::{Format, pattern::PatternAutomaton};
 
 #[derive(Debug)]
 pub(crate) struct ObjectRules {
@@ -47,7 +47,7 @@ pub(crate) struct TextRules {
     pub min: Option<f64>,
     pub max: Option<f64>,
     pub format: Option<Format>,
-    pub pattern: Option<Arc<Pattern>>,
+    pub pattern: Option<Arc<PatternAutomaton>>,
 }
 
 #[derive(Debug)]

@@ -205,7 +205,7 @@ fn limits_are_the_last_that_is_taken() {
     };
     form(&referred(limits::PATTERNS));
     assert_eq!(refusals(&referred(limits::PATTERNS + 1))[0].pointer, "/$defs/T/pattern");
-    let long = |bytes: usize| of(&format!(r#"{{"type":"string","pattern":"{}"}}"#, "x".repeat(bytes)));
+    let long = |bytes: usize| of(&format!(r#"{{"type":"string","pattern":"^{}"}}"#, "x".repeat(bytes - 1)));
     form(&long(limits::PATTERN));
     assert_eq!(refusals(&long(limits::PATTERN + 1))[0].pointer, "/properties/a/pattern");
 }

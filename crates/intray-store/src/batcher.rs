@@ -43,19 +43,10 @@ type LaneKey = (QueueName, &'static str);
 struct PendingCall {
     number: u64,
     args: Args,
-    /// They are those of the general script.
-    is_general: bool,
     tries: u8,
     /// The call no longer waits for the sweep of overdue jobs.
     skips_overdue: bool,
     handle: Box<dyn CallHandle>,
-}
-
-/// The keys of the script that a lane ran last.
-#[derive(Default)]
-struct LaneKeys {
-    script: &'static str,
-    keys: Args,
 }
 
 /// The pending calls by lane. A lane exists while a task sends its calls.
@@ -79,10 +70,9 @@ impl Batcher {
         call: T,
     ) -> Result<T::Outcome, Fault> {
         let (name, number) = ((queue.clone(), T::SCRIPT), self.numbers.fetch_add(1, Ordering::Relaxed));
-        let is_general = call.is_general();
-        let args = if is_general { call.general_args() } else { call.args() };
+        let args = call.args();
         let (handle, answer) = call_handle(call);
-        let pending = PendingCall { number, args, is_general, tries: 0, skips_overdue: false, handle };
+        let pending = PendingCall { number, args, tries: 0, skips_overdue: false, handle };
         let is_new = {
             let mut lanes = self.lanes.lock();
             match lanes.get_mut(&name) {
@@ -161,7 +151,7 @@ impl Batcher {
 
     async fn run_lane(self: Arc<Self>, name: LaneKey, policy: BatchPolicy) {
         let _guard = LaneGuard(&self, &name);
-        let mut keys = LaneKeys::default();
+        let mut keys = Args::default();
         // Lets the tasks that are ready add their calls first.
         tokio::task::yield_now().await;
         loop {
@@ -197,10 +187,7 @@ impl Batcher {
             if !pending.handle.is_ready(begin) {
                 match pending.handle.make_ready().await {
                     Ok(false) => {}
-                    Ok(true) => {
-                        pending.is_general = pending.handle.is_general();
-                        pending.args = pending.handle.args(pending.is_general);
-                    }
+                    Ok(true) => pending.args = pending.handle.args(),
                     Err(fault) => {
                         let waiting = rest.chain(ready).chain([pending]);
                         waiting.for_each(|pending| pending.handle.fail(fault.clone()));
@@ -221,30 +208,21 @@ impl Batcher {
     }
 
     /// Sends one batch.
-    async fn send(&self, name: &LaneKey, policy: &BatchPolicy, keys: &mut LaneKeys) {
+    async fn send(&self, name: &LaneKey, policy: &BatchPolicy, keys: &mut Args) {
         let mut group = self.take_batch(name, policy);
-        let mut script = name.1;
-        if let Some(general) = policy.general {
+        if policy.is_checked {
             group = self.made_ready(name, group).await;
-            let is_general = group.iter().any(|pending| pending.handle.is_general());
-            if is_general {
-                script = general;
-            }
-            for pending in group.iter_mut().filter(|pending| pending.is_general != is_general) {
-                pending.args = pending.handle.args(is_general);
-                pending.is_general = is_general;
-            }
         }
         let Some(first) = group.first() else { return };
-        let script = self.runner.scripts.named(script, first.handle.needs_memory());
-        // The small and the large variant of a script have the same keys.
-        if keys.script != script.name {
-            *keys = LaneKeys { script: script.name, keys: self.runner.keys_of(script, &name.0) };
+        let script = self.runner.scripts.named(name.1, first.handle.needs_memory());
+        if keys.count() == 0 {
+            // The small and the large variant of a script have the same keys.
+            *keys = self.runner.keys_of(script, &name.0);
         }
         let args: Vec<_> = group.iter().map(|pending| &pending.args).collect();
         let jobs: u32 = group.iter().map(|pending| pending.handle.jobs()).sum();
         script.metrics().group_jobs.observe(f64::from(jobs));
-        let answer = self.runner.run(script, &name.0, &keys.keys, &args).await;
+        let answer = self.runner.run(script, &name.0, keys, &args).await;
         match answer.and_then(|answer| split(script, policy, answer, group.len())) {
             Ok((shared, items)) => self.deliver(name, group, &shared, items).await,
             Err(fault) => {

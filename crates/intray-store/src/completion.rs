@@ -1,4 +1,4 @@
-//! What the two scripts of a completion share: complete, and close for one that can be taken back.
+//! A completion and its answers.
 
 use intray_form::FormFault;
 use intray_redis::{Args, Fault};
@@ -14,7 +14,9 @@ use crate::{
     payload::Json,
 };
 
-/// Why a form that was set is not read.
+/// Why a form is not read: another program has moved the queue without it, or has changed its text.
+pub const FORM_LOST: &str = "the form of the queue is not the one that was set: set it again";
+/// The same of a form that was set.
 pub(crate) const FORM_TOO_NEW: &str = "the form of the queue was set by a newer version of intray";
 /// Why a completion is not taken then. Its caller may be a stranger.
 pub const UNCHECKED: &str = "the result cannot be checked at the moment";
@@ -67,7 +69,7 @@ impl Complete {
         Self { reservation, result, undo_ms: 0, resumes: None }
     }
 
-    /// The arguments that both scripts begin with: the id, and secret, digest of the secret and result in one. Reserves capacity for
+    /// The first arguments: the id, and secret, digest of the secret and result in one. Reserves capacity for
     /// `more` arguments.
     pub(crate) fn claim(&self, more: usize) -> Args {
         let (id, secret) = (self.reservation.job.code.as_str(), self.reservation.secret.as_str());

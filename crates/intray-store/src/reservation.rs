@@ -45,7 +45,7 @@ pub(crate) const HOLDER_CALLS: BatchPolicy = BatchPolicy {
     skips_abandoned: false,
     entry: QueueCheck::IfKnown,
     has_shared: false,
-    general: None,
+    is_checked: false,
 };
 
 /// The first arguments of each call: id, secret, digest of the secret. Reserves capacity for `more` arguments of `size` bytes.

@@ -232,13 +232,13 @@ async fn array_of_misfits_is_one_script() {
     w.enqueue(1).await;
     let held = w.reserve().await;
     refused_at(&w.complete_with(&held, no_verdict()).await, &["/verdict"]);
-    let before = w.script_runs("close").await;
+    let before = w.script_runs("complete").await;
     let item = |n: usize| json!({ "reservation": format!("default-{n:026}.{n:026}"), "result": no_verdict() });
     let jobs = w.post("/jobs/complete", (0..100).map(item).collect()).await.is(200)["jobs"].take();
     for item in jobs.as_array().expect("jobs") {
         assert_contains(&item["error"], json!({ "status": 409, "reason": "unknown" }));
     }
-    assert_eq!(w.script_runs("close").await - before, 1);
+    assert_eq!(w.script_runs("complete").await - before, 1);
     w.check().await;
 }
 

@@ -67,7 +67,6 @@ async fn results_that_fit_and_others_share_a_script() {
     assert!(matches!(unfit, Ok(Completion::Invalid(faults)) if faults.len() == 1), "{unfit:?}");
     assert!(matches!(closing, Ok(Completion::Closing { duplicate: false, .. })), "{closing:?}");
     assert_eq!(redis.scripts_run().await - before, 1);
-    // The next one alone runs as the script that knows least.
     let again = redis.queues.complete(completion(&held[0], "{}")).await.expect("an answer");
     assert_eq!(again, Completion::Done { late: false, duplicate: true });
 }

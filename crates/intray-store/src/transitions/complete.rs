@@ -1,5 +1,5 @@
-//! complete, and close: the holder reports success. `close` also knows of a completion that can be taken back for a time, of what the caller
-//! knows of the reservation, and of a result that does not fit the form of the queue.
+//! complete: the holder reports success, in time or late, or for a time so that it can be taken back; or has a result that does not fit the
+//! form of the queue.
 
 use std::{sync::Arc, time::Instant};
 
@@ -8,7 +8,7 @@ use intray_form::{Form, FormFault, Owner};
 use intray_redis::{Args, Fault};
 
 use crate::{
-    completion::{Complete, CompleteReply, Completion, FORM_TOO_NEW, UNCHECKED},
+    completion::{Complete, CompleteReply, Completion, FORM_LOST, FORM_TOO_NEW, UNCHECKED},
     figures::QueueMetrics,
     forms::{FormRead, KnownForm, ReadForm, is_current},
     handle::Queues,
@@ -17,7 +17,6 @@ use crate::{
     redis::read::word,
     reservation::{HOLDER_CALLS, Lost, push_resumes, text},
     transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
-    views::form::FORM_LOST,
 };
 
 impl Queues {
@@ -91,7 +90,13 @@ impl Transition for CheckedCompletion {
     const SCRIPT: &'static str = "complete";
 
     fn args(&self) -> Args {
-        self.call.claim(0)
+        let mut args = self.call.claim(2);
+        match self.unfit {
+            Some(_) => args.push("-1"),
+            None => args.number(self.call.undo_ms.into()),
+        };
+        push_resumes(&mut args, self.call.resumes);
+        args
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<CompleteReply, Fault> {
@@ -111,24 +116,10 @@ impl Transition for CheckedCompletion {
 }
 
 impl BatchedTransition for CheckedCompletion {
-    const BATCHING: BatchPolicy = BatchPolicy { general: Some("close"), ..HOLDER_CALLS };
+    const BATCHING: BatchPolicy = BatchPolicy { is_checked: true, ..HOLDER_CALLS };
 
     fn needs_memory(&self) -> bool {
         text(self.call.result.as_ref()).len() > limits::SMALL_RESULT
-    }
-
-    fn is_general(&self) -> bool {
-        self.unfit.is_some() || self.call.undo_ms > 0 || self.call.resumes.is_some()
-    }
-
-    fn general_args(&self) -> Args {
-        let mut args = self.call.claim(2);
-        match self.unfit {
-            Some(_) => args.push("-1"),
-            None => args.number(self.call.undo_ms.into()),
-        };
-        push_resumes(&mut args, self.call.resumes);
-        args
     }
 
     fn is_ready(&mut self, since: Instant) -> bool {

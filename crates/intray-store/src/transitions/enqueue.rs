@@ -210,7 +210,7 @@ impl BatchedTransition for NewJob {
         skips_abandoned: false,
         entry: QueueCheck::Registers,
         has_shared: false,
-        general: None,
+        is_checked: false,
     };
 
     fn rejected(&self) -> Result<Enqueued, Fault> {
