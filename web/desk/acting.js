@@ -7,15 +7,15 @@ import { UNDO_WITHIN, handedIn } from './undo.js'
 import { DONE_WORDS, LINK_WORDS, LOST_WORDS, SAY } from './words.js'
 import { endWith, inHand, isOnPage, lost, next, putAway, redrawBy, say } from './work.js'
 
-/** A second click on a button is for the request that was there before. */
+/** A second click on a button is for what was there before. */
 const DOUBLE_CLICK_MS = 500
 
 let done = 0
 
-/** The request in hand, if a click can be meant for it. */
-function meant() {
+/** The request in hand, if a click or a key can be meant for it: it counts when it was made, not when it is heard. */
+function meant({ timeStamp }) {
   const request = inHand()
-  return request && performance.now() - request.shownAt >= DOUBLE_CLICK_MS ? request : null
+  return request && timeStamp - request.shownAt >= DOUBLE_CLICK_MS ? request : null
 }
 
 const mayGo = (request) => request?.over === null
@@ -36,8 +36,8 @@ async function send(request, call, then, refused) {
   if (isOnPage(request)) then(ending)
 }
 
-export async function answerWith(action) {
-  const request = meant()
+export async function answerWith(action, event) {
+  const request = meant(event)
   if (!request || request.over === 'gone' || !request.answer.actions.includes(action)) return
   const result = request.answer.result(action)
   if (!result) return void say(SAY.formError)
@@ -79,8 +79,8 @@ async function correct(request, errors) {
 }
 
 /** When its time is over it is asked for once more. */
-export function skip() {
-  const request = meant()
+export function skip(event) {
+  const request = meant(event)
   if (request?.over) return void next()
   if (request) askWhySkip((reason) => giveBack(request, { skip: true, reason }, ({ sent = true }) => {
     if (request.at.job) return finishLink(request, sent, LINK_WORDS.passed)
@@ -89,8 +89,8 @@ export function skip() {
   }))
 }
 
-export function takeBreak() {
-  const request = meant()
+export function takeBreak(event) {
+  const request = meant(event)
   if (!mayGo(request)) return
   giveBack(request, { reason: SAY.aBreak }, () => {
     putAway()
@@ -108,8 +108,8 @@ function giveBack(request, how, then) {
   })
 }
 
-export function handOver() {
-  const request = meant()
+export function handOver(event) {
+  const request = meant(event)
   if (mayGo(request)) askToWhom((to, how) => inHand() === request && handTo(request, to, how))
 }
 

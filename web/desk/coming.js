@@ -190,7 +190,8 @@ addEventListener('pageshow', ({ persisted }) => {
 // -- buttons and keys
 
 const CLICKS = {
-  send: () => answerWith('send'), approve: () => answerWith('approve'), reject: () => answerWith('reject'),
+  send: (event) => answerWith('send', event), approve: (event) => answerWith('approve', event),
+  reject: (event) => answerWith('reject', event),
   skip, 'hand-over': handOver, break: takeBreak, next, back: next, leave,
   'take-other': () => keepDraft(true), 'keep-own': () => keepDraft(false),
   'look-again': () => offer($('name').value.trim()),
@@ -213,7 +214,7 @@ const TYPED_IN = 'textarea, select, input:not([type=radio], [type=checkbox])'
 document.addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.isComposing || isAsking()) return
   if (event.ctrlKey || event.metaKey || event.altKey) {
-    if (event.key === 'Enter' && !event.altKey && !event.repeat) answerWith('send')
+    if (event.key === 'Enter' && !event.altKey && !event.repeat) answerWith('send', event)
     return
   }
   if (event.target.matches(TYPED_IN)) {

@@ -18,7 +18,8 @@ const FORM_RETRY_MS = 2_000
 
 /**
  * The request on the page, made when it is drawn:
- * `at`: the place it was taken at; `schema`: the form of its queue; `answer`: what is drawn for it; `shownAt`: when.
+ * `at`: the place it was taken at; `schema`: the form of its queue; `answer`: what is drawn for it; `shownAt`: when it
+ * was painted.
  * `over`: null while it is ours, 'late' when an answer may still count, 'gone' when not.
  * `isCapped`: whether the time left ends with the request itself; null if that is not known yet.
  * `isIdle`: the person may be away. `isUnderway`: what ends it is on its way; `later`: what a link says when that has
@@ -132,19 +133,21 @@ export async function next() {
   stopAsking()
   reveal('net', false)
   // Most often there is one at once, and nothing flickers.
-  const patience = setTimeout(() => view('wait'), 350)
+  const patience = setTimeout(() => isStill() && view('wait'), 350)
+  let job, schema
   try {
-    const job = await desk.next()
-    const schema = await formFor(job, isStill)
-    if (!isStill()) return
-    if (job.state === 'held') begin(job, schema)
-    // Lost before it was seen.
-    else next()
+    job = await desk.next()
+    schema = await formFor(job, isStill)
   } catch (error) {
     if (isStill() && error.name !== 'AbortError') at.refused(error)
+    return
   } finally {
     clearTimeout(patience)
   }
+  if (!isStill()) return
+  if (job.state === 'held') begin(job, schema)
+  // Lost before it was seen.
+  else next()
 }
 
 /** The form of the job's queue. Without the network it is asked for again: an answer without it could be refused. */
@@ -161,9 +164,10 @@ function begin(job, schema) {
   const isBack = job.resumed || had.has(job.id)
   had.add(job.id)
   const isCapped = job.resumed ? null : endsWithRequest(job.expiresIn)
-  const request = { job, at, schema, over: null, isIdle: false, isCapped, shownAt: performance.now() }
+  const request = { job, at, schema, over: null, isIdle: false, isCapped }
   request.answer = draw(job, howOf(request, job.draft))
   current = request
+  paint(request)
   settle()
   reveal('other-draft', job.otherDraft !== undefined)
   reveal('net', false)
@@ -175,6 +179,12 @@ function begin(job, schema) {
   tick()
   $('title').focus({ preventScroll: true })
   tellRefusal(job.id)
+}
+
+/** Drawing takes a while: what is clicked meanwhile is meant for what stood there before. */
+function paint(request) {
+  request.shownAt = Infinity
+  requestAnimationFrame(() => setTimeout(() => { request.shownAt = performance.now() }))
 }
 
 function tellRefusal(id) {
@@ -190,6 +200,7 @@ const howOf = ({ schema }, draft) => ({ schema, draft, changed, keys: at.keys, h
 /** Draws what is decided once more, with what was typed. */
 function redraw(draft) {
   current.answer = draw(current.job, howOf(current, draft), current.answer)
+  paint(current)
   settle()
 }
 

@@ -52,6 +52,37 @@ test('request_that_is_not_drawn_yet_is_not_answered', async () => {
   assert.equal((await result(id)).reason, 'of the first')
 })
 
+test('click_that_was_made_while_a_request_is_drawn_is_not_for_it', async () => {
+  const { next, page } = await holdingTwo('bea')
+  const letGo = holdForms()
+  await press(page, 'Approve')
+  await becomes(() => on.service.state(next), 'reserved')
+  const { x, y } = await page.evaluate(() => {
+    // It is drawn until the click has been made, and longer than a second click takes.
+    new MutationObserver(() => {
+      const isOver = (ms, from) => performance.now() - from > ms
+      const from = performance.now()
+      while (!navigator.scheduling.isInputPending() && !isOver(10_000, from));
+      const clicked = performance.now()
+      while (!isOver(800, clicked));
+    }).observe(document.getElementById('title'), { childList: true })
+    addEventListener('click', ({ target }) => { globalThis.clicked = [target.id, document.getElementById('title').textContent] }, true)
+    document.body.dataset.view = 'work'
+    return document.getElementById('approve').getBoundingClientRect()
+  })
+  const wire = await page.context().newCDPSession(page)
+  const mouse = (type) => wire.send('Input.dispatchMouseEvent', { type, x: x + 20, y: y + 20, button: 'left', clickCount: 1 })
+  letGo()
+  await sleep(300)
+  await Promise.all(['mousePressed', 'mouseReleased'].map(mouse))
+  await view(page, 'work')
+  await becomes(() => page.evaluate(() => String(globalThis.clicked)), 'approve,refund 9000')
+  await sleep(300)
+  assert.equal(on.wire.calls('complete').length, 1)
+  await press(page, 'Approve')
+  assert.equal((await result(next)).approved, true)
+})
+
 test('key_that_is_held_down_sends_once', async () => {
   const form = { type: 'object', properties: { note: { title: 'Note', type: 'string' } } }
   const queue = `${QUEUE}-notes`
@@ -101,6 +132,47 @@ test('arguments_are_on_the_page_whichever_form_answers', async () => {
   assert.deepEqual(await result(id), { ok: false })
 })
 
+test('form_that_has_changed_is_not_answered_before_it_is_seen', async () => {
+  const formOf = (title) => ({ type: 'object', properties: { note: { title, type: 'string' } } })
+  const queue = `${QUEUE}-changing`
+  await on.service.set(queue, { result_schema: formOf('Note') })
+  const { id, page } = await on.holding(queue, 'bo', { title: 'One?' })
+  await on.service.set(queue, { result_schema: formOf('I pay for all') })
+  const problem = { type: '/problems/invalid-result', title: 'x', status: 422, detail: 'x', errors: [] }
+  on.wire.rule = ({ path }) => (path === '/jobs/complete' ? { status: 422, body: problem } : null)
+  await press(page, 'Send')
+  await shown(page, 'The form has changed meanwhile.')
+  on.wire.rule = null
+  const isSeen = await page.evaluate(() => new Promise((seen) => {
+    document.getElementById('send').click()
+    requestAnimationFrame(() => setTimeout(() => seen(document.getElementById('send').click())))
+  }).then(() => document.getElementById('answer').textContent.includes('I pay for all')))
+  assert.ok(isSeen)
+  await sleep(300)
+  assert.equal(on.wire.calls('complete').length, 1)
+  await press(page, 'Send')
+  await result(id)
+})
+
+test('view_stays_when_an_answer_is_taken_back_while_the_next_request_comes', async () => {
+  const { next, page } = await holdingTwo('abe')
+  await page.evaluate(() => {
+    const own = setTimeout
+    globalThis.setTimeout = (does, ms, ...more) => own(does, ms === 350 ? 2_500 : ms, ...more)
+  })
+  const letGo = holdForms()
+  await press(page, 'Approve')
+  await becomes(() => on.service.state(next), 'reserved')
+  on.wire.rule = null
+  await page.keyboard.press('u')
+  await shown(page, 'Taken back')
+  await becomes(() => page.locator('#title').innerText(), 'refund 5')
+  await page.waitForTimeout(2_600)
+  await view(page, 'work')
+  await shown(page, 'refund 5')
+  letGo()
+})
+
 test('form_of_a_job_that_is_not_drawn_is_data', async () => {
   const fields = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`f${n}`, { $ref: '#/$defs/O' }]))
   const form = { type: 'object', title: 'Wire it to mallory', properties: fields, $defs: { O: { enum: Array.from({ length: 200 }, (_, n) => `o${n}`) } } }
@@ -112,18 +184,23 @@ test('form_of_a_job_that_is_not_drawn_is_data', async () => {
 test('request_that_cannot_be_drawn_can_only_be_skipped', async () => {
   const { id, page } = await on.holding(QUEUE, 'fay', { title: 'x', form: { type: 'object', properties: { g: { type: 'object', properties: null, required: ['a'] } } } })
   await button(page, 'Approve').waitFor() // it is no form, so it is data
-  await page.evaluate(() => {
-    const create = document.createElement.bind(document)
-    document.createElement = (name) => {
-      if (name === 'dl') throw new RangeError('not this one')
-      return create(name)
-    }
-  })
-  await press(page, 'Break')
-  await button(page, 'Go on').click()
-  await shown(page, 'This request cannot be drawn.')
-  assert.match(await page.locator('#whole-text').innerText(), /"properties":null/)
-  for (const name of ['Approve', 'Reject', 'Send']) assert.equal(await button(page, name).isVisible(), false)
+  // `bdi`: what shows any text of others.
+  for (const broken of ['dl', 'bdi']) {
+    await page.evaluate((broken) => {
+      const create = document.createElement.bind(document)
+      document.createElement = (name) => {
+        if (name === broken) throw new RangeError('not this one')
+        return create(name)
+      }
+    }, broken)
+    await press(page, 'Break')
+    await button(page, 'Go on').click()
+    await view(page, 'work')
+    await shown(page, 'This request cannot be drawn.')
+    assert.match(await page.locator('#whole-text').innerText(), /"properties":null/)
+    for (const name of ['Approve', 'Reject', 'Send']) assert.equal(await button(page, name).isVisible(), false)
+    await page.evaluate(() => { delete document.createElement })
+  }
   await press(page, 'Skip')
   await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click()
   await becomes(() => on.service.state(id), 'waiting')

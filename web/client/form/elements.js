@@ -9,7 +9,7 @@ import { shown } from './shown.js'
  */
 export function make(tag, properties = {}, children = []) {
   const element = Object.assign(document.createElement(tag), properties)
-  element.append(...children)
+  for (const child of children) element.append(child)
   return element
 }
 
