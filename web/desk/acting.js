@@ -5,7 +5,7 @@ import { $, notice, toast, view } from './page.js'
 import { readQueueForm } from './queues.js'
 import { UNDO_WITHIN, handedIn } from './undo.js'
 import { DONE_WORDS, LINK_WORDS, LOST_WORDS, SAY } from './words.js'
-import { endWith, inHand, isOnPage, lost, next, putAway, redrawBy, say } from './work.js'
+import { endWith, inHand, isOnPage, keepTyped, lost, next, putAway, redrawBy, say } from './work.js'
 
 /** A second click on a button is for what was there before. */
 const DOUBLE_CLICK_MS = 500
@@ -42,6 +42,7 @@ export async function answerWith(action, event) {
   const result = request.answer.result(action)
   if (!result) return void say(SAY.formError)
   const { at } = request
+  keepTyped(request)
   const how = { exact: result.exact, undo: at.job ? undefined : UNDO_WITHIN }
   await send(request, (job) => job.complete(result.value, how), ({ sent, late, final }) => {
     $('done').textContent = done += 1
@@ -82,9 +83,9 @@ async function correct(request, errors) {
 export function skip(event) {
   const request = meant(event)
   if (request?.over) return void next()
-  if (request) askWhySkip((reason) => giveBack(request, { skip: true, reason }, ({ sent = true }) => {
+  if (request) askWhySkip((reason) => giveBack(request, { skip: true, reason }, ({ sent }) => {
     if (request.at.job) return finishLink(request, sent, LINK_WORDS.passed)
-    toast(SAY.skipped)
+    toast(SAY.skipped(sent))
     next()
   }))
 }
@@ -92,8 +93,9 @@ export function skip(event) {
 export function takeBreak(event) {
   const request = meant(event)
   if (!mayGo(request)) return
-  giveBack(request, { reason: SAY.aBreak }, () => {
+  giveBack(request, { reason: SAY.aBreak }, ({ sent }) => {
     putAway()
+    $('why-break').textContent = SAY.wentBack(sent)
     view('break')
     $('back').focus()
   })
@@ -101,12 +103,13 @@ export function takeBreak(event) {
 
 function giveBack(request, how, then) {
   if (inHand() !== request) return
-  const call = (job) => (job.state === 'held' ? job.abandon(how) : {})
-  return send(request, call, then, (error) => {
-    if (!error.lost) return say(error.message)
-    then({})
+  return send(request, (job) => job.abandon(how), then, (error) => {
+    if (error.lost) lostBy(error)
+    else say(error.message)
   })
 }
+
+const lostBy = ({ reason, jobState }) => lost({ reason, jobState, certain: true })
 
 export function handOver(event) {
   const request = meant(event)
@@ -121,7 +124,7 @@ function handTo(request, to, how) {
     next()
   }
   return send(request, (job) => job.handOver(to, how), arrived, (error) => {
-    if (error.lost) lost({ reason: error.reason, jobState: error.jobState, certain: true })
+    if (error.lost) lostBy(error)
     else notHanded(error, to)
   })
 }

@@ -1,8 +1,8 @@
 // Who works, on what, and then one request after the other; and signing out.
 
 import { $, fillWords, reveal, view, viewed } from './page.js'
-import { forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
-import { linkToken, readMe, whyNot, wordsFor } from './person.js'
+import { cameByLink, forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
+import { linkToken, listenToTabs, readMe, tellTabs, whyNot, wordsFor } from './person.js'
 import { nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
 import { isAsking } from './dialogs.js'
 import { answerWith, handOver, pressed, skip, takeBreak } from './acting.js'
@@ -35,7 +35,7 @@ export async function come() {
     return refusedAtStart(wordsFor(error))
   }
   if (me?.job) return byLink()
-  if (!me && history.state?.token) return finish(LINK_WORDS.invalid)
+  if (!me && cameByLink()) return finish(LINK_WORDS.invalid)
   if (me) keepToken(code)
   $('name').value ||= keptName() ?? ''
   showStart()
@@ -150,6 +150,10 @@ function refused(error) {
 
 // -- going
 
+const whoIsHere = () => me?.worker ?? keptName()
+
+listenToTabs(api, (left) => (me ? whoIsHere() === left : code) && leftElsewhere())
+
 function leftElsewhere() {
   forgetPerson()
   code = undefined
@@ -163,6 +167,7 @@ const TRACES = ['title', 'about', 'request', 'arguments', 'whole-text', 'answer'
 /** A page that is loaded again has nothing of the person; without a network it could not be loaded. */
 async function leave() {
   const leaving = signOut()
+  tellTabs(whoIsHere())
   forgetPerson()
   me = code = undefined
   for (const id of ['me', 'leave', 'line', 'kept']) reveal(id, false)

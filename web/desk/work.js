@@ -33,6 +33,8 @@ let round = 0
 const had = new Set()
 // By id, why what was sent later is refused.
 const refusals = new Map()
+// What was typed for the answer that was sent last: its result may have less of it. `isBack`: it was taken back.
+let typed = null
 
 export const say = (words) => { $('saved').textContent = words }
 /** The request that the person can do something with. */
@@ -84,7 +86,10 @@ function listenToDesk() {
   // In another tab.
   on('ended', () => next())
   on('change', () => drawKept(own.kept(), current?.job.id, (id) => own.forget(id)))
-  always('undone', () => next())
+  always('undone', ({ id }) => {
+    if (typed?.id === id) typed.isBack = true
+    next()
+  })
   always('ended', ({ id }) => { if (current?.later && current.job.id === id) at.finish(current.later) })
   always('refused', refusedLater)
   own.addEventListener('left', ({ detail }) => { if (!detail.here) at.leftElsewhere() })
@@ -165,7 +170,8 @@ function begin(job, schema) {
   had.add(job.id)
   const isCapped = job.resumed ? null : endsWithRequest(job.expiresIn)
   const request = { job, at, schema, over: null, isIdle: false, isCapped }
-  request.answer = draw(job, howOf(request, job.draft))
+  const draft = draftOf(job)
+  request.answer = draw(job, howOf(request, draft))
   current = request
   paint(request)
   settle()
@@ -179,6 +185,16 @@ function begin(job, schema) {
   tick()
   $('title').focus({ preventScroll: true })
   tellRefusal(job.id)
+  if (draft !== job.draft) job.save(draft).catch((error) => say(error.message))
+}
+
+export const keepTyped = ({ job, answer }) => { typed = { id: job.id, value: answer.value(), isBack: false } }
+
+function draftOf(job) {
+  if (!typed?.isBack || typed.id !== job.id) return job.draft
+  const { value } = typed
+  typed = null
+  return value
 }
 
 /** Drawing takes a while: what is clicked meanwhile is meant for what stood there before. */

@@ -245,3 +245,42 @@ test('request_that_comes_back_has_no_word_of_its_loss', async () => {
   await becomes(() => page.locator('#clock').getAttribute('class'), 'clock ')
   assert.equal(await page.locator('#notice').isVisible(), false)
 })
+
+test('break_and_skip_without_a_network_are_not_said_to_be_done', async () => {
+  for (const [name, action, words] of [['cia', 'Break', 'Your request goes back to its place in line when the network is back'], ['cyd', 'Skip', 'another person gets it when the network is back']]) {
+    const { id, page } = await on.holding(QUEUE, name, call(1))
+    on.wire.offline = true
+    await press(page, action)
+    if (action === 'Skip') await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click()
+    await shown(page, words)
+    on.wire.offline = false
+    await page.evaluate(() => dispatchEvent(new Event('online')))
+    await becomes(() => on.service.state(id), 'waiting')
+    await page.close()
+  }
+})
+
+test('request_that_was_withdrawn_is_lost_and_not_skipped', async () => {
+  const { id, page } = await on.holding(QUEUE, 'cox', call(1))
+  on.wire.rule = ({ path }) => (path === '/jobs/extend' ? 'cut' : null)
+  await on.service.call('DELETE', `/jobs/${id}?force=true`)
+  await press(page, 'Skip')
+  await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click()
+  await shown(page, 'Lost: this request was withdrawn.')
+  await button(page, 'Next request').waitFor()
+})
+
+test('arguments_that_were_corrected_come_back_with_a_rejection', async () => {
+  const { id, page } = await on.holding(QUEUE, 'mio', call(180))
+  await page.getByLabel('Eur').fill('50')
+  await press(page, 'Reject')
+  await view(page, 'wait')
+  await page.keyboard.press('u')
+  await view(page, 'work')
+  assert.equal(await page.getByLabel('Eur').inputValue(), '50')
+  await page.reload()
+  await view(page, 'work')
+  assert.equal(await page.getByLabel('Eur').inputValue(), '50')
+  await press(page, 'Approve')
+  assert.equal((await result(id)).args.eur, 50)
+})
