@@ -84,6 +84,8 @@ $('sign').addEventListener('submit', async (event) => {
   if (!worker) return $('name').focus()
   const named = namedQueues()
   if (named.length) return sit(worker, named)
+  // They could not be asked for, or there was none.
+  if ($('which').hidden || !$('queue-list').children.length) return void offer(worker)
   const ticked = tickedQueues()
   if (!ticked) return refusedAtStart(SIGN_IN_WORDS.someQueue)
   return sit(worker, ticked)

@@ -123,6 +123,7 @@ export const SAY = {
   emptyObject: '(nothing in it)',
   opens: (host) => `Open ${host}`,
   twice: (name) => `This request has “${name}” twice, so it can be read in two ways. It can only be skipped.`,
+  manyArguments: 'This call has too many arguments to be decided about here. It can only be skipped.',
   noForm: 'The form of this queue cannot be drawn. Tell an operator; you can skip the request.',
   notDrawn: 'This request cannot be drawn. You can skip it; the whole of it is below, as it was sent.',
   newForm: 'The form has changed meanwhile. What fits is filled in.',

@@ -31,3 +31,14 @@ export function describe(element, attributes) {
     if (value !== undefined) element.setAttribute(name, String(value))
   }
 }
+
+/** A box as high as its text, where the browser does not see to it. @param {HTMLTextAreaElement} box */
+export function grow(box) {
+  const fit = () => {
+    box.style.height = 'auto'
+    box.style.height = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`
+  }
+  box.addEventListener('input', fit)
+  // Once it is on the page.
+  if (!CSS.supports('field-sizing', 'content')) requestAnimationFrame(fit)
+}
