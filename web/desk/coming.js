@@ -1,8 +1,8 @@
 // Who works, on what, and then one request after the other; and signing out.
 
 import { $, fillWords, reveal, view, viewed } from './page.js'
-import { forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
-import { linkToken, readMe, whyNot, wordsFor } from './person.js'
+import { cameByLink, forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
+import { linkToken, listenToTabs, readMe, tellTabs, whyNot, wordsFor } from './person.js'
 import { nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
 import { isAsking } from './dialogs.js'
 import { answerWith, handOver, pressed, skip, takeBreak } from './acting.js'
@@ -35,7 +35,7 @@ export async function come() {
     return refusedAtStart(wordsFor(error))
   }
   if (me?.job) return byLink()
-  if (!me && history.state?.token) return finish(LINK_WORDS.invalid)
+  if (!me && cameByLink()) return finish(LINK_WORDS.invalid)
   if (me) keepToken(code)
   $('name').value ||= keptName() ?? ''
   showStart()
@@ -84,6 +84,8 @@ $('sign').addEventListener('submit', async (event) => {
   if (!worker) return $('name').focus()
   const named = namedQueues()
   if (named.length) return sit(worker, named)
+  // They could not be asked for, or there was none.
+  if ($('which').hidden || !$('queue-list').children.length) return void offer(worker)
   const ticked = tickedQueues()
   if (!ticked) return refusedAtStart(SIGN_IN_WORDS.someQueue)
   return sit(worker, ticked)
@@ -150,6 +152,10 @@ function refused(error) {
 
 // -- going
 
+const whoIsHere = () => me?.worker ?? keptName()
+
+listenToTabs(api, (left) => (me ? whoIsHere() === left : code) && leftElsewhere())
+
 function leftElsewhere() {
   forgetPerson()
   code = undefined
@@ -163,6 +169,7 @@ const TRACES = ['title', 'about', 'request', 'arguments', 'whole-text', 'answer'
 /** A page that is loaded again has nothing of the person; without a network it could not be loaded. */
 async function leave() {
   const leaving = signOut()
+  tellTabs(whoIsHere())
   forgetPerson()
   me = code = undefined
   for (const id of ['me', 'leave', 'line', 'kept']) reveal(id, false)
@@ -190,7 +197,8 @@ addEventListener('pageshow', ({ persisted }) => {
 // -- buttons and keys
 
 const CLICKS = {
-  send: () => answerWith('send'), approve: () => answerWith('approve'), reject: () => answerWith('reject'),
+  send: (event) => answerWith('send', event), approve: (event) => answerWith('approve', event),
+  reject: (event) => answerWith('reject', event),
   skip, 'hand-over': handOver, break: takeBreak, next, back: next, leave,
   'take-other': () => keepDraft(true), 'keep-own': () => keepDraft(false),
   'look-again': () => offer($('name').value.trim()),
@@ -213,7 +221,7 @@ const TYPED_IN = 'textarea, select, input:not([type=radio], [type=checkbox])'
 document.addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.isComposing || isAsking()) return
   if (event.ctrlKey || event.metaKey || event.altKey) {
-    if (event.key === 'Enter' && !event.altKey && !event.repeat) answerWith('send')
+    if (event.key === 'Enter' && !event.altKey && !event.repeat) answerWith('send', event)
     return
   }
   if (event.target.matches(TYPED_IN)) {

@@ -247,6 +247,20 @@ test('service_that_cannot_be_reached_is_asked_again_by_start', async () => {
   await view(page, 'work')
 })
 
+test('queues_that_could_not_be_offered_are_asked_for_by_start', async () => {
+  await on.ask(QUEUE, { title: 'Is it open?' })
+  const page = await on.open('/desk/nowhere')
+  on.wire.rule = ({ path }) => (path.startsWith('/me/queues') ? 'cut' : null)
+  await page.goto(`${on.url}/desk/`)
+  await shown(page, 'There is no connection to the service.')
+  on.wire.rule = null
+  await page.getByLabel('Your name').fill('qin')
+  await button(page, 'Start').click()
+  await shown(page, `${QUEUE}: 1 in line`)
+  await button(page, 'Start').click()
+  await view(page, 'work')
+})
+
 test('answer_that_is_refused_later_is_named_and_marked', async () => {
   const { id, page } = await holding('rob', { title: 'One?', form: { type: 'object', properties: { note: { title: 'Note', type: 'string' } } } })
   await page.getByLabel('Note').fill('short')
