@@ -1,4 +1,29 @@
-/** What the parts of the module hand to each other. No page loads this: it has no code. */
+/**
+ * What the parts of the module hand to each other. No page loads this: it has no code.
+ *
+ * Each part has one subject:
+ *
+ *   desk      the page's interface: presence, the leading tab, change events
+ *   page_events  coming and going
+ *   job       a job as the page sees it
+ *   acquire   reserving the next job
+ *   lease     extending the lease, saving drafts
+ *   leaving   logging out
+ *   endings   complete, abandon, fail and hand-over, sent now or later
+ *   undo      taking completions back
+ *   reopening what becomes of their records
+ *   job_store the only writer of job records
+ *   records   the records of a page
+ *   record    a job record and its states
+ *   tabs      the tabs of a person: one leads, all share the state
+ *   words     errors and reasons, cut to the service's limits
+ *   plan      the settings of a desk
+ *   drawer    what outlives the page: drafts and unsent endings
+ *   calls     the calls to the service, and the delays between retries
+ *   http      one request, and the service's refusals
+ *   clock     a clock that notices sleep
+ *   json_text payloads as they were sent
+ */
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Mark } from './clock.js' */

@@ -164,7 +164,7 @@ function leftElsewhere() {
 
 /** What a request and its answer leave on the page. */
 const TRACES = ['title', 'about', 'request', 'arguments', 'whole-text', 'answer', 'notice', 'handed-by', 'handed-note',
-  'kept-list', 'undo-what', 'names-used']
+  'kept-list', 'undo-what', 'names-used', 'me', 'toast', 'saved', 'not-handed']
 
 /** A page that is loaded again has nothing of the person; without a network it could not be loaded. */
 async function leave() {
@@ -174,6 +174,7 @@ async function leave() {
   me = code = undefined
   for (const id of ['me', 'leave', 'line', 'kept']) reveal(id, false)
   for (const id of TRACES) $(id).replaceChildren()
+  for (const id of ['name', 'to', 'word', 'skip-reason']) $(id).value = ''
   finish(SAY.signedOut)
   const { sent, unsent } = await leaving
   if (unsent.length) return finish(SAY.unsent(unsent.length))

@@ -120,6 +120,19 @@ test('sign_out_gives_the_job_back_and_leaves_nothing', async () => {
   assert.equal(await page.getByLabel('Your name').inputValue(), '')
 })
 
+test('sign_out_without_a_network_leaves_nothing_on_the_page', async () => {
+  const { page } = await holding('ida')
+  await press(page, 'Hand over')
+  await page.getByLabel('Their name').fill('a colleague')
+  await page.getByLabel('A word to them').fill('a private word')
+  await page.keyboard.press('Escape')
+  on.wire.offline = true
+  await button(page, 'Sign out').click()
+  await shown(page, 'Signed out.')
+  const left = await page.evaluate(() => [document.body.textContent, ...[...document.querySelectorAll('input, textarea')].map(({ value }) => value)].join())
+  assert.doesNotMatch(left, /colleague|private word|Is it open|ida/)
+})
+
 test('person_who_signs_out_in_one_tab_has_left_the_other_too', async () => {
   const { page } = await holding('ian')
   const other = await page.context().newPage()

@@ -385,6 +385,11 @@ test('text_boxes_grow_with_their_text', async (t) => {
   assert.ok(await height() > before * 1.5)
 })
 
+test('option_of_blanks_is_seen', async (t) => {
+  const { page } = await open(t, { type: 'object', properties: { way: { oneOf: [{ const: '  ', title: 'Fine' }, { const: 'b', title: 'Not' }] } } }, { from: 'job' })
+  assert.deepEqual(await page.locator('.form-option code').allTextContents(), ['"  "', 'b'])
+})
+
 test('text_that_the_job_fills_in_is_in_sight_as_it_was_sent', async (t) => {
   const properties = {
     to: { type: 'string', format: 'uri', default: `https://bank.example/${'x'.repeat(90)}&to=evil` }, who: { type: 'string', maxLength: 100, default: 'ann\u202eb' }, plain: { type: 'string', maxLength: 9 },
