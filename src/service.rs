@@ -15,7 +15,7 @@ use intray_webhook::Sender;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::store::{Logged, try_store, wait_for_store, watch_store};
+use self::store::{LoggedChecks, try_store, wait_for_store, watch_store};
 pub use self::{
     backend::Backend, check::check, init::reap_as_first_process, signals::shutdown_signal, store::check_store,
 };
@@ -105,7 +105,7 @@ pub async fn serve<A: FnOnce(&str)>(
 ///
 /// # Errors
 /// One line for the operator, if the store cannot be used.
-async fn open_backend(options: &Serve, access: &Access) -> anyhow::Result<(Backend, Result<Logged, Fault>)> {
+async fn open_backend(options: &Serve, access: &Access) -> anyhow::Result<(Backend, Result<LoggedChecks, Fault>)> {
     let backend = Backend::open(&options.store).await?;
     backend.queues.bound(options.max_queues, Arc::new(Parts(access.clone())));
     backend.queues.figures().label(options.metrics_queues);
@@ -131,7 +131,7 @@ impl StoreWork {
     /// Begins, unless the store is away; why it is.
     async fn begin_now(
         &self,
-        found: Result<Logged, Fault>,
+        found: Result<LoggedChecks, Fault>,
         parts: &TaskTracker,
         stop: &CancellationToken,
     ) -> Option<Fault> {
@@ -156,7 +156,7 @@ impl StoreWork {
         Ok(())
     }
 
-    async fn begin(&self, logged: Logged, parts: &TaskTracker, stop: &CancellationToken) {
+    async fn begin(&self, logged: LoggedChecks, parts: &TaskTracker, stop: &CancellationToken) {
         let sheets = Sheets::new(self.queues.clone());
         // Events from readiness on are for them.
         self.webhooks.begin().await;

@@ -1,5 +1,5 @@
--- complete: the fast path. Every reservation is live and in time, no job waits for a lock, and time does nothing more to a job with a
--- route.
+-- complete: the fast path. Every completion is final and every reservation live and in time, no job waits for a lock, and time does nothing
+-- more to a job with a route.
 local record = require 'base/record'
 local text = require 'base/text'
 local clock = require 'base/clock'
@@ -12,7 +12,7 @@ local ended = require 'jobs/ended'
 local gate = require 'jobs/gate'
 local members = require 'plain/members'
 local locks = gate.locks
-local STRIDE = 2
+local STRIDE = 4
 local CLOSING = record.CLOSING
 local NONE = {}
 local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, record_bytes.HEAD, record_bytes.HELD, record_bytes.ONCE
@@ -34,12 +34,13 @@ local answer = {'completed'}
 -- Whether any job has locks, and how many belong to batches, and have a route.
 local has = {locks = false, members = 0, routed = 0}
 
--- Reads the ids; false if one comes twice.
+-- Reads the ids; false if one comes twice, can be taken back, does not fit, or says how often its caller resumed it.
 local function read(args, n)
   local met = n > 1 and {} or NONE
   for i = 1, n do
-    local id = args[i * 2 - 1]
-    if met[id] then return false end
+    local at = i * STRIDE
+    local id = args[at - 3]
+    if met[id] or args[at - 1] ~= '0' or args[at] ~= '-1' then return false end
     ids[i + 2] = id
     if n > 1 then met[id] = true end
   end
@@ -76,7 +77,7 @@ local function decide(args, n, now, before, lives, raws)
     if not live or not raw or not record_bytes.is_held(live) then return end
     local version, _, score, arrival, turn, counters, secret, nonce, since, _, _, marks, worker, stop = unpack_record(HELD, live)
     local layout, _, high, flags = unpack_record(HEAD, raw)
-    local id, claim, client, digest = ids[i + 2], args[k], record_bytes.parts(raw, flags, record_bytes.PARTS)
+    local id, claim, client, digest = ids[i + 2], args[i * STRIDE - 2], record_bytes.parts(raw, flags, record_bytes.PARTS)
     if #claim > CLAIM then
       result_words = result_words + 2
       results[result_words + 1], results[result_words + 2], claim = id, sub(claim, CLAIM + 1), sub(claim, 1, CLAIM)

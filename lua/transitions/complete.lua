@@ -1,21 +1,23 @@
--- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
+-- complete: the holder reports success, in time or late, or for a time so that it can be taken back; or has a result that does not fit the
+--           form of the queue.   reserved | waiting | blocked | dead -> completed, reserved -> reserved (for that time)
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
 -- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
 -- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
 -- KEYS   settings hash · totals hash · events stream · hints channel
--- ARGV   per item 2: id; secret, digest of the secret, and behind them the result ('' = none)
--- REPLY  per item: its words, 'done', late (0 | 1) and how long it was held, ms | 'again' and late |
--- REPLY  'closed', 1 and how long it can still be taken back, ms: once more | {'closing', that}: another result |
--- REPLY  {'lost', how, state ('' = unknown)} |
--- REPLY  {'later'}: in the next script, as all behind it
+-- ARGV   per item 4: id; secret, digest of the secret, and after them the result ('' = none); for how long it can be taken back, ms
+-- ARGV   (0 = not, -1 = the result does not fit); the resumes that the caller knows of (-1 = any)
+-- REPLY  per item: its words, 'done', late (0 | 1) and how long it was held, ms | 'again' and late | 'closed', 0, how long it can be taken back
+-- REPLY  and how long it was held, ms | 'closed', 1 and how long it can still be taken back: once more | {'closing', that}: another result | {'undone'}: it was taken back since the caller looked |
+-- REPLY  {'lost', how, state ('' = unknown)} | {'invalid'}: the result does not fit, and the completion would have counted: nothing changed |
+-- REPLY  {'later'}: in the next script, as all after it
 local commit = require 'base/commit'
 local items = require 'jobs/items'
 local completion = require 'jobs/completion'
-local STRIDE = 2
+local STRIDE = 4
 
 local function complete(q, args, at)
-  return completion.decide(q, args[at], args[at + 1], 0, -1)
+  return completion.decide(q, args[at], args[at + 1], tonumber(args[at + 2]), tonumber(args[at + 3]))
 end
 
 return function(q, args)

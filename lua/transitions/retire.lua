@@ -1,8 +1,8 @@
 -- retire: deletes a queue without jobs, settings and deliveries, with its totals, history, events and list of actions.
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · restricted zset ·
--- KEYS   turns hash · jobs hash · batches hash · tops hash · settings hash · totals hash · history hash ·
--- KEYS   events stream · cursors hash · deliveries zset · bodies hash · actions hash · sheets hash · form hash
+-- KEYS   turns hash · jobs hash · batches hash · tops hash · settings hash · form hash · totals hash ·
+-- KEYS   history hash · events stream · cursors hash · deliveries zset · bodies hash · actions hash · sheets hash
 -- ARGV   -
 -- REPLY  {'retired'} | {'kept'}
 return function(q)

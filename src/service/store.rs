@@ -16,14 +16,14 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const CHECKS: u32 = 2;
 
 /// The names of the checks that fail and of which the log says so.
-pub type Logged = HashSet<&'static str>;
+pub type LoggedChecks = HashSet<&'static str>;
 
 /// Checks the store, unless it is away.
 ///
 /// # Errors
 /// One line for the operator, if it is unfit or refuses this service.
-pub async fn try_store(queues: &Queues) -> anyhow::Result<Result<Logged, Fault>> {
-    let mut outcome = Ok(Logged::new());
+pub async fn try_store(queues: &Queues) -> anyhow::Result<Result<LoggedChecks, Fault>> {
+    let mut outcome = Ok(LoggedChecks::new());
     for _ in 0..CHECKS {
         if let Some(fault) = queues.away().await {
             return Ok(Err(fault));
@@ -43,7 +43,7 @@ pub async fn try_store(queues: &Queues) -> anyhow::Result<Result<Logged, Fault>>
 ///
 /// # Errors
 /// One line for the operator, if it is unfit or refuses this service.
-pub async fn wait_for_store(queues: &Queues) -> anyhow::Result<Logged> {
+pub async fn wait_for_store(queues: &Queues) -> anyhow::Result<LoggedChecks> {
     loop {
         if let Ok(logged) = try_store(queues).await? {
             return Ok(logged);
@@ -58,8 +58,8 @@ pub async fn wait_for_store(queues: &Queues) -> anyhow::Result<Logged> {
 ///
 /// # Errors
 /// One line for the operator.
-pub async fn check_store(queues: &Queues) -> anyhow::Result<Logged> {
-    let mut logged = Logged::new();
+pub async fn check_store(queues: &Queues) -> anyhow::Result<LoggedChecks> {
+    let mut logged = LoggedChecks::new();
     // Checked before the first script: an old Redis would fail, and one with too few rights would run it halfway.
     for Check { name, problem, is_warning } in queues.allowed().await.into_iter().chain(queues.fit().await) {
         match problem {
@@ -91,7 +91,7 @@ pub async fn check_store(queues: &Queues) -> anyhow::Result<Logged> {
 }
 
 /// Logs what the start would refuse or warn of and has not logged, when it comes to be and when it is over, until it is stopped.
-pub async fn watch_store(queues: Queues, mut logged: Logged, stop: CancellationToken) {
+pub async fn watch_store(queues: Queues, mut logged: LoggedChecks, stop: CancellationToken) {
     while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
         for Check { name, problem, is_warning } in queues.standing().await.into_iter().chain(clock(&queues).await) {
             match problem {

@@ -89,7 +89,6 @@ const GRANTED_IN_HTTP: &[(&str, &[&str])] = &[
 
 /// Uses inside one of these folders.
 const SIDEWAYS: &[(&str, &str)] = &[
-    ("transitions::complete", "transitions::close"),
     ("transitions::create", "transitions::append"),
     ("transitions::erase", "transitions::tally"),
     ("transitions::reserve", "transitions::undo"),

@@ -125,7 +125,7 @@ const FAULTS: [(&str, Edit); 4] = [
     ("drafts come back", Edit { from: "return (is_shared or whose == owner or whose == giver) and", to: "return" }),
     (
         "what was taken back is not the result",
-        Edit { from: "if resumes >= 0 and resumes < record.undone_at(lease) then", to: "if false then" },
+        Edit { from: "if resumes >= 0 and resumes < record.undone_at(job.lease) then", to: "if false then" },
     ),
 ];
 

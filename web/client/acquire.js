@@ -13,7 +13,7 @@ import { LONGEST, TokenEnded, TokenFailure, Tries, TRIES, bounded, isFinal } fro
 /** @import { Endings } from './endings.js' */
 /** @import { Job } from './job.js' */
 /** @import { JobStore } from './job_store.js' */
-/** @import { Handout, Plan } from './record.js' */
+/** @import { Handout, Plan } from './types.js' */
 
 /**
  * Its idempotency key, how long it waits, and since when; and whether a token has ended in the wait before.

@@ -15,7 +15,7 @@ const LONGEST_TIMER = 2 ** 31 - 1
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Asked, Token } from './http.js' */
-/** @import { Handout, Plan } from './record.js' */
+/** @import { Handout, Plan } from './types.js' */
 /** @import { Reopened } from './reopening.js' */
 
 /** @typedef {{ jobs: Handout[], remaining: number, reason?: string, retry_after_ms?: number }} Handouts */

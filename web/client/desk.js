@@ -16,8 +16,7 @@ import { Acquirer } from './acquire.js'
 import { Tabs, shown } from './tabs.js'
 
 /** @import * as Types from './client.d.ts' */
-/** @import { Entry } from './drawer.js' */
-/** @import { JobRecord, Plan } from './record.js' */
+/** @import { Entry, JobRecord, Plan } from './types.js' */
 /** @import { News } from './tabs.js' */
 
 /** How often we look at the clock. */

@@ -7,29 +7,6 @@ import { serves } from './plan.js'
 const DAY = 24 * 3_600_000
 const REMEMBERED = 30 * DAY
 
-/**
- * @typedef {object} Entry
- * @property {string} id
- * @property {string} queue
- * @property {number} [at] when it was put here
- * @property {number} [aged] when it was first found to be old
- * @property {Types.JobState} [state]
- * @property {Types.LostReason} [reason] why it was lost
- * @property {any} [draft]
- * @property {boolean} [unsent] whether the service does not have the draft yet
- * @property {string} [base] the service's draft when this draft was typed, as JSON
- * @property {boolean} [again] whether this very job is to be asked for again
- * @property {{ action: Types.Action, body: any }} [ending] the unsent call
- * @property {any} [result] of a `complete` that was refused
- * @property {string} [words] of a `fail`, an `abandon` or a `handOver` that was refused
- * @property {{ reservation: string, until: number }} [closing] a completion that can be taken back, and until when by
- *   this person's clock
- * @property {string} [undo] the reservation of a completion that is to be taken back: the call is unsent
- * @property {boolean} [behind] whether it is held, and comes after the job on the desk
- * @property {boolean} [aside] whether the job goes to others when the person continues
- * @property {number} [warn] so long before the end of a lease the person is warned
- */
-
 /** The stored fields of a record, beside `id` and `queue`. */
 export const KEPT = /** @type {const} */ ([
   'state', 'reason', 'draft', 'unsent', 'base', 'again', 'ending', 'result', 'words', 'aside', 'warn', 'closing',
@@ -227,4 +204,4 @@ function worked({ draft, result, words }) {
 }
 
 /** @import * as Types from './client.d.ts' */
-/** @import { Plan } from './record.js' */
+/** @import { Entry, Plan } from './types.js' */

@@ -9,10 +9,10 @@ import { Undo, closingOf } from './undo.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls } from './calls.js' */
-/** @import { Drawer, Entry } from './drawer.js' */
+/** @import { Drawer } from './drawer.js' */
 /** @import { IntrayError } from './http.js' */
 /** @import { JobStore } from './job_store.js' */
-/** @import { Handout, JobRecord } from './record.js' */
+/** @import { Entry, Handout, JobRecord } from './types.js' */
 
 /** So long the next job waits for the unsent call. */
 const LATE_AFTER = 10_000

@@ -98,7 +98,7 @@ export interface DrawnForm<Value = any> {
 
 /**
  * Draws a form, with elements and text alone. Throws a `TypeError` when the schema is none, or larger than a
- * person could use: more than 256 fields or 4096 options, once its references are followed.
+ * person could use: more than 256 fields, 4096 options or 65536 letters, once its references are followed.
  */
 export declare function drawForm<Value = any>(schema: unknown, settings?: FormSettings<Value>): DrawnForm<Value>
 

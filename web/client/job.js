@@ -2,7 +2,7 @@ import { left } from './record.js'
 import { ERROR_BYTES, NOTE_BYTES, REASON_BYTES, cut } from './words.js'
 
 /** @import * as Types from './client.d.ts' */
-/** @import { JobRecord } from './record.js' */
+/** @import { JobRecord } from './types.js' */
 
 /**
  * The actions of a job, performed by the desk.

@@ -10,10 +10,10 @@ import { Records } from './records.js'
 import { Reopening } from './reopening.js'
 
 /** @import * as Types from './client.d.ts' */
-/** @import { Drawer, Entry } from './drawer.js' */
+/** @import { Drawer } from './drawer.js' */
 /** @import { IntrayError } from './http.js' */
 /** @import { Job } from './job.js' */
-/** @import { EventName, Fields, Handout, JobRecord, Message, Own, Plan, Shared } from './record.js' */
+/** @import { Entry, EventName, Fields, Handout, JobRecord, Message, Own, Plan, Shared } from './types.js' */
 /** @import { Tabs } from './tabs.js' */
 
 /** @typedef {(r: Entry | JobRecord, event: EventName, detail?: object) => void} Emit */

@@ -11,7 +11,7 @@ import { left, mayGoAlong, mustBeOpen, ours, rest, sendable } from './record.js'
 /** @import { Endings } from './endings.js' */
 /** @import { IntrayError } from './http.js' */
 /** @import { Emit, JobStore } from './job_store.js' */
-/** @import { JobRecord } from './record.js' */
+/** @import { JobRecord } from './types.js' */
 /** @import { Tabs } from './tabs.js' */
 
 /** So long the service may take to confirm that a lease is over; then we say so ourselves. */

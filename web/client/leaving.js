@@ -7,9 +7,9 @@ import { mayGoAlong, ours } from './record.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls } from './calls.js' */
-/** @import { Drawer, Entry } from './drawer.js' */
+/** @import { Drawer } from './drawer.js' */
 /** @import { JobStore } from './job_store.js' */
-/** @import { JobRecord } from './record.js' */
+/** @import { Entry, JobRecord } from './types.js' */
 /** @import { Tabs } from './tabs.js' */
 
 /** @typedef {Entry & { reservation?: string, unsaved?: any }} Owed what the service is to be told of a job */

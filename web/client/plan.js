@@ -3,7 +3,7 @@
  */
 
 /** @import * as Types from './client.d.ts' */
-/** @import { Plan } from './record.js' */
+/** @import { Plan } from './types.js' */
 
 /**
  * @param {Omit<Types.Settings, 'token' | 'storage' | 'signal'>} settings

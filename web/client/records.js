@@ -2,8 +2,7 @@
  * The records of this page: the job in hand, those that are held behind it, and those that can be taken back.
  */
 
-/** @import { Entry } from './drawer.js' */
-/** @import { Fields, JobRecord, Shared } from './record.js' */
+/** @import { Entry, Fields, JobRecord, Shared } from './types.js' */
 
 export class Records {
   /** Of the job in hand, or of the last one. */

@@ -5,10 +5,10 @@ import { mark, since } from './clock.js'
 import { HELD, ours } from './record.js'
 
 /** @import { Mark } from './clock.js' */
-/** @import { Drawer, Entry } from './drawer.js' */
+/** @import { Drawer } from './drawer.js' */
 /** @import { IntrayError } from './http.js' */
 /** @import { JobStore } from './job_store.js' */
-/** @import { EventName, Fields, Handout, JobRecord, Plan, Shared } from './record.js' */
+/** @import { Entry, EventName, Fields, Handout, JobRecord, Plan, Shared } from './types.js' */
 
 /**
  * What the service says when a completion is taken back.

@@ -6,7 +6,7 @@
  */
 import { aborted } from './clock.js'
 
-/** @import { Message } from './record.js' */
+/** @import { Message } from './types.js' */
 
 /**
  * A tab goes; or the person has left, with the jobs of which the service is told; or something is known of a job.

@@ -4,11 +4,10 @@
  */
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls } from './calls.js' */
-/** @import { Entry } from './drawer.js' */
 /** @import { IntrayError, Tries } from './http.js' */
 /** @import { Job } from './job.js' */
 /** @import { JobStore } from './job_store.js' */
-/** @import { JobRecord } from './record.js' */
+/** @import { Entry, JobRecord } from './types.js' */
 
 /** @typedef {(r: Entry | JobRecord) => Promise<unknown>} Send */
 

@@ -5,17 +5,17 @@ import { $, notice, toast, view } from './page.js'
 import { readQueueForm } from './queues.js'
 import { UNDO_WITHIN, handedIn } from './undo.js'
 import { DONE_WORDS, LINK_WORDS, LOST_WORDS, SAY } from './words.js'
-import { endWith, inHand, isOnPage, lost, next, putAway, redrawBy, say } from './work.js'
+import { endWith, inHand, isOnPage, keepTyped, lost, next, putAway, redrawBy, say } from './work.js'
 
-/** A second click on a button is for the request that was there before. */
+/** A second click on a button is for what was there before. */
 const DOUBLE_CLICK_MS = 500
 
 let done = 0
 
-/** The request in hand, if a click can be meant for it. */
-function meant() {
+/** The request in hand, if a click or a key can be meant for it: it counts when it was made, not when it is heard. */
+function clickable({ timeStamp }) {
   const request = inHand()
-  return request && performance.now() - request.shownAt >= DOUBLE_CLICK_MS ? request : null
+  return request && timeStamp - request.shownAt >= DOUBLE_CLICK_MS ? request : null
 }
 
 const mayGo = (request) => request?.over === null
@@ -36,12 +36,13 @@ async function send(request, call, then, refused) {
   if (isOnPage(request)) then(ending)
 }
 
-export async function answerWith(action) {
-  const request = meant()
+export async function answerWith(action, event) {
+  const request = clickable(event)
   if (!request || request.over === 'gone' || !request.answer.actions.includes(action)) return
   const result = request.answer.result(action)
   if (!result) return void say(SAY.formError)
   const { at } = request
+  keepTyped(request)
   const how = { exact: result.exact, undo: at.job ? undefined : UNDO_WITHIN }
   await send(request, (job) => job.complete(result.value, how), ({ sent, late, final }) => {
     $('done').textContent = done += 1
@@ -79,21 +80,22 @@ async function correct(request, errors) {
 }
 
 /** When its time is over it is asked for once more. */
-export function skip() {
-  const request = meant()
+export function skip(event) {
+  const request = clickable(event)
   if (request?.over) return void next()
-  if (request) askWhySkip((reason) => giveBack(request, { skip: true, reason }, ({ sent = true }) => {
+  if (request) askWhySkip((reason) => giveBack(request, { skip: true, reason }, ({ sent }) => {
     if (request.at.job) return finishLink(request, sent, LINK_WORDS.passed)
-    toast(SAY.skipped)
+    toast(SAY.skipped(sent))
     next()
   }))
 }
 
-export function takeBreak() {
-  const request = meant()
+export function takeBreak(event) {
+  const request = clickable(event)
   if (!mayGo(request)) return
-  giveBack(request, { reason: SAY.aBreak }, () => {
+  giveBack(request, { reason: SAY.aBreak }, ({ sent }) => {
     putAway()
+    $('why-break').textContent = SAY.wentBack(sent)
     view('break')
     $('back').focus()
   })
@@ -101,15 +103,16 @@ export function takeBreak() {
 
 function giveBack(request, how, then) {
   if (inHand() !== request) return
-  const call = (job) => (job.state === 'held' ? job.abandon(how) : {})
-  return send(request, call, then, (error) => {
-    if (!error.lost) return say(error.message)
-    then({})
+  return send(request, (job) => job.abandon(how), then, (error) => {
+    if (error.lost) lostBy(error)
+    else say(error.message)
   })
 }
 
-export function handOver() {
-  const request = meant()
+const lostBy = ({ reason, jobState }) => lost({ reason, jobState, certain: true })
+
+export function handOver(event) {
+  const request = clickable(event)
   if (mayGo(request)) askToWhom((to, how) => inHand() === request && handTo(request, to, how))
 }
 
@@ -121,7 +124,7 @@ function handTo(request, to, how) {
     next()
   }
   return send(request, (job) => job.handOver(to, how), arrived, (error) => {
-    if (error.lost) lost({ reason: error.reason, jobState: error.jobState, certain: true })
+    if (error.lost) lostBy(error)
     else notHanded(error, to)
   })
 }

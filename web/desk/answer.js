@@ -4,9 +4,10 @@ import { drawForm } from '../client/form/draw.js'
 import { make } from '../client/form/elements.js'
 import { readForm } from '../client/form/gate.js'
 import { isObject } from '../client/form/json.js'
+import { visible } from '../client/form/shown.js'
 import { readExact } from '../client/json_text.js'
 import { drawArguments } from './arguments.js'
-import { memberOf, twiceIn } from './request.js'
+import { memberOf, partsOf, twiceIn } from './request.js'
 import { SAY, WORDS_OF_PAGE } from './words.js'
 
 /** A call that an agent wants to make: always the desk's own Approve and Reject. */
@@ -22,6 +23,25 @@ function formOf(payload, nodes) {
   return isForm && !isCall(nodes) && !readForm(form, { from: 'job' }).faults ? form : undefined
 }
 
+const SAID = new Set(['title', 'description', 'default', 'enum', 'const', 'examples', '$id', '$comment'])
+
+/** What a form says beside its rules: they have few words, and are checked. */
+const saidIn = (schema) => Object.entries(schema).flatMap(([name, value]) => {
+  if (SAID.has(name)) return scalarsIn(value)
+  const inner = name === 'properties' || name === '$defs' ? Object.values(value) : [value].flat()
+  return inner.filter(isObject).flatMap(saidIn)
+})
+
+const scalarsIn = (value) => (Array.isArray(value) ? value.flatMap(scalarsIn)
+  : isObject(value) ? Object.entries(value).flatMap(([name, inner]) => [name, ...scalarsIn(inner)]) : [String(value)])
+
+/** A form says more than is drawn of it: a comment, an example, the title of what has another one. */
+function isAllDrawn(schema, element) {
+  const boxes = [...element.querySelectorAll('input, textarea')].map(({ value }) => value)
+  const drawn = [element.textContent, ...boxes].join('\n')
+  return saidIn(schema).every((text) => drawn.includes(visible(text, ({ text: mark }) => mark)))
+}
+
 /** Throws when the form cannot be drawn. */
 function formAnswer(schema, from, draft, { changed, keys }) {
   const form = drawForm(schema, { value: isObject(draft) ? draft : null, onchange: changed, from, keys })
@@ -31,7 +51,8 @@ function formAnswer(schema, from, draft, { changed, keys }) {
     return faults.length === 0
   }
   return {
-    element: form.element, placed: from === 'job' ? ['form'] : [], actions: ['send'], value: () => form.value(),
+    element: form.element, placed: from === 'job' && isAllDrawn(schema, form.element) ? ['form'] : [],
+    actions: ['send'], value: () => form.value(),
     result: () => (mark() ? { value: form.value() } : undefined),
     refuse: mark,
     freeze: (isFrozen) => {
@@ -50,8 +71,12 @@ const ARGS = new Set(['args'])
 /** The arguments as they were sent. @param {string} payload */
 const argsIn = (payload) => readExact(payload, ARGS).args.text
 
+/** More than a person would read and a browser could draw as boxes. */
+const MAX_ARGUMENTS = 1_000
+
 /** To approve or to reject, with a reason; and with the arguments of a call, which may be corrected. */
 function decision(payload, nodes, draft, { changed }) {
+  if (isCall(nodes) && partsOf(memberOf(nodes, 'args')) > MAX_ARGUMENTS) return noAnswer(SAY.manyArguments)
   const typed = isObject(draft) ? draft : {}
   const reason = make('textarea', { id: 'reason', rows: 3, maxLength: 2_000, dir: 'auto' })
   reason.setAttribute('aria-describedby', 'reads')

@@ -1,7 +1,7 @@
 // The arguments of a call that a person may correct: a field for each value, by its JSON type. What was not touched
 // goes back as it came.
 
-import { describe, make, tell } from '../client/form/elements.js'
+import { describe, grow, make, tell } from '../client/form/elements.js'
 import { isHeld } from '../client/form/formats.js'
 import { isObject } from '../client/form/json.js'
 import { labelsOf } from '../client/form/labels.js'
@@ -63,6 +63,17 @@ function group(parts, { path }, empty, text) {
   return { element: make('fieldset', { className: 'arguments' }, [legend, ...inner]), text }
 }
 
+/** All of it is in sight: a box of one line would show how a long address begins, and not where it leads. */
+function boxOf(text, properties) {
+  const lines = text.split('\n').map((line) => Math.max(1, Math.ceil((line.length + wideIn(line)) / LINE)))
+  const box = make('textarea', { ...properties, rows: lines.reduce((sum, count) => sum + count) })
+  grow(box)
+  return box
+}
+
+/** Letters that are as wide as two. */
+const wideIn = (text) => text.match(/[\u1100-\u115f\u2e80-\uffef]/g)?.length ?? 0
+
 function controlOf(node, id) {
   if (node.kind === 'word' && node.text === 'null') return undefined
   if (node.kind === 'word') {
@@ -73,26 +84,26 @@ function controlOf(node, id) {
   }
   if (node.kind === 'number') {
     return {
-      box: make('input', { id, type: 'text', inputMode: 'decimal' }), sent: node.text, read: Number,
+      box: boxOf(node.text, { id, inputMode: 'decimal' }), sent: node.text, read: Number,
       fits: (value) => ['number', 'string'].includes(typeof value),
       mistake: (text) => (!NUMBER.test(text) ? SAY.notANumber : isHeld(text) ? undefined : SAY.notHeld),
     }
   }
-  // All of it is in sight: a box of one line would show how a long address begins, and not where it leads.
-  const lines = node.value.split('\n').map((line) => Math.max(1, Math.ceil(line.length / LINE)))
-  const box = make('textarea', { id, rows: lines.reduce((sum, count) => sum + count) })
-  return { box, sent: node.value, read: String, fits: (value) => typeof value === 'string' }
+  return { box: boxOf(node.value, { id }), sent: node.value, read: String, fits: (value) => typeof value === 'string' }
+}
+
+/** A null, which nothing can be typed for. */
+function literal(label) {
+  const element = make('div', { className: 'argument' }, [
+    tell(make('span', { className: 'label' }), label), make('span', { className: 'literal', textContent: 'null' })])
+  return { element, text: () => 'null' }
 }
 
 function field(node, typed, { leaves, changed, path }) {
   const id = `argument-${(drawnArguments += 1)}`
   const label = path.at(-1) ?? WORDS_OF_PAGE.arguments
   const control = controlOf(node, id)
-  if (!control) {
-    const element = make('div', { className: 'argument' }, [
-      tell(make('span', { className: 'label' }), label), make('span', { className: 'literal', textContent: 'null' })])
-    return { element, text: () => 'null' }
-  }
+  if (!control) return literal(label)
   const { box, sent, read, fits, mistake } = control
   box.value = sent
   // A box has its own line breaks.

@@ -2,13 +2,13 @@
 
 import { shown } from '../client/form/shown.js'
 import { $, fillWords, reveal, view, viewed } from './page.js'
-import { forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
-import { linkToken, readMe, whyNot, wordsFor } from './person.js'
+import { cameByLink, forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
+import { linkToken, listenToTabs, readMe, tellTabs, whyNot, wordsFor } from './person.js'
 import { askForCode, codeAfter, hasTokenUrl, notGiven } from './token.js'
 import { leftOutQueues, nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
-import { isAsking } from './dialogs.js'
-import { answerWith, handOver, pressed, skip, takeBreak } from './acting.js'
-import { isAtWork, keepDraft, next, signOut, sitDown, stopWork } from './work.js'
+import { keys } from './keys.js'
+import { answerWith, handOver, skip, takeBreak } from './acting.js'
+import { keepDraft, next, signOut, sitDown, stopWork } from './work.js'
 import { LINK_WORDS, SAY, SIGN_IN_WORDS, WORDS_OF_PAGE } from './words.js'
 
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
@@ -16,12 +16,9 @@ const api = new URL(document.querySelector('meta[name=intray-api]').content, doc
 let me, code = linkToken() ?? keptToken()
 /** After so long without an answer of their site, a person may paste a code. */
 const PATIENCE_MS = 350
-const keys = () => $('keys').checked
 
 fillWords()
 $('skip-word').dataset.usual = $('skip-word').textContent
-$('keys').checked = sessionStorage.getItem('desk keys') !== 'off'
-showKeys()
 come()
 
 // -- coming
@@ -46,7 +43,7 @@ export async function come() {
   if (me) return
   me = found
   if (me?.job) return byLink()
-  if (!me && history.state?.token) return finish(LINK_WORDS.invalid)
+  if (!me && cameByLink()) return finish(LINK_WORDS.invalid)
   if (me) keepToken(code)
   $('name').value ||= keptName() ?? ''
   showStart()
@@ -60,7 +57,7 @@ export async function come() {
 /** What the service knows of the person; without a code, or after one has ended, by the one that their site gives. */
 async function readPerson() {
   const known = await readMe(api, code)
-  if (known || !hasTokenUrl || history.state?.token) return known
+  if (known || !hasTokenUrl || cameByLink()) return known
   const patience = setTimeout(() => { me = null; showStart(); focusStart() }, PATIENCE_MS)
   try {
     const given = await codeAfter(code)
@@ -136,6 +133,8 @@ $('sign').addEventListener('submit', async (event) => {
   if (!worker) return $('name').focus()
   const named = namedQueues()
   if (named.length) return sit(worker, named)
+  // They could not be asked for, or there was none.
+  if ($('which').hidden || !$('queue-list').children.length) return void offer(worker)
   const ticked = tickedQueues()
   if (!ticked) return refusedAtStart(SIGN_IN_WORDS.someQueue)
   return sit(worker, ticked)
@@ -211,6 +210,10 @@ function refused(error) {
 
 // -- going
 
+const whoIsHere = () => me?.worker ?? keptName()
+
+listenToTabs(api, (left) => (me ? whoIsHere() === left : code) && leftElsewhere())
+
 /** Their site would say at once who they are. */
 function leftElsewhere() {
   forgetPerson({ isSignedOut: hasTokenUrl })
@@ -220,15 +223,17 @@ function leftElsewhere() {
 
 /** What a request and its answer leave on the page. */
 const TRACES = ['title', 'about', 'request', 'arguments', 'whole-text', 'answer', 'notice', 'handed-by', 'handed-note',
-  'kept-list', 'undo-what', 'names-used']
+  'kept-list', 'undo-what', 'names-used', 'me', 'toast', 'saved', 'not-handed']
 
 /** A page that is loaded again has nothing of the person; without a network it could not be loaded. */
 async function leave() {
   const leaving = signOut()
+  tellTabs(whoIsHere())
   forgetPerson()
   me = code = undefined
   for (const id of [...OF_PERSON, 'line', 'kept']) reveal(id, false)
   for (const id of TRACES) $(id).replaceChildren()
+  for (const id of ['name', 'to', 'word', 'skip-reason']) $(id).value = ''
   finish(SAY.signedOut)
   const { sent, unsent } = await leaving
   if (unsent.length) return finish(SAY.unsent(unsent.length))
@@ -249,44 +254,14 @@ addEventListener('pageshow', ({ persisted }) => {
   location.reload()
 })
 
-// -- buttons and keys
+// -- buttons
 
 const CLICKS = {
-  send: () => answerWith('send'), approve: () => answerWith('approve'), reject: () => answerWith('reject'),
+  send: (event) => answerWith('send', event), approve: (event) => answerWith('approve', event),
+  reject: (event) => answerWith('reject', event),
   skip, 'hand-over': handOver, break: takeBreak, next, back: next, leave, 'not-you': leave,
   'take-other': () => keepDraft(true), 'keep-own': () => keepDraft(false),
   'look-again': () => offer($('name').value.trim()),
 }
 for (const [id, click] of Object.entries(CLICKS)) $(id).addEventListener('click', click)
 $('decision').addEventListener('submit', (event) => event.preventDefault())
-$('keys').addEventListener('change', () => {
-  sessionStorage.setItem('desk keys', keys() ? 'on' : 'off')
-  showKeys()
-})
-
-function showKeys() {
-  document.body.dataset.keys = keys() ? 'on' : 'off'
-}
-
-/** A letter only moves the focus: it takes a second key to answer, so that no slip of a finger answers anything. */
-const LETTERS = { a: 'approve', r: 'reject', s: 'skip', h: 'hand-over', b: 'break', n: 'reason' }
-const TYPED_IN = 'textarea, select, input:not([type=radio], [type=checkbox])'
-
-document.addEventListener('keydown', (event) => {
-  if (event.defaultPrevented || event.isComposing || isAsking()) return
-  if (event.ctrlKey || event.metaKey || event.altKey) {
-    if (event.key === 'Enter' && !event.altKey && !event.repeat) answerWith('send')
-    return
-  }
-  if (event.target.matches(TYPED_IN)) {
-    if (event.key === 'Escape' && isAtWork()) $('title').focus({ preventScroll: true })
-    return
-  }
-  if (!keys()) return
-  if (event.key === 'u' && !$('undo').disabled) return void $('undo').click()
-  if (!isAtWork() || pressed(event) || !Object.hasOwn(LETTERS, event.key)) return
-  const place = $(LETTERS[event.key])
-  if (!place || place.closest('[hidden]')) return
-  event.preventDefault()
-  place.focus()
-})

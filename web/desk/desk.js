@@ -1,7 +1,8 @@
 /**
  * The desk: a page for people that is simply there. Each part has one subject:
  *
- *   coming    who works, on what; signing out; keys
+ *   coming    who works, on what; signing out
+ *   keys      single keys
  *   person    a name, a code, a link
  *   token     a code from the operator's own site
  *   queues    those of the address, those that are offered, their forms

@@ -11,10 +11,15 @@ export const hasLink = () => new URLSearchParams(location.hash.slice(1)).has('to
 /** The token of a link in the address, or of the one request that the page was opened for. */
 export function linkToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
-  if (!token) return history.state?.token
-  history.replaceState({ token }, '', location.pathname + location.search)
+  if (!token) return kept(linkKey())
+  leaveHistory({ link: Date.now() })
+  sessionStorage.setItem(linkKey(), token)
   return token
 }
+
+/** The history, which outlives the person, has only the name under which the token is kept. */
+const linkKey = () => `desk link ${history.state?.link}`
+export const cameByLink = () => Boolean(history.state?.link)
 
 export const keptName = () => kept('desk name')
 export const keptToken = () => kept('desk token')
@@ -27,6 +32,7 @@ export function keepPerson({ worker, job }) {
 /** The token of a person is for this tab, and not in its history, where Back would find it after they have left. */
 export function keepToken(token) {
   if (token) sessionStorage.setItem('desk token', token)
+  sessionStorage.removeItem(linkKey())
   leaveHistory(null)
 }
 
@@ -36,6 +42,19 @@ export function forgetPerson({ isSignedOut = false } = {}) {
   for (const name of Object.keys(sessionStorage)) if (name.startsWith('desk ')) sessionStorage.removeItem(name)
   leaveHistory(isSignedOut ? { isSignedOut } : null)
 }
+
+let tabs
+/** Of this browser, also those that have no work yet: `hears` who has left in another one. */
+export function listenToTabs(api, hears) {
+  try {
+    tabs = new BroadcastChannel(`intray desk ${api}`)
+    tabs.onmessage = ({ data }) => hears(data.left)
+  } catch {
+    // Without it a tab hears only from those that do the same work.
+  }
+}
+
+export const tellTabs = (left) => tabs?.postMessage({ left })
 
 export const credential = (token) => (token ? { authorization: `Bearer ${token}` } : {})
 

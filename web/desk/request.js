@@ -39,6 +39,11 @@ export function memberOf(node, name) {
   return found.length === 1 ? found[0].value : undefined
 }
 
+/** How many values there are in one, with itself. */
+export function partsOf({ members = [], items = members.map(({ value }) => value) }) {
+  return items.reduce((sum, item) => sum + partsOf(item), 1)
+}
+
 export function drawNode(node) {
   if (node.kind === 'object') return drawMembers(node.members)
   return node.kind === 'array' ? drawItems(node.items) : drawScalar(node)

@@ -23,11 +23,18 @@ export function draw(job, { hasMany, ...how }, before) {
     if (before?.placed?.join() !== answer.placed.join()) drawRequest(job, nodes, answer, hasMany)
     return place(answer)
   } catch {
-    drawSurroundings(job, inWords(job.queue), false)
-    $('request').replaceChildren()
-    $('whole').open = true
-    return place({ ...noAnswer(SAY.notDrawn), placed: undefined })
+    return undrawn(job)
   }
+}
+
+/** What is left when something has thrown: it calls nothing of that again. */
+function undrawn(job) {
+  exactText = job.exact.payload
+  for (const [id, text] of [['title', job.queue], ['about', ''], ['whole-text', exactText]]) $(id).textContent = text
+  $('request').replaceChildren()
+  reveal('handed', false)
+  $('whole').open = true
+  return place({ ...noAnswer(SAY.notDrawn), placed: undefined })
 }
 
 function place(answer) {

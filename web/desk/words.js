@@ -30,7 +30,6 @@ export const WORDS_OF_PAGE = {
   noneOpen: 'No request is open.',
   bell: 'Tell me when one comes',
   onBreak: 'On a break.',
-  wentBack: 'Your request went back to its place in line, with what you typed.',
   goOn: 'Go on',
   handed: 'handed this over,',
   arguments: 'Arguments',
@@ -128,6 +127,7 @@ export const SAY = {
   opens: (host) => `Open ${host}`,
   picture: (host) => `Picture from ${host}`,
   twice: (name) => `This request has “${name}” twice, so it can be read in two ways. It can only be skipped.`,
+  manyArguments: 'This call has too many arguments to be decided about here. It can only be skipped.',
   noForm: 'The form of this queue cannot be drawn. Tell an operator; you can skip the request.',
   notDrawn: 'This request cannot be drawn. You can skip it; the whole of it is below, as it was sent.',
   newForm: 'The form has changed meanwhile. What fits is filled in.',
@@ -157,7 +157,10 @@ export const SAY = {
   notSentYet: 'Not sent yet.',
   refusedLater: (why) => `What was sent when the network was back is refused. ${why}`,
   sentLater: '; it is sent when the network is back',
-  skipped: 'Skipped: another person gets it',
+  skipped: (isSent) => `Skipped: another person gets it${isSent ? '' : ' when the network is back'}`,
+  wentBack: (isSent) => (
+    `Your request ${isSent ? 'went' : 'goes'} back to its place in line${isSent ? '' : ' when the network is back'}, `
+    + 'with what you typed.'),
   getsIt: (to, isSent) => `${to} gets it${isSent ? '' : ' when the network is back'}`,
   notHanded: (to, why) => `Not handed to ${to}. ${why}`,
   undoWithin: (what, seconds) => `${what}. Undo within ${howMany(seconds, 'second')}.`,

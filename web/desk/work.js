@@ -18,7 +18,8 @@ const FORM_RETRY_MS = 2_000
 
 /**
  * The request on the page, made when it is drawn:
- * `at`: the place it was taken at; `schema`: the form of its queue; `answer`: what is drawn for it; `shownAt`: when.
+ * `at`: the place it was taken at; `schema`: the form of its queue; `answer`: what is drawn for it; `shownAt`: when it
+ * was painted.
  * `over`: null while it is ours, 'late' when an answer may still count, 'gone' when not.
  * `isCapped`: whether the time left ends with the request itself; null if that is not known yet.
  * `isIdle`: the person may be away. `isUnderway`: what ends it is on its way; `later`: what a link says when that has
@@ -32,6 +33,8 @@ let round = 0
 const had = new Set()
 // By id, why what was sent later is refused.
 const refusals = new Map()
+// What was typed for the answer that was sent last: its result may have less of it. `isBack`: it was taken back.
+let typed = null
 
 export const say = (words) => { $('saved').textContent = words }
 /** The request that the person can do something with. */
@@ -86,7 +89,10 @@ function listenToDesk() {
   // In another tab.
   on('ended', () => next())
   on('change', () => drawKept(own.kept(), current?.job.id, (id) => own.forget(id)))
-  always('undone', () => next())
+  always('undone', ({ id }) => {
+    if (typed?.id === id) typed.isBack = true
+    next()
+  })
   always('ended', ({ id }) => { if (current?.later && current.job.id === id) at.finish(current.later) })
   always('refused', refusedLater)
   own.addEventListener('left', ({ detail }) => { if (!detail.here) at.leftElsewhere() })
@@ -135,19 +141,21 @@ export async function next() {
   stopAsking()
   reveal('net', false)
   // Most often there is one at once, and nothing flickers.
-  const patience = setTimeout(() => view('wait'), 350)
+  const patience = setTimeout(() => isStill() && view('wait'), 350)
+  let job, schema
   try {
-    const job = await desk.next()
-    const schema = await formFor(job, isStill)
-    if (!isStill()) return
-    if (job.state === 'held') begin(job, schema)
-    // Lost before it was seen.
-    else next()
+    job = await desk.next()
+    schema = await formFor(job, isStill)
   } catch (error) {
     if (isStill() && error.name !== 'AbortError') at.refused(error)
+    return
   } finally {
     clearTimeout(patience)
   }
+  if (!isStill()) return
+  if (job.state === 'held') begin(job, schema)
+  // Lost before it was seen.
+  else next()
 }
 
 /** The form of the job's queue. Without the network it is asked for again: an answer without it could be refused. */
@@ -164,9 +172,11 @@ function begin(job, schema) {
   const isBack = job.resumed || had.has(job.id)
   had.add(job.id)
   const isCapped = job.resumed ? null : endsWithRequest(job.expiresIn)
-  const request = { job, at, schema, over: null, isIdle: false, isCapped, shownAt: performance.now() }
-  request.answer = draw(job, howOf(request, job.draft))
+  const request = { job, at, schema, over: null, isIdle: false, isCapped }
+  const draft = draftOf(job)
+  request.answer = draw(job, howOf(request, draft))
   current = request
+  paint(request)
   settle()
   reveal('other-draft', job.otherDraft !== undefined)
   reveal('net', false)
@@ -178,6 +188,22 @@ function begin(job, schema) {
   tick()
   $('title').focus({ preventScroll: true })
   tellRefusal(job.id)
+  if (draft !== job.draft) job.save(draft).catch((error) => say(error.message))
+}
+
+export const keepTyped = ({ job, answer }) => { typed = { id: job.id, value: answer.value(), isBack: false } }
+
+function draftOf(job) {
+  if (!typed?.isBack || typed.id !== job.id) return job.draft
+  const { value } = typed
+  typed = null
+  return value
+}
+
+/** Drawing takes a while: what is clicked meanwhile is meant for what stood there before. */
+function paint(request) {
+  request.shownAt = Infinity
+  requestAnimationFrame(() => setTimeout(() => { request.shownAt = performance.now() }))
 }
 
 function tellRefusal(id) {
@@ -193,6 +219,7 @@ const howOf = ({ schema }, draft) => ({ schema, draft, changed, keys: at.keys, h
 /** Draws what is decided once more, with what was typed. */
 function redraw(draft) {
   current.answer = draw(current.job, howOf(current, draft), current.answer)
+  paint(current)
   settle()
 }
 

@@ -6,7 +6,6 @@ use crate::{
     decimal,
     fault::{Faults, Path},
     json::JsonNode,
-    limits,
     shape::{FieldKind, FieldRules, ListRules, NumberRules, ObjectRules, Options, TextRules},
 };
 
@@ -55,17 +54,13 @@ pub(crate) fn object(rules: &ObjectRules, node: &JsonNode, path: &Path, faults: 
 
 fn text(rules: &TextRules, node: &JsonNode, path: &Path, faults: &mut Faults) {
     let Some(text) = node.text() else { return faults.add(path, "must be a text") };
-    let is_long = rules.pattern.is_some() && text.chars().nth(limits::PATTERN_TEXT.into()).is_some();
     if rules.min.is_some() || rules.max.is_some() {
         length(text.chars().count(), rules.min, rules.max, "characters", path, faults);
-    }
-    if is_long && rules.max.is_none_or(|max| max > f64::from(limits::PATTERN_TEXT)) {
-        faults.add(path, format!("must have at most {} characters, as a text with a `pattern`", limits::PATTERN_TEXT));
     }
     if let Some(format) = rules.format.filter(|format| !format.holds(text)) {
         faults.add(path, format.rule());
     }
-    if !is_long && rules.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
+    if rules.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
         faults.add(path, "must match the form's `pattern`");
     }
 }

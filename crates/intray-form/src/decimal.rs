@@ -34,7 +34,14 @@ pub(crate) fn is_multiple(number: f64, step: f64) -> bool {
 
 /// `10^exponent` modulo a number of at most 17 digits, so that no product is beyond 128 bits.
 fn power_of_ten(exponent: u32, modulus: u128) -> u128 {
-    (0..exponent).fold(1 % modulus, |power, _| power * 10 % modulus)
+    let (mut power, mut square) = (1 % modulus, 10 % modulus);
+    for bit in 0..u32::BITS - exponent.leading_zeros() {
+        if exponent >> bit & 1 == 1 {
+            power = power * square % modulus;
+        }
+        square = square * square % modulus;
+    }
+    power
 }
 
 #[cfg(test)]

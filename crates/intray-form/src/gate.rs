@@ -9,13 +9,12 @@ use std::{
     sync::Arc,
 };
 
-use regex::Regex;
-
 use crate::{
     FormFault, Format, Owner, SchemaKind, check,
     fault::{Faults, Path},
     json::{self, JsonNode},
-    keywords, limits, pattern,
+    keywords, limits,
+    pattern::PatternAutomaton,
     shape::{FieldKind, FieldRules, ListRules, Member, NumberRules, ObjectRules, Options, TextRules},
 };
 
@@ -53,7 +52,10 @@ struct Gate<'f> {
     /// By the schema that has them, so that a definition is counted and kept once.
     properties: HashMap<*const JsonNode<'f>, usize>,
     options: HashMap<*const JsonNode<'f>, Options>,
-    patterns: HashMap<*const JsonNode<'f>, Option<Regex>>,
+    /// By their text.
+    patterns: HashMap<&'f str, Option<Arc<PatternAutomaton>>>,
+    /// The bytes that are left for patterns.
+    pattern_room: usize,
     /// How many texts have a pattern, by each way they are reached.
     patterned: usize,
     faults: Faults,
@@ -71,6 +73,7 @@ impl<'f> Gate<'f> {
             properties: HashMap::new(),
             options: HashMap::new(),
             patterns: HashMap::new(),
+            pattern_room: limits::PATTERN_SIZE,
             patterned: 0,
             faults: Faults::default(),
         }
@@ -246,7 +249,7 @@ impl<'f> Gate<'f> {
         format
     }
 
-    fn pattern(&mut self, node: &'f JsonNode<'f>, path: &Path) -> Option<Regex> {
+    fn pattern(&mut self, node: &'f JsonNode<'f>, path: &Path) -> Option<Arc<PatternAutomaton>> {
         let path = path.member("pattern");
         let pattern = node.get("pattern")?;
         if self.owner == Owner::Job {
@@ -258,11 +261,16 @@ impl<'f> Gate<'f> {
             self.faults.add(&path, format!("a form must have at most {} texts with a pattern", limits::PATTERNS));
             return None;
         }
-        if !self.patterns.contains_key(&std::ptr::from_ref(pattern)) {
-            let compiled = pattern::compile(pattern.text()?).inspect_err(|detail| self.faults.add(&path, *detail)).ok();
-            self.patterns.insert(pattern, compiled);
+        let text = pattern.text()?;
+        if let Some(known) = self.patterns.get(text) {
+            return known.clone();
         }
-        self.patterns.get(&std::ptr::from_ref(pattern)).cloned().flatten()
+        let compiled = PatternAutomaton::compile(text, self.pattern_room);
+        let compiled = compiled.inspect_err(|detail| self.faults.add(&path, *detail)).ok().map(Arc::new);
+        // A form with one that is not taken costs no more than that.
+        self.pattern_room = compiled.as_ref().map_or(0, |it| self.pattern_room.saturating_sub(it.size()));
+        self.patterns.insert(text, compiled.clone());
+        compiled
     }
 
     /// Keeps the options of a choice; a definition's are counted once.

@@ -174,7 +174,7 @@ static KEYWORDS: [Keyword; 33] = [
     row("format", &[Text], Value::Text, "`email`, `uri`, `date` or `date-time`", "the browser's input of that kind"),
     row("minLength", &[Text], Value::Count, "at least so many characters", "a hint when it is wrong"),
     row("maxLength", &[Text], Value::Count, "at most so many characters", "one line up to 120, else a box that grows"),
-    row("pattern", &[Text], Value::Text, "matches somewhere in the text, which has at most 1000 characters; in a queue's form only", "not drawn: a page never runs it"),
+    row("pattern", &[Text], Value::Text, "matches somewhere in the text; in a queue's form only", "not drawn: a page never runs it"),
     row("minimum", &[Number], Value::Number, "at least", "a number input; a whole number of up to nine values: buttons"),
     row("maximum", &[Number], Value::Number, "at most", "a number input; a whole number of up to nine values: buttons"),
     row("exclusiveMinimum", &[Number], Value::Number, "greater than", "a number input"),

@@ -12,12 +12,10 @@ pub const PATTERNS: usize = 16;
 pub const PATTERN: usize = 1024;
 /// Escapes of a pattern that are not written out at once.
 pub const PATTERN_ESCAPES: usize = 64;
-/// Characters of a text that is matched against a pattern. A longer one does not fit.
-pub const PATTERN_TEXT: u16 = 1000;
-/// Bytes that a pattern keeps between searches, for each of its two caches.
-pub const PATTERN_CACHE: usize = 64 * 1024;
-/// Bytes of a compiled pattern.
-pub const PATTERN_SIZE: usize = 64 * 1024;
+/// Bytes of the compiled patterns of a form.
+pub const PATTERN_SIZE: usize = 512 * 1024;
+/// Bytes of each of the two steps towards a compiled pattern, by which the time goes.
+pub const PATTERN_STEPS: [usize; 2] = [128 * 1024, 64 * 1024];
 /// `$ref`s on the way from the form to a property.
 pub const REFERENCES: usize = 4;
 /// Faults of an answer.

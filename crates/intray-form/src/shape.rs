@@ -5,9 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use regex::Regex;
-
-use crate::Format;
+use crate::{Format, pattern::PatternAutomaton};
 
 #[derive(Debug)]
 pub(crate) struct ObjectRules {
@@ -49,7 +47,7 @@ pub(crate) struct TextRules {
     pub min: Option<f64>,
     pub max: Option<f64>,
     pub format: Option<Format>,
-    pub pattern: Option<Regex>,
+    pub pattern: Option<Arc<PatternAutomaton>>,
 }
 
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use foldhash::HashMap;
@@ -32,6 +33,8 @@ const MAX_BYTES_PER_SCRIPT: usize = 1 << 20;
 const MAX_CONTINUATIONS: u8 = 40;
 /// The same after jobs that were passed over, of which a script looks at 100, counts so often: 2,000 jobs in all.
 const PASSED_OVER: u8 = 2;
+/// For how long the calls of one script are made ready. The others wait for the next.
+const MAKING_READY: Duration = Duration::from_millis(250);
 
 /// A lane: a queue, and the script that its calls run.
 type LaneKey = (QueueName, &'static str);
@@ -176,9 +179,40 @@ impl Batcher {
         }
     }
 
+    /// Makes calls ready to be sent, and puts back what is not. A fault is that of the queue: it answers all of them.
+    async fn made_ready(&self, name: &LaneKey, group: Vec<PendingCall>) -> Vec<PendingCall> {
+        let begin = Instant::now();
+        let (mut ready, mut rest) = (Vec::with_capacity(group.len()), group.into_iter());
+        while let Some(mut pending) = rest.next() {
+            if !pending.handle.is_ready(begin) {
+                match pending.handle.make_ready().await {
+                    Ok(false) => {}
+                    Ok(true) => pending.args = pending.handle.args(),
+                    Err(fault) => {
+                        let waiting = rest.chain(ready).chain([pending]);
+                        waiting.for_each(|pending| pending.handle.fail(fault.clone()));
+                        return Vec::new();
+                    }
+                }
+            }
+            ready.push(pending);
+            if begin.elapsed() >= MAKING_READY {
+                break;
+            }
+        }
+        self.requeue_front(name, rest.collect());
+        if !ready.iter_mut().all(|pending| pending.handle.is_ready(begin)) {
+            self.requeue_front(name, std::mem::take(&mut ready));
+        }
+        ready
+    }
+
     /// Sends one batch.
     async fn send(&self, name: &LaneKey, policy: &BatchPolicy, keys: &mut Args) {
-        let group = self.take_batch(name, policy);
+        let mut group = self.take_batch(name, policy);
+        if policy.is_checked {
+            group = self.made_ready(name, group).await;
+        }
         let Some(first) = group.first() else { return };
         let script = self.runner.scripts.named(name.1, first.handle.needs_memory());
         if keys.count() == 0 {

@@ -1,6 +1,4 @@
-//! What the two scripts of a completion share: complete, and close for one that can be taken back.
-
-use std::time::Instant;
+//! A completion and its answers.
 
 use intray_form::FormFault;
 use intray_redis::{Args, Fault};
@@ -16,8 +14,12 @@ use crate::{
     payload::Json,
 };
 
-/// Why a form that was set is not read.
-pub const FORM_TOO_NEW: &str = "the form of the queue was set by a newer version of intray";
+/// Why a form is not read: another program has moved the queue without it, or has changed its text.
+pub const FORM_LOST: &str = "the form of the queue is not the one that was set: set it again";
+/// The same of a form that was set.
+pub(crate) const FORM_TOO_NEW: &str = "the form of the queue was set by a newer version of intray";
+/// Why a completion is not taken then. Its caller may be a stranger.
+pub const UNCHECKED: &str = "the result cannot be checked at the moment";
 /// The room for a number among the arguments.
 const NUMBER: usize = 10;
 
@@ -30,21 +32,6 @@ pub struct Complete {
     pub undo_ms: u32,
     /// Complete it only if no completion was taken back since the holder had resumed it this often.
     pub resumes: Option<u32>,
-    /// What [`Queues::check_results`](crate::Queues::check_results) has found; `None` before that.
-    pub checked: Option<CheckedResult>,
-}
-
-/// A result and the form of its queue.
-#[derive(Debug, Clone)]
-pub enum CheckedResult {
-    /// It fits, or the queue has no form; the read of the form began then.
-    Fits {
-        read: Instant,
-    },
-    Invalid(Vec<FormFault>),
-    UnknownQueue,
-    /// The form could not be read.
-    Unread(Fault),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,10 +66,10 @@ impl From<Completion> for CompleteReply {
 impl Complete {
     /// One that is final at once.
     pub fn new(reservation: Reservation, result: Option<Json>) -> Self {
-        Self { reservation, result, undo_ms: 0, resumes: None, checked: None }
+        Self { reservation, result, undo_ms: 0, resumes: None }
     }
 
-    /// The arguments that both scripts begin with: the id, and secret, digest of the secret and result in one. Reserves capacity for
+    /// The first arguments: the id, and secret, digest of the secret and result in one. Reserves capacity for
     /// `more` arguments.
     pub(crate) fn claim(&self, more: usize) -> Args {
         let (id, secret) = (self.reservation.job.code.as_str(), self.reservation.secret.as_str());

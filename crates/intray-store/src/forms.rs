@@ -17,7 +17,7 @@ use crate::job::QueueName;
 const MAX_AGE: Duration = Duration::from_secs(2);
 /// For how long a failed read counts after it ended: the completions that waited for it fail with it.
 const FAULT_AGE: Duration = Duration::from_millis(100);
-/// A form that no completion has needed for so long is dropped.
+/// A form that no completion has needed for so long is dropped by the next one of any queue.
 const IDLE: Duration = Duration::from_secs(60);
 /// Above this many the cache is cleared.
 const MAX_KNOWN: usize = 10_000;
@@ -97,6 +97,14 @@ impl Forms {
         read
     }
 
+    /// When the last read began, if it counts and has found no form. It waits for nothing.
+    pub(crate) fn none_since(&self, queue: &QueueName) -> Option<Instant> {
+        let slot = self.slot(queue, Instant::now());
+        let state = slot.try_lock().ok()?;
+        let read = state.read.as_ref()?;
+        (matches!(read.form, Ok(None)) && is_current(read.began)).then_some(read.began)
+    }
+
     /// The next completion reads the form of this queue.
     pub(crate) fn forget(&self, queue: &QueueName) {
         self.known.lock().by_queue.remove(queue);
@@ -104,13 +112,13 @@ impl Forms {
 
     fn slot(&self, queue: &QueueName, now: Instant) -> Arc<FormSlot> {
         let mut known = self.known.lock();
+        if now.saturating_duration_since(*known.swept.get_or_insert(now)) >= IDLE {
+            known.by_queue.retain(|_, (_, asked)| now.saturating_duration_since(*asked) < IDLE);
+            known.swept = Some(now);
+        }
         if let Some((slot, asked)) = known.by_queue.get_mut(queue) {
             *asked = now;
             return slot.clone();
-        }
-        if now.duration_since(*known.swept.get_or_insert(now)) >= IDLE {
-            known.by_queue.retain(|_, (_, asked)| now.saturating_duration_since(*asked) < IDLE);
-            known.swept = Some(now);
         }
         if known.by_queue.len() >= MAX_KNOWN {
             known.by_queue.clear();
@@ -212,5 +220,6 @@ mod tests {
         assert_eq!(known(Duration::ZERO, "a"), 1);
         assert_eq!(known(IDLE / 2, "b"), 2);
         assert_eq!(known(IDLE, "c"), 2, "without a");
+        assert_eq!(known(IDLE * 2, "c"), 1, "one that is known is enough");
     }
 }

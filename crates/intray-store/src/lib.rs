@@ -30,7 +30,7 @@ mod upkeep;
 mod views;
 mod webhooks;
 
-pub use completion::{CheckedResult, Complete, Completion, FORM_TOO_NEW};
+pub use completion::{Complete, Completion, FORM_LOST, UNCHECKED};
 pub use handle::Queues;
 pub use intray_redis::{
     Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,
@@ -75,7 +75,7 @@ pub use views::{
     deliveries::{Delivery, DeliveryPage},
     eligible::Eligible,
     events::{Event, EventLimit, EventPage, GivenBack, Position, Subject},
-    form::{FORM_LOST, FormText},
+    form::FormText,
     inspect::{Cancelled, HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
     job_history::JobHistory,
     lines::LineCount,

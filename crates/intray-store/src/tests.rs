@@ -76,7 +76,9 @@ fn settle(reservation: &Reservation, rest: &[&str]) -> Args {
 }
 
 fn completed(reservation: Reservation, result: &str) -> Args {
-    Complete::new(reservation, Json::from_text(result.to_owned())).args()
+    let mut args = Complete::new(reservation, Json::from_text(result.to_owned())).claim(2);
+    args.push("0").push("-1");
+    args
 }
 
 #[tokio::test]

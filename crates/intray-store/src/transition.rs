@@ -1,11 +1,12 @@
 //! The interface of a transition: arguments in, an outcome out, and the effect of the outcome on the sweeper and the counters.
 
-use std::sync::Arc;
+mod call;
+
+use std::{sync::Arc, time::Instant};
 
 use futures_util::future::BoxFuture;
 use intray_redis::{Args, Fault};
 use redis::Value;
-use tokio::sync::oneshot;
 
 use super::{
     redis::read::{Fields, broken, word},
@@ -15,6 +16,8 @@ use crate::{
     figures::QueueMetrics,
     job::{QueueName, Tally},
 };
+
+pub(super) use self::call::{CallHandle, call_handle};
 
 /// The reply to a call that is to be sent again when the overdue jobs have been swept.
 const OVERDUE: &str = "overdue";
@@ -160,6 +163,16 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
         false
     }
 
+    /// Whether the call may be sent now, by what must hold at that moment. What was looked at since then holds.
+    fn is_ready(&mut self, _since: Instant) -> bool {
+        true
+    }
+
+    /// Makes it so. Answers whether that has changed the arguments.
+    fn make_ready(&mut self) -> BoxFuture<'_, Result<bool, Fault>> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
     /// Whether the call is finished by this reply.
     fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
         Retry::of(word(reply))
@@ -191,6 +204,8 @@ pub(crate) struct BatchPolicy {
     pub(crate) entry: QueueCheck,
     /// The reply has a shared part before the items.
     pub(crate) has_shared: bool,
+    /// Calls are made ready before they are sent.
+    pub(crate) is_checked: bool,
 }
 
 /// The check of a queue before a call is sent to it.
@@ -223,78 +238,5 @@ impl Retry<'_> {
             Some(OVERDUE) => Self::AfterSweep,
             _ => Self::Done,
         }
-    }
-}
-
-/// A pending call of a batch, whose type is erased.
-pub(super) trait CallHandle: Send {
-    fn jobs(&self) -> u32;
-    fn needs_memory(&self) -> bool;
-    /// The caller no longer waits for the answer.
-    fn is_abandoned(&self) -> bool;
-    fn retry<'r>(&self, item: &'r Value) -> Retry<'r>;
-    /// The arguments to continue after a place in line.
-    fn args_after(&mut self, place: &[u8], member: &[u8]) -> Args;
-    /// The arguments of a call that no longer waits for overdue jobs.
-    fn args_without_waiting(&self) -> Args;
-    /// If the caller has left, the outcome is dropped; the [`super::Undo`] in it then gives new reservations back.
-    fn deliver(self: Box<Self>, reply: Reply<'_>);
-    fn reject(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName);
-    fn fail(self: Box<Self>, fault: Fault);
-}
-
-type CallResult<T> = Result<T, Fault>;
-
-struct TypedCall<T: BatchedTransition> {
-    call: T,
-    answer: oneshot::Sender<CallResult<T::Outcome>>,
-}
-
-/// The handle of a call, and the receiver of its answer.
-pub(super) fn call_handle<T: BatchedTransition>(
-    call: T,
-) -> (Box<dyn CallHandle>, oneshot::Receiver<CallResult<T::Outcome>>) {
-    let (answer, receiver) = oneshot::channel();
-    (Box::new(TypedCall { call, answer }), receiver)
-}
-
-impl<T: BatchedTransition> CallHandle for TypedCall<T> {
-    fn jobs(&self) -> u32 {
-        self.call.jobs()
-    }
-
-    fn needs_memory(&self) -> bool {
-        self.call.needs_memory()
-    }
-
-    fn is_abandoned(&self) -> bool {
-        self.answer.is_closed()
-    }
-
-    fn retry<'r>(&self, item: &'r Value) -> Retry<'r> {
-        self.call.retry(item)
-    }
-
-    fn args_after(&mut self, place: &[u8], member: &[u8]) -> Args {
-        self.call.args_after(place, member)
-    }
-
-    fn args_without_waiting(&self) -> Args {
-        self.call.args_without_waiting()
-    }
-
-    fn deliver(self: Box<Self>, reply: Reply<'_>) {
-        let (runner, queue) = (reply.runner, reply.queue);
-        let outcome = conclude(&self.call, self.call.read(reply), runner, queue);
-        let _ = self.answer.send(outcome);
-    }
-
-    fn reject(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName) {
-        let outcome = conclude(&self.call, self.call.rejected(), runner, queue);
-        let _ = self.answer.send(outcome);
-    }
-
-    fn fail(self: Box<Self>, fault: Fault) {
-        let _ = self.answer.send(Err(fault));
     }
 }

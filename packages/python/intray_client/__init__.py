@@ -23,6 +23,7 @@ from ._errors import (
     StillOpen,
     Unavailable,
     Withdrawn,
+    WrongAnswer,
 )
 from ._feed import Feed
 from ._models import (
@@ -83,6 +84,7 @@ __all__ = [
     "Unavailable",
     "WebhookEvent",
     "Withdrawn",
+    "WrongAnswer",
     "agreement",
     "verify",
 ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Generic, TypedDict
 
 from ._caller import Caller
 from ._errors import Dead, Expired, Forgotten, Refused, StillOpen, Unavailable, Withdrawn
+from ._form import FormModel, QuestionForm, R
 from ._models import ENDS, Job, NewJob, read
 from ._patience import Problem, not_of_intray
 from ._producer import of_job
@@ -36,13 +37,17 @@ class Question(TypedDict, total=False):
     backoff: Mapping[str, Any]
     locks: Sequence[str]
     sla_ms: int
+    assignees: Sequence[str]
+    skill: str
+    fallback_ms: int
+    excluded: Sequence[str]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a person decided."""
+class Answer(Generic[R]):
+    """What a person decided. `result` is what was handed in, or the instance of the class that was the form."""
 
-    result: Any = field(repr=False)
+    result: R = field(repr=False)
     #: The name of the worker, if it had one.
     worker: str | None
     #: The id of the job.
@@ -60,42 +65,47 @@ class Asking:
         payload: Any,
         *,
         key: str,
+        form: FormModel[R] | Mapping[str, Any] | None = None,
         expires: float | None = None,
         timeout: float | None = None,
         **job: Unpack[Question],
-    ) -> Answer:
+    ) -> Answer[R]:
         """Asks a person and waits for the answer. However often the same question is asked under one key, also by another process,
         it is one job; another payload under that key is refused.
 
         `expires`: seconds after which it cannot be answered any more. `timeout`: seconds to wait; 0 asks and does not wait. Until then
-        lost connections and a service that is away are tried again.
+        lost connections and a service that is away are tried again. `form`: what the answer looks like, as a JSON Schema or as a class
+        with `model_json_schema()` and `model_validate()`, whose instance is the `result`; it goes into the payload, an object.
         Raises `Expired`, `Withdrawn` or `Dead`: it has ended without an answer. `Forgotten`: it has ended and is not kept any more.
         `StillOpen`, a `TimeoutError`: ask again with the same key. `Refused`: the question, the credential or the key is no good.
-        `Unavailable`: it could not be asked in time.
+        `Unavailable`: it could not be asked in time. `WrongAnswer`: it is answered, and not as the form asks. `ValueError`: the form
+        cannot be drawn, or another argument is no good; nothing was asked.
         """
         if not isinstance(key, str) or not 1 <= len(key) <= 256:
             raise ValueError("the key of a question is a text of 1 to 256 bytes")
         if expires is not None and (isinstance(expires, bool) or not isinstance(expires, (int, float)) or not 1 <= expires <= EXPIRES):
             raise ValueError("expires is a number of seconds, from 1 to 2592000 (30 days)")
+        asked = None if form is None else QuestionForm(form)
+        body = asked.beside(payload) if asked else payload
         end = inf if timeout is None else time.monotonic() + timeout
         if "dedupe_key" not in job:
             # An equal question under another key is about another action: the answer to one is none to the other.
             job.setdefault("dedupe", False)
         expires_ms = None if expires is None else round(expires * 1_000)
-        body = {"queue": queue, **NewJob(payload, expires_ms=expires_ms, **job).body()}
+        sent = {"queue": queue, **NewJob(body, expires_ms=expires_ms, **job).body()}
         patience = inf if timeout is None else timeout or self._caller.retry_for
         stored = await self._caller.call(
-            "POST", "/jobs", body, key=key, retry_for=patience, passing=lambda job: _is_job(job, queue=queue)
+            "POST", "/jobs", sent, key=key, retry_for=patience, passing=lambda job: _is_job(job, queue=queue)
         )
         while True:
             is_last = time.monotonic() >= end
             answer = await self._look(str(stored["id"]), end)
             if answer is not None:
-                return answer
+                return replace(answer, result=asked.answer(answer.job, answer.result)) if asked else answer
             if is_last:
                 raise StillOpen(str(stored["id"]))
 
-    async def _look(self, id: str, end: float) -> Answer | None:
+    async def _look(self, id: str, end: float) -> Answer[Any] | None:
         """The answer, if there is one within `WAIT` seconds, or by the end."""
         left = max(0.0, end - time.monotonic())
         try:

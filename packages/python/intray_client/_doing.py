@@ -77,9 +77,10 @@ async def _settle(job: R, work: Work[R], describe: Describe, traceback: bool) ->
     except Exception as error:
         if isinstance(error, Unavailable) and not (error.is_foreign and await _is_answered(job)):
             raise
-        # It is no JSON, or too large, or something on the way refuses it: so it would be the next time.
+        # It is no JSON, or too large, or not what the queue's form asks, or something on the way refuses it: so it would be the next time.
         note(logging.WARNING, "the result of %s was not taken: %s", job.id, _reason(error))
-        await _fail(job, f"the result was not taken: {_reason(error)}")
+        text = f"the result was not taken: {_reason(error)}"
+        await _fail(job, f"{text}{places(error)}", text)
 
 
 async def _fail(job: Handout, *texts: str) -> None:
@@ -163,6 +164,14 @@ def _name(error: BaseException) -> str:
         return cut(type(error).__name__, NAME) or "Exception"
     except Exception:
         return "Exception"
+
+
+def places(error: Exception) -> str:
+    """Where a refused result does not fit the form of the queue, with no value in it."""
+    if not isinstance(error, Refused) or error.type != "/problems/invalid-result":
+        return ""
+    found = [place for place in error.problem.get("errors") or () if isinstance(place, dict)]
+    return "".join(f"\n{place.get('pointer') or '(the result)'}: {place.get('detail')}" for place in found)
 
 
 def _reason(error: Exception) -> str:

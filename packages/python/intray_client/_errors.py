@@ -116,6 +116,20 @@ class StillOpen(IntrayError, TimeoutError):
         return type(self), (self.job,)
 
 
+class WrongAnswer(IntrayError):
+    """A question is answered, and not as its form asks: it is no yes. `job`: the id of its job. `raw`: what was handed in.
+
+    `errors`: where the form does not fit, each with a `pointer` into `raw` and a `detail`; empty where the class of the form refused it.
+    """
+
+    def __init__(self, job: str, raw: Any, errors: Sequence[Mapping[str, str]] = ()) -> None:
+        self.job, self.raw, self.errors = job, raw, list(errors)
+        super().__init__(f"{job} is answered, but not as its form asks")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.job, self.raw, self.errors)
+
+
 class NotGenuine(IntrayError):
     """A delivery of a webhook that no given secret has signed, or that was sent too long ago. Answer it with 401."""
 

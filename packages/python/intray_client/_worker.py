@@ -10,7 +10,7 @@ from secrets import token_hex
 from typing import Any, Generic, TypeVar, cast
 
 from ._caller import Caller, Stopped
-from ._doing import Describe, Work, do
+from ._doing import Describe, Work, do, places
 from ._io import Event
 from ._patience import MINUTE, Problem, not_of_intray, number
 from ._producer import fresh_key
@@ -27,7 +27,7 @@ HOST = 64
 
 def describe(error: Exception) -> str:
     """The error text of a failed job."""
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {error}{places(error)}"
 
 
 E = TypeVar("E", bound=Event)

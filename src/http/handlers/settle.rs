@@ -48,8 +48,6 @@ pub async fn settle<C: Settle>(
         }
         Ok((call.reservation().job.clone(), call))
     };
-    let mut items = items.read(read);
-    C::prepare(items.calls(), &queues).await;
     let (queues, stored) = (&queues, &stored);
     let settle = |call: C| async move {
         let counted = call.carried().1.map(|_| (call.reservation().clone(), call.carried().0));
@@ -61,7 +59,7 @@ pub async fn settle<C: Settle>(
         }
         outcome
     };
-    Ok(items.each(settle, C::answer).await.into_response())
+    Ok(items.each(read, settle, C::answer).await.into_response())
 }
 
 /// One of the calls that name a reservation.
@@ -76,11 +74,6 @@ pub trait Settle: Sized + Send + 'static {
 
     /// The JSON that the call stores, and its field.
     fn carried(&self) -> (&'static str, Option<&Json>);
-
-    /// What is done before the calls of a list are settled together.
-    fn prepare(_calls: &mut [Self], _queues: &Queues) -> impl Future<Output = ()> + Send {
-        std::future::ready(())
-    }
 
     fn settle(self, queues: &Queues) -> impl Future<Output = Result<Self::Outcome, Fault>> + Send;
 
@@ -136,7 +129,7 @@ impl Settle for Complete {
         let result = fields.take("result", rules::json);
         let undo_ms = fields.take("undo_ms", rules::whole(limits::UNDO_MS)).unwrap_or(0);
         let resumes = fields.take("resumes", rules::whole(0..=limits::COUNT));
-        Some(Self { reservation: reservation?, result, undo_ms, resumes, checked: None })
+        Some(Self { reservation: reservation?, result, undo_ms, resumes })
     }
 
     fn reservation(&self) -> &Reservation {
@@ -145,10 +138,6 @@ impl Settle for Complete {
 
     fn carried(&self) -> (&'static str, Option<&Json>) {
         ("result", self.result.as_ref())
-    }
-
-    async fn prepare(calls: &mut [Self], queues: &Queues) {
-        queues.check_results(calls).await;
     }
 
     async fn settle(self, queues: &Queues) -> Result<Completion, Fault> {

@@ -54,7 +54,18 @@ impl<'b> Items<'b> {
         }
     }
 
-    /// Parses each item, for calls that are made later. The note that `read` returns beside a call is passed on with its outcome.
+    /// Parses, executes and answers each item in order. The note that `read` returns beside a call is passed to
+    /// `answer` with its outcome.
+    pub async fn each<N, C, O, T, F: Future<Output = Result<O, Fault>>>(
+        self,
+        read: impl FnMut(&'b str) -> Result<(N, C), Problem>,
+        call: impl Fn(C) -> F,
+        answer: impl Fn(N, O) -> Result<T, Problem>,
+    ) -> ItemAnswers<T> {
+        self.read(read).each(call, answer).await
+    }
+
+    /// Parses each item, for calls that are made later.
     pub fn read<N, C>(self, mut read: impl FnMut(&'b str) -> Result<(N, C), Problem>) -> ReadItems<N, C> {
         let list = match self {
             Self::One(item) => return ReadItems::One(read(item)),
@@ -72,15 +83,6 @@ impl<'b> Items<'b> {
 }
 
 impl<N, C> ReadItems<N, C> {
-    /// The calls of the valid items.
-    pub fn calls(&mut self) -> &mut [C] {
-        match self {
-            Self::One(Ok((_, call))) => std::slice::from_mut(call),
-            Self::One(Err(_)) => &mut [],
-            Self::Many(_, calls) => calls,
-        }
-    }
-
     pub fn is_array(&self) -> bool {
         matches!(self, Self::Many(..))
     }
@@ -224,7 +226,7 @@ mod tests {
             fields.finish(n).map(|n| (n, n))
         };
         let call = async |n: u32| if n == 13 { Err(Fault::Full(Shortage::Memory)) } else { Ok(n * 2) };
-        let answers = Items::of(body, 4)?.read(read).each(call, |n, twice| Ok((n, twice))).await;
+        let answers = Items::of(body, 4)?.each(read, call, |n, twice| Ok((n, twice))).await;
         let body = axum::body::to_bytes(answers.into_response().into_body(), usize::MAX).await.expect("a body");
         Ok(String::from_utf8(body.into()).expect("text"))
     }

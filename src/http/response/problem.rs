@@ -14,7 +14,7 @@ use crate::{
     http::response::field_error::{FieldError, MAX_ERRORS, Rule},
     job::{BatchState, EligibilityRule, Ending, QueueName, State},
     store::{
-        Applied, FORM_LOST, FORM_TOO_NEW, Fault, Shortage, TimeError, UNCONFIRMED, UNSYNCED, UNWRITABLE,
+        Applied, FORM_LOST, Fault, Shortage, TimeError, UNCHECKED, UNCONFIRMED, UNSYNCED, UNWRITABLE,
         reason_without_place,
     },
 };
@@ -262,9 +262,8 @@ impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Unavailable { applied, why } => {
-                let known = [UNWRITABLE, UNCONFIRMED, UNSYNCED, FORM_LOST, FORM_TOO_NEW]
-                    .into_iter()
-                    .find(|known| why == *known);
+                let known =
+                    [UNWRITABLE, UNCONFIRMED, UNSYNCED, FORM_LOST, UNCHECKED].into_iter().find(|known| why == *known);
                 let (what, effect) = match applied {
                     Applied::No => ("Redis does not answer", "the call had no effect"),
                     Applied::Unknown => ("Redis did not answer in time", "the call may have had an effect"),

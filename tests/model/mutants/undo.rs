@@ -16,8 +16,8 @@ pub const MUTANTS: &[Fault] = &[
     ("a completion from before an undo counts", "resumes < record.undone_at(job.lease) then", "false then"),
     (
         "a resume refuses what was completed before it",
-        "resumes < record.undone_at(lease) then",
-        "resumes < lease.resumes then",
+        "resumes < record.undone_at(job.lease) then",
+        "resumes < job.lease.resumes then",
     ),
     ("an undo is forgotten by a resume", "record.resumed(lease.marks)", "0"),
     (

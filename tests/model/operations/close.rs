@@ -51,7 +51,6 @@ impl Closed {
             result: (!self.result.is_empty()).then(|| json(self.result)),
             undo_ms: self.undo_ms,
             resumes: self.resumes.map(|more| known.saturating_add_signed(more)),
-            checked: None,
         }
     }
 }

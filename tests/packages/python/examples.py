@@ -12,7 +12,14 @@ DOCUMENTS = Path(__file__).parents[3] / "docs"
 NAMES = {
     "clients.md": ("producer.py", "worker.py", "relay.py", "asking.py"),
     "opinions.md": ("opinions.py",),
-    "ask.md": ("question.py", "questions.py", "agent_tool.py", "agents/langgraph_node.py", "agents/temporal_workflow.py"),
+    "ask.md": (
+        "agents/decision.py",
+        "question.py",
+        "questions.py",
+        "agent_tool.py",
+        "agents/langgraph_node.py",
+        "agents/temporal_workflow.py",
+    ),
 }
 
 

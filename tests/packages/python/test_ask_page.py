@@ -172,6 +172,27 @@ class Agents(Page):
         assert AGENTS
         return self.program(name, arguments, AGENTS, **variables)
 
+    def test_class_of_pydantic_is_what_the_answer_is(self) -> None:
+        for result, says in (
+            ({"refund": "a part", "eur": 90, "reason": "half of it"}, "ann says: a part 90.0\n"),
+            ({"refund": "nothing"}, "ann says: nothing None\n"),
+            ({"approved": True}, "not as it was asked: {'approved': True}\n"),
+            # Pydantic would take it for a number.
+            ({"refund": "a part", "eur": "90"}, "not as it was asked: {'refund': 'a part', 'eur': '90'}\n"),
+            (None, "no decision\n"),
+        ):
+            self.plain.purge(self.queue, "all", force=True)
+            process = self.agent("decision.py", "")
+            self.eventually(lambda: self.counts()["waiting"] == 1)
+            [question] = self.plain.jobs(self.queue, "waiting")
+            self.assertEqual(list(question.payload["form"]["properties"]), ["refund", "eur", "reason"])
+            if result is None:
+                self.plain.cancel(question.id)
+            else:
+                self.decide(result)
+            output, errors = process.communicate(timeout=60)
+            self.assertEqual(output, says, errors)
+
     def test_graph_is_interrupted_and_resumed_by_the_webhook(self) -> None:
         """The decision comes while the graph is interrupted. Its process reads deliveries and prints what becomes of each."""
         key, call = fresh(), {"run": "run-17", "action": {"tool": "refund"}}

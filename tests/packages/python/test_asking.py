@@ -90,6 +90,17 @@ class Asking(Story):
         self.assertEqual(self.wire.calls[1].path, f"/jobs/{job.id}?wait_ms=30000")
         self.assertNotIn("approved", repr(answer))
 
+    def test_question_can_be_for_some_people(self) -> None:
+        routing = {"assignees": ["ann"], "excluded": ["bob"], "skill": "refunds", "fallback_ms": 3_600_000}
+        outcome = self.asking(timeout=30, **routing)
+        self.asked()
+        self.assertEqual({name: self.wire.of("/jobs")[0].body[name] for name in routing}, routing)
+        for worker, skills in (("bob", ["refunds"]), ("carol", ["refunds"]), ("ann", [])):
+            self.assertEqual(self.plain.reserve([self.queue], worker=worker, skills=skills), [])
+        [job] = self.plain.reserve([self.queue], worker="ann", skills=["refunds"])
+        job.complete("yes")
+        self.assertEqual(outcome().worker, "ann")
+
     def test_same_key_gets_the_same_answer_again(self) -> None:
         outcome = self.asking()
         self.asked()

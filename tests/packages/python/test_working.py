@@ -122,6 +122,29 @@ class Working(Story):
             self.assertEqual(dead.state, "dead")
             self.assertIn("the result was not taken", dead.errors[0]["error"])
 
+    def test_result_that_does_not_fit_the_form_fails_the_job(self) -> None:
+        """By what `work` answers, and by what it hands in itself."""
+        form = {"type": "object", "properties": {"verdict": {"enum": ["fine", "bad"]}, "note": {"type": "string"}}, "required": ["verdict"]}
+        self.set(max_attempts=1, result_schema=form)
+        jobs = [self.plain.enqueue(self.queue, payload) for payload in ("answers", "hands in", "no object")]
+        wrong: Any = {"note": 90210}
+
+        def work(job: Reserved) -> Any:
+            if job.payload == "hands in":
+                job.complete(wrong)
+            return wrong if job.payload == "answers" else 90210
+
+        with self.assertLogs("intray_client", "WARNING") as logs:
+            self.consume(work)
+            places = "/verdict: must be there\n/note: must be a text"
+            for job, text in zip(jobs, (places, places, "(the result): must be an object"), strict=True):
+                dead = self.plain.wait(job.id, timeout=20)
+                self.assertEqual(dead.state, "dead")
+                self.assertIn(text, dead.errors[0]["error"])
+                self.assertNotIn("90210", dead.errors[0]["error"])
+        self.assertEqual(len(self.wire.of("/jobs/complete")), 3, "what was refused is not sent again")
+        self.assertNotIn("verdict", "".join(logs.output))
+
     def test_a_job_may_be_settled_by_hand(self) -> None:
         self.plain.enqueue_many(self.queue, ["skip", "fail", "extend"])
         one, two, three = self.plain.reserve([self.queue], limit=3)

@@ -16,7 +16,7 @@ async fn set_text(w: &World, text: &str) {
 
 #[tokio::test]
 async fn form_is_kept_byte_for_byte_and_named_by_its_digest() {
-    let w = World::start().await;
+    let w = World::start_process().await;
     w.enqueue(1).await;
     let asked = w.script_runs("form").await;
     assert_eq!(w.queue().await["result_schema"], Value::Null);

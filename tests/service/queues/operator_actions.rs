@@ -1,6 +1,6 @@
 //! Actions of operators: requeue, priority, pause, settings, sweep.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{RETENTION_MS, World, assert_contains, assert_events, keyspace};
 
@@ -170,6 +170,7 @@ async fn setting_null_restores_the_default() {
         "backoff": null, "dedupe": true, "worker_limit": 1, "share_drafts": false, "browse": false,
         "retention_ms": RETENTION_MS, "retention_max": 100_000, "max_jobs": 0,
         "sheets": false, "sheets_days": 35, "time_zone": "UTC",
+        "result_schema_sha256": null,
     });
     w.get("/queues/default").await.refused("unknown-queue");
     assert_eq!(w.update_settings(json!({})).await, defaults, "a PATCH creates the queue");
@@ -186,7 +187,9 @@ async fn setting_null_restores_the_default() {
         assert_eq!(w.queue().await["settings"], expected);
         assert_eq!(w.update_settings(json!({ key: null })).await, defaults, "{key}");
     }
-    assert_eq!(w.update_settings(others.clone()).await, others);
+    let mut expected = others.clone();
+    expected["result_schema_sha256"] = Value::Null;
+    assert_eq!(w.update_settings(others).await, expected);
     assert_eq!(
         w.update_settings(json!({ "backoff": { "type": "fixed", "delay_ms": 9 } })).await["backoff"],
         json!({ "type": "fixed", "delay_ms": 9, "max_ms": null })

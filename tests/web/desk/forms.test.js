@@ -205,3 +205,55 @@ test('form_on_a_phone_fits_and_axe_finds_nothing', async () => {
     await page.close()
   }
 })
+
+test('what_a_jobs_form_says_is_on_the_page_though_it_is_not_drawn', async () => {
+  const form = {
+    type: 'object', $id: 'urn:said-1', $comment: 'said-2', examples: [{ 'said-3 x': 'said-4' }],
+    properties: {
+      ok: { $ref: '#/$defs/O', title: 'Fine?' }, tags: { type: 'array', items: { title: 'said-5', description: 'said-6', enum: ['a'] } },
+      way: { enum: ['b', 'said-7'], default: 'said-7' }, old: { type: 'string', examples: ['said-8'] },
+    },
+    $defs: { O: { type: 'boolean', title: 'said-9', description: 'said-10' } },
+  }
+  const { page } = await holding('kay', withForm(form))
+  await shown(page, 'This form was written by')
+  const text = await page.locator('.work').innerText()
+  for (const n of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) assert.match(text, new RegExp(`said-${n}\\b`, 'i'))
+})
+
+test('call_of_too_many_arguments_can_only_be_skipped', async () => {
+  for (const [args, isDecided] of [[Array(900).fill(''), true], [Array(1_001).fill(''), false], [Array(1_001).fill([]), false]]) {
+    const { page } = await holding('lou', { tool: 'wire', args })
+    if (!isDecided) await shown(page, 'It can only be skipped.')
+    assert.equal(await button(page, 'Approve').isVisible(), isDecided)
+    assert.equal(await page.locator('#arguments textarea').count(), isDecided ? 900 : 0)
+    assert.equal(await page.locator('#request li').count(), isDecided ? 0 : 1_001)
+    await page.close()
+  }
+})
+
+test('numbers_and_wide_letters_of_a_call_are_in_sight_to_their_end', async () => {
+  const args = `{"eur":1.${'0'.repeat(100)}e6,"to":"${'支払先'.repeat(40)}"}`
+  for (const isOld of [false, true]) {
+    await on.askText(QUEUE, `{"tool":"pay","args":${args}}`)
+    const page = await on.open('/desk/nowhere', { width: 360, height: 740 })
+    // A browser that makes no box as high as its text.
+    if (isOld) {
+      await page.addInitScript(() => {
+        CSS.supports = () => false
+        document.addEventListener('DOMContentLoaded', () => {
+          for (const sheet of document.styleSheets) for (const rule of sheet.cssRules) rule.style?.removeProperty('field-sizing')
+        })
+      })
+    }
+    await page.goto(`${on.url}/desk/?queue=${QUEUE}`)
+    await page.getByLabel('Your name').fill('max')
+    await page.keyboard.press('Enter')
+    await view(page, 'work')
+    for (const name of ['Eur', 'To']) {
+      const box = page.getByLabel(name, { exact: true })
+      await becomes(() => box.evaluate((one) => one.scrollHeight <= one.clientHeight && one.scrollWidth <= one.clientWidth), true)
+    }
+    await page.close()
+  }
+})

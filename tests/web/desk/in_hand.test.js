@@ -52,6 +52,37 @@ test('request_that_is_not_drawn_yet_is_not_answered', async () => {
   assert.equal((await result(id)).reason, 'of the first')
 })
 
+test('click_that_was_made_while_a_request_is_drawn_is_not_for_it', async () => {
+  const { next, page } = await holdingTwo('bea')
+  const letGo = holdForms()
+  await press(page, 'Approve')
+  await becomes(() => on.service.state(next), 'reserved')
+  const { x, y } = await page.evaluate(() => {
+    // It is drawn until the click has been made, and longer than a second click takes.
+    new MutationObserver(() => {
+      const isOver = (ms, from) => performance.now() - from > ms
+      const from = performance.now()
+      while (!navigator.scheduling.isInputPending() && !isOver(10_000, from));
+      const clicked = performance.now()
+      while (!isOver(800, clicked));
+    }).observe(document.getElementById('title'), { childList: true })
+    addEventListener('click', ({ target }) => { globalThis.clicked = [target.id, document.getElementById('title').textContent] }, true)
+    document.body.dataset.view = 'work'
+    return document.getElementById('approve').getBoundingClientRect()
+  })
+  const wire = await page.context().newCDPSession(page)
+  const mouse = (type) => wire.send('Input.dispatchMouseEvent', { type, x: x + 20, y: y + 20, button: 'left', clickCount: 1 })
+  letGo()
+  await sleep(300)
+  await Promise.all(['mousePressed', 'mouseReleased'].map(mouse))
+  await view(page, 'work')
+  await becomes(() => page.evaluate(() => String(globalThis.clicked)), 'approve,refund 9000')
+  await sleep(300)
+  assert.equal(on.wire.calls('complete').length, 1)
+  await press(page, 'Approve')
+  assert.equal((await result(next)).approved, true)
+})
+
 test('key_that_is_held_down_sends_once', async () => {
   const form = { type: 'object', properties: { note: { title: 'Note', type: 'string' } } }
   const queue = `${QUEUE}-notes`
@@ -101,6 +132,48 @@ test('arguments_are_on_the_page_whichever_form_answers', async () => {
   assert.deepEqual(await result(id), { ok: false })
 })
 
+test('form_that_has_changed_is_not_answered_before_it_is_seen', async () => {
+  const formOf = (title) => ({ type: 'object', properties: { note: { title, type: 'string' } } })
+  const queue = `${QUEUE}-changing`
+  await on.service.set(queue, { result_schema: formOf('Note') })
+  const { id, page } = await on.holding(queue, 'bo', { title: 'One?' })
+  await on.service.set(queue, { result_schema: formOf('I pay for all') })
+  const problem = { type: '/problems/invalid-result', title: 'x', status: 422, detail: 'x', errors: [] }
+  on.wire.rule = ({ path }) => (path === '/jobs/complete' ? { status: 422, body: problem } : null)
+  await press(page, 'Send')
+  await shown(page, 'The form has changed meanwhile.')
+  on.wire.rule = null
+  const isSeen = await page.evaluate(() => new Promise((seen) => {
+    document.getElementById('send').click()
+    requestAnimationFrame(() => setTimeout(() => seen(document.getElementById('send').click())))
+  }).then(() => document.getElementById('answer').textContent.includes('I pay for all')))
+  assert.ok(isSeen)
+  await sleep(300)
+  assert.equal(on.wire.calls('complete').length, 1)
+  await press(page, 'Send')
+  await result(id)
+})
+
+test('view_stays_when_an_answer_is_taken_back_while_the_next_request_comes', async () => {
+  const { next, page } = await holdingTwo('abe')
+  await page.evaluate(() => {
+    const own = setTimeout
+    globalThis.waits = []
+    globalThis.setTimeout = (does, ms, ...more) => (ms === 350 ? globalThis.waits.push(does) : own(does, ms, ...more))
+  })
+  const letGo = holdForms()
+  await press(page, 'Approve')
+  await becomes(() => on.service.state(next), 'reserved')
+  on.wire.rule = null
+  await page.keyboard.press('u')
+  await shown(page, 'Taken back')
+  await becomes(() => page.locator('#title').innerText(), 'refund 5')
+  await view(page, 'work')
+  await page.evaluate(() => globalThis.waits[0]()) // that of the request which was asked for first
+  assert.equal(await page.evaluate(() => document.body.dataset.view), 'work')
+  letGo()
+})
+
 test('form_of_a_job_that_is_not_drawn_is_data', async () => {
   const fields = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`f${n}`, { $ref: '#/$defs/O' }]))
   const form = { type: 'object', title: 'Wire it to mallory', properties: fields, $defs: { O: { enum: Array.from({ length: 200 }, (_, n) => `o${n}`) } } }
@@ -112,18 +185,23 @@ test('form_of_a_job_that_is_not_drawn_is_data', async () => {
 test('request_that_cannot_be_drawn_can_only_be_skipped', async () => {
   const { id, page } = await on.holding(QUEUE, 'fay', { title: 'x', form: { type: 'object', properties: { g: { type: 'object', properties: null, required: ['a'] } } } })
   await button(page, 'Approve').waitFor() // it is no form, so it is data
-  await page.evaluate(() => {
-    const create = document.createElement.bind(document)
-    document.createElement = (name) => {
-      if (name === 'dl') throw new RangeError('not this one')
-      return create(name)
-    }
-  })
-  await press(page, 'Break')
-  await button(page, 'Go on').click()
-  await shown(page, 'This request cannot be drawn.')
-  assert.match(await page.locator('#whole-text').innerText(), /"properties":null/)
-  for (const name of ['Approve', 'Reject', 'Send']) assert.equal(await button(page, name).isVisible(), false)
+  // `bdi`: what shows any text of others.
+  for (const broken of ['dl', 'bdi']) {
+    await page.evaluate((broken) => {
+      const create = document.createElement.bind(document)
+      document.createElement = (name) => {
+        if (name === broken) throw new RangeError('not this one')
+        return create(name)
+      }
+    }, broken)
+    await press(page, 'Break')
+    await button(page, 'Go on').click()
+    await view(page, 'work')
+    await shown(page, 'This request cannot be drawn.')
+    assert.match(await page.locator('#whole-text').innerText(), /"properties":null/)
+    for (const name of ['Approve', 'Reject', 'Send']) assert.equal(await button(page, name).isVisible(), false)
+    await page.evaluate(() => { delete document.createElement })
+  }
   await press(page, 'Skip')
   await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click()
   await becomes(() => on.service.state(id), 'waiting')
@@ -167,4 +245,43 @@ test('request_that_comes_back_has_no_word_of_its_loss', async () => {
   await page.evaluate(() => dispatchEvent(new Event('online')))
   await becomes(() => page.locator('#clock').getAttribute('class'), 'clock ')
   assert.equal(await page.locator('#notice').isVisible(), false)
+})
+
+test('break_and_skip_without_a_network_are_not_said_to_be_done', async () => {
+  for (const [name, action, words] of [['cia', 'Break', 'Your request goes back to its place in line when the network is back'], ['cyd', 'Skip', 'another person gets it when the network is back']]) {
+    const { id, page } = await on.holding(QUEUE, name, call(1))
+    on.wire.offline = true
+    await press(page, action)
+    if (action === 'Skip') await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click()
+    await shown(page, words)
+    on.wire.offline = false
+    await page.evaluate(() => dispatchEvent(new Event('online')))
+    await becomes(() => on.service.state(id), 'waiting')
+    await page.close()
+  }
+})
+
+test('request_that_was_withdrawn_is_lost_and_not_skipped', async () => {
+  const { id, page } = await on.holding(QUEUE, 'cox', call(1))
+  on.wire.rule = ({ path }) => (path === '/jobs/extend' ? 'cut' : null)
+  await on.service.call('DELETE', `/jobs/${id}?force=true`)
+  await press(page, 'Skip')
+  await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click()
+  await shown(page, 'Lost: this request was withdrawn.')
+  await button(page, 'Next request').waitFor()
+})
+
+test('arguments_that_were_corrected_come_back_with_a_rejection', async () => {
+  const { id, page } = await on.holding(QUEUE, 'mio', call(180))
+  await page.getByLabel('Eur').fill('50')
+  await press(page, 'Reject')
+  await view(page, 'wait')
+  await page.keyboard.press('u')
+  await view(page, 'work')
+  assert.equal(await page.getByLabel('Eur').inputValue(), '50')
+  await page.reload()
+  await view(page, 'work')
+  assert.equal(await page.getByLabel('Eur').inputValue(), '50')
+  await press(page, 'Approve')
+  assert.equal((await result(id)).args.eur, 50)
 })

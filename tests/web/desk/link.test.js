@@ -128,6 +128,50 @@ test('request_of_a_link_is_passed_on', async () => {
   await becomes(() => office().state(id), 'waiting')
 })
 
+test('request_of_a_link_that_was_withdrawn_is_lost_and_not_passed_on', async () => {
+  const { id, path } = await ask('eva')
+  const page = await opened(path)
+  await office().call('DELETE', `/jobs/${id}?force=true`)
+  await press(page, 'Skip')
+  await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click()
+  await shown(page, 'Lost: this request was withdrawn.')
+})
+
+test('person_who_signs_out_has_left_the_tab_that_has_no_work_yet', async () => {
+  await office().call('DELETE', `/queues/${QUEUE}?state=all&force=true`)
+  await office().enqueue(QUEUE, { title: 'Is it broken?' }, { dedupe: false })
+  const { token } = await office().call('POST', '/tokens', { worker: 'geo', queues: [QUEUE] })
+  const page = await on.open(`/desk/#token=${token}`)
+  await page.getByRole('button', { name: 'Start' }).waitFor()
+  const other = await page.context().newPage()
+  await other.goto(`${on.url}/desk/#token=${token}`)
+  await other.getByRole('checkbox', { name: QUEUE }).waitFor()
+  await page.getByRole('button', { name: 'Start' }).click()
+  await view(page, 'work')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await other.getByLabel('Your code').waitFor()
+  assert.equal(await other.evaluate(() => sessionStorage.length), 0)
+  await other.close()
+})
+
+test('no_link_of_a_person_who_has_signed_out_is_found_by_going_back', async () => {
+  const [first, second] = [await ask('ged'), await ask('ged')]
+  const page = await on.open(first.path)
+  await view(page, 'link')
+  const loaded = page.waitForEvent('load')
+  await page.evaluate((hash) => { location.hash = hash }, second.path.split('#')[1])
+  await loaded
+  await page.getByRole('button', { name: 'Open the request' }).click()
+  await view(page, 'work')
+  await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign out' }).click()])
+  await shown(page, 'Signed out.')
+  await page.goBack()
+  await page.reload()
+  await shown(page, 'This link is not valid any longer.')
+  assert.equal(await page.evaluate(() => sessionStorage.length + localStorage.length), 0)
+  assert.ok(!(await page.evaluate(() => JSON.stringify(history.state))).includes(first.path.split('=')[1]))
+})
+
 test('token_of_a_worker_in_the_address_signs_them_in_and_leaves_it', async () => {
   await office().call('DELETE', `/queues/${QUEUE}?state=all&force=true`)
   const id = await office().enqueue(QUEUE, { title: 'Is it broken?' }, { dedupe: false })

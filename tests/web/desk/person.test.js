@@ -149,6 +149,19 @@ test('queues_beyond_sixteen_are_named_as_left_out', async () => {
   assert.equal(await few.getByText('left out').isVisible(), false)
 })
 
+test('sign_out_without_a_network_leaves_nothing_on_the_page', async () => {
+  const { page } = await holding('ida')
+  await press(page, 'Hand over')
+  await page.getByLabel('Their name').fill('a colleague')
+  await page.getByLabel('A word to them').fill('a private word')
+  await page.keyboard.press('Escape')
+  on.wire.offline = true
+  await button(page, 'Sign out').click()
+  await shown(page, 'Signed out.')
+  const left = await page.evaluate(() => [document.body.textContent, ...[...document.querySelectorAll('input, textarea')].map(({ value }) => value)].join())
+  assert.doesNotMatch(left, /colleague|private word|Is it open|ida/)
+})
+
 test('person_who_signs_out_in_one_tab_has_left_the_other_too', async () => {
   const { page } = await holding('ian')
   const other = await page.context().newPage()
@@ -276,7 +289,21 @@ test('service_that_cannot_be_reached_is_asked_again_by_start', async () => {
   await view(page, 'work')
 })
 
-test('answer_that_is_refused_later_is_said_and_marked', async () => {
+test('queues_that_could_not_be_offered_are_asked_for_by_start', async () => {
+  await on.ask(QUEUE, { title: 'Is it open?' })
+  const page = await on.open('/desk/nowhere')
+  on.wire.rule = ({ path }) => (path.startsWith('/me/queues') ? 'cut' : null)
+  await page.goto(`${on.url}/desk/`)
+  await shown(page, 'There is no connection to the service.')
+  on.wire.rule = null
+  await page.getByLabel('Your name').fill('qin')
+  await button(page, 'Start').click()
+  await shown(page, `${QUEUE}: 1 in line`)
+  await button(page, 'Start').click()
+  await view(page, 'work')
+})
+
+test('answer_that_is_refused_later_is_named_and_marked', async () => {
   const { id, page } = await holding('rob', { title: 'One?', form: { type: 'object', properties: { note: { title: 'Note', type: 'string' } } } })
   await page.getByLabel('Note').fill('short')
   await shown(page, 'Draft saved')

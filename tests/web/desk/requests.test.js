@@ -97,6 +97,20 @@ test('ten_thousand_members_and_a_large_text_are_drawn', async () => {
   assert.ok((await request(other)).length > 240_000)
 })
 
+test('text_and_list_of_any_size_are_drawn', async () => {
+  const page = await on.open('/desk/')
+  const payloads = [['\x7f'.repeat(130_000), 'U+007F ×130000'], ['a\u00ad'.repeat(87_000), 'aU+00ADaU+00AD'], ['a\u200b\u200b\u200c', 'aU+200B ×2U+200C'], [Array(131_000).fill(0), '000']]
+  for (const [more, wanted] of payloads) {
+    const text = await page.evaluate(async (payload) => {
+      const { draw } = await import('/desk/desk.js')
+      const job = { queue: 'q', client: null, attempt: 1, note: null, payload: JSON.parse(payload), exact: { payload } }
+      const { actions } = draw(job, { schema: null, draft: null, changed() {}, keys: () => true, hasMany: false })
+      return `${actions} ${document.getElementById('request').textContent}`
+    }, JSON.stringify({ title: 'x', more }))
+    assert.ok(text.startsWith('approve,reject') && text.includes(wanted), text.slice(0, 100))
+  }
+})
+
 /** A made-up payload from a seed, and all that is in it. */
 function payloadOf(seed) {
   let state = seed

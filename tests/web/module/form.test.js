@@ -76,10 +76,12 @@ test('fields_for_passwords_are_known_by_their_names', () => {
   const secret = [
     'password', 'userPassword', 'PIN', 'pin_code', 'Your P\u200bassword', 'Pässword', 'api-key', 'Kennwort', 'パスワード', 'пароль',
     'one time token', 'P a s s w o r d', 'Verification code', 'one_time_code', 'pass', 'şifre', 'hasło', 'mật khẩu', 'पासवर्ड',
-    'pаsswоrd', 'РIN', 'كلمة المرور',
+    'pаsswоrd', 'РIN', 'كلمة المرور', 'PASSW0RD', 'Your P.I.N.', 'Login code', 'Code from the SMS', 'recovery phrase', 'Sicherheitscode', 'parola', 'clave',
   ]
   for (const name of secret) assert.ok(isSecret({ name }) && isSecret({ name: 'a', title: name }), name)
   for (const name of ['opinion', 'shipping', 'tokenized', 'passenger', 'compass', 'note']) assert.ok(!isSecret({ name }), name)
+  assert.ok(isSecret({ name: 'a', description: 'Type your password here.' }))
+  assert.ok(!isSecret({ name: 'a', description: 'Did the checks pass?' }))
 })
 
 test('parts_of_the_form_are_short_and_can_be_joined', async () => {

@@ -348,14 +348,18 @@ test('form_that_no_person_could_use_is_not_drawn', async (t) => {
   const many = (count, field) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, field]))
   const group = { type: 'object', properties: many(31, { $ref: '#/$defs/O' }) }
   const schema = { ...object(many(32, { $ref: '#/$defs/G' })), $defs: { G: group, O: { enum: ['a', 'b'] } } }
-  const refusal = await page.evaluate((schema) => {
-    try {
-      return window.drawForm(schema)
-    } catch (error) {
-      return `${error.name}: ${error.message}`
-    }
-  }, schema)
-  assert.equal(refusal, 'TypeError: this form is too large to be drawn')
+  // Few bytes, and a hundred thousand letters on the page.
+  const said = { ...object(many(4, { $ref: '#/$defs/G' })), $defs: { G: object(many(60, { $ref: '#/$defs/O' })), O: { type: 'boolean', title: 'x'.repeat(500) } } }
+  for (const large of [schema, said]) {
+    const refusal = await page.evaluate((schema) => {
+      try {
+        return window.drawForm(schema)
+      } catch (error) {
+        return `${error.name}: ${error.message}`
+      }
+    }, large)
+    assert.equal(refusal, 'TypeError: this form is too large to be drawn')
+  }
 })
 
 for (const [name, size] of [['wide', {}], ['dark', { dark: true }], ['narrow', { width: 360 }]]) {
@@ -379,4 +383,21 @@ test('text_boxes_grow_with_their_text', async (t) => {
   const before = await height()
   await box.fill('line\n'.repeat(12))
   assert.ok(await height() > before * 1.5)
+})
+
+test('option_of_blanks_is_seen', async (t) => {
+  const { page } = await open(t, { type: 'object', properties: { way: { oneOf: [{ const: '  ', title: 'Fine' }, { const: 'b', title: 'Not' }] } } }, { from: 'job' })
+  assert.deepEqual(await page.locator('.form-option code').allTextContents(), ['"  "', 'b'])
+})
+
+test('text_that_the_job_fills_in_is_in_sight_as_it_was_sent', async (t) => {
+  const properties = {
+    to: { type: 'string', format: 'uri', default: `https://bank.example/${'x'.repeat(90)}&to=evil` }, who: { type: 'string', maxLength: 100, default: 'ann\u202eb' }, plain: { type: 'string', maxLength: 9 },
+  }
+  const { page } = await open(t, { type: 'object', properties }, { from: 'job' })
+  for (const [name, tag] of [['To', 'TEXTAREA'], ['Who', 'TEXTAREA'], ['Plain', 'INPUT']]) {
+    assert.equal(await page.getByLabel(name, { exact: false }).first().evaluate((box) => box.tagName), tag, name)
+  }
+  assert.match(await page.locator('.form').innerText(), /As it was sent: annU\+202Eb/)
+  assert.equal(await page.getByText('As it was sent').count(), 1)
 })

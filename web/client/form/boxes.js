@@ -1,7 +1,8 @@
 /** Fields that a person types into. What was not touched goes back as it came. */
 import { checkValue } from './check.js'
-import { describe, make } from './elements.js'
+import { describe, grow, make, tell } from './elements.js'
 import { isHeld } from './formats.js'
+import { visible } from './shown.js'
 import { WORDS } from './words.js'
 
 /** @import { About, Control } from '../form.js' */
@@ -12,7 +13,7 @@ const TEXT_ROWS = { least: 3, limit: 20 }
 /** @param {any} field @param {About} about @returns {Control} */
 export function boxFor(field, about) {
   if (field.kind !== 'text') return numberBox(field, about)
-  const make = { date, 'date-time': time, email: line, uri: line }[/** @type {string} */ (field.format)]
+  const make = { date, 'date-time': time }[/** @type {string} */ (field.format)]
   return (make ?? text)(field, about)
 }
 
@@ -45,23 +46,23 @@ function control(box, field, { id, describedBy, value, changed }, how) {
 /** @param {unknown} value */
 const asText = (value) => (typeof value === 'string' ? value : undefined)
 
-/** @param {any} field @param {About} about */
+/**
+ * What the one who asked has filled in is in sight to its end, as it can be relied on.
+ * @param {any} field
+ * @param {About} about
+ */
 function text(field, about) {
   const shown = asText(about.value)
-  if (field.maxLength <= MAX_OF_A_LINE && !shown?.includes('\n')) return line(field, about)
+  const type = { email: 'email', uri: 'url' }[/** @type {string} */ (field.format)]
+  const isFilled = about.from === 'job' && field.default !== undefined
+  const isLine = (type || field.maxLength <= MAX_OF_A_LINE) && !isFilled && !shown?.includes('\n')
+  if (isLine) return control(make('input', { type: type ?? 'text' }), field, about, { shown })
   const rows = Math.min(Math.max(shown?.split('\n').length ?? 0, TEXT_ROWS.least), TEXT_ROWS.limit)
-  const box = make('textarea', { rows })
-  box.addEventListener('input', () => {
-    box.style.height = 'auto'
-    box.style.height = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`
-  })
-  return control(box, field, about, { shown })
-}
-
-/** @param {any} field @param {About} about */
-function line(field, about) {
-  const type = { email: 'email', uri: 'url' }[/** @type {string} */ (field.format)] ?? 'text'
-  return control(make('input', { type }), field, about, { shown: asText(about.value) })
+  const box = make('textarea', { rows, inputMode: type ?? '' })
+  grow(box)
+  if (!isFilled || !shown || visible(shown) === shown) return control(box, field, about, { shown })
+  const note = tell(make('p', { className: 'form-note', id: `${about.id}-sent` }), WORDS.asSent(shown))
+  return control(box, field, { ...about, describedBy: `${note.id} ${about.describedBy}` }, { shown, more: [note] })
 }
 
 /** @param {any} field @param {About} about */

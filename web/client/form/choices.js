@@ -25,11 +25,14 @@ function choicesOf(field, from) {
   if (field.kind === 'boolean') return [{ value: true, title: WORDS.yes }, { value: false, title: WORDS.no }]
   if (field.kind === 'integer') return (wholes(field) ?? []).map((value) => ({ value, title: String(value) }))
   return field.options.map((/** @type {any} */ { value, title, description }) => ({
-    value, description, title: title || value || WORDS.empty,
+    value, description, title: title || named(value),
     // Who asks could call one thing by the name of another.
-    ...(from === 'job' && title && title !== value && { also: value || WORDS.empty }),
+    ...(from === 'job' && title && title !== value && { also: named(value) }),
   }))
 }
+
+/** Blanks alone would not be seen. @param {string} value */
+const named = (value) => (value.trim() ? value : value ? JSON.stringify(value) : WORDS.empty)
 
 /**
  * Numbers of one digit are chosen by themselves, all else by its place.

@@ -11,9 +11,15 @@ import { WORDS } from './words.js'
 /** A form of 16 KiB can refer to one list a thousand times, which no person and no browser could use. */
 const MAX_DRAWN_FIELDS = 256
 const MAX_DRAWN_OPTIONS = 4_096
+const MAX_DRAWN_LETTERS = 65_536
 
 /** @param {any[]} fields @returns {any[]} */
 const leavesOf = (fields) => fields.flatMap((field) => (field.fields ? leavesOf(field.fields) : [field]))
+
+/** @param {any} part @returns {number} */
+const lettersOf = ({ name, title, description, value, default: filled, fields = [], options = [] }) => (
+  [name, title, description, value, filled].reduce((sum, text) => sum + (typeof text === 'string' ? text.length : 0), 0)
+  + [...fields, ...options].reduce((sum, part) => sum + lettersOf(part), 0))
 
 /**
  * A form on a page. Throws a TypeError when the schema is none, or is too large to be drawn.
@@ -26,7 +32,8 @@ export function drawForm(schema, { value, onchange, from = 'queue', keys = () =>
   if (form.faults) throw new TypeError(`this is no form: ${form.faults[0].pointer} ${form.faults[0].detail}`)
   const all = leavesOf(form.fields)
   const options = all.reduce((sum, field) => sum + (field.options?.length ?? 0), 0)
-  if (all.length > MAX_DRAWN_FIELDS || options > MAX_DRAWN_OPTIONS) {
+  const letters = lettersOf(form)
+  if (all.length > MAX_DRAWN_FIELDS || options > MAX_DRAWN_OPTIONS || letters > MAX_DRAWN_LETTERS) {
     throw new TypeError('this form is too large to be drawn')
   }
   const isNew = value === undefined || value === null

@@ -9,7 +9,7 @@ import { shown } from './shown.js'
  */
 export function make(tag, properties = {}, children = []) {
   const element = Object.assign(document.createElement(tag), properties)
-  element.append(...children)
+  for (const child of children) element.append(child)
   return element
 }
 
@@ -30,4 +30,15 @@ export function describe(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined) element.setAttribute(name, String(value))
   }
+}
+
+/** A box as high as its text, where the browser does not see to it. @param {HTMLTextAreaElement} box */
+export function grow(box) {
+  const fit = () => {
+    box.style.height = 'auto'
+    box.style.height = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`
+  }
+  box.addEventListener('input', fit)
+  // Once it is on the page.
+  if (!CSS.supports('field-sizing', 'content')) requestAnimationFrame(fit)
 }

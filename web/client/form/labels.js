@@ -26,7 +26,7 @@ export function labelsOf(fields) {
 
 const SECRETS = new Set([
   'password', 'passwords', 'passwd', 'passcode', 'passphrase', 'pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'tan',
-  'pass', 'secret', 'secrets', 'token', 'credential', 'credentials', 'mnemonic',
+  'pass', 'secret', 'secrets', 'token', 'credential', 'credentials', 'mnemonic', 'clave', 'parola',
 ])
 
 /** Without marks, blanks and what is not seen. @param {string} text */
@@ -38,21 +38,29 @@ const PARTS = [
   'password', 'passwort', 'kennwort', 'passwd', 'passcode', 'passphrase', 'pincode', 'apikey', 'privatekey',
   'secretkey', 'seedphrase', 'contraseña', 'motdepasse', 'senha', 'wachtwoord', 'пароль', '密码', '密碼', 'パスワード', '비밀번호',
   'verification code', 'one-time code', 'security code', 'şifre', 'hasło', 'heslo', 'lösenord', 'mật khẩu',
-  'kata sandi', 'पासवर्ड', 'كلمة المرور',
+  'kata sandi', 'login code', 'sicherheitscode', 'code from the sms', 'recovery phrase', 'पासवर्ड', 'كلمة المرور',
 ].map(bare)
 
 /** Letters of other scripts, and the Latin ones that they look like. */
-const LOOKS = new Map([...'аеорсухіѕԁѡктмнαορειντκ'].map((letter, n) => [letter, 'aeopcyxisdwktmhaopeivtk'[n]]))
+const LOOKS = new Map([...'аеорсухіѕԁѡктмнαορειντκ0'].map((letter, n) => [letter, 'aeopcyxisdwktmhaopeivtko'[n]]))
 
 /** @param {string} text */
 const latin = (text) => [...text].map((letter) => (
   LOOKS.get(letter) ?? LOOKS.get(letter.toLowerCase())?.toUpperCase() ?? letter)).join('')
 
-/** Whether a field asks for what no page but one's own may have. @param {{ name?: string, title?: string }} field */
-export function isSecret({ name = '', title = '' }) {
+/** @param {string} text */
+const hasPart = (text) => PARTS.some((part) => bare(text).includes(part))
+
+/**
+ * Whether a field asks for what no page but one's own may have. A description is a sentence, which may have a short
+ * word of them.
+ * @param {{ name?: string, title?: string, description?: string }} field
+ */
+export function isSecret({ name = '', title = '', description = '' }) {
+  if (hasPart(description) || hasPart(latin(description))) return true
   return [name, title, latin(name), latin(title)].some((text) => {
-    const plain = text.normalize('NFKD').replaceAll(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
+    const plain = text.normalize('NFKD').replaceAll(/[.\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
     const isWord = plain.match(WORDS_OF_A_NAME)?.some((word) => SECRETS.has(word.toLowerCase()))
-    return isWord || PARTS.some((part) => bare(text).includes(part))
+    return isWord || hasPart(text)
   })
 }

@@ -26,10 +26,13 @@ const KEPT = new RegExp(
   + `|(?<=${JOINS})[\\u200c\\u200d](?=${JOINS})|(?<=(?=${JOINS})\\p{Mn})\\u200d`, 'gu',
 )
 
-/** @typedef {{ text: string, isMark: boolean, char?: string }} Part */
+/** @typedef {{ text: string, isMark: boolean, char?: string }} Part `char`: what the mark stands for */
 
-/** @param {string} char */
-const codepoint = (char) => `U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
+/** How often it stands there is said once. @param {string} char @param {number} count @returns {Part} */
+function markOf(char, count) {
+  const number = char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+  return { text: `U+${number}${count > 1 ? ` ×${count}` : ''}`, char: char.repeat(count), isMark: true }
+}
 
 /**
  * The text in parts, each with whether it is the number of a character that is not seen.
@@ -38,16 +41,18 @@ const codepoint = (char) => `U+${char.codePointAt(0)?.toString(16).toUpperCase()
 export function parts(text) {
   const whole = text.replaceAll('\r\n', '\n')
   const kept = new Set([...whole.matchAll(KEPT)].map(({ index }) => index))
-  /** @type {Part[]} */
-  const all = [{ text: '', isMark: false }]
+  /** @type {{ text: string, marks: number }[]} a text, or a character as often as it is not seen */
+  const runs = []
   let at = 0
   for (const char of whole) {
     const isMark = UNSEEN.test(char) && !PLAIN.has(char) && !SHAPED.test(char) && !kept.has(at)
-    if (isMark) all.push({ text: codepoint(char), char, isMark }, { text: '', isMark: false })
-    else all[all.length - 1].text += char
+    const last = runs.at(-1)
+    if (last && isMark && last.marks && last.text === char) last.marks += 1
+    else if (last && !isMark && !last.marks) last.text += char
+    else runs.push({ text: char, marks: Number(isMark) })
     at += char.length
   }
-  return all.filter(({ text }) => text !== '')
+  return runs.map(({ text, marks }) => (marks ? markOf(text, marks) : { text, isMark: false }))
 }
 
 /**
@@ -65,12 +70,14 @@ export const visible = (text, mark = ({ text }) => `⟨${text}⟩`) => (
  */
 export function shown(element, text) {
   const own = document.createElement('bdi')
+  // Until all of it is there: a direction that is found is found again with each part.
+  own.dir = 'ltr'
+  // One by one: a call takes no hundred thousand arguments.
+  for (const { text: part, isMark } of parts(String(text ?? ''))) {
+    const title = 'a character that is not seen'
+    own.append(isMark
+      ? Object.assign(document.createElement('span'), { className: 'codepoint', textContent: part, title }) : part)
+  }
   own.dir = 'auto'
-  own.append(...parts(String(text ?? '')).map(({ text, isMark }) => {
-    if (!isMark) return text
-    const mark = Object.assign(document.createElement('span'), { className: 'codepoint', textContent: text })
-    mark.title = 'a character that is not seen'
-    return mark
-  }))
   element.replaceChildren(own)
 }

@@ -10,6 +10,7 @@ export const WORDS = {
   empty: '(empty)',
   search: 'Search',
   none: 'Nothing found.',
+  asSent: (/** @type {string} */ text) => `As it was sent: ${text}`,
   zone: (/** @type {string} */ zone) => `Your time zone: ${zone}.`,
   byTheJob: 'This form was written by the one who asked.',
   password: 'Never type a password here.',

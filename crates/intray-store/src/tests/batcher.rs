@@ -7,7 +7,7 @@ use crate::redis::read::broken;
 
 impl Redis {
     /// How many scripts have been run.
-    async fn scripts_run(&self) -> u64 {
+    pub(super) async fn scripts_run(&self) -> u64 {
         let mut command = redis::cmd("INFO");
         let info = self.queues.parts.runner.link.plain(command.arg("commandstats")).await.expect("info");
         let text = match info {

@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
+
 use super::{Redis, job, queue};
 use crate::{
-    Actor, CheckedResult, Complete, Completion, Lost,
+    Actor, Complete, Completion, Lost,
     job::{JobId, QueueName, Reservation, settings::SettingsPatch},
     payload::Json,
+    transitions::complete::CheckedCompletion,
 };
 
 const FORM: &str = r#"{"type":"object","properties":{},"required":[],"additionalProperties":false}"#;
@@ -16,46 +19,67 @@ async fn set_form(redis: &Redis) {
     redis.queues.change_settings(&queue(), &patch, &Actor::default()).await.expect("settings");
 }
 
-fn completion(reservation: &Reservation, read: Instant) -> Complete {
-    let call = Complete::new(reservation.clone(), Json::from_text(r#"{"more":1}"#.to_owned()));
-    Complete { checked: Some(CheckedResult::Fits { read }), ..call }
+fn completion(reservation: &Reservation, result: &str) -> Complete {
+    Complete::new(reservation.clone(), Json::from_text(result.to_owned()))
+}
+
+/// A call whose result was found to fit by a form that was read then.
+async fn send(redis: &Redis, call: Complete, read: Instant) -> Completion {
+    let call = CheckedCompletion { call, queues: redis.queues.clone(), read: Some(read), unfit: None };
+    redis.queues.parts.batcher.call(&queue(), call).await.expect("an answer").completion
 }
 
 #[tokio::test]
-async fn result_checked_too_long_ago_is_checked_again() {
+async fn result_checked_too_long_ago_is_checked_when_it_is_sent() {
     let redis = Redis::start().await;
     redis.enqueue("1").await;
     let held = redis.reserve().await;
     let before = Instant::now();
     set_form(&redis).await;
-    let old = completion(&held, before - Duration::from_secs(2));
-    let outcome = redis.queues.complete(old).await.expect("an answer");
+    let call = completion(&held, r#"{"more":1}"#);
+    let outcome = send(&redis, call.clone(), before - Duration::from_secs(2)).await;
     assert!(matches!(&outcome, Completion::Invalid(faults) if faults.len() == 1), "{outcome:?}");
-    let young = completion(&held, Instant::now());
-    let outcome = redis.queues.complete(young).await.expect("an answer");
-    assert_eq!(outcome, Completion::Done { late: false, duplicate: false });
+    assert_eq!(send(&redis, call, Instant::now()).await, Completion::Done { late: false, duplicate: false });
 }
 
 #[tokio::test]
-async fn results_of_a_list_are_checked_together() {
+async fn results_that_fit_and_others_share_a_script() {
     let redis = Redis::start().await;
+    redis.queues.parts.runner.link.use_library(false);
     set_form(&redis).await;
+    let mut held = Vec::new();
+    for payload in ["1", "2", "3", "4"] {
+        redis.enqueue(payload).await;
+        held.push(redis.reserve().await);
+    }
+    // The form is read, and the script known.
+    let first = redis.queues.complete(Complete { undo_ms: 1, ..completion(&held[3], "{}") }).await;
+    assert!(matches!(first, Ok(Completion::Closing { duplicate: false, .. })), "{first:?}");
+    let before = redis.scripts_run().await;
+    let calls = [
+        completion(&held[0], "{}"),
+        completion(&held[1], "[]"),
+        Complete { undo_ms: 5_000, ..completion(&held[2], "{}") },
+    ];
+    let answers = join_all(calls.map(|call| redis.queues.complete(call))).await;
+    let [fits, unfit, closing] = &answers[..] else { panic!("{answers:?}") };
+    assert!(matches!(fits, Ok(Completion::Done { late: false, duplicate: false })), "{fits:?}");
+    assert!(matches!(unfit, Ok(Completion::Invalid(faults)) if faults.len() == 1), "{unfit:?}");
+    assert!(matches!(closing, Ok(Completion::Closing { duplicate: false, .. })), "{closing:?}");
+    assert_eq!(redis.scripts_run().await - before, 1);
+    let again = redis.queues.complete(completion(&held[0], "{}")).await.expect("an answer");
+    assert_eq!(again, Completion::Done { late: false, duplicate: true });
+}
+
+#[tokio::test]
+async fn completion_in_an_unknown_queue_runs_no_script() {
+    let redis = Redis::start().await;
     redis.enqueue("1").await;
     let held = redis.reserve().await;
-    let made_up = job("2").id;
-    let result = |text: &str| Json::from_text(text.to_owned());
     let elsewhere = QueueName::parse("elsewhere").expect("a name");
-    let unknown = Reservation { job: JobId { queue: elsewhere, ..made_up }, ..held.clone() };
-    let mut calls = [
-        Complete::new(held.clone(), result("{}")),
-        Complete::new(held.clone(), result("[]")),
-        Complete::new(unknown, result("{}")),
-    ];
-    redis.queues.check_results(&mut calls).await;
-    let found = calls.each_ref().map(|call| call.checked.clone());
-    assert!(matches!(found[0], Some(CheckedResult::Fits { .. })), "{found:?}");
-    assert!(matches!(&found[1], Some(CheckedResult::Invalid(faults)) if faults.len() == 1), "{found:?}");
-    assert!(matches!(found[2], Some(CheckedResult::UnknownQueue)), "{found:?}");
-    let [_, _, unknown] = calls;
-    assert_eq!(redis.queues.complete(unknown).await.expect("an answer"), Completion::Lost(Lost::UNKNOWN));
+    let unknown = Reservation { job: JobId { queue: elsewhere, ..job("2").id }, ..held };
+    let before = redis.scripts_run().await;
+    let outcome = redis.queues.complete(completion(&unknown, "{}")).await.expect("an answer");
+    assert_eq!(outcome, Completion::Lost(Lost::UNKNOWN));
+    assert_eq!(redis.scripts_run().await, before);
 }

@@ -1,80 +1,38 @@
-//! complete: the holder reports success.
+//! complete: the holder reports success, in time or late, or for a time so that it can be taken back; or has a result that does not fit the
+//! form of the queue.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{sync::Arc, time::Instant};
 
-use foldhash::HashMap;
-use futures_util::future::join_all;
-use intray_form::{Form, Owner};
-use intray_redis::{Applied, Args, Fault};
+use futures_util::{FutureExt, future::BoxFuture};
+use intray_form::{Form, FormFault, Owner};
+use intray_redis::{Args, Fault};
 
-use super::close::Close;
 use crate::{
-    completion::{CheckedResult, Complete, CompleteReply, Completion, FORM_TOO_NEW},
+    completion::{Complete, CompleteReply, Completion, FORM_LOST, FORM_TOO_NEW, UNCHECKED},
     figures::QueueMetrics,
     forms::{FormRead, KnownForm, ReadForm, is_current},
     handle::Queues,
     job::{QueueName, limits},
     payload::Json,
-    reservation::{HOLDER_CALLS, Lost, text},
-    transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition, conclude},
+    redis::read::word,
+    reservation::{HOLDER_CALLS, Lost, push_resumes, text},
+    transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
 };
-
-/// The form of a queue, as it was read; `None` for a queue that does not exist.
-type QueueForm = Result<Option<FormRead>, Fault>;
 
 impl Queues {
     /// Reports success, and keeps the result.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn complete(&self, mut call: Complete) -> Result<Completion, Fault> {
-        // That of a list may have become too old while the others were checked.
-        let checked = match call.checked.take() {
-            Some(CheckedResult::Fits { read }) if !is_current(read) => None,
-            checked => checked,
-        };
-        let checked = match checked {
-            Some(checked) => checked,
-            None => check(&call, &self.known_form(&call.reservation.job.queue).await).await,
-        };
+    pub async fn complete(&self, call: Complete) -> Result<Completion, Fault> {
         let queue = call.reservation.job.queue.clone();
-        let unfit = match checked {
-            CheckedResult::Fits { .. } => None,
-            CheckedResult::Invalid(faults) => Some(faults),
-            CheckedResult::UnknownQueue => {
-                return Ok(conclude(&call, call.rejected(), &self.parts.runner, &queue)?.completion);
-            }
-            CheckedResult::Unread(fault) => return Err(fault),
-        };
-        let reply = match (&unfit, call.undo_ms, call.resumes) {
-            (None, 0, None) => self.parts.batcher.call(&queue, call).await?,
-            _ => self.parts.batcher.call(&queue, Close { call, unfit }).await?,
-        };
-        Ok(reply.completion)
+        let call = CheckedCompletion { call, queues: self.clone(), read: None, unfit: None };
+        Ok(self.parts.batcher.call(&queue, call).await?.completion)
     }
 
-    /// Checks the results of a list, which [`Queues::complete`] does otherwise: the forms of all queues are read together, and then the
-    /// results are checked one after the other, so that other calls get their turn.
-    pub async fn check_results(&self, calls: &mut [Complete]) {
-        let queues: BTreeSet<_> = calls.iter().map(|call| call.reservation.job.queue.clone()).collect();
-        let forms = queues.into_iter().map(|queue| async move {
-            let form = self.known_form(&queue).await;
-            (queue, form)
-        });
-        let forms: HashMap<_, _> = join_all(forms).await.into_iter().collect();
-        for call in calls {
-            if let Some(form) = forms.get(&call.reservation.job.queue) {
-                call.checked = Some(check(call, form).await);
-            }
-        }
-    }
-
-    /// A queue that does not exist costs no script. A completion has no effect if this fails.
-    async fn known_form(&self, queue: &QueueName) -> QueueForm {
-        if !self.parts.registry.is_known(queue).await.map_err(|fault| fault.with(Applied::No))? {
-            return Ok(None);
-        }
-        Ok(Some(self.parts.forms.of(queue, async |known| self.parsed_form(queue, known).await).await))
+    /// A completion has no effect if this fails.
+    async fn read_form(&self, queue: &QueueName) -> FormRead {
+        self.parts.forms.of(queue, async |known| self.parsed_form(queue, known).await).await
     }
 
     /// Parses the form only if it is not the one that is known.
@@ -93,33 +51,59 @@ impl Queues {
     }
 }
 
-async fn check(call: &Complete, form: &QueueForm) -> CheckedResult {
-    let read = match form {
-        Ok(Some(read)) => read,
-        Ok(None) => return CheckedResult::UnknownQueue,
-        Err(fault) => return CheckedResult::Unread(fault.clone()),
-    };
-    match &read.form {
-        Err(fault) => CheckedResult::Unread(fault.clone()),
-        Ok(None) => CheckedResult::Fits { read: read.began },
-        Ok(Some(known)) => {
-            let faults = known.form.check(call.result.as_ref().map_or("null", Json::as_str));
+/// A completion whose result is checked when it is sent, however long it has waited.
+pub(crate) struct CheckedCompletion {
+    pub(crate) call: Complete,
+    pub(crate) queues: Queues,
+    /// When the read began of the form that the result was checked against.
+    pub(crate) read: Option<Instant>,
+    /// Why the result is not taken. The script runs as for one that is, so that a caller whose reservation does not count learns
+    /// nothing of the form in any state of Redis.
+    pub(crate) unfit: Option<Vec<FormFault>>,
+}
+
+impl CheckedCompletion {
+    async fn check(&mut self) -> Result<bool, Fault> {
+        let FormRead { began, form, .. } = self.queues.read_form(&self.call.reservation.job.queue).await;
+        let was_unfit = self.unfit.take().is_some();
+        if let Some(known) = form.map_err(untold)? {
+            let faults = known.form.check(self.call.result.as_ref().map_or("null", Json::as_str));
+            self.unfit = (!faults.is_empty()).then_some(faults);
+            // Others get their turn.
             tokio::task::yield_now().await;
-            if faults.is_empty() { CheckedResult::Fits { read: read.began } } else { CheckedResult::Invalid(faults) }
         }
+        self.read = Some(began);
+        Ok(was_unfit != self.unfit.is_some())
     }
 }
 
-impl Transition for Complete {
+/// Why a form cannot be used is in the log: the caller may be a stranger.
+fn untold(fault: Fault) -> Fault {
+    match fault {
+        Fault::Unavailable { why, .. } if why == FORM_LOST || why == FORM_TOO_NEW => Fault::unavailable(&UNCHECKED),
+        fault => fault,
+    }
+}
+
+impl Transition for CheckedCompletion {
     type Outcome = CompleteReply;
     const SCRIPT: &'static str = "complete";
 
     fn args(&self) -> Args {
-        self.claim(0)
+        let mut args = self.call.claim(2);
+        match self.unfit {
+            Some(_) => args.push("-1"),
+            None => args.number(self.call.undo_ms.into()),
+        };
+        push_resumes(&mut args, self.call.resumes);
+        args
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<CompleteReply, Fault> {
-        CompleteReply::parse(reply)
+        match &self.unfit {
+            Some(faults) if word(reply.item) == Some("invalid") => Ok(Completion::Invalid(faults.clone()).into()),
+            _ => CompleteReply::parse(reply),
+        }
     }
 
     fn effect(&self, reply: &CompleteReply) -> Effect {
@@ -131,11 +115,27 @@ impl Transition for Complete {
     }
 }
 
-impl BatchedTransition for Complete {
-    const BATCHING: BatchPolicy = HOLDER_CALLS;
+impl BatchedTransition for CheckedCompletion {
+    const BATCHING: BatchPolicy = BatchPolicy { is_checked: true, ..HOLDER_CALLS };
 
     fn needs_memory(&self) -> bool {
-        text(self.result.as_ref()).len() > limits::SMALL_RESULT
+        text(self.call.result.as_ref()).len() > limits::SMALL_RESULT
+    }
+
+    fn is_ready(&mut self, since: Instant) -> bool {
+        if self.read.is_some_and(|read| read >= since || is_current(read)) {
+            return true;
+        }
+        let formless = self.queues.parts.forms.none_since(&self.call.reservation.job.queue);
+        let fits = self.unfit.is_none() && formless.is_some();
+        if fits {
+            self.read = formless;
+        }
+        fits
+    }
+
+    fn make_ready(&mut self) -> BoxFuture<'_, Result<bool, Fault>> {
+        self.check().boxed()
     }
 
     fn rejected(&self) -> Result<CompleteReply, Fault> {

@@ -3,7 +3,6 @@
 pub(crate) mod abandon;
 pub(crate) mod append;
 pub(crate) mod cancel;
-pub(crate) mod close;
 pub(crate) mod collect;
 pub(crate) mod complete;
 pub(crate) mod create;

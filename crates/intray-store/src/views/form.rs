@@ -3,15 +3,13 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
+    completion::FORM_LOST,
     handle::Queues,
     job::QueueName,
     payload::Json,
     redis::read::Fields,
     sha256::{Sha256, hex},
 };
-
-/// Why a form is not read: another program has moved the queue without it, or has changed its text.
-pub const FORM_LOST: &str = "the form of the queue is not the one that was set: set it again";
 
 /// The form that the results of a queue must fit.
 #[derive(Debug, Clone)]

@@ -210,8 +210,13 @@ impl Transition for ReserveRequest {
 
 impl BatchedTransition for ReserveRequest {
     /// The script also reads the reservations of each worker, so fewer calls share one.
-    const BATCHING: BatchPolicy =
-        BatchPolicy { max_calls: 64, skips_abandoned: true, entry: QueueCheck::Open, has_shared: true };
+    const BATCHING: BatchPolicy = BatchPolicy {
+        max_calls: 64,
+        skips_abandoned: true,
+        entry: QueueCheck::Open,
+        has_shared: true,
+        is_checked: false,
+    };
 
     fn jobs(&self) -> u32 {
         self.limit

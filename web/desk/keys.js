@@ -1,0 +1,42 @@
+// The keyboard: single keys move the focus, and a person can switch them off.
+
+import { answerWith, pressed } from './acting.js'
+import { isAsking } from './dialogs.js'
+import { $ } from './page.js'
+import { isAtWork } from './work.js'
+
+export const keys = () => $('keys').checked
+
+$('keys').checked = sessionStorage.getItem('desk keys') !== 'off'
+showKeys()
+$('keys').addEventListener('change', () => {
+  sessionStorage.setItem('desk keys', keys() ? 'on' : 'off')
+  showKeys()
+})
+
+function showKeys() {
+  document.body.dataset.keys = keys() ? 'on' : 'off'
+}
+
+/** A letter only moves the focus: it takes a second key to answer, so that no slip of a finger answers anything. */
+const LETTERS = { a: 'approve', r: 'reject', s: 'skip', h: 'hand-over', b: 'break', n: 'reason' }
+const TYPED_IN = 'textarea, select, input:not([type=radio], [type=checkbox])'
+
+document.addEventListener('keydown', (event) => {
+  if (event.defaultPrevented || event.isComposing || isAsking()) return
+  if (event.ctrlKey || event.metaKey || event.altKey) {
+    if (event.key === 'Enter' && !event.altKey && !event.repeat) answerWith('send', event)
+    return
+  }
+  if (event.target.matches(TYPED_IN)) {
+    if (event.key === 'Escape' && isAtWork()) $('title').focus({ preventScroll: true })
+    return
+  }
+  if (!keys()) return
+  if (event.key === 'u' && !$('undo').disabled) return void $('undo').click()
+  if (!isAtWork() || pressed(event) || !Object.hasOwn(LETTERS, event.key)) return
+  const place = $(LETTERS[event.key])
+  if (!place || place.closest('[hidden]')) return
+  event.preventDefault()
+  place.focus()
+})
