@@ -14,9 +14,7 @@ use crate::{
     payload::Json,
 };
 
-/// Why a form is not read: another program has moved the queue without it, or has changed its text.
-pub const FORM_LOST: &str = "the form of the queue is not the one that was set: set it again";
-/// The same of a form that was set.
+/// Why a form that was set is not read.
 pub(crate) const FORM_TOO_NEW: &str = "the form of the queue was set by a newer version of intray";
 /// Why a completion is not taken then. Its caller may be a stranger.
 pub const UNCHECKED: &str = "the result cannot be checked at the moment";

@@ -20,6 +20,9 @@ use super::{
 };
 use crate::{figures::QueueMetrics, job::QueueName};
 
+/// Why a form is not read: another program has moved the queue without it, or has changed its text.
+pub const FORM_LOST: &str = "the form of the queue is not the one that was set: set it again";
+
 /// A cheap handle on every queue.
 #[derive(Clone)]
 pub struct Queues {

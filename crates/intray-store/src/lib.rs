@@ -30,8 +30,8 @@ mod upkeep;
 mod views;
 mod webhooks;
 
-pub use completion::{Complete, Completion, FORM_LOST, UNCHECKED};
-pub use handle::Queues;
+pub use completion::{Complete, Completion, UNCHECKED};
+pub use handle::{FORM_LOST, Queues};
 pub use intray_redis::{
     Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,
     Shortage, SyncRequests, Timeouts, UNCONFIRMED, UNSYNCED, UNWRITABLE,

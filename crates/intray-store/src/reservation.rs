@@ -40,13 +40,7 @@ pub enum Return {
 }
 
 /// Calls of a holder take effect even if their caller has left. A queue that does not exist costs no script.
-pub(crate) const HOLDER_CALLS: BatchPolicy = BatchPolicy {
-    max_calls: usize::MAX,
-    skips_abandoned: false,
-    entry: QueueCheck::IfKnown,
-    has_shared: false,
-    is_checked: false,
-};
+pub(crate) const HOLDER_CALLS: BatchPolicy = BatchPolicy::plain(QueueCheck::IfKnown);
 
 /// The first arguments of each call: id, secret, digest of the secret. Reserves capacity for `more` arguments of `size` bytes.
 pub(crate) fn handle(reservation: &Reservation, more: usize, size: usize) -> Args {

@@ -208,6 +208,13 @@ pub(crate) struct BatchPolicy {
     pub(crate) is_checked: bool,
 }
 
+impl BatchPolicy {
+    /// As many calls as fit, in their order.
+    pub(crate) const fn plain(entry: QueueCheck) -> Self {
+        Self { max_calls: usize::MAX, skips_abandoned: false, entry, has_shared: false, is_checked: false }
+    }
+}
+
 /// The check of a queue before a call is sent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QueueCheck {

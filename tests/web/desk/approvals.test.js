@@ -1,4 +1,4 @@
-// Approvals at the desk: an agent asks, a person approves, rejects or corrects the arguments, and a request that expires is said to have.
+// Approvals at the desk: an agent asks, a person approves, rejects or corrects the arguments, and a request that expires says so.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

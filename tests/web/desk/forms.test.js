@@ -208,17 +208,17 @@ test('form_on_a_phone_fits_and_axe_finds_nothing', async () => {
 
 test('what_a_jobs_form_says_is_on_the_page_though_it_is_not_drawn', async () => {
   const form = {
-    type: 'object', $id: 'urn:said-1', $comment: 'said-2', examples: [{ 'said-3 x': 'said-4' }],
+    type: 'object', $id: 'urn:shown-1', $comment: 'shown-2', examples: [{ 'shown-3 x': 'shown-4' }],
     properties: {
-      ok: { $ref: '#/$defs/O', title: 'Fine?' }, tags: { type: 'array', items: { title: 'said-5', description: 'said-6', enum: ['a'] } },
-      way: { enum: ['b', 'said-7'], default: 'said-7' }, old: { type: 'string', examples: ['said-8'] },
+      ok: { $ref: '#/$defs/O', title: 'Fine?' }, tags: { type: 'array', items: { title: 'shown-5', description: 'shown-6', enum: ['a'] } },
+      way: { enum: ['b', 'shown-7'], default: 'shown-7' }, old: { type: 'string', examples: ['shown-8'] },
     },
-    $defs: { O: { type: 'boolean', title: 'said-9', description: 'said-10' } },
+    $defs: { O: { type: 'boolean', title: 'shown-9', description: 'shown-10' } },
   }
   const { page } = await holding('kay', withForm(form))
   await shown(page, 'This form was written by')
   const text = await page.locator('.work').innerText()
-  for (const n of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) assert.match(text, new RegExp(`said-${n}\\b`, 'i'))
+  for (const n of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) assert.match(text, new RegExp(`shown-${n}\\b`, 'i'))
 })
 
 test('call_of_too_many_arguments_can_only_be_skipped', async () => {

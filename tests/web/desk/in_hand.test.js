@@ -247,7 +247,7 @@ test('request_that_comes_back_has_no_word_of_its_loss', async () => {
   assert.equal(await page.locator('#notice').isVisible(), false)
 })
 
-test('break_and_skip_without_a_network_are_not_said_to_be_done', async () => {
+test('break_and_skip_without_a_network_are_not_called_done', async () => {
   for (const [name, action, words] of [['cia', 'Break', 'Your request goes back to its place in line when the network is back'], ['cyd', 'Skip', 'another person gets it when the network is back']]) {
     const { id, page } = await on.holding(QUEUE, name, call(1))
     on.wire.offline = true

@@ -349,8 +349,8 @@ test('form_that_no_person_could_use_is_not_drawn', async (t) => {
   const group = { type: 'object', properties: many(31, { $ref: '#/$defs/O' }) }
   const schema = { ...object(many(32, { $ref: '#/$defs/G' })), $defs: { G: group, O: { enum: ['a', 'b'] } } }
   // Few bytes, and a hundred thousand letters on the page.
-  const said = { ...object(many(4, { $ref: '#/$defs/G' })), $defs: { G: object(many(60, { $ref: '#/$defs/O' })), O: { type: 'boolean', title: 'x'.repeat(500) } } }
-  for (const large of [schema, said]) {
+  const wordy = { ...object(many(4, { $ref: '#/$defs/G' })), $defs: { G: object(many(60, { $ref: '#/$defs/O' })), O: { type: 'boolean', title: 'x'.repeat(500) } } }
+  for (const large of [schema, wordy]) {
     const refusal = await page.evaluate((schema) => {
       try {
         return window.drawForm(schema)

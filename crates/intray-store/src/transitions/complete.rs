@@ -8,10 +8,10 @@ use intray_form::{Form, FormFault, Owner};
 use intray_redis::{Args, Fault};
 
 use crate::{
-    completion::{Complete, CompleteReply, Completion, FORM_LOST, FORM_TOO_NEW, UNCHECKED},
+    completion::{Complete, CompleteReply, Completion, FORM_TOO_NEW, UNCHECKED},
     figures::QueueMetrics,
     forms::{FormRead, KnownForm, ReadForm, is_current},
-    handle::Queues,
+    handle::{FORM_LOST, Queues},
     job::{QueueName, limits},
     payload::Json,
     redis::read::word,

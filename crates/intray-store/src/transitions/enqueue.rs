@@ -205,13 +205,7 @@ impl Transition for NewJob {
 }
 
 impl BatchedTransition for NewJob {
-    const BATCHING: BatchPolicy = BatchPolicy {
-        max_calls: usize::MAX,
-        skips_abandoned: false,
-        entry: QueueCheck::Registers,
-        has_shared: false,
-        is_checked: false,
-    };
+    const BATCHING: BatchPolicy = BatchPolicy::plain(QueueCheck::Registers);
 
     fn rejected(&self) -> Result<Enqueued, Fault> {
         Ok(Enqueued::TooManyQueues)

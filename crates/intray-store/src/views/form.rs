@@ -3,8 +3,7 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
-    completion::FORM_LOST,
-    handle::Queues,
+    handle::{FORM_LOST, Queues},
     job::QueueName,
     payload::Json,
     redis::read::Fields,

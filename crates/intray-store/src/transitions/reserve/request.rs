@@ -210,13 +210,8 @@ impl Transition for ReserveRequest {
 
 impl BatchedTransition for ReserveRequest {
     /// The script also reads the reservations of each worker, so fewer calls share one.
-    const BATCHING: BatchPolicy = BatchPolicy {
-        max_calls: 64,
-        skips_abandoned: true,
-        entry: QueueCheck::Open,
-        has_shared: true,
-        is_checked: false,
-    };
+    const BATCHING: BatchPolicy =
+        BatchPolicy { max_calls: 64, skips_abandoned: true, has_shared: true, ..BatchPolicy::plain(QueueCheck::Open) };
 
     fn jobs(&self) -> u32 {
         self.limit
