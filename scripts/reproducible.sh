@@ -9,9 +9,8 @@ cargo_home=$(realpath "${CARGO_HOME:-$HOME/.cargo}")
 host=$(rustc -vV | sed -n 's/^host: //p')
 triple=${TARGET:-$host}
 if [ "$triple" != "$host" ]; then
-    # As Debian names its cross compiler and its libraries, which `qemu-user-static` runs a program with.
-    COMPILER=${triple%%-*}-linux-gnu-gcc
-    RUNNER="qemu-${triple%%-*}-static -L /usr/${triple%%-*}-linux-gnu"
+    COMPILER=${triple%%-*}-linux-gnu-gcc # Debian's name
+    RUNNER=$(scripts/dist/runner.sh "${triple%%-*}")
     linker=CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_LINKER
     export COMPILER RUNNER "$linker=$COMPILER"
 fi

@@ -15,7 +15,7 @@ use intray_webhook::Sender;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::store::{try_store, wait_for_store, watch_store};
+use self::store::{Logged, try_store, wait_for_store, watch_store};
 pub use self::{
     backend::Backend, check::check, init::reap_as_first_process, signals::shutdown_signal, store::check_store,
 };
@@ -64,7 +64,7 @@ pub async fn serve<A: FnOnce(&str)>(
         .with_context(|| format!("cannot listen on {}", options.listen))?;
     let address = listener.local_addr().context("the listening address")?;
     let followed = options.store.followed_url().map_err(|line| anyhow!(line))?;
-    let (backend, away) = open_backend(&options, &access).await?;
+    let (backend, found) = open_backend(&options, &access).await?;
 
     let (leaving, closing) = (CancellationToken::new(), CancellationToken::new());
     let parts = TaskTracker::new();
@@ -75,9 +75,13 @@ pub async fn serve<A: FnOnce(&str)>(
     let period = Duration::from_millis(options.sweep_interval_ms.into());
     let work =
         StoreWork { queues: backend.queues.clone(), waiting: waiting.clone(), webhooks: webhooks.clone(), period };
-    if away.is_none() {
-        work.begin(&parts, &closing).await;
-    }
+    let away = match found {
+        Ok(logged) => {
+            work.begin(logged, &parts, &closing).await;
+            None
+        }
+        Err(fault) => Some(fault),
+    };
     watch_files(&parts, access.clone(), certificate.clone(), &closing);
     let policy = policy(&options);
     let peers = http::Clients::new(options.trusted_proxy.iter().map(|range| range.0).collect());
@@ -103,17 +107,17 @@ pub async fn serve<A: FnOnce(&str)>(
     outcome
 }
 
-/// The backend, whose scripts are held, and why it is away if it is.
+/// The backend, whose scripts are held, and what its checks logged, or why it is away.
 ///
 /// # Errors
 /// One line for the operator, if the store cannot be used.
-async fn open_backend(options: &Serve, access: &Access) -> anyhow::Result<(Backend, Option<Fault>)> {
+async fn open_backend(options: &Serve, access: &Access) -> anyhow::Result<(Backend, Result<Logged, Fault>)> {
     let backend = Backend::open(&options.store).await?;
     backend.queues.bound(options.max_queues, Arc::new(Parts(access.clone())));
     backend.queues.figures().label(options.metrics_queues);
     backend.queues.hold(true);
     match try_store(&backend.queues).await {
-        Ok(found) => Ok((backend, found.err())),
+        Ok(found) => Ok((backend, found)),
         Err(unfit) => {
             backend.close().await;
             Err(unfit)
@@ -139,19 +143,19 @@ impl StoreWork {
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
         tracing::warn!(%fault, url, "Redis is away: this instance serves unready until it comes");
-        wait_for_store(&self.queues).await?;
-        self.begin(parts, stop).await;
+        let logged = wait_for_store(&self.queues).await?;
+        self.begin(logged, parts, stop).await;
         Ok(())
     }
 
-    async fn begin(&self, parts: &TaskTracker, stop: &CancellationToken) {
+    async fn begin(&self, logged: Logged, parts: &TaskTracker, stop: &CancellationToken) {
         let sheets = Sheets::new(self.queues.clone());
         // Events from readiness on are for them.
         self.webhooks.begin().await;
         self.queues.hold(false);
         parts.spawn(sweeper::run(sheets.clone(), self.period, stop.clone()));
         parts.spawn(self.waiting.clone().run());
-        parts.spawn(watch_store(self.queues.clone(), stop.clone()));
+        parts.spawn(watch_store(self.queues.clone(), logged, stop.clone()));
         parts.spawn(self.webhooks.clone().run(stop.clone()));
         parts.spawn(sheets.run(stop.clone()));
     }

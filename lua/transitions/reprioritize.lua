@@ -78,11 +78,11 @@ local function change(q, id, r, header, priority)
   return true
 end
 
--- Another rule who may have the job counts from now.
+-- Another rule who may have the job counts from now, or from when the job is next ready.
 local function count_anew(q, id, r, own)
   routing.restart(q, id, own)
-  local falls_back = own.fallback and routing.is_for_some(own)
-  if falls_back and r.score >= 0 and r.state ~= record.DEAD then own.fallback_at = clock.now(q) + own.fallback end
+  if r.state == record.DELAYED or r.state == record.DEAD then return end
+  if own.fallback and routing.is_for_some(own) then own.fallback_at = clock.now(q) + own.fallback end
 end
 
 local function apply(q, id, r, header, asked)

@@ -1,6 +1,6 @@
 //! The caller of a request, and the role that a route requires.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use super::{CredentialExpiry, Pattern, Role, TokenScope};
 use crate::job::{JobId, Name, QueueName, Skill, WorkerAccess};
@@ -51,37 +51,62 @@ impl RequiredRole {
     }
 }
 
-/// The caller of a request. Holds no secret.
+/// The caller of a request, a cheap handle: each request copies it. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
+pub struct Caller(Arc<CallerParts>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallerParts {
     pub role: Role,
     /// The only worker name this caller may use; a key may use any.
     pub worker: Option<Name>,
-    /// The only job that this caller may reserve, by a token for one job. Shared, because each request copies its caller.
-    pub job: Option<Arc<JobId>>,
+    /// The only job that this caller may reserve, by a token for one job.
+    pub job: Option<JobId>,
     /// When the credential expires.
     pub until: Option<CredentialExpiry>,
     /// What the events of its reservations say of its credential.
     pub access: WorkerAccess,
-    queues: Arc<[Pattern]>,
+    queues: Vec<Pattern>,
     /// Those of the token; a key has none of its own.
-    skills: Arc<[Skill]>,
+    skills: Vec<Skill>,
     pub(super) credential: Arc<str>,
+}
+
+impl Deref for Caller {
+    type Target = CallerParts;
+
+    fn deref(&self) -> &CallerParts {
+        &self.0
+    }
 }
 
 impl Caller {
     /// The caller of a service without access control.
     pub fn without_access_control() -> Self {
-        let (queues, skills) = ([Pattern::all()].into(), [].into());
-        let (role, access) = (Role::Operator, WorkerAccess::Open);
-        Self { role, worker: None, job: None, until: None, access, queues, skills, credential: "".into() }
+        Self(Arc::new(CallerParts {
+            role: Role::Operator,
+            worker: None,
+            job: None,
+            until: None,
+            access: WorkerAccess::Open,
+            queues: vec![Pattern::all()],
+            skills: Vec::new(),
+            credential: "".into(),
+        }))
     }
 
     /// Two keys of one name count as one credential.
     pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<CredentialExpiry>) -> Self {
-        let (queues, skills) = ([queues].into(), [].into());
-        let (access, credential) = (WorkerAccess::Key(name.into()), [KEY, name].concat().into());
-        Self { role, worker: None, job: None, until, access, queues, skills, credential }
+        Self(Arc::new(CallerParts {
+            role,
+            worker: None,
+            job: None,
+            until,
+            access: WorkerAccess::Key(name.into()),
+            queues: vec![queues],
+            skills: Vec::new(),
+            credential: [KEY, name].concat().into(),
+        }))
     }
 
     /// A token is always a worker's, for every issuer.
@@ -96,15 +121,15 @@ impl Caller {
         let credential = [TOKEN, issuer, "\n", worker.as_str()].concat().into();
         let (queues, job) = match scope {
             TokenScope::Queues(queues) => (queues, None),
-            TokenScope::Job(job) => (vec![Pattern::of(&job.queue)], Some(job.into())),
+            TokenScope::Job(job) => (vec![Pattern::of(&job.queue)], Some(job)),
         };
-        let (queues, skills) = (queues.into(), skills.into());
-        Self { role: Role::Worker, worker: Some(worker), job, until: Some(until), access, queues, skills, credential }
+        let (role, worker, until) = (Role::Worker, Some(worker), Some(until));
+        Self(Arc::new(CallerParts { role, worker, job, until, access, queues, skills, credential }))
     }
 
     /// Whether two callers are the same except for their expiry.
     pub(super) fn is_same_caller(&self, other: &Self) -> bool {
-        *self == Self { until: self.until, ..other.clone() }
+        *self.0 == CallerParts { until: self.until, ..CallerParts::clone(other) }
     }
 
     pub(super) fn has_expired(&self) -> bool {

@@ -15,12 +15,15 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// A check that fails although Redis answers is repeated: Redis may have gone away meanwhile and come back.
 const CHECKS: u32 = 2;
 
+/// The names of the checks that fail and of which the log says so.
+pub type Logged = HashSet<&'static str>;
+
 /// Checks the store, unless it is away.
 ///
 /// # Errors
 /// One line for the operator, if it is unfit or refuses this service.
-pub async fn try_store(queues: &Queues) -> anyhow::Result<Result<(), Fault>> {
-    let mut outcome = Ok(());
+pub async fn try_store(queues: &Queues) -> anyhow::Result<Result<Logged, Fault>> {
+    let mut outcome = Ok(Logged::new());
     for _ in 0..CHECKS {
         if let Some(fault) = queues.away().await {
             return Ok(Err(fault));
@@ -40,26 +43,32 @@ pub async fn try_store(queues: &Queues) -> anyhow::Result<Result<(), Fault>> {
 ///
 /// # Errors
 /// One line for the operator, if it is unfit or refuses this service.
-pub async fn wait_for_store(queues: &Queues) -> anyhow::Result<()> {
-    while try_store(queues).await?.is_err() {
+pub async fn wait_for_store(queues: &Queues) -> anyhow::Result<Logged> {
+    loop {
+        if let Ok(logged) = try_store(queues).await? {
+            return Ok(logged);
+        }
         // As a failed script does, so that the alert about a Redis that is away fires.
         intray_metrics::SCRIPT_FAULTS_TOTAL.of(&["start"]).inc();
         tokio::time::sleep(TRY_EVERY).await;
     }
-    Ok(())
 }
 
 /// Refuses a Redis that would lose jobs, and warns of one that might.
 ///
 /// # Errors
 /// One line for the operator.
-pub async fn check_store(queues: &Queues) -> anyhow::Result<()> {
+pub async fn check_store(queues: &Queues) -> anyhow::Result<Logged> {
+    let mut logged = Logged::new();
     // Checked before the first script: an old Redis would fail, and one with too few rights would run it halfway.
     for Check { name, problem, is_warning } in queues.allowed().await.into_iter().chain(queues.fit().await) {
         match problem {
             // The private server's supervisor has logged this.
             Some(_) if name == "room" => {}
-            Some(problem) if is_warning || matches!(name, "role" | "disk") => tracing::warn!("{problem}"),
+            Some(problem) if is_warning || matches!(name, "role" | "disk") => {
+                logged.insert(name);
+                tracing::warn!("{problem}");
+            }
             Some(problem) => bail!(problem),
             None => {}
         }
@@ -72,29 +81,28 @@ pub async fn check_store(queues: &Queues) -> anyhow::Result<()> {
         }
     }
     queues.settle_layout().await?;
-    durable
-        .into_iter()
-        .chain(clock(queues).await)
-        .filter_map(|check| check.problem)
-        .for_each(|problem| tracing::warn!("{problem}"));
-    Ok(())
+    for Check { name, problem, .. } in durable.into_iter().chain(clock(queues).await) {
+        if let Some(problem) = problem {
+            logged.insert(name);
+            tracing::warn!("{problem}");
+        }
+    }
+    Ok(logged)
 }
 
-/// Logs what the start would refuse or warn of, when it comes to be later and when it is over, until it is stopped.
-pub async fn watch_store(queues: Queues, stop: CancellationToken) {
-    // The start has logged these.
-    let mut known: HashSet<_> = failing(&standing(&queues).await).map(|check| check.name).collect();
+/// Logs what the start would refuse or warn of and has not logged, when it comes to be and when it is over, until it is stopped.
+pub async fn watch_store(queues: Queues, mut logged: Logged, stop: CancellationToken) {
     while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
-        for Check { name, problem, is_warning } in standing(&queues).await {
+        for Check { name, problem, is_warning } in queues.standing().await.into_iter().chain(clock(&queues).await) {
             match problem {
-                Some(problem) if known.insert(name) => {
+                Some(problem) if logged.insert(name) => {
                     intray_metrics::REDIS_UNFIT.of(&[name]).set(1.0);
                     match is_warning {
                         true => tracing::warn!(check = name, "{problem}"),
                         false => tracing::error!(check = name, "{problem}"),
                     }
                 }
-                None if known.remove(name) => {
+                None if logged.remove(name) => {
                     intray_metrics::REDIS_UNFIT.of(&[name]).set(0.0);
                     tracing::info!(check = name, "this check of Redis passes again");
                 }
@@ -102,12 +110,4 @@ pub async fn watch_store(queues: Queues, stop: CancellationToken) {
             }
         }
     }
-}
-
-async fn standing(queues: &Queues) -> Vec<Check> {
-    queues.standing().await.into_iter().chain(clock(queues).await).collect()
-}
-
-fn failing(checks: &[Check]) -> impl Iterator<Item = &Check> {
-    checks.iter().filter(|check| check.problem.is_some())
 }

@@ -9,7 +9,6 @@ export DEBIAN_FRONTEND=noninteractive
 [[ -d /run/systemd/system ]] && booted=yes || booted=
 fail() { echo "release: $*" >&2 && exit 1; }
 setting() { sed -n "s/^$1=//p" "$unit"; }
-call() { curl -sS --fail-with-body -H 'content-type: application/json' -d "$2" "$url$1"; }
 
 start() {
     local environment user state
@@ -43,12 +42,7 @@ faults=$(systemd-analyze verify --man=no "$unit" 2>&1 | grep -i intray || true)
 serves
 [[ $(stat -c %U /proc/"$(pgrep --oldest --exact intray)") == intray ]] || fail "the service is not run by its user"
 
-call /jobs '{"queue":"trial","payload":{"photo":17}}' >answer.json
-grep -q '"state":"waiting"' answer.json || fail "no job is taken: $(cat answer.json)"
-call /jobs/reserve '{"queues":["trial"],"worker":"ann"}' >answer.json
-reservation=$(grep -o '"reservation":"[^"]*"' answer.json | cut -d '"' -f 4) || fail "no job is handed out: $(cat answer.json)"
-call /jobs/complete "{\"reservation\":\"$reservation\",\"result\":{\"verdict\":\"fine\"}}" >answer.json
-grep -q '"state":"completed"' answer.json || fail "the job is not completed: $(cat answer.json)"
+./one_job.sh "$url"
 curl -fsS "$url/client.tgz" | cmp - intray-client-*.tgz
 for wheel in *.whl; do curl -fsS "$url/python/$wheel" | cmp - "$wheel"; done
 ends

@@ -13,6 +13,7 @@ done
 mkdir -p generated
 
 ./files.sh "$artifacts"
+./tarball.sh "$artifacts"/intray-*-linux-*.tar.gz
 
 # As source the package for Python makes the same modules again; its build needs one package from PyPI.
 python3 -m venv --clear generated/python
@@ -24,6 +25,11 @@ for package in intray_client-*-any.whl intray_client-*.tar.gz; do
 done
 cmp generated/whl.sums generated/gz.sums
 echo "release: wheel and sdist install the same modules"
+
+if [ "$(dpkg-deb --field "$artifacts"/intray_*.deb Architecture)" != "$(dpkg --print-architecture)" ]; then
+    echo "release: the package is for another processor, and is not installed"
+    exit 0
+fi
 
 # A machine of this suite with the files of the release, and what to do with them.
 machine() {
@@ -39,7 +45,7 @@ machine() {
     rm -rf --one-file-system generated/machine
     cp -a "$empty" generated/machine
     install -d generated/machine/trial
-    cp install.sh "$artifacts"/*.deb "$artifacts"/*.whl "$artifacts"/*.tgz generated/machine/trial/
+    cp install.sh one_job.sh "$artifacts"/*.deb "$artifacts"/*.whl "$artifacts"/*.tgz generated/machine/trial/
 }
 outcome() {
     [ -e generated/machine/trial/outcome ] || { cat generated/machine/trial/log >&2; exit 1; }

@@ -72,7 +72,7 @@ fn a_token_says_who_works_and_where() {
 
 #[test]
 fn key_that_made_a_token_is_believed_of_own_secrets_only() {
-    let own = |made: Value| taken(&token(Algorithm::HS256, None, &with(made), &hs())).expect("taken").access;
+    let own = |made: Value| taken(&token(Algorithm::HS256, None, &with(made), &hs())).expect("taken").access.clone();
     assert_eq!(own(json!({ "minted_by": "site" })), WorkerAccess::Token(Some("site".into())));
     for other in [json!({}), json!({ "minted_by": 1 }), json!({ "minted_by": "" }), json!({ "minted_by": "a b" })] {
         assert_eq!(own(other.clone()), WorkerAccess::Token(None), "{other}");

@@ -103,7 +103,7 @@ fn read_reserve(
     }
     let id = match fields.take("id", rules::parsed(JobId::parse)) {
         // A token for one job says which, if the call names nothing.
-        None if !fields.has("queues") => caller.job.as_deref().cloned(),
+        None if !fields.has("queues") => caller.job.clone(),
         id => id,
     };
     let rotates = fields.take("order", rules::parsed(read_order)).unwrap_or(false);
@@ -126,7 +126,7 @@ fn read_reserve(
         Some(id) => auth::job(caller, id)?,
         None => queues.iter().try_for_each(|queue| auth::queue(caller, queue))?,
     }
-    if caller.job.is_some() && caller.job.as_deref() != id.as_ref() {
+    if caller.job.is_some() && caller.job.as_ref() != id.as_ref() {
         return Err(Problem::forbidden(auth::FOR_ONE_JOB));
     }
     let nonce = nonce_of(key, worker.as_ref(), caller)?;

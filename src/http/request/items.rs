@@ -91,7 +91,12 @@ impl<N, C> ReadItems<N, C> {
         call: impl Fn(C) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
     ) -> ItemAnswers<T> {
-        self.run(async |calls: Vec<C>| join_all(calls.into_iter().map(&call)).await, answer).await
+        match self {
+            Self::One(item) => ItemAnswers::One(one(item, call, answer).await),
+            Self::Many(notes, calls) => {
+                ItemAnswers::Many(many(notes, join_all(calls.into_iter().map(call)).await, answer))
+            }
+        }
     }
 
     /// Executes each valid item after the one before it, and answers every item. After a fault of Redis no other is tried.
@@ -100,49 +105,46 @@ impl<N, C> ReadItems<N, C> {
         call: impl Fn(C) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
     ) -> ItemAnswers<T> {
-        let one_by_one = async |calls: Vec<C>| {
-            let (mut outcomes, mut fault) = (Vec::with_capacity(calls.len()), None::<Fault>);
-            for item in calls {
-                let outcome = match fault.clone() {
-                    Some(fault) => Err(fault.with(Applied::No)),
-                    None => call(item).await,
-                };
-                if let Err(unavailable @ Fault::Unavailable { .. }) = &outcome {
-                    fault = Some(unavailable.clone());
-                }
-                outcomes.push(outcome);
-            }
-            outcomes
+        let (notes, calls) = match self {
+            Self::One(item) => return ItemAnswers::One(one(item, call, answer).await),
+            Self::Many(notes, calls) => (notes, calls),
         };
-        self.run(one_by_one, answer).await
-    }
-
-    async fn run<O, T>(
-        self,
-        run_all: impl AsyncFnOnce(Vec<C>) -> Vec<Result<O, Fault>>,
-        answer: impl Fn(N, O) -> Result<T, Problem>,
-    ) -> ItemAnswers<T> {
-        let (is_array, notes, calls) = match self {
-            Self::One(Ok((note, item))) => (false, vec![Ok(note)], vec![item]),
-            Self::One(Err(problem)) => return ItemAnswers::One(Err(problem)),
-            Self::Many(notes, calls) => (true, notes, calls),
-        };
-        let mut outcomes = run_all(calls).await.into_iter();
-        let mut answers: Vec<_> = notes
-            .into_iter()
-            .map(|note| {
-                let note = note?;
-                answer(note, outcomes.next().ok_or_else(Problem::internal)??)
-            })
-            .collect();
-        match answers.pop() {
-            Some(answer) if !is_array => ItemAnswers::One(answer),
-            last => {
-                answers.extend(last);
-                ItemAnswers::Many(answers)
+        let (mut outcomes, mut fault) = (Vec::with_capacity(calls.len()), None::<Fault>);
+        for item in calls {
+            let outcome = match fault.clone() {
+                Some(fault) => Err(fault.with(Applied::No)),
+                None => call(item).await,
+            };
+            if let Err(unavailable @ Fault::Unavailable { .. }) = &outcome {
+                fault = Some(unavailable.clone());
             }
+            outcomes.push(outcome);
         }
+        ItemAnswers::Many(many(notes, outcomes, answer))
     }
+}
+
+/// Executes an item that is no array, which needs no lists.
+async fn one<N, C, O, T, F: Future<Output = Result<O, Fault>>>(
+    item: Result<(N, C), Problem>,
+    call: impl Fn(C) -> F,
+    answer: impl Fn(N, O) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    let (note, item) = item?;
+    answer(note, call(item).await?)
+}
+
+fn many<N, O, T>(
+    notes: Vec<Result<N, Problem>>,
+    outcomes: Vec<Result<O, Fault>>,
+    answer: impl Fn(N, O) -> Result<T, Problem>,
+) -> Vec<Result<T, Problem>> {
+    let mut outcomes = outcomes.into_iter();
+    let answers = notes.into_iter().map(|note| {
+        let note = note?;
+        answer(note, outcomes.next().ok_or_else(Problem::internal)??)
+    });
+    answers.collect()
 }
 
 #[derive(Serialize)]

@@ -145,7 +145,7 @@ impl<'a> MeBody<'a> {
             name: caller.key_name(),
             worker: caller.worker.as_ref(),
             queues: caller.patterns().iter().map(Pattern::as_str).collect(),
-            job: caller.job.as_deref(),
+            job: caller.job.as_ref(),
             skills: caller.skills(None),
             until: caller.until.map(|until| until.instant()),
         }

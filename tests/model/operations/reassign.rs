@@ -32,9 +32,21 @@ impl Operation for Reassign {
         let to = self.to.clone().map(|to| to.into_iter().filter(|to| *to != from).collect::<Vec<_>>());
         let to = to.filter(|to| !to.is_empty());
         let names: Option<Vec<_>> = to.as_ref().map(|to| to.iter().map(|to| known(&WORKERS, to.as_str())).collect());
-        let answer =
-            walk.real.handle.reassign(store::Reassign { queue, from, to, after: None }, &store::Actor::default()).await;
+        let answer = whole(walk, store::Reassign { queue, from, to, after: None }).await;
         walk.answered("reassign", answer, |model| model.reassign(WORKERS[self.from], names.as_deref()))
+    }
+}
+
+/// All steps of it: how many there are depends on how much a script may do.
+async fn whole(walk: &Walk<'_>, mut call: store::Reassign) -> Result<Reassigned, store::Fault> {
+    let (mut changed, mut refused) = (0, 0);
+    loop {
+        let step = walk.real.handle.reassign(call.clone(), &store::Actor::default()).await?;
+        (changed, refused) = (changed + step.changed, refused + step.refused);
+        match step.next {
+            None => return Ok(Reassigned { changed, refused, next: None }),
+            after => call.after = after,
+        }
     }
 }
 

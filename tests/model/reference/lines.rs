@@ -28,7 +28,7 @@ impl Queue {
         self.jobs[&id].routing.bars(caller).or_else(keeps)
     }
 
-    /// The job is ready for the first time, or lives again.
+    /// The job is ready, for the first time or since its rule was changed, or lives again.
     pub fn start_fallback(&mut self, id: Code, since: u64) {
         self.job(id).routing.restart_fallback(since);
     }
@@ -39,7 +39,7 @@ impl Queue {
         let now = self.now;
         let job = self.job(id);
         let before = job.routing.clone();
-        let is_ready = job.place.is_some() && job.state != State::Dead;
+        let is_ready = !matches!(job.state, State::Delayed | State::Dead);
         job.routing = before.patched(patch);
         let routing = &mut job.routing;
         let is_for_others = patch.assignees.is_some() || patch.skill.is_some();

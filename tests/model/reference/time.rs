@@ -55,6 +55,8 @@ impl Queue {
     pub fn fall_due(&mut self, id: Code, since: u64) {
         if self.jobs[&id].place.is_none() {
             self.ensure_place(id, None);
+        }
+        if self.jobs[&id].routing.fallback_at.is_none() {
             self.start_fallback(id, since);
         }
         self.ready(id);

@@ -57,6 +57,24 @@ async fn fallback_counts_from_the_end_of_the_first_delay() {
 }
 
 #[tokio::test]
+async fn fallback_of_a_patch_counts_from_the_end_of_a_later_delay() {
+    let w = World::start().await;
+    w.stop_clock().await;
+    let id = w.enqueue_with(json!({ "payload": 1 })).await;
+    let held = w.reserve_as("ann").await;
+    w.abandon_with_delay(&held, 3_000).await.is(200);
+    w.patch(&format!("/jobs/{id}"), json!({ "assignees": ["bob"], "fallback_ms": 5_000 })).await.is(200);
+    assert_eq!(w.job(&id).await["fallback_at"], json!(null));
+    w.advance_clock(7_999);
+    w.sweep().await;
+    assert_eq!(w.empty_reason(json!({ "worker": "cleo" })).await, "ineligible");
+    w.advance_clock(1);
+    w.sweep().await;
+    assert_eq!(w.reserve_as("cleo").await.id, id);
+    w.check().await;
+}
+
+#[tokio::test]
 async fn fallback_counts_from_the_end_of_the_delay_after_an_outage_too() {
     let job = json!({ "payload": 1, "assignees": ["bob"], "fallback_ms": 60_000, "delay_ms": 1_000 });
     for (away, falls_back) in [(60_999, false), (61_000, true), (3_600_000, true)] {

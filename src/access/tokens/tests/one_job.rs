@@ -31,7 +31,7 @@ fn minted_token_for_one_job_has_no_queues() {
     let (worker, job) = (Name::parse("ann").expect("a name"), JobId::parse(JOB).expect("an id"));
     let signer = Signer::new(SECRET, "intray".to_owned());
     let token = signer.sign(&worker, &TokenScope::Job(job.clone()), &[], DAY, None, None).expect("signed").token;
-    assert_eq!(taken(&token).expect("taken").job.as_deref(), Some(&job));
+    assert_eq!(taken(&token).expect("taken").job.as_ref(), Some(&job));
     // A version that does not know the claim would otherwise take the token for all jobs of the queue.
     let claims: Value = jsonwebtoken::dangerous::insecure_decode_claims(&token).expect("claims");
     assert_eq!((claims.get("queues"), &claims["job"]), (None, &json!(JOB)));
