@@ -2,7 +2,7 @@
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · restricted zset ·
 -- KEYS   turns hash · jobs hash · batches hash · tops hash · settings hash · totals hash · history hash ·
--- KEYS   events stream · cursors hash · deliveries zset · bodies hash · actions hash · sheets hash
+-- KEYS   events stream · cursors hash · deliveries zset · bodies hash · actions hash · sheets hash · form hash
 -- ARGV   -
 -- REPLY  {'retired'} | {'kept'}
 return function(q)
@@ -11,6 +11,6 @@ return function(q)
     if redis.call('EXISTS', key) == 1 then return {'kept'} end
   end
 
-  redis.call('UNLINK', q.totals, q.history, q.events, q.tops, q.turns, q.cursors, q.bodies, q.actions, q.sheets)
+  redis.call('UNLINK', q.totals, q.history, q.events, q.tops, q.turns, q.cursors, q.bodies, q.actions, q.sheets, q.form)
   return {'retired'}
 end

@@ -18,7 +18,7 @@ use crate::{
         response::{counted, entity_tag::EntityTag, problem::Problem, shapes},
     },
     job::{LockName, QueueName, State as JobState, limits},
-    store::{Cursor, FORM_LOST, Fault, Queues},
+    store::{Cursor, FORM_LOST, Fault, FormText, QueueInfo, Queues},
 };
 
 /// The tag of a queue without a form.
@@ -48,17 +48,27 @@ pub async fn queue(
     _: NoQuery,
 ) -> Result<Response, Problem> {
     let turn = reader.read_permit().await?;
-    let form = async {
-        match queues.form(&name).await {
-            // It is to be set again, where the rest of the queue is seen.
-            Err(Fault::Unavailable { why, .. }) if why == FORM_LOST => Ok(None),
-            form => form,
-        }
+    let parts = tokio::try_join!(queues.queue(&name), queues.lines(&name));
+    let (info, lines) = parts.map_err(Problem::from_read)?;
+    let mut info = info.ok_or_else(Problem::unknown_queue)?;
+    let form = match info.settings.result_schema_sha256 {
+        Some(_) => form_of(&queues, &mut info).await.map_err(Problem::from_read)?,
+        None => None,
     };
-    let parts = tokio::try_join!(queues.queue(&name), queues.lines(&name), form);
-    let (info, lines, form) = parts.map_err(Problem::from_read)?;
-    let info = info.ok_or_else(Problem::unknown_queue)?;
     Ok(counted::answer(turn, &shapes::QueueBody::new(&info, &lines, form.as_ref())))
+}
+
+/// The form of a queue that has one. It may have changed since the settings were read, so they get its digest.
+async fn form_of(queues: &Queues, info: &mut QueueInfo) -> Result<Option<FormText>, Fault> {
+    match queues.form(&info.name).await {
+        // It is to be set again, where the rest of the queue is seen.
+        Err(Fault::Unavailable { why, .. }) if why == FORM_LOST => Ok(None),
+        Err(fault) => Err(fault),
+        Ok(form) => {
+            info.settings.result_schema_sha256 = form.as_ref().map(|form| form.digest.clone());
+            Ok(form)
+        }
+    }
 }
 
 /// `GET /queues/{queue}/form`

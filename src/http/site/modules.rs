@@ -1,4 +1,4 @@
-//! The files of `web/`, and the modules that are joined of several: embedded in a release, read anew for each request in a debug build.
+//! The files of `web/`, and the modules that are joined of several: embedded in a release, read again for each request in a debug build.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use rust_embed::RustEmbed;
 
 use crate::http::site::generated::GeneratedFile;
 
-/// Of these, only files that a browser reads are served.
+/// Only those that a browser reads are served.
 #[derive(RustEmbed)]
 #[folder = "web/"]
 pub struct Files;

@@ -18,7 +18,9 @@ async fn set_text(w: &World, text: &str) {
 async fn form_is_kept_byte_for_byte_and_named_by_its_digest() {
     let w = World::start().await;
     w.enqueue(1).await;
+    let asked = w.script_runs("form").await;
     assert_eq!(w.queue().await["result_schema"], Value::Null);
+    assert_eq!(w.script_runs("form").await, asked, "only a queue that has one is asked for it");
     set_text(&w, TEXT).await;
     let digest: String = Sha256::digest(TEXT).iter().map(|byte| format!("{byte:02x}")).collect();
 
