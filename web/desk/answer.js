@@ -23,13 +23,13 @@ function formOf(payload, nodes) {
   return isForm && !isCall(nodes) && !readForm(form, { from: 'job' }).faults ? form : undefined
 }
 
-const TOLD = new Set(['title', 'description', 'default', 'enum', 'const', 'examples', '$id', '$comment'])
+const TEXTS = new Set(['title', 'description', 'default', 'enum', 'const', 'examples', '$id', '$comment'])
 
 /** What a form says beside its rules: they have few words, and are checked. */
-const toldIn = (schema) => Object.entries(schema).flatMap(([name, value]) => {
-  if (TOLD.has(name)) return scalarsIn(value)
+const textsIn = (schema) => Object.entries(schema).flatMap(([name, value]) => {
+  if (TEXTS.has(name)) return scalarsIn(value)
   const inner = name === 'properties' || name === '$defs' ? Object.values(value) : [value].flat()
-  return inner.filter(isObject).flatMap(toldIn)
+  return inner.filter(isObject).flatMap(textsIn)
 })
 
 const scalarsIn = (value) => (Array.isArray(value) ? value.flatMap(scalarsIn)
@@ -39,7 +39,7 @@ const scalarsIn = (value) => (Array.isArray(value) ? value.flatMap(scalarsIn)
 function isAllDrawn(schema, element) {
   const boxes = [...element.querySelectorAll('input, textarea')].map(({ value }) => value)
   const drawn = [element.textContent, ...boxes].join('\n')
-  return toldIn(schema).every((text) => drawn.includes(visible(text, ({ text: mark }) => mark)))
+  return textsIn(schema).every((text) => drawn.includes(visible(text, ({ text: mark }) => mark)))
 }
 
 /** Throws when the form cannot be drawn. */

@@ -1,9 +1,12 @@
 //! What a form and a result can cost.
 
+#[path = "hostile/time.rs"]
+mod time;
+
 use std::{hint::black_box, time::Duration};
 
 use intray_form::{Form, FormFault, Owner, keywords, limits};
-use rustix::time::{ClockId, clock_gettime};
+use time::{cpu_time, least};
 
 fn form(text: &str) -> Form {
     Form::parse(text, Owner::Queue).unwrap_or_else(|error| panic!("{error:?}: {text}"))
@@ -16,53 +19,6 @@ fn refusals(text: &str) -> Vec<FormFault> {
 /// A form with this one property.
 fn of(property: &str) -> String {
     format!(r#"{{"type":"object","properties":{{"a":{property}}}}}"#)
-}
-
-/// The least of several times that this thread was on a CPU: what else the machine does only adds to one.
-fn least(mut run: impl FnMut()) -> Duration {
-    let times = (0..9).map(|_| {
-        let start = cpu_time();
-        run();
-        cpu_time().saturating_sub(start)
-    });
-    times.min().unwrap_or_default()
-}
-
-fn cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
-}
-
-/// Four times the text may take eight times as long; a square would take sixteen times.
-fn assert_linear(what: &str, form: &Form, result: impl Fn(usize) -> String) {
-    let [small, large] = [64 * 1024, 256 * 1024].map(|size| {
-        let result = result(size);
-        least(|| drop(black_box(form.check(black_box(&result)))))
-    });
-    assert!(large < small * 8, "{what}: {small:?}, then {large:?}");
-}
-
-#[test]
-fn check_of_hostile_results_takes_linear_time() {
-    let options = (0..255).map(|n| format!("\"o{n}\"")).collect::<Vec<_>>().join(",");
-    let list = of(&format!(r#"{{"type":"array","uniqueItems":true,"items":{{"enum":[{options}]}}}}"#));
-    let closed = r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#.to_owned();
-    let text = of(r#"{"type":"string","minLength":1}"#);
-    let pattern = of(r#"{"type":"string","pattern":"(?:1[01]{6}|.\\S{9})\\bx"}"#);
-    let email = of(r#"{"type":"string","format":"email"}"#);
-    let uri = of(r#"{"type":"string","format":"uri"}"#);
-    let wrap = |from: &str, item: &str, to: &str, size: usize| from.to_owned() + &item.repeat(size / item.len()) + to;
-    assert_linear("items", &form(&list), |size| wrap(r#"{"a":["o0""#, r#","o254""#, "]}", size));
-    assert_linear("names", &form(&closed), |size| {
-        (0..size / 12).map(|n| format!(r#""{n:08}":1"#)).collect::<Vec<_>>().join(",").join_in("{", "}")
-    });
-    assert_linear("one name", &form(&closed), |size| wrap(r#"{"b":1"#, r#","b":1"#, "}", size));
-    assert_linear("escapes", &form(&text), |size| wrap(r#"{"a":""#, r"\ud83d\ude00", r#""}"#, size));
-    assert_linear("pattern", &form(&pattern), |size| wrap(r#"{"a":""#, "0110", r#""}"#, size));
-    assert_linear("email", &form(&email), |size| wrap(r#"{"a":"a@a"#, ".a", r#".-"}"#, size));
-    assert_linear("uri", &form(&uri), |size| wrap(r#"{"a":"http://a/"#, "%20?", r#" "}"#, size));
-    assert_linear("nested", &form(&text), |size| {
-        wrap(r#"{"b":[0"#, &(",".to_owned() + &"[".repeat(120) + &"]".repeat(120)), "]}", size)
-    });
 }
 
 trait JoinIn {

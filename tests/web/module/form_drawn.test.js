@@ -124,6 +124,16 @@ test('value_has_nothing_of_fields_that_are_empty', async (t) => {
   await assert.rejects(page.getByRole('button', { name: 'Clear Verdict' }).click({ timeout: 100 }), /Timeout/)
 })
 
+test('values_that_the_service_cannot_take_are_marked', async (t) => {
+  const { page } = await open(t, every)
+  const marked = await page.evaluate(() => {
+    const properties = { text: { type: 'string' }, number: { type: 'number' }, page: { type: 'string', format: 'uri' } }
+    const value = { text: 'half \ud83d', number: Infinity, page: 'http://[::01.2.3.4]/' }
+    return window.drawForm({ type: 'object', properties }, { value }).errors().map(({ pointer }) => pointer)
+  })
+  assert.deepEqual(marked, ['/text', '/number', '/page'])
+})
+
 test('digits_choose_in_the_group_with_the_focus_and_never_send', async (t) => {
   const { page, value } = await open(t, every)
   await page.getByRole('radio', { name: 'fine' }).focus()

@@ -93,6 +93,7 @@ function checkOption({ options }, value) {
 /** @param {any} field @param {any} value */
 function checkLetters({ minLength = 0, maxLength = Infinity, format }, value) {
   if (typeof value !== 'string') return WORDS.text
+  if (!value.isWellFormed()) return WORDS.half
   const length = lengthOf(value)
   if (length < minLength) return WORDS.minLength(minLength)
   if (length > maxLength) return WORDS.maxLength(maxLength, length)
@@ -103,6 +104,7 @@ function checkLetters({ minLength = 0, maxLength = Infinity, format }, value) {
 function checkNumber(field, value) {
   const { kind, minimum: min, maximum: max, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = field
   if (typeof value !== 'number') return kind === 'integer' ? WORDS.integer : WORDS.number
+  if (!Number.isFinite(value)) return WORDS.held
   if (kind === 'integer' && !Number.isInteger(value)) return WORDS.integer
   if (value < min) return WORDS.minimum(min)
   if (value > max) return WORDS.maximum(max)

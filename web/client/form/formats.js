@@ -8,6 +8,7 @@ const URI_PART = `(?:[\\w.~!$&'()*+,;=:@/-]|%[0-9a-f]{2})`
 const HOST = `(?:\\[(?<six>[0-9a-f:.]+)\\]|[\\w.-]+)`
 const AFTER = `(?:/${URI_PART}*)?(?:\\?(?:${URI_PART}|\\?)*)?(?:#(?:${URI_PART}|\\?)*)?`
 const URI = new RegExp(`^https?://${HOST}(?::(?<port>\\d*))?${AFTER}$`, 'i')
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 const TIME = /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
@@ -22,7 +23,17 @@ export const FORMATS = {
 /** @param {string} text */
 function isUri(text) {
   const { six, port } = URI.exec(text)?.groups ?? { port: '70000' }
-  return Number(port ?? 0) <= 65_535 && (six === undefined || URL.canParse(`http://[${six}]`))
+  return Number(port ?? 0) <= 65_535 && (six === undefined || isAddress(six))
+}
+
+/** An IPv6 address (RFC 4291, section 2.2), in which browsers differ. @param {string} text */
+function isAddress(text) {
+  const halves = text.split('::')
+  const groups = halves.flatMap((half) => (half ? half.split(':') : []))
+  const endsInFour = !text.endsWith('::') && IPV4.test(groups.at(-1) ?? '')
+  const areHex = groups.slice(0, endsInFour ? -1 : undefined).every((group) => /^[\da-f]{1,4}$/i.test(group))
+  const count = groups.length + Number(endsInFour)
+  return areHex && (halves.length === 1 ? count === 8 : halves.length === 2 && count < 8)
 }
 
 /** @param {string} text */

@@ -20,6 +20,7 @@ export const WORDS = {
   object: 'This is not a group of fields.',
   array: 'This is not a list.',
   text: 'This is not text.',
+  half: 'This has half of a character, which cannot be sent.',
   boolean: 'Choose Yes or No.',
   option: 'Choose one of the options.',
   unique: 'Choose each option once.',
