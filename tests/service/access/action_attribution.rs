@@ -87,7 +87,7 @@ async fn actions_without_access_control_name_no_key() {
 #[tokio::test]
 async fn expiries_found_by_a_call_are_not_attributed_to_its_key() {
     let w = World::plan().with_keys(&[("ops", "operator", "*")]).start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     w.reserve_with(json!({ "id": id })).await;
     // An entry as it was before keys were named, with one field.

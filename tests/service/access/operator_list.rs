@@ -13,7 +13,7 @@ async fn guarded() -> World {
     let webhook = format!("shop http://127.0.0.1:1/ * completed {}", crate::webhooks::SECRET);
     let keys = [("ops", "operator", "*"), ("boss", "operator", "*"), ("web", "producer", "*"), ("eye", "viewer", "*")];
     let w = World::plan().own_process().with_keys(&keys).with_webhooks([webhook]).start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w
 }
 

@@ -12,7 +12,7 @@ use crate::world::{
 async fn viewer_reads_like_an_operator_without_reservations() {
     let keys = [("wall", "viewer", "*"), ("part", "viewer", "b-*"), ("web", "producer", "*")];
     let w = World::plan().own_process().with_keys(&keys).flag("--token-secret", SECRET).start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let (wall, part) = (w.with_credential(&key("wall")), w.with_credential(&key("part")));
     let (mut stream, mut part_stream) = (wall.listen("").await, part.listen("?queue=b-1").await);
     let id = w.enqueue_with(json!({ "payload": 1, "locks": ["l"] })).await;

@@ -9,7 +9,7 @@ const MS: u64 = 900_000;
 /// A world whose clock stands still, and a job that expires in fifteen minutes.
 async fn question() -> (World, String) {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.update_settings(json!({ "lease_ms": 3_600_000 })).await;
     let id = w.enqueue_with(json!({ "payload": 1, "expires_ms": MS })).await;
     (w, id)

@@ -19,7 +19,7 @@ async fn time(w: &World, later: i64) -> String {
 #[tokio::test]
 async fn times_out_of_range_are_refused_at_their_pointers() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let (now, next) = (time(&w, 0).await, time(&w, 60_000).await);
     let (last, beyond) = (time(&w, MONTH_MS as i64).await, time(&w, MONTH_MS as i64 + 1).await);
     let cases = [
@@ -61,7 +61,7 @@ async fn times_out_of_range_are_refused_at_their_pointers() {
 #[tokio::test]
 async fn patch_sets_and_removes_expiry_and_sla() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     assert_contains(
         &w.job(&id).await,
@@ -90,7 +90,7 @@ async fn patch_sets_and_removes_expiry_and_sla() {
 #[tokio::test]
 async fn patch_cuts_off_a_reservation_and_gives_it_back() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     assert_eq!(patch(&w, &id, json!({ "expires_ms": 40_000 })).await.is(200)["state"], "reserved");
@@ -114,7 +114,7 @@ async fn patch_cuts_off_a_reservation_and_gives_it_back() {
 #[tokio::test]
 async fn invalid_patch_is_refused_and_changes_nothing() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1, "expires_ms": 60_000 })).await;
     let before = w.job(&id).await;
     let (now, next) = (time(&w, 0).await, time(&w, 60_000).await);
@@ -147,7 +147,7 @@ async fn cancelled_job_says_whether_it_expired_or_was_withdrawn() {
 #[tokio::test]
 async fn delayed_job_gets_no_expiry_within_its_delay() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1, "delay_ms": 60_000, "expires_ms": 90_000 })).await;
     let before = w.job(&id).await;
     let at = time(&w, 60_000).await;
@@ -172,7 +172,7 @@ async fn delayed_job_gets_no_expiry_within_its_delay() {
 #[tokio::test]
 async fn job_is_not_given_back_for_longer_than_it_lives() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue_with(json!({ "payload": 1, "expires_ms": 60_000 })).await;
     let held = w.reserve_as("ann").await;
     let abandon = async |ms: u64| {
@@ -190,7 +190,7 @@ async fn job_is_not_given_back_for_longer_than_it_lives() {
 #[tokio::test]
 async fn backoff_beyond_the_expiry_stays_and_the_job_expires() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let backoff = json!({ "type": "fixed", "delay_ms": 60_000 });
     let id = w.enqueue_with(json!({ "payload": 1, "expires_ms": 50_000, "backoff": backoff })).await;
     let held = w.reserve_as("ann").await;

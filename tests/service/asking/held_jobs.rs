@@ -7,7 +7,7 @@ use crate::world::{World, assert_contains, assert_events, batch_verbs::member_id
 #[tokio::test]
 async fn lease_of_300_seconds_lasts_the_40_that_are_left() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1, "expires_ms": 60_000 })).await;
     w.advance_clock(20_000);
     let held = w.reserve_as("ann").await;
@@ -45,7 +45,7 @@ async fn grace_that_lasts_until_the_expiry_ends_as_expired() {
 #[tokio::test]
 async fn dead_job_does_not_expire_and_is_requeued_after_a_patch() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1, "expires_ms": 60_000, "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
     w.fail(&held).await.is(200);
@@ -82,7 +82,7 @@ async fn dead_job_is_not_completed_late_after_its_expiry() {
 #[tokio::test]
 async fn batch_ends_when_its_jobs_have_expired() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let jobs =
         json!([{ "payload": 1, "expires_ms": 60_000 }, { "payload": 2, "expires_ms": 90_000 }, { "payload": 3 }]);
     let batch = w.create_batch(json!({ "jobs": jobs, "concurrency": 1 })).await;
@@ -103,7 +103,7 @@ async fn batch_ends_when_its_jobs_have_expired() {
 #[tokio::test]
 async fn batch_of_expiries_only_ends_at_the_last_one() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let jobs: Vec<_> = (1..=150).map(|n| json!({ "payload": n, "expires_ms": 1_000 * n })).collect();
     let batch = w.create_batch(json!({ "jobs": jobs })).await;
     w.advance_clock(149_999);
@@ -118,7 +118,7 @@ async fn batch_of_expiries_only_ends_at_the_last_one() {
 #[tokio::test]
 async fn expired_holder_frees_its_lock_for_the_next_job() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let first = w.enqueue_with(json!({ "payload": 1, "locks": ["l"], "expires_ms": 60_000 })).await;
     let second = w.enqueue_with(json!({ "payload": 2, "locks": ["l"], "expires_ms": 60_000 })).await;
     let third = w.enqueue_locked(3, &["l"]).await;

@@ -7,7 +7,7 @@ use crate::world::{World, assert_contains, assert_events, id_of};
 #[tokio::test]
 async fn breached_sla_has_one_event_and_moves_nothing() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1, "sla_ms": 30_000, "expires_ms": 60_000 })).await;
     let other = w.enqueue_with(json!({ "payload": 2, "sla_ms": 30_001 })).await;
     w.advance_clock(29_999);
@@ -33,7 +33,7 @@ async fn breached_sla_has_one_event_and_moves_nothing() {
 async fn late_end_breaches_the_sla_before_a_sweep() {
     for (later, breached) in [(29_999, 0), (30_000, 1)] {
         let w = World::start().await;
-        w.stop_clock().await;
+        w.stop_clock();
         let id = w.enqueue_with(json!({ "payload": 1, "sla_ms": 30_000 })).await;
         let held = w.reserve_as("ann").await;
         w.advance_clock(later);

@@ -35,7 +35,7 @@ async fn create_until(w: &mut World, key: &str, batch: &Value, (script, nth): (&
 async fn stalled_batch_creation_is_removed_after_a_minute() {
     let mut w = World::plan().own_process().with_proxy().start().await;
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
-    w.stop_clock().await;
+    w.stop_clock();
     let batch = json!({ "concurrency": 5, "jobs": items(0..10_000) });
     for steps in [1, 40, 99] {
         create_until(&mut w, "k", &batch, ("append", steps + 1)).await;

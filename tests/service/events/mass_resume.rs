@@ -87,7 +87,7 @@ async fn mass_resume_is_complete_and_slows_no_other_caller() {
         join_all(few.map(|stream| stream.hear(events - 20))).await;
     })
     .await;
-    let (honest, mut readers) = (BackgroundCaller::start(&w), JoinSet::new());
+    let (honest, mut readers) = (BackgroundCaller::start(&w).await, JoinSet::new());
     let first = Stream::open(&w).await;
     for _ in 1..streams {
         let mut stream = Stream::open(&w).await;

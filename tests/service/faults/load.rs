@@ -66,7 +66,7 @@ impl Repeats {
 async fn lost_replies_under_load_double_no_effect() {
     let wanted = std::env::var("INTRAY_LOST_REPLIES").map_or(300, |n| n.parse().expect("a number of replies"));
     let w = World::plan().with_proxy().start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.proxy().inject_each(3, wanted, CallFate::CutAt(0));
     let (repeats, over) = (Arc::new(Repeats::default()), Arc::new(AtomicBool::new(false)));
     let mut crowd = JoinSet::new();

@@ -111,7 +111,7 @@ struct Row {
 
 async fn walk(row: Row, prepare: impl AsyncFn(&World, &str) -> Call) {
     let w = World::plan().with_proxy().start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let clean = clean(&w, &prepare).await;
     let fates =
         FATES.into_iter().filter(|(_, fate)| *fate != CallFate::ErrorReply(FULL) || may_be_refused_memory(row.script));

@@ -14,7 +14,7 @@ async fn last_completed_event(w: &World) -> Value {
 #[tokio::test]
 async fn completed_job_shows_worker_and_hold_time() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     assert_eq!(w.job(&id).await["completed"], Value::Null);
     let held = w.reserve_as("ann").await;
@@ -40,7 +40,7 @@ async fn completed_job_shows_worker_and_hold_time() {
 #[tokio::test]
 async fn late_completion_shows_its_own_reservation() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     for is_swept in [false, true] {
         let id = w.enqueue(json!({ "is_swept": is_swept })).await;
         let held = w.reserve_as("ann").await;
@@ -83,7 +83,7 @@ async fn lost_reservations_do_not_replace_the_completer() {
 #[tokio::test]
 async fn batch_results_show_who_completed_each_job() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let batch = w.create_batch(json!({ "jobs": [{ "payload": 0 }, { "payload": 1 }, { "payload": 2 }] })).await;
     for (worker, ms) in [("ann", 1_000), ("bob", 2_000)] {
         let held = w.reserve_as(worker).await;

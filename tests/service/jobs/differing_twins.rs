@@ -51,7 +51,7 @@ async fn equal_payload_for_other_people_is_another_job() {
 #[tokio::test]
 async fn duplicate_names_the_fields_in_which_it_differs() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let whole = json!({
         "payload": 1, "priority": 40, "locks": ["a", "b"], "lease_ms": 60_000, "max_attempts": 3, "assignees": ["bob"],
         "backoff": { "type": "fixed", "delay_ms": 5 }, "fallback_ms": 60_000, "expires_ms": 900_000, "sla_ms": 50_000,

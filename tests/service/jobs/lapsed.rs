@@ -53,7 +53,7 @@ async fn over(w: &World, how: &str, also: Value) -> String {
 /// A queue whose clock stands still, and a job in it that is over.
 async fn with_one_over(how: &str, also: Value) -> (World, String) {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = over(&w, how, also).await;
     (w, id)
 }
@@ -119,7 +119,7 @@ async fn key_of_an_enqueue_never_points_at_a_job_that_was_over() {
 #[tokio::test]
 async fn twin_behind_one_that_is_over_answers_only_while_it_lives() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let job = |ms: u64| json!({ "payload": 1, "max_attempts": 1, "lease_ms": 1_000, "expires_ms": ms });
     // The first dies, the second owns the key, and the first stands behind it when it lives again.
     let first = w.enqueue_with(job(LATER)).await;
@@ -165,7 +165,7 @@ async fn jobs_that_are_over_take_no_room() {
             w.check().await;
         }
         let w = World::start().await;
-        w.stop_clock().await;
+        w.stop_clock();
         let batch = w.create_batch(json!({ "sealed": false, "jobs": [] })).await;
         over(&w, how, json!({})).await;
         w.update_settings(json!({ "max_jobs": kept + 1 })).await;
@@ -182,7 +182,7 @@ async fn jobs_that_are_over_take_no_room() {
 #[tokio::test]
 async fn full_queue_refuses_whatever_else_is_overdue() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue_with(json!({ "payload": 1, "lease_ms": 1_000, "sla_ms": 1_000 })).await;
     w.update_settings(json!({ "max_jobs": 1 })).await;
     w.reserve().await;

@@ -7,7 +7,7 @@ use crate::world::{World, assert_contains, assert_events};
 
 async fn still() -> World {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w
 }
 

@@ -12,7 +12,7 @@ use crate::world::{
 /// A queue whose clock stands still.
 async fn still() -> World {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w
 }
 
@@ -97,7 +97,7 @@ async fn bulk_priority_changes_only_what_is_in_that_state_by_now() {
 async fn link_is_made_for_no_job_that_is_over() {
     let keys = [("web", "producer", "*"), ("boss", "operator", "*")];
     let w = World::plan().own_process().with_keys(&keys).flag("--token-secret", SECRET).start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     for state in ["completed", "cancelled", "dead"] {
         // Each reserve has the queue swept, so one after the other.
         let id = match state {

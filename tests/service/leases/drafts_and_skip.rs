@@ -211,7 +211,7 @@ async fn skip_needs_a_worker_name() {
 #[tokio::test]
 async fn grace_keeps_the_lease_until_it_ends() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
     let response = w.leave(&held, json!({ "grace_ms": 15_000, "draft": "typed" })).await;
@@ -234,7 +234,7 @@ async fn grace_keeps_the_lease_until_it_ends() {
 #[tokio::test]
 async fn extend_after_grace_abandon_restores_the_lease() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.leave(&held, json!({ "grace_ms": 1_000 })).await;
@@ -252,7 +252,7 @@ async fn extend_after_grace_abandon_restores_the_lease() {
 #[tokio::test]
 async fn abandon_with_an_old_resume_count_is_ignored() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     let reloaded = w.reserve_as("ann").await;
@@ -271,7 +271,7 @@ async fn abandon_with_an_old_resume_count_is_ignored() {
 #[tokio::test]
 async fn late_completion_after_grace_counts_if_job_is_free() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.leave(&held, json!({ "grace_ms": 15_000, "skip": true })).await;

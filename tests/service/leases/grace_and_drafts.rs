@@ -6,7 +6,7 @@ use crate::world::{ReservedJob, World, assert_contains};
 
 /// A job that ann has left for fifteen seconds, which are over.
 async fn left_for_too_long(w: &World) -> (String, ReservedJob) {
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.leave(&held, json!({ "grace_ms": 15_000 })).await;

@@ -36,7 +36,7 @@ async fn lease_expires_after_300_seconds_to_the_same_place() {
 #[tokio::test]
 async fn lease_ends_exactly_at_its_last_millisecond() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let delayed = w.enqueue_with(json!({ "payload": 1, "delay_ms": 299_999 })).await;
     w.enqueue_many((2..6).map(|n| json!({ "payload": n, "priority": n }))).await;
     let held = w.reserve_all(json!({ "limit": 4 })).await;

@@ -7,7 +7,7 @@ use crate::world::{World, assert_contains, assert_events};
 #[tokio::test]
 async fn lowered_max_hold_keeps_granted_leases() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(1_500);
@@ -29,7 +29,7 @@ async fn lowered_max_hold_keeps_granted_leases() {
 #[tokio::test]
 async fn resume_after_lowered_max_hold_keeps_the_deadline() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(1_500);

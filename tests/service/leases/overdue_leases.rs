@@ -45,7 +45,7 @@ async fn worker_release_counts_only_live_leases() {
 #[tokio::test]
 async fn overdue_job_is_cancelled_without_force() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve().await;
     w.advance_clock(299_999);

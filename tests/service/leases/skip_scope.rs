@@ -23,7 +23,7 @@ async fn repeated_skip_keeps_other_workers_skips() {
 #[tokio::test]
 async fn skip_is_kept_by_later_abandons_during_grace() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     for last in [json!({ "grace_ms": 60_000, "resumes": 0 }), json!({})] {
         w.enqueue(last.clone()).await;
         let held = w.reserve_as("ann").await;
@@ -38,7 +38,7 @@ async fn skip_is_kept_by_later_abandons_during_grace() {
 #[tokio::test]
 async fn resume_cancels_a_pending_skip() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.leave(&held, json!({ "grace_ms": 5_000, "skip": true })).await;

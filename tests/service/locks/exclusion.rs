@@ -82,7 +82,7 @@ async fn returned_job_keeps_its_place_before_parked_jobs() {
 #[tokio::test]
 async fn lock_is_held_exactly_as_long_as_the_lease() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1, "locks": ["site"], "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
     let (second, third) = (w.enqueue_locked(2, &["site"]).await, w.enqueue_locked(3, &["site"]).await);

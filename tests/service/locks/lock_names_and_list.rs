@@ -73,7 +73,7 @@ async fn invalid_locks_are_refused_and_store_nothing() {
 #[tokio::test]
 async fn lock_list_shows_holder_times_and_parked_count() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.get("/queues/default/locks").await.refused("unknown-queue");
     let both = w.enqueue_with(json!({ "payload": 0, "locks": ["b", "a"], "lease_ms": 60_000 })).await;
     let other = w.enqueue_locked(1, &["c"]).await;
@@ -136,7 +136,7 @@ async fn lock_list_pages_miss_none() {
 #[tokio::test]
 async fn overdue_job_holds_its_lock_until_it_is_expired() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_locked(1, &["site"]).await;
     w.reserve_as("ann").await;
     w.advance_clock(300_001);

@@ -165,7 +165,7 @@ async fn worker_who_skipped_one_job_is_offered_the_one_assigned() {
 #[tokio::test]
 async fn dead_job_past_its_expiry_needs_no_worker() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let job = json!({ "payload": 1, "assignees": ["ann", "bob"], "max_attempts": 1, "expires_ms": 60_000 });
     let batch = w.create_batch(json!({ "overlap": 2, "job": job })).await;
     let held = w.reserve_as("ann").await;

@@ -91,7 +91,7 @@ async fn requeued_jobs_queue_in_order_of_death() {
 async fn delayed_jobs_due_together_are_served_by_due_time() {
     let w = World::start().await;
     // Each is due before the one enqueued before it, however long the calls take.
-    w.stop_clock().await;
+    w.stop_clock();
     let mut ids = Vec::new();
     for n in 0..20 {
         let mut job = customer(n);

@@ -211,7 +211,7 @@ async fn cancelled_batch_returns_its_turns() {
 #[tokio::test]
 async fn client_whose_last_job_ends_begins_anew_in_the_same_step() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.update_settings(json!({ "lease_ms": 1_000, "max_attempts": 1 })).await;
     enqueue_for(&w, "a", 2).await;
     let held = w.reserve_all(json!({ "limit": 2 })).await;

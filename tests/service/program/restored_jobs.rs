@@ -76,7 +76,7 @@ async fn there_and_back(w: &World, queue: &str, state: &str) -> [Value; 2] {
 #[tokio::test]
 async fn open_job_keeps_its_breached_sla_in_each_state() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let new = async |queue: &str, more: Value| {
         let mut job = json!({
             "queue": queue, "payload": queue, "client": "c", "locks": ["l"], "excluded": ["bob"], "sla_ms": 30_000,
@@ -112,7 +112,7 @@ async fn open_job_keeps_its_breached_sla_in_each_state() {
 #[tokio::test]
 async fn sla_that_passes_before_the_import_is_reported_once() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue_with(json!({ "queue": "late", "payload": 1, "sla_ms": 30_000 })).await;
     w.advance_clock(30_000);
     let [before, after] = there_and_back(&w, "late", "waiting").await;
@@ -128,7 +128,7 @@ async fn sla_that_passes_before_the_import_is_reported_once() {
 #[tokio::test]
 async fn ended_jobs_start_over_without_their_times() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     for state in ["completed", "dead", "cancelled"] {
         let times = json!({ "queue": state, "payload": 1, "sla_ms": 10_000, "expires_ms": 60_000, "max_attempts": 1 });
         let id = w.enqueue_with(times).await;
@@ -149,7 +149,7 @@ async fn ended_jobs_start_over_without_their_times() {
 #[tokio::test]
 async fn backoff_beyond_the_expiry_is_dropped_by_an_import() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let backoff = json!({ "type": "fixed", "delay_ms": 60_000 });
     w.enqueue_with(json!({ "queue": "q", "payload": 1, "expires_ms": 50_000, "backoff": backoff })).await;
     w.fail(&w.reserve_with(json!({ "queues": ["q"], "worker": "ann" })).await).await.is(200);

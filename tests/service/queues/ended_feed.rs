@@ -49,7 +49,7 @@ async fn reserve_jobs(w: &World, jobs: usize) -> Vec<ReservedJob> {
 async fn jobs_ended_in_one_millisecond_are_all_read() {
     let w = World::start().await;
     let held = reserve_jobs(&w, 200).await;
-    w.stop_clock().await;
+    w.stop_clock();
     for (state, held) in [("completed", &held[..100]), ("dead", &held[100..])] {
         let mut reader = Reader::new(&w, state);
         for held in held {
@@ -69,7 +69,7 @@ async fn jobs_ended_in_one_millisecond_are_all_read() {
 async fn jobs_ended_after_a_clock_step_back_are_read_and_kept() {
     let w = World::start().await;
     let held = reserve_jobs(&w, 100).await;
-    w.stop_clock().await;
+    w.stop_clock();
     let mut reader = Reader::new(&w, "completed");
     for (n, held) in held.iter().enumerate() {
         if n % 40 == 20 {

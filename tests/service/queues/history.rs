@@ -10,7 +10,7 @@ const HOUR: u64 = 3_600_000;
 /// Starts with a stopped clock, so many ms after the beginning of an hour.
 async fn start_at(ms: u64) -> World {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.advance_clock(HOUR - w.engine.now().await % HOUR + ms);
     w
 }
@@ -151,7 +151,7 @@ async fn history_adds_up_after_clock_steps_back() {
 #[tokio::test]
 async fn sweeper_enters_a_minute_when_it_ends() {
     let mut w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.advance_clock(2 * MINUTE - w.engine.now().await % MINUTE - 100);
     let entered = async |w: &World, jobs: u64| {
         eventually("the minute is entered", async || {

@@ -129,7 +129,7 @@ async fn stalled_readers_leave_turns_to_other_callers() {
         }
     };
     let quiet = BackgroundCaller::during(&w, reads_of_bob()).await;
-    let honest = BackgroundCaller::start(&w);
+    let honest = BackgroundCaller::start(&w).await;
     let mut stalled = Vec::new();
     for n in 0..200 {
         let accept = [NDJSON, "*/*"][n % 2];

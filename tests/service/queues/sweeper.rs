@@ -183,7 +183,7 @@ async fn job_of_a_crashed_instance_is_swept_by_another() {
 #[tokio::test]
 async fn alarms_are_not_behind_the_removal_of_batches() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
     for _ in 0..30 {
         w.create_batch(json!({ "jobs": [] })).await;

@@ -21,7 +21,7 @@ async fn page(client: &Client, query: &str) -> (Vec<String>, Value) {
 #[tokio::test]
 async fn workers_are_listed_by_deadline_across_queues() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     for (queue, worker, lease_ms) in [
         ("b", "dan", 9_000),
         ("a", "eve", 9_000),
@@ -70,7 +70,7 @@ async fn held_in_threes(w: &World) -> HashMap<String, ReservedJob> {
 #[tokio::test]
 async fn worker_pages_list_each_job_once_while_jobs_move() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     for limit in 1..=6 {
         let (mut all, mut listed, mut moved, mut after) =
             (held_in_threes(&w).await, Vec::new(), HashSet::new(), String::new());

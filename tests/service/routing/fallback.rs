@@ -9,7 +9,7 @@ const TEN_MINUTES: u64 = 600_000;
 #[tokio::test]
 async fn fallback_is_at_its_millisecond_and_not_before() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let job = json!({ "payload": 1, "assignees": ["bob"], "skill": "de", "fallback_ms": TEN_MINUTES });
     let id = w.enqueue_with(job).await;
     assert_contains(&w.job(&id).await, json!({ "assignees": ["bob"], "skill": "de", "fallback_ms": TEN_MINUTES }));
@@ -39,7 +39,7 @@ async fn excluded_workers_stay_excluded_after_the_fallback() {
 #[tokio::test]
 async fn fallback_counts_from_the_end_of_the_first_delay() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id =
         w.enqueue_with(json!({ "payload": 1, "assignees": ["bob"], "fallback_ms": 5_000, "delay_ms": 20_000 })).await;
     assert_eq!(w.job(&id).await["fallback_at"], json!(null));
@@ -59,7 +59,7 @@ async fn fallback_counts_from_the_end_of_the_first_delay() {
 #[tokio::test]
 async fn fallback_of_a_patch_counts_from_the_end_of_a_later_delay() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1 })).await;
     let held = w.reserve_as("ann").await;
     w.abandon_with_delay(&held, 3_000).await.is(200);
@@ -79,7 +79,7 @@ async fn fallback_counts_from_the_end_of_the_delay_after_an_outage_too() {
     let job = json!({ "payload": 1, "assignees": ["bob"], "fallback_ms": 60_000, "delay_ms": 1_000 });
     for (away, falls_back) in [(60_999, false), (61_000, true), (3_600_000, true)] {
         let w = World::start().await;
-        w.stop_clock().await;
+        w.stop_clock();
         let id = w.enqueue_with(job.clone()).await;
         w.advance_clock(away);
         w.sweep().await;
@@ -91,7 +91,7 @@ async fn fallback_counts_from_the_end_of_the_delay_after_an_outage_too() {
     }
     // A reserve that finds the delay over does the same as a sweep.
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue_with(job).await;
     w.advance_clock(61_000);
     w.reserve_as("ann").await;
@@ -114,7 +114,7 @@ async fn job_that_is_held_falls_back_for_its_return() {
 #[tokio::test]
 async fn patch_of_the_rule_begins_the_fallback_anew() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1, "assignees": ["bob"], "fallback_ms": 10_000 })).await;
     w.advance_clock(9_999);
     w.patch(&format!("/jobs/{id}"), json!({ "assignees": ["cleo"] })).await.is(200);

@@ -52,7 +52,7 @@ async fn job_keeps_its_place_and_its_attempts() {
 #[tokio::test]
 async fn hand_over_ends_after_fifteen_minutes_or_its_time() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     for (n, fallback) in [(1, None), (2, Some(60_000_u64))] {
         let id = w.enqueue(n).await;
         let held = w.reserve_as("ann").await;
@@ -176,7 +176,7 @@ async fn reservation_that_was_handed_over_is_lost() {
 #[tokio::test]
 async fn hand_over_at_the_deadline_is_an_expiry() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue_with(json!({ "payload": 1, "lease_ms": 1_000 })).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(1_000);

@@ -36,7 +36,7 @@ async fn draft_of_a_third_person_does_not_go_along() {
 #[tokio::test]
 async fn receiver_has_draft_and_note_until_the_reservation_ends() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let note = json!({ "text": "you know her", "from": "ann" });
     let call = json!({ "to": "bob", "note": "you know her", "draft": "half", "fallback_ms": 60_000 });
@@ -90,7 +90,7 @@ async fn draft_is_no_longer_the_givers_once_it_was_received() {
 #[tokio::test]
 async fn draft_stays_the_givers_if_it_was_not_received() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue(1).await;
     let call = json!({ "to": "bob", "draft": "hers", "fallback_ms": 60_000 });
     settle(&w, "hand-over", &w.reserve_as("ann").await, call).await;

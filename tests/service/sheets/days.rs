@@ -11,7 +11,7 @@ const DAY: u64 = 24 * HOUR;
 
 async fn start_in(zone: &str) -> World {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.update_settings(json!({ "sheets": true, "time_zone": zone, "dedupe": false })).await;
     w
 }

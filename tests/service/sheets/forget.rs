@@ -80,7 +80,7 @@ async fn worker_who_holds_a_job_is_not_forgotten() {
 #[tokio::test]
 async fn worker_who_can_take_a_completion_back_is_not_forgotten() {
     let w = start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     for n in 0..3 {
         w.send_enqueue(json!({ "queue": "plain", "payload": n, "dedupe": false })).await.is(201);
         let held = w.reserve_with(json!({ "queues": ["plain"], "worker": if n == 1 { "ann" } else { "bob" } })).await;

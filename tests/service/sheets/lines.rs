@@ -31,7 +31,7 @@ async fn give_back(w: &Client, held: &ReservedJob, how: Value) {
 #[tokio::test]
 async fn each_end_of_a_reservation_has_its_counter() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.update_settings(json!({ "sheets": true, "worker_limit": 0, "lease_ms": 60_000 })).await;
     w.enqueue_many((0..20).map(|n| json!({ "payload": n }))).await;
     let take = async || w.reserve_as("ann").await;
@@ -170,7 +170,7 @@ async fn random_step(client: &Client, held: &mut Vec<ReservedJob>, dice: &mut fa
 #[tokio::test]
 async fn random_days_on_two_instances_are_what_the_events_say() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let (_second, other) = w.start_instance().await;
     let settings = json!({ "sheets": true, "worker_limit": 0, "lease_ms": 3_600_000, "dedupe": false });
     w.update_settings(settings).await;
@@ -211,7 +211,7 @@ async fn random_days_on_two_instances_are_what_the_events_say() {
 #[tokio::test]
 async fn counting_begins_when_sheets_are_switched_on() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     w.complete(&w.reserve_as("ann").await).await.is(200);
     let off = w.get("/queues/default/sheets").await.is(200);
@@ -256,7 +256,7 @@ async fn background_task_counts_without_a_reader() {
 #[tokio::test]
 async fn deleted_events_are_a_gap() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.update_settings(json!({ "sheets": true, "worker_limit": 0 })).await;
     w.enqueue_many((0..5).map(|n| json!({ "payload": n }))).await;
     w.complete(&w.reserve_as("ann").await).await.is(200);

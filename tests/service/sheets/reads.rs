@@ -47,7 +47,7 @@ async fn token_reads_its_own_lines_and_no_others() {
 #[tokio::test]
 async fn range_selects_days_and_has_limits() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.update_settings(json!({ "sheets": true, "sheets_days": 400 })).await;
     for _ in 0..4 {
         work(&w, "ann").await;
@@ -86,7 +86,7 @@ async fn range_selects_days_and_has_limits() {
 #[tokio::test]
 async fn lines_are_a_table_for_who_accepts_csv() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.update_settings(json!({ "sheets": true })).await;
     let table = async || {
         let answer = w.request("GET", "/queues/default/sheets").header("accept", "text/csv").send().await;

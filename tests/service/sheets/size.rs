@@ -99,7 +99,7 @@ async fn cycle(w: &World, client: &Client) -> BTreeMap<String, u64> {
 #[tokio::test]
 async fn cycle_runs_the_same_commands_with_sheets_on() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     cycle(&w, &w).await;
     let off = cycle(&w, &w).await;
     w.update_settings(json!({ "sheets": true })).await;

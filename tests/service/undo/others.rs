@@ -11,7 +11,7 @@ use crate::{
 async fn webhook_and_waiting_caller_hear_of_it_when_it_is_final() {
     let receiver = Receiver::start().await;
     let w = World::plan().with_webhooks([line("shop", &receiver, "*", "all")]).start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     let (client, path) = (w.at(w.base()), format!("/jobs/{id}?wait_ms=30000"));
@@ -48,7 +48,7 @@ fn sorted(mut words: Vec<String>) -> Vec<String> {
 #[tokio::test]
 async fn lock_dedupe_and_batch_stay_until_it_is_final() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let batch = json!({ "jobs": [{ "payload": 1, "locks": ["a"] }, { "payload": 2, "locks": ["a"] }] });
     let batch = w.create_batch(batch).await;
     let held = w.reserve_as("ann").await;
@@ -80,7 +80,7 @@ async fn lock_dedupe_and_batch_stay_until_it_is_final() {
 #[tokio::test]
 async fn cancelled_batch_completes_what_was_handed_in() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let batch = w.create_batch(json!({ "jobs": [{ "payload": 1 }, { "payload": 2 }, { "payload": 3 }] })).await;
     let held = w.reserve_all(json!({ "limit": 2 })).await;
     for held in &held {
@@ -98,7 +98,7 @@ async fn cancelled_batch_completes_what_was_handed_in() {
 #[tokio::test]
 async fn part_of_an_overlap_stays_with_its_worker() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.post("/batches", json!({ "overlap": 2, "job": { "payload": 1 } })).await.is(201);
     let held = w.reserve_as("ann").await;
     w.close(&held, "x", 10_000).await.is(200);
@@ -117,7 +117,7 @@ async fn part_of_an_overlap_stays_with_its_worker() {
 #[tokio::test]
 async fn sla_and_fallback_run_on_while_it_can_be_taken_back() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let job = json!({ "payload": 1, "sla_ms": 5_000, "assignees": ["ann"], "fallback_ms": 6_000 });
     let id = w.enqueue_with(job).await;
     let held = w.reserve_as("ann").await;

@@ -10,7 +10,7 @@ async fn thousand_undos_against_the_end_have_one_winner_each() {
     const JOBS: usize = 100;
     let w = World::start().await;
     let (_other, second) = w.start_instance().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let (mut undone, mut completed) = (0, 0);
     for round in 0..ROUNDS {
         w.enqueue_many((0..JOBS).map(|n| json!({ "payload": [round, n] }))).await;
@@ -68,7 +68,7 @@ async fn killed_service_loses_neither_the_result_nor_the_undo() {
 #[tokio::test]
 async fn full_redis_accepts_both() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue_many([json!({ "payload": 1 }), json!({ "payload": 2 })]).await;
     let held = w.reserve_all(json!({ "limit": 2 })).await;
     let large = "x".repeat(100_000);

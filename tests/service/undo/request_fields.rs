@@ -35,7 +35,7 @@ async fn undo_ms_is_a_whole_number_up_to_a_minute() {
 #[tokio::test]
 async fn each_item_of_an_array_has_its_own_time() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve_all(json!({ "limit": 3 })).await;
     let item =

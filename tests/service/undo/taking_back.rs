@@ -7,7 +7,7 @@ use crate::world::{ReservedJob, World, assert_contains, assert_events};
 #[tokio::test]
 async fn undone_job_is_held_again_with_its_result_as_draft() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(200_000);
@@ -82,7 +82,7 @@ async fn closing_job_is_over_for_its_worker() {
 #[tokio::test]
 async fn closing_job_accepts_the_same_completion_and_nothing_else() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.close(&held, "a", 10_000).await.is(200);
@@ -146,7 +146,7 @@ async fn completion_sent_before_an_undo_changes_nothing_after_it() {
 /// A job that Ann has completed and taken back.
 async fn taken_back() -> (World, ReservedJob) {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.close(&held, "a", 10_000).await.is(200);
@@ -208,7 +208,7 @@ async fn resumed_job_accepts_a_completion_of_an_earlier_page() {
 #[tokio::test]
 async fn late_completion_is_final_at_once() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(300_000);
@@ -221,7 +221,7 @@ async fn late_completion_is_final_at_once() {
 #[tokio::test]
 async fn undo_has_at_least_the_time_that_was_left() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.update_settings(json!({ "lease_ms": 20_000, "max_hold_ms": 30_000 })).await;
     let take = async |wait: u64| -> ReservedJob {
         w.enqueue(wait).await;

@@ -7,7 +7,7 @@ use crate::world::{ReservedJob, World, assert_contains, assert_events};
 /// A world whose clock stands still, and a job of which Ann's completion can be taken back for so many ms more.
 async fn closing(left: u64) -> (World, ReservedJob) {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(60_000);
@@ -102,7 +102,7 @@ async fn operator_who_takes_it_away_makes_it_final() {
 async fn expiry_of_the_job_makes_it_final() {
     for look in ["sweep", "undo", "complete"] {
         let w = World::start().await;
-        w.stop_clock().await;
+        w.stop_clock();
         w.enqueue_with(json!({ "payload": 1, "expires_ms": 64_000 })).await;
         let held = w.reserve_as("ann").await;
         w.advance_clock(60_000);
@@ -121,7 +121,7 @@ async fn expiry_of_the_job_makes_it_final() {
         w.check().await;
     }
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.enqueue_with(json!({ "payload": 1, "expires_ms": 64_000 })).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(60_000);

@@ -112,7 +112,7 @@ async fn refused_delivery_is_sent_again_under_its_id_and_not_early() {
         eventually("it is put off", async || deliveries(&w, "waiting").await.pop().filter(|one| one["attempts"] == 1));
     let delivery = delivery.await;
     assert_eq!((&delivery["last_status"], &delivery["last_error"]), (&json!(500), &json!(null)));
-    w.stop_clock().await;
+    w.stop_clock();
     receiver.react(|_| Reaction::Status(204));
     w.advance_clock(4_000);
     nudge(&w).await;
@@ -195,7 +195,7 @@ async fn delivery_fails_after_ten_attempts_and_is_sent_again_on_demand() {
     let w = shop(&receiver).await;
     receiver.react(|posted| Reaction::Status(if posted.body["data"]["payload"] == "poison" { 400 } else { 204 }));
     let poison = complete_one(&w, "poison").await;
-    w.stop_clock().await;
+    w.stop_clock();
     for attempt in 1..=10 {
         let tries = async || receiver.posted().iter().filter(|posted| posted.job() == poison).count() == attempt;
         eventually("the next attempt", async || tries().await.then_some(())).await;

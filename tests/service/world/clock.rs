@@ -5,6 +5,7 @@ use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     process::Command,
+    time::SystemTime,
 };
 
 use super::shim;
@@ -35,7 +36,22 @@ impl Clock {
         }
     }
 
-    /// From now on time passes only by [`Self::advance`].
+    /// From now on time passes only by [`Self::advance`]. No time that the server has seen is later: what was due then would never be
+    /// due again.
+    pub fn stop(&self) {
+        if self.read(1) == 0 {
+            self.stop_at(self.now());
+            // The server may have seen a later time before the first call had its effect, and has not since.
+            self.stop_at(self.now());
+        }
+    }
+
+    /// The time of a clock that runs.
+    fn now(&self) -> u64 {
+        let since = SystemTime::UNIX_EPOCH.elapsed().expect("a time after 1970");
+        u64::try_from(since.as_millis()).expect("a time").saturating_add_signed(self.read(0))
+    }
+
     pub fn stop_at(&self, ms: u64) {
         self.write(1, i64::try_from(ms).expect("a time"));
     }

@@ -103,8 +103,8 @@ impl World {
     }
 
     /// Stops the clock; it moves only by [`Self::advance_clock`].
-    pub async fn stop_clock(&self) {
-        self.engine.clock.stop_at(self.engine.now().await);
+    pub fn stop_clock(&self) {
+        self.engine.clock.stop();
     }
 
     pub fn proxy(&self) -> &Proxy {

@@ -168,8 +168,8 @@ async fn source_names_the_target_to_operators_only() {
 async fn move_keeps_the_remaining_lease_time() {
     for ahead in [-7_200_000, 7_200_000] {
         let (w, there) = (World::start().await, World::start_cluster().await);
-        w.stop_clock().await;
-        there.stop_clock().await;
+        w.stop_clock();
+        there.stop_clock();
         there.engine.clock.stop_at(w.engine.now().await.saturating_add_signed(ahead));
         w.update_settings(json!({ "lease_ms": 60_000 })).await;
         let delayed = w.enqueue_with(json!({ "payload": "later", "delay_ms": 30_000 })).await;
