@@ -110,7 +110,7 @@ async fn late_result_that_does_not_fit_is_refused_while_it_could_count() {
 #[tokio::test]
 async fn repeated_completion_is_answered_though_the_form_has_changed() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.complete_with(&held, no_verdict()).await.is(200);
@@ -139,7 +139,7 @@ async fn repeated_completion_is_answered_though_the_form_has_changed() {
 #[tokio::test]
 async fn undone_reservation_is_named_before_its_result() {
     let w = formed().await;
-    w.stop_clock().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.close(&held, harmful(), 10_000).await.is(200);

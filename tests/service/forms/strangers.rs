@@ -51,7 +51,7 @@ fn without_time(answer: &Answer) -> Value {
 #[tokio::test]
 async fn answer_is_that_of_a_queue_without_a_form() {
     let w = World::start().await;
-    w.stop_clock().await;
+    w.stop_clock();
     w.configure("formed", json!({ "result_schema": VERDICT.clone() })).await;
     for situation in SITUATIONS {
         let mut answers = Vec::new();
