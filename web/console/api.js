@@ -1,6 +1,6 @@
 // The service's calls. The key lives in this module's memory, and in the tab's storage if the user asks for that.
 
-import { read } from './exact_json.js'
+import { read, readMember } from './exact_json.js'
 import { IntrayError, request } from './http.js'
 import * as tabKey from './tab_key.js'
 import { STOPPED, patiently } from './patience.js'
@@ -90,6 +90,13 @@ export async function queues(signal) {
 }
 export const me = (signal) => call('GET', '/me', { signal })
 export const configure = (name, settings) => call('PATCH', queue(name), { body: settings })
+/** Its text, as it was set. */
+export const form = async (name, signal) => (
+  (await call('GET', queue(name, '/form'), { signal, parse: (text) => readMember(text, 'result_schema') })).result_schema)
+/** `text`: JSON, sent as it was typed. */
+export const setForm = (name, text) => call('PATCH', queue(name), { text: `{"result_schema":${text}}` })
+/** Where a refusal names a place in the form. */
+export const FORM_POINTER = '/result_schema'
 export const sweep = (name) => call('POST', queue(name, '/sweep'), { body: {} })
 export const jobs = (name, query, signal) => call('GET', queue(name, '/jobs'), { query, signal })
 export const workers = (name, query, signal) => call('GET', queue(name, '/workers'), { query, signal })

@@ -27,6 +27,8 @@ async function begin({ service }) {
   await service.batch(queue, { client: 'press', jobs: [{ payload: 1 }, { payload: 2 }], sealed: false })
   await service.enqueue(queue, { n: 'usual' }, { client: 'acme' })
   await service.enqueue('reviews', { n: 'of a webhook' })
+  const properties = { fine: { type: 'boolean' }, note: { type: 'string' }, topic: { type: 'string', enum: ['a', 'b'] } }
+  await service.set(queue, { result_schema: { type: 'object', properties } })
   on.dead = dead
 }
 

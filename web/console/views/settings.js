@@ -5,6 +5,7 @@ import * as api from '../api.js'
 import { changeText, duration, inUnits, many, readDuration } from '../format.js'
 import { again, mayAct } from '../live.js'
 import { Button, ask, say } from '../ui.js'
+import { ResultForm } from './form.js'
 // The service makes it of its own settings.
 import { DEFAULTS } from '../words.js'
 
@@ -26,7 +27,7 @@ const KNOWN = {
   sheets_days: ['Days of sheets', 'Older day sheets are removed'],
   time_zone: ['Time zone', 'Its midnight begins a day of the day sheets'],
 }
-/** The first has a button; the last names the queue's form, which is set as JSON. */
+/** The first has a button; the last names the queue's form, which has a part of its own. */
 const ELSEWHERE = ['paused', 'result_schema_sha256']
 /** What 0 means of these. */
 const ZERO = {
@@ -70,7 +71,9 @@ function useDraft(name, settings) {
   return { draft, dirty: Object.keys(draft).filter(isNew), change, saved, undo, errors, setErrors }
 }
 
-export const Settings = ({ queue }) => (mayAct() ? html`<${Form} queue=${queue} />` : html`<${Seen} queue=${queue} />`)
+export const Settings = ({ queue }) => html`
+  ${mayAct() ? html`<${Form} queue=${queue} />` : html`<${Seen} queue=${queue} />`}
+  <${ResultForm} key=${queue.name} queue=${queue} />`
 
 /** For who may look and change nothing. */
 const Seen = ({ queue: { settings } }) => html`<div class="settings">
