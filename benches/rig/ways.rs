@@ -23,6 +23,12 @@ const BATCH: u64 = 100;
 const SKILLS: u64 = 4;
 /// Workers that answer each question.
 const OPINIONS: u64 = 3;
+const FORM: &str = r#"{"result_schema":{"type":"object","properties":{
+    "verdict":{"type":"string","enum":["keep","limit","remove"]},
+    "rule":{"type":"string","enum":["spam","harassment","privacy"]},
+    "note":{"type":"string","maxLength":2000},
+    "sure":{"type":"integer","minimum":1,"maximum":5}},
+    "required":["verdict"],"additionalProperties":false}}"#;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Way {
@@ -42,10 +48,12 @@ pub enum Way {
     Opinions,
     /// Plain, with a reader of events.
     Watched,
+    /// Each result is checked by the form of the queue.
+    Form,
 }
 
 /// Each feature of a queue, and each of a service for all its queues.
-pub const ALL: [(Setup, Way, &str); 14] = [
+pub const ALL: [(Setup, Way, &str); 15] = [
     (Setup::Plain, Way::Plain, "nothing more"),
     (Setup::Plain, Way::Named, "named workers"),
     (Setup::Plain, Way::Locks, "a lock for each job"),
@@ -57,6 +65,7 @@ pub const ALL: [(Setup, Way, &str); 14] = [
     (Setup::Plain, Way::Excluding, "an excluded worker each"),
     (Setup::Plain, Way::Opinions, "three opinions a question"),
     (Setup::Plain, Way::Watched, "a reader of /events"),
+    (Setup::Plain, Way::Form, "a form for the result"),
     (Setup::Tls, Way::Plain, "TLS"),
     (Setup::Replicated, Way::Plain, "changes that a replica has"),
     (Setup::Synced, Way::Plain, "changes that are on disk"),
@@ -76,13 +85,14 @@ impl Way {
             Self::Excluding => "excluding",
             Self::Opinions => "opinions",
             Self::Watched => "watched",
+            Self::Form => "form",
         }
     }
 
     /// What a job says besides, which is enqueued by the worker `me`.
     fn also(self, n: u64, me: u64) -> String {
         match self {
-            Self::Plain | Self::Named | Self::Batches | Self::Opinions | Self::Watched => String::new(),
+            Self::Plain | Self::Named | Self::Batches | Self::Opinions | Self::Watched | Self::Form => String::new(),
             Self::Assigned => format!(r#""assignees":["worker-{me}"],"#),
             Self::Skilled => format!(r#""skill":"skill-{}","#, n % SKILLS),
             Self::Excluding => format!(r#""excluded":["worker-{}"],"#, me + 1_000),
@@ -121,8 +131,19 @@ impl Way {
         }
     }
 
+    /// What a completion says besides.
+    fn result(self) -> &'static str {
+        match self {
+            Self::Form => r#","result":{"verdict":"limit","rule":"spam","note":"seen before","sure":4}"#,
+            _ => "",
+        }
+    }
+
     /// A queue with waiting jobs, of batches if its callers create batches.
     pub async fn ready(self, rig: &Rig) {
+        if self == Self::Form {
+            rig.client().await.request("PATCH", "/queues/form", FORM).await;
+        }
         let Some(size) = self.batch_size() else {
             return fill(rig, self.queue(), WAITING, |n| self.also(n, n % CALLERS)).await;
         };
@@ -199,7 +220,7 @@ impl Worker {
         }
         self.left = self.left.saturating_sub(1);
         let job = self.client.post("/jobs/reserve", &self.ask).await;
-        let done = format!(r#"{{"reservation":"{}"}}"#, field(job, "reservation"));
+        let done = format!(r#"{{"reservation":"{}"{}}}"#, field(job, "reservation"), self.way.result());
         self.client.post("/jobs/complete", &done).await;
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::super::{
+    super::rig::ways::Way,
     built::{Place, Sources},
     crowd::Shape,
     kept::{Figure, Parts, short},
@@ -76,8 +77,12 @@ impl Found {
     }
 
     pub async fn of_the_service(&mut self, folder: &Path) {
-        for (connections, name) in [(64, "service, 64 connections"), (1, "service, 1 connection")] {
-            let case = Case::plain(connections);
+        let form = Case { way: Way::Form, ..Case::plain(64) };
+        for (case, name) in [
+            (Case::plain(64), "service, 64 connections"),
+            (Case::plain(1), "service, 1 connection"),
+            (form, "service, 64 connections, with a form"),
+        ] {
             let found = service::instructions(case, folder).await;
             self.functions.push((name.to_owned(), found.functions(SHARE)));
             self.add(name.to_owned(), found.instructions, Parts::new());
