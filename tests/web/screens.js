@@ -106,6 +106,7 @@ async function pictures() {
   await save(phone, 'desk-phone')
 
   await approvals()
+  await form()
   await sleep(40_000)
   await save(console_, 'console')
   await list.locator('[data-row]').first().click()
@@ -135,6 +136,17 @@ async function approvals() {
   await save(light, 'approvals-light')
   await save(dark, 'approvals-dark')
   await save(phone, 'approvals-phone')
+}
+
+/** A message to sort, by the form of its queue. */
+async function form() {
+  const page = await open('/desk/?queue=labels', { height: 980 })
+  await sit(page, 'dan')
+  await page.keyboard.press('1')
+  await page.getByRole('group', { name: 'How angry is the writer?' }).getByRole('radio', { name: '3' }).check()
+  await page.getByLabel('a deadline').check()
+  await page.getByText('Draft saved').waitFor()
+  await save(page, 'desk-form')
 }
 
 async function sit(page, name) {

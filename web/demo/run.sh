@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts the service, fills the queues of the demo and opens its first desk; ends with the service.
+# Starts the service, fills the queues of the demo and opens the desk; ends with the service.
 #   web/demo/run.sh target/release/intray serve --demo
 # If port 7070 is taken it uses another port, unless INTRAY_LISTEN names one: then that one or none.
 set -eu
@@ -39,18 +39,18 @@ if ! start "$@"; then
 fi
 tail -n +1 -f "$log" &
 teller=$!
-# The desk is there only with --demo: a service without one is not ours to fill.
+# The desk of one's own is there only with --demo: a service without one is not ours to fill.
 curl -fs -o /dev/null "$url/demo/" || {
-  echo "there is no desk at $url/demo/: start the service with --demo" >&2
+  echo "there is nothing at $url/demo/: start the service with --demo" >&2
   exit 1
 }
 "$(dirname "$0")/seed.sh" "$url"
 
-echo "The desk is $url/demo/ and what operators see is $url/console/"
-echo "The page for people, where agents ask and people approve, is $url/desk/?queue=approvals"
+echo "The desk is $url/desk/?queue=moderation&queue=labels&queue=approvals and what operators see is $url/console/"
+echo "A desk of one's own, made for moderation alone, is $url/demo/"
 for open in xdg-open open; do
   if command -v "$open" >/dev/null; then
-    "$open" "$url/demo/" >/dev/null 2>&1 || true
+    "$open" "$url/desk/" >/dev/null 2>&1 || true
     break
   fi
 done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fills the queue `moderation` with what a small community's members have reported, and `approvals` with what agents ask.
-# What is there already is not doubled.
+# Fills the queue `moderation` with what a small community's members have reported, `labels` with messages to sort, both with a form for
+# the answer, and `approvals` with what agents ask. What is there already is not doubled.
 #   web/demo/seed.sh [URL]        INTRAY_KEY: an operator's key, where there is access control
 set -eu
 url=${1:-http://127.0.0.1:7070}
@@ -21,12 +21,13 @@ call() {
   fi
 }
 
-# Two minutes instead of five, so that one sees what happens to who walks away.
-call PATCH /queues/moderation --data '{"lease_ms":120000,"warn_ms":30000}' >/dev/null
+# Moderation has two minutes instead of five, so that one sees what happens to who walks away.
+for queue in moderation labels; do call PATCH "/queues/$queue" --data-binary "@$here/$queue.json" >/dev/null; done
 fill() {
   answer=$(call POST /jobs --data-binary "@$2")
   new=$(printf '%s' "$answer" | tr ',' '\n' | grep -c '"duplicate":false') || true
   echo "$new $3 are new in the queue $1 of $url"
 }
 fill moderation "$here/items.json" posts
+fill labels "$here/messages.json" messages
 fill approvals "$here/approvals.json" requests
