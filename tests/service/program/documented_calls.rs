@@ -35,6 +35,13 @@ async fn routing_calls_return_the_printed_answers() {
 }
 
 #[tokio::test]
+async fn desk_calls_return_the_printed_answers() {
+    let w = World::start_process().await;
+    assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/desk.md")), &w, w.folder()).await;
+    w.check().await;
+}
+
+#[tokio::test]
 async fn opinions_calls_return_the_printed_answers() {
     let w = World::start_process().await;
     assert_as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/opinions.md")), &w, w.folder()).await;

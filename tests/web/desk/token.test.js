@@ -1,4 +1,4 @@
-// The desk asks the operator's own site who is there, as docs/ask.md prints it, and never more than it must.
+// The desk asks the operator's own site who is there, as docs/desk.md prints it, and never more than it must.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -86,7 +86,7 @@ const later = (page) => page.evaluate(() => {
 })
 
 test('person_of_the_site_is_signed_in_by_what_the_page_prints', async () => {
-  const [, block] = /```js\n(.*?)```/s.exec(readFileSync(new URL('../../../docs/ask.md', import.meta.url), 'utf8'))
+  const [, block] = /```js\n(.*?)```/s.exec(readFileSync(new URL('../../../docs/desk.md', import.meta.url), 'utf8'))
   const signedIn = "const signedIn = ({ headers }) => /session=(\\w+)/.exec(headers.cookie)?.[1]"
   const text = block.replace("import { signedIn } from './session.js'", signedIn).replaceAll('https://queue.example', on.url)
   process.env.INTRAY_KEY = KEY
