@@ -116,3 +116,32 @@ async fn retrying_callers_see_no_error_in_a_rolling_update() {
     println!("{restarts} restarts, {put} jobs");
     w.check().await;
 }
+
+/// An older instance knows nothing of forms: it takes any result, and leaves the form where it is.
+#[tokio::test]
+async fn form_is_there_again_after_a_step_back() {
+    let mut w = World::start_process().await;
+    let form = json!({ "type": "object", "properties": { "fine": { "type": "boolean" } }, "required": ["fine"] });
+    w.update_settings(json!({ "result_schema": form })).await;
+    let misfit = async |client: &Client| {
+        let held = client.reserve_with(json!({})).await;
+        client.post("/jobs/complete", json!({ "reservation": held.reservation, "result": {} })).await
+    };
+    w.enqueue(1).await;
+    misfit(&w).await.is(422);
+    let (mut older, back) = start(&w, true).await;
+    w.service.signal(libc::SIGTERM);
+    assert!(w.service.wait_for_exit().await.success());
+    back.enqueue(2).await;
+    back.patch("/queues/default", json!({ "lease_ms": 60_000 })).await.is(200);
+    let is_older = std::env::var_os("INTRAY_OLDER_PROGRAM").is_some();
+    assert_eq!(misfit(&back).await.status, if is_older { 200 } else { 422 });
+    older.signal(libc::SIGTERM);
+    assert!(older.wait_for_exit().await.success());
+    w.restart().await;
+    let queue = w.queue().await;
+    assert_eq!((&queue["result_schema"], &queue["settings"]["lease_ms"]), (&form, &json!(60_000)));
+    w.enqueue(3).await;
+    misfit(&w).await.is(422);
+    w.check().await;
+}
