@@ -56,7 +56,7 @@ macro_rules! transitions {
 }
 
 transitions! {
-    abandon append cancel close complete create enqueue expire extend fail hand_over purge reassign release reopen reprioritize requeue reserve
+    abandon append cancel complete create enqueue expire extend fail hand_over purge reassign release reopen reprioritize requeue reserve
     seal seen set stage sweep withdraw
 }
 
@@ -92,6 +92,11 @@ struct Clean {
 #[tokio::test]
 async fn batch_creation_that_fails_midway_can_be_repeated() {
     walk(Row { script: "append", nth: 2, restarts: true }, async |w, q| cases::create(w, q).await).await;
+}
+
+#[tokio::test]
+async fn completion_that_can_be_taken_back_is_applied_at_most_once() {
+    walk(Row { script: "complete", nth: 1, restarts: false }, async |w, q| cases::close(w, q).await).await;
 }
 
 #[tokio::test]
