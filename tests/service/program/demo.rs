@@ -45,7 +45,9 @@ async fn demo_uses_another_port_when_its_own_is_taken() {
     assert!(!desk.url().ends_with(":7070"), "{}", desk.url());
     let client = Client::new(desk.url());
     eventually("the demo is ready", async || {
-        desk.output().contains(&format!("A desk of one's own, made for moderation alone, is {}/demo/", desk.url())).then_some(())
+        desk.output()
+            .contains(&format!("A desk of one's own, made for moderation alone, is {}/demo/", desk.url()))
+            .then_some(())
     })
     .await;
     for (queue, at_least) in [("moderation", 50), ("labels", 12), ("approvals", 8)] {
