@@ -91,8 +91,10 @@ export async function queues(signal) {
 export const me = (signal) => call('GET', '/me', { signal })
 export const configure = (name, settings) => call('PATCH', queue(name), { body: settings })
 /** Its text, as it was set. */
-export const form = async (name, signal) => (
-  (await call('GET', queue(name, '/form'), { signal, parse: (text) => readMember(text, 'result_schema') })).result_schema)
+export async function form(name, signal) {
+  const parse = (text) => readMember(text, 'result_schema')
+  return (await call('GET', queue(name, '/form'), { signal, parse })).result_schema
+}
 /** `text`: JSON, sent as it was typed. */
 export const setForm = (name, text) => call('PATCH', queue(name), { text: `{"result_schema":${text}}` })
 /** Where a refusal names a place in the form. */

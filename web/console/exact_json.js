@@ -44,8 +44,8 @@ export function brief(exact, length = 160) {
 const escapedName = (token) => JSON.parse(token).replaceAll('~', '~0').replaceAll('/', '~1')
 
 /**
- * Where a JSON text has what a pointer names: from its name, or its first token in a list, to the end of that token. What
- * is missing is where it would be: in the part around it.
+ * Where a JSON text has what a pointer names: its name, or its first token in a list. What is missing is where it would
+ * be: in the part around it.
  */
 export function placeIn(text, pointer) {
   const places = new Map()

@@ -31,7 +31,7 @@ fn name(queue: usize) -> String {
 }
 
 async fn hold(w: &World, queue: usize) -> ReservedJob {
-    let id = w.enqueue_with(json!({ "queue": name(queue), "payload": queue })).await;
+    let id = w.enqueue_with(json!({ "queue": name(queue), "payload": queue, "dedupe": false })).await;
     w.reserve_with(json!({ "id": id })).await
 }
 

@@ -17,7 +17,8 @@ export function ResultForm({ queue: { name, settings } }) {
   const { data, error } = useAnswer(read, [name, settings.result_schema_sha256])
   return html`<section class="result-form" aria-labelledby="result-form">
     <h3 id="result-form">Form of the result</h3>
-    <p>A JSON Schema. The <a href=${api.url('desk/', { queue: name })}>desk</a> draws it, and a result that does not fit is refused.</p>
+    <p>A JSON Schema. The <a href=${api.url('desk/', { queue: name })}>desk</a> draws it, and a result that does not
+      fit is refused.</p>
     ${error && html`<p class="problem" role="alert">${error.message}</p>`}
     ${data && html`<${Editor} name=${name} stored=${data[0].isNull ? '' : pretty(data[0], false)} forms=${data[1]}
       draft=${draft} setDraft=${setDraft} />`}
@@ -56,7 +57,7 @@ function Editor({ name, stored, forms, draft, setDraft }) {
     action: 'Take it away',
     danger: true,
     work: () => set('null', 'The form is taken away.'),
-    done: (said) => said,
+    done: (answer) => answer,
   })
   const goTo = ({ from, to }) => {
     box.current.focus()
