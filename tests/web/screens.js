@@ -142,8 +142,8 @@ async function approvals() {
 async function form() {
   const page = await open('/desk/?queue=labels', { height: 980 })
   await sit(page, 'dan')
-  await page.keyboard.press('1')
-  await page.getByRole('group', { name: 'How angry is the writer?' }).getByRole('radio', { name: '3' }).check()
+  await page.getByRole('radio', { name: 'Delivery' }).check()
+  await page.getByRole('radiogroup', { name: 'How angry is the writer?' }).getByRole('radio', { name: '3' }).check()
   await page.getByLabel('a deadline').check()
   await page.getByText('Draft saved').waitFor()
   await save(page, 'desk-form')
