@@ -36,14 +36,20 @@ function addressIn(value) {
   return new URL(value)
 }
 
-/** Some servers decode `..%2f`, or do so twice. */
+const MAX_ROUNDS = 3
+
+/** Some servers decode `..%2f`, or do so twice. What is encoded more often could lead anywhere. */
 function leadsUp(path) {
   try {
-    for (let decoded = decodeURIComponent(path); decoded !== path; decoded = decodeURIComponent(path)) path = decoded
-    return UP.test(path)
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const decoded = decodeURIComponent(path)
+      if (decoded === path) return UP.test(path)
+      path = decoded
+    }
   } catch {
-    return true
+    // A server may read it otherwise.
   }
+  return true
 }
 
 /** It shows its host as the browser will call it. */

@@ -80,3 +80,16 @@ test('images_are_below_a_named_address_for_browser_and_server', () => {
   ]) assert.equal(imageOf(text, named), undefined, text)
   for (const text of ['https://cdn.example/photos/1.png', 'https://a.example/']) assert.equal(imageOf(text, []), undefined, text)
 })
+
+test('address_that_is_encoded_many_times_is_no_image_after_three_rounds', (t) => {
+  const decode = t.mock.method(globalThis, 'decodeURIComponent')
+  const named = ['https://cdn.example/photos/']
+  const rounds = (text) => {
+    const before = decode.mock.callCount()
+    const image = imageOf(`https://cdn.example/photos/${text}`, named)
+    return [Boolean(image), decode.mock.callCount() - before]
+  }
+  assert.deepEqual(rounds('a.png'), [true, 1])
+  assert.deepEqual(rounds('a%2520b.png'), [true, 3])
+  assert.deepEqual(rounds(`%${'25'.repeat(20_000)}20b.png`), [false, 3])
+})
