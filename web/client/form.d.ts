@@ -103,8 +103,8 @@ export interface DrawnForm<Value = any> {
 export declare function drawForm<Value = any>(schema: unknown, settings?: FormSettings<Value>): DrawnForm<Value>
 
 /**
- * Shows a text of others in an element: in a `bdi`, with a mark for each character that is not seen or turns other letters
- * round.
+ * Shows a text of others in an element: in a `bdi`, with a mark for each character that is not seen, turns other letters
+ * round or piles up on one, and for more than three line breaks in a row.
  */
 export declare function shown(element: Element, text: unknown): void
 

@@ -25,7 +25,7 @@ test('joiners_stay_where_a_script_or_an_emoji_needs_them', () => {
   for (const text of kept) assert.equal(visible(text), text)
   const lost = ['ann\u200c', 'ann\u200d@shop', 'می\u200c', '\u200dمی', '👩\u200d', '👩\u200da', '5\ufe0f', 'x\ufe0f', '🏴\u{e0067}\u{e007f}']
   for (const text of lost) assert.match(visible(text), /⟨U\+/, JSON.stringify(text))
-  assert.equal(visible('می\u200c\u200cخ'), 'می⟨U+200C⟩⟨U+200C⟩خ', 'one is enough')
+  assert.equal(visible('می\u200c\u200cخ'), 'می⟨U+200C ×2⟩خ', 'one is enough')
   assert.equal(visible('a\r\nb\rc'), 'a\nb⟨U+000D⟩c')
 })
 
@@ -44,4 +44,21 @@ test('texts_that_pretend_to_be_others_are_found_out', () => {
     ['left\u200dright', 'left⟨U+200D⟩right'],
     ['line\u2028line', 'line⟨U+2028⟩line'],
   ]) assert.equal(visible(text), wanted, JSON.stringify(text))
+})
+
+test('blank_lines_that_would_push_a_text_out_of_sight_are_one_mark', () => {
+  const lines = '\n'.repeat(5_000)
+  assert.equal(visible(`ok${lines}x`), 'ok⟨U+000A ×5000⟩x')
+  assert.equal(visible(`ok\n \n\t\n  \nx\n\n\n\n`), 'ok⟨U+000A ×4⟩x⟨U+000A ×4⟩')
+  assert.equal(visible('ok\r\n\r\n\r\n\r\nx'), 'ok⟨U+000A ×4⟩x')
+  for (const text of ['a\n\n\nb', 'a\n \n\t\n  b', 'a\nb\nc\nd\ne\nf', '   ']) assert.equal(visible(text), text)
+  // The text itself can be had back.
+  for (const text of [`ok${lines}x`, '\n \n\t\n\n \n', '\n\n\n\n\u200b\n\n\n\n']) assert.equal(visible(text, ({ char }) => char), text)
+})
+
+test('accents_that_make_a_tower_are_marks_from_the_ninth', () => {
+  assert.equal(visible(`a${'\u0300'.repeat(1_000)}b`), `a${'\u0300'.repeat(8)}⟨U+0300 ×992⟩b`)
+  assert.equal(visible(`${'a\u0300\u0301'.repeat(9)}`), `${'a\u0300\u0301'.repeat(9)}`)
+  const joined = `क${'\u094d'.repeat(8)}\u200d`
+  assert.equal(visible(`${joined}${'\u094d'.repeat(2)}`), `${joined}⟨U+094D ×2⟩`, 'a joiner ends no tower')
 })

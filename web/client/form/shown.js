@@ -1,6 +1,6 @@
 /**
- * Text that others wrote, as a person may rely on it: what is not seen, or turns other letters round, is a mark with
- * its number.
+ * Text that others wrote, as a person may rely on it: what is not seen, turns other letters round, or pushes them out
+ * of sight, is a mark with its number.
  */
 
 /** Controls but newline and tab, blanks but the plain one, separators, format characters, fillers, half characters. */
@@ -26,26 +26,39 @@ const KEPT = new RegExp(
   + `|(?<=${JOINS})[\\u200c\\u200d](?=${JOINS})|(?<=(?=${JOINS})\\p{Mn})\\u200d`, 'gu',
 )
 
+/** Line breaks, with no more than blanks between, that would push what follows out of sight. */
+const BLANK_LINES = /(\n(?:[ \t]*\n){3,})/
+const LETTER_MARK = /\p{M}/u
+/** Of accents on one letter: more are a tower, which covers other lines. */
+const MAX_ACCENTS = 8
+
 /** @typedef {{ text: string, isMark: boolean, char?: string }} Part `char`: what the mark stands for */
 
 /** How often it stands there is said once. @param {string} char @param {number} count @returns {Part} */
-function markOf(char, count) {
+function markOf(char, count, whole = char.repeat(count)) {
   const number = char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
-  return { text: `U+${number}${count > 1 ? ` ×${count}` : ''}`, char: char.repeat(count), isMark: true }
+  return { text: `U+${number}${count > 1 ? ` ×${count}` : ''}`, char: whole, isMark: true }
 }
 
 /**
- * The text in parts, each with whether it is the number of a character that is not seen.
+ * The text in parts, each with whether it is the mark of what is not seen.
  * @param {string} text
  */
-export function parts(text) {
-  const whole = text.replaceAll('\r\n', '\n')
+const parts = (text) => text.replaceAll('\r\n', '\n').split(BLANK_LINES).flatMap((part, n) => (
+  n % 2 ? markOf('\n', part.split('\n').length - 1, part) : partsOfLines(part)))
+
+/** @param {string} whole @returns {Part[]} */
+function partsOfLines(whole) {
   const kept = new Set([...whole.matchAll(KEPT)].map(({ index }) => index))
   /** @type {{ text: string, marks: number }[]} a text, or a character as often as it is not seen */
   const runs = []
   let at = 0
+  let accents = 0
   for (const char of whole) {
-    const isMark = UNSEEN.test(char) && !PLAIN.has(char) && !SHAPED.test(char) && !kept.has(at)
+    const isKept = kept.has(at)
+    accents = LETTER_MARK.test(char) ? accents + 1 : isKept ? accents : 0
+    const isUnseen = UNSEEN.test(char) && !PLAIN.has(char) && !SHAPED.test(char) && !isKept
+    const isMark = isUnseen || accents > MAX_ACCENTS
     const last = runs.at(-1)
     if (last && isMark && last.marks && last.text === char) last.marks += 1
     else if (last && !isMark && !last.marks) last.text += char
@@ -74,7 +87,7 @@ export function shown(element, text) {
   own.dir = 'ltr'
   // One by one: a call takes no hundred thousand arguments.
   for (const { text: part, isMark } of parts(String(text ?? ''))) {
-    const title = 'a character that is not seen'
+    const title = 'what is not seen as it is'
     own.append(isMark
       ? Object.assign(document.createElement('span'), { className: 'codepoint', textContent: part, title }) : part)
   }
