@@ -84,6 +84,14 @@ test('fields_for_passwords_are_known_by_their_names', () => {
   assert.ok(!isSecret({ name: 'a', description: 'Did the checks pass?' }))
 })
 
+test('texts_that_may_ask_for_a_password_are_read_once', (t) => {
+  const normalize = t.mock.method(String.prototype, 'normalize')
+  const long = '\ufdfa'.repeat(240)
+  assert.equal(isSecret({ name: 'note', title: long, description: long }), false)
+  const texts = 6
+  assert.ok(normalize.mock.callCount() <= 2 * texts, `${normalize.mock.callCount()}`)
+})
+
 test('parts_of_the_form_are_short_and_can_be_joined', async () => {
   const folder = new URL('../../../web/client/form/', import.meta.url)
   const parts = readdirSync(folder).filter((name) => name.endsWith('.js'))

@@ -49,7 +49,10 @@ const latin = (text) => [...text].map((letter) => (
   LOOKS.get(letter) ?? LOOKS.get(letter.toLowerCase())?.toUpperCase() ?? letter)).join('')
 
 /** @param {string} text */
-const hasPart = (text) => PARTS.some((part) => bare(text).includes(part))
+function hasPart(text) {
+  const plain = bare(text)
+  return PARTS.some((part) => plain.includes(part))
+}
 
 /**
  * Whether a field asks for what no page but one's own may have. A description is a sentence, which may have a short
