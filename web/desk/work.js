@@ -184,6 +184,9 @@ function begin(job, schema) {
   notice(null)
   showLine()
   view('work')
+  // A request begins at its heading, wherever the one before was left.
+  scrollTo(0, 0)
+  $('decision').scrollTop = 0
   ring()
   tick()
   $('title').focus({ preventScroll: true })
