@@ -111,6 +111,31 @@ function compareDrawn(text, marks, refused, leaves, patterned, inputs) {
   count(marked.length ? 'forms drawn with marks' : 'forms drawn without')
 }
 
+/** What stands for a field that was left alone and has no default. */
+const untouched = ({ kind, isRequired, isNullable }) => (!isRequired ? undefined : isNullable ? null : kind === 'list' ? [] : undefined)
+const PLAIN_TEXT = /^[!-~]+$/
+
+/** What was typed is there as it was typed, and there is nothing of what was left alone. `inputs` are those of the fields in their order. */
+function compareTyped(value, fields, inputs) {
+  const left = [...inputs]
+  for (const [name, field] of Object.entries(fields)) {
+    const own = left.splice(0, leavesOf({ [name]: field }).length)
+    const found = Object.hasOwn(value, name) ? value[name] : undefined
+    const isLeft = own.every(({ text }) => text === undefined) && !isFilled(field)
+    if (field.kind === 'group' && !(isLeft && (!field.isRequired || field.isNullable))) {
+      if (found && !field.isFilled) compareTyped(found, field.fields, own)
+    } else if (isLeft) {
+      assert.deepEqual(found, untouched(field), `${name} was left alone`)
+      count(field.kind === 'group' ? 'groups left alone' : 'fields left alone')
+    } else if (field.kind === 'text' && PLAIN_TEXT.test(own[0].text ?? '')) {
+      assert.equal(found, own[0].text, `${name} was typed`)
+      count('texts as they were typed')
+    }
+  }
+}
+
+const isFilled = (field) => field.isFilled || Object.values(field.fields ?? {}).some(isFilled)
+
 /** A page finds what the service finds, but for patterns. */
 function compareChecked(found, refused, patterned) {
   assert.deepEqual(found.filter((pointer) => !refused.includes(pointer)), [], 'found by the page alone')
@@ -139,8 +164,10 @@ async function compareForm(r, generated) {
   const produced = await drawn(schema, people)
   const results = r.times(RESULTS, () => resultOf(r, generated))
   const refused = await ask([...produced.map(({ text }) => text), ...results])
-  produced.forEach(({ text, marks }, n) => named(`${text}, ${JSON.stringify(marks)}, ${JSON.stringify(people[n])}`, () => (
-    compareDrawn(text, marks, refused[n], leaves, patterned, people[n].inputs))))
+  produced.forEach(({ text, marks }, n) => named(`${text}, ${JSON.stringify(marks)}, ${JSON.stringify(people[n])}`, () => {
+    compareDrawn(text, marks, refused[n], leaves, patterned, people[n].inputs)
+    if (!people[n].draft) compareTyped(JSON.parse(text), fields, people[n].inputs)
+  }))
   results.forEach((text, n) => named(text, () => (
     compareChecked(pointersOf(checkText(form, text)), refused[produced.length + n], patterned))))
 }
@@ -170,6 +197,7 @@ test('page_and_service_agree_on_random_forms_and_values', async (t) => {
   const least = {
     'forms refused': 100, 'forms drawn with marks': 300, 'forms drawn without': 300, 'results refused': 1_000, 'results taken': 1_000,
     'fields with what is no value': 20, 'forms drawn with half a character': 5,
+    'fields left alone': 100, 'groups left alone': 20, 'texts as they were typed': 10,
   }
   for (const [what, limit] of Object.entries(least)) assert.ok(counts[what] >= limit, `${what}: ${counts[what]}`)
 })

@@ -50,13 +50,13 @@ const KINDS = {
 }
 
 /**
- * A field: its `schema`, where it is `written`, `isNullable`, `isRequired`, `kind`; a group has `fields`.
+ * A field: its `schema`, where it is `written`, `isNullable`, `isRequired`, `isFilled` by a default, `kind`; a group has `fields`.
  * @param {ReturnType<import('./random.js').random>} r
  */
 function fieldOf(r, definitions, depth) {
   const kind = depth === 0 && r.chance(0.15) ? 'group' : r.pick(Object.keys(KINDS))
   const inner = kind === 'group' ? objectOf(r, definitions, depth + 1) : { schema: KINDS[kind](r) }
-  const field = { kind, ...inner, isNullable: false, isRequired: r.chance(0.4) }
+  const field = { kind, ...inner, isFilled: false, isNullable: false, isRequired: r.chance(0.4) }
   let written = field.schema
   if (r.chance(0.2)) {
     field.isNullable = true
@@ -76,13 +76,15 @@ function fieldOf(r, definitions, depth) {
 
 /** With what is only shown, and a default, which may be wrong now and then. */
 function noted(r, field, schema) {
-  return {
+  const written = {
     ...schema,
     ...(r.chance(0.3) && { title: r.pick(['Title', '', 'x\u200by', 'שלום']) }),
     ...(r.chance(0.1) && { description: 'A line.' }),
     ...(r.chance(0.05) && { examples: [1, null], deprecated: true, readOnly: false, $comment: 'none' }),
     ...(r.chance(0.1) && { default: JSON.parse(valueOf(r, field, 0.97)) }),
   }
+  field.isFilled ||= 'default' in written
+  return written
 }
 
 function objectOf(r, definitions, depth) {

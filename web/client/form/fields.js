@@ -72,6 +72,9 @@ function surroundings(field, label, { from }) {
   return { id, name, notes, error, describedBy: [...notes, error].map((one) => one.id).join(' ') }
 }
 
+/** A list that has to be there is empty by itself. @param {unknown} value */
+const isGiven = (value) => value !== undefined && !(Array.isArray(value) && value.length === 0)
+
 /** @param {any} field @param {any} value @param {any} about @param {any} context */
 function drawGroup(field, value, { label, pointer }, context) {
   const { name, notes, error, describedBy } = surroundings(field, label, context)
@@ -85,8 +88,8 @@ function drawGroup(field, value, { label, pointer }, context) {
   ])
   element.setAttribute('aria-describedby', describedBy)
   const current = () => {
-    const values = valuesOf(fields)
-    if (Object.keys(values).length > 0 || (field.isRequired && !field.isNullable)) return values
+    const isNeeded = field.isRequired && !field.isNullable
+    if (isNeeded || fields.some(({ control }) => isGiven(control.get()))) return valuesOf(fields)
     return field.isRequired ? null : undefined
   }
   const own = (/** @type {string} */ detail) => mark(error, detail)
