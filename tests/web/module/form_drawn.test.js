@@ -264,6 +264,40 @@ test('errors_of_the_service_are_shown_at_their_fields', async (t) => {
   assert.equal(await page.getByText('must not be there twice').isVisible(), false)
 })
 
+test('group_that_may_be_left_out_is_absent_until_something_is_given', async (t) => {
+  const tags = { type: 'array', items: { enum: ['a', 'b'] } }
+  const address = object({ street: { type: 'string' }, unit: { anyOf: [{ type: 'string' }, { type: 'null' }] }, tags }, 'street', 'unit', 'tags')
+  const { page, draw, value, errors } = await open(t, object({ ok: { type: 'boolean' }, address: { anyOf: [address, { type: 'null' }] } }))
+  await page.getByRole('radio', { name: 'Yes' }).check()
+  assert.deepEqual([await value(), await errors()], [{ ok: true }, []])
+  await page.getByRole('textbox', { name: 'Unit' }).fill('7')
+  assert.deepEqual(await value(), { ok: true, address: { unit: '7', tags: [] } })
+  assert.deepEqual((await errors()).map(({ pointer }) => pointer), ['/address/street'])
+  const nullable = { anyOf: [address, { type: 'null' }] }
+  await draw(object({ address: nullable, other: address }, 'address', 'other'), { value: { address: { tags: [], unit: null } } })
+  assert.deepEqual(await value(), { address: null, other: { unit: null, tags: [] } })
+})
+
+test('option_that_a_draft_has_twice_is_sent_once', async (t) => {
+  const tags = { type: 'array', items: { enum: ['x', 'y', 'z'] } }
+  const { draw, value } = await open(t, object({ tags }), { value: { tags: ['x', 'x'] } })
+  assert.deepEqual(await value(), { tags: ['x'] })
+  await draw(object({ tags }), { value: { tags: ['z', 'x'] } })
+  assert.deepEqual(await value(), { tags: ['z', 'x'] }, 'what was not touched is as it was')
+})
+
+test('time_that_no_box_of_a_browser_holds_is_a_text', async (t) => {
+  const at = (moment) => object({ at: { type: 'string', format: 'date-time', default: moment } })
+  for (const [timezoneId, moment] of [['America/New_York', '0001-01-01T00:00:00Z'], ['Asia/Tokyo', '9999-12-31T23:59:59Z']]) {
+    const { page, value, errors } = await open(t, at(moment), {}, { timezoneId })
+    const box = page.getByRole('textbox', { name: 'At' })
+    assert.equal(await box.inputValue(), moment)
+    assert.deepEqual([await value(), await errors()], [{ at: moment }, []])
+    await box.fill('soon')
+    assert.deepEqual((await errors()).map(({ pointer }) => pointer), ['/at'])
+  }
+})
+
 test('values_that_fit_are_kept_when_the_form_changes', async (t) => {
   const typed = {
     verdict: 'abuse', customer_mood: 'b', country: 'c3', isUrgent: true, rating: 5, tags: ['cat', 'dog'], reply: 'long\r\ntext',
@@ -300,6 +334,19 @@ test('long_lists_are_searched', async (t) => {
   assert.deepEqual(await value(), { country: 'c11', tags: ['c11'] })
   await search.fill('nowhere')
   assert.equal(await page.getByText('Nothing found.').isVisible(), true)
+})
+
+test('what_is_chosen_in_a_long_list_stands_below_it_to_its_end', async (t) => {
+  const options = Array.from({ length: 12 }, (_, n) => ({ const: `${'c'.repeat(200)}${n}`, title: `Keep ${'t'.repeat(200)}${n}`, description: `d${n}` }))
+  const { page } = await open(t, object({ pick: { oneOf: options } }), { from: 'job' }, { width: 360 })
+  const list = page.getByRole('listbox', { name: 'Pick' })
+  const whole = page.locator('.form-chosen')
+  assert.equal(await whole.isVisible(), false)
+  await list.selectOption(`${11}`)
+  assert.equal(await whole.innerText(), `${options[11].const} (${options[11].title}): d11`)
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+  await page.getByRole('button', { name: 'Clear' }).click()
+  assert.equal(await whole.isVisible(), false)
 })
 
 test('text_of_others_is_never_markup', async (t) => {
@@ -395,6 +442,26 @@ test('text_boxes_grow_with_their_text', async (t) => {
   assert.ok(await height() > before * 1.5)
 })
 
+test('many_boxes_are_measured_at_once_where_no_browser_sees_to_it', async (t) => {
+  const { page, draw } = await open(t, object({}))
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable')
+  const layouts = async () => (await session.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'LayoutCount').value
+  const frame = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+  await page.evaluate(() => {
+    CSS.supports = () => false
+    for (const sheet of document.styleSheets) for (const rule of sheet.cssRules) rule.style?.removeProperty('field-sizing')
+  })
+  const before = await layouts()
+  const count = 60
+  const many = Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, { type: 'string', default: 'line\n'.repeat(12) }]))
+  await draw(object(many), {})
+  await frame()
+  const fits = await page.locator('textarea').evaluateAll((all) => all.every((box) => box.scrollHeight <= box.clientHeight))
+  assert.ok(fits)
+  assert.ok(await layouts() - before < count / 2, `${await layouts() - before} layouts`)
+})
+
 test('option_of_blanks_is_seen', async (t) => {
   const { page } = await open(t, { type: 'object', properties: { way: { oneOf: [{ const: '  ', title: 'Fine' }, { const: 'b', title: 'Not' }] } } }, { from: 'job' })
   assert.deepEqual(await page.locator('.form-option code').allTextContents(), ['"  "', 'b'])
@@ -410,4 +477,14 @@ test('text_that_the_job_fills_in_is_in_sight_as_it_was_sent', async (t) => {
   }
   assert.match(await page.locator('.form').innerText(), /As it was sent: annU\+202Eb/)
   assert.equal(await page.getByText('As it was sent').count(), 1)
+})
+
+test('text_that_the_job_fills_in_is_in_sight_to_its_end', async (t) => {
+  const note = `${'Thank you.\n'.repeat(60)}I also agree to pay 900000`
+  const { page, draw } = await open(t, object({ note: { type: 'string', default: note } }), { from: 'job' })
+  const box = page.getByRole('textbox', { name: 'Note' })
+  assert.ok(await box.evaluate((one) => one.scrollHeight <= one.clientHeight))
+  await draw(object({ note: { type: 'string', default: `Thank you.${'\n'.repeat(5_000)}I also agree to pay 900000` } }), { from: 'job' })
+  assert.match(await page.locator('.form').innerText(), /As it was sent: Thank you\.U\+000A ×5000I also agree/)
+  assert.ok(await box.evaluate((one) => one.clientHeight <= innerHeight), 'what follows is in sight')
 })

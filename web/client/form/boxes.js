@@ -47,7 +47,7 @@ function control(box, field, { id, describedBy, value, changed }, how) {
 const asText = (value) => (typeof value === 'string' ? value : undefined)
 
 /**
- * What the one who asked has filled in is in sight to its end, as it can be relied on.
+ * What the one who asked has filled in is in sight to its end: in the box, or below it as it can be relied on.
  * @param {any} field
  * @param {About} about
  */
@@ -57,10 +57,13 @@ function text(field, about) {
   const isFilled = about.from === 'job' && field.default !== undefined
   const isLine = (type || field.maxLength <= MAX_OF_A_LINE) && !isFilled && !shown?.includes('\n')
   if (isLine) return control(make('input', { type: type ?? 'text' }), field, about, { shown })
-  const rows = Math.min(Math.max(shown?.split('\n').length ?? 0, TEXT_ROWS.least), TEXT_ROWS.limit)
-  const box = make('textarea', { rows, inputMode: type ?? '' })
+  const isPlain = !shown || visible(shown) === shown
+  const isWhole = isFilled && isPlain
+  const rows = Math.max(shown?.split('\n').length ?? 0, TEXT_ROWS.least)
+  const box = make('textarea', { rows: isWhole ? rows : Math.min(rows, TEXT_ROWS.limit), inputMode: type ?? '' })
+  if (isWhole) box.style.maxHeight = 'none'
   grow(box)
-  if (!isFilled || !shown || visible(shown) === shown) return control(box, field, about, { shown })
+  if (!isFilled || isPlain) return control(box, field, about, { shown })
   const note = tell(make('p', { className: 'form-note', id: `${about.id}-sent` }), WORDS.asSent(shown))
   return control(box, field, { ...about, describedBy: `${note.id} ${about.describedBy}` }, { shown, more: [note] })
 }
@@ -80,6 +83,8 @@ function date(field, about) {
 function time(field, about) {
   const box = make('input', { type: 'datetime-local', max: '9999-12-31T23:59' })
   const begins = checkValue(field, about.value).length ? NaN : Date.parse(asText(about.value) ?? '')
+  const year = new Date(begins).getFullYear()
+  if (year < 1 || year > 9_999) return text(field, about)
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const note = make('p', { className: 'form-note', id: `${about.id}-zone`, textContent: WORDS.zone(zone) })
   const own = { ...about, describedBy: `${note.id} ${about.describedBy}` }

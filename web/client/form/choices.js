@@ -118,8 +118,6 @@ function buttons(field, choices, { id, describedBy, value, changed, keys }) {
  */
 function checkBoxes(field, choices, { id, describedBy, value, changed, keys, name }) {
   const all = choices.map((choice, n) => ({ ...choice, ...option('checkbox', choice, `${id}-${n}`, id) }))
-  const fits = Array.isArray(value) && value.every((item) => choices.some((choice) => choice.value === item))
-  let untouched = fits
   for (const one of all) {
     one.input.checked = Array.isArray(value) && value.includes(one.value)
     one.input.addEventListener('change', () => ((untouched = false), changed()))
@@ -133,6 +131,8 @@ function checkBoxes(field, choices, { id, describedBy, value, changed, keys, nam
   const press = presser(all, keys, (input) => (input.checked = !input.checked))
   element.addEventListener('keydown', press)
   const chosen = () => all.filter(({ input }) => input.checked).map((one) => one.value)
+  // In its own order; but nothing twice, and nothing that is not drawn.
+  let untouched = Array.isArray(value) && value.length === chosen().length
   return {
     element, ...(!isLong && { press }),
     get: () => (untouched ? value : chosen().length ? chosen() : undefined),

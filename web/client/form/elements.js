@@ -32,13 +32,26 @@ export function describe(element, attributes) {
   }
 }
 
-/** A box as high as its text, where the browser does not see to it. @param {HTMLTextAreaElement} box */
+/** @type {Set<HTMLTextAreaElement>} */
+const growing = new Set()
+
+/** All at once: to measure one after another was set would lay out the page for each. */
+function growAll() {
+  const boxes = [...growing]
+  growing.clear()
+  for (const box of boxes) box.style.height = 'auto'
+  const heights = boxes.map((box) => box.scrollHeight + box.offsetHeight - box.clientHeight)
+  boxes.forEach((box, n) => (box.style.height = `${heights[n]}px`))
+}
+
+/** A box as high as its text, by the browser where it can. @param {HTMLTextAreaElement} box */
 export function grow(box) {
-  const fit = () => {
-    box.style.height = 'auto'
-    box.style.height = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`
+  if (CSS.supports('field-sizing', 'content')) return box.style.setProperty('field-sizing', 'content')
+  const later = () => {
+    if (growing.size === 0) requestAnimationFrame(growAll)
+    growing.add(box)
   }
-  box.addEventListener('input', fit)
+  box.addEventListener('input', later)
   // Once it is on the page.
-  if (!CSS.supports('field-sizing', 'content')) requestAnimationFrame(fit)
+  later()
 }

@@ -1,5 +1,5 @@
 /** A list of many options, and a search in them. */
-import { describe, make } from './elements.js'
+import { describe, make, tell } from './elements.js'
 import { visible } from './shown.js'
 import { WORDS } from './words.js'
 
@@ -45,13 +45,20 @@ export function list(field, choices, { id, describedBy, value, changed, name }) 
   let chosen = choices.find((choice) => choice.value === value)
   const clear = make('button', { type: 'button', className: 'form-clear', textContent: WORDS.clear, id: `${id}-clear` })
   describe(clear, { 'aria-labelledby': `${id}-clear ${id}-label` })
+  // A line of the list may be cut off.
+  const whole = make('p', { className: 'form-chosen' })
+  const settle = () => {
+    clear.hidden = Boolean(field.isRequired) || !chosen
+    whole.hidden = !chosen
+    tell(whole, chosen ? textOf(chosen) : '')
+  }
   const hidden = new Set()
   const draw = () => {
     select.replaceChildren(...choices.filter((choice) => !hidden.has(choice)).map((choice) => make('option', {
       value: String(choices.indexOf(choice)), textContent: visible(textOf(choice)), selected: choice === chosen,
     })))
     if (!chosen) select.selectedIndex = -1
-    clear.hidden = Boolean(field.isRequired) || !chosen
+    settle()
   }
   const show = (/** @type {Choice} */ choice, /** @type {boolean} */ isFound) => {
     if (isFound) hidden.delete(choice)
@@ -66,7 +73,7 @@ export function list(field, choices, { id, describedBy, value, changed, name }) 
   })
   const choose = (/** @type {Choice | undefined} */ choice) => {
     chosen = choice
-    clear.hidden = Boolean(field.isRequired) || !chosen
+    settle()
     changed()
   }
   select.addEventListener('change', () => choose(choices[Number(select.value)]))
@@ -77,7 +84,7 @@ export function list(field, choices, { id, describedBy, value, changed, name }) 
   })
   draw()
   return {
-    element: make('div', { className: 'form-list' }, [box, status, select, clear]),
+    element: make('div', { className: 'form-list' }, [box, status, select, whole, clear]),
     get: () => chosen?.value,
     mark: (isWrong) => select.setAttribute('aria-invalid', String(isWrong)),
     focus: () => box.focus(),
