@@ -1,22 +1,23 @@
 // What a person does with the request in hand: answers it, skips it, hands it over, or takes a break.
 
 import { askToWhom, askWhySkip, isAsking, notHanded, stopAsking } from './dialogs.js'
-import { $, notice, toast, view } from './page.js'
+import { $, DOUBLE_CLICK_MS, notice, toast, view } from './page.js'
 import { readQueueForm } from './queues.js'
 import { UNDO_WITHIN, handedIn } from './undo.js'
 import { DONE_WORDS, LINK_WORDS, LOST_WORDS, SAY } from './words.js'
 import { endWith, inHand, isOnPage, keepTyped, lost, next, putAway, redrawBy, say } from './work.js'
 
-/** A second click on a button is for what was there before. */
-const DOUBLE_CLICK_MS = 500
-
 let done = 0
 
-/** The request in hand, if a click or a key can be meant for it: it counts when it was made, not when it is heard. */
-function clickable({ timeStamp }) {
-  const request = inHand()
-  return request && timeStamp - request.shownAt >= DOUBLE_CLICK_MS ? request : null
-}
+/** Whether a click or a key is for what was there before: it counts when it was made, not when it is heard. */
+export const isTooEarly = ({ timeStamp }) => timeStamp - (inHand()?.shownAt ?? -Infinity) < DOUBLE_CLICK_MS
+
+/** Such a click does nothing: no button, no choice, no link. */
+document.querySelector('[data-for=work]').addEventListener('click', (event) => {
+  if (!isTooEarly(event)) return
+  event.preventDefault()
+  event.stopPropagation()
+}, true)
 
 const mayGo = (request) => request?.over === null
 
@@ -36,8 +37,8 @@ async function send(request, call, then, refused) {
   if (isOnPage(request)) then(ending)
 }
 
-export async function answerWith(action, event) {
-  const request = clickable(event)
+export async function answerWith(action) {
+  const request = inHand()
   if (!request || request.over === 'gone' || !request.answer.actions.includes(action)) return
   const result = request.answer.result(action)
   if (!result) return void say(SAY.formError)
@@ -80,8 +81,8 @@ async function correct(request, errors) {
 }
 
 /** When its time is over it is asked for once more. */
-export function skip(event) {
-  const request = clickable(event)
+export function skip() {
+  const request = inHand()
   if (request?.over) return void next()
   if (request) askWhySkip((reason) => giveBack(request, { skip: true, reason }, ({ sent }) => {
     if (request.at.job) return finishLink(request, sent, LINK_WORDS.passed)
@@ -90,8 +91,8 @@ export function skip(event) {
   }))
 }
 
-export function takeBreak(event) {
-  const request = clickable(event)
+export function takeBreak() {
+  const request = inHand()
   if (!mayGo(request)) return
   giveBack(request, { reason: SAY.aBreak }, ({ sent }) => {
     putAway()
@@ -111,8 +112,8 @@ function giveBack(request, how, then) {
 
 const lostBy = ({ reason, jobState }) => lost({ reason, jobState, certain: true })
 
-export function handOver(event) {
-  const request = clickable(event)
+export function handOver() {
+  const request = inHand()
   if (mayGo(request)) askToWhom((to, how) => inHand() === request && handTo(request, to, how))
 }
 

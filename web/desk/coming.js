@@ -257,8 +257,7 @@ addEventListener('pageshow', ({ persisted }) => {
 // -- buttons
 
 const CLICKS = {
-  send: (event) => answerWith('send', event), approve: (event) => answerWith('approve', event),
-  reject: (event) => answerWith('reject', event),
+  send: () => answerWith('send'), approve: () => answerWith('approve'), reject: () => answerWith('reject'),
   skip, 'hand-over': handOver, break: takeBreak, next, back: next, leave, 'not-you': leave,
   'take-other': () => keepDraft(true), 'keep-own': () => keepDraft(false),
   'look-again': () => offer($('name').value.trim()),

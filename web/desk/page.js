@@ -3,6 +3,9 @@
 import { shown } from '../client/form/shown.js'
 import { WORDS_OF_PAGE } from './words.js'
 
+/** What is clicked again so soon is meant for what stood there before. */
+export const DOUBLE_CLICK_MS = 500
+
 export const $ = (id) => document.getElementById(id)
 export const reveal = (id, isVisible) => { $(id).hidden = !isVisible }
 

@@ -59,7 +59,7 @@ test('edited_arguments_are_shown_as_changes_and_handed_in', async () => {
 test('edited_argument_is_put_back', async () => {
   const { id, page } = await holding('dea')
   await page.getByLabel('Eur').fill('')
-  await button(page, 'Put back').click()
+  await press(page, 'Put back')
   assert.equal(await page.getByLabel('Eur').inputValue(), '180')
   assert.equal(await button(page, 'Put back').isVisible(), false)
   await press(page, 'Approve')
@@ -183,6 +183,7 @@ test('letter_moves_the_focus_and_enter_approves', async () => {
 
 test('single_keys_can_be_switched_off', async () => {
   const { page } = await holding('lou')
+  await page.waitForTimeout(550)
   await page.getByLabel('Single keys').uncheck()
   await page.locator('#title').focus()
   await page.keyboard.press('a')
@@ -199,7 +200,7 @@ test('second_click_of_a_double_click_approves_nothing', async () => {
   // The second click comes as soon as the next request is there.
   await page.evaluate(() => new Promise((clicked) => {
     const approve = document.getElementById('approve')
-    const isNext = () => document.querySelector('#arguments input')?.value === '9000'
+    const isNext = () => document.querySelector('#arguments textarea')?.value === '9000'
     const again = () => (isNext() ? clicked(approve.click()) : requestAnimationFrame(again))
     approve.click()
     again()

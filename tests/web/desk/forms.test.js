@@ -21,6 +21,11 @@ const verdict = {
 }
 const holding = (name, payload, more, options) => on.holding(QUEUE, name, payload, more, options)
 const withForm = (form, more = {}) => ({ title: 'Is this fine?', text: 'buy now', ...more, form })
+/** As a person would: the choices of a request that has just come do nothing for half a second. */
+const choose = async (page, name) => {
+  await page.waitForTimeout(550)
+  await page.getByRole('radio', { name }).check()
+}
 /** The service answers so for the form of the queue. */
 const queueForm = (schema) => {
   on.wire.rule = ({ path }) => (path.endsWith('/form') ? { status: 200, type: 'application/json', body: { result_schema: schema.now ?? null } } : null)
@@ -31,7 +36,7 @@ test('jobs_own_form_is_drawn_with_its_author_and_handed_in', async () => {
   await shown(page, 'This form was written by')
   assert.equal(await button(page, 'Approve').isVisible(), false)
   assert.equal(await page.locator('#request').getByText('properties').count(), 0, 'the form is not shown as data')
-  await page.getByRole('radio', { name: 'spam' }).check()
+  await choose(page, 'spam')
   await page.getByLabel('Note').fill('seen before')
   await press(page, 'Send')
   assert.deepEqual(await result(id), { verdict: 'spam', note: 'seen before' })
@@ -66,7 +71,7 @@ test('missing_answer_is_marked_and_focused_and_then_corrected', async () => {
 
 test('draft_of_a_form_survives_a_reload_and_an_undo', async () => {
   const { id, page } = await holding('dea', withForm(verdict))
-  await page.getByRole('radio', { name: 'rude' }).check()
+  await choose(page, 'rude')
   await page.getByLabel('Note').fill('half')
   await shown(page, 'Draft saved')
   await page.reload()
@@ -105,7 +110,7 @@ test('form_of_the_queue_is_drawn_and_the_jobs_own_is_data', async () => {
   queueForm(schema)
   const page = await on.sit(QUEUE, 'gil')
   await view(page, 'work')
-  await page.getByRole('radio', { name: '4' }).check()
+  await choose(page, '4')
   await shown(page, 'Additional properties')
   assert.equal(await page.getByText('This form was written by').count(), 0)
   await press(page, 'Send')
@@ -117,7 +122,7 @@ test('form_that_changes_while_the_request_is_in_hand_is_drawn_after_the_refusal'
   const changed = { ...verdict, properties: { ...verdict.properties, why: { title: 'Why', type: 'string' } }, required: ['verdict', 'why'] }
   await on.service.set(queue, { result_schema: verdict })
   const { id, page } = await on.holding(queue, 'kai', { title: 'Is this fine?' })
-  await page.getByRole('radio', { name: 'spam' }).check()
+  await choose(page, 'spam')
   await page.getByLabel('Note').fill('kept')
   await on.service.set(queue, { result_schema: changed })
   await on.clock.advance(2_100)
@@ -136,7 +141,7 @@ test('refused_result_marks_its_fields_and_a_new_form_keeps_what_fits', async () 
   queueForm(schema)
   const page = await on.sit(QUEUE, 'hal')
   await view(page, 'work')
-  await page.getByRole('radio', { name: 'spam' }).check()
+  await choose(page, 'spam')
   await page.getByLabel('Note').fill('kept')
   const changed = { ...verdict, properties: { ...verdict.properties, why: { title: 'Why', type: 'string' } }, required: ['verdict', 'why'] }
   const form = on.wire.rule
@@ -181,7 +186,7 @@ test('person_whose_code_has_ended_is_asked_for_another_and_keeps_the_request', a
 
 test('chosen_option_is_seen_in_forced_colours', async () => {
   const { page } = await holding('mia', withForm(verdict))
-  await page.getByRole('radio', { name: 'rude' }).check()
+  await choose(page, 'rude')
   await page.emulateMedia({ forcedColors: 'active' })
   const [chosen, wanted] = await page.evaluate(() => {
     const probe = document.body.appendChild(document.createElement('p'))

@@ -127,6 +127,7 @@ test('arguments_are_on_the_page_whichever_form_answers', async () => {
   await press(page, 'Approve')
   await shown(page, 'The form has changed meanwhile.')
   for (const part of ['mallory', '900000', 'Properties']) assert.match(await text(page, '#request'), new RegExp(part))
+  await page.waitForTimeout(550)
   await page.getByRole('radio', { name: 'No' }).check()
   await press(page, 'Send')
   assert.deepEqual(await result(id), { ok: false })
