@@ -12,7 +12,7 @@ local route = require 'jobs/route'
 local part = require 'jobs/part'
 local items = require 'jobs/items'
 local claim = require 'jobs/claim'
-local completion = {UNFIT = -1}
+local completion = {}
 local INVALID = {'invalid'}
 local DONE, DONE_LATE = ended.DONE, ended.DONE_LATE
 local pack, unpack_record, min, max = struct.pack, struct.unpack, math.min, math.max
@@ -49,7 +49,7 @@ end
 
 -- Completes by the live reservation, before or after its deadline.
 local function complete_held(q, job, given, undo_ms)
-  if undo_ms == completion.UNFIT then return INVALID end
+  if undo_ms < 0 then return INVALID end
   local lease = job.lease
   local late, cause = clock.now(q) >= job.deadline, nil
   if undo_ms > 0 and not late then
@@ -69,14 +69,14 @@ end
 -- Completes by a reservation that has ended: once more, late, or too late.
 local function complete_ended(q, job, digest, given, undo_ms, resumes)
   local answer, worker, reserved_at = claim.ended(q, job, digest, given, resumes)
-  if undo_ms == completion.UNFIT then return answer or INVALID end
+  if undo_ms < 0 then return answer or INVALID end
   if not answer then return complete_late(q, job, worker, reserved_at, given) end
   if worker then keep_late(q, job, worker, digest, given) end
   return answer
 end
 
--- One item: id, and the argument that claim.read reads. `undo_ms`: for how long that can be taken back, 0 = not; UNFIT: the result does not
--- fit the form of the queue, so it is neither taken nor kept. `resumes`: those that the caller knows of, -1 = any.
+-- One item: id, and the argument that claim.read reads. `undo_ms`: for how long that can be taken back, 0 = not; below 0: the result does
+-- not fit the form of the queue, so it is neither taken nor kept. `resumes`: those that the caller knows of, -1 = any.
 function completion.decide(q, id, claimed, undo_ms, resumes)
   local secret, digest, given = claim.read(claimed)
   local job = items.holder(q, id, secret)

@@ -12,7 +12,7 @@ local ended = require 'jobs/ended'
 local gate = require 'jobs/gate'
 local members = require 'plain/members'
 local locks = gate.locks
-local STRIDE = 4
+local STRIDE, UNFIT = 4, '-1'
 local CLOSING = record.CLOSING
 local NONE = {}
 local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, record_bytes.HEAD, record_bytes.HELD, record_bytes.ONCE
@@ -34,13 +34,15 @@ local answer = {'completed'}
 -- Whether any job has locks, and how many belong to batches, and have a route.
 local has = {locks = false, members = 0, routed = 0}
 
--- Reads the ids; false if one comes twice, can be taken back, does not fit, or says how often its caller resumed it.
+-- Reads the ids; false if one comes twice, can be taken back, or says how often its caller resumed it. One that does not fit goes on until
+-- its secret is known: a stranger's takes as long as one that fits.
 local function read(args, n)
   local met = n > 1 and {} or NONE
   for i = 1, n do
     local at = i * STRIDE
     local id = args[at - 3]
-    if met[id] or args[at - 1] ~= '0' or args[at] ~= '-1' then return false end
+    local undo_ms = args[at - 1]
+    if met[id] or undo_ms ~= '0' and undo_ms ~= UNFIT or args[at] ~= '-1' then return false end
     ids[i + 2] = id
     if n > 1 then met[id] = true end
   end
@@ -88,6 +90,7 @@ local function decide(args, n, now, before, lives, raws)
       routed[has.routed] = id
     end
     if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > LOCKS + MEMBER or turn >= record_bytes.UNSERVED or marks >= CLOSING then return end
+    if args[i * STRIDE - 1] == UNFIT then return end
     if high > 0 then members.note_gates(has, id, raw, high, flags) end
 
     if since ~= known_since then known_since, known_client, note, done = since, nil, note_of(since, now) end

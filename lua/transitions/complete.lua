@@ -6,7 +6,7 @@
 -- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
 -- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 4: id; secret, digest of the secret, and after them the result ('' = none); for how long it can be taken back, ms
--- ARGV   (0 = not, -1 = the result does not fit); the resumes that the caller knows of (-1 = any)
+-- ARGV   (0 = not; -1, -2 = the result does not fit, and would be final or not); the resumes that the caller knows of (-1 = any)
 -- REPLY  per item: its words, 'done', late (0 | 1) and how long it was held, ms | 'again' and late | 'closed', 0, how long it can be taken back
 -- REPLY  and how long it was held, ms | 'closed', 1 and how long it can still be taken back: once more | {'closing', that}: another result | {'undone'}: it was taken back since the caller looked |
 -- REPLY  {'lost', how, state ('' = unknown)} | {'invalid'}: the result does not fit, and the completion would have counted: nothing changed |

@@ -6,6 +6,7 @@ use crate::{
     decimal,
     fault::{Faults, Path},
     json::JsonNode,
+    limits,
     shape::{FieldKind, FieldRules, ListRules, NumberRules, ObjectRules, Options, TextRules},
 };
 
@@ -115,6 +116,9 @@ fn shown(number: f64) -> String {
 
 fn list(rules: &ListRules, node: &JsonNode, path: &Path, faults: &mut Faults) {
     let JsonNode::List(items) = node else { return faults.add(path, "must be a list") };
+    if items.len() > limits::ITEMS {
+        return faults.add(path, format!("must have at most {} items", limits::ITEMS));
+    }
     length(items.len(), rules.min, rules.max, "items", path, faults);
     let mut seen = HashSet::new();
     for (index, item) in items.iter().enumerate() {

@@ -13,6 +13,7 @@ use serde_json::{Deserializer, value::RawValue};
 
 use crate::{
     fault::{Faults, Path},
+    limits,
     shape::{FieldKind, ObjectRules},
 };
 
@@ -136,8 +137,13 @@ impl<'w> KeptParts<'w> {
         if matches!(self, Self::All) { self } else { Self::Kind }
     }
 
-    fn keeps_items(self) -> bool {
-        matches!(self, Self::All | Self::Items)
+    /// One more than fits shows that there are too many.
+    fn kept_items(self) -> usize {
+        match self {
+            Self::All => usize::MAX,
+            Self::Items => limits::ITEMS + 1,
+            Self::Object(_) | Self::Kind => 0,
+        }
     }
 }
 
@@ -216,10 +222,10 @@ impl<'t> Visitor<'t> for ValueSeed<'_> {
         let (mut items, mut index) = (Vec::new(), 0);
         let (wanted, state) = (self.wanted.item(), self.state);
         while let Some(item) = list.next_element_seed(ValueSeed { path: self.path.item(index), wanted, state })? {
-            index += 1;
-            if self.wanted.keeps_items() {
+            if index < self.wanted.kept_items() {
                 items.push(item);
             }
+            index += 1;
         }
         Ok(JsonNode::List(items))
     }

@@ -38,6 +38,11 @@ impl Form {
         gate::parse(text, owner).map(Self).map_err(FormError)
     }
 
+    /// The bytes of its patterns once they are compiled: most of what a form takes.
+    pub fn pattern_size(&self) -> usize {
+        self.0.pattern_size()
+    }
+
     /// Returns where the result, a JSON text, does not fit: at most [`limits::FAULTS`] places, in the order of the form. The
     /// result fits if there are none. The pointers lead into the result; no detail has a part of it.
     ///

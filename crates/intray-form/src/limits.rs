@@ -6,6 +6,8 @@ pub const FORM: usize = 16 * 1024;
 pub const PROPERTIES: usize = 64;
 /// Options of a form, those of `$defs` included.
 pub const OPTIONS: usize = 256;
+/// Items of a list in a result: a person ticks each option once.
+pub const ITEMS: usize = OPTIONS;
 /// Properties of a queue's form that have a pattern, each `$ref` to one included.
 pub const PATTERNS: usize = 16;
 /// Bytes of a pattern.

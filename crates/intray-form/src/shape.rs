@@ -15,6 +15,18 @@ pub(crate) struct ObjectRules {
     pub is_closed: bool,
 }
 
+impl ObjectRules {
+    /// The bytes of its patterns, each as often as it is referred to.
+    pub fn pattern_size(&self) -> usize {
+        let of_field = |member: &Member| match &member.field.kind {
+            FieldKind::Text(rules) => rules.pattern.as_ref().map_or(0, |pattern| pattern.size()),
+            FieldKind::Object(rules) => rules.pattern_size(),
+            FieldKind::Choice(_) | FieldKind::Number(_) | FieldKind::Boolean | FieldKind::List(_) => 0,
+        };
+        self.members.iter().map(of_field).sum()
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Member {
     pub name: Box<str>,

@@ -19,13 +19,16 @@ const MAX_AGE: Duration = Duration::from_secs(2);
 const FAULT_AGE: Duration = Duration::from_millis(100);
 /// A form that no completion has needed for so long is dropped by the next one of any queue.
 const IDLE: Duration = Duration::from_secs(60);
-/// Above this many the cache is cleared.
+/// Above this many, or this many bytes, the cache is cleared.
 const MAX_KNOWN: usize = 10_000;
+const MAX_BYTES: usize = 64 << 20;
 
 /// A form, and what tells it from others.
 pub(crate) struct KnownForm {
     pub(crate) digest: String,
     pub(crate) form: Form,
+    /// About how many bytes it takes.
+    pub(crate) size: usize,
 }
 
 /// A form, if the queue has one.
@@ -55,9 +58,15 @@ pub(crate) struct Forms {
 
 #[derive(Default)]
 struct FormSlots {
-    /// With the time of the last completion.
-    by_queue: HashMap<QueueName, (Arc<FormSlot>, Instant)>,
+    by_queue: HashMap<QueueName, KnownSlot>,
     swept: Option<Instant>,
+}
+
+struct KnownSlot {
+    slot: Arc<FormSlot>,
+    /// The time of the last completion.
+    asked: Instant,
+    size: usize,
 }
 
 /// Whether a form that was read then may still be used.
@@ -90,6 +99,9 @@ impl Forms {
         let began = Instant::now();
         let form = read(state.parsed.clone()).await;
         if let Ok(known) = &form {
+            if known.as_ref().map(Arc::as_ptr) != state.parsed.as_ref().map(Arc::as_ptr) {
+                self.weigh(queue, known.as_ref().map_or(0, |known| known.size));
+            }
             state.parsed.clone_from(known);
         }
         let read = FormRead { began, ended: Instant::now(), form };
@@ -110,20 +122,32 @@ impl Forms {
         self.known.lock().by_queue.remove(queue);
     }
 
+    fn weigh(&self, queue: &QueueName, size: usize) {
+        let mut known = self.known.lock();
+        if let Some(slot) = known.by_queue.get_mut(queue) {
+            slot.size = size;
+        }
+        if known.by_queue.values().map(|slot| slot.size).sum::<usize>() > MAX_BYTES {
+            known.by_queue.clear();
+        }
+    }
+
     fn slot(&self, queue: &QueueName, now: Instant) -> Arc<FormSlot> {
         let mut known = self.known.lock();
         if now.saturating_duration_since(*known.swept.get_or_insert(now)) >= IDLE {
-            known.by_queue.retain(|_, (_, asked)| now.saturating_duration_since(*asked) < IDLE);
+            known.by_queue.retain(|_, slot| now.saturating_duration_since(slot.asked) < IDLE);
             known.swept = Some(now);
         }
-        if let Some((slot, asked)) = known.by_queue.get_mut(queue) {
-            *asked = now;
-            return slot.clone();
+        if let Some(known) = known.by_queue.get_mut(queue) {
+            known.asked = now;
+            return known.slot.clone();
         }
         if known.by_queue.len() >= MAX_KNOWN {
             known.by_queue.clear();
         }
-        known.by_queue.entry(queue.clone()).or_insert_with(|| (Arc::default(), now)).0.clone()
+        let slot = Arc::<FormSlot>::default();
+        known.by_queue.insert(queue.clone(), KnownSlot { slot: slot.clone(), asked: now, size: 0 });
+        slot
     }
 }
 
@@ -137,7 +161,7 @@ mod tests {
 
     fn parsed(digest: &str) -> Arc<KnownForm> {
         let form = Form::parse(r#"{"type":"object","properties":{}}"#, Owner::Queue).expect("a form");
-        Arc::new(KnownForm { digest: digest.to_owned(), form })
+        Arc::new(KnownForm { digest: digest.to_owned(), form, size: MAX_BYTES / 4 })
     }
 
     fn queue(name: &str) -> QueueName {
@@ -208,6 +232,17 @@ mod tests {
         assert!(forms.of(&queue("a"), async |_| Ok(None)).await.form.is_err());
         age(&forms, FAULT_AGE).await;
         assert!(forms.of(&queue("a"), async |_| Ok(None)).await.form.is_ok());
+    }
+
+    #[tokio::test]
+    async fn forms_of_too_many_bytes_are_dropped() {
+        let forms = Forms::default();
+        let mut counts = Vec::new();
+        for name in ["a", "b", "c", "d", "e"] {
+            let _ = forms.of(&queue(name), async |_| Ok(Some(parsed(name)))).await;
+            counts.push(forms.known.lock().by_queue.len());
+        }
+        assert_eq!(counts, [1, 2, 3, 4, 0]);
     }
 
     #[test]

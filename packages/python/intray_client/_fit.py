@@ -15,6 +15,8 @@ from ._keywords import Fault, escaped, is_number
 
 #: Objects and lists in each other.
 DEPTH = 127
+#: Of a list.
+ITEMS = 256
 HALF = "must not have one half of a surrogate pair alone"
 BEYOND = "must be a number that a double holds"
 
@@ -95,6 +97,9 @@ def _object(form: Field, value: Any, at: str) -> Iterator[Fault]:
 def _list(form: Field, value: Any, at: str) -> Iterator[Fault]:
     if not isinstance(value, list):
         yield Fault(at, "must be a list")
+        return
+    if len(value) > ITEMS:
+        yield Fault(at, f"must have at most {ITEMS} items")
         return
     yield from (Fault(at, detail) for detail in _length(form.schema, len(value), "Items", "items"))
     seen: set[str] = set()

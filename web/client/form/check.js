@@ -22,6 +22,8 @@ export function checkText(form, text) {
   return bounded(faults.length ? faults : checkValue(form, value))
 }
 
+const MAX_ITEMS = 256
+
 /**
  * @param {any} field
  * @param {any} value
@@ -71,6 +73,7 @@ function checkObject(field, value, at) {
 /** @param {any} field @param {any} value @param {string} at @returns {Fault[]} */
 function checkArray(field, value, at) {
   if (!Array.isArray(value)) return [{ pointer: at, detail: WORDS.array }]
+  if (value.length > MAX_ITEMS) return [{ pointer: at, detail: WORDS.maxItems(MAX_ITEMS) }]
   const { minItems = 0, maxItems = Infinity } = field
   const tooFew = value.length < minItems && WORDS.minItems(minItems)
   const count = tooFew || (value.length > maxItems && WORDS.maxItems(maxItems))

@@ -19,6 +19,9 @@ use crate::{
     transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
 };
 
+/// About how many bytes a byte of a form takes once it is parsed.
+const PARSED: usize = 4;
+
 impl Queues {
     /// Reports success, and keeps the result.
     ///
@@ -45,7 +48,8 @@ impl Queues {
             Some((digest, Some(text))) => {
                 let form = Form::parse(text.as_str(), Owner::Queue);
                 let form = form.map_err(|_| self.unread_form(queue, FORM_TOO_NEW))?;
-                Ok(Some(Arc::new(KnownForm { digest, form })))
+                let size = form.pattern_size() + text.as_str().len() * PARSED;
+                Ok(Some(Arc::new(KnownForm { digest, form, size })))
             }
         }
     }
@@ -92,7 +96,8 @@ impl Transition for CheckedCompletion {
     fn args(&self) -> Args {
         let mut args = self.call.claim(2);
         match self.unfit {
-            Some(_) => args.push("-1"),
+            // One that fits takes the same way.
+            Some(_) => args.push(if self.call.undo_ms == 0 { "-1" } else { "-2" }),
             None => args.number(self.call.undo_ms.into()),
         };
         push_resumes(&mut args, self.call.resumes);
@@ -120,6 +125,10 @@ impl BatchedTransition for CheckedCompletion {
 
     fn needs_memory(&self) -> bool {
         text(self.call.result.as_ref()).len() > limits::SMALL_RESULT
+    }
+
+    fn is_plain(&self) -> bool {
+        self.call.undo_ms == 0 && self.call.resumes.is_none()
     }
 
     fn is_ready(&mut self, since: Instant) -> bool {
