@@ -63,6 +63,11 @@ fn without_escapes(pattern: &str) -> Result<String, &'static str> {
         match c {
             '[' => is_in_class = true,
             ']' => is_in_class = false,
+            // ECMA 262 has four ends of a line.
+            '.' if !is_in_class => {
+                plain.push_str(r"[^\n\r\x{2028}\x{2029}]");
+                continue;
+            }
             // Flags are no part of ECMA 262. With one that ignores case a small class takes long.
             '(' if !is_in_class && is_flagged(rest.as_str()) => return Err(RULE),
             '\\' => {
@@ -126,6 +131,15 @@ mod tests {
         {
             assert_eq!(PatternAutomaton::compile(wrong, limits::PATTERN_SIZE).err(), Some(RULE), "{wrong}");
         }
+    }
+
+    #[test]
+    fn point_is_no_end_of_a_line_of_ecma_262() {
+        let any = PatternAutomaton::compile("^.+$", limits::PATTERN_SIZE).expect("a pattern");
+        assert_eq!(
+            ["a b", "a\nb", "a\rb", "a\u{2028}b", "a\u{2029}b"].map(|text| any.is_match(text)),
+            [true, false, false, false, false]
+        );
     }
 
     /// As browsers have it, letters beyond ASCII are no part of a word.
