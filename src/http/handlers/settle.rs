@@ -22,7 +22,7 @@ use crate::{
     },
     job::{JobId, Reservation, State as JobState, limits},
     payload::Json,
-    store::{Abandon, Complete, Completion, Extend, Extension, Fail, Fault, Queues, Return},
+    store::{Abandon, Applied, Complete, Completion, Extend, Extension, Fail, Fault, Queues, Return},
 };
 
 /// The field of what is written so far: it is stored while the reservation is live.
@@ -52,9 +52,11 @@ pub async fn settle<C: Settle>(
     let settle = |call: C| async move {
         let counted = call.carried().1.map(|_| (call.reservation().clone(), call.carried().0));
         let outcome = call.settle(queues).await;
-        if let (Ok(outcome), Some((reservation, field))) = (&outcome, counted)
-            && !C::stores(outcome)
-        {
+        let is_stored = match &outcome {
+            Ok(outcome) => C::stores(outcome),
+            Err(fault) => fault.applied() != Applied::No,
+        };
+        if let (false, Some((reservation, field))) = (is_stored, counted) {
             stored.give_back(reservation, field);
         }
         outcome
