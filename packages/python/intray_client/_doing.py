@@ -16,6 +16,8 @@ from ._text import cut, cut_front
 log = logging.getLogger("intray_client")
 
 R = TypeVar("R", bound=Handout)
+#: Bytes of an error that places may take.
+PLACES = 900
 
 Work = Callable[[R], Any]
 Describe = Callable[[Exception], str]
@@ -171,7 +173,14 @@ def places(error: Exception) -> str:
     if not isinstance(error, Refused) or error.type != "/problems/invalid-result":
         return ""
     found = [place for place in error.problem.get("errors") or () if isinstance(place, dict)]
-    return "".join(f"\n{place.get('pointer') or '(the result)'}: {place.get('detail')}" for place in found)
+    lines = [f"\n{place.get('pointer') or '(the result)'}: {place.get('detail')}" for place in found]
+    kept, room = [], PLACES
+    for line in lines:
+        room -= len(line.encode("utf-8", "replace"))
+        if room < 0:
+            return "".join([*kept, f"\nand {len(lines) - len(kept)} more"])
+        kept.append(line)
+    return "".join(kept)
 
 
 def _reason(error: Exception) -> str:

@@ -122,6 +122,16 @@ class Working(Story):
             self.assertEqual(dead.state, "dead")
             self.assertIn("the result was not taken", dead.errors[0]["error"])
 
+    def test_places_of_a_refused_result_end_with_a_whole_line(self) -> None:
+        names = [f"customer_field_with_a_long_name_{n:02}" for n in range(20)]
+        form = {"type": "object", "properties": {name: {"type": "boolean"} for name in names}, "required": names}
+        self.set(max_attempts=1, result_schema=form)
+        job = self.plain.enqueue(self.queue, 1)
+        self.consume(lambda _: {})
+        _, *lines, last = self.plain.wait(job.id, timeout=20).errors[0]["error"].split("\n")
+        self.assertEqual(lines, [f"/{name}: must be there" for name in names[: len(lines)]])
+        self.assertEqual(last, f"and {20 - len(lines)} more")
+
     def test_result_that_does_not_fit_the_form_fails_the_job(self) -> None:
         """By what `work` answers, and by what it hands in itself."""
         form = {"type": "object", "properties": {"verdict": {"enum": ["fine", "bad"]}, "note": {"type": "string"}}, "required": ["verdict"]}
