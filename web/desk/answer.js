@@ -2,7 +2,6 @@
 
 import { drawForm } from '../client/form/draw.js'
 import { make } from '../client/form/elements.js'
-import { readForm } from '../client/form/gate.js'
 import { isObject } from '../client/form/json.js'
 import { visible } from '../client/form/shown.js'
 import { readExact } from '../client/json_text.js'
@@ -16,11 +15,11 @@ export function isCall(nodes) {
   return tool?.kind === 'string' && tool.value.trim() !== '' && memberOf(nodes, 'args') !== undefined
 }
 
-/** The form that a job brings along, if it is one; any other member of that name is an ordinary one. */
+/** The form that a job brings along; one that cannot be drawn is an ordinary member. */
 function formOf(payload, nodes) {
   const form = isObject(payload) && memberOf(nodes, 'form') ? payload.form : undefined
   const isForm = isObject(form) && form.type === 'object' && isObject(form.properties)
-  return isForm && !isCall(nodes) && !readForm(form, { from: 'job' }).faults ? form : undefined
+  return isForm && !isCall(nodes) ? form : undefined
 }
 
 const TEXTS = new Set(['title', 'description', 'default', 'enum', 'const', 'examples', '$id', '$comment'])
@@ -42,6 +41,14 @@ function isAllDrawn(schema, element) {
   return textsIn(schema).every((text) => drawn.includes(visible(text, ({ text: mark }) => mark)))
 }
 
+/** What was typed can still be read and copied. */
+function freezeBoxes(element, isFrozen) {
+  for (const box of element.querySelectorAll('input, textarea, select, button')) {
+    const isTyped = box.matches('textarea, input:not([type=radio], [type=checkbox])')
+    box[isTyped ? 'readOnly' : 'disabled'] = isFrozen
+  }
+}
+
 /** Throws when the form cannot be drawn. */
 function formAnswer(schema, from, draft, { changed, keys }) {
   const form = drawForm(schema, { value: isObject(draft) ? draft : null, onchange: changed, from, keys })
@@ -55,13 +62,7 @@ function formAnswer(schema, from, draft, { changed, keys }) {
     actions: ['send'], value: () => form.value(),
     result: () => (mark() ? { value: form.value() } : undefined),
     refuse: mark,
-    freeze: (isFrozen) => {
-      for (const box of form.element.querySelectorAll('input, textarea, select, button')) {
-        const isTyped = box.matches('textarea, input:not([type=radio], [type=checkbox])')
-        // What was typed can still be read and copied.
-        box[isTyped ? 'readOnly' : 'disabled'] = isFrozen
-      }
-    },
+    freeze: (isFrozen) => freezeBoxes(form.element, isFrozen),
     press: (event) => form.press(event),
   }
 }
@@ -101,8 +102,8 @@ function decision(payload, nodes, draft, { changed }) {
     },
     refuse: () => false,
     freeze: (isFrozen) => {
-      reason.readOnly = isFrozen
-      fields?.freeze(isFrozen)
+      freezeBoxes(element, isFrozen)
+      if (fields) freezeBoxes(fields.element, isFrozen)
     },
     press: () => false,
   }

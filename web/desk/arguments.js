@@ -32,7 +32,6 @@ export function drawArguments(node, typed, changed) {
     isChanged: () => leaves.some((leaf) => leaf.isChanged()),
     /** The first field that is wrong, which it marks. */
     wrong: () => leaves.filter((leaf) => leaf.check())[0],
-    freeze: (isFrozen) => leaves.forEach((leaf) => leaf.freeze(isFrozen)),
   }
 }
 
@@ -109,9 +108,11 @@ function field(node, typed, { leaves, changed, path }) {
   // A box has its own line breaks.
   const unchanged = box.value
   if (fits(typed) && typed !== read(sent)) box.value = String(typed)
-  describe(box, { dir: 'auto', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': `${id}-note ${id}-error` })
+  describe(box, { dir: 'auto', autocomplete: 'off', spellcheck: 'false' })
   const asSent = visible(sent) === sent.replaceAll('\r\n', '\n') ? [] : [
-    tell(make('p', { className: 'as-sent' }), SAY.asSent(sent))]
+    tell(make('p', { id: `${id}-sent`, className: 'as-sent' }), SAY.asSent(sent))]
+  // All of it stands below: lines in which nothing is seen push nothing else out of sight.
+  if (asSent.length) box.style.maxHeight = '60vh'
   const asked = tell(make('span'), SAY.asked(sent === '' ? SAY.empty : sent))
   const back = make('button', { type: 'button', className: 'button small', textContent: SAY.putBack })
   const note = make('p', { id: `${id}-note`, className: 'was', hidden: true }, [asked, ' ', back])
@@ -123,20 +124,18 @@ function field(node, typed, { leaves, changed, path }) {
     const wrong = current() ?? ''
     error.hidden = wrong === ''
     error.textContent = wrong
-    box.setAttribute('aria-invalid', String(wrong !== ''))
+    // What is hidden would be read all the same.
+    const seen = [...asSent, note, error].filter(({ hidden }) => !hidden)
+    describe(box, { 'aria-invalid': wrong !== '', 'aria-describedby': seen.map((one) => one.id).join(' ') })
     return wrong !== ''
   }
   box.addEventListener('input', () => (settle(), changed()))
   back.addEventListener('click', () => {
     box.value = unchanged
-    settle()
+    box.dispatchEvent(new Event('input'))
     box.focus()
-    changed()
   })
-  leaves.push({
-    isChanged, check: settle, focus: () => box.focus(),
-    freeze: (isFrozen) => { box.disabled = isFrozen; back.disabled = isFrozen },
-  })
+  leaves.push({ isChanged, check: settle, focus: () => box.focus() })
   settle()
   const name = tell(make('label', { htmlFor: id, className: 'label' }), label)
   return {
