@@ -266,12 +266,13 @@ test('errors_of_the_service_are_shown_at_their_fields', async (t) => {
 
 test('group_that_may_be_left_out_is_absent_until_something_is_given', async (t) => {
   const tags = { type: 'array', items: { enum: ['a', 'b'] } }
-  const address = object({ street: { type: 'string' }, unit: { anyOf: [{ type: 'string' }, { type: 'null' }] }, tags }, 'street', 'unit', 'tags')
+  const unit = { anyOf: [{ type: 'string' }, { type: 'null' }] }
+  const address = object({ street: { type: 'string' }, unit, tags, floor: { type: 'string', default: '' } }, 'street', 'unit', 'tags')
   const { page, draw, value, errors } = await open(t, object({ ok: { type: 'boolean' }, address: { anyOf: [address, { type: 'null' }] } }))
   await page.getByRole('radio', { name: 'Yes' }).check()
   assert.deepEqual([await value(), await errors()], [{ ok: true }, []])
   await page.getByRole('textbox', { name: 'Unit' }).fill('7')
-  assert.deepEqual(await value(), { ok: true, address: { unit: '7', tags: [] } })
+  assert.deepEqual(await value(), { ok: true, address: { unit: '7', tags: [], floor: '' } })
   assert.deepEqual((await errors()).map(({ pointer }) => pointer), ['/address/street'])
   const nullable = { anyOf: [address, { type: 'null' }] }
   await draw(object({ address: nullable, other: address }, 'address', 'other'), { value: { address: { tags: [], unit: null } } })
@@ -487,4 +488,7 @@ test('text_that_the_job_fills_in_is_in_sight_to_its_end', async (t) => {
   await draw(object({ note: { type: 'string', default: `Thank you.${'\n'.repeat(5_000)}I also agree to pay 900000` } }), { from: 'job' })
   assert.match(await page.locator('.form').innerText(), /As it was sent: Thank you\.U\+000A ×5000I also agree/)
   assert.ok(await box.evaluate((one) => one.clientHeight <= innerHeight), 'what follows is in sight')
+  const lines = 'one\ntwo\u200b\nthree'
+  await draw(object({ note: { type: 'string', default: lines } }), { from: 'job' })
+  assert.match(await page.locator('.form').innerText(), /As it was sent: one\ntwoU\+200B\nthree/)
 })

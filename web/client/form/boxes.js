@@ -64,7 +64,7 @@ function text(field, about) {
   if (isWhole) box.style.maxHeight = 'none'
   grow(box)
   if (!isFilled || isPlain) return control(box, field, about, { shown })
-  const note = tell(make('p', { className: 'form-note', id: `${about.id}-sent` }), WORDS.asSent(shown))
+  const note = tell(make('p', { className: 'form-note form-sent', id: `${about.id}-sent` }), WORDS.asSent(shown))
   return control(box, field, { ...about, describedBy: `${note.id} ${about.describedBy}` }, { shown, more: [note] })
 }
 

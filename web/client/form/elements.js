@@ -20,8 +20,7 @@ export function make(tag, properties = {}, children = []) {
  * @param {string} text
  */
 export function tell(element, text) {
-  if (text === '') element.replaceChildren()
-  else shown(element, text)
+  shown(element, text)
   return element
 }
 

@@ -72,8 +72,12 @@ function surroundings(field, label, { from }) {
   return { id, name, notes, error, describedBy: [...notes, error].map((one) => one.id).join(' ') }
 }
 
-/** A list that has to be there is empty by itself. @param {unknown} value */
-const isGiven = (value) => value !== undefined && !(Array.isArray(value) && value.length === 0)
+/**
+ * A text and a list that are empty are seen as nothing, also those of a default.
+ * @param {any} field
+ * @param {any} value
+ */
+const isGiven = ({ kind }, value) => value !== undefined && !(['text', 'array'].includes(kind) && value.length === 0)
 
 /** @param {any} field @param {any} value @param {any} about @param {any} context */
 function drawGroup(field, value, { label, pointer }, context) {
@@ -89,7 +93,7 @@ function drawGroup(field, value, { label, pointer }, context) {
   element.setAttribute('aria-describedby', describedBy)
   const current = () => {
     const isNeeded = field.isRequired && !field.isNullable
-    if (isNeeded || fields.some(({ control }) => isGiven(control.get()))) return valuesOf(fields)
+    if (isNeeded || fields.some(({ control }, n) => isGiven(inner[n], control.get()))) return valuesOf(fields)
     return field.isRequired ? null : undefined
   }
   const own = (/** @type {string} */ detail) => mark(error, detail)

@@ -82,6 +82,7 @@ export const visible = (text, mark = ({ text }) => `⟨${text}⟩`) => (
  * @param {unknown} text
  */
 export function shown(element, text) {
+  if (text === '') return element.replaceChildren()
   const own = document.createElement('bdi')
   // Until all of it is there: a direction that is found is found again with each part.
   own.dir = 'ltr'
