@@ -80,7 +80,7 @@ test('markup_and_letters_that_turn_round_are_text', async () => {
 })
 
 test('whole_request_is_there_as_it_was_sent_and_can_be_copied', async () => {
-  const sent = '{ "b":1.0,\n"a":"x\\u202ey" }'
+  const sent = '{ "b":1.0,\n\n \n\n\n"a":"x\\u202ey" }'
   const { page } = await drawn('gil', sent)
   await page.waitForTimeout(550)
   await page.getByText('The whole request as it was sent').click()
