@@ -25,12 +25,12 @@ export function view(name) {
 
 export const viewed = () => document.body.dataset.view
 
-export function notice(words, kind) {
+export function notice(words, kind, id = 'notice') {
   // Or it would be read out again.
-  if ($('notice').textContent === (words ?? '')) return
-  reveal('notice', Boolean(words))
-  shown($('notice'), words ?? '')
-  $('notice').className = `notice ${kind ?? ''}`
+  if ($(id).textContent === (words ?? '')) return
+  reveal(id, Boolean(words))
+  shown($(id), words ?? '')
+  $(id).className = `notice ${kind ?? ''}`
 }
 
 let fading

@@ -1,7 +1,7 @@
 // The request on the page: what it is, who asks, how much time is left, what was kept.
 
 import { make, tell } from '../client/form/elements.js'
-import { inWords } from '../client/form/labels.js'
+import { inWords, labelsOf } from '../client/form/labels.js'
 import { shown, visible } from '../client/form/shown.js'
 import { readNodes } from '../client/json_text.js'
 import { answerTo, isCall, noAnswer } from './answer.js'
@@ -16,11 +16,11 @@ let exactText = ''
  * Draws a request and its answer, which is answered. What cannot be drawn can only be given back.
  * @param before the answer that is on the page, if it is one to this request
  */
-export function draw(job, { hasMany, ...how }, before) {
+export function draw(job, { queues, ...how }, before) {
   try {
     const nodes = readNodes(job.exact.payload)
     const answer = answerTo(job, nodes, how)
-    if (before?.placed?.join() !== answer.placed.join()) drawRequest(job, nodes, answer, hasMany)
+    if (before?.placed?.join() !== answer.placed.join()) drawRequest(job, nodes, answer, queues)
     return place(answer)
   } catch {
     return undrawn(job)
@@ -40,29 +40,36 @@ function undrawn(job) {
 function place(answer) {
   reveal('editor', Boolean(answer.editor))
   $('arguments').replaceChildren(...(answer.editor ? [answer.editor] : []))
+  $('editor-title').textContent = SAY.argumentsOf($('arguments').querySelectorAll('.argument').length)
   $('answer').replaceChildren(answer.element)
   for (const action of ACTIONS) reveal(action, answer.actions.includes(action))
   return answer
 }
 
 /** All of it but what the answer shows. */
-function drawRequest(job, nodes, answer, hasMany) {
+function drawRequest(job, nodes, answer, queues) {
   const placed = new Set(answer.placed)
-  drawSurroundings(job, headingOf(job, nodes, placed), hasMany)
+  drawSurroundings(job, headingOf(job, nodes, placed), queues)
   const isObject = nodes.kind === 'object'
   const isAll = isObject && nodes.members.length > 0 && nodes.members.every(({ name }) => placed.has(name))
   const drawn = isObject ? drawMembers(nodes.members, placed) : drawNode(nodes)
   $('request').replaceChildren(...(isAll ? [] : [drawn]))
 }
 
-function drawSurroundings(job, heading, hasMany) {
+function drawSurroundings(job, heading, queues) {
   exactText = job.exact.payload
   shown($('title'), heading)
-  const about = [hasMany && inWords(job.queue), job.client, job.attempt > 1 && SAY.attempt(job.attempt)].filter(Boolean)
-  shown($('about'), about.join(' · '))
+  const about = [queueOf(job, queues), job.client, job.attempt > 1 && SAY.attempt(job.attempt)].filter(Boolean)
+  // Each has a box of its own, which no text can draw.
+  $('about').replaceChildren(...about.flatMap((text) => [tell(make('span'), text), ' ']))
   shown($('whole-text'), exactText)
   $('whole').open = false
   drawNote(job.note)
+}
+
+/** Where a person works in many, by a name that is that of one alone. */
+function queueOf({ queue }, queues = []) {
+  return queues.length > 1 && labelsOf(queues.map((name) => ({ name })))[queues.indexOf(queue)]
 }
 
 /** A title, or the tool that is called; what stands there is not repeated. */
@@ -95,10 +102,7 @@ export function drawTime({ left, over, isCapped, isIdle, count }) {
   $('clock').className = `clock ${over ? 'over' : isShort ? 'warn' : ''}`
   const begin = over ? `${SAY.timeOver} · ` : isShort ? `${SAY.timeLeft(timeOf(left))} · ` : ''
   document.title = begin + SAY.titleOf(count, WORDS_OF_PAGE.brand)
-  if (over) return
-  const isOurs = [SAY.lastMinute, SAY.stillThere].includes($('notice').textContent)
-  if (isShort) notice(isCapped ? SAY.lastMinute : SAY.stillThere, 'warn')
-  else if (isOurs) notice(null)
+  notice(!isShort ? null : isCapped ? SAY.lastMinute : SAY.stillThere, 'warn', 'hurry')
 }
 
 let keptOnPage
@@ -112,9 +116,13 @@ export function drawKept(kept, own, forget) {
   $('kept-list').replaceChildren(...others.map(({ id, draft, result, words }) => {
     const button = make('button', { type: 'button', className: 'button small', textContent: WORDS_OF_PAGE.forget })
     button.addEventListener('click', () => forget(id))
-    const text = words === null ? drawNode(readNodes(JSON.stringify(result ?? draft))) : tell(make('p'), words)
+    const answer = result ?? draft
+    const typed = [
+      ...(answer === null ? [] : [drawNode(readNodes(JSON.stringify(answer)))]),
+      ...(words === null ? [] : [tell(make('p'), words)]),
+    ]
     button.setAttribute('aria-label', `${WORDS_OF_PAGE.forget}: ${visible(id)}`)
-    return make('li', {}, [make('code', { textContent: id }), text, button])
+    return make('li', {}, [make('code', { textContent: id }), ...typed, button])
   }))
 }
 

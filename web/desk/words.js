@@ -120,6 +120,7 @@ export const NOT_ELIGIBLE_WORDS = {
 export const SAY = {
   leftOut: (names) => `You work on 16 queues at most. The address names more; left out: ${names.join(', ')}.`,
   queue: (name, waiting, isPaused) => `${name}: ${waiting} in line${isPaused ? ', paused' : ''}`,
+  argumentsOf: (count) => `Arguments (${count})`,
   attempt: (n) => `attempt ${n}`,
   empty: '(empty)',
   emptyList: '(an empty list)',

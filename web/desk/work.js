@@ -217,7 +217,7 @@ function tellRefusal(id) {
   current.answer.refuse(refusal.errors)
 }
 
-const howOf = ({ schema }, draft) => ({ schema, draft, changed, keys: at.keys, hasMany: at.queues?.length > 1 })
+const howOf = ({ schema }, draft) => ({ schema, draft, changed, keys: at.keys, queues: at.queues })
 
 /** Draws what is decided once more, with what was typed. */
 function redraw(draft) {

@@ -105,7 +105,7 @@ test('text_and_list_of_any_size_are_drawn', async () => {
     const text = await page.evaluate(async (payload) => {
       const { draw } = await import('/desk/desk.js')
       const job = { queue: 'q', client: null, attempt: 1, note: null, payload: JSON.parse(payload), exact: { payload } }
-      const { actions } = draw(job, { schema: null, draft: null, changed() {}, keys: () => true, hasMany: false })
+      const { actions } = draw(job, { schema: null, draft: null, changed() {}, keys: () => true })
       return `${actions} ${document.getElementById('request').textContent}`
     }, JSON.stringify({ title: 'x', more }))
     assert.ok(text.startsWith('approve,reject') && text.includes(wanted), text.slice(0, 100))
@@ -148,7 +148,7 @@ test('every_scalar_of_a_thousand_requests_is_on_the_page', async () => {
       const { form, schema = null } = ways[n % ways.length]
       const sent = form ? `{"form":${JSON.stringify(form)},${text.slice(1)}` : text
       const job = { queue: 'q', client: null, attempt: 1, note: null, payload: JSON.parse(sent), exact: { payload: sent } }
-      draw(job, { schema, draft: null, changed() {}, keys: () => true, hasMany: false })
+      draw(job, { schema, draft: null, changed() {}, keys: () => true })
       const boxes = [...document.querySelectorAll('#arguments :is(input, textarea, select)')]
       return [...places.map(({ textContent }) => textContent), ...boxes.map(({ value }) => value)].join(' ')
     })
