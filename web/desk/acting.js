@@ -1,11 +1,11 @@
 // What a person does with the request in hand: answers it, skips it, hands it over, or takes a break.
 
-import { askToWhom, askWhySkip, isAsking, notHanded, stopAsking } from './dialogs.js'
-import { $, DOUBLE_CLICK_MS, notice, toast, view } from './page.js'
+import { askToWhom, askWhySkip, handedTo, isAsking, notHanded } from './dialogs.js'
+import { $, DOUBLE_CLICK_MS, notice, toast } from './page.js'
 import { readQueueForm } from './queues.js'
-import { UNDO_WITHIN, handedIn } from './undo.js'
+import { UNDO_WITHIN, handedIn, keepTyped } from './undo.js'
 import { DONE_WORDS, LINK_WORDS, LOST_WORDS, SAY } from './words.js'
-import { endWith, inHand, isOnPage, keepTyped, lost, next, putAway, redrawBy, say } from './work.js'
+import { endWith, goOnBreak, inHand, isOnPage, lost, next, redrawBy, say } from './work.js'
 
 let done = 0
 
@@ -68,17 +68,20 @@ function refusedAnswer(request, error) {
   endWith('gone', isExpired ? `${LOST_WORDS.expiredRequest} ${LOST_WORDS.tooLateForExpired}` : LOST_WORDS.tooLate)
 }
 
-/** The service found something wrong: the form may be another by now. */
+/** The service found something wrong: it is marked, and then the form is read, which may be another by now. */
 async function correct(request, errors) {
   const { at, job, schema } = request
+  markWrong(request, errors)
   const form = await at.asPerson((code) => readQueueForm(at.api, job.queue, code)).catch(() => undefined)
   if (inHand() !== request) return
   if (form !== undefined && JSON.stringify(form) !== JSON.stringify(schema)) {
     redrawBy(form)
     notice(SAY.newForm, 'warn')
+    markWrong(request, errors)
   }
-  if (!request.answer.refuse(errors)) say(SAY.formError)
 }
+
+const markWrong = ({ answer }, errors) => answer.refuse(errors) || say(SAY.formError)
 
 /** When its time is over it is asked for once more. */
 export function skip() {
@@ -95,10 +98,8 @@ export function takeBreak() {
   const request = inHand()
   if (!mayGo(request)) return
   giveBack(request, { reason: SAY.aBreak }, ({ sent }) => {
-    putAway()
+    goOnBreak()
     $('why-break').textContent = SAY.wentBack(sent)
-    view('break')
-    $('back').focus()
   })
 }
 
@@ -119,7 +120,7 @@ export function handOver() {
 
 function handTo(request, to, how) {
   const arrived = ({ sent }) => {
-    stopAsking()
+    handedTo(to)
     if (request.at.job) return finishLink(request, sent, LINK_WORDS.passed)
     toast(SAY.getsIt(to, sent))
     next()

@@ -3,7 +3,7 @@
 import { shown } from '../client/form/shown.js'
 import { $, fillWords, reveal, view, viewed } from './page.js'
 import { cameByLink, forgetPerson, hasLink, keepPerson, keepToken, keptName, keptRequest, keptToken } from './person.js'
-import { linkToken, listenToTabs, readMe, tellTabs, whyNot, wordsFor } from './person.js'
+import { linkToken, listenToTabs, readMe, tabMemory, tellTabs, whyNot, wordsFor } from './person.js'
 import { askForCode, codeAfter, hasTokenUrl, notGiven } from './token.js'
 import { leftOutQueues, nameQueues, namedQueues, offerQueues, tickedQueues } from './queues.js'
 import { keys } from './keys.js'
@@ -49,7 +49,9 @@ export async function come() {
   showStart()
   const worker = me && (me.worker ?? keptName())
   // A page that is loaded again goes on where it was.
-  if (worker && isBack && namedQueues().length && !leftOutQueues().length) return sit(worker, namedQueues())
+  if (worker && isBack && namedQueues().length && !leftOutQueues().length) {
+    return sit(worker, namedQueues(), { isOnBreak: Boolean(tabMemory['desk break']) })
+  }
   if (me && !namedQueues().length) await offer(worker)
   focusStart()
 }
@@ -160,12 +162,12 @@ async function withCode(typed) {
   return focusStart()
 }
 
-function sit(worker, queues) {
+function sit(worker, queues, how) {
   keepPerson({ worker })
   nameQueues(queues)
   atWork(worker)
   const token = code && hasTokenUrl ? (about) => nextCode(about.refused) : code
-  sitDown({ api, worker, token, asPerson, queues, keys, refused, leftElsewhere })
+  sitDown({ api, worker, token, asPerson, queues, keys, refused, leftElsewhere }, how)
 }
 
 function atWork(worker) {
@@ -227,13 +229,13 @@ const TRACES = ['title', 'about', 'request', 'arguments', 'whole-text', 'answer'
 
 /** A page that is loaded again has nothing of the person; without a network it could not be loaded. */
 async function leave() {
-  const leaving = signOut()
+  const leaving = signOut({ url: api, worker: whoIsHere(), token: code, queues: namedQueues() })
   tellTabs(whoIsHere())
   forgetPerson()
   me = code = undefined
   for (const id of [...OF_PERSON, 'line', 'kept']) reveal(id, false)
   for (const id of TRACES) $(id).replaceChildren()
-  for (const id of ['name', 'to', 'word', 'skip-reason']) $(id).value = ''
+  for (const id of ['name', 'token', 'to', 'word', 'skip-reason']) $(id).value = ''
   finish(SAY.signedOut)
   const { sent, unsent } = await leaving
   if (unsent.length) return finish(SAY.unsent(unsent.length))

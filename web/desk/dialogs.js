@@ -2,13 +2,14 @@
 
 import { make } from '../client/form/elements.js'
 import { $, reveal } from './page.js'
+import { tabMemory } from './person.js'
 import { NOT_ELIGIBLE_WORDS, SAY } from './words.js'
 import { shown } from '../client/form/shown.js'
 
 const HANDED_FOR_MS = 900_000
 
 let skips, hands
-const namesUsed = () => JSON.parse(sessionStorage.getItem('desk names') ?? '[]')
+const namesUsed = () => JSON.parse(tabMemory['desk names'] ?? '[]')
 
 export const isAsking = () => $('why-skip').open || $('to-whom').open
 
@@ -23,7 +24,7 @@ export function askWhySkip(then) {
   $('why-skip').showModal()
 }
 
-/** `then(name, { note, fallback })` hands it over, and calls `stopAsking` or `notHanded`. */
+/** `then(name, { note, fallback })` hands it over, and calls `handedTo` or `notHanded`. */
 export function askToWhom(then) {
   hands = then
   for (const field of ['to', 'word']) $(field).value = ''
@@ -31,6 +32,12 @@ export function askToWhom(then) {
   ready()
   $('to-whom').showModal()
   $('to').focus()
+}
+
+/** The name is offered from now on. */
+export function handedTo(to) {
+  tabMemory['desk names'] = JSON.stringify([...new Set([to, ...namesUsed()])].slice(0, 20))
+  stopAsking()
 }
 
 /** The request stays in hand: another name may be typed. */
@@ -57,7 +64,6 @@ $('hand-form').addEventListener('submit', (event) => {
   // A second Enter while the first is on its way.
   if (!to || $('hand-it').disabled) return
   $('hand-it').disabled = true
-  sessionStorage.setItem('desk names', JSON.stringify([...new Set([to, ...namesUsed()])].slice(0, 20)))
   hands(to, { note: $('word').value.trim() || undefined, fallback: HANDED_FOR_MS })
 })
 // It cannot be kept, and what comes of it is said here.

@@ -3,14 +3,15 @@
 import { answerWith, isTooEarly, pressed } from './acting.js'
 import { isAsking } from './dialogs.js'
 import { $ } from './page.js'
-import { isAtWork } from './work.js'
+import { tabMemory } from './person.js'
+import { inHand } from './work.js'
 
 export const keys = () => $('keys').checked
 
-$('keys').checked = sessionStorage.getItem('desk keys') !== 'off'
+$('keys').checked = tabMemory['desk keys'] !== 'off'
 showKeys()
 $('keys').addEventListener('change', () => {
-  sessionStorage.setItem('desk keys', keys() ? 'on' : 'off')
+  tabMemory['desk keys'] = keys() ? 'on' : 'off'
   showKeys()
 })
 
@@ -31,12 +32,12 @@ document.addEventListener('keydown', (event) => {
     return
   }
   if (event.target.matches(TYPED_IN)) {
-    if (event.key === 'Escape' && isAtWork()) $('title').focus({ preventScroll: true })
+    if (event.key === 'Escape' && inHand()) $('title').focus({ preventScroll: true })
     return
   }
   if (!keys()) return
   if (event.key === 'u' && !$('undo').disabled) return void $('undo').click()
-  if (!isAtWork() || pressed(event) || !Object.hasOwn(LETTERS, event.key)) return
+  if (!inHand() || pressed(event) || !Object.hasOwn(LETTERS, event.key)) return
   const place = $(LETTERS[event.key])
   if (!place || place.closest('[hidden]')) return
   event.preventDefault()

@@ -3,7 +3,18 @@
 
 import { LINK_WORDS, SIGN_IN_WORDS } from './words.js'
 
-const kept = (name) => sessionStorage.getItem(name) ?? undefined
+const ASK_WITHIN_MS = 15_000
+
+/** What this tab keeps; where a browser stores nothing, until the page goes. */
+export const tabMemory = storageOfTab() ?? {}
+
+function storageOfTab() {
+  try {
+    return sessionStorage
+  } catch {
+    return undefined
+  }
+}
 
 /** Whether the address has a token, also of a link that was pasted into a page that is there already. */
 export const hasLink = () => new URLSearchParams(location.hash.slice(1)).has('token')
@@ -11,9 +22,9 @@ export const hasLink = () => new URLSearchParams(location.hash.slice(1)).has('to
 /** The token of a link in the address, or of the one request that the page was opened for. */
 export function linkToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
-  if (!token) return kept(linkKey())
+  if (!token) return tabMemory[linkKey()]
   leaveHistory({ link: Date.now() })
-  sessionStorage.setItem(linkKey(), token)
+  tabMemory[linkKey()] = token
   return token
 }
 
@@ -21,25 +32,27 @@ export function linkToken() {
 const linkKey = () => `desk link ${history.state?.link}`
 export const cameByLink = () => Boolean(history.state?.link)
 
-export const keptName = () => kept('desk name')
-export const keptToken = () => kept('desk token')
-export const keptRequest = () => kept('desk request')
+export const keptName = () => tabMemory['desk name']
+export const keptToken = () => tabMemory['desk token']
+export const keptRequest = () => tabMemory['desk request']
 
 export function keepPerson({ worker, job }) {
-  sessionStorage.setItem(job ? 'desk request' : 'desk name', job ?? worker)
+  tabMemory[job ? 'desk request' : 'desk name'] = job ?? worker
 }
 
 /** The token of a person is for this tab, and not in its history, where Back would find it after they have left. */
 export function keepToken(token) {
-  if (token) sessionStorage.setItem('desk token', token)
-  sessionStorage.removeItem(linkKey())
+  if (token) tabMemory['desk token'] = token
+  delete tabMemory[linkKey()]
   leaveHistory(null)
 }
 
 const leaveHistory = (state) => history.replaceState(state, '', location.pathname + location.search)
 
 export function forgetPerson({ isSignedOut = false } = {}) {
-  for (const name of Object.keys(sessionStorage)) if (name.startsWith('desk ')) sessionStorage.removeItem(name)
+  // Single keys are a setting of this machine, for a hand or a voice.
+  const names = Object.keys(tabMemory).filter((name) => name.startsWith('desk ') && name !== 'desk keys')
+  for (const name of names) delete tabMemory[name]
   leaveHistory(isSignedOut ? { isSignedOut } : null)
 }
 
@@ -56,11 +69,15 @@ export function listenToTabs(api, hears) {
 
 export const tellTabs = (left) => tabs?.postMessage({ left })
 
-export const credential = (token) => (token ? { authorization: `Bearer ${token}` } : {})
+/** A call of the page itself. On a line that is lost in silence it fails after a while. */
+export const ask = (url, token) => fetch(url, {
+  headers: token ? { authorization: `Bearer ${token}` } : {}, credentials: 'omit', cache: 'no-cache',
+  signal: AbortSignal.timeout(ASK_WITHIN_MS),
+})
 
 /** What the service knows of a code, or of a page without one: null if it needs another one. */
 export async function readMe(api, token) {
-  const answer = await fetch(new URL('me', api), { headers: credential(token), credentials: 'omit' })
+  const answer = await ask(new URL('me', api), token)
   if (answer.status === 401) return null
   const me = await answer.json()
   if (!answer.ok) throw new Error(SIGN_IN_WORDS[answer.status] ?? me.detail)
@@ -73,7 +90,7 @@ export async function readMe(api, token) {
 
 /** In words for a person: a browser has others for each way not to reach a service. */
 export function wordsFor(error) {
-  const isUnreachable = error instanceof TypeError || error instanceof SyntaxError
+  const isUnreachable = ['TypeError', 'SyntaxError', 'TimeoutError'].includes(error.name)
   return SIGN_IN_WORDS[error.status] ?? (isUnreachable ? SIGN_IN_WORDS.unreachable : error.message)
 }
 

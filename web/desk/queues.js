@@ -2,7 +2,7 @@
 
 import { make, tell } from '../client/form/elements.js'
 import { $, reveal } from './page.js'
-import { credential } from './person.js'
+import { ask } from './person.js'
 import { SAY, SIGN_IN_WORDS } from './words.js'
 
 const MAX_QUEUES = 16
@@ -21,7 +21,7 @@ export function nameQueues(queues) {
 export async function offerQueues(api, { token, worker }) {
   const url = new URL('me/queues', api)
   if (worker) url.searchParams.set('worker', worker)
-  const answer = await fetch(url, { headers: credential(token), credentials: 'omit' })
+  const answer = await ask(url, token)
   const { queues, detail } = await answer.json()
   if (!answer.ok) throw Object.assign(new Error(detail), { status: answer.status })
   const isAll = queues.length <= MAX_QUEUES
@@ -44,8 +44,7 @@ export function tickedQueues() {
 /** The form of a queue: undefined while the service cannot be asked. Throws when the person has to sign in again. */
 export async function readQueueForm(api, queue, token) {
   const url = new URL(`queues/${encodeURIComponent(queue)}/form`, api)
-  const asked = fetch(url, { headers: credential(token), credentials: 'omit', cache: 'no-cache' })
-  const answer = await asked.catch(() => ({ status: 0, ok: false }))
+  const answer = await ask(url, token).catch(() => ({ status: 0, ok: false }))
   if (answer.status === 404) return null
   const { status } = answer
   if (status === 401 || status === 403) throw Object.assign(new Error(SIGN_IN_WORDS[status]), { status })

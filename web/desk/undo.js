@@ -6,12 +6,25 @@ import { DONE_WORDS, SAY } from './words.js'
 export const UNDO_WITHIN = 7_000
 
 let watched, closing = null
+// What was typed for the answer that was sent last: its result may have less of it. `isBack`: it was taken back.
+let typed = null
 
 /** Also after a reload: the desk knows what an earlier page handed in. */
 export function watchUndo(desk) {
   watched = desk
   desk.addEventListener('change', lookAtClosing)
+  desk.addEventListener('undone', ({ detail }) => { if (typed?.id === detail.id) typed.isBack = true })
   lookAtClosing()
+}
+
+export const keepTyped = ({ job, answer }) => { typed = { id: job.id, value: answer.value(), isBack: false } }
+
+/** What is filled in: what was typed, if the answer was taken back. */
+export function draftOf(job) {
+  if (!typed?.isBack || typed.id !== job.id) return job.draft
+  const { value } = typed
+  typed = null
+  return value
 }
 
 /** Announced once: a screen reader does not count along. */

@@ -131,6 +131,7 @@ export const SAY = {
   manyArguments: 'This call has too many arguments to be decided about here. It can only be skipped.',
   noForm: 'The form of this queue cannot be drawn. Tell an operator; you can skip the request.',
   notDrawn: 'This request cannot be drawn. You can skip it; the whole of it is below, as it was sent.',
+  formComes: 'One has come, and its form is on its way.',
   newForm: 'The form has changed meanwhile. What fits is filled in.',
   asked: (text) => `Asked for: ${text}`,
   asSent: (text) => `As it was sent: ${text}`,

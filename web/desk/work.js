@@ -6,13 +6,14 @@ import { ring, showBell } from './bell.js'
 import { stopAsking } from './dialogs.js'
 import { draw, drawKept, drawTime } from './seen.js'
 import { $, notice, reveal, toast, view } from './page.js'
+import { tabMemory } from './person.js'
 import { readQueueForm } from './queues.js'
 import { LOST_WORDS, SAY, WAITING_WORDS } from './words.js'
-import { watchUndo } from './undo.js'
+import { draftOf, watchUndo } from './undo.js'
 
 const LEASE_MS = 300_000
 /** A lease that is shorter than was asked for ends with the request. An answer may be underway for so long. */
-const LEEWAY_MS = 5_000
+const LEEWAY_MS = 20_000
 const endsWithRequest = (expiresIn) => expiresIn < LEASE_MS - LEEWAY_MS
 const FORM_RETRY_MS = 2_000
 
@@ -29,39 +30,46 @@ let current = null
 let at, desk
 // Counts the askings for a request: only the last one draws.
 let round = 0
-// The ids of the requests that this page has had.
-const had = new Set()
+// The requests that this page has had: by id, `isCapped` as it was known last.
+const had = new Map()
 // By id, why what was sent later is refused.
 const refusals = new Map()
-// What was typed for the answer that was sent last: its result may have less of it. `isBack`: it was taken back.
-let typed = null
 
 export const say = (words) => { $('saved').textContent = words }
 /** The request that the person can do something with. */
 export const inHand = () => (current && !current.isUnderway ? current : null)
 export const isOnPage = (request) => current === request
-export const putAway = () => { current = null }
 
 /**
  * `place`: the service, the person with their code, their queues or the one job of a link, and what is called at the
  * end. `asPerson` makes a call with the code of that moment.
  */
-export function sitDown(place) {
+export function sitDown(place, { isOnBreak = false } = {}) {
   at = place
   desk?.close()
   const { api, worker, token, queues, job: only } = place
   desk = new Intray({ url: api, ...(only ? { job: only } : { queues }), worker, token, lease: LEASE_MS })
   listenToDesk()
   watchUndo(desk)
-  next()
+  if (isOnBreak) goOnBreak()
+  else next()
 }
 
-export async function signOut() {
-  const leaving = desk
+/** None is asked for until the person goes on, also when the page is loaded again. */
+export function goOnBreak() {
+  current = null
+  tabMemory['desk break'] = 'on'
+  view('break')
+  $('back').focus()
+}
+
+/** `person`: where they work, if they have not begun: what they left in this browser goes too. */
+export async function signOut(person) {
+  const leaving = desk ?? new Intray(person)
   round += 1
   current = null
   desk = undefined
-  return leaving ? leaving.leave() : { sent: true, unsent: [] }
+  return leaving.leave()
 }
 
 /** Nothing is asked for by this page from now on. */
@@ -89,10 +97,7 @@ function listenToDesk() {
   // In another tab.
   on('ended', () => next())
   on('change', () => drawKept(own.kept(), current?.job.id, (id) => own.forget(id)))
-  always('undone', ({ id }) => {
-    if (typed?.id === id) typed.isBack = true
-    next()
-  })
+  always('undone', () => next())
   always('ended', ({ id }) => { if (current?.later && current.job.id === id) at.finish(current.later) })
   always('refused', refusedLater)
   own.addEventListener('left', ({ detail }) => { if (!detail.here) at.leftElsewhere() })
@@ -110,7 +115,9 @@ function waits({ reason }) {
 function extended({ expiresIn }) {
   reveal('net', false)
   if (current.over) notice(null)
-  Object.assign(current, { over: null, isIdle: false, isCapped: endsWithRequest(expiresIn) })
+  const isCapped = endsWithRequest(expiresIn)
+  had.set(current.job.id, isCapped)
+  Object.assign(current, { over: null, isIdle: false, isCapped })
   settle()
   tick()
 }
@@ -121,7 +128,7 @@ function refusedLater({ id, problem }) {
   if (current?.job.id === id && !current.later) return
   const words = SAY.refusedLater(problem?.detail ?? '')
   refusals.set(id, { words, errors: problem?.errors ?? [] })
-  if (at.job && !problem?.errors) at.finish(words)
+  if (at.job && !desk.job) at.finish(words)
   else if (current?.later) next()
   else if (inHand()) notice(words, 'warn')
   else toast(words)
@@ -138,13 +145,18 @@ export async function next() {
   const own = (round += 1)
   const isStill = () => own === round
   current = null
+  delete tabMemory['desk break']
   stopAsking()
   reveal('net', false)
+  $('why-wait').textContent = ''
   // Most often there is one at once, and nothing flickers.
   const patience = setTimeout(() => isStill() && view('wait'), 350)
-  let job, schema
+  // Of one that is held already it is not known how long its lease could be.
+  const isHeld = Boolean(desk.job)
+  let job, isCapped, schema
   try {
     job = await desk.next()
+    isCapped = had.get(job.id) ?? (isHeld || job.resumed ? null : endsWithRequest(job.expiresIn))
     schema = await formFor(job, isStill)
   } catch (error) {
     if (isStill() && error.name !== 'AbortError') at.refused(error)
@@ -153,13 +165,14 @@ export async function next() {
     clearTimeout(patience)
   }
   if (!isStill()) return
-  if (job.state === 'held') begin(job, schema)
+  if (job.state === 'held') begin({ job, schema, isCapped })
   // Lost before it was seen.
   else next()
 }
 
 /** The form of the job's queue. Without the network it is asked for again: an answer without it could be refused. */
 async function formFor(job, isStill) {
+  $('why-wait').textContent = SAY.formComes
   while (isStill() && job.state === 'held') {
     const form = await at.asPerson((code) => readQueueForm(at.api, job.queue, code))
     if (form !== undefined) return form
@@ -168,10 +181,9 @@ async function formFor(job, isStill) {
   }
 }
 
-function begin(job, schema) {
+function begin({ job, schema, isCapped }) {
   const isBack = job.resumed || had.has(job.id)
-  had.add(job.id)
-  const isCapped = job.resumed ? null : endsWithRequest(job.expiresIn)
+  had.set(job.id, isCapped)
   const request = { job, at, schema, over: null, isIdle: false, isCapped }
   const draft = draftOf(job)
   request.answer = draw(job, howOf(request, draft))
@@ -192,15 +204,6 @@ function begin(job, schema) {
   $('title').focus({ preventScroll: true })
   tellRefusal(job.id)
   if (draft !== job.draft) job.save(draft).catch((error) => say(error.message))
-}
-
-export const keepTyped = ({ job, answer }) => { typed = { id: job.id, value: answer.value(), isBack: false } }
-
-function draftOf(job) {
-  if (!typed?.isBack || typed.id !== job.id) return job.draft
-  const { value } = typed
-  typed = null
-  return value
 }
 
 /** Drawing takes a while: what is clicked meanwhile is meant for what stood there before. */
@@ -285,5 +288,3 @@ export function endWith(over, words) {
   tick()
   if (over === 'gone' && (focused.disabled || $('choices').contains(focused))) $('next').focus()
 }
-
-export const isAtWork = () => Boolean(inHand())

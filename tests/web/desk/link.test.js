@@ -239,6 +239,44 @@ test('answer_of_a_link_is_thanked_for_when_it_was_sent', async () => {
   await becomes(() => office().state(id), 'completed')
 })
 
+test('request_of_a_link_that_could_not_be_passed_on_is_there_again', async () => {
+  const { id, path } = await ask('mel', { excluded: ['eli'] })
+  const page = await opened(path)
+  on.wire.offline = true
+  await press(page, 'Hand over')
+  await page.getByLabel('Their name').fill('eli')
+  await page.getByRole('dialog').getByRole('button', { name: 'Hand over' }).click()
+  await shown(page, 'keep this page open')
+  on.wire.offline = false
+  await page.evaluate(() => dispatchEvent(new Event('online')))
+  await shown(page, 'What was sent when the network was back is refused.')
+  await view(page, 'work')
+  await press(page, 'Approve')
+  await shown(page, 'Thank you.')
+  await becomes(() => office().state(id), 'completed')
+})
+
+test('person_who_has_not_begun_leaves_nothing_either', async () => {
+  await office().call('DELETE', `/queues/${QUEUE}?state=all&force=true`)
+  await office().enqueue(QUEUE, { title: 'Is it broken?' }, { dedupe: false })
+  const { token } = await office().call('POST', '/tokens', { worker: 'nia', queues: [QUEUE] })
+  const page = await on.open(`/desk/?queue=${QUEUE}#token=${token}`)
+  await view(page, 'work')
+  on.wire.offline = true
+  await page.getByLabel('Reason').fill('mine alone')
+  const stored = () => page.evaluate(() => Object.values(localStorage).join())
+  await becomes(async () => (await stored()).includes('mine alone'), true)
+  await page.goto(`${on.url}/desk/nowhere`)
+  on.wire.offline = false
+  await page.evaluate(() => sessionStorage.clear())
+  await page.goto(`${on.url}/desk/#token=${token}`)
+  await page.getByRole('checkbox', { name: QUEUE }).waitFor()
+  assert.match(await stored(), /mine alone/)
+  await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Not you?' }).click()])
+  await shown(page, 'Signed out.')
+  assert.equal(await page.evaluate(() => localStorage.length), 0)
+})
+
 test('code_that_is_pasted_says_who_it_is_and_offers_its_queues', async () => {
   await office().call('DELETE', `/queues/${QUEUE}?state=all&force=true`)
   await office().enqueue(QUEUE, { title: 'Is it old?' }, { dedupe: false })
