@@ -5,7 +5,7 @@ import { $, DOUBLE_CLICK_MS, notice, toast } from './page.js'
 import { readQueueForm } from './queues.js'
 import { UNDO_WITHIN, handedIn, keepTyped } from './undo.js'
 import { DONE_WORDS, LINK_WORDS, LOST_WORDS, SAY } from './words.js'
-import { endWith, goOnBreak, inHand, isOnPage, lost, next, redrawBy, say } from './work.js'
+import { changed, endWith, goOnBreak, inHand, isOnPage, lost, next, redrawBy, say } from './work.js'
 
 let done = 0
 
@@ -24,6 +24,8 @@ const mayGo = (request) => request?.over === null
 /** While it is underway nothing else is done with the request; refused, it is in hand again. */
 async function send(request, call, then, refused) {
   request.isUnderway = true
+  const typed = () => JSON.stringify(request.answer.value())
+  const before = typed()
   say(SAY.sending)
   let ending
   try {
@@ -31,6 +33,7 @@ async function send(request, call, then, refused) {
   } catch (error) {
     if (!isOnPage(request)) return
     request.isUnderway = false
+    if (typed() !== before) changed()
     say('')
     return refused(error)
   }
@@ -50,7 +53,7 @@ export async function answerWith(action) {
     if (at.job) return finishLink(request, sent, LINK_WORDS.thanks)
     const what = `${DONE_WORDS[action]}${sent ? (late ? SAY.lateButInTime : '') : SAY.sentLater}`
     if (final) toast(what)
-    else handedIn(what)
+    else handedIn(what, request.job.id)
     next()
   }, (error) => refusedAnswer(request, error))
 }
@@ -76,7 +79,8 @@ async function correct(request, errors) {
   if (inHand() !== request) return
   if (form !== undefined && JSON.stringify(form) !== JSON.stringify(schema)) {
     redrawBy(form)
-    notice(SAY.newForm, 'warn')
+    // Or over the word of its loss.
+    if (request.over === null) notice(SAY.newForm, 'warn')
     markWrong(request, errors)
   }
 }

@@ -1,11 +1,13 @@
 // What was handed in last can be taken back for a few seconds: by a click, by `u`, or by Tab and Enter.
 
-import { $, toast } from './page.js'
+import { $, DOUBLE_CLICK_MS, toast } from './page.js'
 import { DONE_WORDS, SAY } from './words.js'
 
 export const UNDO_WITHIN = 7_000
 
 let watched, closing = null
+// The answer that the words are about, and when they came up.
+let described = {}
 // What was typed for the answer that was sent last: its result may have less of it. `isBack`: it was taken back.
 let typed = null
 
@@ -28,10 +30,15 @@ export function draftOf(job) {
 }
 
 /** Announced once: a screen reader does not count along. */
-export function handedIn(what) {
-  $('undo-what').textContent = what
+export function handedIn(what, id) {
+  describeAnswer(what, id)
   const within = closing?.finalIn ?? UNDO_WITHIN
   $('undo-status').textContent = SAY.undoWithin(what, Math.ceil(within / 1_000))
+}
+
+function describeAnswer(what, id) {
+  $('undo-what').textContent = what
+  described = { id, at: performance.now() }
 }
 
 function lookAtClosing() {
@@ -48,15 +55,17 @@ function countDown() {
   $('undo-box').classList.toggle('shown', !isOver)
   if (isOver) $('undo-status').textContent = ''
   else {
-    // Handed in by an earlier page.
-    $('undo-what').textContent ||= DONE_WORDS.send
+    // Handed in by an earlier page, or by another tab.
+    if (closing.id !== described.id) describeAnswer(DONE_WORDS.send, closing.id)
     $('undo-left').textContent = leftOf(closing)
   }
 }
 setInterval(countDown, 250)
 
-$('undo').addEventListener('click', () => {
-  if (!closing) return
+$('undo').addEventListener('click', ({ detail, timeStamp }) => {
+  // A key is no second click.
+  const isTooEarlyClick = detail > 0 && timeStamp - described.at < DOUBLE_CLICK_MS
+  if (!closing || isTooEarlyClick) return
   toast(SAY.takingBack)
   closing.undo().then(() => toast(SAY.takenBack), (error) => {
     if (error.name !== 'AbortError') toast(error.lost ? SAY.undoTooLate : error.message)

@@ -130,7 +130,7 @@ function refusedLater({ id, problem }) {
   refusals.set(id, { words, errors: problem?.errors ?? [] })
   if (at.job && !desk.job) at.finish(words)
   else if (current?.later) next()
-  else if (inHand()) notice(words, 'warn')
+  else if (inHand()?.over === null) notice(words, 'warn')
   else toast(words)
 }
 
@@ -239,10 +239,12 @@ export function redrawBy(schema) {
 export function keepDraft(isOther) {
   if (!inHand()) return
   if (isOther) redraw(current.job.otherDraft)
-  changed()
+  // What can only be given back has no draft of its own.
+  if (current.answer.actions.length) changed()
+  else reveal('other-draft', false)
 }
 
-function changed() {
+export function changed() {
   const request = inHand()
   if (!request) return
   settle()
