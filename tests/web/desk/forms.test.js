@@ -99,7 +99,7 @@ test('member_that_is_no_form_is_ordinary_data', async () => {
   for (const form of ['round', { type: 'object' }, { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } }]) {
     const { page } = await holding('fay', withForm(form))
     await button(page, 'Approve').waitFor()
-    await shown(page, 'Form')
+    await page.locator('#request').getByText('Form', { exact: true }).waitFor()
     await page.close()
   }
 })
