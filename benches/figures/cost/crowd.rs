@@ -64,7 +64,11 @@ impl Crowd {
     }
 
     pub async fn reserve(&self) -> Result<Vec<Reservation>, Fault> {
-        let outcomes = join_all((0..self.shape.calls).map(|n| self.queues.reserve(self.ask(n)))).await;
+        self.reserved_by(self.shape.calls).await
+    }
+
+    async fn reserved_by(&self, callers: u64) -> Result<Vec<Reservation>, Fault> {
+        let outcomes = join_all((0..callers).map(|n| self.queues.reserve(self.ask(n)))).await;
         let reservation = |outcome| {
             let ReserveOutcome::Jobs { mut jobs, undo, .. } = outcome? else { panic!("a caller got no job") };
             undo.disarm();
@@ -79,6 +83,13 @@ impl Crowd {
             assert!(matches!(outcome?, Completion::Done { .. }), "who holds it completes it");
         }
         Ok(())
+    }
+
+    /// A completion for which the service reads the form of the queue, so that the next ones do not.
+    pub async fn read_form(&mut self) -> Result<(), Fault> {
+        self.enqueue(1).await?;
+        let reserved = self.reserved_by(1).await?;
+        self.complete(reserved).await
     }
 
     /// One step of the sweep.
