@@ -12,7 +12,7 @@ local ended = require 'jobs/ended'
 local gate = require 'jobs/gate'
 local members = require 'plain/members'
 local locks = gate.locks
-local STRIDE, UNFIT = 4, '-1'
+local STRIDE, UNFIT = 3, '-1 -1'
 local CLOSING = record.CLOSING
 local NONE = {}
 local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, record_bytes.HEAD, record_bytes.HELD, record_bytes.ONCE
@@ -40,9 +40,8 @@ local function read(args, n)
   local met = n > 1 and {} or NONE
   for i = 1, n do
     local at = i * STRIDE
-    local id = args[at - 3]
-    local undo_ms = args[at - 1]
-    if met[id] or undo_ms ~= '0' and undo_ms ~= UNFIT or args[at] ~= '-1' then return false end
+    local id, how = args[at - 2], args[at]
+    if met[id] or how ~= '' and how ~= UNFIT then return false end
     ids[i + 2] = id
     if n > 1 then met[id] = true end
   end
@@ -79,7 +78,7 @@ local function decide(args, n, now, before, lives, raws)
     if not live or not raw or not record_bytes.is_held(live) then return end
     local version, _, score, arrival, turn, counters, secret, nonce, since, _, _, marks, worker, stop = unpack_record(HELD, live)
     local layout, _, high, flags = unpack_record(HEAD, raw)
-    local id, claim, client, digest = ids[i + 2], args[i * STRIDE - 2], record_bytes.parts(raw, flags, record_bytes.PARTS)
+    local id, claim, client, digest = ids[i + 2], args[i * STRIDE - 1], record_bytes.parts(raw, flags, record_bytes.PARTS)
     if #claim > CLAIM then
       result_words = result_words + 2
       results[result_words + 1], results[result_words + 2], claim = id, sub(claim, CLAIM + 1), sub(claim, 1, CLAIM)
@@ -90,7 +89,7 @@ local function decide(args, n, now, before, lives, raws)
       routed[has.routed] = id
     end
     if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > LOCKS + MEMBER or turn >= record_bytes.UNSERVED or marks >= CLOSING then return end
-    if args[i * STRIDE - 1] == UNFIT then return end
+    if args[i * STRIDE] == UNFIT then return end
     if high > 0 then members.note_gates(has, id, raw, high, flags) end
 
     if since ~= known_since then known_since, known_client, note, done = since, nil, note_of(since, now) end

@@ -5,8 +5,8 @@
 -- KEYS   restricted zset · lines zset · turns hash · jobs hash · live hash · results hash · drafts hash ·
 -- KEYS   dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset · tops hash ·
 -- KEYS   settings hash · totals hash · events stream · hints channel
--- ARGV   per item 4: id; secret, digest of the secret, and after them the result ('' = none); for how long it can be taken back, ms
--- ARGV   (0 = not; -1, -2 = the result does not fit, and would be final or not); the resumes that the caller knows of (-1 = any)
+-- ARGV   per item 3: id; secret, digest of the secret, and after them the result ('' = none); for how long it can be taken back, ms (0 = not;
+-- ARGV   -1, -2 = the result does not fit, and would be final or not), and the resumes that the caller knows of (-1 = any): '' = 0 and -1
 -- REPLY  per item: its words, 'done', late (0 | 1) and how long it was held, ms | 'again' and late | 'closed', 0, how long it can be taken back
 -- REPLY  and how long it was held, ms | 'closed', 1 and how long it can still be taken back: once more | {'closing', that}: another result | {'undone'}: it was taken back since the caller looked |
 -- REPLY  {'lost', how, state ('' = unknown)} | {'invalid'}: the result does not fit, and the completion would have counted: nothing changed |
@@ -14,10 +14,11 @@
 local commit = require 'base/commit'
 local items = require 'jobs/items'
 local completion = require 'jobs/completion'
-local STRIDE = 4
+local STRIDE = 3
 
 local function complete(q, args, at)
-  return completion.decide(q, args[at], args[at + 1], tonumber(args[at + 2]), tonumber(args[at + 3]))
+  local undo_ms, resumes = args[at + 2]:match('^(%S+) (%S+)$')
+  return completion.decide(q, args[at], args[at + 1], tonumber(undo_ms or 0), tonumber(resumes or -1))
 end
 
 return function(q, args)

@@ -91,7 +91,7 @@ export type ProblemType =
   | 'about:blank'
   | '/problems/closing'
   | '/problems/forbidden' | '/problems/host-not-allowed' | '/problems/idempotency-key-reused' | '/problems/internal'
-  | '/problems/invalid-request' | '/problems/method-not-allowed' | '/problems/not-eligible' | '/problems/not-found'
+  | '/problems/invalid-request' | '/problems/invalid-result' | '/problems/method-not-allowed' | '/problems/not-eligible' | '/problems/not-found'
   | '/problems/not-json'
   | '/problems/offset-mismatch' | '/problems/origin-not-allowed' | '/problems/queue-full' | '/problems/rate-limited'
   | '/problems/request-timeout' | '/problems/reservation-lost' | '/problems/storage-full' | '/problems/too-large'

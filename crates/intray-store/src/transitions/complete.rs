@@ -15,7 +15,7 @@ use crate::{
     job::{QueueName, limits},
     payload::Json,
     redis::read::word,
-    reservation::{HOLDER_CALLS, Lost, push_resumes, text},
+    reservation::{HOLDER_CALLS, Lost, text},
     transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
 };
 
@@ -94,13 +94,18 @@ impl Transition for CheckedCompletion {
     const SCRIPT: &'static str = "complete";
 
     fn args(&self) -> Args {
-        let mut args = self.call.claim(2);
-        match self.unfit {
+        let mut args = self.call.claim(1);
+        let undo_ms = match (&self.unfit, self.call.undo_ms) {
+            (None, ms) => i64::from(ms),
             // One that fits takes the same way.
-            Some(_) => args.push(if self.call.undo_ms == 0 { "-1" } else { "-2" }),
-            None => args.number(self.call.undo_ms.into()),
+            (Some(_), 0) => -1,
+            (Some(_), _) => -2,
         };
-        push_resumes(&mut args, self.call.resumes);
+        let resumes = self.call.resumes.map_or(-1, i64::from);
+        match (undo_ms, resumes) {
+            (0, -1) => args.push(""),
+            _ => args.push(&format!("{undo_ms} {resumes}")),
+        };
         args
     }
 
