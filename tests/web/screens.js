@@ -142,6 +142,8 @@ async function approvals() {
 async function form() {
   const page = await open('/desk/?queue=labels', { height: 980 })
   await sit(page, 'dan')
+  // A click counts for the request before, for half a second.
+  await sleep(550)
   await page.getByRole('radio', { name: 'Delivery' }).check()
   await page.getByRole('radiogroup', { name: 'How angry is the writer?' }).getByRole('radio', { name: '3' }).check()
   await page.getByLabel('a deadline').check()
