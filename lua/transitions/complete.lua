@@ -17,7 +17,7 @@ local completion = require 'jobs/completion'
 local STRIDE = 3
 
 local function complete(q, args, at)
-  local undo_ms, resumes = args[at + 2]:match('^(%S+) (%S+)$')
+  local undo_ms, resumes = args[at + 2]:match('(%S+) (%S+)')
   return completion.decide(q, args[at], args[at + 1], tonumber(undo_ms or 0), tonumber(resumes or -1))
 end
 

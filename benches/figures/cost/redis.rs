@@ -202,7 +202,8 @@ impl Apart {
     fn each(mut self, jobs: u64, scripts: u64) -> Self {
         self.instructions /= jobs as f64;
         self.of_lua /= scripts as f64;
-        let calls = ["FCALL", "EVALSHA"].map(|name| self.commands.get(name).copied().unwrap_or(0.0)).iter().sum::<f64>();
+        let calls =
+            ["FCALL", "EVALSHA"].map(|name| self.commands.get(name).copied().unwrap_or(0.0)).iter().sum::<f64>();
         self.without_reads(calls - scripts as f64);
         self.commands.retain(|name, _| !AROUND.contains(&name.as_str()));
         self.commands.values_mut().for_each(|calls| *calls /= scripts as f64);

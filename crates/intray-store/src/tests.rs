@@ -76,8 +76,8 @@ fn settle(reservation: &Reservation, rest: &[&str]) -> Args {
 }
 
 fn completed(reservation: Reservation, result: &str) -> Args {
-    let mut args = Complete::new(reservation, Json::from_text(result.to_owned())).claim(2);
-    args.push("0").push("-1");
+    let mut args = Complete::new(reservation, Json::from_text(result.to_owned())).claim(1);
+    args.push("");
     args
 }
 

@@ -32,7 +32,7 @@ async function opened(path) {
   return page
 }
 
-test('call_without_an_answer_is_given_up_and_said', async () => {
+test('call_without_an_answer_is_given_up_with_a_word', async () => {
   await on.ask(QUEUE, call(5))
   for (const path of ['/me', '/me/queues']) {
     on.wire.rule = (asked) => (asked.path === path ? never() : null)

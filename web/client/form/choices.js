@@ -1,7 +1,7 @@
 /** Fields that a person chooses in: buttons, check boxes, a list for many options. Digits choose, and never send. */
 import { describe, make, tell } from './elements.js'
 import { wholeStep } from './formats.js'
-import { list, search } from './list.js'
+import { clearButton, list, search } from './list.js'
 import { WORDS } from './words.js'
 
 /** @import { About, Choice, Control } from '../form.js' */
@@ -80,13 +80,12 @@ function option(type, { title, also, description, key }, id, name) {
 /** @param {any} field @param {Choice[]} choices @param {About} about @returns {Control} */
 function buttons(field, choices, { id, describedBy, value, changed, keys }) {
   const options = choices.map((choice, n) => ({ ...choice, ...option('radio', choice, `${id}-${n}`, id) }))
-  const clear = make('button', { type: 'button', className: 'form-clear', textContent: WORDS.clear, id: `${id}-clear` })
+  const clear = clearButton(id)
   const element = make('div', { className: 'form-options' }, [...options.map(({ label }) => label), clear])
   describe(element, {
     role: 'radiogroup', 'aria-labelledby': `${id}-label`, 'aria-describedby': describedBy,
     'aria-required': field.isRequired || undefined,
   })
-  describe(clear, { 'aria-labelledby': `${id}-clear ${id}-label` })
   const chosen = () => options.find(({ input }) => input.checked)
   const settle = () => (clear.hidden = Boolean(field.isRequired) || !chosen())
   for (const one of options) {

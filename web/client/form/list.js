@@ -36,6 +36,13 @@ export function search(name, choices, show, isChosen) {
   return [box, status]
 }
 
+/** @param {string} id of the field */
+export function clearButton(id) {
+  const clear = make('button', { type: 'button', className: 'form-clear', textContent: WORDS.clear, id: `${id}-clear` })
+  describe(clear, { 'aria-labelledby': `${id}-clear ${id}-label` })
+  return clear
+}
+
 /** @param {any} field @param {Choice[]} choices @param {About} about @returns {Control} */
 export function list(field, choices, { id, describedBy, value, changed, name }) {
   const select = make('select', { size: LIST_ROWS, id })
@@ -43,8 +50,7 @@ export function list(field, choices, { id, describedBy, value, changed, name }) 
     'aria-labelledby': `${id}-label`, 'aria-describedby': describedBy, 'aria-required': field.isRequired || undefined,
   })
   let chosen = choices.find((choice) => choice.value === value)
-  const clear = make('button', { type: 'button', className: 'form-clear', textContent: WORDS.clear, id: `${id}-clear` })
-  describe(clear, { 'aria-labelledby': `${id}-clear ${id}-label` })
+  const clear = clearButton(id)
   // A line of the list may be cut off.
   const whole = make('p', { className: 'form-chosen' })
   const settle = () => {

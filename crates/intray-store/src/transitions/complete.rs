@@ -104,7 +104,7 @@ impl Transition for CheckedCompletion {
         let resumes = self.call.resumes.map_or(-1, i64::from);
         match (undo_ms, resumes) {
             (0, -1) => args.push(""),
-            _ => args.push(&format!("{undo_ms} {resumes}")),
+            _ => args.push(format!("{undo_ms} {resumes}")),
         };
         args
     }
