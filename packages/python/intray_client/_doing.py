@@ -174,7 +174,8 @@ def places(error: Exception) -> str:
         return ""
     found = [place for place in error.problem.get("errors") or () if isinstance(place, dict)]
     lines = [f"\n{place.get('pointer') or '(the result)'}: {place.get('detail')}" for place in found]
-    kept, room = [], PLACES
+    kept: list[str] = []
+    room = PLACES
     for line in lines:
         room -= len(line.encode("utf-8", "replace"))
         if room < 0:
