@@ -1,9 +1,18 @@
 //! A caller whose reservation cannot complete the job learns nothing of the form: the answers are those of a queue without one.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
 use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::sleep};
 
 use super::{VERDICT, no_verdict};
-use crate::world::{Answer, ReservedJob, World, access::key, eventually};
+use crate::world::{Answer, Client, ReservedJob, World, access::key, background_caller::BackgroundCaller, eventually};
 
 /// What becomes of a reservation before a result comes that does not fit.
 const SITUATIONS: [&str; 9] = [
@@ -164,5 +173,36 @@ async fn result_of_a_stranger_costs_the_same_if_it_fits() {
         }
     }
     w.complete_with(&held, json!({ "verdict": "fine" })).await.is(200);
+    w.check().await;
+}
+
+/// Made-up reservations, 25 a second, with results that fit and others.
+async fn guess_forever(client: Client, me: u32, guesses: Arc<AtomicU32>) {
+    for n in 0.. {
+        let result = if n % 2 == 0 { json!({ "verdict": "fine" }) } else { no_verdict() };
+        let reservation = format!("default-{me:026}.{n:026}");
+        let answer = client.post("/jobs/complete", json!({ "reservation": reservation, "result": result })).await;
+        let problem = answer.json();
+        assert_eq!((answer.status, &problem["reason"], problem.get("errors")), (409, &json!("unknown"), None));
+        guesses.fetch_add(1, Ordering::Relaxed);
+        sleep(Duration::from_millis(40)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thousand_guesses_a_second_slow_no_other_caller() {
+    let w = World::start_process().await;
+    w.update_settings(json!({ "result_schema": VERDICT.clone() })).await;
+    let quiet = BackgroundCaller::during(&w, sleep(Duration::from_secs(1))).await;
+    let (guesses, mut strangers) = (Arc::new(AtomicU32::new(0)), JoinSet::new());
+    for me in 0..40 {
+        strangers.spawn(guess_forever((*w).clone(), me, guesses.clone()));
+    }
+    let crowded = BackgroundCaller::during(&w, sleep(Duration::from_secs(3))).await;
+    assert!(strangers.try_join_next().is_none(), "a stranger was answered in another way");
+    strangers.shutdown().await;
+    let guesses = guesses.load(Ordering::Relaxed);
+    assert!(guesses > 0);
+    quiet.assert_not_much_slower(&format!("{guesses} guesses"), &crowded);
     w.check().await;
 }
