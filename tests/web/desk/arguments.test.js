@@ -66,6 +66,7 @@ test('argument_is_described_by_what_is_seen_beside_it', async () => {
 test('arguments_of_a_call_that_is_lost_can_be_read_and_copied', async () => {
   const { id, page } = await on.holding(QUEUE, 'eli', call({ text: 'dear', loud: true }))
   await box(page, 'Text').fill('dear Ann')
+  await shown(page, 'Draft saved')
   await on.service.call('DELETE', `/jobs/${id}?force=true`)
   await box(page, 'Text').press('End')
   await page.keyboard.type('!')
