@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade test-hostile test-power test-ways service test-web test-contract test-deploy packages test-packages dist test-dist cost guard bench protocol fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade differential test-hostile test-power test-ways service test-web test-contract test-deploy packages test-packages dist test-dist cost guard bench protocol fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -64,6 +64,12 @@ failovers: rust engine
 test-upgrade: rust engine
 	binary=$$(scripts/older.sh $(FROM)) && INTRAY_OLDER_PROGRAM=$$binary INTRAY_RESTARTS=$(or $(RESTARTS),20) \
 	cargo test --locked --test service rolling_update -- --nocapture
+
+# Random calls to the scripts of an older commit and of this one: the same replies, and the same keys after each.
+# `make differential FROM=COMMIT`; CASES=1200 sequences of 60 steps, some 100,000 calls.
+differential: rust engine
+	binary=$$(scripts/older.sh $(FROM)) && INTRAY_OLDER_PROGRAM=$$binary MODEL_CASES=$(or $(CASES),1200) \
+	cargo test --locked --test model -- scripts_answer --nocapture
 
 # A million requests by a hostile caller, and a minute's rest.
 test-hostile: rust engine

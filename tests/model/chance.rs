@@ -1,8 +1,13 @@
 //! How often what happens. Simpler things stand first: a sequence that fails is made smaller towards them.
 
-use proptest::{collection::vec, prelude::*, strategy::Union};
+use std::fmt::Debug;
 
-use crate::operations::{CreateBatch, Enqueue, Op};
+use proptest::{collection::vec, option::weighted, prelude::*, strategy::Union};
+
+use crate::{
+    naming::{Nth, nth},
+    operations::{CreateBatch, Enqueue, Op},
+};
 
 /// What a sequence is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub enum Theme {
     Desk,
     /// Jobs for some workers, which are handed over and fall back to everybody.
     Routing,
+    /// All that can happen, in long lists whose items say the same as earlier ones of the list.
+    Lists,
     /// Batches of hundreds, which take more than one step of whatever is done to them.
     Many,
 }
@@ -31,7 +38,7 @@ pub struct Often {
 impl Often {
     pub fn within(&self, theme: Theme) -> u32 {
         match theme {
-            Theme::Everything => self.everything,
+            Theme::Everything | Theme::Lists => self.everything,
             Theme::FewJobs => self.few_jobs,
             Theme::Desk => self.desk,
             Theme::Routing => self.routing,
@@ -50,8 +57,16 @@ pub fn start(theme: Theme) -> impl Strategy<Value = Op> {
     prop_oneof![3 => Enqueue::of(theme, 1..=3).prop_map(Op::Enqueue), 1 => batch]
 }
 
-/// Mostly one, sometimes up to three.
-pub fn few<T: std::fmt::Debug + Clone + 'static>(one: impl Strategy<Value = T> + 'static) -> BoxedStrategy<Vec<T>> {
+/// Mostly one, sometimes up to three; in a sequence about lists more, of which many say what an earlier one does.
+pub fn few<T: Debug + Clone + 'static>(theme: Theme, one: impl Strategy<Value = T> + 'static) -> BoxedStrategy<Vec<T>> {
     let one = one.boxed();
-    prop_oneof![3 => vec(one.clone(), 1), 1 => vec(one, 2..=3)].boxed()
+    if theme != Theme::Lists {
+        return prop_oneof![3 => vec(one.clone(), 1), 1 => vec(one, 2..=3)].boxed();
+    }
+    let items = vec((one, weighted(0.3, nth())), 2..=8);
+    let list = |list: Vec<T>, (item, earlier): (T, Option<Nth>)| {
+        let item = earlier.and_then(|nth| nth.of(&list).cloned()).unwrap_or(item);
+        [list, vec![item]].concat()
+    };
+    items.prop_map(move |items| items.into_iter().fold(Vec::new(), list)).boxed()
 }

@@ -1,10 +1,16 @@
-//! The fast path of a script must do exactly what its full path does: the same random operations run by both, on two servers with
-//! one clock.
+//! The fast path of a script must do exactly what its full path does, and the scripts of this program what those of an older one did:
+//! the same random operations run by both, on two servers with one clock.
+
+use std::{env, path::PathBuf, sync::Arc};
 
 use intray::job::Total;
+use tokio::runtime::Runtime;
 
 use crate::{
+    chance::Theme,
     hints,
+    library::Library,
+    mirror::Other,
     patch_scripts::Edit,
     rotation::Rotation,
     run::{self, Plan},
@@ -15,7 +21,7 @@ const SHARE: u64 = 4;
 
 fn plan(edits: Vec<Edit>) -> Plan {
     let plan = Plan::from_environment();
-    Plan { cases: plan.cases / SHARE, is_mirrored: true, edits, ..plan }
+    Plan { cases: plan.cases / SHARE, other: Some(Other::FullPath), edits, ..plan }
 }
 
 #[test]
@@ -29,6 +35,25 @@ fn fast_path_equals_full_path() {
         println!("{replies} replies of the fast path that counts {}", total.word());
         assert!(replies > 0, "no reply came from the fast path that counts {}", total.word());
     }
+}
+
+/// A third of the sequences is about lists. With INTRAY_OLDER_PROGRAM the second server runs the scripts of that program; else those of
+/// this one, which must then agree with themselves.
+#[test]
+fn scripts_answer_and_store_what_those_of_an_older_program_did() {
+    let program = env::var_os("INTRAY_OLDER_PROGRAM");
+    let plan = Plan::from_environment();
+    let cases = if program.is_some() { plan.cases } else { plan.cases / 20 };
+    let program = program.map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_intray")), PathBuf::from);
+    let library = Runtime::new().expect("a runtime").block_on(Library::of_program(&program));
+    let plan = Plan { other: Some(Other::Library(Arc::new(library))), ..plan };
+    let run = |cases, theme| {
+        let plan = Plan { cases, theme, share: Rotation::ALL, ..plan.clone() };
+        let met = run::run(&plan).unwrap_or_else(|difference| panic!("{difference}"));
+        met[run::COMPARED]
+    };
+    let calls = run(cases - cases / 3, None) + run(cases / 3, Some(Theme::Lists));
+    println!("{calls} calls of {cases} sequences were answered alike, and left the same keys");
 }
 
 /// Faults of the fast paths alone, in their lists of clients and of batches.

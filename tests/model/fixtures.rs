@@ -10,19 +10,20 @@ use intray::{
 use proptest::{option::weighted, prelude::*};
 use sha2::{Digest, Sha256};
 
-pub const WORKERS: [&str; 3] = ["ann", "bob", "cyd"];
+/// The third has what JSON, Lua and UTF-8 know in ways of their own.
+pub const WORKERS: [&str; 3] = ["ann", "bob", "c%y\"d\u{1f600}"];
 /// More than the parts that a batch with an overlap keeps.
 pub const GUESTS: [&str; 18] = [
     "g01", "g02", "g03", "g04", "g05", "g06", "g07", "g08", "g09", "g10", "g11", "g12", "g13", "g14", "g15", "g16",
     "g17", "g18",
 ];
 /// Jobs without a client have the client "".
-pub const CLIENTS: [&str; 3] = ["", "a", "b"];
+pub const CLIENTS: [&str; 3] = ["", "a", "b\\'\u{e9}"];
 /// The third has the first as a prefix.
-pub const LOCKS: [&str; 3] = ["l", "m", "l2"];
+pub const LOCKS: [&str; 3] = ["l", "m%d\"", "l2\u{e9}"];
 /// The second has the first as a prefix, and the third is a worker's name.
-pub const SKILLS: [&str; 3] = ["de", "de2", "ann"];
-pub const KEYS: [&str; 2] = ["k1", "k2"];
+pub const SKILLS: [&str; 3] = ["de", "de2\u{e9}%", "ann"];
+pub const KEYS: [&str; 2] = ["k1", "k2\u{1f600}\"%"];
 pub const RESULTS: [&str; 3] = ["", "1", r#"{"ok":true}"#];
 /// The first removes the draft.
 pub const DRAFTS: [&str; 3] = ["null", r#""half a""#, r#"{"text":"half a sentence"}"#];
@@ -36,7 +37,7 @@ pub const STAMPS: u64 = 64;
 pub static PAYLOADS: [(&str, &str); 4] = [
     (r#"{"a":1,"b":[2]}"#, r#"{"a":1,"b":[2]}"#),
     (r#"{ "b" : [ 2 ], "a" : 1 }"#, r#"{"a":1,"b":[2]}"#),
-    (r#""x""#, r#""x""#),
+    ("\"x\u{7f}\u{e9}\"", "\"x\u{7f}\u{e9}\""),
     (LARGE, LARGE),
 ];
 const LARGE: &str = {

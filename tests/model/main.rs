@@ -18,7 +18,7 @@
 //! | `walk/` | runs a sequence on both, and compares after each step; recounts what must always be true |
 //! | `real/` | the queue under test, its Redis, and eyes that read what lies there |
 //! | `run`, `shrink` | many walks, and the smallest that fails |
-//! | `differential`, `mirror` | each script by its fast path and by its full one, on two servers |
+//! | `differential`, `mirror`, `library` | each script on two servers: by its fast path and by its full one, of this program and of an older |
 //! | `mutants`, `patch_scripts`, `hints` | faults in the scripts; the model must find each of them |
 //!
 //! When the two differ, the sequence is made as small as it gets and told step by step, with the command that runs it
@@ -29,6 +29,7 @@ mod chance;
 mod differential;
 mod fixtures;
 mod hints;
+mod library;
 mod mirror;
 mod mutants;
 mod naming;
@@ -52,10 +53,11 @@ mod world {
     mod engine;
     mod shim;
 
+    pub use children::ChildProcess;
     pub use engine::Engine;
 
     /// Waits for a condition, with a deadline that only a broken program meets.
-    async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
         for _ in 0..6_000 {
             if let Some(found) = look().await {
                 return found;

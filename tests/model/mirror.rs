@@ -1,12 +1,13 @@
-//! Runs every script on two servers: as it is on the first, without its fast path on the second. Both must give the same reply and
-//! leave the same keys.
+//! Runs every script on two servers: as it is on the first; without its fast path, or as an older program has it, on the second. Both
+//! must give the same reply and leave the same keys after each call.
 
 mod reply;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use redis::{Connection, Value};
@@ -18,26 +19,43 @@ use tokio::{
 use self::reply::Reply;
 use crate::{
     fixtures::Verdict,
+    library::Library,
     patch_scripts::{self, Edit, NO_FAST_PATH},
 };
+
+/// What the second server runs.
+#[derive(Debug, Clone)]
+pub enum Other {
+    /// The same scripts without their fast paths.
+    FullPath,
+    /// Those of another program.
+    Library(Arc<Library>),
+}
 
 pub struct Mirror {
     pub socket: PathBuf,
     state: Arc<Mutex<State>>,
 }
 
-#[derive(Default)]
+/// Over all connections.
 struct State {
     difference: Option<String>,
     /// By the total that they count.
     fast_replies: BTreeMap<String, u64>,
+    /// Calls of scripts.
+    calls: u64,
+    /// Of the scripts that only read.
+    views: BTreeSet<Vec<u8>>,
+    ours: Connection,
+    theirs: Connection,
 }
 
 /// One client's connection to both servers.
 struct Servers {
-    fast: Server,
-    full: Server,
+    ours: Server,
+    theirs: Server,
     edits: Vec<Edit>,
+    other: Other,
 }
 
 struct Server {
@@ -47,39 +65,34 @@ struct Server {
 
 impl Mirror {
     /// `edits` are made in the scripts of the first server only.
-    pub fn start(folder: &Path, fast: PathBuf, full: PathBuf, edits: &[Edit]) -> Self {
+    pub fn start(folder: &Path, ours: PathBuf, theirs: PathBuf, edits: &[Edit], other: &Other) -> Self {
         let socket = folder.join("mirror.sock");
         let listener = UnixListener::bind(&socket).expect("a socket for the mirror");
-        let (state, edits) = (Arc::new(Mutex::new(State::default())), edits.to_vec());
+        let state = State {
+            difference: None,
+            fast_replies: BTreeMap::new(),
+            calls: 0,
+            views: BTreeSet::new(),
+            ours: connect(&ours),
+            theirs: connect(&theirs),
+        };
+        let (state, edits, other) = (Arc::new(Mutex::new(state)), edits.to_vec(), other.clone());
         let shared = state.clone();
         tokio::spawn(async move {
             // One script at a time over all connections, so that both servers run them in one order.
             let order = Arc::new(tokio::sync::Mutex::new(()));
             while let Ok((client, _)) = listener.accept().await {
-                let (fast, full) = (Server::connect(&fast).await, Server::connect(&full).await);
-                let servers = Servers { fast, full, edits: edits.clone() };
+                let (ours, theirs) = (Server::connect(&ours).await, Server::connect(&theirs).await);
+                let servers = Servers { ours, theirs, edits: edits.clone(), other: other.clone() };
                 tokio::spawn(serve(client, servers, shared.clone(), order.clone()));
             }
         });
         Self { socket, state }
     }
 
-    /// The first difference between the replies so far, or between the keys now.
-    pub fn compare(&self, fast: &mut Connection, full: &mut Connection) -> Verdict {
-        if let Some(difference) = self.state().difference.take() {
-            return Err(difference);
-        }
-        let (fast, full) = (dump(fast)?, dump(full)?);
-        let names: BTreeSet<_> = fast.keys().chain(full.keys()).collect();
-        let differing = names.into_iter().find(|name| fast.get(*name) != full.get(*name));
-        let report = |name: &String| {
-            format!(
-                "the key {name}\n  by the fast path: {:?}\n  by the full path: {:?}",
-                fast.get(name),
-                full.get(name)
-            )
-        };
-        differing.map_or(Ok(()), |name| Err(report(name)))
+    /// The first difference so far.
+    pub fn verdict(&self) -> Verdict {
+        self.state().difference.take().map_or(Ok(()), Err)
     }
 
     /// How many replies came from a fast path since it was last asked.
@@ -87,7 +100,12 @@ impl Mirror {
         std::mem::take(&mut self.state().fast_replies)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    /// How many calls were compared since it was last asked.
+    pub fn calls(&self) -> u64 {
+        std::mem::take(&mut self.state().calls)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,40 +133,86 @@ async fn serve(
 
 impl Servers {
     async fn run(&mut self, words: &[Vec<u8>], state: &Mutex<State>) -> Vec<u8> {
-        match words[0].as_slice() {
-            // The mirror needs the text of each script.
-            b"FCALL" | b"FUNCTION" => self.fast.call(&[b"NO_FUNCTIONS".to_vec()]).await,
-            b"EVALSHA" => b"-NOSCRIPT the mirror keeps none\r\n".to_vec(),
-            b"EVAL" => self.run_script(words, state).await,
-            _ => self.fast.call(words).await,
+        match (words[0].as_slice(), words.get(1).map(Vec::as_slice)) {
+            (b"FUNCTION", Some(b"LOAD")) => self.load(words, state).await,
+            (b"FCALL", Some(function)) => {
+                let theirs = match &self.other {
+                    Other::FullPath => function.to_vec(),
+                    Other::Library(library) => library.named(function),
+                };
+                self.call(words, theirs, state).await
+            }
+            _ => self.ours.call(words).await,
         }
     }
 
-    async fn run_script(&mut self, words: &[Vec<u8>], state: &Mutex<State>) -> Vec<u8> {
-        let fast = self.fast.call(&patched(words, &self.edits)).await;
-        let full = self.full.call(&patched(words, &[NO_FAST_PATH])).await;
-        let is_view = words[1].starts_with(b"#!lua flags=no-writes");
-        let (ours, theirs) = (Reply::parse(&fast, is_view), Reply::parse(&full, is_view));
+    async fn load(&mut self, words: &[Vec<u8>], state: &Mutex<State>) -> Vec<u8> {
+        let theirs = match &self.other {
+            Other::FullPath => patched(&words[2], &[NO_FAST_PATH]),
+            Other::Library(library) => library.code.clone().into_bytes(),
+        };
+        let loaded = self.theirs.call(&[words[0].clone(), words[1].clone(), b"REPLACE".to_vec(), theirs]).await;
+        assert_eq!(loaded[0], b'$', "{}", String::from_utf8_lossy(&loaded));
+        state.lock().unwrap_or_else(PoisonError::into_inner).views = views(&String::from_utf8_lossy(&words[2]));
+        self.ours.call(&[words[0].clone(), words[1].clone(), patched(&words[2], &self.edits)]).await
+    }
+
+    /// Calls a function of both, which the second server may know by another name.
+    async fn call(&mut self, words: &[Vec<u8>], named: Vec<u8>, state: &Mutex<State>) -> Vec<u8> {
+        let raw = self.ours.call(words).await;
+        if raw.starts_with(b"-ERR Function not found") {
+            return raw;
+        }
+        let mut same = words.to_vec();
+        same[1] = named;
+        let theirs = self.theirs.call(&same).await;
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_view = state.views.contains(&words[1]);
+        let (ours, theirs) = (Reply::parse(&raw, is_view), Reply::parse(&theirs, is_view));
+        state.calls += 1;
         if let Some(total) = ours.fast_total() {
             *state.fast_replies.entry(total.to_owned()).or_default() += 1;
         }
-        if !ours.is_same(&theirs) && state.difference.is_none() {
-            state.difference =
-                Some(format!("the replies\n  by the fast path: {ours:?}\n  by the full path: {theirs:?}"));
+        if state.difference.is_none() {
+            let found =
+                if ours.is_same(&theirs) { state.compare_keys() } else { Err(report("the reply", &ours, &theirs)) };
+            state.difference = found.err().map(|what| format!("{}\n  {}", what, spelled(words)));
         }
-        fast
+        raw
     }
 }
 
-fn patched(words: &[Vec<u8>], edits: &[Edit]) -> Vec<Vec<u8>> {
-    let mut words = words.to_vec();
-    let mut text = String::from_utf8_lossy(&words[1]).into_owned();
-    for Edit { from, to } in edits {
-        text = text.replace(from, to);
+impl State {
+    /// Every key of both servers, with its content.
+    fn compare_keys(&mut self) -> Verdict {
+        let (ours, theirs) = (dump(&mut self.ours)?, dump(&mut self.theirs)?);
+        let names: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
+        let differing = names.into_iter().find(|name| ours.get(*name) != theirs.get(*name));
+        differing.map_or(Ok(()), |name| Err(report(&format!("the key {name}"), &ours.get(name), &theirs.get(name))))
     }
-    words[1] = text.into_bytes();
-    words
+}
+
+fn report<T: Debug>(what: &str, ours: &T, theirs: &T) -> String {
+    format!("{what}\n  on the first server: {ours:?}\n  on the second: {theirs:?}")
+}
+
+/// A call, for a report.
+fn spelled(words: &[Vec<u8>]) -> String {
+    words.iter().map(|word| word.escape_ascii().to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// The functions of a library that only read.
+fn views(code: &str) -> BTreeSet<Vec<u8>> {
+    let names = code.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("redis.register_function{function_name = '")?.split_once('\'')?;
+        rest.contains("'no-writes'").then(|| name.as_bytes().to_vec())
+    });
+    names.collect()
+}
+
+fn patched(text: &[u8], edits: &[Edit]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(text).into_owned();
+    edits.iter().fold(text, |text, Edit { from, to }| text.replace(from, to)).into_bytes()
 }
 
 impl Server {
@@ -171,22 +235,30 @@ impl Server {
 
 /// Every key with its content.
 fn dump(connection: &mut Connection) -> Result<BTreeMap<String, Value>, String> {
-    let query = |connection: &mut Connection, words: &[&str]| {
-        let mut command = redis::cmd(words[0]);
-        command.arg(&words[1..]).query(connection).map_err(|e| format!("Redis: {e}"))
-    };
-    let names: Value = query(connection, &["KEYS", "*"])?;
-    let names: Vec<String> = redis::from_redis_value(names).map_err(|e| format!("Redis: {e}"))?;
-    let mut keys = BTreeMap::new();
-    for name in names {
-        let kind: Value = query(connection, &["TYPE", &name])?;
-        let content = match redis::from_redis_value::<String>(kind).unwrap_or_default().as_str() {
-            "hash" => reply::sorted_pairs(query(connection, &["HGETALL", &name])?),
-            "zset" => query(connection, &["ZRANGE", &name, "0", "-1", "WITHSCORES"])?,
-            "stream" => query(connection, &["XRANGE", &name, "-", "+"])?,
-            _ => query(connection, &["GET", &name])?,
-        };
-        keys.insert(name, content);
+    let broken = |e: redis::RedisError| format!("Redis: {e}");
+    let names: Vec<String> = redis::cmd("KEYS").arg("*").query(connection).map_err(broken)?;
+    if names.is_empty() {
+        return Ok(BTreeMap::new());
     }
-    Ok(keys)
+    let mut kinds = redis::pipe();
+    names.iter().for_each(|name| _ = kinds.cmd("TYPE").arg(name));
+    let kinds: Vec<String> = kinds.query(connection).map_err(broken)?;
+    let mut contents = redis::pipe();
+    for (name, kind) in names.iter().zip(&kinds) {
+        match kind.as_str() {
+            "hash" => contents.cmd("HGETALL").arg(name),
+            "zset" => contents.cmd("ZRANGE").arg(name).arg("0").arg("-1").arg("WITHSCORES"),
+            "stream" => contents.cmd("XRANGE").arg(name).arg("-").arg("+"),
+            _ => contents.cmd("GET").arg(name),
+        };
+    }
+    let contents: Vec<Value> = contents.query(connection).map_err(broken)?;
+    let ordered =
+        |(kind, content): (String, Value)| if kind == "hash" { reply::sorted_pairs(content) } else { content };
+    Ok(names.into_iter().zip(kinds.into_iter().zip(contents).map(ordered)).collect())
+}
+
+fn connect(socket: &Path) -> Connection {
+    let client = redis::Client::open(format!("unix://{}", socket.display()));
+    client.and_then(|client| client.get_connection()).expect("a connection")
 }

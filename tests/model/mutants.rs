@@ -154,7 +154,7 @@ const LISTS: [(Option<Theme>, bool, &[Fault]); 10] = [
 #[test]
 fn every_mutant_has_its_text_in_the_scripts() {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let scripts = runtime.block_on(async { Real::start(&[], false).await.library().await });
+    let scripts = runtime.block_on(async { Real::start(&[], None).await.library().await.code });
     let faults = LISTS.iter().flat_map(|(_, _, list)| *list);
     let names: BTreeSet<_> =
         faults.clone().map(|(fault, _, _)| (*fault).to_owned()).chain(differential::names()).collect();

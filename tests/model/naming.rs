@@ -63,7 +63,7 @@ pub fn handle(theme: Theme) -> BoxedStrategy<Handle> {
     let out = nth().prop_map(Handle::Out);
     match theme {
         Theme::Many => out.boxed(),
-        Theme::Everything | Theme::FewJobs | Theme::Desk | Theme::Routing => {
+        Theme::Everything | Theme::Lists | Theme::FewJobs | Theme::Desk | Theme::Routing => {
             prop_oneof![14 => out, 8 => nth().prop_map(Handle::Any), 1 => nth().prop_map(Handle::Forged)].boxed()
         }
     }

@@ -22,6 +22,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     chance::{self, Theme},
+    mirror::Other,
     operations::Op,
     patch_scripts::{Edit, Editor},
     real::Real,
@@ -45,8 +46,8 @@ pub struct Plan {
     pub theme: Option<Theme>,
     /// A script looks at a few jobs of the line only.
     pub is_short_sighted: bool,
-    /// Each script runs by its full path on a second server.
-    pub is_mirrored: bool,
+    /// What a second server runs, with which each call is compared.
+    pub other: Option<Other>,
     /// What the scripts say otherwise than their files.
     pub edits: Vec<Edit>,
 }
@@ -63,7 +64,7 @@ impl Plan {
             threads: 2,
             theme: None,
             is_short_sighted: false,
-            is_mirrored: false,
+            other: None,
             edits: Vec::new(),
         }
     }
@@ -100,6 +101,9 @@ impl fmt::Display for Plan {
         }
     }
 }
+
+/// The name in a tally for the calls that two servers have answered alike.
+pub const COMPARED: &str = "calls compared";
 
 /// The name in a tally for the replies of a fast path, where these are compared.
 pub fn fast_path(total: &str) -> String {
@@ -204,7 +208,7 @@ struct Bench {
 impl Bench {
     fn new(plan: &Plan) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let real = RefCell::new(runtime.block_on(Real::start(&plan.edits, plan.is_mirrored)));
+        let real = RefCell::new(runtime.block_on(Real::start(&plan.edits, plan.other.as_ref())));
         Self { runtime, real, is_short_sighted: plan.is_short_sighted }
     }
 

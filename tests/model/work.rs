@@ -79,7 +79,7 @@ pub fn work(theme: Theme) -> impl Strategy<Value = Work> {
 fn routing(theme: Theme) -> BoxedStrategy<Option<Box<Routing>>> {
     match theme {
         Theme::Everything | Theme::FewJobs | Theme::Desk | Theme::Many => Just(None).boxed(),
-        Theme::Routing => {
+        Theme::Routing | Theme::Lists => {
             let parts = (
                 weighted(0.4, assignees()),
                 weighted(0.3, excluded()),
@@ -100,7 +100,7 @@ fn routing(theme: Theme) -> BoxedStrategy<Option<Box<Routing>>> {
 pub fn routing_patch(theme: Theme) -> BoxedStrategy<RoutingPatch> {
     match theme {
         Theme::Everything | Theme::FewJobs | Theme::Desk | Theme::Many => Just(RoutingPatch::default()).boxed(),
-        Theme::Routing => {
+        Theme::Routing | Theme::Lists => {
             let assignees = weighted(0.4, weighted(0.6, assignees()));
             let excluded = weighted(0.3, weighted(0.6, excluded()));
             let parts =

@@ -37,10 +37,9 @@ impl Reply {
 
     /// A fast path counts only the total of its transition, and the batches that end.
     pub fn is_same(&self, other: &Self) -> bool {
-        let are_counted = match self.form {
-            Form::Fast => self.counts.iter().all(|count| other.counts.contains(count)),
-            Form::Full => self.counts == other.counts,
-        };
+        let counts = |of: &Self, with: &Self| of.counts.iter().all(|count| with.counts.contains(count));
+        let are_counted =
+            (self.form == Form::Fast || counts(other, self)) && (other.form == Form::Fast || counts(self, other));
         are_counted && self.items == other.items
     }
 

@@ -41,7 +41,7 @@ impl Operation for Abandon {
         let one = one.prop_map(|(handle, (delay_ms, grace_ms), skip, resumes, draft)| {
             (handle, Leaving { delay_ms, grace_ms, skip, resumes, draft })
         });
-        few(one).prop_map(Self).boxed()
+        few(theme, one).prop_map(Self).boxed()
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {

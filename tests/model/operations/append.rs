@@ -40,7 +40,7 @@ impl Operation for Append {
         let behind = |(members, has_offset)| Call::Behind { members, has_offset };
         let call = match theme {
             Theme::Many => members(theme, 90..=220).prop_map(move |members| behind((members, true))).boxed(),
-            Theme::Everything | Theme::FewJobs | Theme::Desk | Theme::Routing => prop_oneof![
+            Theme::Everything | Theme::Lists | Theme::FewJobs | Theme::Desk | Theme::Routing => prop_oneof![
                 4 => (members(theme, 1..=3), proptest::bool::weighted(0.7)).prop_map(behind),
                 1 => (members(theme, 1..=3), 0..6_u32).prop_map(|(members, offset)| Call::From { members, offset }),
                 3 => nth().prop_map(Call::Again),

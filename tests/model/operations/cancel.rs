@@ -17,7 +17,7 @@ impl Operation for Cancel {
         let job = prop_oneof![which(State::Waiting), which(State::Reserved), which(State::Blocked)];
         let force = match theme {
             Theme::FewJobs => Just(false).boxed(),
-            Theme::Everything | Theme::Desk | Theme::Routing | Theme::Many => any::<bool>().boxed(),
+            Theme::Everything | Theme::Lists | Theme::Desk | Theme::Routing | Theme::Many => any::<bool>().boxed(),
         };
         (job, force).prop_map(|(job, force)| Self { job, force }).boxed()
     }

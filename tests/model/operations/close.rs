@@ -32,7 +32,7 @@ impl Operation for Close {
         ];
         let one = (handle(theme), select(&RESULTS), how);
         let one = one.prop_map(|(handle, result, (undo_ms, resumes))| (handle, Closed { result, undo_ms, resumes }));
-        few(one).prop_map(Self).boxed()
+        few(theme, one).prop_map(Self).boxed()
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {

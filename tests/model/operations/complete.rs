@@ -18,13 +18,13 @@ impl Operation for Complete {
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let result = (0..RESULTS.len()).prop_map(|n| RESULTS[n]);
         match theme {
-            Theme::Everything | Theme::FewJobs | Theme::Routing | Theme::Many => {
-                few((handle(theme), result)).prop_map(Self).boxed()
+            Theme::Everything | Theme::Lists | Theme::FewJobs | Theme::Routing | Theme::Many => {
+                few(theme, (handle(theme), result)).prop_map(Self).boxed()
             }
             // A holder who has left may still complete.
             Theme::Desk => {
                 let handle = prop_oneof![handle(theme), nth().prop_map(Handle::Any)];
-                few((handle, prop_oneof![result, Just(RESULTS[0])])).prop_map(Self).boxed()
+                few(theme, (handle, prop_oneof![result, Just(RESULTS[0])])).prop_map(Self).boxed()
             }
         }
     }

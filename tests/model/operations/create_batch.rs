@@ -28,7 +28,9 @@ impl Operation for CreateBatch {
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
-            Theme::Everything | Theme::FewJobs | Theme::Desk | Theme::Routing => Self::small(theme).boxed(),
+            Theme::Everything | Theme::Lists | Theme::FewJobs | Theme::Desk | Theme::Routing => {
+                Self::small(theme).boxed()
+            }
             Theme::Many => Self::large(theme).boxed(),
         }
     }

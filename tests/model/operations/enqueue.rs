@@ -35,12 +35,14 @@ impl Operation for Enqueue {
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
             // Now and then a list names the same job twice.
-            Theme::Everything | Theme::Routing | Theme::Many => (few(item(theme)), proptest::bool::weighted(0.1))
-                .prop_map(|(mut items, twice)| {
-                    items.extend(twice.then(|| items[0].clone()));
-                    Self(items)
-                })
-                .boxed(),
+            Theme::Everything | Theme::Lists | Theme::Routing | Theme::Many => {
+                (few(theme, item(theme)), proptest::bool::weighted(0.1))
+                    .prop_map(|(mut items, twice)| {
+                        items.extend(twice.then(|| items[0].clone()));
+                        Self(items)
+                    })
+                    .boxed()
+            }
             Theme::FewJobs | Theme::Desk => Self::of(theme, 1).boxed(),
         }
     }

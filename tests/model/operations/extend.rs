@@ -15,7 +15,7 @@ impl Operation for Extend {
     const OFTEN: Often = Often { everything: 12, few_jobs: 16, desk: 28, routing: 6, many: 0 };
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
-        few((handle(theme), weighted(0.5, select(&[1_000, 60_000])), draft())).prop_map(Self).boxed()
+        few(theme, (handle(theme), weighted(0.5, select(&[1_000, 60_000])), draft())).prop_map(Self).boxed()
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {

@@ -17,7 +17,7 @@ impl Operation for Fail {
     const OFTEN: Often = Often { everything: 16, few_jobs: 20, desk: 44, routing: 12, many: 2 };
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
-        few(handle(theme)).prop_map(Self).boxed()
+        few(theme, handle(theme)).prop_map(Self).boxed()
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {

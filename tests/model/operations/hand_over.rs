@@ -48,7 +48,7 @@ impl Operation for HandOver {
             draft,
             fallback_ms,
         });
-        few(one).prop_map(Self).boxed()
+        few(theme, one).prop_map(Self).boxed()
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {

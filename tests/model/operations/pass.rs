@@ -20,7 +20,7 @@ impl Operation for Pass {
         let nth = (any::<u16>(), any::<u16>()).prop_map(|(a, b)| Nth(a.min(b)));
         let moment = (nth, select(&[0, 0, -1, 1])).prop_map(|(nth, off)| Self::Moment(nth, off));
         match theme {
-            Theme::Everything | Theme::Many => {
+            Theme::Everything | Theme::Lists | Theme::Many => {
                 prop_oneof![12 => few, 20 => moment, 1 => Just(Self::Hour), 1 => Just(Self::Week)].boxed()
             }
             // Nothing so long that all would be forgotten.

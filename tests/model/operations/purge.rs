@@ -19,7 +19,7 @@ impl Operation for Purge {
         let some = weighted(0.9, select(&State::ALL)).prop_map(|state| Self { state, force: false });
         match theme {
             Theme::Everything => prop_oneof![2 => some, 1 => Just(Self::ALL)].boxed(),
-            Theme::FewJobs | Theme::Desk | Theme::Routing | Theme::Many => some.boxed(),
+            Theme::FewJobs | Theme::Desk | Theme::Routing | Theme::Lists | Theme::Many => some.boxed(),
         }
     }
 

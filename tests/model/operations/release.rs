@@ -20,7 +20,7 @@ impl Operation for Release {
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let job = which(State::Reserved).prop_map(Self::Job);
         match theme {
-            Theme::Everything | Theme::FewJobs | Theme::Routing => {
+            Theme::Everything | Theme::Lists | Theme::FewJobs | Theme::Routing => {
                 prop_oneof![3 => job, 1 => (0..WORKERS.len()).prop_map(Self::Worker)].boxed()
             }
             Theme::Desk | Theme::Many => job.boxed(),

@@ -14,7 +14,7 @@ impl Operation for Reopen {
         &["event undone", "reopen Held { deadline", "reopen Lost(Lost { ending: Completed, state: Some(Completed"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
-        few(handle(theme)).prop_map(Self).boxed()
+        few(theme, handle(theme)).prop_map(Self).boxed()
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {

@@ -27,7 +27,7 @@ impl Operation for Reprioritize {
         let all = select(&UNENDED).prop_map(What::All);
         let what = match theme {
             Theme::FewJobs => which(State::Blocked).prop_map(What::Job).boxed(),
-            Theme::Everything | Theme::Desk | Theme::Routing => {
+            Theme::Everything | Theme::Lists | Theme::Desk | Theme::Routing => {
                 prop_oneof![2 => prop_oneof![which(State::Waiting), which(State::Blocked)].prop_map(What::Job), 1 => all].boxed()
             }
             Theme::Many => all.boxed(),

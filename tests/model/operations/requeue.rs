@@ -15,7 +15,7 @@ impl Operation for Requeue {
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let job = prop_oneof![which(State::Dead), which(State::Delayed)].prop_map(Some);
         let job = match theme {
-            Theme::Everything | Theme::Routing => prop_oneof![3 => job, 1 => Just(None)].boxed(),
+            Theme::Everything | Theme::Lists | Theme::Routing => prop_oneof![3 => job, 1 => Just(None)].boxed(),
             Theme::FewJobs => job.boxed(),
             Theme::Desk => which(State::Dead).prop_map(Some).boxed(),
             Theme::Many => Just(None).boxed(),

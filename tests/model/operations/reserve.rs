@@ -71,9 +71,9 @@ impl Operation for Reserve {
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
             Theme::Everything | Theme::FewJobs | Theme::Desk => {
-                few(ask(Just(Vec::new()), 1..=3_u32)).prop_map(Self).boxed()
+                few(theme, ask(Just(Vec::new()), 1..=3_u32)).prop_map(Self).boxed()
             }
-            Theme::Routing => few(ask(skills(), mostly_one())).prop_map(Self).boxed(),
+            Theme::Routing | Theme::Lists => few(theme, ask(skills(), mostly_one())).prop_map(Self).boxed(),
             Theme::Many => of_many().prop_map(|ask| Self(vec![ask])).boxed(),
         }
     }

@@ -16,7 +16,8 @@ use tempfile::TempDir;
 use self::keyspace::Keyspace;
 use crate::{
     fixtures::Verdict,
-    mirror::Mirror,
+    library::Library,
+    mirror::{Mirror, Other},
     patch_scripts::{Edit, Editor},
     world::Engine,
 };
@@ -33,7 +34,7 @@ pub struct Real {
     pub editor: Option<Editor>,
     engine: Engine,
     eyes: redis::Connection,
-    /// Where each script runs by its full path, if that is compared.
+    /// Where each script runs otherwise, if that is compared.
     second: Option<Second>,
     now: u64,
     round: u64,
@@ -48,11 +49,11 @@ struct Second {
 }
 
 impl Second {
-    async fn start(folder: &Path, first: &Engine, edits: &[Edit]) -> Self {
+    async fn start(folder: &Path, first: &Engine, edits: &[Edit], other: &Other) -> Self {
         let own = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
         let engine = Engine::start(own.path(), false).await;
         engine.clock.stop_at(BEGIN_MS);
-        let mirror = Mirror::start(folder, first.socket(), engine.socket(), edits);
+        let mirror = Mirror::start(folder, first.socket(), engine.socket(), edits, other);
         Self { mirror, eyes: connect(&engine), engine, _folder: own }
     }
 }
@@ -70,15 +71,18 @@ fn connect(engine: &Engine) -> redis::Connection {
 }
 
 impl Real {
-    pub async fn start(edits: &[Edit], is_mirrored: bool) -> Self {
+    pub async fn start(edits: &[Edit], other: Option<&Other>) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
         let engine = Engine::start(folder.path(), false).await;
         engine.clock.stop_at(BEGIN_MS);
         // Without edits it only keeps functions away.
         let is_between =
-            !is_mirrored && !edits.is_empty() || env::var("INTRAY_MODEL_FORM").is_ok_and(|form| form == "scripts");
+            other.is_none() && !edits.is_empty() || env::var("INTRAY_MODEL_FORM").is_ok_and(|form| form == "scripts");
         let editor = is_between.then(|| Editor::start(folder.path(), engine.socket(), edits));
-        let second = if is_mirrored { Some(Second::start(folder.path(), &engine, edits).await) } else { None };
+        let second = match other {
+            Some(other) => Some(Second::start(folder.path(), &engine, edits, other).await),
+            None => None,
+        };
         let proxy = second.as_ref().map(|second| &second.mirror.socket);
         let proxy = proxy.or(editor.as_ref().map(|editor| &editor.socket)).cloned();
         let servers =
@@ -113,12 +117,11 @@ impl Real {
     }
 
     /// The scripts as Redis has them: one library of functions.
-    pub async fn library(&mut self) -> String {
+    pub async fn library(&mut self) -> Library {
         self.handle.sweep_once(&self.queue).await.expect("swept");
         let mut list = redis::cmd("FUNCTION");
         let libraries: Vec<Vec<redis::Value>> = list.arg("LIST").arg("WITHCODE").query(&mut self.eyes).expect("a list");
-        let code = libraries.first().and_then(|library| library.last()).expect("a library");
-        redis::from_redis_value_ref(code).expect("text")
+        Library::of_list(libraries.first().expect("a library"))
     }
 
     /// The metric of transitions in this walk.
@@ -151,16 +154,18 @@ impl Real {
         }
     }
 
-    /// The fast paths and the full ones have done the same, if that is compared.
-    pub fn compare_paths(&mut self) -> Verdict {
-        match &mut self.second {
-            Some(second) => second.mirror.compare(&mut self.eyes, &mut second.eyes),
-            None => Ok(()),
-        }
+    /// Both servers have done the same, if that is compared.
+    pub fn compare_servers(&self) -> Verdict {
+        self.second.as_ref().map_or(Ok(()), |second| second.mirror.verdict())
     }
 
     pub fn fast_replies(&self) -> BTreeMap<String, u64> {
         self.second.as_ref().map(|second| second.mirror.fast_replies()).unwrap_or_default()
+    }
+
+    /// How many calls were compared since it was last asked.
+    pub fn compared_calls(&self) -> u64 {
+        self.second.as_ref().map_or(0, |second| second.mirror.calls())
     }
 
     /// The keys in Redis, and the events since the last look.

@@ -93,6 +93,7 @@ impl<'r> Walk<'r> {
         self.compare_metric()?;
         let fast = self.real.fast_replies();
         self.met.extend(fast.into_iter().map(|(total, replies)| (run::fast_path(&total), replies)));
+        self.met.insert(run::COMPARED.to_owned(), self.real.compared_calls());
         let found = self.real.look(&self.last_event)?;
         same("keys that are left", &found.keys, &Vec::new())
     }
@@ -101,7 +102,7 @@ impl<'r> Walk<'r> {
         for op in ops {
             self.note(|| format!("{op:?}"));
             let outcome = op.run(self).await;
-            self.real.compare_paths()?;
+            self.real.compare_servers()?;
             outcome?;
             self.model.end_batches();
             self.compare()?;
