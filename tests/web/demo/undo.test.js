@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { fits, shown, stage } from '../world/stage.js'
+import { UNDO_MS, fits, shown, stage, undoSlowly, withClock } from '../world/stage.js'
 import { becomes, reads, until } from '../world/until.js'
 
-const on = stage()
+const on = stage(null, withClock)
+undoSlowly(on)
 
 const QUEUE = 'moderation'
 const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
@@ -41,7 +42,7 @@ async function remove(page, note = 'as yesterday') {
 }
 
 /** The button is there before the answer: the page counts the seconds once it has that. */
-const isAnswered = (page) => reads(page.locator('#undo-left'), /^\([1-7] s\)$/)
+const isAnswered = (page) => reads(page.locator('#undo-left'), /^\(\d+ s\)$/)
 
 /** It was taken back: until then the page may show the post as it was when it was handed in. */
 async function isTakenBack(page, text) {
@@ -63,12 +64,13 @@ test('toast_counts_down_and_takes_back_by_a_click', async () => {
   const page = await sit('ann')
   await shown(page, 'The wrong button')
   await remove(page)
-  await reads(page.locator('#undo-box'), /^Removed\s+Undo\s+\([67] s\)/)
+  await reads(page.locator('#undo-box'), /^Removed\s+Undo\s+\((2\d|30) s\)/)
   const status = page.locator('#undo-status[role=status]')
-  await becomes(() => status.textContent(), 'Removed. Undo within 7 seconds: press U.')
-  await reads(page.locator('#undo-left'), /^\([67] s\)$/)
-  await reads(page.locator('#undo-left'), /^\([345] s\)$/)
-  assert.match(await status.textContent(), /within 7 seconds/, 'it is announced once')
+  await becomes(() => status.textContent(), 'Removed. Undo within 30 seconds: press U.')
+  const left = async () => Number(/^\((\d+) s\)$/.exec(await page.locator('#undo-left').innerText())?.[1])
+  const before = await until('it counts', left)
+  await until('it counts down', async () => (await left()) < before)
+  assert.match(await status.textContent(), /within 30 seconds/, 'it is announced once')
   assert.equal(await page.locator('#done').innerText(), '1')
   assert.ok(await finalAt(id))
   await undoButton(page).click()
@@ -79,6 +81,8 @@ test('toast_counts_down_and_takes_back_by_a_click', async () => {
   // And decided again.
   await page.keyboard.press('1')
   await page.keyboard.press('Enter')
+  await isAnswered(page)
+  await on.clock.advance(UNDO_MS)
   await becomes(() => on.service.state(id), 'completed')
   assert.equal((await on.service.job(id)).result.verdict, 'keep')
   await becomes(() => page.locator('#undo').isVisible(), false)
@@ -186,6 +190,7 @@ test('undo_that_is_too_late_says_so', async () => {
   on.wire.offline = true
   on.wire.cut()
   await page.keyboard.press('u')
+  await on.clock.advance(UNDO_MS)
   await becomes(() => on.service.state(id), 'completed')
   on.wire.offline = false
   await shown(page, 'Too late: it is handed in')

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atDesk } from '../world/at_desk.js'
-import { fits, shown } from '../world/stage.js'
+import { fits, hearsClicks, shown } from '../world/stage.js'
 import { becomes, reads } from '../world/until.js'
 
 const on = atDesk()
@@ -93,8 +93,10 @@ test('arguments_that_are_untouched_go_back_as_they_were_sent', async () => {
   await press(page, 'Approve')
   await becomes(() => on.wire.calls('complete').length, 1)
   assert.equal(sent(), args)
+  await view(page, 'wait') // or the button would come up once more, and hear no click
   await press(page, 'Undo')
   await shown(page, 'Taken back')
+  await view(page, 'work')
   await page.getByLabel('Text').fill('b')
   await press(page, 'Approve')
   await becomes(() => on.wire.calls('complete').length, 2)
@@ -176,14 +178,14 @@ test('letter_moves_the_focus_and_enter_approves', async () => {
   await page.keyboard.press('a')
   await focused('approve')
   assert.equal(await on.service.state(id), 'reserved')
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.keyboard.press('Enter')
   assert.equal((await result(id)).reason, 'a rare case')
 })
 
 test('single_keys_can_be_switched_off', async () => {
   const { page } = await holding('lou')
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.getByLabel('Single keys').uncheck()
   await page.locator('#title').focus()
   await page.keyboard.press('a')
@@ -196,7 +198,7 @@ test('single_keys_can_be_switched_off', async () => {
 test('second_click_of_a_double_click_approves_nothing', async () => {
   const { id, page } = await holding('lea')
   const next = await on.service.enqueue(QUEUE, refund({ eur: 9_000 }), { expires_ms: 900_000 })
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   // The second click comes as soon as the next request is there.
   await page.evaluate(() => new Promise((clicked) => {
     const approve = document.getElementById('approve')

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { stage } from '../world/stage.js'
+import { hearsClicks, stage } from '../world/stage.js'
 import { becomes } from '../world/until.js'
 
 const on = stage()
@@ -26,7 +26,7 @@ test('first_job_is_done_by_what_the_page_prints', async (t) => {
   await page.getByLabel('Your name').fill('ann')
   await page.getByRole('button', { name: 'Start' }).click()
   await page.getByRole('heading', { name: 'Is this fine?' }).waitFor()
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.getByRole('button', { name: 'Approve' }).click()
   await becomes(async () => (await run(lists)).jobs.length, 1)
   assert.deepEqual((await run(lists)).jobs[0].result, JSON.parse(/`({"approved":.*?})`/.exec(part)[1]))

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atDesk } from '../world/at_desk.js'
-import { fits, shown } from '../world/stage.js'
+import { fits, hearsClicks, shown } from '../world/stage.js'
 import { becomes } from '../world/until.js'
 
 const on = atDesk()
@@ -23,7 +23,7 @@ const holding = (name, payload, more, options) => on.holding(QUEUE, name, payloa
 const withForm = (form, more = {}) => ({ title: 'Is this fine?', text: 'buy now', ...more, form })
 /** As a person would: the choices of a request that has just come do nothing for half a second. */
 const choose = async (page, name) => {
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.getByRole('radio', { name }).check()
 }
 /** The service answers so for the form of the queue. */
@@ -45,7 +45,7 @@ test('jobs_own_form_is_drawn_with_its_author_and_handed_in', async () => {
 test('digit_chooses_from_the_heading_and_sends_nothing', async () => {
   const { id, page } = await holding('ben', withForm(verdict))
   assert.equal(await page.evaluate(() => document.activeElement.id), 'title')
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.keyboard.press('2')
   await becomes(() => page.getByRole('radio', { name: 'spam' }).isChecked())
   await page.keyboard.press('Enter')
@@ -79,8 +79,10 @@ test('draft_of_a_form_survives_a_reload_and_an_undo', async () => {
   assert.equal(await page.getByRole('radio', { name: 'rude' }).isChecked(), true)
   assert.equal(await page.getByLabel('Note').inputValue(), 'half')
   await press(page, 'Send')
+  await view(page, 'wait') // or the button would come up once more, and hear no click
   await press(page, 'Undo')
   await shown(page, 'Taken back')
+  await view(page, 'work')
   await becomes(() => page.getByLabel('Note').inputValue(), 'half')
   await page.getByLabel('Note').fill('whole')
   await press(page, 'Send')

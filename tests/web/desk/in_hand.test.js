@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atDesk } from '../world/at_desk.js'
-import { shown } from '../world/stage.js'
+import { hearsClicks, shown } from '../world/stage.js'
 import { becomes } from '../world/until.js'
 
 const on = atDesk()
@@ -89,7 +89,7 @@ test('key_that_is_held_down_sends_once', async () => {
   await on.service.set(queue, { result_schema: form })
   const { page } = await on.holding(queue, 'ben', { title: 'One?' })
   const next = await on.service.enqueue(queue, { title: 'Two?' }, { dedupe: false })
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.keyboard.down('Control')
   for (let n = 0; n < 40; n += 1) {
     await page.keyboard.down('Enter') // a key that is down already repeats
@@ -127,7 +127,7 @@ test('arguments_are_on_the_page_whichever_form_answers', async () => {
   await press(page, 'Approve')
   await shown(page, 'The form has changed meanwhile.')
   for (const part of ['mallory', '900000', 'Properties']) assert.match(await text(page, '#request'), new RegExp(part))
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.getByRole('radio', { name: 'No' }).check()
   await press(page, 'Send')
   assert.deepEqual(await result(id), { ok: false })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atDesk } from '../world/at_desk.js'
-import { shown } from '../world/stage.js'
+import { hearsClicks, shown } from '../world/stage.js'
 import { becomes } from '../world/until.js'
 
 const on = atDesk()
@@ -78,7 +78,7 @@ test('break_lasts_until_the_person_goes_on', async () => {
 
 test('single_keys_stay_off_after_a_sign_out', async () => {
   const { page } = await on.holding(QUEUE, 'fay', call(5))
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.getByLabel('Single keys').uncheck()
   await Promise.all([page.waitForEvent('load'), button(page, 'Sign out').click()])
   await shown(page, 'Signed out.')

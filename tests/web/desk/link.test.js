@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fits, shown, stage } from '../world/stage.js'
+import { fits, press, shown, stage } from '../world/stage.js'
 import { becomes } from '../world/until.js'
 
 const KEY = 'key-of-the-back-office'
@@ -23,10 +23,6 @@ async function prepare() {
 
 const office = () => on.service.as(KEY)
 const view = (page, name) => becomes(() => page.evaluate(() => document.body.dataset.view), name)
-const press = async (page, name) => {
-  await page.waitForTimeout(550) // the buttons of a request that has just come do nothing for half a second
-  await page.getByRole('button', { name }).click()
-}
 
 /** Each story has a worker of its own, who holds one request at a time. */
 async function ask(worker, more = {}) {

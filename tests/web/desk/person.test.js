@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atDesk } from '../world/at_desk.js'
-import { fits, shown } from '../world/stage.js'
+import { fits, hearsClicks, shown } from '../world/stage.js'
 import { becomes, until } from '../world/until.js'
 
 const on = atDesk()
@@ -21,7 +21,7 @@ test('desk_is_driven_by_role_and_name_alone', async () => {
   await page.getByRole('checkbox', { name: 'other-visits: 1 in line' }).uncheck()
   await page.getByRole('button', { name: 'Start' }).click()
   await page.getByRole('heading', { name: 'May they come in?' }).waitFor()
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.getByRole('textbox', { name: 'Reason' }).fill('expected')
   await page.getByRole('button', { name: 'Approve' }).click()
   assert.deepEqual(await result(id), { approved: true, args: null, reason: 'expected' })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { visible } from '../../../web/client/form/shown.js'
 import { atDesk } from '../world/at_desk.js'
-import { shown } from '../world/stage.js'
+import { hearsClicks, shown } from '../world/stage.js'
 import { becomes } from '../world/until.js'
 
 const on = atDesk()
@@ -82,7 +82,7 @@ test('markup_and_letters_that_turn_round_are_text', async () => {
 test('whole_request_is_there_as_it_was_sent_and_can_be_copied', async () => {
   const sent = '{ "b":1.0,\n\n \n\n\n"a":"x\\u202ey" }'
   const { page } = await drawn('gil', sent)
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.getByText('The whole request as it was sent').click()
   await page.getByRole('button', { name: 'Copy' }).click()
   await shown(page, 'Copied')

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atDesk } from '../world/at_desk.js'
+import { hearsClicks } from '../world/stage.js'
 import { becomes } from '../world/until.js'
 
 const on = atDesk()
@@ -45,7 +46,7 @@ test('next_form_begins_at_its_first_field', async () => {
 
 test('words_that_are_typed_outside_of_a_box_answer_nothing', async () => {
   const { id, page } = await on.holding(QUEUE, 'ben', call(5))
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.keyboard.type('a refund is not due')
   assert.equal(await page.getByLabel('Reason').inputValue(), 'd is not due')
   for (const letter of ['a', 'r', 's', 'h', 'b']) {
@@ -65,7 +66,7 @@ test('words_that_are_typed_outside_of_a_box_answer_nothing', async () => {
 test('second_click_of_a_double_click_chooses_and_opens_nothing', async () => {
   const form = { type: 'object', properties: { pay: { title: 'Pay?', type: 'boolean' } } }
   const { next, page } = await holdingTwo('cem', call(5), { title: 'Two?', at: 'https://shop.example/', form })
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   // The second click comes as soon as the next request is there.
   const isPrevented = await page.evaluate(() => new Promise((clicked) => {
     const click = (place) => !document.querySelector(place).dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }))
@@ -79,7 +80,7 @@ test('second_click_of_a_double_click_chooses_and_opens_nothing', async () => {
   assert.deepEqual(isPrevented, [true, true, true])
   assert.equal(await page.getByRole('radio', { checked: true }).count(), 0)
   assert.equal(await page.locator('#whole').getAttribute('open'), null)
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.getByRole('radio', { name: 'No' }).check()
   await press(page, 'Send')
   assert.deepEqual(await result(next), { pay: false })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atDesk } from '../world/at_desk.js'
-import { shown } from '../world/stage.js'
+import { hearsClicks, shown } from '../world/stage.js'
 import { becomes, until } from '../world/until.js'
 
 const on = atDesk()
@@ -136,7 +136,7 @@ test('undo_names_the_answer_that_it_takes_back', async () => {
 
 test('second_click_of_a_double_click_takes_nothing_back', async () => {
   const { id, page } = await on.holding(QUEUE, 'gil', call(5))
-  await page.waitForTimeout(550)
+  await hearsClicks(page)
   await page.evaluate(() => new Promise((clicked) => {
     const undo = document.getElementById('undo')
     const again = () => {

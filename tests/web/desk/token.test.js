@@ -8,7 +8,7 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, test } from 'node:test'
-import { fits, shown, stage } from '../world/stage.js'
+import { fits, press, shown, stage } from '../world/stage.js'
 import { becomes, until } from '../world/until.js'
 
 const KEY = 'key-of-the-back-office'
@@ -42,10 +42,6 @@ async function prepare() {
 const office = () => on.service.as(KEY)
 const view = (page, name) => becomes(() => page.evaluate(() => document.body.dataset.view), name)
 const button = (page, name) => page.getByRole('button', { name })
-const press = async (page, name) => {
-  await page.waitForTimeout(550) // the buttons of a request that has just come do nothing for half a second
-  await button(page, name).click()
-}
 const tokenOf = async (worker) => (await office().call('POST', '/tokens', { worker, queues: [QUEUE] })).token
 
 /** What the site allows the desk of this story. */

@@ -1,18 +1,14 @@
 // What the stories of the desk share: a service whose time can be moved, queues, and a person who sits down.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { startClock } from './clock.js'
-import { stage } from './stage.js'
+import { UNDO_MS, press, stage, undoSlowly, withClock } from './stage.js'
 import { becomes, until } from './until.js'
 
 const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
-/** Longer than an answer can be taken back. */
-const UNTIL_FINAL_MS = 8_000
 
 export function atDesk({ flags = [], files } = {}) {
-  const on = stage(null, async () => {
-    const clock = await startClock()
-    on.clock = clock
+  const on = stage(null, async (on) => {
+    const clock = await withClock(on)
     const more = await files?.()
     const stop = async () => {
       await clock.stop()
@@ -20,6 +16,7 @@ export function atDesk({ flags = [], files } = {}) {
     }
     return { env: clock.env, flags: [...flags, ...(more?.flags ?? [])], stop }
   })
+  undoSlowly(on)
   on.view = (page, name) => becomes(() => page.evaluate(() => document.body.dataset.view), name)
   on.button = (page, name) => page.getByRole('button', { name })
 
@@ -45,16 +42,12 @@ export function atDesk({ flags = [], files } = {}) {
     await on.view(page, 'work')
     return { id, page }
   }
-  /** As a person would: the buttons of a request that has just come do nothing for half a second. */
-  on.press = async (page, name) => {
-    await page.waitForTimeout(550)
-    await on.button(page, name).click()
-  }
+  on.press = press
   /** The result, once it can be taken back no longer. */
   on.result = async (id) => {
     const isHandedIn = ({ state, reserved }) => state === 'completed' || reserved?.final_at
     await until('it is handed in', async () => isHandedIn(await on.service.job(id)))
-    await on.clock.advance(UNTIL_FINAL_MS)
+    await on.clock.advance(UNDO_MS)
     await becomes(() => on.service.state(id), 'completed')
     return (await on.service.job(id)).result
   }

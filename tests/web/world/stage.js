@@ -2,7 +2,9 @@
 // The service is one for all stories of a file, the wire is each story's own; `begin(on)` comes before the first. `prepare()` comes before the service,
 // answers its `{env, flags}`, and may have a `stop`.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, afterEach, before, beforeEach } from 'node:test'
+import { startClock } from './clock.js'
 import { startServiceWith } from './service.js'
 import { sharedBrowser } from './shared.js'
 import { becomes } from './until.js'
@@ -70,7 +72,38 @@ export function stage(begin, prepare) {
   return on
 }
 
+/** The `prepare` of a stage whose service goes by a clock that can be moved. */
+export async function withClock(on) {
+  on.clock = await startClock()
+  return on.clock
+}
+
+/** So long can be taken back what is handed in: a busy machine needs more than the seven seconds of the page. */
+export const UNDO_MS = 30_000
+
+/** On this stage it can. */
+export function undoSlowly(on) {
+  const own = /UNDO_WITHIN = [\d_]+/
+  for (const page of ['desk', 'demo']) {
+    assert.match(readFileSync(new URL(`../../../web/${page}/undo.js`, import.meta.url), 'utf8'), own)
+  }
+  const script = (text) => text.replace(own, `UNDO_WITHIN = ${UNDO_MS}`)
+  beforeEach(() => Object.assign(on.wire, { script }))
+}
+
 export const shown = (page, text) => page.getByText(text, { exact: false }).first().waitFor()
+
+/** The desk hears no click for half a second after what it has drawn: the page counts that, from the frame that shows it. */
+export const hearsClicks = (page) =>
+  page.evaluate(() => new Promise((heard) => {
+    requestAnimationFrame(() => setTimeout(() => setTimeout(heard, 550)))
+  }))
+
+/** Presses what has just been drawn, as a person would. */
+export async function press(page, name) {
+  await hearsClicks(page)
+  await page.getByRole('button', { name }).click()
+}
 
 /** Confirms what the open question asks. */
 export async function confirm(page, action, typed) {

@@ -10,14 +10,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const SLOW = Number(process.env.INTRAY_SLOW_WIRE_MS ?? 0)
 
 const isPage = (path) => /^\/(console|demo|desk|docs)(\/|$)|^\/(client|form)\.(js|d\.ts|css)$/.test(path)
+const isScript = (path) => /^\/(desk|demo)\/\w+\.js$/.test(path)
 
 /**
  * `rule(call)` decides what becomes of a call: 'cut' nobody answers, 'lose' the service did it and the answer is lost,
- * `{status, body, type, more}` an answer of something else (`more`: headers); or nothing. `offline`: all are cut.
+ * `{status, body, type, more}` an answer of something else (`more`: headers); or nothing. `offline`: all are cut. `script(text)`
+ * makes another text of each script of the desk and the demo.
  */
 export async function startWire(service) {
   const log = []
-  const wire = { log, rule: null, offline: false, open: 0 } // `open`: calls that are not answered, nor hung up at the service
+  const wire = { log, rule: null, script: null, offline: false, open: 0 } // `open`: calls that are not answered, nor hung up at the service
   const serve = async (request, response) => {
     const { pathname } = new URL(request.url, 'http://wire')
     const { method, url: path, headers } = request
@@ -40,10 +42,16 @@ export async function startWire(service) {
     }
     if (fate === 'cut') return request.socket.destroy()
     if (fate?.status) return answer(entry, response, fate)
+    const isRewritten = wire.script && isScript(pathname)
+    if (isRewritten) for (const name of ['accept-encoding', 'if-none-match']) delete headers[name]
     const reply = await send(service.url, entry, text, gone.signal)
     const { 'transfer-encoding': _, connection: __, ...known } = reply.headers
     const isStream = /^text\/event-stream/.test(known['content-type'])
-    const body = isStream ? null : await read(reply)
+    let body = isStream ? null : await read(reply)
+    if (isRewritten) {
+      body = Buffer.from(wire.script(`${body}`))
+      known['content-length'] = body.length
+    }
     if (SLOW && body && !isPage(pathname)) await sleep(Math.random() * SLOW)
     Object.assign(entry, { status: reply.statusCode, answered: reply.headers, answer: body && parse(body) })
     if (isStream) return reply.pipe(response.writeHead(reply.statusCode, known))
