@@ -2,17 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../world/until.js'
-import { world } from '../world/world.js'
+import { sleeper, world } from '../world/world.js'
 
 const HOUR = 3_600_000
-
-/** While a machine sleeps, time passes, and the clock that is called monotonic stands still. */
-const sleeper = () => {
-  const { now } = Date
-  let slept = 0
-  Date.now = () => now() + slept
-  window.sleeps = (ms) => (slept += ms)
-}
 
 test('a laptop asleep past the lease can complete late', async (t) => {
   const w = await world(t)
@@ -25,7 +17,7 @@ test('a laptop asleep past the lease can complete late', async (t) => {
   await ann.freeze()
   await w.advance(HOUR)
   await w.becomes(id, 'waiting')
-  await ann.run((ms) => window.sleeps(ms), HOUR)
+  await ann.sleeps(HOUR)
   await ann.thaw()
   await ann.show()
   await ann.hears('lost') // much earlier than the next heartbeat
@@ -44,11 +36,11 @@ test('sleep is detected without any event', async (t) => {
   await ann.shows('cat.png')
   await ann.type('cat')
   await until('all is saved', () => w.wire.calls('extend').some(({ status, body }) => status === 200 && body.draft?.text === 'cat'))
-  await ann.run((ms) => window.sleeps(ms), HOUR) // as if it had stood still for so long when it wakes
   await w.asleep(async () => {
     await w.advance(HOUR)
     await w.becomes(id, 'waiting')
   })
+  await ann.sleeps(HOUR) // so much later it is when it wakes
   await ann.hears('lost') // much earlier than the next heartbeat
   assert.equal(await ann.draft, 'cat')
   await ann.click('complete')
@@ -57,15 +49,17 @@ test('sleep is detected without any event', async (t) => {
 
 test('sleep is detected without a network', async (t) => {
   const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
-  const ann = await w.open()
+  const id = await w.enqueue('cat.png', { lease_ms: HOUR })
+  const ann = await w.open({ heartbeat: HOUR / 3 }, { before: sleeper })
   await ann.shows('cat.png')
   await ann.type('cat')
   await ann.hears('saved')
   await ann.hide()
   await ann.freeze()
   w.wire.rule = () => new Promise(() => {}) // not even refused
+  await w.advance(HOUR)
   await w.becomes(id, 'waiting')
+  await ann.sleeps(HOUR)
   await ann.thaw()
   await ann.show()
   const [doubt] = await ann.hears('lost')

@@ -32,7 +32,7 @@ async function page(w, how) {
       window.asked = 0
       window.token = (0, eval)(token)
       const ask = (about) => (window.asked++, window.token(about))
-      const settings = { url, worker: 'ann', queues: [queue], storage: null, grace: null, token: typeof window.token === 'string' ? window.token : ask }
+      const settings = { url, worker: 'ann', queues: [queue], storage: null, grace: null, heartbeat: 600_000, token: typeof window.token === 'string' ? window.token : ask }
       window.desk = new Intray(settings)
     }
     window.next = () => window.desk.next().then((job) => job.payload, (error) => String(error))
@@ -108,14 +108,14 @@ test('token_invalid_in_a_header_rejects', async (t) => {
 
 test('token_failure_after_a_reload_keeps_the_job', async (t) => {
   const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 2_000 })
+  const id = await w.enqueue('cat.png')
   const ann = await page(w)
   await ann.begin("() => { if (window.asked > 1) throw new Error('log in'); return 'good' }")
   assert.equal(await ann.next(), 'cat.png')
   w.wire.rule = refuses('good')
   const extended = () => w.wire.calls('extend').filter(({ status }) => status === 200).length
-  await ann.run(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
   const before = extended()
+  await ann.run(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
   await until('it is extended', () => extended() > before)
   assert.equal(await w.state(id), 'reserved')
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../world/until.js'
-import { world } from '../world/world.js'
+import { sleeper, world } from '../world/world.js'
 
 /** Pauses take so many times as long. */
 function pace() {
@@ -37,11 +37,13 @@ test('drafts typed offline are sent when the network is back', async (t) => {
 
 test('work after an offline expiry is completed late', async (t) => {
   const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 2_000 })
-  const ann = await w.open()
+  const id = await w.enqueue('cat.png', { lease_ms: 60_000 })
+  const ann = await w.open({}, { before: sleeper })
   await ann.shows('cat.png')
   await ann.offline(true)
   await ann.type('cat')
+  await w.advance(60_000)
+  await ann.sleeps(60_000)
   const [doubt] = await ann.hears('lost')
   assert.equal(doubt.certain, false)
   await ann.click('complete')
@@ -54,13 +56,15 @@ test('work after an offline expiry is completed late', async (t) => {
 
 test('a job presumed lost offline is held again', async (t) => {
   const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
-  const ann = await w.open()
+  const id = await w.enqueue('cat.png', { lease_ms: 60_000 })
+  const ann = await w.open({}, { before: sleeper })
   await ann.shows('cat.png')
   const reservation = await ann.get('reservation')
   await ann.offline(true)
   // The same person keeps it on another machine.
   await w.service.call('POST', '/jobs/extend', { reservation, lease_ms: 300_000 })
+  await w.advance(60_000)
+  await ann.sleeps(60_000)
   await ann.hears('lost')
   await ann.offline(false)
   await until('it is held', async () => (await ann.get('state')) === 'held')

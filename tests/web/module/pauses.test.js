@@ -71,7 +71,11 @@ test('absurd_pause_of_an_empty_answer_is_ignored', async (t) => {
   const ann = await w.open({ wait: 25_000 })
   await until('all but the huge one are over', () => absurd.length <= 3)
   absurd.length = 0
-  await ann.run(() => document.dispatchEvent(new Event('visibilitychange')))
+  const asked = w.wire.calls('reserve').length
+  await until('it asks again', async () => {
+    await ann.run(() => document.dispatchEvent(new Event('visibilitychange')))
+    return w.wire.calls('reserve').length > asked
+  })
   await w.enqueue('cat.png')
   await ann.shows('cat.png')
   assert.ok(w.wire.calls('reserve').length < 8)

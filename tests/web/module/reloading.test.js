@@ -1,9 +1,8 @@
 // A page that is reloaded, closed, left and come back to.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../world/until.js'
-import { world } from '../world/world.js'
+import { sleeper, world } from '../world/world.js'
 
 test('a reload keeps the job, the reservation and the draft', async (t) => {
   const w = await world(t)
@@ -74,18 +73,19 @@ test('a closed page gives its job back after 15 seconds', async (t) => {
 test('a page that returns within the grace keeps the job', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
-  const first = await w.open({ grace: 3_000 })
+  const first = await w.open({ grace: 30_000 })
   await first.shows('cat.png')
   await first.type('it is a cat')
   await first.hears('saved')
   const reservation = await first.get('reservation')
   await first.close()
-  await until('a beacon came', () => w.wire.calls('abandon').length)
-  const again = await w.open({ grace: 3_000 })
+  await until('a beacon was answered', () => w.wire.calls('abandon')[0]?.status)
+  const again = await w.open({ grace: 30_000 })
   await again.shows('cat.png')
   assert.equal(await again.get('reservation'), reservation)
   assert.equal(await again.draft, 'it is a cat')
-  await sleep(4_000)
+  await w.hasLeft(id, 40_000)
+  await w.passed(30_000) // longer than the grace
   assert.equal(await w.state(id), 'reserved')
   assert.deepEqual(await again.heard('lost'), [])
 })
@@ -104,7 +104,7 @@ test('a last-moment draft is sent with the farewell', async (t) => {
 
 test('without grace a closed page sends nothing', async (t) => {
   const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
+  const id = await w.enqueue('cat.png', { lease_ms: 60_000 })
   const first = await w.open({ grace: null })
   await first.shows('cat.png')
   const reservation = await first.get('reservation')
@@ -113,6 +113,8 @@ test('without grace a closed page sends nothing', async (t) => {
   await second.shows('cat.png')
   assert.equal(await second.get('reservation'), reservation)
   await second.close()
+  await until('nothing is on its way', () => w.wire.open === 0)
+  await w.advance(60_000)
   await w.becomes(id, 'waiting')
   assert.equal((await w.job(id)).counts.expired, 1)
   assert.deepEqual(w.wire.calls('abandon'), [])
@@ -121,22 +123,26 @@ test('without grace a closed page sends nothing', async (t) => {
 test('a page from the back-forward cache checks its job at once', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
-  const ann = await w.open({ grace: 3_000, heartbeat: 600_000 })
+  const ann = await w.open({ grace: 30_000, heartbeat: 600_000 }, { before: sleeper })
   await ann.shows('cat.png')
   await ann.type('cat')
   await ann.hears('saved')
   await ann.run(() => (window.sameDocument = true))
   await ann.page.goto(`${w.origin}/elsewhere`)
-  await until('a beacon came', () => w.wire.calls('abandon').length)
+  const isAnswered = (n) => until('a beacon was answered', () => w.wire.calls('abandon')[n]?.status === 200)
+  await isAnswered(0)
   const asked = w.wire.calls('extend').length
   await ann.page.goBack({ waitUntil: 'commit' })
   assert.equal(await ann.run(() => window.sameDocument), true, 'it is the same page')
-  await until('it asked', () => w.wire.calls('extend').length > asked)
-  await sleep(4_000)
+  await until('it is extended', () => w.wire.calls('extend')[asked]?.status === 200)
+  await w.passed(30_000)
   assert.equal(await w.state(id), 'reserved')
   assert.equal(await ann.draft, 'cat')
 
+  await ann.run(() => addEventListener('pagehide', () => window.sleeps(30_000))) // it comes back after the grace
   await ann.page.goto(`${w.origin}/elsewhere`)
+  await isAnswered(1)
+  await w.advance(30_000)
   await w.becomes(id, 'waiting')
   await w.bob()
   await ann.page.goBack({ waitUntil: 'commit' })

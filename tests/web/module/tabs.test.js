@@ -50,19 +50,26 @@ for (const [which, closes] of [
   test(`closing ${which} of two tabs does not give the job back, closing both does`, async (t) => {
     const w = await world(t)
     const id = await w.enqueue('cat.png')
-    const tabs = [await w.open({ grace: 1_500 })]
+    const tabs = [await w.open()]
     await tabs[0].shows('cat.png')
-    tabs.push(await w.open({ grace: 1_500 }))
+    tabs.push(await w.open())
     await tabs[1].shows('cat.png')
     const stays = tabs[1 - closes]
+    const farewells = () => w.wire.calls('abandon').filter(({ status }) => status === 200).length
     await tabs[closes].close()
-    await sleep(3_000)
+    if (closes === 1) await until('the farewell of the one that led has come', farewells)
+    else await sleep(3_000)
+    await w.hasLeft(id, 20_000)
+    await w.passed(15_000)
     assert.equal(await w.state(id), 'reserved')
     assert.deepEqual(await stays.heard('lost'), [])
     await stays.page.bringToFront()
     await stays.type('cat')
     await stays.hears('saved')
+    const before = farewells()
     await stays.close()
+    await until('the last farewell has come', () => farewells() > before)
+    await w.advance(15_000)
     await w.becomes(id, 'waiting')
     assert.equal((await w.job(id)).counts.abandoned, 1)
   })
@@ -93,16 +100,18 @@ test('a new leader keeps the job despite a late farewell', async (t) => {
 test('an untouched tab keeps the job when the other closes', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
-  const one = await w.open({ grace: 1_500, idleAfter: 1_000 })
+  const one = await w.open({ idleAfter: 1_000 })
   await one.shows('cat.png')
-  const two = await w.open({ grace: 1_500, idleAfter: 1_000 })
+  const two = await w.open({ idleAfter: 1_000 })
   await two.shows('cat.png')
   await two.type('cat')
   await two.hears('saved')
   await sleep(1_500)
   await one.hide() // the person looks at a third tab
   await two.close()
-  await sleep(3_000)
+  await until('the farewell has come', () => w.wire.calls('abandon')[0]?.status)
+  await w.hasLeft(id, 20_000)
+  await w.passed(15_000)
   assert.equal(await w.state(id), 'reserved')
 })
 
@@ -111,12 +120,13 @@ test('one tab waits for work and both get it', async (t) => {
   const one = await w.open()
   const two = await w.open()
   await until('a call waits', () => w.wire.calls('reserve').length)
-  await sleep(1_500)
+  await until('they do not take turns', async () => {
+    const asked = w.wire.calls('reserve').length
+    await sleep(2_000)
+    return w.wire.calls('reserve').length === asked
+  })
   const open = w.wire.calls('reserve').filter(({ status }) => status === undefined).length
   assert.ok(open <= 2, `${open} requests`)
-  const asked = w.wire.calls('reserve').length
-  await sleep(2_000)
-  assert.equal(w.wire.calls('reserve').length, asked, 'they do not take turns')
   await w.enqueue('cat.png')
   await one.shows('cat.png')
   await two.shows('cat.png')
@@ -170,10 +180,8 @@ test('a frozen tab does not block the visible one', async (t) => {
   await two.page.bringToFront()
   await one.freeze()
   await two.type('at')
-  const frozen = w.wire.calls('extend').length
-  await until('two keeps it alive', () => w.wire.calls('extend').length >= frozen + 4)
-  const { length: count } = await two.heard('extended')
-  assert.ok(count >= 4)
+  const { length: before } = await two.heard('extended')
+  await two.hears('extended', before + 4)
   await one.page.bringToFront()
   await until('it knows what happened meanwhile', async () => (await one.draft) === 'cat')
   assert.deepEqual([await one.heard('lost'), await two.heard('lost')], [[], []])

@@ -8,17 +8,18 @@ import { world } from '../world/world.js'
 
 test('undo_in_time_brings_the_job_back_with_what_was_handed_in', async (t) => {
   const { w, id, ann } = await seated(t)
+  const from = Date.now()
   const { finalIn, ...rest } = await handIn(ann, { text: 'dog' })
   assert.deepEqual(rest, { sent: true, state: 'reserved', final: false })
-  assert.ok(finalIn > 25_000 && finalIn <= 30_000, `${finalIn}`)
+  assert.ok(finalIn > 55_000 && finalIn <= 60_000, `${finalIn}`)
   const { undo_ms, resumes } = w.wire.calls('complete')[0].body
-  assert.deepEqual([undo_ms, resumes], [30_000, 0])
+  assert.deepEqual([undo_ms, resumes], [60_000, 0])
   assert.equal(await ann.get('state'), 'closing')
   assert.equal(await inHand(ann), null)
   assert.equal((await ann.hears('ended'))[0].final, false)
   const shown = await ann.run(() => [window.desk.closing.id, window.desk.closing.finalIn])
   assert.equal(shown[0], id)
-  assert.ok(shown[1] > 25_000 && shown[1] <= finalIn)
+  assert.ok(shown[1] >= finalIn - (Date.now() - from) && shown[1] <= finalIn)
   assert.deepEqual(await undo(ann), { id, state: 'held', draft: { text: 'dog' } })
   await ann.hears('undone')
   assert.equal(await ann.draft, 'dog')
@@ -51,7 +52,7 @@ test('undo_after_its_time_is_refused', async (t) => {
 test('next_job_comes_meanwhile_and_waits_behind_the_one_taken_back', async (t) => {
   const w = await world(t)
   const [cat, dog] = [await w.enqueue('cat.png'), await w.enqueue('dog.png')]
-  const ann = await w.open({ lease: 3_000 })
+  const ann = await w.open({ lease: 60_000, heartbeat: 1_000 })
   await ann.shows('cat.png')
   await handIn(ann, { text: 'cat' })
   await ann.click('next')
@@ -60,14 +61,7 @@ test('next_job_comes_meanwhile_and_waits_behind_the_one_taken_back', async (t) =
   await undo(ann)
   await ann.shows('cat.png')
   assert.equal(await inHand(ann), 'cat.png')
-  // Both are kept, for longer than a lease.
-  const { reservation } = w.wire.calls('reserve').at(-1).answer.jobs[0]
-  const extends_ = () => w.wire.calls('extend').filter(({ body, status }) => body.reservation === reservation && status === 200)
-  const before = extends_().length
-  await until('the other one is kept', async () => {
-    await ann.run(() => window.desk.touch())
-    return extends_().length >= before + 5
-  })
+  await w.keeps(cat, dog)
   const held = async (id) => (await w.job(id)).reserved?.worker
   assert.deepEqual([await held(cat), await held(dog)], ['ann', 'ann'])
   await handIn(ann, { text: 'a cat' }, 0)
@@ -87,7 +81,7 @@ test('undo_ends_the_wait_for_the_next_job', async (t) => {
   await ann.run(() => void (window.waiting = window.desk.next()))
   await until('it waits', () => w.wire.calls('reserve').some(({ body }) => body.wait_ms > 0))
   await undo(ann)
-  const quick = Promise.race([sleep(10_000), ann.run(() => window.waiting.then(({ payload }) => payload))])
+  const quick = Promise.race([sleep(20_000), ann.run(() => window.waiting.then(({ payload }) => payload))])
   assert.equal(await quick, 'cat.png', 'the wait, of 25 s, does not run on')
   // What comes then is the next person's, or hers when she is done.
   await w.enqueue('dog.png')
@@ -151,13 +145,14 @@ test('job_behind_survives_a_reload', async (t) => {
 
 test('page_that_is_loaded_again_takes_it_back', async (t) => {
   const { w, id, ann } = await seated(t)
+  const from = Date.now()
   await handIn(ann, { text: 'cat' })
   await w.enqueue('dog.png')
   await ann.page.reload()
   await ann.shows('dog.png')
   const { closing } = await ann.run(() => ({ closing: { id: window.desk.closing.id, finalIn: window.desk.closing.finalIn } }))
   assert.equal(closing.id, id)
-  assert.ok(closing.finalIn > 20_000 && closing.finalIn <= 30_000)
+  assert.ok(closing.finalIn >= 60_000 - (Date.now() - from) && closing.finalIn <= 60_000)
   assert.equal(await ann.run(() => window.desk.closing.undo().then(({ payload }) => payload)), 'cat.png')
   await ann.shows('cat.png')
   assert.equal(await ann.draft, 'cat')
@@ -175,7 +170,7 @@ test('undo_is_seen_in_all_tabs', async (t) => {
   await ann.shows('cat.png')
   const other = await w.open()
   await other.shows('cat.png')
-  await handIn(ann, { text: 'cat' }, 60_000)
+  await handIn(ann, { text: 'cat' })
   await until('the other tab knows', async () => (await other.get('state')) === 'closing')
   await ann.click('next')
   await ann.shows('dog.png')
@@ -217,7 +212,7 @@ test('only_a_completion_can_be_taken_back', async (t) => {
 
 test('own_completion_that_can_be_taken_back_is_not_in_other_hands', async (t) => {
   const { ann } = await seated(t)
-  await handIn(ann, { text: 'cat' }, 2_500)
+  await handIn(ann, { text: 'cat' }, 15_000)
   await ann.run(() => void window.desk.next())
   const reasons = async () => (await ann.heard('waiting')).map(({ reason }) => reason)
   await until('it says why', async () => (await reasons()).includes('closing'))

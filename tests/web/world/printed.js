@@ -33,11 +33,12 @@ export const PRINTED = {
   'web/client/README.md': () => first('web/client/README.md', 'html'),
 }
 
-/** `module`: where the service serves it. */
+/** `module`: where the service serves it. There is more time to undo: ten seconds pass on a busy machine. */
 export function printed(name, module) {
   const { origin } = new URL(module)
   return PRINTED[name]()
     .replaceAll(/https:\/\/queue\.example|http:\/\/127\.0\.0\.1:7070/g, origin)
     .replace('./node_modules/intray-client/client.js', module)
+    .replaceAll('undo: 10_000', 'undo: 60_000')
     .replace("const token = async () => (await fetch('/my-token')).text()", 'const token = undefined')
 }

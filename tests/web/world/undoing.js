@@ -11,7 +11,7 @@ export async function seated(t, options) {
 }
 
 /** Hands in what is in hand; what came of it stays in `window.done`. */
-export const handIn = (tab, result, undo = 30_000) =>
+export const handIn = (tab, result, undo = 60_000) =>
   tab.run(async ([result, undo]) => {
     window.done = await window.job.complete(result, { undo })
     const { sent, state, final, finalIn } = window.done

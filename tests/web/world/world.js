@@ -1,5 +1,6 @@
 // The world of the module's stories: a service, a wire to it, a site of another origin, and a browser.
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startBrowser } from './browser.js'
 import { sharedBrowser, sharedService } from './shared.js'
 import { until } from './until.js'
@@ -38,6 +39,21 @@ export async function world(t, { from = 'here', queue: name, sleeps = false } = 
     return id
   }
   w.becomes = (id, state) => until(`${id} is ${state}`, async () => (await w.state(id)) === state)
+  const hasLeft = async (id, ms) => Date.parse((await w.job(id)).reserved?.expires_at) > w.now() + ms
+  /** So much is left of its lease at least. */
+  w.hasLeft = (id, ms) => until(`${id} has ${ms} ms left`, () => hasLeft(id, ms))
+  /** The page keeps these jobs for longer than their lease of a minute, most of which passes at once when all have been extended. */
+  w.keeps = async (...ids) => {
+    for (let n = 0; n < 2; n += 1) {
+      for (const id of ids) await w.hasLeft(id, 50_000)
+      await w.advance(40_000)
+    }
+  }
+  /** Time has passed for the service, which has looked what that has brought about. */
+  w.passed = async (ms) => {
+    await w.advance(ms)
+    await sleep(500)
+  }
   /** Another person takes the next job. */
   w.bob = () => service.reserve(queue, 'bob')
 
@@ -79,6 +95,14 @@ async function moveTime(page) {
       return end.signal
     }
   })
+}
+
+/** What comes before the scripts of a page that can sleep. */
+export const sleeper = () => {
+  const { now } = Date
+  let slept = 0
+  Date.now = () => now() + slept
+  window.sleeps = (ms) => (slept += ms)
 }
 
 /** A person's tab. */
@@ -159,6 +183,11 @@ class Tab {
     const conditions = { offline: yes, latency: 0, downloadThroughput: -1, uploadThroughput: -1 }
     await this.cdp.send('Network.enable')
     await this.cdp.send('Network.emulateNetworkConditions', conditions)
+  }
+
+  /** While a machine sleeps, time passes, and the clock that is called monotonic stands still. */
+  sleeps(ms) {
+    return this.run((ms) => window.sleeps(ms), ms)
   }
 
   freeze() {
