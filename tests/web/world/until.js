@@ -36,7 +36,7 @@ export const UNHINTED = 5_000
 /** What came at `at` came far ahead of what would bring it without the rule that is looked at: `otherwise` ms after `since`. */
 export function early(since, otherwise, at = Date.now()) {
   const took = at - since
-  assert.ok(took > 0 && took < otherwise / 2, `${took} ms, and ${otherwise} ms without it`)
+  assert.ok(took >= 0 && took < otherwise / 2, `${took} ms, and ${otherwise} ms without it`)
 }
 
 /** Looks until the text is such. What a click leads to may be on its way still, and what was there before still be there. */
