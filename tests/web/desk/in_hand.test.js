@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atDesk } from '../world/at_desk.js'
-import { hearsClicks, shown } from '../world/stage.js'
-import { becomes } from '../world/until.js'
+import { hearsClicks, later, shown } from '../world/stage.js'
+import { becomes, until } from '../world/until.js'
 
 const on = atDesk()
 const { view, button, press, result } = on
@@ -62,7 +62,8 @@ test('click_that_was_made_while_a_request_is_drawn_is_not_for_it', async () => {
     new MutationObserver(() => {
       const isOver = (ms, from) => performance.now() - from > ms
       const from = performance.now()
-      while (!navigator.scheduling.isInputPending() && !isOver(10_000, from));
+      navigator.sendBeacon('/drawing')
+      while (!navigator.scheduling.isInputPending() && !isOver(30_000, from));
       const clicked = performance.now()
       while (!isOver(800, clicked));
     }).observe(document.getElementById('title'), { childList: true })
@@ -73,7 +74,7 @@ test('click_that_was_made_while_a_request_is_drawn_is_not_for_it', async () => {
   const wire = await page.context().newCDPSession(page)
   const mouse = (type) => wire.send('Input.dispatchMouseEvent', { type, x: x + 20, y: y + 20, button: 'left', clickCount: 1 })
   letGo()
-  await sleep(300)
+  await until('it is drawn', () => on.wire.log.some(({ path }) => path === '/drawing'))
   await Promise.all(['mousePressed', 'mouseReleased'].map(mouse))
   await view(page, 'work')
   await becomes(() => page.evaluate(() => String(globalThis.clicked)), 'approve,refund 9000')
@@ -97,8 +98,8 @@ test('key_that_is_held_down_sends_once', async () => {
   }
   await page.keyboard.up('Enter')
   await page.keyboard.up('Control')
-  assert.equal(on.wire.calls('complete').length, 1)
   await becomes(() => on.service.state(next), 'reserved')
+  assert.equal(on.wire.calls('complete').length, 1)
 })
 
 test('request_that_is_lost_before_it_is_drawn_is_asked_for_again', async () => {
@@ -108,6 +109,7 @@ test('request_that_is_lost_before_it_is_drawn_is_asked_for_again', async () => {
   await becomes(() => on.service.state(next), 'reserved')
   await on.service.call('DELETE', `/jobs/${next}?force=true`)
   await page.evaluate(() => dispatchEvent(new Event('online'))) // it looks after what it has
+  await until('it has heard so', () => on.wire.calls('extend').some(({ status, isOver }) => status === 409 && isOver))
   await on.service.enqueue(QUEUE, call(7), { dedupe: false })
   letGo()
   await shown(page, 'refund 7')
@@ -141,14 +143,23 @@ test('form_that_has_changed_is_not_answered_before_it_is_seen', async () => {
   await on.service.set(queue, { result_schema: formOf('I pay for all') })
   const problem = { type: '/problems/invalid-result', title: 'x', status: 422, detail: 'x', errors: [] }
   on.wire.rule = ({ path }) => (path === '/jobs/complete' ? { status: 422, body: problem } : null)
+  // The page clicks as soon as the new form is there, and once more when it is painted.
+  await page.evaluate(() => {
+    const click = () => document.getElementById('send').click()
+    const isNew = () => document.getElementById('answer').textContent.includes('I pay for all')
+    globalThis.isSeen = new Promise((seen) => {
+      const look = () => {
+        if (!isNew()) return requestAnimationFrame(look)
+        click()
+        setTimeout(() => setTimeout(() => { click(); seen(isNew()) }))
+      }
+      look()
+    })
+  })
   await press(page, 'Send')
   await shown(page, 'The form has changed meanwhile.')
+  assert.ok(await page.evaluate(() => globalThis.isSeen))
   on.wire.rule = null
-  const isSeen = await page.evaluate(() => new Promise((seen) => {
-    document.getElementById('send').click()
-    requestAnimationFrame(() => setTimeout(() => seen(document.getElementById('send').click())))
-  }).then(() => document.getElementById('answer').textContent.includes('I pay for all')))
-  assert.ok(isSeen)
   await sleep(300)
   assert.equal(on.wire.calls('complete').length, 1)
   await press(page, 'Send')
@@ -237,10 +248,7 @@ test('number_that_is_wrong_is_wrong_after_a_reload_too', async () => {
 test('request_that_comes_back_has_no_word_of_its_loss', async () => {
   const { page } = await on.holding(QUEUE, 'ian', call(1))
   on.wire.rule = ({ path }) => (path === '/jobs/extend' ? 'cut' : null)
-  await page.evaluate(() => {
-    const now = performance.now.bind(performance)
-    performance.now = () => now() + 301_000
-  })
+  await later(page, 301_000)
   await shown(page, 'there is no connection')
   on.wire.rule = null
   await page.evaluate(() => dispatchEvent(new Event('online')))

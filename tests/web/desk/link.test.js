@@ -144,7 +144,7 @@ test('person_who_signs_out_has_left_the_tab_that_has_no_work_yet', async () => {
   await other.getByRole('checkbox', { name: QUEUE }).waitFor()
   await page.getByRole('button', { name: 'Start' }).click()
   await view(page, 'work')
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign out' }).click()])
   await other.getByLabel('Your code').waitFor()
   assert.equal(await other.evaluate(() => sessionStorage.length), 0)
   await other.close()

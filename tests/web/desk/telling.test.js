@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atDesk } from '../world/at_desk.js'
-import { hearsClicks, shown } from '../world/stage.js'
+import { hearsClicks, later, shown } from '../world/stage.js'
 import { becomes, until } from '../world/until.js'
 
 const on = atDesk()
@@ -16,17 +16,13 @@ const heading = (page) => page.locator('#title').innerText()
 const formOf = (title) => ({ type: 'object', properties: { note: { title, type: 'string' } } })
 const refusal = (errors = []) => ({ status: 422, body: { type: '/problems/invalid-result', title: 'x', status: 422, detail: 'x', errors } })
 const never = () => new Promise(() => {})
-const later = (page, ms) => page.evaluate((ms) => {
-  const now = performance.now.bind(performance)
-  performance.now = () => now() + ms
-}, ms)
 
-/** No call of the page is waited for longer than a second. */
+/** No call of the page is waited for longer than five seconds. */
 async function opened(path) {
   const page = await on.open('/desk/nowhere')
   await page.addInitScript(() => {
     const within = AbortSignal.timeout.bind(AbortSignal)
-    AbortSignal.timeout = (ms) => within(Math.min(ms, 1_000))
+    AbortSignal.timeout = (ms) => within(Math.min(ms, 5_000))
   })
   await page.goto(on.url + path)
   return page
@@ -67,7 +63,9 @@ test('wrong_answer_is_marked_while_the_form_is_asked_for', async () => {
 test('last_minute_and_another_word_stand_side_by_side', async () => {
   const queue = `${QUEUE}-minute`
   await on.service.set(queue, { result_schema: formOf('Note') })
-  const { page } = await on.holding(queue, 'cem', { title: 'One?' }, { expires_ms: 50_000 })
+  const { page } = await on.holding(queue, 'cem', { title: 'One?' }, { expires_ms: 200_000 })
+  await on.clock.advance(145_000)
+  await page.evaluate(() => dispatchEvent(new Event('online'))) // it asks
   await shown(page, 'Less than a minute left.')
   await on.service.set(queue, { result_schema: formOf('Another') })
   on.wire.rule = ({ path }) => (path === '/jobs/complete' ? refusal() : null)

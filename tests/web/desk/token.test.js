@@ -8,7 +8,7 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, test } from 'node:test'
-import { fits, press, shown, stage } from '../world/stage.js'
+import { fits, later, press, shown, stage } from '../world/stage.js'
 import { becomes, until } from '../world/until.js'
 
 const KEY = 'key-of-the-back-office'
@@ -75,11 +75,8 @@ async function atWork(worker, token) {
 /** The tokens that the page has sent. */
 const everyToken = () => on.wire.log.flatMap(({ headers }) => headers.authorization ?? []).map((text) => text.slice('Bearer '.length)).filter((text) => text !== KEY)
 
-/** Later than a token is refused so soon that no other is asked for. */
-const later = (page) => page.evaluate(() => {
-  const now = performance.now.bind(performance)
-  performance.now = () => now() + 60_000
-})
+/** After so long a token that is refused is followed by another one. */
+const A_WHILE = 60_000
 
 test('person_of_the_site_is_signed_in_by_what_the_page_prints', async () => {
   const [, block] = /```js\n(.*?)```/s.exec(readFileSync(new URL('../../../docs/desk.md', import.meta.url), 'utf8'))
@@ -164,7 +161,7 @@ test('site_that_does_not_answer_is_given_up', async () => {
   const page = await openedWith(() => {
     const timeout = AbortSignal.timeout.bind(AbortSignal)
     globalThis.within = []
-    AbortSignal.timeout = (ms) => (globalThis.within.push(ms), timeout(ms / 10))
+    AbortSignal.timeout = (ms) => (globalThis.within.push(ms), timeout(ms === 10_000 ? 1_000 : ms))
   })
   await shown(page, 'Your site did not say who you are.')
   assert.ok((await page.evaluate(() => globalThis.within)).includes(10_000))
@@ -191,7 +188,7 @@ test('code_can_be_pasted_while_the_site_does_not_answer', async () => {
 test('token_that_ends_is_followed_by_the_next_one', async () => {
   const page = await atWork('dea')
   const [first] = everyToken()
-  await later(page)
+  await later(page, A_WHILE)
   await page.waitForTimeout(1_100) // a token made in another second is another one
   const next = await tokenOf('dea')
   site.answer = give(next)
@@ -210,7 +207,7 @@ test('token_that_ends_is_followed_by_the_next_one', async () => {
 test('token_that_ends_is_asked_for_once_and_then_by_the_person', async () => {
   const page = await atWork('eli')
   const [first] = everyToken()
-  await later(page)
+  await later(page, A_WHILE)
   site.answer = (_, response) => response.writeHead(401, allowed()).end('{}')
   ended.add(first)
   await press(page, 'Approve')
@@ -231,7 +228,7 @@ test('tokens_that_are_refused_at_once_make_no_loop', async () => {
   for (const [worker, isRefused] of [['fay', ways[0]], ['fin', ways[1]]]) {
     const page = await atWork(worker)
     const before = site.asked.length
-    await later(page)
+    await later(page, A_WHILE)
     await page.waitForTimeout(1_100)
     site.answer = async (request, response) => give(await tokenOf(worker))(request, response)
     on.wire.rule = (call) => (isRefused(call) ? refusal : null)
@@ -250,7 +247,7 @@ test('tokens_that_are_refused_at_once_make_no_loop', async () => {
 test('token_of_another_person_ends_the_work_of_the_first', async () => {
   const page = await atWork('gus')
   const [first] = everyToken()
-  await later(page)
+  await later(page, A_WHILE)
   site.answer = give(await tokenOf('hin'))
   ended.add(first)
   const second = await ask('Second?')

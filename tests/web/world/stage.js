@@ -105,6 +105,14 @@ export async function press(page, name) {
   await page.getByRole('button', { name }).click()
 }
 
+/** So much later it is for the page, which has shown before what it has drawn. */
+export const later = (page, ms) =>
+  page.evaluate((ms) => new Promise((passed) => {
+    const now = performance.now.bind(performance)
+    const pass = () => { performance.now = () => now() + ms }
+    requestAnimationFrame(() => setTimeout(() => passed(pass())))
+  }), ms)
+
 /** Confirms what the open question asks. */
 export async function confirm(page, action, typed) {
   const question = page.getByRole('dialog')
