@@ -17,7 +17,7 @@ test('reservations are listed and can be released', async () => {
   await shown(page, 'Nobody holds anything')
   const job = await on.service.reserve('calls', 'bob')
   await row(page, 'bob').waitFor()
-  await reads(row(page, 'bob'), /4:5\d|5:00/)
+  await reads(row(page, 'bob'), /4:\d\d|5:00/)
   await reads(row(page, 'bob'), /"call":"back"/)
   await row(page, 'bob').getByRole('button', { name: 'Release' }).click()
   await shown(page, `Take job ${tail(id)} from bob?`)

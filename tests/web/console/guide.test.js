@@ -38,8 +38,9 @@ test('a button copies the block beside it', async () => {
   const page = await on.open('/docs/backup')
   const block = page.locator('.block').first()
   await block.hover()
+  const isCopied = block.getByRole('button', { name: 'Copied' }).waitFor() // it says so for two seconds
   await block.getByRole('button', { name: 'Copy' }).click()
-  await block.getByRole('button', { name: 'Copied' }).waitFor()
+  await isCopied
   const copied = await page.evaluate(() => navigator.clipboard.readText())
   assert.equal(copied.trim(), (await block.locator('code').textContent()).trim())
 })

@@ -64,13 +64,13 @@ test('a_line_of_the_chart_is_hidden_so_that_the_others_show', async () => {
 test('one page lists all workers, overdue and waiting', async () => {
   await on.service.enqueue('one', { n: 1 })
   await on.service.enqueue('two', { n: 2 })
-  const late = await on.service.call('POST', '/jobs/reserve', { queues: ['two'], worker: 'late-lee', lease_ms: 20_000 })
+  const late = await on.service.call('POST', '/jobs/reserve', { queues: ['two'], worker: 'late-lee', lease_ms: 120_000 })
   await on.service.reserve('one', 'early-eve')
   const gone = new AbortController()
   const body = JSON.stringify({ queues: ['nothing-here'], worker: 'idle-ida', wait_ms: 30_000 })
   const headers = { 'content-type': 'application/json' }
-  fetch(`${on.service.url}/jobs/reserve`, { method: 'POST', headers, body, signal: gone.signal }).catch(() => {})
   const page = await on.open()
+  fetch(`${on.service.url}/jobs/reserve`, { method: 'POST', headers, body, signal: gone.signal }).catch(() => {})
   await page.getByRole('link', { name: 'Workers' }).click()
   await row(page, 'late-lee').waitFor()
   const held = page.getByRole('table', { name: 'who holds what' }).locator('[data-row]')

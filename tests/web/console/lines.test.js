@@ -24,7 +24,7 @@ async function fill(queue, n, more) {
 
 test('line_has_its_count_its_age_and_its_jobs', async () => {
   await fill('mixed', 3, () => ({ assignees: ['bob'] }))
-  await on.advance(3_700_000)
+  await on.advance(3_661_000)
   await fill('mixed', 2, () => ({ skill: 'de', priority: 10 }))
   await fill('mixed', 4, () => ({}))
   const page = await on.open('/console/#/q/mixed/lines')

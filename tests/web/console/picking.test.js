@@ -12,7 +12,6 @@ const picked = (page) => page.getByRole('group', { name: 'What is picked' })
 const rows = (page, n) => becomes(() => page.locator('[data-row]').count(), n)
 const jobs = async (queue, state) => (await on.service.call('GET', `/queues/${queue}/jobs?state=${state}&limit=100`)).jobs
 const priorities = async (queue) => (await jobs(queue, 'waiting')).map((job) => [job.payload.n, job.priority])
-
 const count = async (queue, state) => (await on.service.queue(queue)).counts[state]
 
 const fill = (queue, n, more = () => ({})) => on.service.call('POST', '/jobs', Array.from({ length: n }, (_, at) => ({ queue, payload: { n: at }, ...more(at) })))
@@ -35,6 +34,11 @@ async function saved(page, act) {
   await becomes(() => page.evaluate(() => globalThis.files.length), 2)
   return page.evaluate(() => Promise.all(globalThis.files))
 }
+
+/** What the page says stays until it is dismissed. */
+const keepWords = (page) => page.evaluate((own = setTimeout) => {
+  globalThis.setTimeout = (does, ms, ...more) => own(does, [4_000, 12_000].includes(ms) ? 600_000 : ms, ...more)
+})
 
 test('a range is selected and moved, by mouse or keys', async () => {
   await fill('range', 6)
@@ -130,6 +134,7 @@ test('filters select the jobs that an action moves', async () => {
   await fill('narrow', 4, (n) => ({ client: n % 2 ? 'odd' : 'even' }))
   const batch = await on.service.batch('narrow', { jobs: [{ payload: { n: 'of a batch' } }] })
   const page = await on.open('/console/#/q/narrow/waiting')
+  await keepWords(page)
   await rows(page, 5)
   await page.getByLabel('Contains').fill('"n":2')
   await page.keyboard.press('Enter')
@@ -212,6 +217,7 @@ test('a rate-limited action continues with the rest', async () => {
 test('a long pause is shown and can be stopped', async () => {
   await fill('closed', 3)
   const page = await on.open('/console/#/q/closed/waiting')
+  await keepWords(page)
   await rows(page, 3)
   await page.keyboard.press('a')
   on.wire.rule = ({ method }) => (method === 'GET' ? null : tooMany(600_000))
@@ -266,6 +272,7 @@ test('an export equals the list and has no formulas', async () => {
   await on.service.call('POST', '/jobs', '{"queue":"sheet","payload":{"id":12345678901234567890,\n"text":"a,\\"b\\""},"client":"=1+1"}')
   await fill('sheet', 120, () => ({ client: 'x' }))
   const page = await on.open('/console/#/q/sheet/waiting')
+  await keepWords(page)
   await rows(page, 50)
   const exported = (kind) => saved(page, async () => {
     await page.keyboard.press('Escape')
