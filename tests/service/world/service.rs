@@ -2,7 +2,8 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io::{BufRead, BufReader, Read},
+    io::Read,
+    os::fd::OwnedFd,
     process::{Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex,
@@ -12,11 +13,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::event::{PollFd, PollFlags, poll};
+
 use super::children::{ChildProcess, PATIENCE, tool};
 
 /// The output of a process so far.
 #[derive(Clone, Default)]
-pub struct ProcessOutput(Arc<Mutex<String>>);
+pub struct ProcessOutput(Arc<Mutex<OutputSoFar>>);
+
+#[derive(Default)]
+struct OutputSoFar {
+    /// Whole lines.
+    text: String,
+    pipes: Vec<Arc<OwnedFd>>,
+}
 
 pub struct Service {
     process: ChildProcess,
@@ -176,25 +186,49 @@ pub async fn run(command: Command) -> Exit {
 }
 
 impl ProcessOutput {
+    /// All lines that the process has written before this call. A reader takes from a pipe only while it has the lock, so what is not in an
+    /// empty pipe is in the text.
     fn text(&self) -> String {
-        self.0.lock().expect("no thread panics with it").clone()
+        let begin = Instant::now();
+        loop {
+            assert!(begin.elapsed() < PATIENCE, "the output of the process is not read");
+            let so_far = self.0.lock().expect("no thread panics with it");
+            if so_far.pipes.iter().all(|pipe| rustix::io::ioctl_fionread(pipe).is_ok_and(|waiting| waiting == 0)) {
+                return so_far.text.clone();
+            }
+            drop(so_far);
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Reads a pipe to its end, because a full pipe blocks the process. Sends the address that the service announces.
-    fn listen(&self, pipe: impl Read + Send + 'static) -> Receiver<String> {
+    fn listen(&self, pipe: impl Into<OwnedFd>) -> Receiver<String> {
         let (found, address) = channel();
-        let output = self.clone();
+        let (output, pipe) = (self.clone(), Arc::new(pipe.into()));
+        self.0.lock().expect("no thread panics with it").pipes.push(pipe.clone());
         thread::spawn(move || {
-            for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-                if let Some(at) = line.find("ready on http") {
-                    let url = line[at + 9..].split([' ', '"']).next().unwrap_or_default().to_owned();
-                    let _ = found.send(url);
+            let mut rest = Vec::new();
+            while let Some(lines) = output.read_lines(&pipe, &mut rest) {
+                for at in lines.lines().filter_map(|line| Some(&line[line.find("ready on http")? + 9..])) {
+                    let _ = found.send(at.split([' ', '"']).next().unwrap_or_default().to_owned());
                 }
-                let mut text = output.0.lock().expect("no thread panics with it");
-                text.push_str(&line);
-                text.push('\n');
             }
         });
         address
+    }
+
+    /// The next whole lines, which are added to the text; `None` at the end. `rest`: of a line whose end is not there yet.
+    fn read_lines(&self, pipe: &OwnedFd, rest: &mut Vec<u8>) -> Option<String> {
+        while poll(&mut [PollFd::new(pipe, PollFlags::IN)], None).is_err() {}
+        let mut so_far = self.0.lock().expect("no thread panics with it");
+        let begin = rest.len();
+        rest.resize(begin + 64 * 1024, 0);
+        let read = rustix::io::read(pipe, &mut rest[begin..]).unwrap_or(0);
+        rest.truncate(begin + read);
+        let end =
+            if read == 0 { rest.len() } else { rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1) };
+        let lines = String::from_utf8_lossy(&rest.drain(..end).collect::<Vec<_>>()).into_owned();
+        so_far.text.push_str(&lines);
+        (read > 0).then_some(lines)
     }
 }
