@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::{io::AsyncWriteExt, net::TcpStream};
+use tokio::{io::AsyncWriteExt, net::TcpStream, task::JoinSet, time::sleep};
 
-use crate::world::{Client, Fault, World, assert_contains, assert_events, eventually};
+use crate::world::{Client, Fault, World, assert_contains, assert_events, eventually, pending_reserve::PendingReserve};
 
 #[tokio::test]
 async fn reserve_returns_all_job_fields() {
@@ -165,7 +165,7 @@ async fn ask_alone(client: &Client, body: &Value, key: Option<&str>) -> TcpStrea
 async fn reserve_and_leave(client: &Client, body: &Value, key: Option<&str>, stay: Duration) {
     let call = ask_alone(client, body, key).await;
     if !stay.is_zero() {
-        tokio::time::sleep(stay).await;
+        sleep(stay).await;
     }
     drop(call);
 }
@@ -179,11 +179,9 @@ async fn disconnect_during_a_reserve_returns_the_job() {
     w.advance_clock(300_000);
     w.sweep().await;
     w.proxy().set_fault(Fault::Freeze);
-    let call = ask_alone(&w, &json!({}), None).await;
+    let call = PendingReserve::send(&w, &json!({})).await;
     eventually("the call is on its way", async || w.proxy().is_withholding().then_some(())).await;
-    drop(call);
-    // For the service to see that the caller has gone.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(call.hang_up().await, None);
     w.proxy().set_fault(Fault::None);
     eventually("the job is given back", async || {
         w.events_of(&id).await.ends_with(&["reserved".into(), "abandoned undelivered".into()]).then_some(())
@@ -202,20 +200,19 @@ async fn disconnects_do_not_affect_grouped_reserves() {
     w.enqueue_many((0..20).map(|n| json!({ "payload": n }))).await;
     w.abandon(&w.reserve().await).await.is(200);
     w.proxy().set_fault(Fault::Freeze);
-    let mut callers = tokio::task::JoinSet::new();
-    for n in 0..10 {
+    let (mut staying, mut leaving) = (JoinSet::new(), JoinSet::new());
+    for _ in 0..5 {
         let client = (*w).clone();
-        callers.spawn(async move {
-            if n % 2 == 0 {
-                reserve_and_leave(&client, &json!({ "limit": 2 }), None, Duration::from_millis(100)).await;
-                return Vec::new();
-            }
-            client.reserve_all(json!({ "limit": 2 })).await
+        let call = PendingReserve::send(&w, &json!({ "limit": 2 })).await;
+        leaving.spawn(async move {
+            sleep(Duration::from_millis(100)).await;
+            call.hang_up().await
         });
+        staying.spawn(async move { client.reserve_all(json!({ "limit": 2 })).await });
     }
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(leaving.join_all().await, [const { None }; 5]);
     w.proxy().set_fault(Fault::None);
-    let held: Vec<_> = callers.join_all().await.into_iter().flatten().collect();
+    let held: Vec<_> = staying.join_all().await.into_iter().flatten().collect();
     let mut ids: Vec<_> = held.iter().map(|held| held.id.clone()).collect();
     ids.sort();
     ids.dedup();
@@ -239,13 +236,13 @@ async fn undelivered_undo_spares_a_resumed_reservation() {
         let client = (*w).clone();
         async move { client.reserve_as("ann").await }
     });
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    sleep(Duration::from_millis(50)).await;
     w.proxy().set_fault(Fault::None);
     let held = retry.await.expect("the retry has a job");
     assert_eq!(held.id, id);
     for _ in 0..20 {
         w.extend(&held).await.is(200);
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        sleep(Duration::from_millis(5)).await;
     }
     w.complete(&held).await.is(200);
     w.check().await;
@@ -266,7 +263,7 @@ async fn aborted_reserve_never_undoes_its_retry() {
         }
         let answer = retry.send().await.is(200);
         let held = crate::world::ReservedJob::new(&answer["jobs"][0]);
-        tokio::time::sleep(Duration::from_micros(n % 7 * 300)).await;
+        sleep(Duration::from_micros(n % 7 * 300)).await;
         let extended = w.extend(&held).await;
         assert_eq!(
             extended.status,

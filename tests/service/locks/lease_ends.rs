@@ -1,11 +1,12 @@
 //! Every end of a lease frees its locks for waiting jobs, in every order of the queue.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tokio::{io::AsyncWriteExt, net::TcpStream};
 
-use crate::world::{Fault, ReservedJob, World, batch_verbs::assert_locks_unique, eventually};
+use crate::world::{
+    Fault, ReservedJob, World, batch_verbs::assert_locks_unique, eventually, pending_reserve::PendingReserve,
+};
 
 /// How a lease ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,14 +99,9 @@ impl Ending {
 /// Asks for three jobs and is gone before they come; waits until they are given back.
 async fn reserve_and_vanish(w: &World, first: &str) {
     w.proxy().set_fault(Fault::Freeze);
-    let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
-    let head = "POST /jobs/reserve HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
-    let request = format!("{head}content-length: 11\r\n\r\n{{\"limit\":3}}");
-    socket.write_all(request.as_bytes()).await.expect("the service reads");
+    let call = PendingReserve::send(w, &json!({ "limit": 3 })).await;
     eventually("the call is on its way", async || w.proxy().is_withholding().then_some(())).await;
-    drop(socket);
-    // For the service to see that the caller has gone.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(call.hang_up().await, None);
     w.proxy().set_fault(Fault::None);
     eventually("the jobs are given back", async || {
         let events = w.events_of(first).await;

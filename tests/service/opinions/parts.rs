@@ -168,9 +168,7 @@ async fn reserve_in_vain(w: &World, call: Value, id: &str) {
     w.proxy().set_fault(Fault::Freeze);
     let call = PendingReserve::send(w, &call).await;
     eventually("the call is on its way", async || w.proxy().is_withholding().then_some(())).await;
-    drop(call);
-    // For the service to see that the caller has gone.
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(call.hang_up().await, None);
     w.proxy().set_fault(Fault::None);
     let ends = ["reserved".into(), "abandoned undelivered".into()];
     eventually("the job is given back", async || w.events_of(id).await.ends_with(&ends).then_some(())).await;
