@@ -230,7 +230,7 @@ async fn lacking_default_user_is_named_and_no_look_is_reported() {
 /// Each node of a cluster has a marker of its own.
 #[tokio::test]
 async fn loss_at_one_node_of_a_cluster_is_reported() {
-    let w = World::plan().own_process().with_cluster(LONG_NODE_TIMEOUT_MS).start().await;
+    let w = World::plan().hurried().with_cluster(LONG_NODE_TIMEOUT_MS).start().await;
     let markers = async || {
         let mut all: Vec<String> = w.engine.run("KEYS intray:{restart-*}").await;
         all.sort();

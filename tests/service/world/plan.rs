@@ -41,7 +41,7 @@ impl Plan {
         self
     }
 
-    /// The service's waits for connections, streams and queues without callers are shorter: `hurried_wait`.
+    /// The service's waits for connections, streams, queues without callers and looks at a server's marker are shorter: `hurried_wait`.
     pub fn hurried(mut self) -> Self {
         self.hurried = true;
         self.own_process()

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use intray_base::waits::hurried;
 use intray_redis::Fault;
 
 use super::migrate::LayoutError;
@@ -37,7 +38,7 @@ impl RestartMarkers {
         }
         for link in links.all().await.unwrap_or_default() {
             let (name, opened) = (link.name(), link.opened());
-            let is_same = |(of, at): &(usize, Instant)| *of == opened && at.elapsed() < RAISE_EVERY;
+            let is_same = |(of, at): &(usize, Instant)| *of == opened && at.elapsed() < hurried(RAISE_EVERY);
             if self.0.get(name).is_some_and(is_same) {
                 continue;
             }
