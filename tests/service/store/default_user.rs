@@ -7,7 +7,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::world::{
-    ChildProcess, Client, Service, World, cluster::LONG_NODE_TIMEOUT_MS, eventually, program, run, server_program, tool,
+    CallFate, ChildProcess, Client, Service, World, cluster::LONG_NODE_TIMEOUT_MS, eventually, program, run,
+    server_program, tool,
 };
 
 /// The line of the page, as it is written into an ACL file.
@@ -227,6 +228,25 @@ async fn lacking_default_user_is_named_and_no_look_is_reported() {
     }
 }
 
+/// A loss between the two steps of a look is left to the next look.
+#[tokio::test]
+async fn loss_during_a_look_is_reported() {
+    let w = World::plan().hurried().with_proxy().flag("--redis-timeout-ms", "30000").start().await;
+    let marker = "intray:{restart-0}";
+    for nth in 1..=2_u32 {
+        w.proxy().inject("restart", 1, CallFate::Held);
+        eventually("a look has read the marker", async || (w.proxy().injected_calls() == 1).then_some(())).await;
+        let _: u64 = w.engine.run(&format!("HSET {marker} outside {}", 1_000 * nth)).await;
+        w.proxy().release_held();
+        eventually("it is reported", async || {
+            (w.metric("intray_redis_emptied_total").await == f64::from(nth)).then_some(())
+        })
+        .await;
+    }
+    assert!(w.get("/readyz?verbose").await.text().contains(LOST));
+    w.check().await;
+}
+
 /// Each node of a cluster has a marker of its own.
 #[tokio::test]
 async fn loss_at_one_node_of_a_cluster_is_reported() {
@@ -243,7 +263,7 @@ async fn loss_at_one_node_of_a_cluster_is_reported() {
             copy
         })
         .await;
-        let ahead = 1_000 * (nth as u64 + 1);
+        let ahead = 1_000;
         eventually("it is reported", async || {
             let _: u64 = w.engine.run(&format!("HSET {key} outside {ahead}")).await;
             // A look that had begun before overwrites this without having seen it.

@@ -46,7 +46,7 @@ impl RestartMarkers {
                 continue;
             };
             let checked = queues.check_restart(name, &key).await;
-            if matches!(checked, Ok(()) | Err(LayoutError::Fault(Fault::Full(_)))) {
+            if matches!(checked, Ok(true) | Err(LayoutError::Fault(Fault::Full(_)))) {
                 self.0.insert(name.to_owned(), (opened, Instant::now()));
             }
         }
@@ -54,8 +54,9 @@ impl RestartMarkers {
 }
 
 impl Queues {
-    /// Reports a loss that the marker shows or that another instance has found there, and raises the marker.
-    async fn check_restart(&self, server: &str, key: &str) -> Result<(), LayoutError> {
+    /// Reports a loss that the marker shows or that another instance has found there, and raises the marker. `false`: Redis was
+    /// restarted meanwhile, and its loss is still to be reported.
+    async fn check_restart(&self, server: &str, key: &str) -> Result<bool, LayoutError> {
         let (links, state) = (&self.parts.runner.link, &self.parts.store_id);
         let counts: [Option<u64>; 3] =
             links.ask(redis::cmd("HMGET").arg(key).arg(&["inside", "outside", "lost"])).await?;
@@ -82,8 +83,10 @@ impl Queues {
         if is_news {
             self.restore_after_loss().await?;
         }
-        let count: u64 = links.ask(redis::cmd("EVAL").arg(RAISE).arg(1).arg(key)).await?;
-        links.plain(redis::cmd("HSET").arg(key).arg("outside").arg(count)).await?;
-        Ok(())
+        let raised: Option<u64> = links.ask(redis::cmd("EVAL").arg(RAISE).arg(1).arg(key)).await?;
+        if let Some(count) = raised {
+            links.plain(redis::cmd("HSET").arg(key).arg("outside").arg(count)).await?;
+        }
+        Ok(raised.is_some())
     }
 }

@@ -92,8 +92,9 @@ impl Queues {
     }
 
     pub(super) async fn record_loss(&self, loss: Loss) -> Result<(), Fault> {
+        let now = self.redis_time().await?;
         intray_metrics::REDIS_EMPTIED_TOTAL.of(&[]).inc();
-        self.parts.store_id.record_loss(self.redis_time().await?, loss);
+        self.parts.store_id.record_loss(now, loss);
         Ok(())
     }
 

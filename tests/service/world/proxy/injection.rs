@@ -12,6 +12,9 @@ use tokio::sync::watch;
 
 use super::resp;
 
+/// The script of a look at a restart marker, which belongs to no library.
+const RAISE_MARKER: &str = include_str!("../../../../crates/intray-store/src/upkeep/restart.lua");
+
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallFate {
@@ -87,8 +90,9 @@ impl Injections {
             b"EVAL" => {
                 let name = ["transitions/", "views/"].iter().find_map(|room| {
                     let (_, rest) = what.rsplit_once(&format!("m['{room}"))?;
-                    Some(rest.split_once('\'')?.0.to_owned())
-                })?;
+                    Some(rest.split_once('\'')?.0)
+                });
+                let name = name.or_else(|| (what == RAISE_MARKER).then_some("restart"))?.to_owned();
                 lock(&self.names).insert(redis::Script::new(what).get_hash().to_owned(), name.clone());
                 Some(name)
             }
