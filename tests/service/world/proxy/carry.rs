@@ -72,14 +72,13 @@ impl<W: AsyncWrite + Unpin> CommandPump<W> {
     }
 
     async fn pass(&mut self, command: &[u8]) -> Option<()> {
+        // Before the story learns that the call is caught, and may release it.
+        let releases = self.orders.borrow().releases;
         let fate = self.shared.injections.fate_of(command);
         match fate {
             Some(CallFate::NotDelivered) => return None,
             Some(CallFate::ErrorReply(what)) => return self.expected.send(Expected::ErrorReply(what)).ok(),
-            Some(CallFate::Held) => {
-                let now = self.orders.borrow().releases;
-                self.orders.wait_for(|orders| orders.releases > now).await.ok()?;
-            }
+            Some(CallFate::Held) => _ = self.orders.wait_for(|orders| orders.releases > releases).await.ok()?,
             Some(CallFate::CutAt(_) | CallFate::Slow(_)) | None => {}
         }
         let mut done = self.shared.injections.done.subscribe();
