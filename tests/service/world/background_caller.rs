@@ -10,7 +10,11 @@ use std::{
 };
 
 use serde_json::json;
-use tokio::{task::JoinHandle, time::sleep};
+use tokio::{
+    sync::{Mutex, MutexGuard},
+    task::JoinHandle,
+    time::sleep,
+};
 
 use super::{Client, Took, World};
 
@@ -29,8 +33,12 @@ pub fn full_scale_jobs() -> Option<usize> {
     Some(std::env::var("INTRAY_READERS").ok()?.parse().expect("a number of jobs"))
 }
 
+/// Crowds of two stories at once would be measured together.
+static ONE_CROWD: Mutex<()> = Mutex::const_new(());
+
 /// A caller who enqueues and probes until it is stopped.
 pub struct BackgroundCaller {
+    _alone: MutexGuard<'static, ()>,
     over: Arc<AtomicBool>,
     calls: JoinHandle<Measurements>,
 }
@@ -52,10 +60,11 @@ struct Latencies {
 
 impl BackgroundCaller {
     pub async fn start(client: &Client) -> Self {
+        let alone = ONE_CROWD.lock().await;
         let unloaded = World::start_process().await;
         let over = Arc::new(AtomicBool::new(false));
         let calls = tokio::spawn(call_until_stopped(client.clone(), unloaded, over.clone()));
-        Self { over, calls }
+        Self { _alone: alone, over, calls }
     }
 
     /// As soon as it has made enough calls.

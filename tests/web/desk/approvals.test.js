@@ -145,7 +145,7 @@ test('expiry_while_held_is_reported_as_lost', async () => {
   assert.equal((await on.service.job(id)).cancelled.reason, 'expired')
   for (const name of ['Approve', 'Reject', 'Skip']) assert.equal(await button(page, name).isVisible(), false)
   assert.equal(await page.getByLabel('Reason').inputValue(), 'let me thi')
-  await button(page, 'Next request').click()
+  await press(page, 'Next request')
   await view(page, 'wait')
 })
 

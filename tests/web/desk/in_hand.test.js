@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atDesk } from '../world/at_desk.js'
-import { hearsClicks, later, shown } from '../world/stage.js'
+import { hearsClicks, later, meansHaste, shown } from '../world/stage.js'
 import { becomes, until } from '../world/until.js'
 
 const on = atDesk()
@@ -35,6 +35,7 @@ test('request_that_is_not_drawn_yet_is_not_answered', async () => {
   const letGo = holdForms()
   await press(page, 'Approve')
   await becomes(() => on.service.state(next), 'reserved')
+  await meansHaste(page)
   await page.evaluate(() => {
     document.getElementById('approve').click()
     document.getElementById('reason').value = 'typed for the first'
@@ -73,6 +74,7 @@ test('click_that_was_made_while_a_request_is_drawn_is_not_for_it', async () => {
   })
   const wire = await page.context().newCDPSession(page)
   const mouse = (type) => wire.send('Input.dispatchMouseEvent', { type, x: x + 20, y: y + 20, button: 'left', clickCount: 1 })
+  await meansHaste(page)
   letGo()
   await until('it is drawn', () => on.wire.log.some(({ path }) => path === '/drawing'))
   await Promise.all(['mousePressed', 'mouseReleased'].map(mouse))
@@ -108,8 +110,10 @@ test('request_that_is_lost_before_it_is_drawn_is_asked_for_again', async () => {
   await press(page, 'Approve')
   await becomes(() => on.service.state(next), 'reserved')
   await on.service.call('DELETE', `/jobs/${next}?force=true`)
-  await page.evaluate(() => dispatchEvent(new Event('online'))) // it looks after what it has
-  await until('it has heard so', () => on.wire.calls('extend').some(({ status, isOver }) => status === 409 && isOver))
+  await until('it has heard so', async () => {
+    await page.evaluate(() => dispatchEvent(new Event('online'))) // it looks after what it has, once it has been told
+    return on.wire.calls('extend').some(({ status, isOver }) => status === 409 && isOver)
+  })
   await on.service.enqueue(QUEUE, call(7), { dedupe: false })
   letGo()
   await shown(page, 'refund 7')

@@ -55,6 +55,7 @@ test('link_takes_nothing_before_the_person_opens_the_request', async () => {
 test('link_that_is_opened_twice_is_one_request_with_one_answer', async () => {
   const { id, path } = await ask('ben')
   const [one, other] = [await opened(path), await opened(path)]
+  on.wire.rule = ({ path }) => (path === '/jobs/extend' ? 'cut' : null) // or the other page hears of it by itself
   await press(one, 'Approve')
   await view(one, 'done')
   await shown(one, 'Thank you.')

@@ -130,7 +130,7 @@ test('answer_that_a_lost_request_left_behind_is_shown_until_it_is_forgotten', as
   await page.getByLabel('Reason').pressSequentially('!')
   await shown(page, 'Lost: this request was withdrawn.')
   await shown(page, 'Kept in this browser')
-  await button(page, 'Next request').click()
+  await press(page, 'Next request')
   await shown(page, 'Kept from earlier requests')
   await shown(page, 'worth keeping')
   await page.getByRole('button', { name: 'Forget it' }).click()

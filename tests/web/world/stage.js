@@ -40,6 +40,7 @@ export function stage(begin, prepare) {
       isMobile: touch,
       permissions: ['clipboard-read', 'clipboard-write'],
     })
+    await context.addInitScript(watchHaste, GUARDED)
     const page = await context.newPage()
     const wrong = []
     opened.push({ page, context, wrong })
@@ -58,11 +59,11 @@ export function stage(begin, prepare) {
     return page
   }
 
-  /** After each story: nothing threw, and the policy had nothing to refuse. */
+  /** After each story: nothing threw, the policy had nothing to refuse, and no click came that only a slow machine hears. */
   on.clear = async () => {
     const wrong = []
     for (const { page, context, wrong: own } of opened.splice(0)) {
-      wrong.push(...own, ...(page.isClosed() ? [] : await page.evaluate(() => globalThis.refused)))
+      wrong.push(...own, ...(page.isClosed() ? [] : await page.evaluate(() => [...globalThis.refused, ...globalThis.hasty])))
       await context.close()
     }
     // Or a page that is gone would be handed the next story's job.
@@ -93,11 +94,40 @@ export function undoSlowly(on) {
 
 export const shown = (page, text) => page.getByText(text, { exact: false }).first().waitFor()
 
-/** The desk hears no click for half a second after what it has drawn: the page counts that, from the frame that shows it. */
+/** What the desk hears no click on for half a second after it was drawn. */
+const GUARDED = '[data-for=work], #undo'
+
+/** In a page of the desk: when it was drawn last, and what was clicked, or sent by a key, without `hearsClicks` after that. */
+function watchHaste(guarded) {
+  Object.assign(globalThis, { drawnAt: Infinity, isHeard: false, watchesHaste: true, hasty: [] })
+  if (!location.pathname.startsWith('/desk')) return
+  const isDrawing = ({ type, target }) => type === 'attributes' || ['request', 'answer', 'undo-what'].includes(target.id)
+  new MutationObserver((changes) => {
+    if (!changes.some(isDrawing)) return
+    Object.assign(globalThis, { drawnAt: Infinity, isHeard: false })
+    // As the page counts it: from the frame that shows it.
+    requestAnimationFrame(() => setTimeout(() => { globalThis.drawnAt = Date.now() }))
+  }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-view'] })
+  const watch = ({ type, target }) => {
+    if (!globalThis.watchesHaste || globalThis.isHeard || !target.closest(guarded)) return
+    globalThis.hasty.push(`too early: ${type} on ${target.outerHTML.slice(0, 80)}`)
+  }
+  addEventListener('click', (event) => event.isTrusted && watch(event), true)
+  addEventListener('keydown', (event) => event.key === 'Enter' && event.ctrlKey && !event.repeat && watch(event), true)
+}
+
+/** As the page waits for it: no click is for what was there before. */
 export const hearsClicks = (page) =>
   page.evaluate(() => new Promise((heard) => {
-    requestAnimationFrame(() => setTimeout(() => setTimeout(heard, 550)))
+    const look = () => {
+      if (Date.now() - globalThis.drawnAt < 550) return setTimeout(look, 25)
+      heard(globalThis.isHeard = true)
+    }
+    requestAnimationFrame(() => setTimeout(look))
   }))
+
+/** What follows is sent too early, and meant to be. */
+export const meansHaste = (page) => page.evaluate(() => { globalThis.watchesHaste = false })
 
 /** Presses what has just been drawn, as a person would. */
 export async function press(page, name) {
