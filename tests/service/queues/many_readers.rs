@@ -98,18 +98,19 @@ const FEW_READERS: usize = 2;
 #[tokio::test(flavor = "multi_thread")]
 async fn many_reads_of_every_kind_slow_no_other_caller() {
     let (many, time) = if full_scale_jobs().is_some() { (400, 20) } else { (200, 3) };
-    let w = World::start_process().await;
-    let (paths, tally) = (fill(&w).await, Arc::new(Tally::default()));
-    let mut of_crowds = Vec::new();
-    for (readers_at_once, seconds) in [(FEW_READERS, 1), (many, time)] {
-        let mut crowd = readers(&w, &paths, readers_at_once, &tally);
-        of_crowds.push(BackgroundCaller::during(&w, sleep(Duration::from_secs(seconds))).await);
+    let (w, quiet) = (World::start_process().await, World::start_process().await);
+    let [tally, of_few] = [(); 2].map(|()| Arc::new(Tally::default()));
+    let mut crowds =
+        [readers(&w, &fill(&w).await, many, &tally), readers(&quiet, &fill(&quiet).await, FEW_READERS, &of_few)];
+    let honest = BackgroundCaller::start(&w, &quiet).await;
+    sleep(Duration::from_secs(time)).await;
+    let measured = honest.stop().await;
+    for crowd in &mut crowds {
         assert!(crowd.try_join_next().is_none(), "a reader was refused in another way");
         crowd.shutdown().await;
     }
     let [answered, refused] = [&tally.answered, &tally.refused].map(|count| count.load(Ordering::Relaxed));
-    of_crowds[0]
-        .assert_not_much_slower(&format!("{many} readers, {answered} answered, {refused} refused"), &of_crowds[1]);
+    measured.assert_not_much_slower(&format!("{many} readers, {answered} answered, {refused} refused"));
     assert!(answered > 0);
     w.check().await;
 }
@@ -118,18 +119,20 @@ async fn many_reads_of_every_kind_slow_no_other_caller() {
 #[tokio::test]
 async fn stalled_readers_leave_turns_to_other_callers() {
     let keys = [("ann", "viewer", "*"), ("bob", "viewer", "*")];
-    let w = World::plan().own_process().with_keys(&keys).start().await;
-    fill(&w).await;
-    let bob = w.with_credential(&key("bob"));
-    let reads_of_bob = async || {
+    let start = async || World::plan().own_process().with_keys(&keys).start().await;
+    let (w, quiet) = (start().await, start().await);
+    for w in [&w, &quiet] {
+        fill(w).await;
+    }
+    let reads_of_bob = async |w: &World| {
+        let bob = w.with_credential(&key("bob"));
         for _ in 0..10 {
             let begin = Instant::now();
             bob.get("/queues/big/jobs").await.is(200);
             Took::since(begin).assert_within(PROMPT_LIMIT * 2, "another caller gets a turn");
         }
     };
-    let quiet = BackgroundCaller::during(&w, reads_of_bob()).await;
-    let honest = BackgroundCaller::start(&w).await;
+    let honest = BackgroundCaller::start(&w, &quiet).await;
     let mut stalled = Vec::new();
     for n in 0..200 {
         let accept = [NDJSON, "*/*"][n % 2];
@@ -141,8 +144,8 @@ async fn stalled_readers_leave_turns_to_other_callers() {
         socket.write_all(call.as_bytes()).await.expect("open");
         stalled.push(socket);
     }
-    reads_of_bob().await;
-    quiet.assert_not_much_slower("200 readers that take nothing", &honest.stop().await);
+    tokio::join!(reads_of_bob(&w), reads_of_bob(&quiet));
+    honest.stop().await.assert_not_much_slower("200 readers that take nothing");
     drop(stalled);
     eventually("the memory is released", async || {
         let answer = w.with_credential(&key("ann")).get("/queues/big/jobs").await;
