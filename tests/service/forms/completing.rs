@@ -245,7 +245,7 @@ async fn array_of_misfits_is_one_script() {
 /// However many queues it is for.
 #[tokio::test]
 async fn array_waits_once_for_a_redis_that_hangs() {
-    const TIMEOUT: Duration = Duration::from_millis(700);
+    const TIMEOUT: Duration = Duration::from_secs(3);
     let w = World::plan().flag("--redis-timeout-ms", &TIMEOUT.as_millis().to_string()).start().await;
     let mut items = Vec::new();
     for n in 0..10 {

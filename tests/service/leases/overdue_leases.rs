@@ -60,7 +60,7 @@ async fn overdue_job_is_cancelled_without_force() {
 
 /// A reserve waits for another to be answered, and the background task comes by between the two.
 async fn short_lease_behind_a_sweep_expires_in_time() {
-    let w = World::plan().with_proxy().sweep_every(400).start().await;
+    let w = World::plan().with_proxy().with_long_redis_timeout().sweep_every(400).start().await;
     let ids = w.enqueue_many((0..2).map(|n| json!({ "payload": n }))).await;
     w.proxy().set_fault(Fault::Freeze);
     let reserve = |request: Value| {

@@ -9,7 +9,7 @@ use crate::world::{Fault, World, eventually};
 
 #[tokio::test]
 async fn grouped_reserves_by_id_leave_jobs_for_others() {
-    let w = World::plan().with_proxy().start().await;
+    let w = World::plan().with_proxy().with_long_redis_timeout().start().await;
     let ids = w.enqueue_many((0..41).map(|n| json!({ "payload": n }))).await;
     w.proxy().set_fault(Fault::Freeze);
     let mut calls = JoinSet::new();
@@ -24,11 +24,11 @@ async fn grouped_reserves_by_id_leave_jobs_for_others() {
         call(json!({ "id": id }));
     }
     // These calls must be queued before the others, and all before the first is answered.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
     for _ in 0..20 {
         call(json!({}));
     }
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
     w.proxy().set_fault(Fault::None);
     let given: BTreeSet<_> = calls.join_all().await.into_iter().collect();
     assert!(given.iter().eq(&ids.into_iter().collect::<BTreeSet<_>>()), "each call has its own job");

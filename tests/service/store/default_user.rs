@@ -231,7 +231,7 @@ async fn lacking_default_user_is_named_and_no_look_is_reported() {
 /// A loss between the two steps of a look is left to the next look.
 #[tokio::test]
 async fn loss_during_a_look_is_reported() {
-    let w = World::plan().hurried().with_proxy().flag("--redis-timeout-ms", "30000").start().await;
+    let w = World::plan().hurried().with_proxy().with_long_redis_timeout().start().await;
     let marker = "intray:{restart-0}";
     for nth in 1..=2_u32 {
         w.proxy().inject("restart", 1, CallFate::Held);

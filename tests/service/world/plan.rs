@@ -10,6 +10,7 @@ use super::{
     lone_sentinel::{self, LoneSentinel},
     pool::{self, Lease},
     program,
+    service::REDIS_TIMEOUT,
 };
 
 /// The sweep of such a service never runs by itself: a story says when.
@@ -107,6 +108,11 @@ impl Plan {
     pub fn with_default_redis_timeout(mut self) -> Self {
         self.default_redis_timeout = true;
         self
+    }
+
+    /// For a story that holds up a proxied Redis, and in which no call may fail of that.
+    pub fn with_long_redis_timeout(self) -> Self {
+        self.flag(REDIS_TIMEOUT_FLAG, REDIS_TIMEOUT.1)
     }
 
     /// A proxy stands before Redis.
