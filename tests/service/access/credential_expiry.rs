@@ -92,8 +92,8 @@ async fn expired_key_ends_its_waits_streams_and_tokens() {
     let [old, wall, web] = ["old", "wall", "web"].map(|name| w.with_credential(&key(name)));
     let waiter = sleeps(&w, &old, &["default"]).await;
     let mut stream = wall.listen("").await;
-    // It is read again within two seconds, and then nothing of the file changes any more.
-    let end = jiff::Timestamp::now() + Duration::from_millis(2_500);
+    // It is read again long before that, and then nothing of the file changes any more.
+    let end = jiff::Timestamp::now() + Duration::from_secs(8);
     let ending = |name: &str, role: &str| format!("{} until {end}", keys_file_line(name, role, "*"));
     let lines = [
         keys_file_line("root", "operator", "*"),
@@ -150,7 +150,7 @@ async fn quiet_waits_are_answered_when_the_credential_ends() {
 async fn expired_token_ends_its_wait_without_a_job() {
     let w = World::plan().own_process().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     // Clocks may differ by five seconds: it is over soon, and not yet.
-    let ann = w.with_credential(&signed(SECRET, json!({ "exp": seconds() - 3 })));
+    let ann = w.with_credential(&signed(SECRET, json!({ "exp": seconds() })));
     let waiter = sleeps(&w, &ann, &["default"]).await;
     is_shut_out(&ann).await;
     let id = w.enqueue(1).await;

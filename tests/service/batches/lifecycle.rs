@@ -170,6 +170,7 @@ async fn late_completion_of_a_dead_job_saves_its_open_batch() {
 #[tokio::test]
 async fn retention_removes_a_batch_with_all_its_jobs() {
     let w = World::start().await;
+    w.stop_clock();
     w.update_settings(json!({ "retention_ms": 20_000 })).await;
     let id = w.create_batch(json!({ "concurrency": 7, "jobs": items(0..450) })).await;
     let first = w.reserve_all(json!({ "limit": 100 })).await;

@@ -119,24 +119,25 @@ async fn shutdown_ends_streams_with_staggered_retry_times() {
     w.check().await;
 }
 
-/// Reads until the mark, and reconnects at a random instance after a random number of messages.
-async fn reads_on_and_off(clients: [Client; 2], query: &'static str, seed: u64) -> Vec<Value> {
-    let (mut received, mut random, mut last_id) = (Vec::new(), seed, None::<String>);
+/// Reads until the marks, and reconnects at a random instance after a random number of messages.
+async fn reads_on_and_off(clients: [Client; 2], query: &'static str, mut last_id: String, seed: u64) -> Vec<Value> {
+    let (mut received, mut random, mut marks) = (Vec::new(), seed, 0);
     loop {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let client = &clients[(random >> 60) as usize % 2];
-        let mut listener = match &last_id {
-            Some(id) => client.listen_after(query, id).await,
-            None => client.listen(query).await,
-        };
+        let mut listener = client.listen_after(query, &last_id).await;
         for _ in 0..random >> 33 & 63 {
             let Some(message) = listener.next().await else { break };
             assert_ne!(message.kind, "gap");
-            last_id = Some(message.id);
+            last_id = message.id;
             match message.kind.as_str() {
-                "unpaused" => return received,
+                // Each of the two queues has one.
+                "unpaused" => marks += 1,
                 "heartbeat" | "" => {}
                 _ => received.push(message.data),
+            }
+            if marks == 2 {
+                return received;
             }
         }
         sleep(Duration::from_millis(random >> 40 & 15)).await;
@@ -169,13 +170,13 @@ async fn reconnecting_readers_under_load_get_each_event_once() {
     let (_second, other) = w.start_instance().await;
     let mut readers = JoinSet::new();
     let mut first = Vec::new();
+    let begin = w.listen(QUERY).await.next().await.expect("a message").id;
     for seed in 0..6 {
         let clients = [(*w).clone(), other.clone()];
         // All streams are open before the first event.
         first.push(w.listen(QUERY).await);
-        readers.spawn(reads_on_and_off(clients, QUERY, seed + 1));
+        readers.spawn(reads_on_and_off(clients, QUERY, begin.clone(), seed + 1));
     }
-    sleep(Duration::from_millis(300)).await;
     let over = Arc::new(AtomicBool::new(false));
     let mut crowd = JoinSet::new();
     for n in 0..4 {
@@ -209,8 +210,9 @@ async fn reconnecting_readers_under_load_get_each_event_once() {
         assert_all_received(&w, "default", &received).await;
         assert_all_received(&w, "more", &received).await;
     }
-    sleep(Duration::from_millis(500)).await;
-    w.update_settings(json!({ "paused": false })).await;
+    for queue in ["more", "default"] {
+        w.configure(queue, json!({ "paused": false })).await;
+    }
     let mut total = 0;
     for received in readers.join_all().await {
         for queue in ["default", "more"] {

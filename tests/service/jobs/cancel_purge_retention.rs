@@ -29,6 +29,7 @@ async fn cancel_keeps_the_payload_and_frees_its_dedupe_key() {
 #[tokio::test]
 async fn delayed_and_dead_jobs_can_be_cancelled() {
     let w = World::start().await;
+    w.stop_clock();
     let delayed = w.enqueue_with(json!({ "payload": 1, "delay_ms": 1_000 })).await;
     let rested = w.enqueue(2).await;
     w.abandon_with_delay(&w.reserve().await, 1_000).await.is(200);
@@ -101,6 +102,7 @@ async fn late_completion_does_not_revive_a_cancelled_job() {
 #[tokio::test]
 async fn ended_jobs_are_removed_after_retention() {
     let w = World::start().await;
+    w.stop_clock();
     w.update_settings(json!({ "retention_ms": 20_000 })).await;
     let completed = w.enqueue(json!({ "large": "x".repeat(2_000) })).await;
     let held = w.reserve().await;

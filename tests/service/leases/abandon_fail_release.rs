@@ -38,6 +38,7 @@ async fn abandoned_job_returns_to_its_place_at_once() {
 #[tokio::test]
 async fn abandon_with_delay_keeps_the_jobs_place() {
     let w = World::start().await;
+    w.stop_clock();
     let (id, other) = (w.enqueue(1).await, w.enqueue(2).await);
     let place = w.score_of(&id).await;
     let held = w.reserve().await;

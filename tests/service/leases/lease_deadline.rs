@@ -7,6 +7,7 @@ use crate::world::{World, assert_contains, assert_events, number};
 #[tokio::test]
 async fn lease_expires_after_300_seconds_to_the_same_place() {
     let w = World::start().await;
+    w.stop_clock();
     let (first, second) = (w.enqueue(1).await, w.enqueue(2).await);
     let place = w.score_of(&first).await;
     let held = w.reserve_as("ann").await;
@@ -60,6 +61,7 @@ async fn lease_ends_exactly_at_its_last_millisecond() {
 #[tokio::test]
 async fn lease_expires_without_a_sweep() {
     let w = World::start().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.advance_clock(299_000);
@@ -77,6 +79,7 @@ async fn lease_expires_without_a_sweep() {
 #[tokio::test]
 async fn extend_restarts_the_lease() {
     let w = World::start().await;
+    w.stop_clock();
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     for _ in 0..3 {
@@ -113,6 +116,7 @@ async fn extend_stops_at_max_hold() {
 #[tokio::test]
 async fn lease_is_taken_from_call_job_or_queue() {
     let w = World::start().await;
+    w.stop_clock();
     w.update_settings(json!({ "lease_ms": 20_000, "warn_ms": 5_000 })).await;
     w.enqueue(1).await;
     w.enqueue_with(json!({ "payload": 2, "lease_ms": 10_000 })).await;

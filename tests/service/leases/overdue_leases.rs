@@ -27,6 +27,7 @@ async fn release_expires_an_overdue_job() {
 #[tokio::test]
 async fn worker_release_counts_only_live_leases() {
     let w = World::start().await;
+    w.stop_clock();
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     w.reserve_with(json!({ "worker": "ann", "lease_ms": 1_000 })).await;

@@ -137,7 +137,7 @@ async fn reserve_by_id_returns_only_that_job() {
     w.send_reserve(this(3, "ann")).await.refused("worker-limit");
     let unnamed = w.reserve_with(json!({ "id": ids[3], "lease_ms": 5_000 })).await;
     assert_eq!((&unnamed.id, unnamed.number("expires_in_ms")), (&ids[3], 5_000));
-    w.abandon_with_delay(&unnamed, 1_000).await.is(200);
+    w.abandon_with_delay(&unnamed, 60_000).await.is(200);
     w.send_reserve(this(3, "bob")).await.wrong_state("delayed");
     w.complete(&held).await.is(200);
     w.send_reserve(this(2, "ann")).await.wrong_state("completed");

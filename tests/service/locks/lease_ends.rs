@@ -68,7 +68,7 @@ impl Ending {
         match self {
             Self::Complete => drop(w.complete(victim).await.is(200)),
             Self::Abandon => drop(w.abandon(victim).await.is(200)),
-            Self::Rest => assert_eq!(w.abandon_with_delay(victim, 1_000).await.is(200)["state"], "delayed"),
+            Self::Rest => assert_eq!(w.abandon_with_delay(victim, 60_000).await.is(200)["state"], "delayed"),
             Self::Fail => assert_ne!(w.fail(victim).await.is(200)["state"], "dead"),
             Self::Die => assert_eq!(w.fail(victim).await.is(200)["state"], "dead"),
             Self::Release => assert_eq!(w.release(&victim.id).await, 1),
@@ -137,7 +137,7 @@ async fn assert_no_job_is_stranded(w: &World, ending: Ending, order: [&[&str]; 3
     }
     for rested in [false, true] {
         if rested && ending == Ending::Rest {
-            w.advance_clock(1_000);
+            w.advance_clock(60_000);
         }
         loop {
             held.extend(w.reserve_all(json!({ "limit": 3 })).await);

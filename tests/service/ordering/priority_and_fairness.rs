@@ -145,6 +145,7 @@ async fn listed_queues_are_searched_in_order() {
 #[tokio::test]
 async fn empty_reserve_gives_a_reason_and_retry_time() {
     let w = World::start().await;
+    w.stop_clock();
     assert_eq!(w.empty_reason(json!({})).await, "empty");
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let answer = w.send_reserve(json!({})).await.is(200);

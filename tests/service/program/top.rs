@@ -70,11 +70,9 @@ async fn top_without_a_terminal_prints_one_table() {
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let lines: Vec<_> = printed.stdout.lines().map(words).collect();
     assert_eq!(lines[0][..5], ["QUEUE", "WAITING", "OLDEST", "HELD", "OVERDUE"], "{printed:?}");
-    assert_eq!(
-        lines[1],
-        ["reviews", "3", "1m01s", "0", "0", "0.0", "0.0", "0.0", "0", "0", "0"],
-        "the oldest wait first"
-    );
+    assert_eq!(lines[1][..2], ["reviews", "3"], "the oldest wait first");
+    assert!(lines[1][2].starts_with("1m"), "{printed:?}");
+    assert_eq!(lines[1][3..], ["0", "0", "0.0", "0.0", "0.0", "0", "0", "0"]);
     assert_eq!(lines[2], ["moderation", "0", "-", "1", "0", "0.0", "0.0", "0.0", "0", "0", "0"]);
     assert_eq!(lines[3].join(" "), "queues: 2; waiting: 3, held: 1");
 

@@ -273,7 +273,9 @@ async fn cost_of_a_change_is_independent_of_followers() {
     w.complete(&w.reserve().await).await.is(200);
     let mut listener = w.listen("").await;
     let alone = cost_of_a_change(&w, 1).await;
-    assert_eq!(cost_of_a_change(&w, many).await, alone);
+    let together = cost_of_a_change(&w, many).await;
+    // A look of the service's own may be among those of each run; one for each follower would be many times as many.
+    assert!((alone..2 * alone).contains(&together), "{alone} commands beside one, {together} beside {many}");
     listener.read_events(1).await;
     let _: Value = w.get("/queues/default").await.is(200);
     w.check().await;

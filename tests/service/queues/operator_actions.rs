@@ -103,6 +103,7 @@ async fn reprioritized_job_joins_the_end_of_its_new_priority() {
 #[tokio::test]
 async fn reserved_or_delayed_job_returns_with_its_new_priority() {
     let w = World::start().await;
+    w.stop_clock();
     let (reserved, rested) = (w.enqueue(1).await, w.enqueue(2).await);
     let (held, resting) = (w.reserve().await, w.reserve().await);
     w.abandon_with_delay(&resting, 1_000).await.is(200);

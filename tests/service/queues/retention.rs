@@ -26,6 +26,7 @@ fn next(page: &Value) -> String {
 #[tokio::test]
 async fn ended_jobs_are_kept_for_seven_days() {
     let w = World::start().await;
+    w.stop_clock();
     complete(&w, 2).await;
     w.advance_clock(RETENTION_MS - 1_000);
     assert_contains(&w.sweep().await, json!({ "forgotten": 0 }));

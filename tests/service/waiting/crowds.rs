@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::world::{
-    Took, World,
+    Took, World, eventually,
     waiters::{PROMPT_LIMIT, Waiter},
 };
 
@@ -17,11 +17,13 @@ use crate::world::{
 async fn one_job_wakes_one_of_ten_waiters() {
     let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;
-    const WAIT: u64 = 2_500;
+    const WAIT: u64 = 10_000;
     let waiters = other.start_waits(vec![json!({ "wait_ms": WAIT }); 10]).await;
     sleep(Duration::from_millis(200)).await;
     let before = other.script_runs("reserve").await;
     let id = w.enqueue(1).await;
+    let is_served = async || waiters.iter().any(|waiter| waiter.is_answered()).then_some(());
+    eventually("one is served", is_served).await;
     sleep(Duration::from_millis(500)).await;
     assert_eq!(waiters.iter().filter(|waiter| waiter.is_answered()).count(), 1);
     let looks = other.script_runs("reserve").await - before;

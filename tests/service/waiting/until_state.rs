@@ -182,17 +182,17 @@ async fn wait_timeout_returns_the_current_state() {
         Waiter::send(async move { client.get(&path).await })
     };
     let looks = [
-        look(format!("/jobs/{id}?wait_ms=500")),
-        look(format!("/batches/{batch}?wait_ms=500")),
-        look("/queues/default/jobs?state=dead&wait_ms=500".to_owned()),
+        look(format!("/jobs/{id}?wait_ms=3000")),
+        look(format!("/batches/{batch}?wait_ms=3000")),
+        look("/queues/default/jobs?state=dead&wait_ms=3000".to_owned()),
     ];
     sleep(Duration::from_millis(100)).await;
     w.reserve_with(json!({ "id": id })).await;
     let mut answers = Vec::new();
     for waiter in looks {
         let (answer, took) = waiter.timed_answer().await;
-        assert!(took.real() >= Duration::from_millis(500), "{took:?}");
-        took.assert_within(Duration::from_millis(500) + PROMPT_LIMIT, "the answer");
+        assert!(took.real() >= Duration::from_secs(3), "{took:?}");
+        took.assert_within(Duration::from_secs(3) + PROMPT_LIMIT, "the answer");
         answers.push(answer.is(200));
     }
     assert_eq!(answers[0]["state"], "reserved", "the current state");
@@ -204,7 +204,7 @@ async fn wait_timeout_returns_the_current_state() {
     w.get("/queues/nowhere/jobs?wait_ms=30000").await.refused("unknown-queue");
     w.force_cancel(&id).await.is(200);
     assert_eq!(w.get(&format!("/jobs/{id}?wait_ms=30000")).await.is(200)["state"], "cancelled");
-    Took::since(begin).assert_within(Duration::from_secs(4), "the answer");
+    Took::since(begin).assert_within(Duration::from_secs(8), "the answer");
     w.check().await;
 }
 

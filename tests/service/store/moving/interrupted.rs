@@ -129,7 +129,7 @@ async fn move_killed_at_random_times_keeps_each_job_once() {
 #[tokio::test]
 async fn cancelled_move_leaves_the_source_unchanged() {
     let there = World::start_cluster().await;
-    let left = Left::of("off", 60).await;
+    let left = Left::of("off", 4_000).await;
     let (from, to) = (left.w.engine.url(), there.engine.url());
     let mut mover = MoveProcess::start(&from, &to);
     assert!(mover.read_until("all queues are closed"));

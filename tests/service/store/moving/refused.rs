@@ -93,7 +93,7 @@ async fn move_without_room_at_the_target_is_refused() {
 /// The target fills up or goes down while the queues are closed.
 #[tokio::test]
 async fn target_failure_in_the_last_step_reopens_the_queues() {
-    let ((w, held), there) = (with_jobs(4_000).await, World::start_cluster().await);
+    let ((w, held), there) = (with_jobs(20_000).await, World::start_cluster().await);
     let (from, to) = (w.engine.url(), there.engine.url());
     for what in ["full", "away"] {
         let timeout = REDIS_TIMEOUT_DEFAULT_MS.to_string();
@@ -122,7 +122,7 @@ async fn target_failure_in_the_last_step_reopens_the_queues() {
 
 #[tokio::test]
 async fn concurrent_moves_of_one_queue_name_do_not_mix() {
-    let ((one, held), (other, _), there) = (with_jobs(4_000).await, with_jobs(7).await, World::start_cluster().await);
+    let ((one, held), (other, _), there) = (with_jobs(20_000).await, with_jobs(7).await, World::start_cluster().await);
     let mut mover = MoveProcess::start(&one.engine.url(), &there.engine.url());
     assert!(mover.read_until("all queues are closed"));
     mover.signal(libc::SIGSTOP);
@@ -130,7 +130,7 @@ async fn concurrent_moves_of_one_queue_name_do_not_mix() {
     assert!(!end.status.success() && end.stderr.contains("being moved there from another Redis"), "{end:?}");
     mover.signal(libc::SIGCONT);
     assert!(mover.read_to_end().iter().any(|line| line == "default: moved"));
-    assert_eq!(there.queue().await["counts"]["waiting"], 3_999);
+    assert_eq!(there.queue().await["counts"]["waiting"], 19_999);
     there.complete(&held).await.is(200);
     there.check().await;
     assert_eq!(other.queue().await["counts"]["waiting"], 6);
