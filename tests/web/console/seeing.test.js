@@ -138,7 +138,7 @@ test('a job shows all its events', async () => {
   const text = await panel.innerText()
   for (const part of ['the lamp went out', 'hal', 'acme', 'l1', '2 × handed out, 1 × failed', '"chapter": 1']) assert.ok(text.includes(part), part)
   await panel.getByRole('button', { name: 'Copy: Payload' }).click()
-  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), '{"chapter":1}')
+  await becomes(() => page.evaluate(() => navigator.clipboard.readText()), '{"chapter":1}')
 })
 
 test('long lists are read page by page', async () => {

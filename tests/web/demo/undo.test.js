@@ -93,6 +93,7 @@ test('undo_takes_back_by_keys', async () => {
   const page = await sit('bea')
   await shown(page, 'By keys')
   await remove(page)
+  await isAnswered(page)
   await page.keyboard.press('u')
   await isTakenBack(page, 'By keys')
   // Also with Tab and Enter; and in a text field it is a letter.

@@ -110,10 +110,9 @@ test('request_that_is_lost_before_it_is_drawn_is_asked_for_again', async () => {
   await press(page, 'Approve')
   await becomes(() => on.service.state(next), 'reserved')
   await on.service.call('DELETE', `/jobs/${next}?force=true`)
-  await until('it has heard so', async () => {
-    await page.evaluate(() => dispatchEvent(new Event('online'))) // it looks after what it has, once it has been told
-    return on.wire.calls('extend').some(({ status, isOver }) => status === 409 && isOver)
-  })
+  await shown(page, 'One has come, and its form is on its way.')
+  await page.evaluate(() => dispatchEvent(new Event('online'))) // it looks after what it has
+  await until('it has heard so', () => on.wire.calls('extend').some(({ status, isOver }) => status === 409 && isOver))
   await on.service.enqueue(QUEUE, call(7), { dedupe: false })
   letGo()
   await shown(page, 'refund 7')

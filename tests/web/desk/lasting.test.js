@@ -48,6 +48,7 @@ test('name_is_offered_once_a_hand_over_has_arrived', async () => {
   await page.keyboard.press('Escape')
   await handOver(page, 'zoe', '')
   await shown(page, 'zoe gets it')
+  await view(page, 'wait')
   await more(call(6))
   await view(page, 'work')
   await press(page, 'Hand over')

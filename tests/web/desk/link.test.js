@@ -139,7 +139,7 @@ test('person_who_signs_out_has_left_the_tab_that_has_no_work_yet', async () => {
   await office().enqueue(QUEUE, { title: 'Is it broken?' }, { dedupe: false })
   const { token } = await office().call('POST', '/tokens', { worker: 'geo', queues: [QUEUE] })
   const page = await on.open(`/desk/#token=${token}`)
-  await page.getByRole('button', { name: 'Start' }).waitFor()
+  await page.getByRole('checkbox', { name: QUEUE }).waitFor()
   const other = await page.context().newPage()
   await other.goto(`${on.url}/desk/#token=${token}`)
   await other.getByRole('checkbox', { name: QUEUE }).waitFor()
@@ -182,6 +182,7 @@ test('token_of_a_worker_in_the_address_signs_them_in_and_leaves_it', async () =>
   assert.equal((await office().job(id)).reserved.worker, 'gus')
   await page.getByRole('link', { name: 'Queues' }).click() // a second entry of the history
   await view(page, 'start')
+  await page.getByRole('checkbox', { name: QUEUE }).waitFor()
   await page.getByRole('button', { name: 'Start' }).click()
   await view(page, 'work')
   await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign out' }).click()])

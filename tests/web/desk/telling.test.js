@@ -137,13 +137,12 @@ test('second_click_of_a_double_click_takes_nothing_back', async () => {
   await hearsClicks(page)
   await page.evaluate(() => new Promise((clicked) => {
     const undo = document.getElementById('undo')
-    const again = () => {
-      if (undo.disabled) return requestAnimationFrame(again)
+    new MutationObserver(() => {
+      if (undo.disabled) return
       undo.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, detail: 2 }))
       clicked()
-    }
+    }).observe(undo, { attributes: true, attributeFilter: ['disabled'] })
     document.getElementById('approve').click()
-    again()
   }))
   assert.equal((await result(id)).approved, true)
 })

@@ -67,6 +67,7 @@ async function atWork(worker, token) {
   await ask('First?')
   site.answer = give(token ?? await tokenOf(worker))
   const page = await on.open(`/desk/?queue=${QUEUE}`)
+  await shown(page, 'Not you?') // or Start asks the site once more
   await button(page, 'Start').click()
   await view(page, 'work')
   return page

@@ -53,7 +53,7 @@ test('sleep is detected without a network', async (t) => {
   const ann = await w.open({ heartbeat: HOUR / 3 }, { before: sleeper })
   await ann.shows('cat.png')
   await ann.type('cat')
-  await ann.hears('saved')
+  await until('all is saved', () => w.wire.calls('extend').some(({ status, body }) => status === 200 && body.draft?.text === 'cat'))
   await ann.hide()
   await ann.freeze()
   w.wire.rule = () => new Promise(() => {}) // not even refused
@@ -73,12 +73,12 @@ test('sleep is detected without a network', async (t) => {
 
 test('a lease that ends while hidden is reported when shown', async (t) => {
   const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
+  const id = await w.enqueue('cat.png', { lease_ms: 60_000 })
   const ann = await w.open({ idleAfter: 1_000 })
   await ann.shows('cat.png')
   await ann.type('cat')
   await ann.hide()
-  await w.advance(3_000)
+  await w.advance(60_000)
   await w.becomes(id, 'waiting')
   const { reservation } = await w.bob()
   await ann.show()

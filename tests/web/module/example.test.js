@@ -28,6 +28,8 @@ test('the example page in the reference works as a desk', async (t) => {
   const second = await open()
   await shows(second, 'A cat')
   await second.getByRole('button', { name: 'Done' }).click()
+  await until('it is handed in', async () => (await w.job(cat)).reserved?.final_at)
+  await w.advance(60_000)
   await w.becomes(cat, 'completed')
   assert.deepEqual((await w.job(cat)).result, { note: 'it purrs' })
   await shows(second, 'A dog')

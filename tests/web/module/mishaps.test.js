@@ -61,20 +61,22 @@ const mishaps = {
     await ann.show()
   },
   'a sleep past the lease': async (ann, w) => {
+    const { length: before } = await ann.heard('lost')
     await ann.hide()
     await ann.freeze()
     await w.advance(LEASE_MS)
     await until('it is back in line', async () => (await w.state(w.id)) === 'waiting')
     await ann.thaw()
     await ann.show()
-    await ann.hears('lost')
+    await ann.hears('lost', before + 1)
     await ann.click('next')
     await until('it is held again', async () => (await ann.get('state')) === 'held')
   },
   'an operator who takes it away': async (ann, w) => {
+    const { length: before } = await ann.heard('lost')
     await w.service.call('POST', '/jobs/release', { id: w.id })
     await ann.type('+')
-    await ann.hears('lost')
+    await ann.hears('lost', before + 1)
     await ann.click('next')
     await until('it is held again', async () => (await ann.get('state')) === 'held')
     return '+'
