@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::index::{Index, Outcome};
-use crate::record::{Answer, Call, Refusal, Way};
+use crate::record::{Answer, Ask, Call, Refusal, Way};
 
 /// A job or result that was refused each time is not stored.
 pub fn no_effect(index: &Index) -> Vec<String> {
@@ -58,10 +58,30 @@ const REASONS: [(u16, &str); 15] = [
 pub fn have_reasons(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for call in &index.history.calls {
-        let strange = refusals(call).into_iter().filter(|it| !REASONS.contains(&(it.status, it.slug.as_str())));
+        let is_documented = |it: &Refusal| {
+            REASONS.contains(&(it.status, it.slug.as_str())) || is_beyond_expiry(it) && may_end_before(index, &call.ask)
+        };
+        let strange = refusals(call).into_iter().filter(|it| !is_documented(it));
         found.extend(strange.map(|refusal| format!("{refusal:?} to {:?}", call.ask)));
     }
     found
+}
+
+/// A delay must end before the job expires.
+fn is_beyond_expiry(refusal: &Refusal) -> bool {
+    (refusal.status, refusal.slug.as_str()) == (422, "invalid-request")
+}
+
+/// Whether a job that expires is abandoned with a delay.
+fn may_end_before(index: &Index, ask: &Ask) -> bool {
+    let Ask::Settle { way: Way::Abandon, items } = ask else { return false };
+    let expires = |reservation: &str| {
+        let id = reservation.split('.').next().unwrap_or_default();
+        let n = index.jobs.get(id).and_then(|trace| trace.n);
+        let tried = n.and_then(|n| index.tries.get(&n)?.first());
+        tried.is_some_and(|tried| tried.job.expires_ms.is_some())
+    };
+    items.iter().any(|item| item.delay_ms.is_some() && expires(&item.reservation))
 }
 
 fn refusals(call: &Call) -> Vec<&Refusal> {

@@ -8,11 +8,11 @@ mod undo;
 use std::collections::BTreeSet;
 
 use self::{
-    edits::{drop_event, each_job, event_of, handed, set_overlap},
+    edits::{drop_event, each_job, event_of, expire, handed, set_overlap, settled},
     sample::{good, id, reservation},
 };
 use super::{RULES, check};
-use crate::record::{Answer, Ask, History, Way};
+use crate::record::{Answer, Ask, History, Refusal, Way};
 
 /// The rule, the violation, and the change that causes it.
 type Mutation = (&'static str, &'static str, fn(&mut History));
@@ -49,6 +49,25 @@ fn checker_counts_an_expiry_from_the_call_and_not_from_its_event() {
         let found = check(&history);
         let early = found.iter().filter(|breach| breach.rule.contains("expires"));
         assert_eq!(early.count(), breaches, "{slack} ms: {}", super::report(&found));
+    }
+}
+
+/// Its delay may be longer than the time that is left, which no other valid call is told.
+#[test]
+fn checker_accepts_a_refused_delay_of_a_job_that_expires() {
+    for (expires_ms, delay_ms, breaches) in [(Some(1 << 40), Some(1), 0), (None, Some(1), 1), (Some(1 << 40), None, 1)]
+    {
+        let mut history = good();
+        expire(&mut history, expires_ms);
+        let refusal = Refusal { status: 422, slug: "invalid-request".to_owned(), unsure: false };
+        settled(&mut history, Way::Abandon, &reservation(&id(2), 1), None, Answer::Refused(refusal));
+        let Some(Ask::Settle { items, .. }) = history.calls.last_mut().map(|call| &mut call.ask) else {
+            unreachable!()
+        };
+        items[0].delay_ms = delay_ms;
+        let found = check(&history);
+        let strange = found.iter().filter(|breach| breach.rule.contains("documented reason"));
+        assert_eq!(strange.count(), breaches, "{expires_ms:?} {delay_ms:?}: {}", super::report(&found));
     }
 }
 
