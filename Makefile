@@ -6,13 +6,13 @@ built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 .PHONY: run demo test test-all test-cluster test-sentinel history failovers test-upgrade differential test-hostile test-power test-ways service test-web test-contract test-deploy packages test-packages dist test-dist cost guard bench protocol fmt lint graph deny image engine curl rust
 
 run: rust engine
-	cargo build --release --locked
-	exec cargo run --quiet --release --locked
+	cargo build --profile quick --locked
+	exec $(built)/quick/intray
 
 # With a data folder of its own, so that nobody's queue is full of examples.
 demo: rust engine
-	cargo build --release --locked
-	exec web/demo/run.sh $(built)/release/intray serve --demo --data-dir $(built)/demo-data
+	cargo build --profile quick --locked
+	exec web/demo/run.sh $(built)/quick/intray serve --demo --data-dir $(built)/demo-data
 
 # Stories wait more than they compute, so four times as many as processors run at once.
 test: export RUST_TEST_THREADS ?= $(shell expr 4 \* $$(getconf _NPROCESSORS_ONLN))

@@ -25,10 +25,9 @@ pub fn come_back(index: &Index) -> Vec<String> {
     for (id, trace) in &index.jobs {
         let saves = saves(trace);
         let named = trace.handed.iter().filter(|handed| handed.item.worker.is_some());
-        let receivers: HashSet<_> = receivers(trace).collect();
-        let is_receiver = |handed: &Handed| handed.item.worker.as_deref().is_some_and(|name| receivers.contains(name));
+        let hand_overs = HandOvers::of(trace);
         found.extend(
-            named.filter_map(|handed| wrong(handed, &saves, is_receiver(handed))).map(|what| format!("{id}: {what}")),
+            named.filter_map(|handed| wrong(handed, &saves, &hand_overs)).map(|what| format!("{id}: {what}")),
         );
         let nameless = trace.handed.iter().filter(|handed| handed.item.worker.is_none() && handed.item.draft.is_some());
         found.extend(nameless.map(|_| format!("{id}: a draft went to a caller without a name")));
@@ -64,14 +63,28 @@ fn drafts(trace: &JobTrace, settled: &Settled) -> Vec<u64> {
     }
 }
 
-/// The workers to whom the job was handed over, with its draft.
-fn receivers<'h>(trace: &'h JobTrace<'h>) -> impl Iterator<Item = &'h str> {
-    let hand_overs = trace.events.iter().filter(|event| event.kind == EventKind::HandedOver.word());
-    hand_overs.filter_map(|event| event.reason.as_deref()?.strip_prefix('@'))
+/// The workers who handed the job over, and those to whom, who have its draft from then on.
+#[derive(Default)]
+struct HandOvers<'h> {
+    givers: HashSet<&'h str>,
+    receivers: HashSet<&'h str>,
 }
 
-fn wrong(handed: &Handed, saves: &[Save], is_receiver: bool) -> Option<String> {
+impl<'h> HandOvers<'h> {
+    fn of(trace: &'h JobTrace) -> Self {
+        let mut found = Self::default();
+        for event in trace.events.iter().filter(|event| event.kind == EventKind::HandedOver.word()) {
+            found.givers.extend(event.worker.as_deref());
+            found.receivers.extend(event.reason.as_deref().and_then(|reason| reason.strip_prefix('@')));
+        }
+        found
+    }
+}
+
+fn wrong(handed: &Handed, saves: &[Save], hand_overs: &HandOvers) -> Option<String> {
     let worker = handed.item.worker.as_deref();
+    let is_one_of = |workers: &HashSet<&str>| worker.is_some_and(|name| workers.contains(name));
+    let is_receiver = is_one_of(&hand_overs.receivers);
     let past = saves.iter().filter(|save| save.settled.begin < handed.end);
     match handed.item.draft {
         Some(value) => {
@@ -95,7 +108,8 @@ fn wrong(handed: &Handed, saves: &[Save], is_receiver: bool) -> Option<String> {
                 other.settled.end > last.settled.begin && other.settled.begin < handed.end && other.value != last.value
             });
             let is_open = saves.iter().any(|other| matches!(other.settled.outcome, Outcome::Unknown));
-            (!may_be_over && !is_open).then(|| format!("{worker:?} was not shown {}", last.value))
+            let is_given_away = is_one_of(&hand_overs.givers);
+            (!is_given_away && !may_be_over && !is_open).then(|| format!("{worker:?} was not shown {}", last.value))
         }
     }
 }

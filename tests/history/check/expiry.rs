@@ -8,9 +8,7 @@ use super::index::{Index, JobTrace};
 pub fn in_time(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for (id, trace) in &index.jobs {
-        let Some(n) = trace.n else { continue };
-        let tried = index.tries.get(&n).and_then(|tries| tries.first());
-        let Some(expires_ms) = tried.and_then(|tried| tried.job.expires_ms) else { continue };
+        let Some(expires_ms) = index.expires_ms(id) else { continue };
         found.extend(wrong(index, trace, expires_ms).into_iter().map(|what| format!("{id}: {what}")));
     }
     found

@@ -158,6 +158,11 @@ impl<'h> Index<'h> {
         Some(self.tries.get(&self.jobs.get(id)?.n?)?.first()?.job)
     }
 
+    /// After how long the job expires, if it does.
+    pub fn expires_ms(&self, id: &str) -> Option<u64> {
+        self.sent(id)?.expires_ms
+    }
+
     /// The call of this event read Redis's clock at this ms at the earliest, and at the time of the event at the latest: calls do
     /// not overlap, so it was not before the event of another call, and a script has the time of its start or of its writing.
     pub fn earliest(&self, event: &Event) -> u64 {

@@ -24,7 +24,14 @@ pub fn one_each(index: &Index) -> Vec<String> {
                 let other = parts.insert((batch, worker), id).filter(|other| *other != id);
                 found.extend(other.map(|other| format!("{worker} was given {id}, and {other} before")));
             }
-            (EventKind::Abandoned | EventKind::Failed | EventKind::Released | EventKind::HandedOver, Some(worker)) => {
+            (
+                EventKind::Abandoned
+                | EventKind::Failed
+                | EventKind::Released
+                | EventKind::HandedOver
+                | EventKind::Cancelled,
+                Some(worker),
+            ) => {
                 parts.remove(&(batch, worker));
             }
             _ => {}

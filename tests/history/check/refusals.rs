@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::index::{Index, Outcome};
-use crate::record::{Answer, Ask, Call, Refusal, Way};
+use crate::record::{Answer, Ask, Call, Refusal, Settle, Way, job_of};
 
 /// A job or result that was refused each time is not stored.
 pub fn no_effect(index: &Index) -> Vec<String> {
@@ -58,36 +58,38 @@ const REASONS: [(u16, &str); 15] = [
 pub fn have_reasons(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for call in &index.history.calls {
-        let is_documented = |it: &Refusal| {
-            REASONS.contains(&(it.status, it.slug.as_str())) || is_beyond_expiry(it) && may_end_before(index, &call.ask)
-        };
-        let strange = refusals(call).into_iter().filter(|it| !is_documented(it));
-        found.extend(strange.map(|refusal| format!("{refusal:?} to {:?}", call.ask)));
+        let strange = refusals(call).into_iter().filter(|(nth, it)| !is_documented(index, &call.ask, *nth, it));
+        found.extend(strange.map(|(_, refusal)| format!("{refusal:?} to {:?}", call.ask)));
     }
     found
 }
 
-/// A delay must end before the job expires.
-fn is_beyond_expiry(refusal: &Refusal) -> bool {
-    (refusal.status, refusal.slug.as_str()) == (422, "invalid-request")
+/// `nth`: whose item's refusal it is, if it is not the whole call's.
+fn is_documented(index: &Index, ask: &Ask, nth: Option<usize>, refusal: &Refusal) -> bool {
+    match (refusal.status, refusal.slug.as_str()) {
+        // An instance that stood still finds its callers' earlier reads not answered yet.
+        (429, "rate-limited") => matches!(ask, Ask::Look { .. }),
+        // A delay must end before the job expires.
+        (422, "invalid-request") => {
+            let Ask::Settle { way: Way::Abandon, items } = ask else { return false };
+            let refused = match nth {
+                Some(nth) => items.get(nth..=nth).unwrap_or_default(),
+                None => items,
+            };
+            let expires = |item: &Settle| index.expires_ms(job_of(&item.reservation)).is_some();
+            refused.iter().any(|item| item.delay_ms.is_some() && expires(item))
+        }
+        reason => REASONS.contains(&reason),
+    }
 }
 
-/// Whether a job that expires is abandoned with a delay.
-fn may_end_before(index: &Index, ask: &Ask) -> bool {
-    let Ask::Settle { way: Way::Abandon, items } = ask else { return false };
-    let expires = |reservation: &str| {
-        let id = reservation.split('.').next().unwrap_or_default();
-        let n = index.jobs.get(id).and_then(|trace| trace.n);
-        let tried = n.and_then(|n| index.tries.get(&n)?.first());
-        tried.is_some_and(|tried| tried.job.expires_ms.is_some())
-    };
-    items.iter().any(|item| item.delay_ms.is_some() && expires(&item.reservation))
-}
-
-fn refusals(call: &Call) -> Vec<&Refusal> {
+/// Each with the index of its item, if it has one.
+fn refusals(call: &Call) -> Vec<(Option<usize>, &Refusal)> {
     match &call.answer {
-        Answer::Done(item) => item.iter().filter_map(|item| item.error.as_ref()).collect(),
-        Answer::Refused(refusal) => vec![refusal],
+        Answer::Done(items) => {
+            items.iter().enumerate().filter_map(|(nth, item)| Some((Some(nth), item.error.as_ref()?))).collect()
+        }
+        Answer::Refused(refusal) => vec![(None, refusal)],
         Answer::Unknown => Vec::new(),
     }
 }

@@ -11,6 +11,7 @@ use crate::record::{End, Entry, ReportedItem};
 const STATES: [&str; 7] = ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"];
 
 pub async fn at_the_end(caller: &mut Caller) {
+    queues::keep_all(caller).await;
     for queue in queues::ALL {
         let end = look(caller, queue).await;
         caller.shared.record.add(Entry::End(end));

@@ -29,6 +29,10 @@ pub const DEADLY: &str = "deadly";
 pub const SCRAP: &str = "scrap";
 pub const ALL: [&str; 7] = [LINES[0], LINES[1], DESK, GATES, BATCHES, DEADLY, SCRAP];
 
+/// The limits of how long ended jobs are kept, and of how many.
+const KEPT_MS: u64 = 2_592_000_000;
+const KEPT: u64 = 1_000_000_000;
+
 /// Known ids of each queue.
 const REMEMBERED: usize = 300;
 /// Producers pause while so many jobs wait.
@@ -49,7 +53,7 @@ pub fn plans() -> Vec<Plan> {
 pub async fn set_up(caller: &mut Caller) {
     for plan in plans() {
         let mut settings = json!({ "worker_limit": plan.worker_limit, "lease_ms": 15_000 });
-        let (retention_ms, retention_max) = if plan.keeps { (2_592_000_000_u64, 1_000_000_000) } else { (10_000, 200) };
+        let (retention_ms, retention_max) = if plan.keeps { (KEPT_MS, KEPT) } else { (10_000, 200) };
         settings["retention_ms"] = retention_ms.into();
         settings["retention_max"] = retention_max.into();
         if plan.queue == DEADLY {
@@ -60,6 +64,14 @@ pub async fn set_up(caller: &mut Caller) {
             settings["max_jobs"] = 400.into();
         }
         caller.insist(Ask::Set { queue: plan.queue, settings: settings.to_string() }).await;
+    }
+}
+
+/// From here on no ended job is removed, so what is read page by page fits together.
+pub async fn keep_all(caller: &mut Caller) {
+    for queue in ALL {
+        let settings = json!({ "retention_ms": KEPT_MS, "retention_max": KEPT }).to_string();
+        caller.insist(Ask::Set { queue: queue.to_owned(), settings }).await;
     }
 }
 

@@ -92,9 +92,13 @@ impl Ear {
             data["type"] = "gap".into();
         }
         if let Some(event) = Event::read(id, &data) {
-            if event.kind == "paused" {
-                self.paused.lock().unwrap_or_else(PoisonError::into_inner).insert(event.queue.clone());
-            }
+            let mut paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
+            match event.kind.as_str() {
+                "paused" => paused.insert(event.queue.clone()),
+                "unpaused" => paused.remove(&event.queue),
+                _ => false,
+            };
+            drop(paused);
             self.shared.record.add(Entry::Event(event));
         }
         self.last = Some(id.to_owned());

@@ -9,7 +9,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::world::{Client, World, access::key, eventually};
+use crate::world::{Client, World, access::key, calls::calls_of, eventually};
 
 const KEYS: [(&str, &str, &str); 2] = [("web", "producer", "*"), ("desk", "worker", "*")];
 
@@ -24,13 +24,7 @@ fn complete(reservation: &str) -> Value {
 
 /// Calls of the library, by whichever way; the plain EVAL of the look at the restart marker is none.
 async fn scripts_run(w: &World) -> u64 {
-    let stats: String = w.engine.run("INFO commandstats").await;
-    let calls = |line: &str| line.split("calls=").nth(1)?.split(',').next()?.parse::<u64>().ok();
-    stats
-        .lines()
-        .filter(|line| ["cmdstat_fcall:", "cmdstat_evalsha:"].iter().any(|call| line.starts_with(call)))
-        .filter_map(calls)
-        .sum()
+    calls_of(&w.engine.calls().await, &["fcall", "evalsha"])
 }
 
 /// Opens a connection and sends a head of a settle call, and so much of its body.

@@ -100,11 +100,7 @@ async fn batch_is_invisible_until_all_jobs_are_stored() {
 async fn batch_creation_that_fills_redis_is_rolled_back() {
     let w = World::start().await;
     w.enqueue("before").await;
-    let used = async || -> u64 {
-        let info: String = w.engine.run("INFO memory").await;
-        let line = info.lines().find_map(|line| line.strip_prefix("used_memory:")).expect("a line of INFO");
-        line.trim().parse().expect("a number")
-    };
+    let used = async || w.engine.info_number("memory", "used_memory").await;
     let jobs: Vec<_> = (0..10_000).map(|n| json!({ "payload": { "n": n, "text": "x".repeat(300) } })).collect();
     let limit = used().await + (3 << 20);
     let _: String = w.engine.run(&format!("CONFIG SET maxmemory {limit}")).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{
     sheets::lines::lines,
     webhooks::line,
-    world::{World, assert_contains, eventually, receiver::Receiver},
+    world::{World, assert_contains, calls::calls_of, eventually, receiver::Receiver},
 };
 
 /// Copies of the entry that an array of a hundred jobs has left.
@@ -24,10 +24,7 @@ async fn copy_dense_entry(w: &World, times: u32) {
 
 /// How often a range of a stream was read.
 async fn reads(w: &World) -> u64 {
-    let stats: String = w.engine.run("INFO commandstats").await;
-    let calls =
-        stats.lines().find_map(|line| line.strip_prefix("cmdstat_xrange:calls=")?.split(',').next()?.parse().ok());
-    calls.unwrap_or(0)
+    calls_of(&w.engine.calls().await, &["xrange"])
 }
 
 async fn entries(w: &World) -> u64 {

@@ -127,9 +127,8 @@ async fn lines_and_exports_report_forgotten_jobs() {
 
 /// Sets Redis's limit so that so many percent of it are in use.
 async fn use_percent(w: &World, percent: u64) {
-    let info: String = w.engine.run("INFO memory").await;
-    let used = info.lines().find_map(|line| line.strip_prefix("used_memory:")).expect("a number").trim().parse::<u64>();
-    let _: String = w.engine.run(&format!("CONFIG SET maxmemory {}", used.expect("a number") * 100 / percent)).await;
+    let used = w.engine.info_number("memory", "used_memory").await;
+    let _: String = w.engine.run(&format!("CONFIG SET maxmemory {}", used * 100 / percent)).await;
 }
 
 async fn kept(w: &World, queue: &str) -> u64 {

@@ -3,7 +3,7 @@
 use intray::{job::QueueName, store::Queues};
 use serde_json::{Value, json};
 
-use crate::world::{Client, RETENTION_MS, World, assert_events, eventually};
+use crate::world::{Client, RETENTION_MS, World, assert_events, calls::calls_of, eventually};
 
 /// The queues of the scripts that a server ran, in order.
 async fn ran(w: &World) -> Vec<String> {
@@ -77,7 +77,7 @@ async fn removal_of_many_jobs_delays_no_other_queue() {
 #[tokio::test]
 async fn idle_queue_is_looked_at_without_a_sweep() {
     const QUEUES: u64 = 200;
-    const SCRIPTS: [&str; 2] = ["cmdstat_fcall:", "cmdstat_evalsha:"];
+    const SCRIPTS: [&str; 2] = ["fcall", "evalsha"];
     let mut w = World::start_process().await;
     for n in 0..QUEUES {
         let queue = format!("q-{n}");
@@ -90,13 +90,11 @@ async fn idle_queue_is_looked_at_without_a_sweep() {
     w.set_flag("--sweep-interval-ms", "20");
     // Metrics of the instance would run scripts themselves.
     let calls = async || {
-        let figures: String = w.engine.run("INFO commandstats").await;
-        let calls = |line: &str| line.split_once(":calls=")?.1.split(',').next()?.parse::<u64>().ok();
+        let mut calls = w.engine.calls().await;
         // Health checks repeat, however long this takes.
-        let counts = |line: &&str| !["ping", "info"].iter().any(|name| line.starts_with(&format!("cmdstat_{name}:")));
-        let (scripts, all): (Vec<_>, Vec<_>) =
-            figures.lines().filter(counts).partition(|line| SCRIPTS.iter().any(|name| line.starts_with(name)));
-        (scripts.into_iter().filter_map(calls).sum::<u64>(), all.into_iter().filter_map(calls).sum::<u64>())
+        calls.retain(|name, _| !["ping", "info"].contains(&name.as_str()));
+        let scripts = calls_of(&calls, &SCRIPTS);
+        (scripts, calls.into_values().sum::<u64>() - scripts)
     };
     let (scripts_before, calls_before) = calls().await;
     let (_second, second) = w.start_instance().await;

@@ -8,7 +8,7 @@ use intray::{
 };
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::{World, calls::Calls};
 
 const PEOPLE: u64 = 10_000;
 const DAYS: u32 = 35;
@@ -75,30 +75,13 @@ async fn ten_thousand_people_in_35_days_take_40_megabytes() {
     assert_eq!(largest["lines"].as_array().expect("lines").len(), 2);
 }
 
-/// Calls by command, without those of health checks.
-async fn calls(w: &World) -> BTreeMap<String, u64> {
-    let figures: String = w.engine.run("INFO commandstats").await;
-    let of = |line: &str| {
-        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
-        Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
-    };
-    let is_counted = |(name, _): &(String, u64)| !["ping", "get", "info", "config|resetstat"].contains(&name.as_str());
-    figures.lines().filter_map(of).filter(is_counted).collect()
-}
-
-/// The fewest commands of several runs: the service makes a few of its own at any time.
-async fn fewest_calls(w: &World, run: impl AsyncFn(usize)) -> BTreeMap<String, u64> {
-    let mut runs = Vec::new();
-    for nth in 0..6 {
-        let _: String = w.engine.run("CONFIG RESETSTAT").await;
-        run(nth).await;
-        runs.push(calls(w).await);
-    }
-    runs.into_iter().min_by_key(|ran| ran.values().sum::<u64>()).expect("several")
+/// Without health checks, and the question that this asks.
+async fn fewest_calls(w: &World, run: impl AsyncFn(usize)) -> Calls {
+    w.engine.fewest_calls(|name| !["ping", "get", "info"].contains(&name), run).await
 }
 
 /// The commands of some cycles of a queue.
-async fn cycle(w: &World) -> BTreeMap<String, u64> {
+async fn cycle(w: &World) -> Calls {
     let five = async |nth: usize| {
         for n in 0..5 {
             w.enqueue_with(json!({ "payload": [nth, n] })).await;

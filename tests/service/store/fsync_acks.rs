@@ -11,9 +11,7 @@ async fn serve(engine: &Engine) -> Exit {
 
 /// How often Redis was asked whether it has synced.
 async fn asked(w: &World) -> u64 {
-    let stats: String = w.engine.run("INFO commandstats").await;
-    let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_waitaof:calls=")).expect("asked at the start");
-    line.split(',').next().unwrap_or_default().parse().expect("a number")
+    *w.engine.calls().await.get("waitaof").expect("asked at the start")
 }
 
 #[tokio::test]

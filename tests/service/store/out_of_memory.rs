@@ -146,8 +146,8 @@ async fn new_version_without_memory_for_its_library_uses_scripts() {
     assert_eq!(libraries(&w).await, 1);
     let _: String = w.engine.run("CONFIG RESETSTAT").await;
     new.complete(&new.reserve().await).await.is(200);
-    let figures: String = w.engine.run("INFO commandstats").await;
-    assert!(figures.contains("cmdstat_fcall:") && !figures.contains("cmdstat_evalsha:"), "{figures}");
+    let calls = w.engine.calls().await;
+    assert!(calls.contains_key("fcall") && !calls.contains_key("evalsha"), "{calls:?}");
     w.check().await;
 }
 

@@ -107,9 +107,7 @@ async fn restarted_redis_with_data_is_not_reported_empty() {
     w.engine.kill();
     w.engine.revive().await;
     let looked = async || {
-        let figures: String = w.engine.run("INFO commandstats").await;
-        let calls = figures.lines().find_map(|line| line.strip_prefix("cmdstat_get:calls=")?.split(',').next());
-        calls.and_then(|calls| calls.parse::<u32>().ok()).filter(|calls| *calls >= 3)
+        (*w.engine.calls().await.get("get")? >= 3).then_some(())
     };
     eventually("the instance has looked several times", looked).await;
     assert!(!w.service.output().contains("came back empty"), "{}", w.service.output());

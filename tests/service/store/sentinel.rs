@@ -95,11 +95,7 @@ async fn changes_wait_during_an_unplanned_failover() {
 
 /// Waits until the service has read the replication offset of a node, after the sentinels did.
 async fn looked_at(w: &SentinelSetup, node: usize) {
-    let asked = async || {
-        let stats: String = w.nodes[node].run("INFO commandstats").await;
-        let calls = stats.lines().find_map(|line| line.strip_prefix("cmdstat_info:calls=")).expect("it is asked");
-        calls.split(',').next().unwrap_or_default().parse::<u64>().expect("a number")
-    };
+    let asked = async || w.nodes[node].calls().await["info"];
     let (before, mut own) = (asked().await, 0);
     eventually("the service has looked", async || {
         own += 1;

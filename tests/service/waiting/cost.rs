@@ -10,9 +10,7 @@ use crate::world::{Client, World, waiters::MAX_WAIT_MS};
 
 /// How many commands Redis has run, this one included.
 async fn commands(w: &World) -> u64 {
-    let info: String = w.engine.run("INFO stats").await;
-    let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
-    line.expect("the count").trim().parse().expect("a number")
+    w.engine.info_number("stats", "total_commands_processed").await
 }
 
 #[tokio::test]

@@ -111,6 +111,7 @@ async fn waiters_closed_at_any_moment_keep_no_job() {
     while let Some(answer) = crowd.join_next().await {
         record_delivery(&mut delivered, answer.expect("no panic"));
     }
+    let all_closed = Instant::now();
     over.store(true, Ordering::Relaxed);
     let ids = jobs.await.expect("enqueued");
     let (taken, left) = (delivered.len() as u64, (ids.len() - delivered.len()) as u64);
@@ -121,6 +122,7 @@ async fn waiters_closed_at_any_moment_keep_no_job() {
         (counts["reserved"] == taken && counts["waiting"] == left).then_some(())
     })
     .await;
+    Took::since(all_closed).assert_within(Duration::from_secs(2), "undelivered jobs are waiting");
     for id in ids {
         let handed_out = u64::from(delivered.contains_key(&id));
         assert_contains(

@@ -6,7 +6,9 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::world::{
-    Took, World, eventually,
+    Took, World,
+    calls::calls_of,
+    eventually,
     waiters::{PROMPT_LIMIT, Waiter},
 };
 
@@ -19,17 +21,13 @@ const REFUSALS: [(&str, &str, &str); 2] = [
     ("READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"),
 ];
 
-/// A number in `INFO`.
-async fn info_number(w: &World, section: &str, name: &str) -> u64 {
-    let info: String = w.engine.run(&format!("INFO {section}")).await;
-    let line = info.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("=0,");
-    let digits = line.trim_start_matches([':', '=']).split([',', '\r']).next().unwrap_or_default();
-    digits.parse().unwrap_or_else(|_| panic!("{name}: {line}"))
+async fn connections(w: &World) -> u64 {
+    w.engine.info_number("stats", "total_connections_received").await
 }
 
 /// How many scripts Redis has run.
 pub(super) async fn scripts(w: &World) -> u64 {
-    info_number(w, "commandstats", "cmdstat_fcall:calls").await
+    calls_of(&w.engine.calls().await, &["fcall"])
 }
 
 fn complaints(w: &World) -> Vec<String> {
@@ -47,9 +45,9 @@ async fn waiters_retry_rarely_while_redis_refuses_writes() {
         let trying = [w.start_reserve(json!({})), w.start_reserve(json!({ "queues": ["none", "more"] }))];
         let late = w.start_reserve(json!({ "queues": ["none"] }));
         sleep(Duration::from_millis(500)).await;
-        let before = (scripts(&w).await, info_number(&w, "stats", "total_connections_received").await);
+        let before = (scripts(&w).await, connections(&w).await);
         sleep(REFUSAL).await;
-        let after = (scripts(&w).await, info_number(&w, "stats", "total_connections_received").await);
+        let after = (scripts(&w).await, connections(&w).await);
         let (ran, connected, logged) = (after.0 - before.0, after.1 - before.1, complaints(&w));
         eprintln!("{code}: {ran} scripts, {connected} connections, {} lines", logged.len());
         assert!(ran < 100, "{code}: {ran} scripts in {REFUSAL:?} for four waiters");

@@ -9,9 +9,7 @@ use crate::{
 
 /// The bytes that Redis has sent to its clients.
 async fn sent_bytes(w: &World) -> u64 {
-    let info: String = w.engine.run("INFO stats").await;
-    let line = info.lines().find_map(|line| line.strip_prefix("total_net_output_bytes:"));
-    line.expect("the bytes").trim().parse().expect("a number")
+    w.engine.info_number("stats", "total_net_output_bytes").await
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ pub mod access;
 pub mod authority;
 pub mod background_caller;
 pub mod batch_verbs;
+pub mod calls;
 mod check;
 mod children;
 mod clock;

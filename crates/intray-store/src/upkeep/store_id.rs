@@ -75,6 +75,8 @@ impl Queues {
             return Ok(());
         }
         let is_laid_out = self.layout_version().await? > 0;
+        // Another instance may just have restored an empty Redis: the id first.
+        let found = if is_laid_out { self.store_id().await? } else { found };
         self.restore_after_loss().await?;
         if found.is_some() || !is_laid_out {
             tracing::warn!("Redis came back empty: all queues, jobs and results that were in it are gone");

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 use self::{
     edits::{drop_event, each_job, event_of, expire, handed, set_overlap, settled},
-    sample::{good, id, reservation},
+    sample::{good, id, member, reservation},
 };
 use super::{RULES, check};
-use crate::record::{Answer, Ask, History, Refusal, Way};
+use crate::record::{Answer, Ask, Call, History, Refusal, ReportedItem, Way};
 
 /// The rule, the violation, and the change that causes it.
 type Mutation = (&'static str, &'static str, fn(&mut History));
@@ -52,22 +52,79 @@ fn checker_counts_an_expiry_from_the_call_and_not_from_its_event() {
     }
 }
 
-/// Its delay may be longer than the time that is left, which no other valid call is told.
+/// The delay may be longer than the time that is left. No other valid call gets this refusal, nor another item of the same call.
 #[test]
 fn checker_accepts_a_refused_delay_of_a_job_that_expires() {
-    for (expires_ms, delay_ms, breaches) in [(Some(1 << 40), Some(1), 0), (None, Some(1), 1), (Some(1 << 40), None, 1)]
+    for (expires_ms, delay_ms, is_alone, breaches) in
+        [(Some(1 << 40), Some(1), true, 0), (None, Some(1), true, 1), (Some(1 << 40), None, true, 1), (Some(1 << 40), Some(1), false, 1)]
     {
         let mut history = good();
         expire(&mut history, expires_ms);
         let refusal = Refusal { status: 422, slug: "invalid-request".to_owned(), unsure: false };
-        settled(&mut history, Way::Abandon, &reservation(&id(2), 1), None, Answer::Refused(refusal));
+        let refused = || ReportedItem { error: Some(refusal.clone()), ..ReportedItem::default() };
+        let answer = if is_alone { Answer::Refused(refusal.clone()) } else { Answer::Done(vec![refused(), refused()]) };
+        settled(&mut history, Way::Abandon, &reservation(&id(2), 1), None, answer);
         let Some(Ask::Settle { items, .. }) = history.calls.last_mut().map(|call| &mut call.ask) else {
             unreachable!()
         };
+        if !is_alone {
+            items.push(items[0].clone());
+        }
         items[0].delay_ms = delay_ms;
+        assert_strange(&history, breaches, &format!("{expires_ms:?} {delay_ms:?} {is_alone}"));
+    }
+}
+
+/// An instance that stood still counts the reads that its caller has given up.
+#[test]
+fn checker_accepts_a_rate_limit_of_reads_alone() {
+    let look = Ask::Look { path: "/queues".to_owned() };
+    let cancel = Ask::Cancel { id: id(1), force: false };
+    for (ask, breaches) in [(look, 0), (cancel, 1)] {
+        let mut history = good();
+        let refusal = Refusal { status: 429, slug: "rate-limited".to_owned(), unsure: false };
+        let last = history.calls.last().expect("one").clone();
+        history.calls.push(Call { ask, answer: Answer::Refused(refusal), begin: last.end, ..last });
+        assert_strange(&history, breaches, "a limit of reads");
+    }
+}
+
+fn assert_strange(history: &History, breaches: usize, what: &str) {
+    let found = check(history);
+    let strange = found.iter().filter(|breach| breach.rule.contains("documented reason"));
+    assert_eq!(strange.count(), breaches, "{what}: {}", super::report(&found));
+}
+
+/// What becomes of the first decides whether the same worker may have the second.
+#[test]
+fn checker_lets_a_worker_answer_after_a_job_that_was_cancelled_while_held() {
+    for (kind, breaches) in [("cancelled", 0), ("expired", 1)] {
+        let mut history = good();
+        set_overlap(&mut history);
+        kind.clone_into(&mut event_of(&mut history, "completed", &member(1)).kind);
+        event_of(&mut history, "reserved", &member(2)).worker = Some("ann".to_owned());
         let found = check(&history);
-        let strange = found.iter().filter(|breach| breach.rule.contains("documented reason"));
-        assert_eq!(strange.count(), breaches, "{expires_ms:?} {delay_ms:?}: {}", super::report(&found));
+        let both = found.iter().filter(|breach| breach.rule == "no worker is given two jobs of a question");
+        assert_eq!(both.count(), breaches, "{kind}: {}", super::report(&found));
+    }
+}
+
+/// From then on the receiver has it.
+#[test]
+fn checker_accepts_that_who_handed_a_job_over_gets_no_draft_back() {
+    for (is_handed_over, breaches) in [(true, 0), (false, 1)] {
+        let mut history = good();
+        let again = reservation(&id(1), 2);
+        handed(&mut history, &again).draft = None;
+        let worker = handed(&mut history, &again).worker.clone();
+        let abandoned = event_of(&mut history, "abandoned", &id(1));
+        if is_handed_over {
+            "handed-over".clone_into(&mut abandoned.kind);
+            (abandoned.worker, abandoned.reason) = (worker, Some("@eve".to_owned()));
+        }
+        let found = check(&history);
+        let missed = found.iter().filter(|breach| breach.rule == "drafts come back");
+        assert_eq!(missed.count(), breaches, "{is_handed_over}: {}", super::report(&found));
     }
 }
 
