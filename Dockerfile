@@ -2,7 +2,7 @@
 FROM rust:1-bookworm AS build
 WORKDIR /build
 COPY . .
-# The allocator has to know how large a page is. On arm64 it may be up to 64 KiB, whatever it is where this is built.
+# The allocator has to know how large a page is. On arm64 it may be up to 64 KiB, whatever the size on the machine that builds this.
 RUN if [ "$(uname -m)" = aarch64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi; cargo build --profile dist --features jemalloc --locked
 
 FROM debian:bookworm-slim

@@ -1,5 +1,5 @@
-# `make run` serves on 127.0.0.1:7070, `make demo` shows a desk there, `make test` and `make test-web` test. All bring what
-# they need, Rust excepted.
+# `make run` serves on 127.0.0.1:7070, `make demo` shows a desk there, `make test` and `make test-web` test. Everything
+# except Rust is installed on demand.
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
@@ -39,7 +39,7 @@ test-all: test test-web test-contract test-cluster test-sentinel test-deploy tes
 	cargo test --locked --features whole-path,scripts-only --test model -- queue_behaves
 	cargo test --locked --features scripts-only --test model -- queue_behaves
 
-# The history checker: everything is broken all the time, and what everybody was answered and told must hold together.
+# The history checker: everything is broken all the time, and all answers and events must hold together.
 # `make history SECONDS=600 SEED=7 TOPOLOGY=one`, or `cluster`, or `sentinel`; `make history CHECK=FILE` checks once more what a
 # run has written, and `PROFILE=test` runs what `make test` has built.
 history: rust engine
@@ -147,7 +147,7 @@ lint: rust
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	scripts/luacheck.sh
 
-# Who uses whom, module by module and file by file.
+# Which module uses which, and which file.
 graph: rust
 	cargo test --locked --quiet --test documents walls -- --nocapture --test-threads=1
 

@@ -16,7 +16,7 @@ END
 items() {
     for word in $1; do printf '{"payload":"%s"},' "$word"; done | sed 's/,$//'
 }
-# priority, the most workers at a time, words
+# priority, max workers at a time, words
 while read -r priority limit words; do
     batch="{\"queue\":\"$queue\",\"priority\":$priority,\"concurrency\":$limit,\"jobs\":[$(items "$words")]}"
     id=$(call POST /batches "$batch" | text id)

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
 const keys = process.env.WEBHOOK_SECRETS.split(' ').map((secret) => Buffer.from(secret.replace('whsec_', ''), 'base64'))
-const seen = new Set() // in earnest: a table, written in the transaction that does the work
+const seen = new Set() // in production: a table, written in the transaction that does the work
 
 function isGenuine({ 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': given = '' }, body) {
   const wanted = keys.map((key) => 'v1,' + createHmac('sha256', key).update(`${id}.${time}.`).update(body).digest('base64'))

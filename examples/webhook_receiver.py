@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from intray_client import NotGenuine, verify
 
-seen: set[str] = set()  # in earnest: a table, written in the transaction that does the work
+seen: set[str] = set()  # in production: a table, written in the transaction that does the work
 
 
 class Receiver(BaseHTTPRequestHandler):

@@ -41,7 +41,7 @@ pub fn wheel(name: &str, version: &str, mut files: Vec<File>, metadata: Vec<File
     files.push((record, lines.into_bytes()));
 
     let mut zip = ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    // Without a time: that is 1980, the earliest that a zip can tell.
+    // Without a time: that is 1980, the earliest that a zip can hold.
     let options = SimpleFileOptions::DEFAULT.unix_permissions(0o644);
     for (name, data) in files {
         zip.start_file(name, options)?;

@@ -1,5 +1,5 @@
 //! Makes the packages for npm and PyPI, which the binary embeds, so that a service always serves the packages that fit it, and
-//! nobody needs Node or Python to build. And looks up which commit a release is built of.
+//! the build needs neither Node nor Python. And looks up which commit a release is built of.
 
 mod archive;
 mod commit;

@@ -35,7 +35,7 @@ pub fn python(root: &Path, version: &str) -> Made {
     let text = std::str::from_utf8(&about)?;
     let found = text.lines().find_map(|line| line.strip_prefix("Version: "));
     same_version("packages/python/METADATA", found, version)?;
-    // The description stands behind an empty line.
+    // The description follows an empty line.
     about.push(b'\n');
     about.extend(read(&folder, "README.md")?.1);
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a command that tells stories, with the Redis of each behind a sentinel, which says where it is. Left out are those that
-# cannot be told so; what becomes of calls when the primary moves has stories of its own in store::sentinel and store::failovers.
+# Runs a command with stories, with the Redis of each behind a sentinel, which says where it is. Left out are those that
+# cannot run so; what becomes of calls when the primary moves has stories of its own in store::sentinel and store::failovers.
 set -eu
 
 # They break the one socket between the service and its Redis, and a sentinel names a port.

@@ -79,7 +79,7 @@ find "$tree" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 dpkg-deb --root-owner-group --threads-max=1 -Zxz --build "$tree" "$to/intray_${version}_$arch.deb" >&2
 
 scripts/dist/notes.sh "$version" >"$to/release-notes.md"
-# Who wants the same bytes takes these.
+# A build of the same bytes needs these.
 {
     echo "$built"
     echo "glibc $glibc or newer"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a command that tells stories, with a cluster of three primaries as the Redis of each. Left out are those that are about
+# Runs a command with stories, with a cluster of three primaries as the Redis of each. Left out are those that are about
 # one server; what they tell has a story of its own in store::cluster where it is to be had there.
 set -eu
 

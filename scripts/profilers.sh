@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sees to it that valgrind and strace are here, which count what a cycle costs, and Lua's compiler, which tells what a script
+# Sees to it that valgrind and strace are here, which count what a cycle costs, and Lua's compiler, which shows what a script
 # builds. Without asking for a password.
 set -eu
 has() {

@@ -106,7 +106,7 @@ impl Pass {
 /// Why a call is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessDenied {
-    /// The credential is not valid, or not any more. The reason is counted; the caller learns only that a key has expired.
+    /// The credential is not valid, or no longer valid. The reason is counted; the caller learns only that a key has expired.
     Bad(InvalidCredential),
     TooMany {
         retry_after_ms: u32,

@@ -62,7 +62,7 @@ const NO_HEADING: Option<&str> = None;
 
 /// A work queue for people: jobs handed out over HTTP/JSON, kept safe in Redis.
 ///
-/// Without a command, intray serves. Flags win over the environment; a blank variable counts as unset, but for those that guard.
+/// Without a command, intray serves. Flags win over the environment; a blank variable counts as unset, except for those that guard.
 #[derive(Debug, Parser)]
 #[command(name = "intray", version = env!("BUILT_VERSION"), args_conflicts_with_subcommands = true)]
 pub struct Cli {
@@ -169,7 +169,7 @@ pub struct Serve {
     #[arg(long, help_heading = "Limits", env = "INTRAY_THREADS", value_name = "N")]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_024))]
     pub threads: Option<usize>,
-    /// The most queues; a call that would create one more is refused
+    /// The maximum number of queues; a call that would create one more is refused
     #[arg(long, help_heading = "Limits", env = "INTRAY_MAX_QUEUES", value_name = "N", default_value_t = 10_000)]
     #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub max_queues: u32,
@@ -205,7 +205,7 @@ pub struct Signing {
     /// A secret for tokens, of at least 32 bytes; repeatable, or a comma list: the first signs, all verify
     #[arg(long, env = "INTRAY_TOKEN_SECRET", value_name = "SECRET", value_delimiter = ',', value_parser = UnquotedParser(TokenSecret::from_flag))]
     token_secret: Vec<TokenSecret>,
-    /// A file of such secrets, one a line, behind those of --token-secret; repeatable, or a comma list
+    /// A file of such secrets, one a line, after those of --token-secret; repeatable, or a comma list
     #[arg(long, env = "INTRAY_TOKEN_SECRET_FILE", value_name = "FILE", value_delimiter = ',')]
     #[arg(value_parser = FileParser(TokenSecret::from_lines))]
     token_secret_file: Vec<FlagFile<Vec<TokenSecret>>>,

@@ -13,7 +13,7 @@ use rustls::StreamOwned;
 use crate::config::Listen;
 
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// The most that is read of an answer: room for the status line and the failing checks.
+/// Maximum bytes that are read of an answer: room for the status line and the failing checks.
 const ANSWER_BYTES: u64 = 16 << 10;
 
 /// # Errors

@@ -244,8 +244,8 @@ async fn move_to(queues: &Queues, target: &Queues, place: &str, dry_run: bool) -
     service::check_store(target).await.map_err(place_is_wrong)?;
     let moved = queues.move_to(target, place, &|line| eprintln!("{line}")).await?;
     match moved.queues.len() {
-        0 if moved.was_done => println!("the queues have moved to {place} before"),
-        count => println!("{count} queues have moved to {place}: serve them with --redis-url, this Redis is left"),
+        0 if moved.was_done => println!("the queues had already moved to {place}"),
+        count => println!("{count} queues have moved to {place}: serve them with --redis-url, this one is now unused"),
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ pub struct Host<A> {
     pub drain: Duration,
 }
 
-/// Serves until `stop` resolves or nothing can be served any more.
+/// Serves until `stop` resolves or nothing more can be served.
 ///
 /// # Errors
 /// One line for the operator.
@@ -107,7 +107,7 @@ pub async fn serve<A: FnOnce(&str)>(
 /// One line for the operator, if the store cannot be used.
 async fn open_backend(options: &Serve, access: &Access) -> anyhow::Result<(Backend, Result<LoggedChecks, Fault>)> {
     let backend = Backend::open(&options.store).await?;
-    backend.queues.bound(options.max_queues, Arc::new(Parts(access.clone())));
+    backend.queues.bound(options.max_queues, Arc::new(QueueOwners(access.clone())));
     backend.queues.figures().label(options.metrics_queues);
     backend.queues.hold(true);
     match try_store(&backend.queues).await {
@@ -177,7 +177,7 @@ fn watch_files(parts: &TaskTracker, access: Access, certificate: Option<Certific
     }
 }
 
-/// Ends what has begun, in time: first those who wait for something hear of it, then the rest.
+/// Ends what has begun, in time: first the calls that wait are answered, then the rest.
 async fn shut_down(backend: Backend, parts: TaskTracker, closing: CancellationToken, drain: Duration) {
     let end = Instant::now() + SHUTDOWN_TIMEOUT;
     tracing::info!("leaving");
@@ -211,9 +211,9 @@ fn warn(options: &Serve, access: &Access) {
 }
 
 /// Maps queues to the patterns of the keys.
-struct Parts(Access);
+struct QueueOwners(Access);
 
-impl Owners for Parts {
+impl Owners for QueueOwners {
     fn owner(&self, queue: &QueueName) -> Option<usize> {
         self.0.partition(queue)
     }

@@ -33,13 +33,13 @@ pub struct SheetBook {
     pub state: SheetState,
     pub head: SheetHead,
     /// Why not all events until now are counted.
-    pub behind: Option<Fault>,
+    pub incomplete: Option<Fault>,
 }
 
 impl SheetBook {
     /// Events until then are counted.
     pub fn until(&self) -> Millis {
-        if self.behind.is_none() { self.state.now } else { Millis(self.state.cursor.position.ms) }
+        if self.incomplete.is_none() { self.state.now } else { Millis(self.state.cursor.position.ms) }
     }
 
     pub fn today(&self) -> Day {

@@ -1,8 +1,8 @@
 //! The background task: expires leases, makes delayed jobs due, and removes old jobs. Every instance runs it, once a second by
 //! default; its steps are idempotent, so instances need no leader. It continues after any fault.
 
+mod memory_probe;
 mod minute;
-mod scales;
 mod unreachable;
 
 use std::{
@@ -12,7 +12,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use self::{minute::Minute, scales::Scales, unreachable::Unreachable};
+use self::{memory_probe::MemoryProbe, minute::Minute, unreachable::Unreachable};
 use crate::{
     job::{QueueName, chance::between},
     sheets::Sheets,
@@ -60,7 +60,7 @@ async fn until_next(sweeper: &mut Sweeper, pause: Duration) {
             () = tokio::time::sleep_until(end) => return,
             () = sweeper.queues.room_is_wanted() => {}
         }
-        sweeper.scales.weigh(&sweeper.queues, true).await;
+        sweeper.memory.refresh(&sweeper.queues, true).await;
         if sweeper.queues.is_memory_short() {
             return;
         }
@@ -103,7 +103,7 @@ pub struct Sweeper {
     retired: Instant,
     tidied: Option<Instant>,
     minute: Minute,
-    scales: Scales,
+    memory: MemoryProbe,
 }
 
 impl Sweeper {
@@ -119,7 +119,7 @@ impl Sweeper {
             retired,
             tidied: None,
             minute: Minute::default(),
-            scales: Scales::default(),
+            memory: MemoryProbe::default(),
         }
     }
 
@@ -131,7 +131,7 @@ impl Sweeper {
     /// When Redis is not well. Queues that were not visited stay due.
     pub async fn round(&mut self) -> Result<bool, Fault> {
         let (start, is_room_wanted) = (Instant::now(), self.queues.is_room_wanted());
-        self.scales.weigh(&self.queues, is_room_wanted).await;
+        self.memory.refresh(&self.queues, is_room_wanted).await;
         if self.listed.is_none_or(|at| at.elapsed() >= CHECK_EVERY) {
             self.list().await?;
         }
@@ -241,7 +241,7 @@ impl Sweeper {
             Ok(Ok(_)) => {}
             Ok(Err(fault @ Fault::Unavailable { .. })) => return Err(fault),
             Ok(Err(fault)) => self.sheets.log_failure(queue, &fault),
-            // It goes on from there in the next round, and until then nothing is deleted.
+            // It continues from there in the next round, and until then nothing is deleted.
             Err(_) => return Ok(Swept { more: true, ..swept }),
         }
         let rest = self.queues.sweep_a_turn(queue, true).await?;

@@ -96,9 +96,9 @@ impl Waiting {
         self.inner.table.count()
     }
 
-    /// The longest waiting calls for queues that `sees` allows, at most `most`, and the number of all such calls.
-    pub fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
-        self.inner.table.waiters(most, sees)
+    /// The longest waiting calls for queues that `sees` allows, at max `max`, and the number of all such calls.
+    pub fn waiters(&self, max: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
+        self.inner.table.waiters(max, sees)
     }
 
     /// A permit for a large read.
@@ -164,41 +164,41 @@ impl Waiting {
         if wait.is_zero() || call.id.is_some() {
             return self.inner.queues.reserve(call).await;
         }
-        let (seat, deadline) = (self.enter(&call), Instant::now() + wait);
+        let (registration, deadline) = (self.enter(&call), Instant::now() + wait);
         // The effect of a try that had no answer.
         let mut tried = Applied::No;
-        let (looked, seen) = loop {
-            let (looked, mut all_passed) = (Instant::now(), PassedLines::default());
-            if seat.begin_try() {
+        let (scanned_at, seen) = loop {
+            let (scanned_at, mut all_passed) = (Instant::now(), PassedLines::default());
+            if registration.begin_try() {
                 self.inner.queues.look_from_front(&call);
             }
-            let seen = match self.inner.queues.reserve(call.clone()).await.inspect(|_| seat.mark_answered()) {
+            let seen = match self.inner.queues.reserve(call.clone()).await.inspect(|_| registration.mark_answered()) {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
                     if let ReserveOutcome::Nothing { ref passed, .. } = nothing {
-                        seat.mark_passed(passed);
+                        registration.mark_passed(passed);
                         all_passed.clone_from(passed);
                     }
                     tried = Applied::No;
                     Ok(nothing)
                 }
                 Err(fault @ Fault::Unavailable { .. }) => {
-                    seat.mark_unanswered();
+                    registration.mark_unanswered();
                     call.nonce = call.nonce.again();
                     let fault = fault.after(tried);
                     tried = fault.applied();
                     Err(fault)
                 }
                 served_or_refused => {
-                    seat.mark_served(&served_or_refused);
+                    registration.mark_served(&served_or_refused);
                     return served_or_refused;
                 }
             };
             tokio::select! {
-                () = seat.sleep_after(&all_passed) => {}
-                () = tokio::time::sleep_until(deadline) => break (looked, seen),
+                () = registration.sleep_after(&all_passed) => {}
+                () = tokio::time::sleep_until(deadline) => break (scanned_at, seen),
                 () = self.inner.stop.cancelled() => return seen.map(|seen| seen.ended_early(Reason::Shutdown)),
             }
-            if seat.is_replaced() {
+            if registration.is_replaced() {
                 return seen.map(|seen| seen.ended_early(Reason::Replaced));
             }
             if !still_authorized() {
@@ -207,7 +207,7 @@ impl Waiting {
         };
         // A try without an answer may have reserved jobs: the repeated call gets them.
         match seen {
-            Ok(_) => self.answer_at_timeout(&call, looked, seen),
+            Ok(_) => self.answer_at_timeout(&call, scanned_at, seen),
             Err(_) if still_authorized() => self.inner.queues.reserve(call).await.map_err(|fault| fault.after(tried)),
             Err(_) => seen,
         }
@@ -242,23 +242,23 @@ impl Waiting {
     }
 
     fn enter(&self, call: &Reserve) -> Registration<'_> {
-        let (seat, unwatched) = self.inner.table.enter(&call.queues, call.worker.as_ref(), &call.skills);
+        let (registration, unwatched) = self.inner.table.enter(&call.queues, call.worker.as_ref(), &call.skills);
         for queue in unwatched {
             self.inner.wanted.add(&queue);
             let inner = self.inner.clone();
             self.inner.watches.spawn(async move { watch::watch(&inner, queue).await });
         }
-        seat
+        registration
     }
 
     /// The answer at the deadline: from newer snapshots of the queues, if there are any that hold for this caller.
     fn answer_at_timeout(
         &self,
         call: &Reserve,
-        looked: Instant,
+        scanned_at: Instant,
         seen: Result<ReserveOutcome, Fault>,
     ) -> Result<ReserveOutcome, Fault> {
-        let later = |queue: &QueueName| self.inner.table.snapshot_after(queue, looked);
+        let later = |queue: &QueueName| self.inner.table.snapshot_after(queue, scanned_at);
         match call.queues.iter().map(later).collect::<Option<Vec<_>>>() {
             Some(snapshots) if !is_personal(call, &seen, &snapshots) => self.nothing_in(&call.queues, snapshots),
             Some(_) | None => seen,

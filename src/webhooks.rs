@@ -87,7 +87,7 @@ impl Dispatcher {
         self.all().into_iter().find(|webhook| webhook.name.as_str() == name)
     }
 
-    /// How webhooks stand on all instances, with the counts of the queues that `sees` allows; of queues whose node is away, as they
+    /// The states of webhooks on all instances, with the counts of the queues that `sees` allows; of queues whose node is away, as they
     /// stood last.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Dispatcher {
         Ok(webhooks.iter().map(of).collect())
     }
 
-    /// The failed deliveries of a queue are due now, or this delivery is, on new connections; a webhook that was stopped goes on. Returns
+    /// The failed deliveries of a queue are due now, or this delivery is, on new connections; a webhook that was stopped continues. Returns
     /// how many.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Dispatcher {
         let (_, sender) = self.source.as_ref().ok_or(TEST_PAUSE)?;
         let attempt = send_test(sender, webhook).await;
         if attempt.is_taken() {
-            // Where Redis is not well, the next delivery that is taken tells it.
+            // Where Redis is not well, the next delivery that is taken reports it.
             let _ = self.end_failing(&webhook.name).await;
         }
         Ok(attempt)

@@ -16,6 +16,8 @@ mod imports;
 mod language;
 #[path = "documents/lua.rs"]
 mod lua;
+#[path = "documents/meanings.rs"]
+mod meanings;
 #[path = "documents/packages.rs"]
 mod packages;
 #[path = "documents/pages.rs"]

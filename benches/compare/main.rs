@@ -1,4 +1,4 @@
-//! Benchmarks that depend on the machine, beside alternatives: `make bench` for all and for `docs/figures.md`, `cargo
+//! Benchmarks that depend on the machine, compared with alternatives: `make bench` for all and for `docs/figures.md`, `cargo
 //! bench --bench compare -- closed` for a part. `make cost` counts instructions, which do not depend on it.
 
 mod crowd;

@@ -62,7 +62,7 @@ fn of(part: Part, taken: &Taken) -> String {
 fn words(part: Part) -> (&'static str, &'static str) {
     match part {
         Part::Closed => (
-            "The life of a job, beside others",
+            "The life of a job, compared with others",
             "Enqueue, reserve and complete, or what is nearest to them, by 64 callers who each call again when they have\n\
              their answer. intray does more at it than any of the others: it finds duplicates, keeps leases, attempts, results,\n\
              events, and is fair to clients. Those with a log sync it each second. BullMQ has its callers in its own\n\
@@ -71,9 +71,9 @@ fn words(part: Part) -> (&'static str, &'static str) {
         ),
         Part::Connections => ("Connections", "The same by fewer and by more callers."),
         Part::Open => (
-            "At a part of the most",
+            "At a part of the maximum",
             "Calls come when they are due, those of a quarter of a millisecond together, whatever has become of those before; a\n\
-             latency counts from when the call was due, not from when it could be sent. The most is what 64 callers got out\n\
+             latency counts from when the call was due, not from when it could be sent. The maximum is what 64 callers got out\n\
              of a closed loop just before.",
         ),
         Part::With => (
@@ -92,7 +92,7 @@ fn words(part: Part) -> (&'static str, &'static str) {
             ("Cost against clients", "As many jobs wait in each row, as many as there are clients in the last.")
         }
         Part::Locks => {
-            ("Cost against locks", "So many locks are held, and behind each a job waits. The calls are about others.")
+            ("Cost against locks", "So many locks are held, and a job waits for each. The calls are about others.")
         }
         Part::Queues => ("Cost against queues", "So many queues with a job each, at a service of their own."),
         Part::Overdue => (

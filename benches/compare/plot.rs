@@ -16,12 +16,12 @@ pub fn svg(part: Part, table: &Table) -> Option<String> {
     let Curve { along, up } = part.curve()?;
     let sizes = table.column(along);
     let (first, last) = (*sizes.first()?, *sizes.last()?);
-    let most = up.iter().flat_map(|name| table.column(name)).fold(1.5, f64::max);
+    let max = up.iter().flat_map(|name| table.column(name)).fold(1.5, f64::max);
     if first >= last {
         return None;
     }
     let mut text = String::new();
-    draw(&mut text, (along, first, last), most * 1.1, up, |name| {
+    draw(&mut text, (along, first, last), max * 1.1, up, |name| {
         sizes.iter().copied().zip(table.column(name)).collect()
     })
     .expect("an SVG");
@@ -33,7 +33,7 @@ type Drawn = Result<(), Box<dyn std::error::Error>>;
 fn draw(
     text: &mut String,
     (along, first, last): (&str, f64, f64),
-    most: f64,
+    max: f64,
     up: &[&str],
     points: impl Fn(&str) -> Vec<(f64, f64)>,
 ) -> Drawn {
@@ -44,7 +44,7 @@ fn draw(
         .margin_right(40)
         .x_label_area_size(44)
         .y_label_area_size(52)
-        .build_cartesian_2d((first..last).log_scale(), 0.0..most)?;
+        .build_cartesian_2d((first..last).log_scale(), 0.0..max)?;
     chart
         .configure_mesh()
         .light_line_style(WHITE)

@@ -10,14 +10,14 @@ const TELLING: [(Part, Row, &str); 6] = [
     (
         Part::Open,
         Row::Of(1),
-        "At half of the most, a reserve is answered after {reserve p50} ms (p99 {reserve p99} ms).",
+        "At half of its maximum throughput, a reserve is answered after {reserve p50} ms (p99 {reserve p99} ms).",
     ),
     (
         Part::Waiting,
         Row::Last,
         "With {jobs waiting} jobs waiting a reserve costs Redis {reserve ratio} times what it costs with 1,000.",
     ),
-    (Part::Waiting, Row::Last, "Of {jobs waiting} jobs that wait each takes {bytes each} bytes of Redis."),
+    (Part::Waiting, Row::Last, "Each of {jobs waiting} waiting jobs takes {bytes each} bytes of Redis."),
     (
         Part::Through,
         Row::Last,
@@ -26,8 +26,8 @@ const TELLING: [(Part, Row, &str); 6] = [
     (
         Part::Waiters,
         Row::Last,
-        "Of {who wait} people who wait each takes {KiB each} KiB, all of them {Redis commands/s} commands of Redis a second, and a \
-         job is with one of them after {to a waiter p50 ms} ms (p99 {p99 ms} ms).",
+        "Each of {who wait} waiting people takes {KiB each} KiB; together they cost {Redis commands/s} commands of Redis a second, \
+         and a job reaches one of them after {to a waiter p50 ms} ms (p99 {p99 ms} ms).",
     ),
     (Part::Start, Row::Last, "With a private server it is ready after {ready ms} ms; idle it takes {idle MB} MB."),
 ];

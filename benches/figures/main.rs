@@ -1,5 +1,5 @@
 //! The cost of a cycle in instructions, `make cost`; the guard of those figures, `make guard`; and what other callers
-//! notice when very much expires at once, `cargo bench --bench figures -- tails`, or beside a dead webhook, `-- webhooks`. `make bench` measures what depends on
+//! notice when very much expires at once, `cargo bench --bench figures -- tails`, or with a dead webhook, `-- webhooks`. `make bench` measures what depends on
 //! the machine.
 
 #![recursion_limit = "256"] // of types: what a task holds is proved to be Send through all of them

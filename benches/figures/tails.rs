@@ -116,9 +116,9 @@ impl Took {
 }
 
 /// Reserves one after the other for the given time; each job is completed, and replaced by another.
-async fn reserves(queues: &Queues, queue: &QueueName, goes_on: impl Fn() -> bool) -> Took {
+async fn reserves(queues: &Queues, queue: &QueueName, continues: impl Fn() -> bool) -> Took {
     let (mut ticks, mut asking, mut n) = (ticks(), JoinSet::new(), OVERDUE);
-    while goes_on() {
+    while continues() {
         ticks.recv().await.expect("as long as anybody listens");
         n += 1;
         let (queues, queue) = (queues.clone(), queue.clone());

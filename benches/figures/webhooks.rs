@@ -33,20 +33,20 @@ struct Side {
     _folder: tempfile::TempDir,
 }
 
-/// Of one round, in ms.
+/// The times of one round, in ms.
 struct Round {
     reserve: Vec<f64>,
     delivery: Vec<f64>,
 }
 
 pub async fn run() {
-    let (mut quiet, mut beside) = (Side::start(false).await, Side::start(true).await);
-    beside.fill().await;
+    let (mut quiet, mut disturbed) = (Side::start(false).await, Side::start(true).await);
+    disturbed.fill().await;
     println!("a dead webhook with {WAITING} deliveries, {ROUNDS} rounds of {CYCLES} cycles each");
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS as u64 {
         without.push(quiet.round(round * CYCLES).await);
-        with.push(beside.round(round * CYCLES).await);
+        with.push(disturbed.round(round * CYCLES).await);
     }
     for (what, figure) in [
         ("reserve, p50", (|round: &Round| at(&round.reserve, 0.5)) as fn(&Round) -> f64),
@@ -56,7 +56,7 @@ pub async fn run() {
     ] {
         let of = |rounds: &[Round]| at(&rounds.iter().map(figure).collect::<Vec<_>>(), 0.5);
         let (without, with) = (of(&without), of(&with));
-        println!("{what}: {without:.2} ms without, {with:.2} ms beside it: {:.2}", with / without);
+        println!("{what}: {without:.2} ms without, {with:.2} ms with it: {:.2}", with / without);
     }
 }
 
@@ -123,7 +123,7 @@ impl Side {
     }
 }
 
-/// The most that waits for a webhook of the list.
+/// The largest number of events that wait for a webhook of the list.
 fn waiting(list: &str) -> u64 {
     let counts = list.split(r#""waiting":"#).skip(1).filter_map(|rest| rest.split(',').next()?.parse().ok());
     counts.max().unwrap_or_default()

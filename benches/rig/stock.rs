@@ -7,7 +7,7 @@ use super::{
     client::{Client, field, fields, payload},
 };
 
-/// The most jobs of one call.
+/// The maximum of jobs in one call.
 pub const PUT: u64 = 1_000;
 pub const TAKE: u64 = 100;
 
@@ -57,7 +57,7 @@ pub async fn take(rig: &Rig, queue: &str, count: u64, lease_ms: u64) -> u64 {
     taken
 }
 
-/// Reserves the most of one call and completes them with another. Returns the number: none after a lost answer, until
+/// Reserves the maximum of one call and completes them with another. Returns the number: none after a lost answer, until
 /// the leases expire.
 pub async fn settle(client: &mut Client, queue: &str) -> u64 {
     let ask = format!(r#"{{"queues":["{queue}"],"limit":{TAKE}}}"#);

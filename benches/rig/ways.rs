@@ -189,7 +189,7 @@ fn batch() -> String {
     format!(r#"{{"queue":"batches","concurrency":16,"jobs":{jobs}}}"#)
 }
 
-/// So many callers on connections of their own.
+/// `count` callers on connections of their own.
 pub async fn workers(rig: &Rig, way: Way, count: usize) -> Vec<Worker> {
     let mut workers = Vec::new();
     for me in 0..count {

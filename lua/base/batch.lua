@@ -110,11 +110,11 @@ function batch.removed(q, code)
   state_of(q).moved[code] = nil
 end
 
--- Those in the making, at most `most`, with jobs that wait in lines: the timer of each is over within the time that a creation may stall.
-function batch.in_the_making(q, most)
+-- Those in the making, at most `limit`, with jobs that wait in lines: the timer of each is over within the time that a creation may stall.
+function batch.in_the_making(q, limit)
   local found = {}
   local to = text.of(clock.now(q) + STALLED)
-  for _, code in ipairs(redis.call('ZRANGE', q.timers, to, '0', 'BYSCORE', 'REV', 'LIMIT', '0', text.of(most))) do
+  for _, code in ipairs(redis.call('ZRANGE', q.timers, to, '0', 'BYSCORE', 'REV', 'LIMIT', '0', text.of(limit))) do
     local b = batch.read(q, code)
     if b and b.stage == batch.MAKING and b.counts[WAITING] > 0 then found[#found + 1] = code end
   end

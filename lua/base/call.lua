@@ -1,7 +1,7 @@
 -- call: the state of a call, `q`: the names of the queue's keys, and what the modules add to them. A library of functions keeps the
 -- table of each queue between calls, because the keys stay the same; `open` resets it for every call.
 local call = {}
-local MOST_KEPT = 1000
+local MAX_KEPT = 1000
 local kept, count = {}, 0
 
 -- The table of an entry point for a queue, found by its first key; nil for none.
@@ -11,7 +11,7 @@ function call.find(entry, first)
 end
 
 function call.keep(entry, first, q)
-  if count == MOST_KEPT then kept, count = {}, 0 end
+  if count == MAX_KEPT then kept, count = {}, 0 end
   kept[entry] = kept[entry] or {}
   kept[entry][first], count = q, count + 1
   return q

@@ -1,7 +1,7 @@
 -- delivery: the scores of deliveries, by which they are found.
 local clock = require 'base/clock'
 local text = require 'base/text'
-local delivery = {MOST = $WAITING_DELIVERIES}
+local delivery = {MAX = $WAITING_DELIVERIES}
 local call = redis.call
 
 -- A score is a zone and a time in ms. Each webhook has two zones, so that one with much to do does not slow another: an even one

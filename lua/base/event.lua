@@ -18,7 +18,7 @@ event.heads_in_batch = setmetatable({}, {__index = function(self, kind)
 end})
 local heads, heads_in_batch = event.heads, event.heads_in_batch
 
--- What an event of no worker has behind its id.
+-- What an event of no worker has after its id.
 function event.tail(client, note)
   return '\0' .. short(client) .. pack('>I2c0', #note, note)
 end
@@ -34,7 +34,7 @@ function event.add(q, kind, id, worker, header, note)
   q.kinds[counted_kind] = (q.kinds[counted_kind] or 0) + 1
 end
 
--- The note of an abandon: the reason, behind a byte that says that its worker skips the job, or that this is a reason which could be
+-- The note of an abandon: the reason, after a byte that says that its worker skips the job, or that this is a reason which could be
 -- taken for another note.
 local SKIPPED, REASON = '\1', '\2'
 function event.reason(reason, skips)

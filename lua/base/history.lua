@@ -14,14 +14,14 @@ local MINUTE, HOUR = 60000, 60
 local PLACES = $HISTORY_PLACES -- in a field
 local COLUMNS = #TOTALS + 2
 local KEPT = {m = $HISTORY_MINUTES, h = $HISTORY_HOURS}
-local MOST = 24000 -- bytes; 32 KiB with the overhead of Redis
-local MOST_OF_MINUTES = 10000 -- bytes, when hours compete for the space
+local MAX_BYTES = 24000 -- 32 KiB with the overhead of Redis
+local MAX_BYTES_OF_MINUTES = 10000 -- when hours compete for the space
 local PACKED = 2 -- fields encoded per call; each takes a millisecond
 -- The background task runs just after a minute ends: counts that it finds within this time belong to the previous minute.
 local SOON = 5000
 
 -- Varint: seven bits a byte, low bits first; the eighth bit marks that more follow.
-local function spelled(n)
+local function varint(n)
   local begin = ''
   while n >= 128 do
     local low = n % 128
@@ -33,9 +33,9 @@ end
 local function entry(at, columns)
   local has, values = 0, ''
   for i, value in ipairs(columns) do
-    if value > 0 then has, values = has + 2 ^ (i - 1), values .. spelled(value) end
+    if value > 0 then has, values = has + 2 ^ (i - 1), values .. varint(value) end
   end
-  return bytes[at % PLACES] .. spelled(has) .. values
+  return bytes[at % PLACES] .. varint(has) .. values
 end
 
 local function number(entries, at)
@@ -88,7 +88,7 @@ local function read_last(q)
 end
 
 -- The gain since the totals were last read (nil for none), and the totals now.
-local function gained(q, last)
+local function deltas(q, last)
   local columns, totals, any = {0, 0}, call('HMGET', q.totals, unpack(TOTALS)), false
   for i = 1, #TOTALS do
     local total = tonumber(totals[i] or 0)
@@ -162,14 +162,14 @@ local function size_of(kept, list)
   return size
 end
 
--- Encodes the oldest full fields, at most `most`. A field that was entered again after the clock was set back stays, and so does
+-- Encodes the oldest full fields, at most `limit`. A field that was entered again after the clock was set back stays, and so does
 -- one that would not get shorter. Returns how many were encoded.
-local function pack(kept, list, most)
+local function pack(kept, list, limit)
   local count = 0
   for i = 1, #list - 1 do
     local field = list[i]
     local name, entries = field.kind:upper() .. text.of(field.at), kept.fields[field.name]
-    if count < most and not field.is_packed and not kept.fields[name] then
+    if count < limit and not field.is_packed and not kept.fields[name] then
       local less = history_codec.pack(rows_of(entries), COLUMNS)
       if #less < #entries then
         drop(kept, field.name)
@@ -185,8 +185,8 @@ end
 local function make_room(kept, minutes, hours)
   local of_minutes = size_of(kept, minutes)
   local size = of_minutes + size_of(kept, hours)
-  while size > MOST and #minutes + #hours > 2 do
-    local is_minute = #minutes > 1 and of_minutes > MOST_OF_MINUTES or #hours <= 1
+  while size > MAX_BYTES and #minutes + #hours > 2 do
+    local is_minute = #minutes > 1 and of_minutes > MAX_BYTES_OF_MINUTES or #hours <= 1
     local oldest = table.remove(is_minute and minutes or hours, 1)
     local length = #kept.fields[oldest.name]
     size, of_minutes = size - length, of_minutes - (is_minute and length or 0)
@@ -198,7 +198,7 @@ end
 
 local function write(q, kept, minute)
   local minutes, hours = in_order(kept, 'm', minute), in_order(kept, 'h', floor(minute / HOUR))
-  if size_of(kept, minutes) + size_of(kept, hours) > MOST then
+  if size_of(kept, minutes) + size_of(kept, hours) > MAX_BYTES then
     local count = pack(kept, minutes, PACKED)
     count = count + pack(kept, hours, PACKED - count)
     -- Nothing is dropped while fields are left to encode.
@@ -213,7 +213,7 @@ end
 -- Enters the counts, at most once a minute. Returns whether some wait for the end of the minute.
 function history.enter(q)
   local now, last = clock.now(q), read_last(q)
-  local columns, totals = gained(q, last)
+  local columns, totals = deltas(q, last)
   if not columns then return false end
   -- A clock that was set back is believed.
   if last.at >= now - now % MINUTE and last.at <= now then return true end
@@ -239,14 +239,14 @@ function history.show(q, kind)
   for field, entries in pairs(kept.fields) do
     local own, at, is_packed = named(field)
     if own == kind then
-      -- Entries beside an encoded field are the later ones.
+      -- Entries next to an encoded field are the later ones.
       local list = is_packed and shown or late
       list[#list + 1], list[#list + 2], list[#list + 3] = at * PLACES, is_packed and 'packed' or 'entries', entries
     end
   end
   for _, value in ipairs(late) do shown[#shown + 1] = value end
   if kind == 'h' and #last.columns > 0 then append_shown(shown, last.hour, last.columns) end
-  local columns = gained(q, last)
+  local columns = deltas(q, last)
   if columns then append_shown(shown, floor(minute_of(q) / (kind == 'h' and HOUR or 1)), columns) end
   return shown
 end

@@ -15,12 +15,12 @@ local function utf8(point)
 end
 
 -- The character of four hex digits; nil for half of a surrogate pair, which stays as it is.
-local MOST_KEPT, kept = 1024, 0
+local MAX_KEPT, kept = 1024, 0
 local characters = setmetatable({}, {__index = function(self, digits)
   local point = tonumber(digits, 16)
   if point >= 0xd800 and point < 0xe000 then return end
   local character = point == 0x5c and BACKSLASH or utf8(point)
-  if kept < MOST_KEPT then
+  if kept < MAX_KEPT then
     self[digits], kept = character, kept + 1
   end
   return character

@@ -55,7 +55,7 @@ function record.header(raw)
   }
 end
 
--- A new job's record; `tail` is all behind its stamp.
+-- A new job's record; `tail` is all after its stamp.
 function record.stamped(stamp, tail)
   return pack('>BI6', LAYOUT, stamp) .. tail
 end

@@ -10,7 +10,7 @@ local record_bytes = {
   -- Layout, state, score, arrival, priority, counters, secret and its digest, nonce, since when; then how long, resumes,
   -- marks; then the worker, and where the rest begins.
   HELD = '$HELD_FORMAT',
-  -- Of the same, from there on: score, arrival, counters; digest of the secret, nonce, since when, marks, worker, and where
+  -- From the score on: score, arrival, counters. From the digest on: digest of the secret, nonce, since when, marks, worker, and where
   -- the rest begins.
   STANDING = '$STANDING_FORMAT', STANDING_AT = $SCORE_AT,
   LEASED = '$LEASED_FORMAT', LEASED_AT = $SECRET_DIGEST_AT,

@@ -5,7 +5,7 @@ local outbox = require 'base/outbox'
 local sheet = {}
 local call = redis.call
 
--- Behind all events of a ms.
+-- After all events of a ms.
 local LAST_OF_MS = '-18446744073709551615-4294967295'
 
 -- Counting begins with this ms. Without the setting nothing is kept.

@@ -23,18 +23,18 @@ local small = setmetatable({}, {__index = function(self, n)
 end})
 
 -- The length of a field in four bytes; those of long ones are made each time.
-local MOST_KEPT = 2048
+local MAX_KEPT = 2048
 local lengths = setmetatable({}, {__index = function(self, n)
   local length = pack('>I4', n)
-  if n < MOST_KEPT then self[n] = length end
+  if n < MAX_KEPT then self[n] = length end
   return length
 end})
 
 -- The digits before the last six: times, stamps and places have few distinct ones at a time.
-local MOST_SPELLED = 64
+local MAX_SPELLED = 64
 local spelled, count = {}, 0
 local function spell(millions)
-  if count == MOST_SPELLED then spelled, count = {}, 0 end
+  if count == MAX_SPELLED then spelled, count = {}, 0 end
   local digits = format('%.0f', millions)
   spelled[millions], count = digits, count + 1
   return digits
@@ -57,7 +57,7 @@ function text.of(n)
   return last_digits .. three[units]
 end
 
--- A short text behind its length: how records and events hold names.
+-- A short text after its length: how records and events hold names.
 function text.short(s)
   return bytes[#s] .. s
 end

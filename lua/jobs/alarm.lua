@@ -42,7 +42,7 @@ function alarm.set(q, id, own, is_held)
   put(q, id, min(own.expires or huge, sla, fallback, handed))
 end
 
--- Tells once that the SLA of a job is over. Returns whether it is.
+-- Reports once that the SLA of a job is over. Returns whether it is.
 function alarm.breach(q, id, own, header)
   if not is_breached(q, own) then return false end
   route.mark(q, id, own, route.BREACHED)

@@ -1,18 +1,18 @@
 -- ask: one call of reserve, packed into one argument. The twin is crates/intray-store/src/transitions/reserve/request.rs.
 local memo = require 'base/memo'
 local ask = {
-  -- Mode, limit, lease ms, nonce, worker and by which credential it came (the note of the event), each behind its length; then so many
-  -- claims, a secret and its digest each.
+  -- Mode, limit, lease ms, nonce, worker and by which credential it came (the note of the event), each after its length; then so
+  -- many claims, a secret and its digest each.
   FORMAT = '>BI2I4c16Bc0I2c0', CLAIM = $ID_LEN + 8,
   NEXT = 1,    -- the next jobs
   FRESH = 2,   -- the same, by a call that is certainly no repetition
   RESUME = 3,  -- the jobs that the caller holds
-  THIS = 4,    -- the job whose id stands behind the claim
+  THIS = 4,    -- the job whose id follows the claim
   -- Added to the mode: the call does not wait for overdue jobs to be swept.
-  REGARDLESS = 128,
+  SKIP_OVERDUE = 128,
   -- Why jobs were passed over: their worker has skipped them; they are not for this worker; a gate without room holds them up.
-  SKIPPED = 1, BARRED = 2, HELD_UP = 4,
-  -- Behind the claims may stand the number of the worker's skills, with this added if more follows them, and each behind its length.
+  SKIPPED = 1, NOT_ELIGIBLE = 2, HELD_UP = 4,
+  -- The claims may be followed by the number of the worker's skills, with this added if more follows them, and each after its length.
   MORE = 128,
 }
 local NO_SKILLS = {}
@@ -31,11 +31,11 @@ end
 -- Many workers have the same skills.
 local skills_of = memo.new(function(packed) return (unpack_skills(packed)) end)
 
--- The skills of the worker, and what stands behind them.
-local function read_skills(behind)
-  if behind:byte() < ask.MORE then return memo.of(skills_of, behind), '' end
-  local skills, at = unpack_skills(behind)
-  return skills, behind:sub(at)
+-- The skills of the worker, and what follows them.
+local function read_skills(rest)
+  if rest:byte() < ask.MORE then return memo.of(skills_of, rest), '' end
+  local skills, at = unpack_skills(rest)
+  return skills, rest:sub(at)
 end
 
 -- The skills of a worker as an argument of their own.
@@ -43,37 +43,37 @@ function ask.skills(packed)
   return packed ~= '' and read_skills(packed) or NO_SKILLS
 end
 
--- The lines that a worker with these skills may look into, beside everybody's.
+-- The lines that a worker with these skills may look into, besides everybody's.
 function ask.lines(worker, skills)
   return worker == '' and skills or {'@' .. worker, unpack(skills)}
 end
 
 -- Whether skills stand there, which are no code and no digit.
-local function has_skills(behind)
-  local first = behind:byte()
+local function has_skills(rest)
+  local first = rest:byte()
   return first and (first < 32 or first > 127)
 end
 
--- Whether anything but skills stands behind the claims.
+-- Whether anything but skills follows the claims.
 function ask.goes_on(packed, at)
   local first = packed:byte(at)
   return first and first >= 32
 end
 
--- `id` is the job of mode THIS; `place` and `member` say where a continued call goes on, and `bits`, a digit before the place, why it has
+-- `id` is the job of mode THIS; `place` and `member` say where a continued call continues, and `bits`, a digit before the place, why it has
 -- passed over jobs so far.
 function ask.read(packed)
   local mode, limit, lease_ms, nonce, worker, access, claims = struct.unpack(ask.FORMAT, packed)
-  local is_regardless = mode >= ask.REGARDLESS
-  if is_regardless then mode = mode - ask.REGARDLESS end
-  local behind = packed:sub(claims + limit * ask.CLAIM)
+  local skips_overdue = mode >= ask.SKIP_OVERDUE
+  if skips_overdue then mode = mode - ask.SKIP_OVERDUE end
+  local rest = packed:sub(claims + limit * ask.CLAIM)
   local skills = NO_SKILLS
-  if has_skills(behind) then skills, behind = read_skills(behind) end
+  if has_skills(rest) then skills, rest = read_skills(rest) end
   local bits, place, member
-  if behind ~= '' then bits, place, member = behind:match('^(%d)(%d+) (.+)') end
+  if rest ~= '' then bits, place, member = rest:match('^(%d)(%d+) (.+)') end
   return {
     mode = mode, limit = limit, lease_ms = lease_ms, nonce = nonce, worker = worker, access = access, packed = packed,
-    claims = claims, is_regardless = is_regardless, skills = skills, id = behind, place = tonumber(place),
+    claims = claims, skips_overdue = skips_overdue, skills = skills, id = rest, place = tonumber(place),
     member = member, bits = tonumber(bits or 0),
   }
 end

@@ -25,8 +25,8 @@ function back.most_attempts(q)
 end
 
 function back.is_out_of_attempts(q, attempts, header)
-  local most = header.max_attempts or back.most_attempts(q)
-  return most > 0 and attempts >= most
+  local limit = header.max_attempts or back.most_attempts(q)
+  return limit > 0 and attempts >= limit
 end
 
 -- Jobs of a cancelled batch do not return.

@@ -26,8 +26,8 @@ function baton.unpark(q, id, r)
 end
 
 -- Loads the first jobs at a gate with one read.
-function baton.prefetch(q, name, most)
-  loaded.read(q, parking.ids_at(q, name, most))
+function baton.prefetch(q, name, limit)
+  loaded.read(q, parking.ids_at(q, name, limit))
 end
 
 -- Puts the first job that is parked at a gate with room back into line. Returns whether there was one.

@@ -1,5 +1,5 @@
 -- closing: a job that its worker has completed and may take back for a short time. For everybody else it is reserved, for its worker it is
--- over: no longer in `held`. Its result lies apart, and at the deadline, or when it would be taken from the worker, it is completed.
+-- over: no longer in `held`. Its result is stored apart, and at the deadline, or when it would be taken from the worker, it is completed.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -12,18 +12,18 @@ local leave = require 'jobs/leave'
 local result = require 'jobs/result'
 local route = require 'jobs/route'
 local closing = {}
--- What lies apart: when it was completed, the deadline that its reservation had but for the expiry of the job, the result.
-local APART = '>I6I6'
-local pack, unpack_apart, band, max = struct.pack, struct.unpack, bit.band, math.max
+-- The pending completion: when it was completed, the deadline that its reservation had but for the expiry of the job, the result.
+local PENDING = '>I6I6'
+local pack, unpack_struct, band, max = struct.pack, struct.unpack, bit.band, math.max
 
 local function field(id)
   return id .. '\0c'
 end
 
 local function read(q, id)
-  local apart = result.of(q, field(id))
-  local at, deadline, stop = unpack_apart(APART, apart)
-  return at, deadline, apart:sub(stop)
+  local pending = result.of(q, field(id))
+  local at, deadline, stop = unpack_struct(PENDING, pending)
+  return at, deadline, pending:sub(stop)
 end
 
 local function mark(q, job, marks)
@@ -40,7 +40,7 @@ end
 -- Completes a job unless that is taken back within `ms`, or before the job expires.
 function closing.start(q, job, given, ms)
   local id, lease, now = job.id, job.lease, clock.now(q)
-  result.set(q, field(id), pack(APART, now, route.uncut(q, id, job.header, job.deadline)) .. given)
+  result.set(q, field(id), pack(PENDING, now, route.uncut(q, id, job.header, job.deadline)) .. given)
   job.deadline = route.cut(q, id, job.header, now + ms)
   write.remove(q, 'held', record.held(lease, id))
   mark(q, job, band(lease.marks, record.EVER_UNDONE) + record.CLOSING)

@@ -3,18 +3,18 @@
 local write = require 'base/write'
 local total = require 'base/total'
 local dedupe = {}
-local BEHIND, MOST, ID_LEN = '+', 64, $ID_LEN
+local TWINS, MAX_TWINS, ID_LEN = '+', 64, $ID_LEN
 
 -- The field that lists the twins after the owner.
-function dedupe.behind(digest)
-  return digest .. BEHIND
+function dedupe.twins(digest)
+  return digest .. TWINS
 end
 
 -- Writes the owner and the list without the jobs that end; the first one left inherits a free key.
-local function write_left(q, digest, owner, behind, ends)
+local function write_left(q, digest, owner, twins, ends)
   local left = {}
-  for at = 1, #behind, ID_LEN do
-    local id = behind:sub(at, at + ID_LEN - 1)
+  for at = 1, #twins, ID_LEN do
+    local id = twins:sub(at, at + ID_LEN - 1)
     if not ends[id] then left[#left + 1] = id end
   end
   if not owner or ends[owner] then
@@ -22,9 +22,9 @@ local function write_left(q, digest, owner, behind, ends)
     if owner then write.set(q, 'dedupe', digest, owner) else write.delete(q, 'dedupe', digest) end
   end
   local rest = table.concat(left)
-  if rest == behind then return end
-  if rest ~= '' then return write.set(q, 'dedupe', dedupe.behind(digest), rest) end
-  write.delete(q, 'dedupe', dedupe.behind(digest))
+  if rest == twins then return end
+  if rest ~= '' then return write.set(q, 'dedupe', dedupe.twins(digest), rest) end
+  write.delete(q, 'dedupe', dedupe.twins(digest))
   total.count(q, 'shared', -1)
 end
 
@@ -32,14 +32,14 @@ local function write_freed(q)
   local freed, digests, fields = q.freed, {}, {}
   for digest in pairs(freed) do
     digests[#digests + 1] = digest
-    fields[#fields + 1], fields[#fields + 2] = digest, dedupe.behind(digest)
+    fields[#fields + 1], fields[#fields + 2] = digest, dedupe.twins(digest)
   end
   if #digests == 0 then return end
   local found = write.ask(q, 'HMGET', q.dedupe, unpack(fields))
   for i, digest in ipairs(digests) do
-    local owner, behind = found[i * 2 - 1], found[i * 2]
-    if behind then
-      write_left(q, digest, owner, behind, freed[digest])
+    local owner, twins = found[i * 2 - 1], found[i * 2]
+    if twins then
+      write_left(q, digest, owner, twins, freed[digest])
     elseif freed[digest][owner] then
       write.delete(q, 'dedupe', digest)
     end
@@ -59,16 +59,16 @@ function dedupe.free(q, id, header)
   q.freed[digest][id] = true
 end
 
--- A dead job lives again. `owners` and `behind` hold the owner and the list by digest, and are updated.
-function dedupe.take(q, id, digest, owners, behind)
+-- A dead job lives again. `owners` and `twins` hold the owner and the list by digest, and are updated.
+function dedupe.take(q, id, digest, owners, twins)
   if not owners[digest] then
     owners[digest] = id
     return write.set(q, 'dedupe', digest, id)
   end
-  local before = behind[digest] or ''
-  if #before >= MOST * ID_LEN then return end
-  behind[digest] = before .. id
-  write.set(q, 'dedupe', dedupe.behind(digest), behind[digest])
+  local before = twins[digest] or ''
+  if #before >= MAX_TWINS * ID_LEN then return end
+  twins[digest] = before .. id
+  write.set(q, 'dedupe', dedupe.twins(digest), twins[digest])
   if before == '' then total.count(q, 'shared') end
 end
 

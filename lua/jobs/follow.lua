@@ -1,4 +1,4 @@
--- follow: a call that passes over the same jobs as one before it in the script goes on where that one ended.
+-- follow: a call that passes over the same jobs as one before it in the script continues where that one ended.
 local follow = {}
 
 -- A call has been given nothing. `seen`: what it has passed over; `key`: all calls with the same pass over the same.
@@ -8,7 +8,7 @@ function follow.note(q, key, seen)
   l.ended = {key = key, seen = seen, cursors = cursors, looked = l.looked}
 end
 
--- Goes on where the last such call ended, if the current one has no jobs in a line of its own. Returns what was passed over.
+-- Continues where the last such call ended, if the current one has no jobs in a line of its own. Returns what was passed over.
 function follow.on(q, key)
   local l = q.line
   local before = l.ended

@@ -67,7 +67,7 @@ function gate.use_of(q, name)
   return uses[name]
 end
 
--- `use` is false for a gate that is not needed any more.
+-- `use` is false for a gate that is no longer needed.
 function gate.set_use(q, name, use)
   local state = state_of(q)
   state.uses[name], state.moved[name] = use, true
@@ -108,7 +108,7 @@ end
 
 local NO_OWNERS = {}
 -- With more locks than this, a parked job anywhere makes the list unusual: one look-up per lock would cost too much.
-local MOST_ASKED = 50
+local MAX_ASKED = 50
 -- The locks of the list, and their jobs.
 local n, names, owners, met, one = 0, {}, {}, {}, {}
 local to_gates, from_gates = {'HSET'}, {'HDEL'}
@@ -144,7 +144,7 @@ end
 local function is_awaited(q)
   if call('EXISTS', q.parked, q.restricted) == 0 then return false end
   if call('EXISTS', q.restricted) == 1 then return true end
-  if n > MOST_ASKED then return true end
+  if n > MAX_ASKED then return true end
   for i = 1, n do
     if call('ZLEXCOUNT', q.parked, '[' .. names[i] .. '\0', '(' .. names[i] .. '\1') > 0 then return true end
   end

@@ -25,7 +25,7 @@ local function payload_of(q, id, raw)
   return h.bodies[id]
 end
 
--- The bytes of a job in the reply. A payload that may not fit any more is measured and not read.
+-- The bytes of a job in the reply. A payload that may no longer fit is measured and not read.
 function handout.size(q, id, raw)
   if record_bytes.is_whole(raw) then return #raw end
   if q.handout.spent > handout.BYTES / 2 and not q.handout.bodies[id] then

@@ -4,7 +4,7 @@ local view = require 'jobs/view'
 local job_page = {BODIES = 100}
 local BYTES = $RESERVE_BYTES
 
--- A page of at most `limit` jobs, which has so many bytes already. `bodies`: how many payloads and results it took to read.
+-- A page of at most `limit` jobs, which has this many bytes already. `bodies`: how many payloads and results it took to read.
 function job_page.new(limit, bytes)
   return {limit = limit, bytes = bytes, bodies = 0, full = false, page = {}}
 end

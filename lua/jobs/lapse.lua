@@ -49,7 +49,7 @@ function lapse.state(q, id, r, header, at)
   return state == WAITING and back.is_called_off(q, id, header) and record.CANCELLED or state
 end
 
--- When time next does something to jobs in these states, beside their expiry.
+-- When time next does something to jobs in these states, besides their expiry.
 local function times_of(q, ids)
   local deadlines, delays = redis.call('ZMSCORE', q.reserved, unpack(ids)), redis.call('ZMSCORE', q.delayed, unpack(ids))
   local times = {}

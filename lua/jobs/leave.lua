@@ -32,7 +32,7 @@ end
 -- Ends a reservation at its deadline, which counts an attempt, or at the end of a grace, which counts as abandoned. `is_over`: the job
 -- itself has expired, so a grace does not matter.
 function leave.by_time(q, id, r, lease, header, is_over)
-  -- The note tells a late completion from one that was sent before its worker took an earlier one back.
+  -- The note distinguishes a late completion from one that was sent before its worker took an earlier one back.
   local undone = record.undone_at(lease)
   local note = undone > 0 and text.of(undone) or ''
   if not is_over and record.is_marked(lease, record.GRACE) then

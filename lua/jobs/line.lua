@@ -13,7 +13,7 @@ local source = require 'jobs/source'
 local line = {CANDIDATES = 100, CHUNK = 50, RESERVE = 60}
 local NONE = {}
 
--- Inserts a job that the baton put back, unless its place is behind the read part.
+-- Inserts a job that the baton put back, unless its place is after the read part.
 local function put_back(q, id, r, header)
   local s = q.line.everybody
   local entry = {id, r.score, header.raw, record.pack(r), place.member(id, r.arrival)}
@@ -44,7 +44,7 @@ function line.open(q)
   q.put_back = put_back
 end
 
--- Begins anew behind a job that may have left meanwhile, or at the front; `inbound` is not looked at.
+-- Begins again after a job that may have left since, or at the front; `inbound` is not looked at.
 function line.begin(q, from, member)
   local l = new(q.line.totals)
   q.line = l
@@ -53,10 +53,10 @@ function line.begin(q, from, member)
 end
 
 -- The same, and reads from there.
-function line.read_from(q, from, member, most)
+function line.read_from(q, from, member, limit)
   line.begin(q, from, member)
   if member ~= '' then source.begin(q, q.line.everybody, from, member) end
-  source.read(q, q.line.everybody, most)
+  source.read(q, q.line.everybody, limit)
 end
 
 -- Goes to where a call continues, or to the front, and stays there for the calls that follow.
@@ -67,7 +67,7 @@ function line.go_to(q, from, member)
   line.read_from(q, from or 0, member or '', line.CHUNK)
 end
 
--- The lines that a call may look into, beside everybody's.
+-- The lines that a call may look into, besides everybody's.
 local function own_names(q, call)
   if not q.context.is_routed then return NONE end
   call.lines = call.lines or ask.lines(call.worker, call.skills)
@@ -86,7 +86,7 @@ local function waiting_in(q, name)
   return total - left
 end
 
--- The sources that some calls need beside `inbound`, {source, how many jobs of it they can want} each, as many as the budget allows.
+-- The sources that some calls need besides `inbound`, {source, how many jobs of it they can want} each, as many as the budget allows.
 local function open_own(q, calls)
   local l, those, by_line = q.line, {}, {}
   -- Several calls look for the line of each worker only if there are such lines.
@@ -122,39 +122,39 @@ function line.read_own(q, calls, wanted)
   part.prefetch(q, ids)
 end
 
--- Reads the first `most` jobs behind a place, of all lines that a call may look into; of `inbound` only if it looks there.
-function line.read_behind(q, call, from, member, most, has_inbound)
+-- Reads the first `limit` jobs after a place, of all lines that a call may look into; of `inbound` only if it looks there.
+function line.read_after(q, call, from, member, limit, has_inbound)
   line.begin(q, from, member)
   local l, those = q.line, {}
   l.everybody.ends = not has_inbound
-  if has_inbound then those[1] = {l.everybody, most} end
+  if has_inbound then those[1] = {l.everybody, limit} end
   for _, name in ipairs(own_names(q, call)) do
     l.own[name] = source.new(name)
-    those[#those + 1] = {l.own[name], most}
+    those[#those + 1] = {l.own[name], limit}
   end
   if member ~= '' then
     for _, one in ipairs(those) do source.begin(q, one[1], from, member) end
   end
-  source.read_all(q, those, most)
+  source.read_all(q, those, limit)
   line.rewind(q, call)
 end
 
 -- The source of a line of which no call has read the first entries; this one does.
-local function own_source(q, l, name, most)
+local function own_source(q, l, name, limit)
   l.own[name] = source.new(name)
   if l.begun then source.begin(q, l.own[name], l.begun[1], l.begun[2]) end
-  source.read(q, l.own[name], most)
+  source.read(q, l.own[name], limit)
   return l.own[name]
 end
 
 -- Looks from the front, for a worker with these skills.
 function line.rewind(q, call)
   local l, names = q.line, own_names(q, call)
-  local most = math.ceil(math.min(call.limit, line.CANDIDATES) / math.max(#names, 1))
+  local limit = math.ceil(math.min(call.limit, line.CANDIDATES) / math.max(#names, 1))
   l.active, l.looked = {l.everybody}, 0
   l.everybody.cursor = l.everybody.first
   for i, name in ipairs(names) do
-    local s = l.own[name] or own_source(q, l, name, most)
+    local s = l.own[name] or own_source(q, l, name, limit)
     l.active[i + 1], s.cursor = s, s.first
   end
 end

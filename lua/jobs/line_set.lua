@@ -4,10 +4,10 @@ local text = require 'base/text'
 local line_set = {}
 local call = redis.call
 
--- The next members behind `last`, or from the front.
-function line_set.read(q, line, last, most)
+-- The next members after `last`, or from the front.
+function line_set.read(q, line, last, limit)
   local from = last and '(' .. last or '[' .. line .. '\0'
-  return call('ZRANGE', q.lines, from, '(' .. line .. '\1', 'BYLEX', 'LIMIT', '0', text.of(most))
+  return call('ZRANGE', q.lines, from, '(' .. line .. '\1', 'BYLEX', 'LIMIT', '0', text.of(limit))
 end
 
 -- Whether any job stands in the line of a worker.
@@ -20,10 +20,10 @@ function line_set.count(q, line)
   return call('ZLEXCOUNT', q.lines, '[' .. line .. '\0', '(' .. line .. '\1')
 end
 
--- The first lines of a queue, at most `most`: {line, how many jobs wait in it, its first member} each.
-function line_set.first_lines(q, most)
+-- The first lines of a queue, at most `limit`: {line, how many jobs wait in it, its first member} each.
+function line_set.first_lines(q, limit)
   local found, from = {}, '-'
-  while #found < most do
+  while #found < limit do
     local first = call('ZRANGE', q.lines, from, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
     if not first then break end
     local line = first:sub(1, first:find('\0', 1, true) - 1)

@@ -12,7 +12,7 @@ local follow = require 'jobs/follow'
 local handout = require 'jobs/handout'
 local routing = require 'jobs/routing'
 local take = require 'jobs/take'
-local SKIPPED, BARRED, HELD_UP = ask.SKIPPED, ask.BARRED, ask.HELD_UP
+local SKIPPED, NOT_ELIGIBLE, HELD_UP = ask.SKIPPED, ask.NOT_ELIGIBLE, ask.HELD_UP
 local bor = bit.bor
 -- What it costs to pass over an entry, in commands: the first call of a script decodes its records.
 local FIRST, AGAIN = 0.3, 0.1
@@ -94,14 +94,14 @@ local function nothing(q, call)
   local passed = passed_of(call)
   local last, gates = passed.last, table.concat(passed.gates)
   local is_stopped = handout.is_full(q) and line.has_more(q)
-  -- The calls before have left it no more than a part of what it may look at.
+  -- The calls before have left it only a part of what it may look at.
   if is_stopped and q.served.is_answered then return {'later'} end
   if is_stopped or line.is_cut_short(q) then
     -- A continued call has passed jobs before.
     local place, member = last and last[2] or call.place, last and last[5] or call.member
     return {'more', text.words(passed.bits .. (place and text.of(place) or ''), gates), member or ''}
   end
-  if is_kept_from_all(q, passed.bits) then passed.bits = BARRED end
+  if is_kept_from_all(q, passed.bits) then passed.bits = NOT_ELIGIBLE end
   if passed.bits == 0 then return {'new'} end
   local waiting = q.context.is_routed and line.own_waiting(q) or 0
   return {'passed', text.words(passed.bits, waiting), gates, unpack(passed_lines(q, call))}
@@ -110,7 +110,7 @@ end
 -- Why a job is passed over; 0 if it has expired, nil if it is not.
 local function reason(q, call, job)
   if job.is_over then return 0 end
-  if job.rule then return BARRED end
+  if job.rule then return NOT_ELIGIBLE end
   if job.record.skips ~= '' and skip.has(job.record, call.worker) then return SKIPPED end
   -- A job that is not for everybody is never parked.
   if job.full and line.name(q) ~= '' then return HELD_UP end

@@ -13,7 +13,7 @@ local part = require 'jobs/part'
 local skip = require 'jobs/skip'
 local opinions = {}
 local has = text.has
--- Who holds a job may give it back, and a dead one may be requeued.
+-- The holder of a job may give it back, and a dead one may be requeued.
 local REMAINS = {
   [record.WAITING] = true, [record.BLOCKED] = true, [record.DELAYED] = true, [record.RESERVED] = true, [record.DEAD] = true,
 }
@@ -102,7 +102,7 @@ local function allows(q, id, header, after, named)
   return left == 0 or left <= unanswered(q, id, route.of(q, id, header), '')
 end
 
--- Why an operator's call that names these workers, each behind its length, may not give a job this route; nil for nothing. A call that names
+-- Why an operator's call that names these workers, each after its length, may not give a job this route; nil for nothing. A call that names
 -- one list may exclude all of the other.
 function opinions.refusal(q, id, header, after, named)
   local own, assignees = route.of(q, id, header), after.assignees or ''

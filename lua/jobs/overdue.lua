@@ -14,8 +14,8 @@ local LIGHT, HEAVY = 1, 4
 local STATE_IN = {reserved = record.RESERVED, delayed = record.DELAYED}
 
 -- The first jobs of a set: ids, when each was due, live records, records, and the headers of gated jobs.
-local function read_first(q, set, most)
-  local found = redis.call('ZRANGEBYSCORE', set, '-inf', text.of(clock.now(q)), 'WITHSCORES', 'LIMIT', '0', text.of(most))
+local function read_first(q, set, budget)
+  local found = redis.call('ZRANGEBYSCORE', set, '-inf', text.of(clock.now(q)), 'WITHSCORES', 'LIMIT', '0', text.of(budget))
   local ids, times = {}, {}
   for i = 1, #found, 2 do ids[#ids + 1], times[#times + 1] = found[i], tonumber(found[i + 1]) end
   if #ids == 0 then return ids, times end
@@ -45,8 +45,8 @@ end
 -- Moves the first jobs of a set within the budget of the step. `light` is the fast path and returns false for an unusual job. Returns how
 -- many there were, and of these were completed, because their worker took nothing back.
 local function move_first(q, step, key, light)
-  local most, moved, completed = step.room, 0, 0
-  local ids, times, lives, raws, headers = read_first(q, q[key], most)
+  local budget, moved, completed = step.room, 0, 0
+  local ids, times, lives, raws, headers = read_first(q, q[key], budget)
   step.lag = math.max(step.lag, clock.now(q) - (times[1] or clock.now(q)))
   for i, id in ipairs(ids) do
     local live, raw = lives[i], raws[i]
@@ -63,13 +63,13 @@ local function move_first(q, step, key, light)
       step.room, moved = step.room - (is_light and LIGHT or HEAVY), moved + 1
     end
   end
-  step.more = #ids >= most
+  step.more = #ids >= budget
   return moved, completed
 end
 
 -- Returns how many expired, fell due and died, how many were completed, whether more is overdue, and the longest lag.
-function overdue.step(q, most)
-  local step = {room = most, expired = 0, due = 0, died = 0, completed = 0, more = false, lag = 0}
+function overdue.step(q, budget)
+  local step = {room = budget, expired = 0, due = 0, died = 0, completed = 0, more = false, lag = 0}
   step.expired, step.completed = move_first(q, step, 'reserved', expire_fast.expire)
   step.expired = step.expired - step.completed
   if step.room <= 0 then

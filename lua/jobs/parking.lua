@@ -76,11 +76,11 @@ local function parked_at(q, name)
   return parked
 end
 
-local function read_on(q, name, parked, most)
+local function read_on(q, name, parked, limit)
   local from = #parked > 0 and '(' .. parked[#parked] or '[' .. name .. '\0'
-  local members = write.ask(q, 'ZRANGE', q.parked, from, '(' .. name .. '\1', 'BYLEX', 'LIMIT', '0', text.of(most))
+  local members = write.ask(q, 'ZRANGE', q.parked, from, '(' .. name .. '\1', 'BYLEX', 'LIMIT', '0', text.of(limit))
   for _, member in ipairs(members) do parked[#parked + 1] = member end
-  parked.ends = #members < most
+  parked.ends = #members < limit
 end
 
 -- The byte order of Redis, independent of the locale. Both begin with the gate.
@@ -135,10 +135,10 @@ function parking.first(q, name)
   return added and (not first or sorts_before(added, first, name)) and added or first
 end
 
--- The ids of the members read at a gate, of which at least `most` are read if there are.
-function parking.ids_at(q, name, most)
+-- The ids of the members read at a gate, of which at least `limit` are read if there are.
+function parking.ids_at(q, name, limit)
   local parked, ids = parked_at(q, name), {}
-  if not parked.ends then read_on(q, name, parked, most) end
+  if not parked.ends then read_on(q, name, parked, limit) end
   for i, member in ipairs(parked) do ids[i] = place.id_of(member) end
   return ids
 end

@@ -1,5 +1,5 @@
--- part: who has had a job of a batch with an overlap, of which each worker is given one job at most. Of so many jobs each is answered by
--- another worker. The list is in `routes`, under the code of the batch.
+-- part: who has had a job of a batch with an overlap. Each worker is given at most one job of it, so each job is answered by another
+-- worker. The list is in `routes`, under the code of the batch.
 local text = require 'base/text'
 local write = require 'base/write'
 local batch = require 'base/batch'
@@ -8,10 +8,10 @@ local route_codec = require 'base/route_codec'
 local ended = require 'jobs/ended'
 local skip = require 'jobs/skip'
 local part = {}
--- An entry: how, the job, the worker behind the length of its name. A part is HELD with its job; then it is DONE, EXPIRED (the worker may
+-- An entry: how, the job, the worker after the length of its name. A part is HELD with its job; then it is DONE, EXPIRED (the worker may
 -- complete that job late or have it again, and no other) or SKIPPED.
 local ENTRY, HELD, DONE, EXPIRED, SKIPPED = '>Bc' .. $ID_LEN .. 'Bc0', 1, 2, 3, 4
-local MOST = 16
+local MAX_PARTS = 16
 local FORGOTTEN_FIRST = {SKIPPED, EXPIRED}
 local unpack_entry, remove = struct.unpack, table.remove
 
@@ -54,7 +54,7 @@ local function read(q, codes)
 end
 
 -- The parts of the batch of a job.
-local function of(q, id)
+local function parts_of(q, id)
   local code = batch.of(id)
   local known = state_of(q).known
   if not known[code] then read(q, {code}) end
@@ -84,8 +84,8 @@ local function find(parts, worker)
   return 0
 end
 
--- The oldest part whose job another worker has had since makes room: it can bring no completion any more. A batch has fewer jobs than
--- MOST, so there is always one.
+-- The oldest part whose job another worker has had since makes room: it can no longer bring a completion. A batch has fewer jobs than
+-- MAX_PARTS, so there is always one.
 local function make_room(parts)
   local latest = {}
   for i, one in ipairs(parts) do latest[one.id] = i end
@@ -97,19 +97,19 @@ local function make_room(parts)
 end
 
 local function set(q, id, worker, how)
-  local parts, code = of(q, id)
+  local parts, code = parts_of(q, id)
   local at = find(parts, worker)
   if at > 0 then remove(parts, at) end
   if how then
     parts[#parts + 1] = {how = how, id = id, worker = worker}
-    if #parts > MOST then make_room(parts) end
+    if #parts > MAX_PARTS then make_room(parts) end
   end
   state_of(q).moved[code] = true
 end
 
 -- The worker's part in the batch of a job; nil for none.
 local function part_of(q, id, worker)
-  local parts = of(q, id)
+  local parts = parts_of(q, id)
   return parts[find(parts, worker)]
 end
 
@@ -150,7 +150,7 @@ local function may_be_late(r, worker)
 end
 
 -- What becomes of a part when the reservation ends; nil: it is forgotten. A skip stays one, also if the worker has had the job again.
-local function left(r, worker, how)
+local function state_after(r, worker, how)
   if how == ended.DONE or how == ended.DONE_LATE then return DONE end
   if how == ended.EXPIRED then return EXPIRED end
   if skip.has(r, worker) then return SKIPPED end
@@ -159,7 +159,7 @@ end
 
 -- A reservation ends. `how` as in jobs/ended, nil if it was never delivered.
 function part.leave(q, id, r, header, worker, how)
-  if is_shared(q, id, header) then set(q, id, worker, left(r, worker, how)) end
+  if is_shared(q, id, header) then set(q, id, worker, state_after(r, worker, how)) end
 end
 
 -- Work that comes late counts, and so does its part.

@@ -1,4 +1,4 @@
--- route: what a job has beside its records, in `routes`: when it expires, when its SLA is over, who may have it, and what has
+-- route: what a job has besides its records, in `routes`: when it expires, when its SLA is over, who may have it, and what has
 -- happened by that. Only a job with the flag ROUTED is looked up.
 local record = require 'base/record'
 local record_bytes = require 'base/record_bytes'
@@ -106,7 +106,7 @@ local function apply_part(q, own, tag, value)
     local moment = value ~= '' and unpack_time('>I6', value) or nil
     if tag >= route_codec.FROM_NOW then tag, moment = tag - route_codec.FROM_NOW, clock.now(q) + moment end
     if tag == route_codec.EXPIRES then own.expires = moment else own.sla = moment end
-    -- Each SLA can be breached once; another one counts anew.
+    -- Each SLA can be breached once; another one counts again.
     if tag == route_codec.SLA and route.is_marked(own, route.BREACHED) then own.marks = own.marks - route.BREACHED end
   end
 end
@@ -122,7 +122,7 @@ function route.apply(q, own, asked)
   return own
 end
 
--- Whether a call changes who may have the job beside who is excluded: `now` any part of that, `line` its lines. And whether it `assigns`
+-- Whether a call changes who may have the job, apart from who is excluded: `now` any part of that, `line` its lines. And whether it `assigns`
 -- it to workers.
 function route.changes(asked)
   local now, line, assigns, at = false, false, false, 1

@@ -107,7 +107,7 @@ function routing.ready(q, id, header, since)
   alarm.set(q, id, own)
 end
 
--- The rule counts anew, from when the job is next ready.
+-- The rule counts again, from when the job is next ready.
 function routing.restart(q, id, own)
   own.fallback_at = nil
   if fell_back(own) then own.marks = own.marks - route.FELL_BACK end

@@ -1,4 +1,4 @@
--- search: selects jobs of a set by a filter, step by step; a step continues behind the last job that stays in the set.
+-- search: selects jobs of a set by a filter, step by step; a step continues after the last job that stays in the set.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local batch = require 'base/batch'
@@ -27,15 +27,15 @@ local function set_of(key, score)
   return key, score, ''
 end
 
--- The next step of those that look through waiting jobs and have come to the end of the first set. Returns whether there is one.
-function search.goes_on(q, step)
+-- Moves a step that looks through waiting jobs from the end of the first set to the second. Returns whether there is one.
+function search.next_set(q, step)
   if step.key ~= 'inbound' or step.set ~= 'inbound' or redis.call('EXISTS', q.restricted) == 0 then return false end
   step.score, step.member = IN_RESTRICTED .. '0', search.FIRST
   return true
 end
 
--- The rank behind a member seen before. If it is gone, its score decides, and some of that score are seen again.
-function search.rank_behind(q, set, score, member)
+-- The rank after a member seen before. If it is gone, its score decides, and some of that score are seen again.
+function search.rank_after(q, set, score, member)
   if score == '' then return 0 end
   if set == q.parked then return redis.call('ZLEXCOUNT', set, '-', '[' .. member) end
   local rank = tonumber(redis.call('ZSCORE', set, member)) == tonumber(score) and redis.call('ZRANK', set, member)
@@ -56,7 +56,7 @@ function search.read(q, sets, step)
   local score, mark
   step.set, score, mark = set_of(step.key, step.score)
   local set = sets[step.set]
-  local from = search.rank_behind(q, set, score, step.member)
+  local from = search.rank_after(q, set, score, step.member)
   local entries = redis.call('ZRANGE', set, from, from + STEP - 1, 'WITHSCORES')
   local ids, found, jobs = {}, {}, {}
   for i = 1, #entries, 2 do ids[#ids + 1] = place.id_of(entries[i]) end

@@ -9,11 +9,11 @@ local line_set = require 'jobs/line_set'
 local source = {}
 local FEW = 4 -- entries of a line that are found at a time, at least
 
--- `line`: '' is `inbound`; `first`: index of the first entry that is still in line; `behind`: rank at which the read part of `inbound`
+-- `line`: '' is `inbound`; `first`: index of the first entry that is still in line; `offset`: rank at which the read part of `inbound`
 -- begins; `last`: the last member read of another line; `loaded`: index of the last entry whose records are read; `ends`: it reaches the
 -- end of the line; `cursor`: the current entry.
 function source.new(line)
-  return {line = line, first = 1, behind = 0, last = false, loaded = 0, ends = false, cursor = 1}
+  return {line = line, first = 1, offset = 0, last = false, loaded = 0, ends = false, cursor = 1}
 end
 
 -- Is the place of one entry before that of another?
@@ -22,8 +22,8 @@ function source.precedes(one, other)
   return place.arrival_of(one[5]) < place.arrival_of(other[5])
 end
 
--- The rank behind a place in `inbound` where no job stands, or no more. Equal places sort by arrival.
-local function rank_behind(q, from, member)
+-- The rank after a place in `inbound` where no job stands, or no longer. Equal places sort by arrival.
+local function rank_after(q, from, member)
   local arrival, score = place.arrival_of(member), text.of(from)
   local low, high = write.ask(q, 'ZCOUNT', q.inbound, '-inf', '(' .. score), write.ask(q, 'ZCOUNT', q.inbound, '-inf', score)
   while low < high do
@@ -34,7 +34,7 @@ local function rank_behind(q, from, member)
   return low
 end
 
--- Begins behind a job that may have left meanwhile.
+-- Begins after a job that may have left since.
 function source.begin(q, s, from, member)
   if s.line ~= '' then
     s.last = lines.member(s.line, from, member)
@@ -42,30 +42,30 @@ function source.begin(q, s, from, member)
   end
   write.spend(q, 2)
   local rank = tonumber(redis.call('ZSCORE', q.inbound, member)) == from and redis.call('ZRANK', q.inbound, member)
-  s.behind = rank and rank + 1 or rank_behind(q, from, member)
+  s.offset = rank and rank + 1 or rank_after(q, from, member)
 end
 
 -- Adds the next entries. Returns whether these are all.
-local function find_inbound(q, s, most)
-  local from, n = s.behind + #s - s.first + 1, #s
-  local found = write.ask(q, 'ZRANGE', q.inbound, from, from + most - 1, 'WITHSCORES')
+local function find_inbound(q, s, limit)
+  local from, n = s.offset + #s - s.first + 1, #s
+  local found = write.ask(q, 'ZRANGE', q.inbound, from, from + limit - 1, 'WITHSCORES')
   for i = 1, #found, 2 do
     local member = found[i]
     n = n + 1
     s[n] = {place.id_of(member), tonumber(found[i + 1]), nil, nil, member, member}
   end
-  return #found < most * 2
+  return #found < limit * 2
 end
 
-local function find_in_line(q, s, most)
+local function find_in_line(q, s, limit)
   write.spend(q, 1)
-  local found, n = line_set.read(q, s.line, s.last, most), #s
+  local found, n = line_set.read(q, s.line, s.last, limit), #s
   for i, own in ipairs(found) do
     local at, member = lines.place_of(s.line, own)
     s[n + i] = {place.id_of(member), at, nil, nil, member, own}
     s.last = own
   end
-  return #found < most
+  return #found < limit
 end
 
 -- Reads the records of the next entries, {source, how many} each. A job that is gone leaves.
@@ -93,11 +93,11 @@ local function load(q, those)
 end
 
 -- Adds the next entries without their records. What left the line in this call must have been written.
-local function find(q, s, most)
-  s.ends = (s.line == '' and find_inbound or find_in_line)(q, s, most)
+local function find(q, s, limit)
+  s.ends = (s.line == '' and find_inbound or find_in_line)(q, s, limit)
 end
 
--- The next entry of a source behind those that it shares already; finds more while it may. A share: {source, how many of it, how many it
+-- The next entry of a source after those that it shares already; finds more while it may. A share: {source, how many of it, how many it
 -- may find}.
 local function next_of(q, share, step)
   local s, at = share[1], share[1].loaded + share[2] + 1
@@ -105,11 +105,11 @@ local function next_of(q, share, step)
   return s[at]
 end
 
--- Adds to each share how many of the first `most` entries of all are its own. A few entries of each source are found at a time, because
+-- Adds to each share how many of the first `limit` entries of all are its own. A few entries of each source are found at a time, because
 -- most lines have only a few of the first.
-local function share_out(q, shares, most)
-  local entries, step = {}, math.max(FEW, math.ceil(most * 2 / #shares))
-  for _ = 1, most do
+local function share_out(q, shares, limit)
+  local entries, step = {}, math.max(FEW, math.ceil(limit * 2 / #shares))
+  for _ = 1, limit do
     local whose = nil
     for i = 1, #shares do
       local entry = entries[i]
@@ -124,12 +124,12 @@ local function share_out(q, shares, most)
   end
 end
 
--- Finds the first `most` jobs of some sources, not loaded before, {source, how many of it at most} each, and reads their records.
-function source.read_all(q, those, most)
+-- Finds the first `limit` jobs of some sources, not loaded before, {source, how many of it at most} each, and reads their records.
+function source.read_all(q, those, limit)
   local shares, wanted = {}, 0
   for i, one in ipairs(those) do shares[i], wanted = {one[1], 0, one[2]}, wanted + one[2] end
-  if wanted > most then
-    share_out(q, shares, most)
+  if wanted > limit then
+    share_out(q, shares, limit)
   else
     for _, share in ipairs(shares) do
       find(q, share[1], share[3])
@@ -144,8 +144,8 @@ function source.load_rest(q, s)
   load(q, {{s, #s - s.loaded}})
 end
 
-function source.read(q, s, most)
-  find(q, s, most)
+function source.read(q, s, limit)
+  find(q, s, limit)
   source.load_rest(q, s)
 end
 

@@ -57,6 +57,6 @@ end
 
 return function(q, call, mine)
   local given = answer(q, call, mine)
-  q.served.mine = {} -- the records were read anew
+  q.served.mine = {} -- the records were read again
   return given
 end

@@ -11,12 +11,12 @@ local EVENTS, UNREAD = 10000, 100000
 -- Ended jobs are spared this long for a webhook that has not read their end, because what it sends has their results.
 local SPARED_MS = 600000
 local DAY = 86400000
--- The transitions of a part; the entries that the first command reads, each further one twice as many; after how many transitions or entries a
--- step has counted enough.
+-- The transitions of a part; the entries that the first command reads (each further one reads twice as many); the transitions, and the
+-- entries, after which a step has counted enough.
 local PART, CHUNK, ENOUGH, ENTRIES = 2000, 10, 4000, 300
 local LOST = 300 -- entries read per step
 local WHOLE = 4294967295 -- the index of a reader that has read all of an entry
--- The parts of the stream, the oldest first: of each the id of its last entry, and its transitions. Only a total in name.
+-- The parts of the stream, the oldest first, each with the id of its last entry and its transitions. Only a total in name.
 local FIELD = 'parts'
 
 local function is_empty(...)
@@ -60,11 +60,11 @@ end
 
 -- Counts the entries that have come since. Returns whether there were any, and whether there are more.
 local function count(q, parts)
-  local read, counted, most = 0, 0, CHUNK
+  local read, counted, limit = 0, 0, CHUNK
   local is_all
   repeat
     local last = parts[#parts]
-    local found = call('XRANGE', q.events, last and '(' .. last.id or '-', '+', 'COUNT', text.of(most))
+    local found = call('XRANGE', q.events, last and '(' .. last.id or '-', '+', 'COUNT', text.of(limit))
     for _, entry in ipairs(found) do
       if not last or last.n >= PART then
         last = {n = 0}
@@ -73,15 +73,15 @@ local function count(q, parts)
       local n = tonumber(entry[2][1])
       last.id, last.n, counted = entry[1], last.n + n, counted + n
     end
-    read, is_all, most = read + #found, #found < most, most * 2
+    read, is_all, limit = read + #found, #found < limit, limit * 2
   until is_all or read >= ENTRIES or counted >= ENOUGH
   return read > 0, not is_all
 end
 
--- How many parts at the front are more than so many transitions.
+-- How many parts at the front are more than `kept` transitions.
 local function surplus(parts, kept)
-  local behind, n = 0, #parts
-  while n > 0 and behind < kept do behind, n = behind + parts[n].n, n - 1 end
+  local newer, n = 0, #parts
+  while n > 0 and newer < kept do newer, n = newer + parts[n].n, n - 1 end
   return n
 end
 
@@ -100,7 +100,7 @@ local function drop_gone(q, parts)
   while parts[1] and (not first or outbox.is_behind(parts[1].id, first[1])) do drop(parts, 1) end
 end
 
--- What a reader has not read of an entry of so many transitions.
+-- How many of the `n` transitions of an entry a reader has not read.
 local function unread_of(position, id, n)
   if outbox.is_behind(position, id) then return n end
   if outbox.is_behind(id, position) then return 0 end
@@ -118,7 +118,7 @@ local function slowest(readers)
 end
 
 -- Removes the first entries of a stream that a reader has left too long, up to this one, and counts what it has lost by it.
-local function lose(q, readers, parts, until_id)
+local function drop_unread(q, readers, parts, until_id)
   local entries = call('XRANGE', q.events, '-', until_id, 'COUNT', text.of(LOST))
   for _, entry in ipairs(entries) do
     local id, n = entry[1], tonumber(entry[2][1])
@@ -145,7 +145,7 @@ local function cut(q, readers, parts, may_lose)
     drop(parts, n)
   end
   if unread <= n then return n > 0, false end
-  if may_lose then lose(q, readers, parts, parts[unread - n].id) end
+  if may_lose then drop_unread(q, readers, parts, parts[unread - n].id) end
   return n > 0 or may_lose, true
 end
 

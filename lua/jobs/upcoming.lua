@@ -2,7 +2,7 @@
 local clock = require 'base/clock'
 local first_of = require 'base/first'
 local batch = require 'base/batch'
-local upcoming = {YOUNG = 10000}
+local upcoming = {MIN_KEPT_MS = 10000}
 local call, huge, min = redis.call, math.huge, math.min
 
 -- Finished batches sort before those with a running timer.
@@ -23,11 +23,11 @@ function upcoming.urgent_ms(q)
   return from_now(q, min(first_of(q.reserved), first_of(q.delayed), first_of(q.alarms)))
 end
 
--- The same for all work of the sweep. Ended jobs beyond `most_kept` go as soon as they are no longer YOUNG. `alarm`: when the first alarm
+-- The same for all work of the sweep. Ended jobs beyond `max_kept` go as soon as they are older than MIN_KEPT_MS. `alarm`: when the first alarm
 -- goes off.
-function upcoming.next_ms(q, retention, most_kept, alarm)
+function upcoming.next_ms(q, retention, max_kept, alarm)
   local kept_for = retention
-  if call('ZCARD', q.ended) > most_kept then kept_for = min(retention, upcoming.YOUNG) end
+  if call('ZCARD', q.ended) > max_kept then kept_for = min(retention, upcoming.MIN_KEPT_MS) end
   local ended = first_of(q.ended)
   local forget = ended < huge and clock.ms_of(ended) + kept_for or huge
   local soonest = min(first_of(q.reserved), first_of(q.delayed), forget, first_timer(q, retention), alarm)

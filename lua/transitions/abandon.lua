@@ -9,7 +9,7 @@
 -- ARGV   the resumes that the caller knows of (-1 = any), draft ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} |
 -- REPLY  {'grace', 'reserved'} | {'resumed', 'reserved'}: its holder has come back since |
--- REPLY  {'unnamed'}: an unnamed worker cannot skip | {'beyond'}: it would expire before its delay ends | {'later'}: in the next script, as all behind it
+-- REPLY  {'unnamed'}: an unnamed worker cannot skip | {'beyond'}: it would expire before its delay ends | {'later'}: in the next script, as all after it
 local record = require 'base/record'
 local clock = require 'base/clock'
 local write = require 'base/write'

@@ -3,7 +3,7 @@
 -- KEYS   turns hash · jobs hash · payloads hash · live hash · gates hash · batches hash · timers zset ·
 -- KEYS   routes hash · alarms zset · tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   batch, how many jobs it had before, 'make' (by its creation) | 'add', then per job 2: record without layout, stamp and
--- ARGV   client, its priority 255 for the batch's; rare options, as behind the id of enqueue
+-- ARGV   client, its priority 255 for the batch's; rare options, as after the id of enqueue
 -- REPLY  {'appended', record of the batch} | {'made'}: the creation is over | {'unknown'} | {'sealed', record} |
 -- REPLY  {'misfit', how many jobs it has} | {'full'} | {'overdue'}: full, but sweep first | {'long'}: no batch has as many | {'untimely', now ms}
 local record = require 'base/record'

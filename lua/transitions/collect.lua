@@ -14,7 +14,7 @@ local REMOVED = 50
 local function tidy(q, reader)
   local from, old = delivery.old(q, reader)
   local gone = redis.call('ZRANGEBYSCORE', q.deliveries, from, old, 'LIMIT', '0', text.of(REMOVED))
-  local surplus = math.min(delivery.count(q, delivery.failed, reader) - #gone - delivery.MOST, REMOVED)
+  local surplus = math.min(delivery.count(q, delivery.failed, reader) - #gone - delivery.MAX, REMOVED)
   if #gone == 0 and surplus > 0 then
     local _, newest = delivery.range(delivery.failed, reader)
     gone = redis.call('ZRANGEBYSCORE', q.deliveries, from, newest, 'LIMIT', '0', text.of(surplus))

@@ -3,13 +3,13 @@
 -- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
 -- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
 -- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
--- ARGV   per job 2: id, and behind it rare options (none: no delay, and deduplicated if the queue does): always deduplicate
+-- ARGV   per job 2: id, and after it rare options (none: no delay, and deduplicated if the queue does): always deduplicate
 -- ARGV   (0 | 1 | 2: by a key of the caller's), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), with the flag ROUTED the first ms and the one after
--- ARGV   the last at which its times are valid, 6 bytes each, and its route behind its length in 2 bytes, as jobs/route reads it;
+-- ARGV   the last at which its times are valid, 6 bytes each, and its route after its length in 2 bytes, as jobs/route reads it;
 -- ARGV   external payload;
 -- ARGV   record without layout and stamp
 -- REPLY  per job, its words: 'stored' state | 'again' state: an earlier call with its id has stored it | 'twin' id state and a bit for each field in which it differs | 'reused' | 'full' | 'overdue': full, but sweep first | 'untimely' now ms |
--- REPLY  'later': in the next script, as all behind it
+-- REPLY  'later': in the next script, as all after it
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'

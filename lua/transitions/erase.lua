@@ -9,7 +9,7 @@ local sheet = require 'base/sheet'
 local FIRST, STRIDE = 4, 2
 local LOOK = 100
 
--- Does an event behind the cursor name the worker? So many events that they are not looked at count as one that does.
+-- Does an event after the cursor name the worker? So many events that they are not looked at count as one that does.
 local function is_named(q, cursor, worker)
   local entries = redis.call('XRANGE', q.events, '(' .. cursor:match('^%d+%-%d+'), '+', 'COUNT', text.of(LOOK))
   for _, entry in ipairs(entries) do

@@ -1,4 +1,4 @@
--- expire: cancels jobs that have expired, tells of breached SLAs, and lets jobs fall back to others, one bounded step.
+-- expire: cancels jobs that have expired, reports breached SLAs, and lets jobs fall back to others, one bounded step.
 --         waiting | blocked | delayed | reserved -> cancelled, waiting -> waiting | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset ·
@@ -54,7 +54,7 @@ local function fall_back(q, id, r, header, own)
 end
 
 -- Returns whether the job ends.
-local function ring(q, job)
+local function fire_alarm(q, job)
   local id, r, header = job.id, job.record, job.header
   local own = route.of(q, id, header)
   if not own or r.state == record.DEAD or r.state == record.COMPLETED or r.state == record.CANCELLED then
@@ -80,7 +80,7 @@ return function(q)
       break
     elseif not jobs[i] then
       write.remove(q, 'alarms', id) -- the job is gone
-    elseif ring(q, jobs[i]) then
+    elseif fire_alarm(q, jobs[i]) then
       cancelled = cancelled + 1
     end
   end

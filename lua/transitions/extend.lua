@@ -7,7 +7,7 @@
 -- ARGV   per item 5: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given), draft
 -- ARGV   ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} |
--- REPLY  {'later'}: in the next script, as all behind it
+-- REPLY  {'later'}: in the next script, as all after it
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'

@@ -6,7 +6,7 @@
 -- KEYS   settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 5: id, secret, digest of the secret, error, jitter (0 .. 200 thousandths of the backoff, only added)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} |
--- REPLY  {'later'}: in the next script, as all behind it
+-- REPLY  {'later'}: in the next script, as all after it
 local record = require 'base/record'
 local clock = require 'base/clock'
 local event = require 'base/event'
@@ -30,14 +30,14 @@ end
 -- The queue's setting: {type, delay ms, maximum ms}.
 local function queue_backoff(q)
   local chosen = redis.call('HGET', q.settings, 'backoff') or ''
-  local kind, delay, most = chosen:match('^(%d+) (%d+) (%d+)')
-  return kind and {tonumber(kind), tonumber(delay), tonumber(most)}
+  local kind, delay, max_delay = chosen:match('^(%d+) (%d+) (%d+)')
+  return kind and {tonumber(kind), tonumber(delay), tonumber(max_delay)}
 end
 
 local function backoff(q, r, header, jitter)
-  local kind, delay, most = header.backoff, header.backoff_delay, header.backoff_max
-  if not kind and q.backoff then kind, delay, most = unpack(q.backoff) end
-  if kind == EXPONENTIAL then delay = math.min(delay * 2 ^ math.min(r.attempts - 1, 40), most) end
+  local kind, delay, max_delay = header.backoff, header.backoff_delay, header.backoff_max
+  if not kind and q.backoff then kind, delay, max_delay = unpack(q.backoff) end
+  if kind == EXPONENTIAL then delay = math.min(delay * 2 ^ math.min(r.attempts - 1, 40), max_delay) end
   if kind ~= FIXED and kind ~= EXPONENTIAL then return 0 end
   return delay + math.floor(delay * jitter / 1000)
 end

@@ -15,7 +15,7 @@ return function(q, args)
   local reader = outbox.of(q, args[1])
   if args[2] ~= (reader and reader.position or '') then return {'moved', reader and reader.position or ''} end
   reader = reader or outbox.new(q, args[1])
-  if #args >= FIRST and delivery.count(q, delivery.waiting, reader) >= delivery.MOST then return {'full'} end
+  if #args >= FIRST and delivery.count(q, delivery.waiting, reader) >= delivery.MAX then return {'full'} end
 
   local now, due, kept = clock.now(q), {}, {}
   for i = FIRST, #args, STRIDE do

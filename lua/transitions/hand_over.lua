@@ -8,7 +8,7 @@
 -- ARGV   per item 7: id, secret, digest of the secret, line ('@name' | '+skill'), note ('' = none), how long it is only for these, ms;
 -- ARGV   draft ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'handed', state} | {'again', state} | {'lost', how, state ('' = unknown)} | {'closing', ms left to take back its completion} | {'same'}: it is the holder |
--- REPLY  {'ineligible', rule} | {'elsewhere', line, state}: it has handed the job to another | {'later'}: in the next script, as all behind it
+-- REPLY  {'ineligible', rule} | {'elsewhere', line, state}: it has handed the job to another | {'later'}: in the next script, as all after it
 local record = require 'base/record'
 local event = require 'base/event'
 local total = require 'base/total'

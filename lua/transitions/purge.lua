@@ -115,7 +115,7 @@ return function(q, args)
   event.set_actor(q, args[8])
   if #step.entries == 0 then
     if step.key == 'inbound' then lines.unmark(q) end
-    return {0, search.goes_on(q, step) and 1 or 0, step.score, step.member}
+    return {0, search.next_set(q, step) and 1 or 0, step.score, step.member}
   end
   for _, entry in ipairs(step.entries) do
     if write.is_spent(q) then
@@ -124,7 +124,7 @@ return function(q, args)
     end
     consider(q, step, entry)
   end
-  local more = step.more or search.goes_on(q, step)
+  local more = step.more or search.next_set(q, step)
   action.add(q, args[9], step.removed)
   local reply = commit(q, {step.removed, more and 1 or 0, step.score, step.member})
   if step.key == 'inbound' then lines.unmark(q) end

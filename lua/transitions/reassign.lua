@@ -3,7 +3,7 @@
 -- KEYS   inbound zset · parked zset · restricted zset · lines zset · jobs hash · live hash · gates hash ·
 -- KEYS   batches hash · timers zset · routes hash · alarms zset · settings hash · totals hash · events stream ·
 -- KEYS   actions hash · hints channel
--- ARGV   worker, the names that take their place, each behind its length ('' = none), score and member in `lines` of the last one that
+-- ARGV   worker, the names that take their place, each after its length ('' = none), score and member in `lines` of the last one that
 -- ARGV   stays ('' = from the front), name of the API key ('' = none), note for the list of actions
 -- REPLY  {changed, refused, more (0 | 1), score and member of the last one that stays: every new name is excluded from it, or it
 -- REPLY  would get too many assignees, or more jobs of its batch would lack a worker of their own than before}
@@ -23,7 +23,7 @@ local routing = require 'jobs/routing'
 local route = require 'jobs/route'
 local opinions = require 'jobs/opinions'
 local alarm = require 'jobs/alarm'
-local STEP, OPINIONS, MOST = 100, 20, $MAX_ASSIGNEES
+local STEP, OPINIONS, MAX = 100, 20, $MAX_ASSIGNEES
 
 -- The assignees of a job with the new names in the place of one of them, each once.
 local function replaced(own, from, new)
@@ -36,7 +36,7 @@ local function replaced(own, from, new)
   return kept
 end
 
--- A job that was handed over is handed over to its one new worker; with more of them the hand-over ends.
+-- Reassigning to one worker keeps the hand-over; to several ends it.
 local function change(own, from, new)
   local assignees = replaced(own, from, new)
   for i, name in ipairs(assignees) do assignees[i] = text.short(name) end
@@ -48,7 +48,7 @@ end
 -- Whether every new name is excluded, or there would be too many, or the job may not get that route.
 local function is_refused(q, id, header, from, new, named)
   local after = route.copy(q, id, header)
-  if #replaced(after, from, new) > MOST or routing.excludes_all(after, new) then return true end
+  if #replaced(after, from, new) > MAX or routing.excludes_all(after, new) then return true end
   change(after, from, new)
   return opinions.refusal(q, id, header, after, named)
 end
@@ -65,7 +65,7 @@ local function move(q, id, job, from, new)
   event.add(q, 'changed', id, '', job.header, '')
 end
 
--- The jobs in the line behind the last one that stays, {id, member} each.
+-- The jobs in the line after the last one that stays, {id, member} each.
 local function read(q, line, member)
   local found, ids = {}, {}
   write.spend(q, 1)

@@ -19,13 +19,13 @@ local ended = require 'jobs/ended'
 local leave = require 'jobs/leave'
 local back = require 'jobs/back'
 local closing = require 'jobs/closing'
-local MOST = 200
+local MAX = 200
 
 -- The ids of the jobs, and their members in `held` if a worker was named.
 local function selected(q, args)
   if args[1] ~= 'worker' then return {args[2]}, nil end
   local from, to = '[' .. args[2] .. '\0', '(' .. args[2] .. '\1'
-  local members, ids = redis.call('ZRANGEBYLEX', q.held, from, to, 'LIMIT', 0, MOST), {}
+  local members, ids = redis.call('ZRANGEBYLEX', q.held, from, to, 'LIMIT', 0, MAX), {}
   for i, member in ipairs(members) do ids[i] = place.id_of(member) end
   return ids, members
 end
@@ -55,7 +55,7 @@ return function(q, args)
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   if not members and (not headers[1] or record.is_alias(record.header(headers[1]))) then return {'unknown'} end
   local deadlines = redis.call('ZMSCORE', q.reserved, unpack(ids))
-  local jobs, released, more = {}, 0, #ids >= MOST
+  local jobs, released, more = {}, 0, #ids >= MAX
   for i, id in ipairs(ids) do
     local r = lives[i] and headers[i] and record.live(lives[i])
     jobs[i] = r and r.lease ~= '' and {id = id, record = r, header = record.header(headers[i])}

@@ -8,7 +8,7 @@
 -- ARGV   per item 3: id, secret, digest of the secret
 -- REPLY  per item: {'held', deadline ms, now ms, resumes, whether it was held before (0 | 1), draft ('' = none)} |
 -- REPLY  {'lost', how, state ('' = unknown)} |
--- REPLY  {'later'}: in the next script, as all behind it
+-- REPLY  {'later'}: in the next script, as all after it
 local clock = require 'base/clock'
 local text = require 'base/text'
 local commit = require 'base/commit'

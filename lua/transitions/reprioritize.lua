@@ -1,4 +1,4 @@
--- reprioritize: an operator changes how urgent a job is, or those of one state are; a reserved one has it on its return. Of one job also
+-- reprioritize: an operator changes how urgent a job is, or those of one state are; a reserved one has it on its return. For one job also
 --        when it expires and when its SLA is over.
 --        waiting | blocked | reserved | delayed, blocked -> waiting if it has come before others
 -- FLAGS  allow-oom
@@ -194,7 +194,7 @@ local function change_all(q, args)
     inbound = q.inbound, restricted = q.restricted, parked = q.parked, delayed = q.delayed, reserved = q.reserved,
   }
   local entries, jobs, more = search.read(q, sets, step)
-  if #entries == 0 then return {'all', 0, search.goes_on(q, step) and 1 or 0, step.score, step.member} end
+  if #entries == 0 then return {'all', 0, search.next_set(q, step) and 1 or 0, step.score, step.member} end
   gate.prefetch(q, jobs)
   route.prefetch_jobs(q, jobs)
   -- A baton that one of them passes may put back another.
@@ -208,7 +208,7 @@ local function change_all(q, args)
     end
     consider(q, step, entry)
   end
-  more = more or search.goes_on(q, step)
+  more = more or search.next_set(q, step)
   action.add(q, args[#args], step.changed)
   return commit(q, {'all', step.changed, more and 1 or 0, step.score, step.member})
 end

@@ -31,9 +31,9 @@ local lapse = require 'jobs/lapse'
 local STEP = 200
 local STATES, DEAD, DELAYED = record.STATES, record.DEAD, record.DELAYED
 
--- Reads the dead jobs behind the last one that stays, up to `step.last`: ids, times of death, and whether these are all.
+-- Reads the dead jobs after the last one that stays, up to `step.last`: ids, times of death, and whether these are all.
 local function read_dead(q, step)
-  local from = search.rank_behind(q, q.dead, step.score, step.member)
+  local from = search.rank_after(q, q.dead, step.score, step.member)
   local entries = redis.call('ZRANGE', q.dead, from, from + STEP - 1, 'WITHSCORES')
   step.ids, step.ends = {}, #entries < STEP * 2
   for i = 1, #entries, 2 do
@@ -72,14 +72,14 @@ end
 local function read(q, step)
   local digests = {}
   step.jobs = step.is_queue and read_jobs(q, step.ids) or lapse.read(q, step.ids)
-  step.owners, step.behind = {}, {}
+  step.owners, step.twins = {}, {}
   for _, job in ipairs(step.jobs) do
     local digest = job and job.header.digest
-    if digest then digests[#digests + 1], digests[#digests + 2] = digest, dedupe.behind(digest) end
+    if digest then digests[#digests + 1], digests[#digests + 2] = digest, dedupe.twins(digest) end
   end
   if #digests > 0 then
     local found = redis.call('HMGET', q.dedupe, unpack(digests))
-    for i = 1, #digests, 2 do step.owners[digests[i]], step.behind[digests[i]] = found[i], found[i + 1] end
+    for i = 1, #digests, 2 do step.owners[digests[i]], step.twins[digests[i]] = found[i], found[i + 1] end
   end
   gate.prefetch(q, step.jobs)
 end
@@ -97,9 +97,9 @@ local function new_turn(q, r, header)
   order.arrive(q, r, r.score < 0 and r.priority or order.priority_of(r.score), header.client)
 end
 
--- Gives a dead job another life. It takes its dedupe key again, behind the jobs that own it by now.
+-- Gives a dead job another life. It takes its dedupe key again, after the jobs that own it by now.
 local function revive(q, step, id, r, header)
-  if header.digest then dedupe.take(q, id, header.digest, step.owners, step.behind) end
+  if header.digest then dedupe.take(q, id, header.digest, step.owners, step.twins) end
   r.attempts, r.skips = 0, ''
   new_turn(q, r, header)
   write.remove(q, 'dead', id)

@@ -7,14 +7,14 @@
 -- ARGV   per call 1: packed, as jobs/ask reads it: mode (next; next and surely new; resume; this) and whether it waits until
 -- ARGV   nothing is overdue, limit, lease ms (0 = the job's), nonce, worker ('' = unnamed), by which credential it came, a claim
 -- ARGV   a job (its secret and the digest of it), then the skills of the worker (none = '') as jobs/ask reads them, then id (mode this),
--- ARGV   or place and member to go on behind, a space between them, and before them a digit that says why jobs were passed over ('' = from the front)
+-- ARGV   or place and member to continue after, a space between them, and before them a digit that says why jobs were passed over ('' = from the front)
 -- REPLY  {now ms, warn ms, waiting blocked delayed reserved paused (0 | 1) next ms (-1 = never): words, per call:
--- REPLY  {'new' | 'held', of each job: id deadline ms: words; record, live record; if they go on with 'more', payload ('' = in
--- REPLY  the record), draft ('' = none) and note of a hand-over (when, name behind its length, text; '' = none)}; behind 'new' how many
+-- REPLY  {'new' | 'held', of each job: id deadline ms: words; record, live record; if they continue with 'more', payload ('' = in
+-- REPLY  the record), draft ('' = none) and note of a hand-over (when, name after its length, text; '' = none)}; after 'new' how many
 -- REPLY  jobs wait in the lines of the caller |
 -- REPLY  {'overdue'}: sweep first | {'later'}: the reply is full or the budget is spent |
 -- REPLY  {'more', why jobs were passed over and place, marks of the gates that held some up: words; member}: nothing among those looked at;
--- REPLY  go on behind that one ('' = from the front) |
+-- REPLY  continue after that one ('' = from the front) |
 -- REPLY  {'passed', why and how many wait in the lines of the caller: words; marks of those gates; lines with jobs that were passed over
 -- REPLY  ('' = of jobs for everybody)} |
 -- REPLY  {'ineligible', rule} |
@@ -51,7 +51,7 @@ end
 -- Overdue jobs return to their places before any job is handed out, so that a lease of 300 s means 300 s and the oldest job comes
 -- first. A call that has waited long enough for that goes ahead.
 local function waits_for_sweep(q, call)
-  return q.served.is_overdue and not (call.is_regardless and call.mode ~= ask.THIS)
+  return q.served.is_overdue and not (call.skips_overdue and call.mode ~= ask.THIS)
 end
 
 -- A queue that is paused still says how much waits for the caller.

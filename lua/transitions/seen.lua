@@ -6,13 +6,13 @@
 local clock = require 'base/clock'
 
 return function(q, args)
-  local most, new = tonumber(args[1]), 0
+  local limit, new = tonumber(args[1]), 0
   for i = 2, #args do
     -- A vacated queue has a score below 0 and does not count.
-    local seen = most > 0 and redis.call('ZSCORE', q.registry, args[i])
-    if most > 0 and not (seen and tonumber(seen) >= 0) then new = new + 1 end
+    local seen = limit > 0 and redis.call('ZSCORE', q.registry, args[i])
+    if limit > 0 and not (seen and tonumber(seen) >= 0) then new = new + 1 end
   end
-  if new > 0 and redis.call('ZCOUNT', q.registry, 0, '+inf') + new > most then return {'many'} end
+  if new > 0 and redis.call('ZCOUNT', q.registry, 0, '+inf') + new > limit then return {'many'} end
 
   local command = {'ZADD', q.registry}
   for i = 2, #args do command[#command + 1], command[#command + 2] = clock.now(q), args[i] end

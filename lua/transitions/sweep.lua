@@ -34,20 +34,20 @@ end
 
 -- Ended jobs past their retention, or beyond how many are kept; none younger than ten seconds, and none whose end a webhook has
 -- not read.
-local function ended_first(q, kept, most)
+local function ended_first(q, kept, limit)
   local old = ended_by(math.min(clock.now(q) - kept.ms, kept.read_ms))
-  local ids = redis.call('ZRANGEBYSCORE', q.ended, '-inf', old, 'LIMIT', '0', text.of(most))
+  local ids = redis.call('ZRANGEBYSCORE', q.ended, '-inf', old, 'LIMIT', '0', text.of(limit))
   if #ids > 0 then return ids end
-  local surplus = math.min(redis.call('ZCARD', q.ended) - kept.most, most)
+  local surplus = math.min(redis.call('ZCARD', q.ended) - kept.max, limit)
   if surplus <= 0 then return ids end
-  local young = ended_by(math.min(clock.now(q) - upcoming.YOUNG, kept.read_ms))
+  local young = ended_by(math.min(clock.now(q) - upcoming.MIN_KEPT_MS, kept.read_ms))
   return redis.call('ZRANGEBYSCORE', q.ended, '-inf', young, 'LIMIT', '0', text.of(surplus))
 end
 
 -- Deletes ended jobs. Returns how many, and whether there are more.
-local function forget(q, kept, most)
-  if most <= 0 then return 0, true end
-  local ids, aliases = ended_first(q, kept, most), {}
+local function forget(q, kept, limit)
+  if limit <= 0 then return 0, true end
+  local ids, aliases = ended_first(q, kept, limit), {}
   if #ids == 0 then return 0, false end
   for i, raw in ipairs(redis.call('HMGET', q.live, unpack(ids))) do
     local r = raw and record.live(raw)
@@ -65,7 +65,7 @@ local function forget(q, kept, most)
       if raw then total.count(q, 'stubs', -1) end
     end
   end
-  return #ids, #ids >= most
+  return #ids, #ids >= limit
 end
 
 -- A step on the first batch that is past its retention and whose end all webhooks have read, or whose timer has run out, if the sweep
@@ -97,7 +97,7 @@ return function(q, args)
   local step = overdue.step(q, STEP)
   write.flush(q)
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max', lines.MARK, 'sheets')
-  local kept = {ms = tonumber(chosen[1] or args[2]) or $RETENTION_MS, most = tonumber(chosen[2] or $RETENTION_MAX)}
+  local kept = {ms = tonumber(chosen[1] or args[2]) or $RETENTION_MS, max = tonumber(chosen[2] or $RETENTION_MAX)}
   local readers, forgotten, more = nil, 0, false
   if args[1] == 'all' then
     -- With more to do that is urgent, no job is forgotten.
@@ -115,9 +115,9 @@ return function(q, args)
       has_more, is_late = trim.events(q, readers, args[3] == '1')
       more = more or has_more
     end
-    local next_ms, rings = upcoming.next_ms(q, kept.ms, kept.most, alarm), alarm <= clock.now(q) and 1 or 0
+    local next_ms, alarms_due = upcoming.next_ms(q, kept.ms, kept.max, alarm), alarm <= clock.now(q) and 1 or 0
     return {
-      step.expired, step.due, step.died, forgotten, more and 1 or 0, step.more and 1 or 0, next_ms, step.lag, rings,
+      step.expired, step.due, step.died, forgotten, more and 1 or 0, step.more and 1 or 0, next_ms, step.lag, alarms_due,
       chosen[4] == '1' and 1 or 0, is_late and 1 or 0,
     }
   end)

@@ -4,13 +4,13 @@
 -- ARGV   'list' offset | 'forget' name | 'vacate' name
 -- REPLY  {names …}: a name that came back into use meanwhile is not forgotten; of one that is vacated the score is below 0
 local clock = require 'base/clock'
-local DAY, MOST = 86400000, 100
+local DAY, MAX = 86400000, 100
 
 return function(q, args)
   local now = clock.now(q)
   local long_ago = now - DAY
   if args[1] == 'list' then
-    return redis.call('ZRANGEBYSCORE', q.registry, -long_ago, long_ago, 'LIMIT', args[2], MOST)
+    return redis.call('ZRANGEBYSCORE', q.registry, -long_ago, long_ago, 'LIMIT', args[2], MAX)
   end
   if args[1] == 'vacate' then
     redis.call('ZADD', q.registry, 'XX', -now, args[2])

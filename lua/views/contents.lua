@@ -7,7 +7,7 @@
 local record = require 'base/record'
 
 return function(q, args)
-  local most, room, ids = tonumber(args[1]), tonumber(args[2]), {unpack(args, 3)}
+  local max_size, room, ids = tonumber(args[1]), tonumber(args[2]), {unpack(args, 3)}
   local raws, lives, reply = redis.call('HMGET', q.jobs, unpack(ids)), redis.call('HMGET', q.live, unpack(ids)), {}
   for i, id in ipairs(ids) do
     local header = raws[i] and record.header(raws[i])
@@ -16,7 +16,7 @@ return function(q, args)
     local is_completed = is_job and lives[i] and record.live(lives[i]).state == record.COMPLETED
     local size = is_apart and redis.call('HSTRLEN', q.payloads, id) or 0
     if is_completed then size = size + redis.call('HSTRLEN', q.results, id) end
-    local is_shown = is_job and size <= most
+    local is_shown = is_job and size <= max_size
     if is_shown and i > 1 and size > room then break end
     if is_shown then
       room = room - size

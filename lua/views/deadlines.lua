@@ -1,7 +1,7 @@
 -- deadlines: the reservations, earliest deadline first.   reads only
 -- FLAGS  no-writes
 -- KEYS   reserved zset · live hash
--- ARGV   limit, deadline ms and id behind which it goes on ('' = from the start)
+-- ARGV   limit, deadline ms and id after which it continues ('' = from the start)
 -- REPLY  {now ms, {id, live record, deadline ms} …}
 local clock = require 'base/clock'
 local page = require 'jobs/page'

@@ -10,6 +10,6 @@ local upcoming = require 'jobs/upcoming'
 return function(q, args)
   if args[1] == '' then return {upcoming.urgent_ms(q)} end
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
-  local kept_ms, most_kept = tonumber(chosen[1] or args[1]), tonumber(chosen[2] or $RETENTION_MAX)
-  return {upcoming.next_ms(q, kept_ms, most_kept, first_of(q.alarms))}
+  local kept_ms, max_kept = tonumber(chosen[1] or args[1]), tonumber(chosen[2] or $RETENTION_MAX)
+  return {upcoming.next_ms(q, kept_ms, max_kept, first_of(q.alarms))}
 end

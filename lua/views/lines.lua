@@ -9,7 +9,7 @@ local clock = require 'base/clock'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
 local line_set = require 'jobs/line_set'
-local MOST, LOOK = 100, 100
+local MAX, LOOK = 100, 100
 
 -- The id of the first job in a line that is not hidden; nil if none of the first ones is that.
 local function first_seen(q, line, first, is_hidden)
@@ -22,10 +22,10 @@ local function first_seen(q, line, first, is_hidden)
 end
 
 return function(q)
-  local making, is_hidden = batch.in_the_making(q, MOST), {}
+  local making, is_hidden = batch.in_the_making(q, MAX), {}
   for _, code in ipairs(making) do is_hidden[code] = true end
   local found = {clock.now(q), making}
-  for _, one in ipairs(line_set.first_lines(q, MOST)) do
+  for _, one in ipairs(line_set.first_lines(q, MAX)) do
     local id = first_seen(q, one[1], one[3], is_hidden)
     local raw = id and redis.call('HGET', q.jobs, id)
     found[#found + 1] = {one[1], one[2], raw and clock.ms_of(record.header(raw).stamp) or clock.now(q)}

@@ -3,7 +3,7 @@
 -- KEYS   jobs hash · live hash · gates hash · batches hash · timers zset · routes hash · alarms zset · totals hash ·
 -- KEYS   events stream
 -- ARGV   batch, index of the first job that is looked at, the time in ms
--- REPLY  {index to go on from (-1 = that is all), {line, how many} …}
+-- REPLY  {index to continue from (-1 = that is all), {line, how many} …}
 local record = require 'base/record'
 local clock = require 'base/clock'
 local batch = require 'base/batch'

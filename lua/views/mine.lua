@@ -24,7 +24,7 @@ local function read_lines(q, list, from, member)
   q.context = {is_routed = true}
   line.open(q)
   local call = {limit = LOOK, worker = list.worker, skills = browses and list.skills or {}}
-  line.read_behind(q, call, from, member, math.min(math.max(list.limit, FEW), LOOK), browses)
+  line.read_after(q, call, from, member, math.min(math.max(list.limit, FEW), LOOK), browses)
   q.line.looked = line.CANDIDATES
 end
 

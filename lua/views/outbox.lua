@@ -1,13 +1,13 @@
 -- outbox: how the webhooks stand in a queue, some at a time.   reads only
 -- FLAGS  no-writes
 -- KEYS   cursors hash · deliveries zset
--- ARGV   slot of a webhook after which to go on (-1 = from the first)
--- REPLY  {now ms, slot after which to go on (-1 = these are all), {webhook, cursor, lost, waiting, failed, ms until the next is due (-1 = none), whether some
+-- ARGV   slot of a webhook after which to continue (-1 = from the first)
+-- REPLY  {now ms, slot after which to continue (-1 = these are all), {webhook, cursor, lost, waiting, failed, ms until the next is due (-1 = none), whether some
 -- REPLY  failed too long ago to be kept, or too many did (0 | 1), the oldest of those due first} …}
 local clock = require 'base/clock'
 local outbox = require 'base/outbox'
 local delivery = require 'base/delivery'
-local LOOK, MOST = '100', 20
+local LOOK, MAX = '100', 20
 
 -- Ids sort by the time of their event. Most deliveries are due in that order.
 local function oldest(q, reader)
@@ -20,7 +20,7 @@ local function oldest(q, reader)
 end
 
 local function has_old(q, reader, failed)
-  if failed == 0 or failed > delivery.MOST then return failed > 0 and 1 or 0 end
+  if failed == 0 or failed > delivery.MAX then return failed > 0 and 1 or 0 end
   return redis.call('ZCOUNT', q.deliveries, delivery.old(q, reader)) > 0 and 1 or 0
 end
 
@@ -40,8 +40,8 @@ end
 
 return function(q, args)
   local webhooks = next_ones(q, tonumber(args[1]))
-  local answer = {clock.now(q), #webhooks > MOST and webhooks[MOST].slot or -1}
-  for i = 1, math.min(#webhooks, MOST) do
+  local answer = {clock.now(q), #webhooks > MAX and webhooks[MAX].slot or -1}
+  for i = 1, math.min(#webhooks, MAX) do
     local reader = webhooks[i]
     local waiting, failed = delivery.count(q, delivery.waiting, reader), delivery.count(q, delivery.failed, reader)
     answer[#answer + 1] = {

@@ -2,7 +2,7 @@
 -- FLAGS  no-writes
 -- KEYS   live hash · results hash · gates hash · batches hash · timers zset · routes hash · events stream
 -- ARGV   batch, index to begin with, limit, bytes of results that the page has already
--- REPLY  {'results', index to go on with (-1 = the end), bytes of the page, full (0 | 1), whether each job is for another worker
+-- REPLY  {'results', index to continue with (-1 = the end), bytes of the page, full (0 | 1), whether each job is for another worker
 -- REPLY  (0 | 1), {state, result ('' = none), live record ('' = not completed)} …} | {'unknown'}
 local record = require 'base/record'
 local batch = require 'base/batch'

@@ -67,7 +67,7 @@ pub struct CallerParts {
     /// What the events of its reservations say of its credential.
     pub access: WorkerAccess,
     queues: Vec<Pattern>,
-    /// Those of the token; a key has none of its own.
+    /// The skills of the token; a key has none of its own.
     skills: Vec<Skill>,
     pub(super) credential: Arc<str>,
 }

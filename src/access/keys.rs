@@ -71,7 +71,7 @@ impl ApiKeys {
             // The error never quotes the line: an operator may have put the key itself there.
             let key = parse_line(line).map_err(|rule| format!("line {}: {rule}", index + 1))?;
             if keys.iter().any(|other| other.hash == key.hash) {
-                return Err(format!("line {}: the same key is on a line before", index + 1));
+                return Err(format!("line {}: the same key is on an earlier line", index + 1));
             }
             keys.push(key);
         }
@@ -269,6 +269,6 @@ mod tests {
                 "{message}"
             );
         }
-        assert_eq!(refusal(&format!("{0}\n{0}", good.line)), "line 2: the same key is on a line before");
+        assert_eq!(refusal(&format!("{0}\n{0}", good.line)), "line 2: the same key is on an earlier line");
     }
 }

@@ -1,5 +1,5 @@
 //! Rates: a token bucket for each credential, and two for what each reservation stores. Written by hand because the governor crate
-//! cannot tell whether it knows a key, and would sweep a full table at every call.
+//! cannot say whether it knows a key, and would sweep a full table at every call.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc, time::Instant};
 

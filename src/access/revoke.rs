@@ -20,7 +20,7 @@ pub fn revoke(name: &KeyName, hash: Option<&HashStart>, path: &Path) -> Result<V
         match (gone.len(), hash) {
             (0, None) => return Err(format!("no key is called {}", name.as_str())),
             (0, Some(_)) => return Err(format!("no key called {} has this hash", name.as_str())),
-            (2.., Some(_)) => return Err("the hashes of several keys begin so: say more digits".to_owned()),
+            (2.., Some(_)) => return Err("several hashes begin with these digits: give more of them".to_owned()),
             (_, _) => {}
         }
         // A service refuses an invalid file and keeps the keys it has read before, the revoked one among them.
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(revoked("web", &path), Ok(2));
         assert_eq!(fs::read_to_string(&path).expect("a file"), format!("# web: ours\r\n\n{other}\r\n#end"));
         assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o640);
-        assert_eq!(names_in(folder.path()), 1, "nothing is left beside it");
+        assert_eq!(names_in(folder.path()), 1, "nothing is left next to it");
         let again = revoked("web", &path).expect_err("it is gone");
         assert!(again.contains("no key is called web"), "{again}");
     }

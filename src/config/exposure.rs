@@ -27,7 +27,7 @@ impl Serve {
             self.keys_file.iter().chain(&self.webhooks_file).chain(secrets).chain(url).chain(keys).chain(password);
         let open = all.filter(|file| files::is_world_readable(file));
         let open: Vec<_> = open.map(|file| file.display().to_string()).collect();
-        (!open.is_empty()).then(|| format!("{} can be read by everybody on this machine: chmod o-r", open.join(", ")))
+        (!open.is_empty()).then(|| format!("{} can be read by all users of this machine: chmod o-r", open.join(", ")))
     }
 
     /// Checks that without access control, only this machine and the web pages of named origins can reach the service, unless

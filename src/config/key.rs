@@ -34,7 +34,7 @@ pub struct KeyCommand {
     /// Selects one of several keys of the name, by the first digits of the hash in its line
     #[arg(long, value_name = "DIGITS", requires = "change", conflicts_with_all = ["name", "role"])]
     hash: Option<HashStart>,
-    /// How long the old key stays valid beside the new one, in milliseconds; 0: it expires now
+    /// How long the old key stays valid next to the new one, in milliseconds; 0: it expires now
     #[arg(long, value_name = "MS", default_value_t = 86_400_000, requires = "rotate", conflicts_with = "revoke")]
     #[arg(value_parser = value_parser!(u64).range(0..=31_536_000_000))]
     overlap_ms: u64,

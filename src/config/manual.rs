@@ -76,7 +76,7 @@ fn render(command: &Command, above: &BTreeMap<String, String>, text: &mut Vec<u8
     rest.to_writer(text)
 }
 
-/// The flags that help lists, but for those of clap, with their help.
+/// The flags that help lists, except those of clap, with their help.
 fn flags(command: &Command) -> BTreeMap<String, String> {
     let listed = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let flags = listed.filter_map(|arg| Some((arg.get_long()?, arg.get_help()?.to_string())));

@@ -1,4 +1,4 @@
-//! Settings for a Redis behind TLS: the authorities for its certificate, and our client certificate.
+//! Settings for a Redis that uses TLS: the authorities for its certificate, and our client certificate.
 
 use std::path::PathBuf;
 

@@ -47,7 +47,7 @@ impl Secret {
 const RULE: Invalid = Invalid(
     "must be redis://[user:password@]host[:port][/db], unix:///path[?db=N] or redis+cluster://[user:password@]host:port,host:port; with rediss for TLS",
 );
-const INSECURE: Invalid = Invalid("asks for a certificate that nobody looks at; name who signed it by --redis-ca-file");
+const INSECURE: Invalid = Invalid("asks for a certificate that is not checked; name who signed it by --redis-ca-file");
 
 impl RedisUrl {
     /// # Errors

@@ -62,13 +62,13 @@ impl fmt::Display for Listen {
     }
 }
 
-/// So many bytes of memory, in which a server can do something.
+/// Bytes of memory, at least what a server needs to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySize(pub u64);
 
 impl MemorySize {
     const LEAST: u64 = 1 << 20;
-    const RULE: Invalid = Invalid("must be bytes, or a number with K, M or G behind it, and at least 1M; 0: no limit");
+    const RULE: Invalid = Invalid("must be bytes, or a number followed by K, M or G, and at least 1M; 0: no limit");
 }
 
 impl FromStr for MemorySize {

@@ -13,12 +13,12 @@ use rustls::{
 /// A connection that accepts any certificate.
 pub(super) fn connection() -> io::Result<ClientConnection> {
     let provider = Arc::new(ring::default_provider());
-    let anybody = Arc::new(AcceptAnyCertificate(provider.signature_verification_algorithms));
+    let any_server = Arc::new(AcceptAnyCertificate(provider.signature_verification_algorithms));
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
         .dangerous()
-        .with_custom_certificate_verifier(anybody)
+        .with_custom_certificate_verifier(any_server)
         .with_no_client_auth();
     let name = ServerName::try_from("localhost").map_err(io::Error::other)?;
     ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)

@@ -1,4 +1,4 @@
-//! Pages, packages, probes and metrics: what is served beside the queue.
+//! Pages, packages, probes and metrics: what is served next to the queue.
 
 pub mod assets;
 pub mod desk;

@@ -38,7 +38,7 @@ impl Backend {
             RedisUrl::Url(url) => Self::at(url.expose(), None, store),
             RedisUrl::Sentinels(url) => {
                 let server = Server::behind_sentinels(sentinel_settings(url, sentinel, certificates(store)?, timeouts))
-                    .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
+                    .map_err(|_| anyhow!("the Redis URL, or one of its files, cannot be used"))?;
                 Ok(Self::on(Servers::One(Box::new(server)), timeouts, None, store))
             }
         }
@@ -66,14 +66,14 @@ impl Backend {
         let RedisCertificates { authorities, own } = certificates;
         // The URL may hold a password, and its error might repeat it.
         let servers = Servers::at(url, Certificates { authorities, own })
-            .map_err(|_| anyhow!("the URL where the queues go, or a file of its, cannot be used"))?;
+            .map_err(|_| anyhow!("the URL where the queues go, or one of its files, cannot be used"))?;
         Ok(Queues::on(servers, timeouts, store.prefix.as_str(), None, Durability::Async))
     }
 
     fn at(url: &str, private: Option<PrivateServer>, store: &StoreOptions) -> anyhow::Result<Self> {
         // The URL may hold a password, and its error might repeat it.
         let servers = Servers::at(url, certificates(store)?)
-            .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
+            .map_err(|_| anyhow!("the Redis URL, or one of its files, cannot be used"))?;
         Ok(Self::on(servers, timeouts(store)?, private, store))
     }
 
@@ -123,7 +123,7 @@ impl Backend {
         }
     }
 
-    /// Resolves when the private server cannot be restarted any more; never for the operator's own Redis.
+    /// Resolves when the private server can no longer be restarted; never for the operator's own Redis.
     pub(super) fn lost(&self) -> impl Future<Output = GaveUp> + Send + use<> {
         let failed = self.private.as_ref().map(PrivateServer::failed);
         async move {

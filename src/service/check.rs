@@ -52,8 +52,8 @@ pub async fn check(mut options: Serve) -> anyhow::Result<()> {
     }
     match (wrong, warnings) {
         (0, 0) => println!("all is well"),
-        (0, 1) => println!("all is well, but for 1 warning"),
-        (0, more) => println!("all is well, but for {more} warnings"),
+        (0, 1) => println!("all is well, except for 1 warning"),
+        (0, more) => println!("all is well, except for {more} warnings"),
         _ => {}
     }
     match wrong {

@@ -16,11 +16,10 @@ pub async fn clock(queues: &Queues) -> Option<Check> {
     let redis = UNIX_EPOCH + Duration::from_millis(queues.redis_time().await.ok()?.0);
     let took = before.elapsed().ok().filter(|took| *took < MAX_TIME)?;
     let here = before + took / 2;
-    let (offset, direction) = match here.duration_since(redis) {
-        Ok(ahead) => (ahead, "ahead of"),
-        Err(behind) => (behind.duration(), "behind"),
+    let (offset, sign, direction) = match here.duration_since(redis) {
+        Ok(ahead) => (ahead, 1.0, "ahead of"),
+        Err(earlier) => (earlier.duration(), -1.0, "behind"),
     };
-    let sign = if direction == "behind" { -1.0 } else { 1.0 };
     intray_metrics::CLOCK_OFFSET_SECONDS.of(&[]).set(sign * offset.as_secs_f64());
     let problem = format!(
         "the clock of this machine is {} s {direction} Redis's: receivers refuse webhooks that are signed with a wrong time, \

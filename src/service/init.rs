@@ -14,7 +14,7 @@ use rustix::{
 const FORWARDED: [Signal; 6] = [Signal::TERM, Signal::INT, Signal::QUIT, Signal::HUP, Signal::USR1, Signal::USR2];
 
 /// In the first process of a container: starts a child, and answers its exit status when it has ended, 128 and the signal if
-/// it was killed. In that child, and in every other process: `None`, and the caller goes on to serve.
+/// it was killed. In that child, and in every other process: `None`, and the caller continues to serve.
 ///
 /// Must be called while this process has a single thread.
 ///

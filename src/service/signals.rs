@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// stay ignored.
 ///
 /// # Errors
-/// When the system lets none be heard.
+/// When the system lets none be received.
 pub fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::hangup()];
     let heard = kinds.into_iter().filter(|kind| !is_ignored(kind.as_raw_value())).map(signal);

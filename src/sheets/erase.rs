@@ -14,11 +14,11 @@ const MAX_PIPELINED: usize = 32;
 /// What became of a worker's sheets.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
-    /// So many lines were removed.
+    /// The number of lines that were removed.
     Removed(u64),
-    /// The worker holds a job in this queue: nothing was removed there, and in no queue behind it.
+    /// The worker holds a job in this queue: nothing was removed there, and in no later queue.
     Holds(QueueName),
-    /// The same of a job that they have completed and can take back for so long.
+    /// The same for a job that they have completed and can undo for this long.
     Closing(QueueName, Duration),
 }
 
@@ -107,13 +107,13 @@ impl Sheets {
                 return Ok(ForgetOutcome::Removed(removed));
             }
             // What is not counted would bring a line back.
-            if let Some(fault) = book.behind {
+            if let Some(fault) = book.incomplete {
                 return Err(fault);
             }
         }
     }
 
-    /// Returns the cursor behind the change; `None` if another instance has changed something.
+    /// Returns the cursor after the change; `None` if another instance has changed something.
     async fn erase(
         &self,
         queue: &QueueName,

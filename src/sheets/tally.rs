@@ -1,4 +1,4 @@
-//! Reads the events of a queue behind the cursor of its tally, and adds them to its sheets.
+//! Reads the events of a queue after the cursor of its tally, and adds them to its sheets.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::{
 
 /// Whole entries of the stream, so that an entry is counted or not.
 const PAGE: EventLimit = EventLimit { entries: 50, events: usize::MAX };
-/// A step ends behind the entry with which it changes so many fields.
+/// A step ends after the entry with which it changes this many fields.
 const MAX_FIELDS: usize = 400;
-/// More steps than the events that a queue keeps behind the cursor need; steps that another instance has taken count too.
+/// More steps than the events that a queue keeps after the cursor need; steps that another instance has taken count too.
 const MAX_STEPS: u32 = 5_000;
 
 /// What events add to the fields of the sheets.
@@ -37,7 +37,7 @@ impl Sheets {
     /// # Errors
     /// When Redis is not well.
     pub async fn open(&self, queue: &QueueName) -> Result<Option<SheetBook>, Fault> {
-        let mut behind = Fault::unavailable(&"the day sheets are not counted to their end yet");
+        let mut incomplete = Fault::unavailable(&"the day sheets are not counted to their end yet");
         for _ in 0..MAX_STEPS {
             match self.step(queue).await {
                 Ok(Step::Again) => {}
@@ -47,17 +47,17 @@ impl Sheets {
                 }
                 Ok(Step::Done(state, head)) => {
                     self.queues.note_sheets(queue, true);
-                    return Ok(Some(SheetBook { state, head, behind: None }));
+                    return Ok(Some(SheetBook { state, head, incomplete: None }));
                 }
                 Err(fault @ Fault::Full(_)) => {
-                    behind = fault;
+                    incomplete = fault;
                     break;
                 }
                 Err(fault) => return Err(fault),
             }
         }
         let state = self.state(queue).await?;
-        Ok(state.map(|(state, head)| SheetBook { state, head, behind: Some(behind) }))
+        Ok(state.map(|(state, head)| SheetBook { state, head, incomplete: Some(incomplete) }))
     }
 
     /// How the sheets of a queue are kept, and their head.
@@ -98,7 +98,7 @@ impl Sheets {
         Ok(Step::Again)
     }
 
-    /// The fields with the additions. `None`: another instance has changed them, or the queue keeps no sheets any more.
+    /// The fields with the additions. `None`: another instance has changed them, or the queue no longer keeps sheets.
     async fn add(
         &self,
         queue: &QueueName,
@@ -161,7 +161,7 @@ fn add_up(events: &[Event], state: &SheetState) -> (Additions, Option<Position>)
     (additions, None)
 }
 
-/// The time of the first event that may be behind a position.
+/// The time of the first event that may be after a position.
 fn after(position: Position) -> Millis {
     Millis(position.ms + 1)
 }

@@ -34,19 +34,19 @@ pub struct Feed {
     /// The position in each queue.
     positions: BTreeMap<QueueName, Position>,
     /// Queues that must catch up.
-    behind: Vec<QueueName>,
+    catching_up: Vec<QueueName>,
     /// Queues to follow after they have caught up; until then their events would pile up.
     unfollowed: BTreeSet<QueueName>,
     /// Queues whose server is away.
-    owed: BTreeSet<QueueName>,
+    reconnecting: BTreeSet<QueueName>,
     updates: VecDeque<TailUpdate>,
     live: SelectAll<LiveUpdates>,
     /// How many entries the next read takes.
     entries: usize,
     /// The permit that is awaited, the permit that is held, and the permit whose events are being sent.
-    asked: Option<Pin<Box<dyn Future<Output = ReadPermit> + Send>>>,
-    turn: Option<ReadPermit>,
-    delivers: Option<ReadPermit>,
+    permit_request: Option<Pin<Box<dyn Future<Output = ReadPermit> + Send>>>,
+    permit: Option<ReadPermit>,
+    sending: Option<ReadPermit>,
 }
 
 impl Waiting {
@@ -80,8 +80,8 @@ impl Waiting {
         for (position, queue) in from {
             if let Some(position) = position {
                 match feed.positions.insert(queue.clone(), position) {
-                    Some(_) => feed.behind.push(queue),
-                    None => _ = feed.owed.insert(queue),
+                    Some(_) => feed.catching_up.push(queue),
+                    None => _ = feed.reconnecting.insert(queue),
                 }
             }
         }
@@ -108,9 +108,22 @@ async fn back(queues: Queues, queue: QueueName, mut begun: watch::Receiver<bool>
 
 impl Feed {
     fn new(waiting: Waiting, who: ReaderId) -> Self {
-        let (positions, behind, unfollowed, owed, updates, live) = Default::default();
-        let (entries, asked, turn, delivers) = (ENTRIES, None, None, None);
-        Self { waiting, who, positions, behind, unfollowed, owed, updates, live, entries, asked, turn, delivers }
+        let (positions, catching_up, unfollowed, reconnecting, updates, live) = Default::default();
+        let (entries, permit_request, permit, sending) = (ENTRIES, None, None, None);
+        Self {
+            waiting,
+            who,
+            positions,
+            catching_up,
+            unfollowed,
+            reconnecting,
+            updates,
+            live,
+            entries,
+            permit_request,
+            permit,
+            sending,
+        }
     }
 
     fn follow(&mut self, following: Subscriber) {
@@ -130,21 +143,23 @@ impl Feed {
                 }
                 return Ok(update);
             }
-            self.delivers = None;
-            if let Some(queue) = self.behind.last().cloned() {
+            self.sending = None;
+            if let Some(queue) = self.catching_up.last().cloned() {
                 self.take_permit().await;
                 self.read_on(queue).await.map_err(|_| TooSlow)?;
                 continue;
             }
             match self.live.next().await.unwrap_or(Err(TooSlow))? {
                 // The server is back. The events before this one are read first.
-                TailUpdate::Event(event) if self.owed.remove(&event.queue) => self.behind.push(event.queue.clone()),
+                TailUpdate::Event(event) if self.reconnecting.remove(&event.queue) => {
+                    self.catching_up.push(event.queue.clone())
+                }
                 // The catch-up has sent this event already.
                 TailUpdate::Event(event) if self.positions.get(&event.queue).is_some_and(|sent| event.at <= *sent) => {}
                 // The reader catches up by itself.
                 TailUpdate::Gap(queue) | TailUpdate::Back(queue) if self.positions.contains_key(&queue) => {
-                    self.owed.remove(&queue);
-                    self.behind.push(queue);
+                    self.reconnecting.remove(&queue);
+                    self.catching_up.push(queue);
                 }
                 update => self.updates.push_back(update),
             }
@@ -153,16 +168,17 @@ impl Feed {
 
     /// Waits for a permit to read. If this is dropped while it waits, the place in line is kept.
     async fn take_permit(&mut self) {
-        if self.turn.is_none() {
+        if self.permit.is_none() {
             let (waiting, who) = (self.waiting.clone(), self.who.clone());
-            let asked =
-                self.asked.get_or_insert_with(|| Box::pin(async move { waiting.inner.catch_ups.enter(&who).await }));
-            self.turn = Some(asked.await);
-            self.asked = None;
+            let request = self
+                .permit_request
+                .get_or_insert_with(|| Box::pin(async move { waiting.inner.catch_ups.enter(&who).await }));
+            self.permit = Some(request.await);
+            self.permit_request = None;
         }
     }
 
-    /// Reads one part of the past of the last queue that is behind. Dropping this before its end changes nothing.
+    /// Reads one part of the past of the last queue that is catching up. Dropping this before its end changes nothing.
     async fn read_on(&mut self, queue: QueueName) -> Result<(), Fault> {
         let queues = &self.waiting.inner.queues;
         let part = EventLimit { entries: self.entries, events: limits::CATCH_UP_EVENTS };
@@ -180,16 +196,16 @@ impl Feed {
             self.follow(following);
             self.unfollowed.remove(&queue);
         } else if !passage.more {
-            self.behind.pop();
+            self.catching_up.pop();
         }
         if !complete {
             self.updates.push_back(TailUpdate::Gap(queue.clone()));
         }
-        self.takes(queue, position, passage);
+        self.accept_page(queue, position, passage);
         Ok(())
     }
 
-    fn takes(&mut self, queue: QueueName, position: Position, passage: EventPage) {
+    fn accept_page(&mut self, queue: QueueName, position: Position, passage: EventPage) {
         let EventPage { events, more, reached, .. } = passage;
         self.entries = match events.len() {
             few if few < limits::CATCH_UP_EVENTS / 2 => (self.entries * 2).min(limits::CATCH_UP_EVENTS),
@@ -200,7 +216,7 @@ impl Feed {
         let position = if events.is_empty() && more { reached } else { position };
         self.positions.insert(queue, position);
         self.updates.extend(events.into_iter().map(|event| TailUpdate::Event(Arc::new(event))));
-        self.delivers = self.turn.take();
+        self.sending = self.permit.take();
     }
 
     /// The position in each queue, after the last event that was sent.

@@ -36,7 +36,7 @@ pub enum ReadRefused {
     Fault(Fault),
 }
 
-/// After a read, callers rest for so many times as long as it took, at most so long: events that come one after the other must not
+/// After a read, callers rest for this many times as long as it took, at most this long: events that come one after the other must not
 /// keep Redis busy with a page that is dear.
 const REST: u32 = 10;
 const REST_MAX: Duration = Duration::from_secs(2);
@@ -183,7 +183,7 @@ mod tests {
         };
         let rest = rested_after(Instant::now(), Duration::from_millis(20)).await;
         assert!(rest >= Duration::from_millis(220), "{rest:?}");
-        // A look of an hour, which ended that long ago, is followed by a rest all the same, and the rest has an end.
+        // A read of an hour, which ended that long ago, is followed by a rest as well, and the rest has an end.
         let (hour, now) = (Duration::from_secs(3_600), Instant::now());
         let after_the_look = rested_after(now - hour, hour).await - hour;
         assert!((REST_MAX..2 * REST_MAX).contains(&after_the_look), "{after_the_look:?}");

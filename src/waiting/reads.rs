@@ -73,10 +73,10 @@ impl Reads {
     pub async fn enter(&self, who: &ReaderId) -> ReadPermit {
         loop {
             match self.ask(who, usize::MAX) {
-                Ok(Ok(turn)) => return turn,
+                Ok(Ok(permit)) => return permit,
                 Ok(Err(granted)) => {
-                    if let Ok(turn) = granted.await {
-                        return turn;
+                    if let Ok(permit) = granted.await {
+                        return permit;
                     }
                 }
                 Err(TooManyReads) => {}
@@ -100,9 +100,9 @@ impl Reads {
         self.enter_within(who, usize::MAX, limits::READ_AFTER_WAIT_MS).await
     }
 
-    async fn enter_within(&self, who: &ReaderId, most: usize, ms: u64) -> Result<ReadPermit, TooManyReads> {
-        match self.ask(who, most)? {
-            Ok(turn) => Ok(turn),
+    async fn enter_within(&self, who: &ReaderId, max: usize, ms: u64) -> Result<ReadPermit, TooManyReads> {
+        match self.ask(who, max)? {
+            Ok(permit) => Ok(permit),
             Err(granted) => {
                 let in_time = time::timeout(Duration::from_millis(ms), granted).await;
                 in_time.ok().and_then(Result::ok).ok_or(TooManyReads)
@@ -114,16 +114,16 @@ impl Reads {
     fn ask(
         &self,
         who: &ReaderId,
-        most: usize,
+        max: usize,
     ) -> Result<Result<ReadPermit, oneshot::Receiver<ReadPermit>>, TooManyReads> {
         let (mut all, path) = (self.0.all.lock(), who.path());
-        let waiting = all.count_waiters(path, most);
+        let waiting = all.count_waiters(path, max);
         if waiting == 0 && all.allows(&self.0.bounds, path) {
             all.take(path, self.0.bounds.usage());
             drop(all);
-            return Ok(Ok(self.turn(who.clone())));
+            return Ok(Ok(self.issue(who.clone())));
         }
-        if waiting >= most {
+        if waiting >= max {
             return Err(TooManyReads);
         }
         let (granted, receiver) = oneshot::channel();
@@ -131,7 +131,7 @@ impl Reads {
         Ok(Err(receiver))
     }
 
-    fn turn(&self, who: ReaderId) -> ReadPermit {
+    fn issue(&self, who: ReaderId) -> ReadPermit {
         let held = HeldPermit { reads: self.clone(), who, taken: self.0.bounds.usage() };
         let held = Arc::new(Mutex::new(Some(held)));
         if let Some(longest) = self.0.bounds.longest {
@@ -150,7 +150,7 @@ impl Reads {
             let next = self.0.all.lock().next(&self.0.bounds);
             let Some(QueuedRead { who, granted }) = next else { return };
             // If the waiter has just left, the permit is dropped and returns here.
-            drop(granted.send(self.turn(who)));
+            drop(granted.send(self.issue(who)));
         }
     }
 }
@@ -187,7 +187,7 @@ impl ReadBounds {
 
     /// Whether one who has taken `own` of what is taken of an account may read once more.
     fn allow(&self, all: ReadUsage, own: ReadUsage) -> bool {
-        let is_open = |all, own, more, most| shares::is_open(all, own, more, most, || true);
+        let is_open = |all, own, more, max| shares::is_open(all, own, more, max, || true);
         own.reads < self.of_caller
             && is_open(all.reads, own.reads, 1, self.at_once)
             && is_open(all.bytes, own.bytes, self.bytes_of_read, self.bytes)

@@ -41,8 +41,8 @@ impl Table {
         self.0.lock().waiters.len()
     }
 
-    /// The longest waiting callers for queues that `sees` allows, at most `most`, and the number of all such callers.
-    pub(super) fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
+    /// The longest waiting callers for queues that `sees` allows, at most `max`, and the number of all such callers.
+    pub(super) fn waiters(&self, max: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
         let state = self.0.lock();
         let seen = state.waiters.iter().filter(|(_, waiter)| waiter.queues.iter().any(&sees));
         let mut seen: Vec<_> = seen.collect();
@@ -52,7 +52,7 @@ impl Table {
             queues: waiter.queues.iter().filter(|queue| sees(queue)).cloned().collect(),
             waited: waiter.since.elapsed(),
         };
-        (seen.iter().take(most).map(waits).collect(), seen.len())
+        (seen.iter().take(max).map(waits).collect(), seen.len())
     }
 
     /// Registers a caller as awake, since it tries before it sleeps. Returns the queues that have no watch yet. All queues are
@@ -128,10 +128,10 @@ impl Table {
         chosen.into_iter().for_each(|number| state.wake_by_gate(number));
     }
 
-    /// At most `most` lines of the queue that any sleeping caller may look into, in order, behind this one.
-    pub(super) fn sleeping_lines(&self, queue: &QueueName, after: Option<&Line>, most: usize) -> Vec<Line> {
+    /// At most `max` lines of the queue that any sleeping caller may look into, in order, after this one.
+    pub(super) fn sleeping_lines(&self, queue: &QueueName, after: Option<&Line>, max: usize) -> Vec<Line> {
         let state = self.0.lock();
-        state.queues.get(queue).map_or_else(Vec::new, |callers| callers.asleep.lines(after, most))
+        state.queues.get(queue).map_or_else(Vec::new, |callers| callers.asleep.lines(after, max))
     }
 
     /// Makes all watches read their queue now.

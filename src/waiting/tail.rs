@@ -47,7 +47,7 @@ pub struct Subscriber {
 #[derive(Debug, Clone)]
 pub enum TailUpdate {
     Event(Arc<Event>),
-    /// Some events are not kept any more, or the stream was replaced.
+    /// Some events are no longer kept, or the stream was replaced.
     Gap(QueueName),
     /// The node is away; the events follow when it is back.
     Away(QueueName),

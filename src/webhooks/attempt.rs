@@ -1,4 +1,4 @@
-//! What became of the last attempt of a webhook, as instances tell each other.
+//! What became of the last attempt of a webhook, as instances report it to each other.
 
 use intray_webhook::Attempt;
 

@@ -55,7 +55,7 @@ enum Content<'e> {
         payload: Option<&'e Json>,
         result: Option<&'e Json>,
     },
-    /// Too large, or not kept any more.
+    /// Too large, or no longer kept.
     Truncated {
         truncated: bool,
     },

@@ -25,12 +25,12 @@ use crate::{
 const IN_FLIGHT: usize = 8;
 /// Deliveries of one call: three attempts one after the other are over before another instance may collect them.
 const COLLECTED: u32 = 24;
-/// After so many failures in a row, one delivery is tried at a time, with a pause.
+/// After this many failures in a row, one delivery is tried at a time, with a pause.
 pub(super) const FAILURES_BEFORE_PAUSE: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(30);
 /// The pause after a call to Redis that failed.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// What is in flight at the end may take so long. It is sent again by another instance if it took longer.
+/// What is in flight at the end may take this long. It is sent again by another instance if it took longer.
 const LAST_ATTEMPTS: Duration = Duration::from_secs(3);
 /// The answer of a receiver that wants no more.
 const GONE: u16 = 410;
@@ -47,9 +47,9 @@ pub(super) struct Courier {
     orders: Arc<Orders>,
     collected: VecDeque<Mail>,
     flight: JoinSet<(Mail, Attempt)>,
-    /// In a row.
+    /// Failed attempts in a row.
     failures: u32,
-    /// While it pauses: when the next delivery is tried, and how many of those that are due were tried in vain.
+    /// While it pauses: when the next delivery is tried, and how many of those that are due were tried without success.
     probe_at: Instant,
     tried: u32,
 }
@@ -175,7 +175,7 @@ impl Courier {
         }
         let (mut posted, mut last, was_probe) = (Vec::new(), None, self.pauses());
         for ((queue, delivery), attempt) in done {
-            // Of several, the others learn of the one that stops the webhook.
+            // An attempt that stops the webhook is the one to note.
             last = last.filter(|last: &Attempt| last.status == Some(GONE)).or(Some(attempt));
             posted.push((queue, self.judge(delivery, &attempt, was_probe)));
         }
@@ -260,7 +260,7 @@ impl Courier {
                 webhook = self.name.as_str(),
                 "the receiver answered 410: the webhook rests until `redeliver`"
             );
-            // Where this fails, the next attempt is answered so too.
+            // On failure the next attempt gets the same answer.
             let _ = self.shared.queues.stop_webhook(&self.name, now).await;
         }
     }

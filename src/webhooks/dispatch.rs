@@ -21,7 +21,7 @@ use crate::{
 
 /// How often due visits are looked for.
 const TICK: Duration = Duration::from_millis(500);
-/// Queues whose hints are heard; the others are visited at their next check.
+/// Queues whose hints are subscribed to; the others are visited at their next check.
 const MAX_HEARD: usize = 1_000;
 /// Visits at the same time.
 const MAX_VISITS: usize = 16;
@@ -199,7 +199,7 @@ impl Dispatch {
         }
     }
 
-    /// Hears the hints of a queue, or not any more.
+    /// Listens to the hints of a queue, or no longer.
     fn listen_to(&mut self, queue: &QueueName, is_wanted: bool, wanted: &Wanted) {
         if !is_wanted && self.heard.remove(queue) {
             wanted.remove(queue);

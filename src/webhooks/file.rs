@@ -73,7 +73,7 @@ impl ParsedFile {
             match Webhook::parse(line) {
                 Err(rule) => return refused(&rule),
                 Ok(webhook) if webhooks.iter().any(|other| other.name == webhook.name) => {
-                    return refused("a webhook of this name is on a line before");
+                    return refused("a webhook of this name is on an earlier line");
                 }
                 Ok(_) if webhooks.len() == limits::WEBHOOKS => {
                     return refused(&format!("there are more than {} webhooks", limits::WEBHOOKS));
@@ -138,7 +138,7 @@ mod tests {
             (format!("a https://u:hunter2@shop.example * all {SECRET}"), "the URL must not name a user"),
             (format!("a http://shop.example/hunter2 * all {SECRET}"), "the URL may be http://"),
             (format!("a ftp://shop.example/hunter2 * all {SECRET}"), "the URL must begin"),
-            (line("b"), "of this name is on a line before"),
+            (line("b"), "of this name is on an earlier line"),
         ] {
             let text = format!("{first}# ours\n{line}\n");
             let message = ParsedFile::parse(&text).err().expect("a refusal");

@@ -13,7 +13,7 @@ use crate::{
 };
 
 const HOUR_MS: u64 = 3_600_000;
-/// A webhook is forgotten only if it was unknown for so long: after a failover its name may be missing until it is named again.
+/// A webhook is forgotten only if it was unknown for this long: after a failover its name may be missing until it is named again.
 const UNKNOWN_FOR: Duration = Duration::from_secs(120);
 
 pub(super) async fn run(webhooks: Dispatcher, stop: CancellationToken) {

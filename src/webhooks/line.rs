@@ -12,10 +12,10 @@ use crate::{
 const PLAIN: &str = "plain";
 /// A secret, and the one that it replaces.
 const MAX_SECRETS: usize = 2;
-const FORM: &str = "must be a name, a URL, a queue pattern, types and a secret, with an older secret behind it or none; \
+const FORM: &str = "must be a name, a URL, a queue pattern, types and a secret, followed by an older secret or none; \
                     it may end with plain";
 
-/// A receiver, and what it wants to hear of. `Debug` shows neither its secrets nor more of its URL than the host.
+/// A receiver, and what it subscribes to. `Debug` shows neither its secrets nor more of its URL than the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
     /// Its rule is that of the name of a key.
@@ -36,7 +36,7 @@ impl Webhook {
         Self::of_words(&line.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// What an instance tells of a webhook that it serves: its name, and the pattern of its queues.
+    /// What an instance reports about a webhook that it serves: its name, and the pattern of its queues.
     pub(super) fn named(&self) -> (&Name, &str) {
         (&self.name, self.pattern.as_str())
     }

@@ -1,4 +1,4 @@
-//! Reads the events of queues behind the cursors of webhooks, and makes deliveries of them. Every instance does so; the script that
+//! Reads the events of queues after the cursors of webhooks, and makes deliveries of them. Every instance does so; the script that
 //! moves a cursor lets one of them win.
 
 use std::{
@@ -32,7 +32,7 @@ struct Reading {
     position: Position,
     /// Events since the stored cursor.
     unstored: usize,
-    /// As many deliveries wait as may.
+    /// The limit of waiting deliveries is reached.
     is_full: bool,
 }
 
@@ -50,7 +50,7 @@ impl QueueReader {
         Self { queue, readings: HashMap::new(), checked: None, version: 0 }
     }
 
-    /// Whether a webhook can take more deliveries: else there is no reason to hear of new events.
+    /// Whether a webhook can take more deliveries: otherwise it needs no hints of new events.
     pub(super) fn has_room(&self) -> bool {
         self.readings.is_empty() || self.readings.values().any(|reading| !reading.is_full)
     }
@@ -62,7 +62,7 @@ impl QueueReader {
     /// Forwards all events that are for these webhooks.
     ///
     /// # Errors
-    /// When Redis is not well, or has no memory for deliveries. The next visit goes on from there.
+    /// When Redis is not well, or has no memory for deliveries. The next visit continues from there.
     pub(super) async fn visit(
         &mut self,
         shared: &Shared,
@@ -153,7 +153,7 @@ impl QueueReader {
                 continue;
             };
             if overtaken.contains(&webhook.name) {
-                // Another instance was faster: this one goes on behind it.
+                // Another instance was faster: this one continues after it.
                 more = true;
                 continue;
             }
@@ -213,7 +213,7 @@ async fn forward(
         Forwarded::Done => {
             (reading.position, reading.stored, reading.unstored) = (parse(&step.reached), Some(step.reached), 0);
         }
-        // What this instance has sent, without learning of it, is so noticed too.
+        // In this way what this instance has sent without learning of it is noticed too.
         Forwarded::Moved(stored) => {
             reading.position = stored.as_deref().map_or(reading.position, parse);
             reading.stored = stored;
@@ -232,7 +232,7 @@ fn begin(known: &KnownWebhook) -> Position {
     Position { ms: known.since.0.saturating_sub(1), sequence: u64::MAX, index: u32::MAX }
 }
 
-/// A cursor that cannot be read begins anew: its events are sent twice rather than not.
+/// A cursor that cannot be read begins again: its events are sent twice rather than not.
 fn parse(cursor: &str) -> Position {
     Position::parse(cursor).unwrap_or_default()
 }

@@ -27,7 +27,7 @@ const MAX_PIPELINED: usize = 32;
 pub(super) struct Shared {
     pub(super) queues: Queues,
     pub(super) waiting: Waiting,
-    /// How the webhooks stand in each queue, as this instance has last read it.
+    /// The states of the webhooks in each queue, as this instance has last read them.
     pub(super) counts: QueueStates,
     couriers: Mutex<HashMap<Name, Arc<Orders>>>,
     tests: Mutex<HashMap<Name, Instant>>,
@@ -48,7 +48,7 @@ pub(super) struct Orders {
 #[derive(Default)]
 pub(super) struct QueueStates(Mutex<HashMap<QueueName, Vec<OutboxState>>>);
 
-/// How a webhook stands in all its queues.
+/// The state of a webhook in all its queues.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct WebhookCounts {
     pub waiting: u64,
@@ -67,7 +67,7 @@ impl Shared {
         self.couriers.lock().entry(webhook.clone()).or_default().clone()
     }
 
-    /// How the webhooks stand in each of these queues, and as they stood last where a node is away.
+    /// The states of the webhooks in each of these queues, and the last known ones where a node is away.
     pub(super) async fn read_all(&self, names: &[QueueName]) -> Result<Vec<Vec<OutboxState>>, Fault> {
         let mut states = Vec::with_capacity(names.len());
         for some in names.chunks(MAX_PIPELINED) {

@@ -1,4 +1,4 @@
-//! How a webhook stands, for operators.
+//! The state of a webhook, for operators.
 
 use super::{attempt::LastAttempt, courier::FAILURES_BEFORE_PAUSE, shared::WebhookCounts};
 use crate::store::KnownWebhook;
@@ -7,7 +7,7 @@ use crate::store::KnownWebhook;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookHealth {
     Ok,
-    /// So many attempts have failed in a row that one at a time is made.
+    /// Too many attempts have failed in a row: one is made at a time.
     Failing,
     /// Its receiver has answered 410, and nothing is sent to it.
     Gone,

@@ -15,7 +15,7 @@ const CONCURRENT_TESTS: usize = 8;
 #[derive(Serialize)]
 struct NoData {}
 
-/// Sends `intray.test` once, on a new connection: a test tells where the name leads now.
+/// Sends `intray.test` once, on a new connection: a test shows where the name leads now.
 pub async fn send_test(sender: &Sender, webhook: &Webhook) -> Attempt {
     let timestamp = Millis(jiff::Timestamp::now().as_millisecond().unsigned_abs());
     let body = serde_json::to_vec(&WebhookBody { kind: "intray.test", timestamp, data: NoData {} });

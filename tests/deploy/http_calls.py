@@ -92,7 +92,7 @@ class Lines:
 
 
 def later(work):
-    """Runs it beside; what it answered, with how long it took, is got by calling what this answers."""
+    """Runs it in a thread; what it answered, with how long it took, is got by calling what this answers."""
     got = []
 
     def timed():

@@ -93,7 +93,7 @@ def instance(stage, **env):
 
 
 def by_nginx(stage):
-    behind = instance(stage, INTRAY_ALLOWED_HOST=NAME)
+    backend = instance(stage, INTRAY_ALLOWED_HOST=NAME)
     for folder in ("nginx/conf.d", "intray"):
         pathlib.Path("/etc", folder).mkdir(parents=True, exist_ok=True)
     shutil.copy(DEPLOY / "nginx.conf", "/etc/nginx/conf.d/intray.conf")
@@ -106,15 +106,15 @@ def by_nginx(stage):
     stage.start("nginx", ["nginx", "-c", whole, "-g", "daemon off;"], {})
     site = Site(("127.0.0.1", 443), NAME, tls=True)
     until("nginx serves", site.is_ready)
-    in_front.works(site, [behind], "nginx.conf")
+    in_front.works(site, [backend], "nginx.conf")
     in_front.lines_are_answered_as_they_come(site, "nginx.conf")
     assert Site(("127.0.0.1", 80), NAME).call("GET", "/queues")[0] == 308
 
 
 def by_caddy(stage):
-    behind = instance(stage)
+    backend = instance(stage)
     command = ["caddy", "run", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile"]
     stage.start("caddy", command, {"HOME": str(stage.work / "data")})
     site = Site(("127.0.0.1", 8443), "localhost:8443", tls=True)
     until("Caddy serves", site.is_ready)
-    in_front.works(site, [behind], "Caddyfile, by TLS")
+    in_front.works(site, [backend], "Caddyfile, by TLS")

@@ -12,7 +12,7 @@ export PATH="$root/.engine:$PATH:/usr/sbin:/sbin"
 for needed in ip:iproute2 systemd-analyze:systemd openssl:openssl unshare:util-linux; do
     command -v "${needed%:*}" >/dev/null || "$root/scripts/install.sh" "${needed#*:}" >&2
 done
-# The files call Valkey by its name; where there is only Redis, that is meant.
+# The files call Valkey by its name; where there is only Redis, that is used.
 mkdir -p generated/bin
 for end in server cli; do
     command -v "valkey-$end" >/dev/null && continue

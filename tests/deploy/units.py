@@ -9,7 +9,7 @@ from http_calls import Site
 from places import DEPLOY, run, say, until
 
 UNIT = DEPLOY / "systemd" / "intray.service"
-# Of ten; what is left is that it may use the network, and system calls.
+# Out of ten; what is left is that it may use the network, and system calls.
 EXPOSURE = 15
 
 
@@ -30,7 +30,7 @@ def installed():
 def check():
     installed()
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", UNIT], capture_output=True, text=True)
-    # It tells of other units of the machine, too.
+    # It reports other units of the machine, too.
     own = [line for line in done.stderr.splitlines() if "intray" in line]
     assert done.returncode == 0 and not own, done.stderr
     report = run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}", UNIT)

@@ -1,4 +1,5 @@
-//! The language of the project, as CONTRIBUTING says it: words that are not used, one meaning for a type name, names of tests.
+//! The language of the project, as CONTRIBUTING says it: words that are not used, one meaning for a type name, names of
+//! tests. `meanings` has the words that are used in one meaning only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,10 +52,10 @@ const PAGES: [&str; 8] = [
     "SECURITY.md",
     "openapi.yaml",
 ];
-const CODE: [&str; 8] = ["rs", "lua", "js", "mjs", "ts", "py", "sh", "c"];
+pub const CODE: [&str; 8] = ["rs", "lua", "js", "mjs", "ts", "py", "sh", "c"];
 const PROSE: [&str; 9] = ["md", "toml", "yaml", "yml", "html", "css", "txt", "conf", "service"];
 
-fn all_files() -> Vec<(String, String)> {
+pub fn all_files() -> Vec<(String, String)> {
     let kinds: Vec<_> = CODE.into_iter().chain(PROSE).collect();
     let in_folders = FOLDERS.into_iter().flat_map(|folder| tree::files(folder, &kinds));
     let all = in_folders.chain(PAGES.into_iter().map(|page| (page.to_owned(), read(page))));
@@ -62,7 +63,7 @@ fn all_files() -> Vec<(String, String)> {
 }
 
 /// The words of a line: `lower_case`, `CamelCase` and `kebab-case` are cut into their parts.
-fn words(line: &str) -> Vec<String> {
+pub fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;
     for letter in line.chars() {
@@ -78,7 +79,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// A line of code without its comment and without strings that hold a space, which are prose.
-fn identifiers(path: &str, line: &str) -> String {
+pub fn identifiers(path: &str, line: &str) -> String {
     let comment = match path.rsplit('.').next() {
         Some("lua") => "--",
         Some("py" | "sh") => "#",
@@ -180,7 +181,7 @@ fn a_type_name_has_one_meaning() {
     assert!(shared.is_empty(), "{} type names with several meanings:\n{}", shared.len(), shared.join("\n"));
     let alone = |name: &str| names.get(name).is_none_or(|files| files.len() < 2);
     let idle: Vec<_> = SHARED_TYPE_NAMES.iter().filter(|(name, _)| alone(name)).collect();
-    assert!(idle.is_empty(), "these need no exception any more: {idle:?}");
+    assert!(idle.is_empty(), "these no longer need an exception: {idle:?}");
 }
 
 /// The names of all tests with their files.

@@ -116,7 +116,7 @@ fn wheel_records_every_file() {
         assert_eq!(size, data.len().to_string(), "{name}");
     }
     let metadata = String::from_utf8_lossy(&files[&format!("{about}/METADATA")]).into_owned();
-    let (head, description) = metadata.split_once("\n\n").expect("a description behind an empty line");
+    let (head, description) = metadata.split_once("\n\n").expect("a description after an empty line");
     assert!(head.contains(&format!("\nVersion: {VERSION}\n")) && head.contains("\nName: intray-client\n"), "{head}");
     assert!(!head.contains("Requires-Dist"), "it has no dependencies: {head}");
     assert_eq!(description, tree::read("packages/python/README.md"));

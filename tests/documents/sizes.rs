@@ -2,9 +2,9 @@
 
 use super::tree;
 
-/// Most lines of a file.
+/// Max lines of a file.
 const FILE: usize = 300;
-/// Most lines of a function.
+/// Max lines of a function.
 const FUNCTION: usize = 50;
 
 #[test]

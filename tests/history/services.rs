@@ -93,5 +93,5 @@ async fn started(flags: &[String]) -> Service {
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
-    panic!("an instance does not start any more")
+    panic!("an instance no longer starts")
 }

@@ -73,7 +73,7 @@ fn name_of(fault: &Edit) -> String {
     fault.from.escape_default().to_string()
 }
 
-/// Of the faults, for hints.
+/// The names of the faults, for hints.
 pub fn names() -> impl Iterator<Item = String> {
     FAULTS.iter().map(name_of)
 }

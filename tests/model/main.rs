@@ -21,7 +21,7 @@
 //! | `differential`, `mirror`, `library` | each script on two servers: by its fast path and by its full one, of this program and of an older |
 //! | `mutants`, `patch_scripts`, `hints` | faults in the scripts; the model must find each of them |
 //!
-//! When the two differ, the sequence is made as small as it gets and told step by step, with the command that runs it
+//! When the two differ, the sequence is made as small as possible and shown step by step, with the command that runs it
 //! again. The sequences are drawn and made smaller by proptest; its state machines are not used, as the model has to look
 //! at what the real queue did to go on: secrets and the jitter of a backoff are its own.
 
@@ -87,7 +87,7 @@ fn queue_behaves_like_the_model() {
     assert!(!is_long || missed.is_empty(), "never met: {missed:?}");
 }
 
-/// A script looks at a limited number of jobs in line and the next one continues behind them; the limit must not show.
+/// A script looks at a limited number of jobs in line and the next one continues after them; the limit must not show.
 #[test]
 fn short_look_ahead_changes_no_outcome() {
     let edits = [

@@ -37,7 +37,7 @@ pub enum Which {
     Of(State, Nth),
     Any(Nth),
     Unknown,
-    /// Of an operation that has chosen it and names it again and again; it is not drawn.
+    /// Chosen by an operation that names it again and again; it is not drawn.
     This(Code),
 }
 
@@ -55,7 +55,7 @@ pub fn which(state: State) -> impl Strategy<Value = Which> {
 pub enum Handle {
     Out(Nth),
     Any(Nth),
-    /// Of a job, with a secret that was never issued.
+    /// A job, with a secret that was never issued.
     Forged(Nth),
 }
 

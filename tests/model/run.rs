@@ -42,7 +42,7 @@ pub struct Plan {
     pub share: Rotation,
     pub steps: usize,
     pub threads: usize,
-    /// Of all; otherwise they take turns.
+    /// The theme of all; otherwise they take turns.
     pub theme: Option<Theme>,
     /// A script looks at a few jobs of the line only.
     pub is_short_sighted: bool,
@@ -174,7 +174,7 @@ pub fn first_failure(plan: &Plan, hint: Option<u64>) -> Result<Option<(u64, Stri
     if bench.is_edited() { Ok(failure) } else { Err("no script holds the text") }
 }
 
-/// So many operations at first see to it that there are jobs.
+/// The number of operations at the start that make sure that there are jobs.
 const START: usize = 2;
 
 fn draw(plan: &Plan) -> Vec<impl ValueTree<Value = Op> + use<>> {

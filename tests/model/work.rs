@@ -1,4 +1,4 @@
-//! What there is to do, whichever way it comes: alone, with a batch, or behind one.
+//! What there is to do, whichever way it comes: alone, with a batch, or after one.
 
 use std::ops::RangeInclusive;
 

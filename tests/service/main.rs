@@ -62,7 +62,7 @@ mod asking {
 mod routing {
     mod eligibility; // Each job is given only to those who may have it, by any call.
     mod fallback; // A job falls back to everybody when its time is over, never early.
-    mod gates; // Who waits for jobs behind a gate looks again when that gate opens, and for no other.
+    mod gates; // A caller that waits for jobs of a gate looks again when that gate opens, and for no other.
     mod hand_over; // A holder hands a job over to another worker, or to those with a skill.
     mod handed_drafts; // Whose a draft is when a job is handed over.
     mod many; // Many workers, skills and jobs: each is given only what is theirs, and all is handed out.
@@ -142,7 +142,7 @@ mod waiting {
 /// The stream of events: every transition once, in order.
 mod events {
     mod filters; // Filters of a stream: queue, type, client, worker, batch.
-    mod gaps; // The retained part of the stream, the gap event behind it, and readers that are too slow.
+    mod gaps; // The retained part of the stream, the gap event after it, and readers that are too slow.
     mod job_history; // The events of one job, as far as the stream is retained.
     mod mass_resume; // Many streams that resume at once take turns and receive everything.
     mod readers; // A webhook and the tally of the sheets read the events before these are deleted.
@@ -267,7 +267,7 @@ mod store {
     mod redis_timeout; // How long a call waits for a Redis that answers late.
     mod replica_acks; // Changes acknowledged after replicas have them, while replicas are unavailable.
     mod sentinel; // A primary that moves, planned or not: the service follows it.
-    mod tls; // Redis behind TLS: both sides check certificates.
+    mod tls; // Redis over TLS: both sides check certificates.
     mod tls_topologies; // TLS to a cluster, and to a primary behind sentinels.
 }
 

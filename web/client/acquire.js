@@ -75,7 +75,7 @@ export class Acquirer {
   #begin() {
     const stop = new AbortController()
     const answer = this.#acquire(stop.signal)
-    answer.catch(() => {}) // when nobody asks any more
+    answer.catch(() => {}) // if the answer is no longer awaited
     return { callers: 0, stop, answer }
   }
 
@@ -137,8 +137,8 @@ export class Acquirer {
       const waited = round.wait >= 1_000 && since(asked) >= round.wait - 1_000
       const pause = waited ? 100 : (bounded(answer.retry_after_ms, LONGEST) ?? 1_000)
       if (round.looked && !round.renews) await this.#calls.pause(jitter(pause), stop)
-      const most = own ? Math.max(1_000, this.#jobStore.reopening.left(last) + 500) : Infinity
-      Object.assign(round, { wait: Math.min(this.#plan.wait, Math.ceil(most)), looked: true, renews: false })
+      const max = own ? Math.max(1_000, this.#jobStore.reopening.left(last) + 500) : Infinity
+      Object.assign(round, { wait: Math.min(this.#plan.wait, Math.ceil(max)), looked: true, renews: false })
     }
   }
 

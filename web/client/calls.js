@@ -31,8 +31,8 @@ export class Calls {
   /** @type {Token} */ #token
   /** @type {AbortSignal} */ #life
   /** @type {(retry: { error: unknown, delay: number }) => void} */ #tell
-  #stir = new AbortController() // ends all pauses
-  #line = new AbortController() // ends the calls that may hang on a dead connection
+  #wake = new AbortController() // ends all pauses
+  #connection = new AbortController() // ends the calls that may hang on a dead connection
   #answered = new AbortController() // ends what a proxy has us wait for
 
   /**
@@ -81,7 +81,7 @@ export class Calls {
       token: this.#token,
       within,
       waits,
-      signal: AbortSignal.any([this.#line.signal, ...(stop ? [stop] : [])]),
+      signal: AbortSignal.any([this.#connection.signal, ...(stop ? [stop] : [])]),
     })
   }
 
@@ -91,7 +91,7 @@ export class Calls {
    * @returns {Promise<Extended>}
    */
   async extend(reservation, draft) {
-    const signal = AbortSignal.any([AbortSignal.timeout(ANSWER_WITHIN), this.#line.signal])
+    const signal = AbortSignal.any([AbortSignal.timeout(ANSWER_WITHIN), this.#connection.signal])
     const answer = await this.#send('extend', { reservation, draft, lease_ms: this.#plan.lease }, { signal })
     if (!Number.isFinite(answer.expires_in_ms)) throw new IntrayError(200, {})
     return answer
@@ -155,8 +155,8 @@ export class Calls {
 
   /** Aborts calls on a connection that may be dead, and retries them at once. */
   giveUp() {
-    this.#line.abort()
-    this.#line = new AbortController()
+    this.#connection.abort()
+    this.#connection = new AbortController()
   }
 
   /**
@@ -164,7 +164,7 @@ export class Calls {
    * @param {number} ms
    */
   pause(ms, stop = this.#life) {
-    return sleep(ms, [this.#stir.signal, stop])
+    return sleep(ms, [this.#wake.signal, stop])
   }
 
   /**
@@ -173,7 +173,7 @@ export class Calls {
    * @param {number} failures
    */
   async pauseAfter(error, failures, stop = this.#life) {
-    const ends = [this.#stir.signal, stop]
+    const ends = [this.#wake.signal, stop]
     const answered = this.#answered.signal
     const delay = this.retry(error, failures)
     const own = isOwn(error) ? delay : Math.min(delay, backoff(failures))
@@ -181,7 +181,7 @@ export class Calls {
     if (delay > own) await sleep(delay - own, [answered, ...ends])
   }
 
-  /** The person leaves: their token is asked for no more. */
+  /** The person leaves: their token is no longer asked for. */
   forget() {
     this.#token = {}
     this.giveUp()
@@ -189,8 +189,8 @@ export class Calls {
 
   /** Something happened: ends all pauses. */
   nudge() {
-    this.#stir.abort()
-    this.#stir = new AbortController()
+    this.#wake.abort()
+    this.#wake = new AbortController()
   }
 
   /**

@@ -6,8 +6,8 @@ export interface Settings {
   worker: string
   /**
    * A worker token for `Authorization: Bearer`, or a function that gives one. It is asked once, and again when the
-   * service has refused what it gave (`refused`). Settle calls need none. What it throws, `next()` rejects with, and if
-   * it gives no token, with a `TypeError`. A network that fails in it (a `TypeError`, or an abort) is tried five times.
+   * service has refused what it gave (`refused`). Settle calls need none. `next()` rejects with what it throws, or with a
+   * `TypeError` if it gives no token. A network that fails in it (a `TypeError`, or an abort) is tried five times.
    */
   token?: string | ((about: { refused?: string }) => string | undefined | Promise<string | undefined>)
   /** Looked at in this order; `['default']`. */
@@ -17,7 +17,7 @@ export interface Settings {
    * with an `IntrayError` when it cannot be had: it has ended, another person holds it, or it is not for this one.
    */
   job?: string
-  /** What the person can do. With a token, it says that, and these only narrow it. */
+  /** What the person can do. A token names the skills itself, and these can only narrow them. */
   skills?: readonly string[]
   /** How long a lease is; without it, what the job says. */
   lease?: number
@@ -25,10 +25,10 @@ export interface Settings {
   wait?: number
   /** How often a job in hand is extended; 60000, and at most a third of the lease. */
   heartbeat?: number
-  /** Nobody touched the page for so long: the heartbeat stops, and a hidden page takes no work; 300000. */
+  /** If the page is not touched for this long, the heartbeat stops, and a hidden page takes no work; 300000. */
   idleAfter?: number
   /**
-   * A closed page gives its job back after so long, unless the person returns; 15000. `null` = when its lease is over.
+   * A closed page gives its job back after this long, unless the person returns; 15000. `null` = when its lease is over.
    */
   grace?: number | null
   /**
@@ -70,7 +70,7 @@ export type Completion = Ending & {
   finalIn: number | null
   /**
    * Takes it back: the job is held again, with what was handed in as its draft, and comes before a job that was taken
-   * meanwhile. Rejects with an `IntrayError` when it is final (`lost`, `reason` is `completed`). Without a network, one that
+   * since. Rejects with an `IntrayError` when it is final (`lost`, `reason` is `completed`). Without a network, one that
    * could not be sent is taken back at once, and for any other it tries until it is answered.
    */
   undo(): Promise<Job>
@@ -86,7 +86,7 @@ export interface Closing {
   undo(): Promise<Job | null>
 }
 
-/** What intray refuses by; `about:blank`: something between page and service refused. */
+/** Why intray refused; `about:blank`: something between page and service refused. */
 export type ProblemType =
   | 'about:blank'
   | '/problems/closing'
@@ -113,7 +113,7 @@ export interface Problem {
   /** How many jobs a batch has. */
   total?: number
   retry_after_ms?: number
-  /** When a completion is final that can still be taken back. */
+  /** When a completion that can still be taken back becomes final. */
   final_in_ms?: number
   /** Whether a call that got no whole answer had an effect. */
   applied?: false | 'unknown'
@@ -146,9 +146,9 @@ export interface JobEvents<Draft = any> {
   /** The draft was changed elsewhere, in another tab or on another machine: show it. */
   draft: CustomEvent<About & { draft: Draft | null }>
   /**
-   * The job is no longer this person's. The draft stays, and `complete` may still succeed if nobody else took the job.
-   * `certain: false`: the time is over and the service cannot be asked; it will be told again when it could, by `lost`
-   * or by `extended`.
+   * The job is no longer this person's. The draft stays, and `complete` may still succeed if no one else took the job.
+   * `certain: false`: the time is over and the service cannot be asked; once it can, `lost` or `extended` is
+   * fired.
    */
   lost: CustomEvent<About & { reason: LostReason; jobState: ServiceState | null; certain: boolean; draft: Draft | null }>
   /** A `complete`, `abandon`, `fail` or `handOver` has arrived, perhaps one of an earlier page, perhaps from another tab. */
@@ -156,8 +156,8 @@ export interface JobEvents<Draft = any> {
   /** Its completion was taken back: it is `desk.job` again. Show that one, with its draft. */
   undone: CustomEvent<About & { draft: Draft | null }>
   /**
-   * It was refused for good. `status` is that of the answer. Of intray itself, the job stays in hand. Of something
-   * between page and service (`problem.type` is `about:blank`, five tries), the job is lost, what was typed is in
+   * It was refused for good. `status` is that of the answer. If intray itself refused, the job stays in hand. If something
+   * between page and service did (`problem.type` is `about:blank`, five tries), the job is lost, what was typed is in
    * `kept()`, and the next `next()` gives the job to others.
    */
   refused: CustomEvent<About & { action: Action; status: number; problem: Problem }>
@@ -167,19 +167,19 @@ export interface JobEvents<Draft = any> {
 export type WaitReason = 'closing' | 'paused' | 'skipped' | 'ineligible' | 'blocked' | 'delayed' | 'reserved' | 'empty'
 
 export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
-  /** There is nothing now, and this is why; `next()` goes on waiting. Fired again whenever a wait was in vain. */
+  /** There is nothing now, and this is why; `next()` keeps waiting. Fired again after each wait without a job. */
   waiting: CustomEvent<{ reason: WaitReason; remaining: number }>
   /** A call did not get through, and is tried again after `delay`. */
   retrying: CustomEvent<{ error: unknown; delay: number }>
   /** The person has logged out, here or in another tab: take their work off the screen. */
   left: CustomEvent<{ here: boolean }>
-  /** Something that can be read of the desk or its job is another now, here or through another tab: draw it again. */
+  /** A readable property of the desk or its job has changed, here or through another tab: draw it again. */
   change: Event
 }
 
 type Listener<Target, Event> = ((this: Target, event: Event) => unknown) | { handleEvent(event: Event): unknown }
 
-/** What is taken back is the draft then, so only a result that is a draft too can be. */
+/** A result that is taken back becomes the draft, so only a result that is a draft too can be taken back. */
 export type CompleteHow<Result, Draft> =
   { exact?: string } & ([Result] extends [Draft | null | undefined] ? { undo?: number } : { undo?: never })
 
@@ -219,7 +219,7 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
   /** RFC 3339, by the service's clock. */
   readonly enqueuedAt: string
   readonly traceparent: string | null
-  /** What the person says who has handed the job over; `null` = it was not handed over, or without a word. Show it as text. */
+  /** The note of the person who handed the job over; `null` = it was not handed over, or without a word. Show it as text. */
   readonly note: Note | null
   /** The only handle and the only credential to settle the job: keep it to yourself. */
   readonly reservation: string
@@ -229,7 +229,7 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
   /** What was last saved, here or elsewhere; `null` = nothing. */
   readonly draft: Draft | null
   /**
-   * Only if this browser holds a draft that could not be sent, and meanwhile another one was saved on another machine:
+   * Only if this browser holds a draft that could not be sent, and another one was saved on another machine:
    * that one. Nothing is sent until `save` decides.
    */
   readonly otherDraft: Draft | null | undefined
@@ -243,7 +243,7 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
    */
   save(draft: Draft | null): Promise<boolean>
   /**
-   * Hands in. Also late, when the job was lost: it counts if no other worker took it, and is final at once. `undo`: for so long
+   * Hands in. Also late, when the job was lost: it counts if no other worker took it, and is final at once. `undo`: how long
    * it can be taken back; at most 60000, and only a result that is a draft too. `exact`: the JSON text that is sent in place of the result,
    * whose value it is: numbers that a double does not hold, as they came in `job.exact.payload`.
    */
@@ -253,11 +253,11 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
    * text, of which the first 256 bytes are sent.
    */
   abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending>
-  /** It could not be done. Counts an attempt. The first 1024 bytes are sent, of whatever is not text as text. */
+  /** It could not be done. Counts an attempt. The first 1024 bytes are sent; a value that is not text is sent as text. */
   fail(error?: unknown): Promise<Ending>
   /**
    * Gives it to another worker, with the draft; or, with `null` and a `skill`, to those who have it. They alone are given it
-   * for `fallback`, 900000 if it is absent. `note`: text, of which the first 1024 bytes are sent. Who may not have the job: `refused`,
+   * for `fallback`, 900000 if it is absent. `note`: text, of which the first 1024 bytes are sent. If the receiver may not have the job: `refused`,
    * with the problem's `rule`, and it stays in hand.
    */
   handOver(to: string | null, how?: { note?: string; skill?: string; fallback?: number }): Promise<Ending>
@@ -274,14 +274,14 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
   ): void
 }
 
-/** What was done for a job that is no longer this person's. */
+/** The work on a job that is no longer this person's. */
 export interface Kept<Draft = any, Result = any> {
   id: string
   queue: string
   draft: Draft | null
-  /** Of a `complete` that was refused. */
+  /** The result of a `complete` that was refused. */
   result: Result | null
-  /** Of a `fail`, an `abandon` or a `handOver` that was refused: its error, its reason or its note. */
+  /** The error, reason or note of a `fail`, an `abandon` or a `handOver` that was refused. */
   words: string | null
   reason: LostReason | null
   /** When it was last touched: milliseconds since 1970, by this person's clock. */
@@ -292,7 +292,7 @@ export interface Kept<Draft = any, Result = any> {
 export interface Left<Draft = any, Result = any> {
   /** The service has heard everything. If not, jobs in hand go back when their leases end. */
   sent: boolean
-  /** What the service could not be told, and is no longer in this browser. */
+  /** Work that the service does not have, and that is no longer in this browser. */
   unsent: Kept<Draft, Result>[]
 }
 
@@ -355,6 +355,6 @@ export declare class IntrayError extends Error {
   readonly lost: boolean
   readonly reason: string | undefined
   readonly jobState: string | undefined
-  /** Milliseconds; at most five minutes of intray's own, and a minute of anything else's. */
+  /** Milliseconds; at most five minutes if intray says so, and a minute if anything else does. */
   readonly retryAfter: number | undefined
 }

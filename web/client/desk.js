@@ -63,7 +63,7 @@ export class Intray extends EventTarget {
     this.#leaving = new Leaving({ calls, drawer, jobStore, tabs })
     listen(life, {
       present: () => this.touch(),
-      online: () => this.#revive({ anew: true }),
+      online: () => this.#revive({ reconnects: true }),
       goes: () => this.#leave(),
       returns: () => this.#enter(),
       wakes: () => this.#wake(),
@@ -192,9 +192,9 @@ export class Intray extends EventTarget {
     this.#revive()
   }
 
-  /** State may have changed: ends all pauses and does due work now. `anew`: connections may be dead. */
-  #revive({ anew = false } = {}) {
-    if (anew) this.#calls.giveUp()
+  /** State may have changed: ends all pauses and does due work now. `reconnects`: connections may be dead. */
+  #revive({ reconnects = false } = {}) {
+    if (reconnects) this.#calls.giveUp()
     this.#calls.nudge()
     if (!this.#tabs.leads) return
     this.#endings.carry()

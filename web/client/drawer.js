@@ -7,7 +7,7 @@ import { serves } from './plan.js'
 const DAY = 24 * 3_600_000
 const REMEMBERED = 30 * DAY
 
-/** The stored fields of a record, beside `id` and `queue`. */
+/** The stored fields of a record, besides `id` and `queue`. */
 export const KEPT = /** @type {const} */ ([
   'state', 'reason', 'draft', 'unsent', 'base', 'again', 'ending', 'result', 'words', 'aside', 'warn', 'closing',
   'undo', 'behind',
@@ -123,7 +123,7 @@ export class Drawer {
   }
 
   /**
-   * The entry of a job of the desk that is to be asked for again; the one that was in hand before those behind it.
+   * The entry of a job of the desk that is to be asked for again; the one that was in hand before those held after it.
    * @param {Plan} plan
    */
   again(plan) {

@@ -14,7 +14,7 @@ import { Undo, closingOf } from './undo.js'
 /** @import { JobStore } from './job_store.js' */
 /** @import { Entry, Handout, JobRecord } from './types.js' */
 
-/** So long the next job waits for the unsent call. */
+/** How long the next job waits for the unsent call. */
 const LATE_AFTER = 10_000
 /** Said to operators, in the history of the job. */
 const ASIDE = 'what was handed in did not get through'

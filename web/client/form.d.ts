@@ -6,7 +6,7 @@ export interface Fault {
   detail: string
 }
 
-/** Why a schema is no form: at least one place in it. */
+/** Why a schema is not a form: at least one place in it. */
 export interface Refused {
   readonly faults: Fault[]
 }
@@ -64,7 +64,7 @@ export declare function readForm(schema: unknown, how?: { from?: Origin }): Form
 /** What is wrong with a result, by the rules of the service; but a `pattern` is run by the service alone. */
 export declare function checkForm(form: Form, value: unknown): Fault[]
 
-/** The same of a JSON text, in which a member may be there twice. */
+/** The same for a JSON text, in which a member may be there twice. */
 export declare function checkText(form: Form, text: string): Fault[]
 
 export interface FormSettings<Value = any> {
@@ -97,14 +97,14 @@ export interface DrawnForm<Value = any> {
 }
 
 /**
- * Draws a form, with elements and text alone. Throws a `TypeError` when the schema is none, or larger than a
+ * Draws a form, with elements and text alone. Throws a `TypeError` when the schema is not a form, or larger than a
  * person could use: more than 256 fields, 4096 options or 65536 letters, once its references are followed.
  */
 export declare function drawForm<Value = any>(schema: unknown, settings?: FormSettings<Value>): DrawnForm<Value>
 
 /**
- * Shows a text of others in an element: in a `bdi`, with a mark for each character that is not seen, turns other letters
- * round or piles up on one, and for more than three line breaks in a row.
+ * Shows a text of others in an element: in a `bdi`, with a mark for each character that is invisible, reverses the
+ * text or piles up on a letter, and for more than three line breaks in a row.
  */
 export declare function shown(element: Element, text: unknown): void
 
@@ -137,7 +137,7 @@ interface Control {
   element: HTMLElement
   /** `undefined`: empty. */
   get(): unknown
-  /** Why what was typed is no value. */
+  /** Why what was typed is not a value. */
   wrong?(): string | undefined
   mark(isWrong: boolean): void
   focus(): void

@@ -2,7 +2,7 @@
  * One request, and the service's refusals. It knows nothing of jobs; the console uses it too.
  */
 
-/** Characters, which may be 60 KB: for a page that is gone the browser sends no more. */
+/** Characters, which may be 60 KB: a browser sends no more for a page that is gone. */
 const KEEPALIVE = 20_000
 /** How often a call is tried that something other than intray refuses. */
 export const TRIES = 5
@@ -21,7 +21,7 @@ const TOKEN = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
  */
 
 /**
- * What a request may have beside what `fetch` knows: a `body` that is sent as JSON, or its `text`; a `token`;
+ * What a request may have besides what `fetch` knows: a `body` that is sent as JSON, or its `text`; a `token`;
  * `keepalive`, when it may outlive the page; how an answer is `read`; `within` how many
  * milliseconds each try is answered; and whether it `waits`, so that a token may end meanwhile.
  * @typedef {Omit<RequestInit, 'body'> & {
@@ -146,10 +146,10 @@ function retryAfter(response) {
 /**
  * A time to wait that an answer names, or `undefined` where it names none.
  * @param {unknown} ms
- * @param {number} most
+ * @param {number} max
  */
-export function bounded(ms, most) {
-  return typeof ms === 'number' && ms > 0 ? Math.min(ms, most) : undefined
+export function bounded(ms, max) {
+  return typeof ms === 'number' && ms > 0 ? Math.min(ms, max) : undefined
 }
 
 /**

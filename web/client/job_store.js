@@ -50,7 +50,7 @@ export class JobStore {
   }
 
   /**
-   * A job was handed to us, to be in hand or `behind` that one. A job that we are done with is not taken: its ending
+   * A job was handed to us, to be in hand or, with `behind`, held after that one. A job that we are done with is not taken: its ending
    * must get there first; unless it cannot (`anyway`).
    * @param {Handout} handout
    */
@@ -194,7 +194,7 @@ export class JobStore {
   }
 
   /**
-   * The record of this job: the one we have, or a new one. It is in hand then, unless it is to be behind that one.
+   * The record of this job: the one we have, or a new one. It is in hand then, unless it is to be held after that one.
    * @param {Handout} handout
    * @param {Entry | null} [entry] its entry in the drawer
    */

@@ -14,10 +14,10 @@ import { left, mayGoAlong, mustBeOpen, ours, rest, sendable } from './record.js'
 /** @import { JobRecord } from './types.js' */
 /** @import { Tabs } from './tabs.js' */
 
-/** So long the service may take to confirm that a lease is over; then we say so ourselves. */
+/** How long the service may take to confirm that a lease is over; then we say so ourselves. */
 const PATIENCE = 400
-/** So long after its end a lease is over by any clock. */
-const SURELY = 1_000
+/** This long after its end a lease is over by any clock, in ms. */
+const CLOCK_MARGIN_MS = 1_000
 /** Drafts are sent no faster. */
 const DRAFTS_APART = 1_000
 
@@ -44,7 +44,7 @@ export class Lease {
     this.#endings = endings
   }
 
-  /** Checks the clock and does due work: for the job in hand, and for those that are held behind it. */
+  /** Checks the clock and does due work: for the job in hand, and for those that are held after it. */
   tick() {
     for (const r of this.#jobStore.records.held) if (ours(r)) this.#look(r)
   }
@@ -52,7 +52,7 @@ export class Lease {
   /** @param {JobRecord} r */
   #look(r) {
     // An idle desk does not keep the job. It only asks what has become of it, when that can no longer be to keep it.
-    const over = left(r) <= -SURELY
+    const over = left(r) <= -CLOCK_MARGIN_MS
     this.#jobStore.note(r, { due: r.due || (over && !r.over), over: over ? (r.over ?? mark()) : null })
     if (r.state === 'held' && r.over && since(r.over) > PATIENCE) {
       this.#jobStore.lose(r, { reason: 'expired', certain: false })

@@ -1,7 +1,7 @@
 /** `intray-client/react`: the desk as a hook. */
 import type { Closing, CompleteWith, Completion, Ending, Intray, Job, JobState, Kept, Left, LostReason, ServiceState, Settings, WaitReason } from './client.js'
 
-/** Those of the module. A token may be another one at each rendering; any other change is another desk. */
+/** The settings of the module. The token may change at each render; any other change makes a new desk. */
 export type DeskSettings = Omit<Settings, 'signal'>
 
 /** What a page does. */
@@ -9,11 +9,11 @@ export type Hands = Pick<
   Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'handOver' | 'undo' | 'next' | 'forget' | 'touch' | 'leave'
 >
 
-/** What a page shows. It is another object whenever something in it is another. */
+/** What a page shows. It is a new object whenever something in it has changed. */
 export interface Desk<Payload = any, Draft = any, Result = any> {
   /** The job on the screen. It stays there when it is lost, until it has ended after all or `next` lets it go. */
   readonly job: Job<Payload, Draft, Result> | null
-  /** That of the job; `null`: there is none, and the desk waits for the next. */
+  /** The state of the job; `null`: there is none, and the desk waits for the next. */
   readonly state: JobState | null
   /** What was typed. */
   readonly draft: Draft | null
@@ -43,7 +43,7 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   /** The desk itself, once the component is on the page. */
   readonly desk: Intray<Payload, Draft, Result> | null
 
-  /** As those of the job, but they never reject: what is refused is in `error`, and the answer is `null`. */
+  /** Like those of the job, but they never reject: a refusal is in `error`, and the answer is `null`. */
   complete(...result: CompleteWith<Result, Draft>): Promise<Completion | null>
   abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending | null>
   fail(error?: unknown): Promise<Ending | null>
@@ -52,7 +52,7 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
   save(draft: Draft | null): Promise<boolean>
   /** Takes back what is `closing`: that job is on the screen again. `false`: it is final, or there is none. */
   undo(): Promise<boolean>
-  /** Goes on to the next job when this one is lost, and asks again when the service had refused. */
+  /** Moves on to the next job when this one is lost, and asks again when the service had refused. */
   next(): void
   /** Throws away what was kept of a job. */
   forget(id: string): void
@@ -64,7 +64,7 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
 
 /**
  * The desk of one person. It takes a job when the component is mounted, the next one when that has ended, and gives it
- * back after `grace` when the component is unmounted. `null`: nobody is there yet.
+ * back after `grace` when the component is unmounted. `null`: the person is not known yet.
  */
 export declare function useDesk<Payload = any, Draft = any, Result = any>(
   settings: DeskSettings | null,

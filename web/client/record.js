@@ -5,7 +5,7 @@
  *                            ▲  │                          ▲    │                  handed-over; or closing
  *              take, extended│  │lose                      │    │refused
  *                            │  ▼                          │    ▼
- *                            lost ──────── settle ─────────┘   held; or lost, when it was not ours any more, or when
+ *                            lost ──────── settle ─────────┘   held; or lost, when it was no longer ours, or when
  *                                                              something between page and service refused
  *
  * What is `closing` is completed when its time is over; `takeBack` makes it held again, and what is still `ending` too.
@@ -58,7 +58,7 @@ export function sendable(r) {
 }
 
 /**
- * So long the draft is not tried again.
+ * How long the draft is not tried again.
  * @param {JobRecord} r
  */
 export function rest({ vain, draft }) {
@@ -75,7 +75,7 @@ export function mayGoAlong(r) {
 
 const COVERED = 'the job comes after one that was taken back: show desk.job, and act on that one'
 /**
- * Only held and lost jobs take drafts and completions, and none behind one that was taken back.
+ * Only held and lost jobs take drafts and completions, and none that are held after one that was taken back.
  * @param {JobRecord} r
  */
 export function mustBeOpen({ state, covered }) {

@@ -1,11 +1,11 @@
 /**
- * The records of this page: the job in hand, those that are held behind it, and those that can be taken back.
+ * The records of this page: the job in hand, those that are held after it, and those that can be taken back.
  */
 
 /** @import { Entry, Fields, JobRecord, Shared } from './types.js' */
 
 export class Records {
-  /** Of the job in hand, or of the last one. */
+  /** The record of the job in hand, or of the last one. */
   /** @type {Fields | null} */ current = null
   /** Held too: a completion was taken back while there was a next job. */
   /** @type {Fields[]} */ #behind = []

@@ -60,7 +60,7 @@ export class Reopening {
     return Math.max(0, window.lasts - since(window.from))
   }
 
-  /** The job in hand; or else the one behind it, which is in hand then. */
+  /** The job in hand; or else the one held after it, which is in hand then. */
   next() {
     const r = this.#store.job ? null : this.#store.records.next()
     if (r) {

@@ -51,7 +51,7 @@
  * @property {string} [undo] the reservation of a completion that is to be taken back: the call is unsent
  * @property {boolean} [behind] whether it is held, and comes after the job on the desk
  * @property {boolean} [aside] whether the job goes to others when the person continues
- * @property {number} [warn] so long before the end of a lease the person is warned
+ * @property {number} [warn] how long before the end of a lease the person is warned
  */
 
 /**
@@ -93,7 +93,7 @@
  */
 
 /**
- * The fields that all tabs share, beside the stored ones (`Entry`).
+ * The fields that all tabs share, besides the stored ones (`Entry`).
  * @typedef {object} Shared
  * @property {Types.JobState} state
  * @property {any} draft
@@ -109,7 +109,7 @@
  * @typedef {object} Own
  * @property {Job} job
  * @property {Mark} from
- * @property {number} lease the most that was left of it
+ * @property {number} lease the longest time that was left of it
  * @property {number} beat how often it is extended
  * @property {number} pause the same, or less after a failure
  * @property {number} failures of extends, in a row

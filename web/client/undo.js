@@ -51,7 +51,7 @@ export class Undo {
   }
 
   /**
-   * Its complete may be on its way: then the first call is that one, for the undo must arrive behind it.
+   * Its complete may be on its way: then the first call is that one, for the undo must arrive after it.
    * @param {Entry | JobRecord} r
    */
   async #untilAnswered(r) {

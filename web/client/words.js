@@ -11,13 +11,13 @@ export const NOTE_BYTES = 1_024
 /**
  * As text that can be sent; `undefined` if there is none.
  * @param {unknown} words
- * @param {number} most bytes
+ * @param {number} max bytes
  */
-export function cut(words, most) {
+export function cut(words, max) {
   if (words === undefined || words === null) return undefined
   const bytes = new TextEncoder().encode(spelt(words)) // which replaces half a character
   // A character that the end cuts through waits for its rest, and is left out.
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, most), { stream: true })
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, max), { stream: true })
 }
 
 /**
@@ -35,7 +35,7 @@ function spelt(words) {
 }
 
 /**
- * Of any frame.
+ * Whether it is an error, of this frame or another.
  * @param {any} words
  */
 function isError(words) {

@@ -23,7 +23,7 @@ export function cancel(job, changed) {
     title: `Withdraw job ${tail(job.id)}?`,
     text: holder
       ? `${name(holder.worker)} is at work on it and loses it. This cannot be undone.`
-      : 'It is handed out no more. This cannot be undone.',
+      : 'It is no longer handed out. This cannot be undone.',
     action: holder ? 'Take it away and withdraw' : 'Withdraw the job',
     danger: true,
     work: then(() => api.cancel(job.id, Boolean(holder)), changed),
@@ -39,7 +39,7 @@ export function release(id, worker, changed) {
     action: 'Release the job',
     danger: true,
     work: then(() => api.release({ id }), changed),
-    done: ({ released }) => (released ? `Job ${tail(id)} is back in line.` : 'Nobody holds it any more.'),
+    done: ({ released }) => (released ? `Job ${tail(id)} is back in line.` : 'No one holds it any longer.'),
   })
 }
 
@@ -87,7 +87,7 @@ export function purge(queue, state, matching, only, changed) {
 
 export const pause = (queue, paused, changed) => act(
   then(() => api.configure(queue, { paused: paused || null }), changed),
-  changeText(queue, paused ? `${queue} is paused: nothing new is handed out.` : `${queue} goes on.`),
+  changeText(queue, paused ? `${queue} is paused: nothing new is handed out.` : `${queue} is resumed.`),
 )
 
 export const sweep = (queue) => act(
@@ -139,14 +139,14 @@ export async function testWebhook(name, changed) {
 
 export const redeliver = (name, queue, { webhook_id: id }, changed) => act(
   then(() => api.redeliver(name, { queue, webhook_id: id }), changed),
-  ({ redelivered }) => (redelivered ? `Delivery ${tail(id)} is due now.` : 'It is not among the failed any more.'),
+  ({ redelivered }) => (redelivered ? `Delivery ${tail(id)} is due now.` : 'It is no longer among the failed.'),
 )
 
 export function redeliverAll(name, queue, changed) {
   ask({
     title: `Send all that has failed of ${queue} to ${name} again?`,
     text: 'The deliveries are due now, under the ids that they had, so a receiver that knows one of them ignores it. '
-      + 'A webhook that its receiver has stopped goes on.',
+      + 'A webhook that its receiver has stopped starts again.',
     action: 'Send all again',
     work: then(() => api.redeliver(name, { queue }), changed),
     done: ({ redelivered }) => `${many(redelivered, 'delivery', 'deliveries')} due now.`,

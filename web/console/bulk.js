@@ -1,5 +1,5 @@
 // What an operator does to many jobs: to those that are picked one by one, in their order, and to all that a list is
-// narrowed to by the service. Either goes on step by step, says how far it is, and can be stopped.
+// narrowed to by the service. Either runs step by step, says how far it is, and can be stopped.
 
 import * as api from './api.js'
 import { those } from './actions.js'
@@ -82,7 +82,7 @@ export const requeueGroup = (queue, error, jobs, changed) => onPicked({ jobs, dr
 
 export const cancelPicked = (picks, changed) => onPicked(picks, changed, {
   title: `Withdraw ${many(picks.jobs.length, 'job')}?`,
-  text: 'They are handed out no more. Who got one meanwhile keeps it. '
+  text: 'They are no longer handed out. Workers who already hold one keep it. '
     + 'This cannot be undone.',
   action: 'Withdraw them',
   danger: true,

@@ -119,7 +119,7 @@ const toggled = (hidden, name) =>
 /** A rate that would read as 0 is a point. */
 const rated = (n) => (n < 0.05 ? '·' : rate(n))
 
-/** Of the hour this page has seen the end itself, to the second. */
+/** This page has seen the end of the hour itself, to the second. */
 function drawnOf(queue, past, range, names) {
   const since = history(queue, names)
   if (!past) return since

@@ -5,8 +5,8 @@ import { STOPPED, patiently } from './patience.js'
 
 const PAGE = 100
 /** Jobs that are read of one queue, and of all of them. */
-export const MOST_OF_A_QUEUE = 1_000
-const MOST = 10_000
+export const MAX_OF_A_QUEUE = 1_000
+const MAX = 10_000
 
 const WITHOUT = 'ran out of time'
 /** Parts of an error that differ between jobs: numbers and hexadecimal ids. */
@@ -15,10 +15,10 @@ const VARIES = /\b[0-9a-f]{8,}(?:-[0-9a-f]{4,})*\b|\d+/gi
 const lastError = ({ errors }) => errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))[0]?.error
 
 /** The dead jobs of one queue, the first of them: `{jobs, isAll}`, a job as `{id, error, at}`. */
-async function ofQueue(name, most, signal) {
+async function ofQueue(name, max, signal) {
   const jobs = []
-  for (let after; jobs.length < most;) {
-    const next = () => api.jobs(name, { state: 'dead', after, limit: Math.min(PAGE, most - jobs.length) }, signal)
+  for (let after; jobs.length < max;) {
+    const next = () => api.jobs(name, { state: 'dead', after, limit: Math.min(PAGE, max - jobs.length) }, signal)
     const page = await patiently(next, () => !signal.aborted)
     if (page === STOPPED) break
     jobs.push(...page.jobs.map((job) => ({ id: job.id, error: lastError(job), at: job.ended_at })))
@@ -32,10 +32,10 @@ async function ofQueue(name, most, signal) {
 export async function load(queues, signal) {
   const wanted = queues.filter(({ counts }) => counts.dead > 0).sort((a, b) => b.counts.dead - a.counts.dead)
   const groups = new Map(), parts = []
-  let left = MOST
+  let left = MAX
   for (const { name, counts: { dead } } of wanted) {
     const { jobs, isAll } = left > 0
-      ? await ofQueue(name, Math.min(left, MOST_OF_A_QUEUE), signal) : { jobs: [], isAll: false }
+      ? await ofQueue(name, Math.min(left, MAX_OF_A_QUEUE), signal) : { jobs: [], isAll: false }
     left -= jobs.length
     if (!isAll) parts.push({ name, dead, read: jobs.length })
     jobs.forEach((job) => put(groups, name, job))

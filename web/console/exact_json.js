@@ -1,5 +1,5 @@
 // Payloads, results and drafts come back byte for byte, and are shown so: JSON.parse would round 9007199254740993, drop
-// a key that is there twice, and put "10" behind "2". So those values stay text; all else of an answer becomes values.
+// a key that is there twice, and put "10" after "2". So those values stay text; all else of an answer becomes values.
 
 import { Exact, JSON_TOKEN, readExact } from './json_text.js'
 import { visible } from './shown.js'

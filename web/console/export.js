@@ -8,7 +8,7 @@ import { ask } from './ui.js'
 import { FORMULA } from './words.js'
 
 /** More than that is for the service to write out, not for a page to hold. */
-const MOST = 10_000
+const MAX = 10_000
 const PAGE = 100
 
 const COLUMNS = [
@@ -30,8 +30,8 @@ export const ndjson = (jobs) => jobs.map((job) => `${json(job)}\n`).join('')
 
 /**
  * A cell by RFC 4180, as the service writes it: text as it is, a number too. A spreadsheet would run what begins like a
- * formula, also behind what another program takes for a separator: an apostrophe before it makes it text. Who wants
- * each byte takes NDJSON.
+ * formula, also after what another program takes for a separator: an apostrophe before it makes it text. NDJSON
+ * has each byte.
  */
 export function cell(value) {
   const known = value instanceof Exact && /^(?:"|null$)/.test(value.text) ? JSON.parse(value.text) : value ?? null
@@ -65,7 +65,7 @@ export function save(name, type, text) {
 /** All pages of a list. */
 async function collect(queue, query, tell) {
   const jobs = []
-  for (let after; jobs.length < MOST;) {
+  for (let after; jobs.length < MAX;) {
     const far = `${number(jobs.length)}…`
     const next = () => api.jobs(queue, { ...query, after, limit: PAGE })
     const page = await patiently(next, () => tell(far, true))
@@ -74,7 +74,7 @@ async function collect(queue, query, tell) {
     after = page.next
     if (!after || tell(`${number(jobs.length)}…`) === false) return { jobs, isAll: !after }
   }
-  return { jobs: jobs.slice(0, MOST), isAll: false }
+  return { jobs: jobs.slice(0, MAX), isAll: false }
 }
 
 /** The selected jobs; without a selection, all pages of the list. */
@@ -82,7 +82,7 @@ export function exportList(queue, state, only, picked) {
   const which = picked.length ? many(picked.length, `${state} job`) : `the ${state} jobs that the list shows`
   ask({
     title: `Export ${which}?`,
-    text: `A file with a line for each, ${number(MOST)} at most. NDJSON has all of them as they are, CSV a part in `
+    text: `A file with a line for each, ${number(MAX)} at most. NDJSON has all of them as they are, CSV a part in `
       + 'columns, where what would be a formula in a spreadsheet begins with an apostrophe.',
     action: 'Export',
     field: { label: 'As', options: Object.keys(KINDS), value: 'NDJSON' },

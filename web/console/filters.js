@@ -28,7 +28,7 @@ const changed = (only, name, value) =>
   Object.fromEntries(Object.entries({ ...only, [name]: value }).filter(([, text]) => text))
 
 /**
- * Asked for when the field is left or Enter is pressed, not at each letter. A browser tells of one Enter up to three
+ * Asked for when the field is left or Enter is pressed, not at each letter. A browser reports one Enter up to three
  * times, as a key, a change and a search: what is refused is refused once.
  */
 function Field({ label, value, keys, hint = 'any', input, onChange }) {

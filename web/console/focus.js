@@ -1,5 +1,5 @@
-// When the focused element is removed, the focus moves beside it: to the row that takes its place, to the panel
-// that they were in, else in the list. A browser would put them on the page as a whole, from where Tab begins anew.
+// When the focused element is removed, the focus moves next to it: to the row that takes its place, to the panel
+// that they were in, else in the list. A browser would put them on the page as a whole, from where Tab begins again.
 
 import { place } from './router.js'
 
@@ -25,7 +25,7 @@ function count() {
 }
 
 /**
- * The focus is not brought back to an element that a person left while it was there, however much the page draws anew:
+ * The focus is not brought back to an element that a person left while it was there, however much the page redraws:
  * they pressed Escape, or pressed outside it, or left it in another way that the browser reports.
  */
 export const letGo = () => { last = null }
@@ -50,7 +50,7 @@ function lookAfter(isLate = false) {
   if (shown('.loading:not(.panel *)')) return
   const to = next()
   if (to) return to.focus()
-  // A list may be asked for anew with the next drawing. Where there is none, its name is all there is.
+  // A list may be asked for again with the next drawing. Where there is none, its name is all there is.
   if (isLate) shown('.tabs [aria-current], .top [aria-current]')?.focus()
   else requestAnimationFrame(() => setTimeout(lookAfter, 0, true))
 }

@@ -2,7 +2,7 @@
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-const MOST_QUEUES = 50
+const MAX_QUEUES = 50
 const TOGETHER = 8
 
 export const RANGES = {
@@ -13,7 +13,7 @@ export const RANGES = {
 
 /** queue → `{spans, since}` of what `ask(name, query)` says; `null` where there are so many that asking is a burden. */
 export async function load(names, range, now, ask) {
-  if (names.length === 0 || names.length > MOST_QUEUES) return null
+  if (names.length === 0 || names.length > MAX_QUEUES) return null
   const { step, ms } = RANGES[range]
   const after = new Date(now - ms - step).toISOString()
   const query = { step: step === MINUTE ? 'minute' : 'hour', after, limit: 2_160 }
@@ -27,7 +27,7 @@ export async function load(names, range, now, ask) {
   return all
 }
 
-/** From when on each of them tells all that was counted, where that is later than the range begins; else `null`. */
+/** The time since which each of them has all counts, where that is later than the range begins; else `null`. */
 export function wholeSince(all, range, now) {
   const { step, ms } = RANGES[range]
   const latest = Math.max(...[...all.values()].map(({ since }) => since ?? -Infinity))

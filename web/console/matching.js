@@ -8,13 +8,13 @@ import { STOPPED, patiently } from './patience.js'
 
 const PAGE = 100
 /** Calls that one count may take. */
-const MOST_CALLS = 20
+const MAX_CALLS = 20
 /** A list that changes is counted again, and no sooner than this. */
 const AGAIN = 5_000
 
 async function countPages(queue, query, signal) {
   let n = 0, after
-  for (let calls = 0; calls < MOST_CALLS; calls += 1) {
+  for (let calls = 0; calls < MAX_CALLS; calls += 1) {
     const next = () => api.jobs(queue, { ...query, after, limit: PAGE }, signal)
     const page = await patiently(next, () => !signal.aborted)
     if (page === STOPPED) break

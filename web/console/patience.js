@@ -1,6 +1,6 @@
 // A step of a run of many calls, made again when the service says that it is called too often.
 
-/** Who says so: the service, or a proxy before it with a page of its own. A queue that is full says 429 too. */
+/** The types of such an answer, by the service or by a proxy in front of it. A queue that is full says 429 too. */
 const TOO_OFTEN = new Set(['/problems/rate-limited', 'about:blank'])
 const USUALLY = 1_000
 const LOOK = 200

@@ -4,7 +4,7 @@ const WINDOW = 10 * 60_000
 const SMOOTH = 30_000
 const CLOSE = 1_500
 /** So many samples of all queues are kept, about; of many queues each has fewer. */
-const MOST = 100_000
+const MAX = 100_000
 const TOO_SHORT = 5_000
 const COUNTED = ['enqueued', 'handed_out', 'completed', 'expired', 'failed']
 
@@ -14,7 +14,7 @@ const samples = new Map()
 export function forget() { samples.clear() }
 
 export function add(queues, at = Date.now()) {
-  const close = Math.max(CLOSE, WINDOW * queues.length / MOST)
+  const close = Math.max(CLOSE, WINDOW * queues.length / MAX)
   const sum = Object.fromEntries(COUNTED.map((name) => [name, 0]))
   for (const { name, totals } of queues) {
     COUNTED.forEach((counted) => { sum[counted] += totals[counted] })

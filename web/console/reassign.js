@@ -6,7 +6,7 @@ import { many } from './format.js'
 import { again } from './live.js'
 import { ask } from './ui.js'
 
-const MOST = 8
+const MAX = 8
 
 /** One a line: a name may have a comma in it. */
 const namesOf = (text) => [...new Set(text.split('\n').map((name) => name.trim()).filter(Boolean))]
@@ -15,7 +15,7 @@ function readTo({ names, isForAll }) {
   if (isForAll) return null
   const to = namesOf(names)
   if (to.length === 0) throw new Error('Type a name, or tick the box below.')
-  if (to.length > MOST) throw new Error(`A job is for at most ${MOST} workers; these are ${to.length}.`)
+  if (to.length > MAX) throw new Error(`A job is for at most ${MAX} workers; these are ${to.length}.`)
   return to
 }
 

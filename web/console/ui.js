@@ -187,7 +187,7 @@ function Dialog({ what }) {
       ${what.form && html`<${what.form} what=${what} value=${value} onChange=${change} />`}
       ${problem && html`<p class="problem" role="alert">${problem.message}</p>`}
       ${busy?.waits && html`<p class="waits" role="status">
-        The service takes only so many calls a second. It goes on by itself.</p>`}
+        The service limits the calls per second. It continues by itself.</p>`}
       <p class="choices">
         <button type="button" class="button" onClick=${close}>${busy ? 'Stop' : 'Cancel'}</button>
         <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}

@@ -28,7 +28,7 @@ $('sign').addEventListener('submit', (event) => {
   const worker = $('name').value.trim()
   if (worker) sit(worker, $('token').value.trim() || undefined)
 })
-// A page that is loaded again goes on where it was.
+// A page that is loaded again continues where it was.
 if ($('name').value) sit($('name').value)
 else $('name').focus()
 
@@ -107,9 +107,9 @@ function line() {
 function lost(reason) {
   stopAsking()
   over = ['expired', 'abandoned'].includes(reason) ? 'late' : 'gone'
-  const what = LOST[reason] ?? 'This post is not yours any more.'
+  const what = LOST[reason] ?? 'This post is no longer yours.'
   notice(`${what} ${over === 'late'
-    ? 'What you typed is kept. Hand it in, or take the post again, if nobody else has.'
+    ? 'What you typed is kept. Hand it in, or take the post again, if no one else has.'
     : 'What you typed is kept below.'}`, 'over')
   settle()
 }
@@ -180,7 +180,7 @@ async function handIn() {
   }
 }
 
-/** It is in hand again, and the post that came meanwhile waits behind it. */
+/** It is in hand again, and the post that came meanwhile waits after it. */
 function undone() {
   uncount()
   stopAsking()

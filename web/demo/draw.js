@@ -32,12 +32,12 @@ export const EXCUSES = [
 export const WAITING = {
   closing: 'You can still take back your last decision. The next post comes here by itself.',
   empty: 'Nothing is in line. The next post comes here by itself.',
-  reserved: 'Others are at work on all that is left. The next post comes here by itself.',
-  skipped: 'What is left are posts that you have skipped; they go to others.',
-  ineligible: 'What is left is for other moderators. The next post for you comes here by itself.',
-  delayed: 'What is left comes back a little later, and then here by itself.',
-  blocked: 'What is left has to wait for what others are at work on.',
-  paused: 'An operator has paused the queue. It goes on here by itself.',
+  reserved: 'Others are working on everything that is left. The next post comes here by itself.',
+  skipped: 'Only posts that you skipped are left; they go to others.',
+  ineligible: 'The rest is for other moderators. The next post for you comes here by itself.',
+  delayed: 'The rest is due a little later, and then comes here by itself.',
+  blocked: 'The rest has to wait for what others are working on.',
+  paused: 'An operator has paused the queue. It continues here by itself.',
 }
 
 const SIGN_IN = {
@@ -76,7 +76,7 @@ export function showTime(left, isLost) {
   document.title = isLost ? 'Time is over · desk' : left < 60_000 ? `${clock(left)} left · desk` : 'Moderation desk'
 }
 
-/** Of the moderator who handed the post over. */
+/** Shows the note of the moderator who handed the post over. */
 function showNote(note) {
   show('handed', note !== null)
   if (note === null) return

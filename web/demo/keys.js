@@ -12,7 +12,7 @@ function onKey(event, { hasJob, handIn }) {
     return
   }
   const { key } = event
-  // A dialog that was closed this instant has the focus until the page is drawn anew.
+  // A dialog that was closed this instant has the focus until the page is redrawn.
   const target = event.target.closest('dialog:not([open])') ? document.body : event.target
   if (target.matches('textarea')) return key === 'Escape' ? target.blur() : undefined
   if (target.matches('input:not([type=radio])')) return undefined

@@ -8,7 +8,7 @@ log=$(mktemp)
 service=
 teller=
 end() {
-  # The service leaves in order; who tells what it says must hear the last of it.
+  # The service leaves in order; its output must be read to the end.
   [ -z "$service" ] || { kill "$service" 2>/dev/null; wait "$service"; } || true
   [ -z "$teller" ] || kill "$teller" 2>/dev/null || true
   rm -f "$log"
@@ -17,7 +17,7 @@ trap end EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# What it says tells where it serves. Asking the port would not do: another service may answer there.
+# Its output says where it serves. Asking the port would not do: another service may answer there.
 start() {
   : >"$log"
   INTRAY_LISTEN=$listen "$@" >"$log" 2>&1 &

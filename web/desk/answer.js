@@ -24,7 +24,7 @@ function formOf(payload, nodes) {
 
 const TEXTS = new Set(['title', 'description', 'default', 'enum', 'const', 'examples', '$id', '$comment'])
 
-/** What a form says beside its rules: they have few words, and are checked. */
+/** What a form says besides its rules: they have few words, and are checked. */
 const textsIn = (schema) => Object.entries(schema).flatMap(([name, value]) => {
   if (TEXTS.has(name)) return scalarsIn(value)
   const inner = name === 'properties' || name === '$defs' ? Object.values(value) : [value].flat()

@@ -48,7 +48,7 @@ export async function come() {
   $('name').value ||= keptName() ?? ''
   showStart()
   const worker = me && (me.worker ?? keptName())
-  // A page that is loaded again goes on where it was.
+  // A page that is loaded again continues where it was.
   if (worker && isBack && namedQueues().length && !leftOutQueues().length) {
     return sit(worker, namedQueues(), { isOnBreak: Boolean(tabMemory['desk break']) })
   }

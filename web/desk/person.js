@@ -57,7 +57,7 @@ export function forgetPerson({ isSignedOut = false } = {}) {
 }
 
 let tabs
-/** Of this browser, also those that have no work yet: `hears` who has left in another one. */
+/** Listens to all tabs of this browser, also those without work: `hears` gets the name of a person who has left in another. */
 export function listenToTabs(api, hears) {
   try {
     tabs = new BroadcastChannel(`intray desk ${api}`)

@@ -68,21 +68,21 @@ export const DONE_WORDS = { send: 'Sent', approve: 'Approved', reject: 'Rejected
 export const WAITING_WORDS = {
   closing: 'You can still take back your last answer. The next request comes here by itself.',
   empty: 'The next one comes here by itself.',
-  reserved: 'Others are at work on all that is left. The next one comes here by itself.',
-  skipped: 'What is left are requests that you have skipped; they go to others.',
-  ineligible: 'What is left is for other people. The next one for you comes here by itself.',
-  delayed: 'What is left comes a little later, and then here by itself.',
-  blocked: 'What is left has to wait for what others are at work on.',
-  paused: 'An operator has paused the queue. It goes on here by itself.',
+  reserved: 'Others are working on everything that is left. The next one comes here by itself.',
+  skipped: 'Only requests that you skipped are left; they go to others.',
+  ineligible: 'The rest is for other people. The next one for you comes here by itself.',
+  delayed: 'The rest is due a little later, and then comes here by itself.',
+  blocked: 'The rest has to wait for what others are working on.',
+  paused: 'An operator has paused the queue. It continues here by itself.',
 }
 
 export const LOST_WORDS = {
   expiredRequest: 'Lost: this request has expired. The one who asked gets “expired”, never a yes.',
   released: 'Lost: an operator took this request back.',
-  cancelled: 'Lost: this request was withdrawn. It needs no answer any longer.',
+  cancelled: 'Lost: this request was withdrawn. It no longer needs an answer.',
   completed: 'Lost: this request was answered elsewhere.',
   'handed-over': 'Lost: you handed this request over elsewhere.',
-  other: 'Lost: this request is not yours any longer.',
+  other: 'Lost: this request is no longer yours.',
   late: 'Lost: your time for it is over. Answer it late, or take it again, if no other person has it.',
   unsure: 'Its time is over, and there is no connection. Your answer counts only if the request is still open.',
   tooLate: 'Lost: your answer came too late. It is kept with the request, and does not count.',
@@ -90,7 +90,7 @@ export const LOST_WORDS = {
 }
 
 export const SIGN_IN_WORDS = {
-  401: 'This code is not valid, or not any longer. Paste another one.',
+  401: 'This code is not valid, or no longer valid. Paste another one.',
   403: 'This code is another person’s, or for other queues. Ask for another one.',
   notGiven: 'Your site did not say who you are. Sign in there and press Start, or paste a code.',
   oneJob: 'This is no code for this page. Ask for another one.',
@@ -99,12 +99,12 @@ export const SIGN_IN_WORDS = {
 }
 
 export const LINK_WORDS = {
-  invalid: 'This link is not valid any longer. Ask for a new one.',
+  invalid: 'This link is no longer valid. Ask for a new one.',
   otherPeople: 'This request is for other people now.',
   another: 'You have another request open. Answer that one first.',
-  unknown: 'This request is not known any longer.',
+  unknown: 'This request is no longer known.',
   completed: 'This request is answered already.',
-  cancelled: 'This request was withdrawn, or has expired. It needs no answer any longer.',
+  cancelled: 'This request was withdrawn, or has expired. It no longer needs an answer.',
   dead: 'This request needs an operator now.',
   reserved: 'Another person has this request now. If they give it back, the link works again.',
   thanks: 'Thank you. Your answer is on its way to the one who asked.',
@@ -132,7 +132,7 @@ export const SAY = {
   noForm: 'The form of this queue cannot be drawn. Tell an operator; you can skip the request.',
   notDrawn: 'This request cannot be drawn. You can skip it; the whole of it is below, as it was sent.',
   formComes: 'One has come, and its form is on its way.',
-  newForm: 'The form has changed meanwhile. What fits is filled in.',
+  newForm: 'The form has changed in the meantime. What fits is filled in.',
   asked: (text) => `Asked for: ${text}`,
   asSent: (text) => `As it was sent: ${text}`,
   putBack: 'Put back',
@@ -157,7 +157,7 @@ export const SAY = {
   lateButInTime: ', late but in time',
   aBreak: 'a break',
   notSentYet: 'Not sent yet.',
-  refusedLater: (why) => `What was sent when the network was back is refused. ${why}`,
+  refusedLater: (why) => `What was sent after the network came back was refused. ${why}`,
   sentLater: '; it is sent when the network is back',
   skipped: (isSent) => `Skipped: another person gets it${isSent ? '' : ' when the network is back'}`,
   wentBack: (isSent) => (

@@ -151,7 +151,7 @@ export async function next() {
   $('why-wait').textContent = ''
   // Most often there is one at once, and nothing flickers.
   const patience = setTimeout(() => isStill() && view('wait'), 350)
-  // Of one that is held already it is not known how long its lease could be.
+  // How long the lease of a job that is held already could be is not known.
   const isHeld = Boolean(desk.job)
   let job, isCapped, schema
   try {

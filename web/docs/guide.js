@@ -1,6 +1,6 @@
 // A search over all pages, and a button at each block that copies it. Text only ever becomes text.
 
-const MOST = 20
+const MAX = 20
 const AROUND = 60
 
 const make = (name, properties, ...inside) => {
@@ -86,9 +86,9 @@ async function search() {
   try {
     const places = found(await sections(), words)
     if (asked !== input.value) return // another was asked for meanwhile
-    const more = places.length > MOST ? `, the first ${MOST} are shown` : ''
+    const more = places.length > MAX ? `, the first ${MAX} are shown` : ''
     summary.textContent = places.length ? `${places.length} ${places.length === 1 ? 'section' : 'sections'}${more}` : 'No section has these words'
-    list.replaceChildren(...places.slice(0, MOST).map((section) => place(section, words)))
+    list.replaceChildren(...places.slice(0, MAX).map((section) => place(section, words)))
   } catch {
     summary.textContent = 'The search index cannot be loaded'
     list.replaceChildren()

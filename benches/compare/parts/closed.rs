@@ -24,15 +24,15 @@ pub async fn run(size: Size) -> Found {
     for _ in 0..size.rounds() + 2 {
         own.push(of_intray(&rig, CONNECTIONS, &numbers, size).await);
         for (kind, samples) in kinds.iter().zip(&mut theirs) {
-            let beside = own.last().copied().zip(yardsticks.round(*kind, &numbers, size.span()).await);
-            samples.extend(beside);
+            let compared = own.last().copied().zip(yardsticks.round(*kind, &numbers, size.span()).await);
+            samples.extend(compared);
         }
     }
     let mut table = Table::new(&[
         "64 connections",
         "cycles/s",
-        "least",
-        "most",
+        "min",
+        "max",
         "intray : it",
         "server µs/cycle",
         "Redis µs/cycle",
@@ -68,13 +68,13 @@ fn row(table: &mut Table, name: &str, rounds: &[(Sample, Sample)]) {
     let rates: Vec<_> = rounds.iter().map(|(_, other)| other.per_s).collect();
     let ratios: Vec<_> = rounds.iter().map(|(own, other)| own.per_s / other.per_s).collect();
     let of = Sample::of(&rounds.iter().map(|(_, other)| *other).collect::<Vec<_>>());
-    let (least, most) = (rates.iter().copied().fold(f64::MAX, f64::min), rates.iter().copied().fold(0.0, f64::max));
+    let (min, max) = (rates.iter().copied().fold(f64::MAX, f64::min), rates.iter().copied().fold(0.0, f64::max));
     table.row(
         name,
         [
             of.per_s,
-            least,
-            most,
+            min,
+            max,
             median(&ratios),
             of.server,
             of.redis,

@@ -20,7 +20,7 @@ struct Place<'a> {
     size: u64,
     rig: &'a Rig,
     queue: String,
-    /// The fields of a job beside its payload.
+    /// The fields of a job besides its payload.
     also: Box<dyn Fn(u64) -> String + 'a>,
 }
 
@@ -46,7 +46,7 @@ pub async fn waiting(size: Size) -> Found {
     Found::of(table)
 }
 
-/// So many ended jobs are kept; none waits.
+/// The number of ended jobs grows; none waits.
 pub async fn kept(size: Size) -> Found {
     let rig = Rig::start();
     let counts = size.of(&[0, 1_000][..], &[0, 1_000, 100_000], &[0, 1_000, 100_000, 1_000_000]);
@@ -75,16 +75,16 @@ pub async fn kept(size: Size) -> Found {
 pub async fn clients(size: Size) -> Found {
     let rig = Rig::start();
     let counts = size.of(&[1, 100][..], &[1, 100, 1_000, 10_000], &[1, 100, 1_000, 10_000, 100_000]);
-    let (most, mut places) = (counts.last().copied().unwrap_or(1), Vec::new());
+    let (max, mut places) = (counts.last().copied().unwrap_or(1), Vec::new());
     for count in counts.iter().copied() {
         let (queue, also) = (format!("clients-{count}"), move |n| format!(r#""client":"client-{}","#, n % count));
-        fill(&rig, &queue, most, also).await;
+        fill(&rig, &queue, max, also).await;
         places.push(Place { size: count, rig: &rig, queue, also: Box::new(also) });
     }
     Found::of(grow("clients", &places, size).await)
 }
 
-/// So many locks are held, and a job waits behind each.
+/// The number of held locks grows, and a job waits for each.
 pub async fn locks(size: Size) -> Found {
     let rig = Rig::start();
     let mut places = Vec::new();

@@ -40,13 +40,13 @@ pub async fn run(size: Size) -> Found {
     Way::Plain.ready(&rig).await;
     let mut rounds = SHARES.map(|_| Vec::new());
     for _ in 0..size.rounds() {
-        let most = of_intray(&rig, CONNECTIONS, &numbers, size).await.per_s;
+        let max = of_intray(&rig, CONNECTIONS, &numbers, size).await.per_s;
         for ((_, share), rounds) in SHARES.iter().zip(&mut rounds) {
-            rounds.push(measure(&rig, &numbers, most * share, size.span().measured * 2).await);
+            rounds.push(measure(&rig, &numbers, max * share, size.span().measured * 2).await);
         }
     }
     let mut table = Table::new(&[
-        "of the most",
+        "of the maximum",
         "cycles/s asked",
         "done",
         "service µs/cycle",

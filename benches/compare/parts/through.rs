@@ -33,14 +33,14 @@ pub async fn run(size: Size) -> Found {
     let start = Instant::now();
     work(&rig, count, count).await;
     let took = start.elapsed().as_secs_f64();
-    let most = rig.engine.used_memory() as f64;
+    let peak = rig.engine.used_memory() as f64;
     forgotten(&rig).await;
     let after = rig.engine.used_memory() as f64;
     let mut table =
         Table::new(&["jobs through", "jobs/s", "MB before", "MB at the end", "MB when forgotten", "bytes a job left"]);
     table.row(
         count,
-        [count as f64 / took, before / 1e6, most / 1e6, after / 1e6, (after - before).max(0.0) / count as f64],
+        [count as f64 / took, before / 1e6, peak / 1e6, after / 1e6, (after - before).max(0.0) / count as f64],
     );
     Found::of(table)
 }

@@ -73,7 +73,7 @@ fn tell(process: u32, what: &str) {
 }
 
 impl Profile {
-    /// Of the form that callgrind's manual describes, so much as is needed: where a function begins, its lines (a place and
+    /// Reads as much of the form in callgrind's manual as is needed: where a function begins, its lines (a place and
     /// a cost), and after each call a line with the cost of who was called.
     fn read(text: &str) -> Self {
         let (mut instructions, mut own, mut asking) = (None, HashMap::<_, u64>::new(), HashMap::<_, u64>::new());
@@ -115,7 +115,7 @@ impl Profile {
     }
 }
 
-/// Without what tells apart those of one name: the hash of a build, the depth of a recursion.
+/// Without what distinguishes those of one name: the hash of a build, the depth of a recursion.
 fn plain(name: &str) -> &str {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let name = name.rsplit_once('\'').filter(|(_, depth)| is_number(depth)).map_or(name, |(name, _)| name);

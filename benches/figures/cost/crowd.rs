@@ -21,7 +21,7 @@ pub struct Shape {
     pub is_named: bool,
 }
 
-/// So many callers that enqueue, reserve and complete at the same moment.
+/// Callers that enqueue, reserve and complete at the same moment.
 pub struct Crowd {
     queues: Queues,
     queue: QueueName,

@@ -13,7 +13,7 @@ use super::{
     kept::{Figure, grown, short},
 };
 
-/// So many growing functions are named.
+/// Max growing functions that are named.
 const NAMED: usize = 12;
 
 pub async fn run(options: &Options) {
@@ -35,7 +35,7 @@ pub async fn run(options: &Options) {
     if complaints.is_empty() {
         return;
     }
-    eprintln!("\n{}\n\nWhat is meant to be so is kept by `make guard UPDATE=1`.", complaints.join("\n"));
+    eprintln!("\n{}\n\nIf the change is intended, run `make guard UPDATE=1`.", complaints.join("\n"));
     if versions != kept.versions {
         eprintln!("It is not held against anybody: kept with {}, and here is {versions}.", kept.versions);
         return;

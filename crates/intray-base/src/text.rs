@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// That of UTF-8. It is no part of the text (RFC 8259, section 8.1).
+/// The byte order mark of UTF-8. It is no part of the text (RFC 8259, section 8.1).
 pub const MARK: &[u8] = b"\xef\xbb\xbf";
-/// Those of UTF-16.
+/// The byte order marks of UTF-16.
 const UTF16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 /// The error for UTF-16.
 pub const UTF16_RULE: &str = "it is UTF-16: save it as UTF-8";

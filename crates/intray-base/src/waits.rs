@@ -2,7 +2,7 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-/// By what these waits are divided.
+/// The variable with the number that divides these waits.
 pub const VARIABLE: &str = "INTRAY_TEST_HURRY";
 
 static HURRY: LazyLock<u32> = LazyLock::new(|| {

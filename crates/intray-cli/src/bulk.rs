@@ -5,7 +5,7 @@ mod calls;
 mod export;
 mod import;
 mod options;
-mod patience;
+mod retry_budget;
 mod silence;
 
 pub use self::{

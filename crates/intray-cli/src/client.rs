@@ -102,7 +102,7 @@ fn connector(authorities: Option<&[CertificateDer<'static>]>) -> Result<TlsConne
         None => drop(trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
     }
     if trusted.is_empty() {
-        return Err("nobody is trusted to have signed the service's certificate: name them by --ca-file".to_owned());
+        return Err("no authority is trusted to sign the service's certificate: name one by --ca-file".to_owned());
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

@@ -25,11 +25,11 @@ const READ_BUFFER_BYTES: usize = 1 << 18;
 /// Damage that is not repaired. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
-    #[error("{} is damaged at byte {at}, and there is more behind the damage; nothing was changed. Copy the folder, then cut off all from there on with: {checker} --fix {}", file.display(), quoted(manifest))]
+    #[error("{} is damaged at byte {at}, and there is more after the damage; nothing was changed. Copy the folder, then cut off all from there on with: {checker} --fix {}", file.display(), quoted(manifest))]
     Broken { file: PathBuf, at: u64, checker: &'static str, manifest: PathBuf },
     #[error("{} is missing, which {} names: bring it back from a copy of the folder", file.display(), manifest.display())]
     Missing { file: PathBuf, manifest: PathBuf },
-    #[error("{} is missing or empty, which names the files beside it: bring it back from a copy of the folder", .0.display())]
+    #[error("{} is missing or empty, which names the files next to it: bring it back from a copy of the folder", .0.display())]
     NoManifest(PathBuf),
     #[error("{} cannot be looked at: {why}", file.display())]
     Io { file: PathBuf, why: io::Error },

@@ -2,7 +2,7 @@
 //!
 //! It is stricter than the server's own loader, which skips the two bytes after a value and so would load a value that a power
 //! cut has filled with zeros. `redis-check-aof` is as strict, but reads 155 MB a second where this reads 1.4 GB, so it would
-//! nearly double the time of each start; and it does not tell where within a transaction the damage begins.
+//! nearly double the time of each start; and it does not report where within a transaction the damage begins.
 
 use std::io::{self, BufRead, ErrorKind};
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_behind_a_cut_are_found_at_their_start() {
+    fn entries_after_a_cut_are_found_at_their_start() {
         let (sample, ends) = sample();
         for cut in 0..=sample.len() {
             for junk in [&[0; 40][..], b"complete nonsense\r\n", &[0xff; 600]] {

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seven_is_new_enough_and_six_is_not() {
+    fn redis_6_is_refused() {
         assert_eq!(version("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64"), Some("7.0.15"));
         assert_eq!(version("something else"), None);
         for (version, enough) in [("7.0.0", true), ("8.1", true), ("10.0.1", true), ("6.2.7", false), ("", false)] {

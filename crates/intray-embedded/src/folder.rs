@@ -141,9 +141,9 @@ fn socket_path(data: &Path) -> io::Result<PathBuf> {
 }
 
 fn socket_place(data: &Path) -> PathBuf {
-    let beside = data.join(SOCKET);
-    if beside.as_os_str().len() <= MAX_SOCKET_PATH_BYTES {
-        return beside;
+    let local = data.join(SOCKET);
+    if local.as_os_str().len() <= MAX_SOCKET_PATH_BYTES {
+        return local;
     }
     let digest = Sha256::digest(data.as_os_str().as_bytes());
     env::temp_dir().join(format!("intray-{}", hex(&digest[..8]))).join(SOCKET)

@@ -54,8 +54,8 @@ impl FolderGuard {
         let (data, claimed) = &self.data;
         if identity(fs::symlink_metadata(data)) != *claimed {
             return Some(format!(
-                "the data folder {} was removed, renamed or replaced under the running service, which goes on in the one that \
-                 it has claimed: put that back, or stop the service",
+                "the data folder {} was removed, renamed or replaced under the running service, which continues in the one \
+                 that it has claimed: put that back, or stop the service",
                 data.display()
             ));
         }

@@ -55,9 +55,9 @@ pub enum StartError {
     NoEngine { found: String },
     #[error("the data folder {}", path.display())]
     Folder { path: PathBuf, source: io::Error },
-    #[error("the data folder {} can be written by everybody: choose a folder of its own", .0.display())]
+    #[error("the data folder {} can be written by all users: choose a folder of its own", .0.display())]
     OpenToAll(PathBuf),
-    #[error("{} is a symbolic link, which is none of ours: remove it", .0.display())]
+    #[error("{} is a symbolic link, which this program did not make: remove it", .0.display())]
     LinkedLock(PathBuf),
     #[error("the data folder {} is in use by another intray", .0.display())]
     InUse(PathBuf),

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_limit_of_all_groups_above_counts() {
+    fn lowest_limit_of_the_parent_groups_counts() {
         let folder = tempfile::tempdir().expect("a folder");
         let groups = folder.path();
         let write = |file: &str, text: &str| {

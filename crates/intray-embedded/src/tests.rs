@@ -72,7 +72,7 @@ async fn a_killed_server_comes_back_with_what_it_knew() {
     until("another server", || server.supervisor.pid().is_some_and(|pid| pid != first)).await;
     server.ready().await;
     assert_eq!(connect(&server).get::<_, String>("k").expect("read"), "v");
-    assert!(!begun.exists(), "what it had begun to write anew is of no use");
+    assert!(!begun.exists(), "the rewrite that it had begun is of no use");
     server.stop().await;
 }
 
@@ -125,7 +125,7 @@ async fn two_services_never_share_a_folder() {
     let data = Data::new();
     let server = start(&data.0, None).await.expect("a server");
     assert!(matches!(start(&data.0, None).await, Err(StartError::InUse(_))));
-    assert!(probe::ping(&server.socket).await.is_ok(), "the first goes on");
+    assert!(probe::ping(&server.socket).await.is_ok(), "the first continues");
     server.stop().await;
     start(&data.0, None).await.expect("free again").stop().await;
 }
@@ -136,7 +136,7 @@ async fn a_server_left_by_a_killed_service_does_not_hinder_the_next() {
     let folder = DataFolder::claim(&data.0).expect("claimed");
     let engine = engine::find().await.expect("an engine");
     let orphan = engine.command(folder.data(), folder.socket(), 0).stdout(std::process::Stdio::null()).spawn();
-    let mut orphan = orphan.expect("a server that nobody keeps");
+    let mut orphan = orphan.expect("a server without an owner");
     while probe::ping(folder.socket()).await.is_err() {
         time::sleep(Duration::from_millis(10)).await;
     }
@@ -157,7 +157,7 @@ async fn a_stale_socket_does_not_hinder_a_start() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_live_is_given_up_with_its_last_words() {
+async fn failed_start_is_reported_with_the_last_lines() {
     let data = Data::new();
     fs::create_dir_all(data.0.join("appendonlydir")).expect("a folder");
     fs::write(data.0.join("appendonlydir/appendonly.aof.manifest"), "nonsense\n").expect("a file");
@@ -170,7 +170,7 @@ async fn a_server_that_cannot_live_is_given_up_with_its_last_words() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_again_and_again_is_reported() {
+async fn crash_loop_is_reported() {
     let data = Data::new();
     let server = start(&data.0, None).await.expect("a server");
     let failed = server.failed();
@@ -224,7 +224,7 @@ async fn a_path_with_odd_characters_is_a_path() {
 }
 
 #[tokio::test]
-async fn a_folder_that_everybody_may_write_is_refused() {
+async fn world_writable_folder_is_refused() {
     let data = Data::new();
     fs::create_dir(&data.0).expect("a folder");
     fs::set_permissions(&data.0, fs::Permissions::from_mode(0o1777)).expect("ours");

@@ -11,7 +11,7 @@ use SchemaKind::{Boolean, Choice, List, Null, Nullable, Number, Object, Referenc
 /// What a schema is, as far as the form is concerned; it decides which keywords are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaKind {
-    /// The whole form, beside what it has as an object or a reference.
+    /// The whole form, in addition to what it has as an object or a reference.
     Root,
     /// The form, or a group of its properties.
     Object,
@@ -172,8 +172,8 @@ static KEYWORDS: [Keyword; 33] = [
     row("oneOf", &[Choice], Value::Schemas, "the `const` of one option", "buttons up to nine, then a list with search"),
     row("anyOf", &[Choice, Nullable], Value::Schemas, "as `oneOf`; or a schema and null: may be null", "as `oneOf`, or as the schema"),
     row("format", &[Text], Value::Text, "`email`, `uri`, `date` or `date-time`", "the browser's input of that kind"),
-    row("minLength", &[Text], Value::Count, "at least so many characters", "a hint when it is wrong"),
-    row("maxLength", &[Text], Value::Count, "at most so many characters", "one line up to 120, else a box that grows"),
+    row("minLength", &[Text], Value::Count, "at least this many characters", "a hint when it is wrong"),
+    row("maxLength", &[Text], Value::Count, "at most this many characters", "one line up to 120, else a box that grows"),
     row("pattern", &[Text], Value::Text, "matches somewhere in the text; in a queue's form only", "not drawn: a page never runs it"),
     row("minimum", &[Number], Value::Number, "at least", "a number input; a whole number of up to nine values: buttons"),
     row("maximum", &[Number], Value::Number, "at most", "a number input; a whole number of up to nine values: buttons"),
@@ -181,8 +181,8 @@ static KEYWORDS: [Keyword; 33] = [
     row("exclusiveMaximum", &[Number], Value::Number, "less than", "a number input"),
     row("multipleOf", &[Number], Value::Positive, "a multiple, exact in decimals", "a number input that names a wrong number"),
     row("items", &[List], Value::Schema, "each item is one of this choice", "check boxes"),
-    row("minItems", &[List], Value::Count, "at least so many items", "a hint when it is wrong"),
-    row("maxItems", &[List], Value::Count, "at most so many items", "a hint when it is wrong"),
+    row("minItems", &[List], Value::Count, "at least this many items", "a hint when it is wrong"),
+    row("maxItems", &[List], Value::Count, "at most this many items", "a hint when it is wrong"),
     row("uniqueItems", &[List], Value::Boolean, "true: no item is there twice", "not drawn: a box is ticked once"),
     row("$ref", &[Reference], Value::Text, "what `#/$defs/NAME` is", "as the definition"),
     row("allOf", &[Reference], Value::Schemas, "of one `$ref`: as the `$ref`", "as the definition"),

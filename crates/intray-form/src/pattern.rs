@@ -27,7 +27,7 @@ impl PatternAutomaton {
             return Err("`pattern` must have at most 1024 bytes");
         }
         let plain = without_escapes(pattern)?;
-        // What it still has to do with escapes it does at once.
+        // The remaining escapes are handled at once.
         let translated = jsonschema_regex::to_rust_regex(&plain).map_err(|()| RULE)?;
         let [nfa_size, set_size] = limits::PATTERN_STEPS;
         let nfa = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(nfa_size));
@@ -48,7 +48,7 @@ impl PatternAutomaton {
     }
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
-        // It gives up on bytes that it was told to give up on, and there are none.
+        // It gives up only on the bytes that it is configured to give up on, and there are none.
         self.0.try_search_fwd(&Input::new(text).earliest(true)).is_ok_and(|found| found.is_some())
     }
 }

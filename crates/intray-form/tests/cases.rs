@@ -17,7 +17,7 @@ struct FormCases<'c> {
 #[serde(deny_unknown_fields)]
 struct FormCase<'c> {
     name: String,
-    /// What printed it.
+    /// The program that printed it.
     source: Option<String>,
     #[serde(default)]
     queue_only: bool,

@@ -1,10 +1,10 @@
-//! By which credential a worker came to a reservation.
+//! The credential by which a worker got a reservation.
 
 use std::{fmt, sync::Arc};
 
 use serde::Serialize;
 
-/// By which credential a worker came to a reservation. Two credentials with one worker name differ in this.
+/// The credential by which a worker got a reservation. Two credentials with one worker name differ in this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WorkerAccess {
     /// The service has no access control.

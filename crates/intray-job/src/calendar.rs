@@ -68,7 +68,7 @@ impl Day {
         text.parse().ok().filter(|_| is_shaped).map(Self).ok_or(Self::RULE)
     }
 
-    /// The day so many days before.
+    /// The day this many days before.
     #[must_use]
     pub fn before(self, days: u32) -> Self {
         Self(self.0.checked_sub(i64::from(days).days()).unwrap_or(Date::MIN))

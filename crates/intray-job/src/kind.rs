@@ -119,7 +119,7 @@ words! {
         Deduplicated = "deduplicated",
         /// A hand-out was given back, because its caller had left.
         Undelivered = "undelivered",
-        /// A call named a reservation that does not exist any more.
+        /// A call named a reservation that no longer exists.
         Lost = "lost",
         /// An ended job was removed at the end of its retention.
         Forgotten = "forgotten",
@@ -155,7 +155,7 @@ words! {
 }
 
 words! {
-    /// Internal values that a queue keeps beside its totals.
+    /// Internal values that a queue keeps next to its totals.
     pub enum InternalTotal {
         Cancelled = "cancelled_kept",
         BatchCompleted = "batch_completed_kept",

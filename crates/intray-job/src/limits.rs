@@ -29,7 +29,7 @@ pub const OVERLAP_BATCHES: usize = 100;
 /// Bytes of a skill, and the skills of one worker.
 pub const SKILL: usize = 64;
 pub const SKILLS: usize = 16;
-/// How long a job is for its assignees or a skill before it is for everybody.
+/// How long a job is for its assignees or a skill before it is for all workers.
 pub const FALLBACK_MS: std::ops::RangeInclusive<u32> = JOB_TIME_MS;
 /// The same after a hand-over that names no time.
 pub const HAND_OVER_MS: u32 = 900_000;
@@ -58,13 +58,13 @@ pub const COLUMN_STEPS: usize = 16;
 pub const COLUMNS_OVERLAP: usize = 4;
 /// Queues on one page.
 pub const QUEUES: u32 = 1_000;
-/// Of how many minutes a queue keeps what was counted: a day's.
+/// Minutes of history per queue (one day).
 pub const HISTORY_MINUTES: u32 = 1_440;
-/// Of how many hours: those of ninety days.
+/// Hours of history per queue (90 days).
 pub const HISTORY_HOURS: u32 = 2_160;
-/// Of minutes, or of hours, in one field of it.
+/// Minutes, or hours, in one field of the history.
 pub const HISTORY_PLACES: u64 = 120;
-/// For how many days a queue keeps day sheets, and the days of one read.
+/// How many days a queue keeps day sheets, and the days of one read.
 pub const SHEETS_DAYS: std::ops::RangeInclusive<u32> = 1..=400;
 /// How many waiting callers are listed.
 pub const WAITERS: usize = 1_000;
@@ -94,12 +94,12 @@ pub const AUTHORIZATION: usize = 8 << 10;
 pub const RESERVE_BYTES: usize = 1 << 20;
 pub const BODY: usize = 8 << 20;
 /// A body of a caller without a credential: a result, a draft, or many small jobs.
-pub const STRANGERS_BODY: usize = 1 << 20;
+pub const ANONYMOUS_BODY: usize = 1 << 20;
 /// Bytes of all request bodies in memory: half for callers with a credential, half for all others, and for one of those
 /// addresses at most a sixteenth of that half.
 pub const BODIES_OF_CALLERS: usize = 128 << 20;
-pub const BODIES_OF_STRANGERS: usize = 128 << 20;
-pub const BODIES_OF_PEER: usize = BODIES_OF_STRANGERS / 16;
+pub const ANONYMOUS_BODIES: usize = 128 << 20;
+pub const BODIES_OF_PEER: usize = ANONYMOUS_BODIES / 16;
 /// A body up to this size fits into the buffer of its connection.
 pub const SMALL_BODY: usize = 8 << 10;
 /// Large reads at once, in total and per caller: a page of jobs or results, each page of an export or a feed, a search, the

@@ -26,7 +26,7 @@ impl Skill {
     }
 }
 
-/// A line of waiting jobs that are not for everybody: `@name` or `+skill`.
+/// A line of waiting jobs that are not for all workers: `@name` or `+skill`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Line {
     Worker(Name),

@@ -27,7 +27,7 @@ pub struct Settings {
     pub max_jobs: u32,
     /// What each worker did per day is counted.
     pub sheets: bool,
-    /// For how many days.
+    /// How many days they are kept.
     pub sheets_days: u32,
     /// Its midnight begins a day.
     pub time_zone: ZoneName,

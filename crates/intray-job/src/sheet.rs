@@ -7,7 +7,7 @@ words! {
     pub enum SheetCounter {
         HandedOut = "handed_out",
         Completed = "completed",
-        /// Of the completed ones: after the end of the lease.
+        /// The completed ones that ended after their lease.
         Late = "late",
         /// Given back, not to be given to this worker again.
         Skipped = "skipped",
@@ -17,7 +17,7 @@ words! {
         Failed = "failed",
         Undone = "undone",
         HandedOver = "handed_over",
-        /// For how long the completed ones were held, in total.
+        /// How long the completed ones were held, in total.
         HeldMs = "held_ms",
     }
 }
@@ -99,7 +99,7 @@ impl SheetCounts {
         self.held.iter_mut().zip(other.held).for_each(|(sum, n)| *sum += n);
     }
 
-    /// For how long at most the fastest part (in percent) of the completed jobs were held, in ms, as if those of a class were spread
+    /// How long at most the fastest part (in percent) of the completed jobs were held, in ms, as if those of a class were spread
     /// evenly over it. `None` without completions.
     pub fn held_percentile(&self, percent: u64) -> Option<u64> {
         let total: u64 = self.held.iter().sum();

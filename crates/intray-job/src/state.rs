@@ -16,7 +16,7 @@ words! {
 }
 
 impl State {
-    /// The job is not handed out any more, unless it is requeued.
+    /// The job is no longer handed out, unless it is requeued.
     pub fn is_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Dead | Self::Cancelled)
     }

@@ -25,14 +25,14 @@ use tokio_util::sync::CancellationToken;
 pub(super) const MIN_IDLE_BEFORE_CUT: Duration = Duration::from_secs(1);
 /// For the first request's head.
 const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// For a connection that is idle behind an answer. Longer than the proxies in front keep theirs, nginx and AWS for 60 s: a POST
+/// For a connection that is idle after an answer. Longer than the proxies in front keep theirs, nginx and AWS for 60 s: a POST
 /// that meets the closing is not sent again.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Between two checks for idle connections: one timer for all, where hyper would set one for each request.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) struct ConnectionLimit {
-    most: usize,
+    max: usize,
     /// Cuts all connections.
     stop: CancellationToken,
     state: Mutex<LimitState>,
@@ -91,15 +91,15 @@ impl LimitState {
 }
 
 impl ConnectionLimit {
-    pub(super) fn new(most: usize, stop: CancellationToken) -> Arc<Self> {
-        Arc::new(Self { most, stop, state: Mutex::default(), freed: Notify::new() })
+    pub(super) fn new(max: usize, stop: CancellationToken) -> Arc<Self> {
+        Arc::new(Self { max, stop, state: Mutex::default(), freed: Notify::new() })
     }
 
     /// A permit for a new connection, as soon as there is one.
     pub(super) async fn acquire(self: &Arc<Self>) -> Permit {
         loop {
-            if let Some(place) = self.take() {
-                return place;
+            if let Some(permit) = self.take() {
+                return permit;
             }
             self.make_room();
             let _ = timeout(MIN_IDLE_BEFORE_CUT, self.freed.notified()).await;
@@ -108,7 +108,7 @@ impl ConnectionLimit {
 
     fn take(self: &Arc<Self>) -> Option<Permit> {
         let mut state = self.state.lock();
-        if state.taken >= self.most {
+        if state.taken >= self.max {
             return None;
         }
         state.taken += 1;
@@ -171,7 +171,7 @@ impl Permit {
     }
 
     /// A part of a request has arrived; the time of being idle starts again.
-    pub(super) fn is_heard(&self) {
+    pub(super) fn on_progress(&self) {
         self.rank(|was_answered| was_answered);
     }
 
@@ -211,56 +211,56 @@ impl Drop for Permit {
 mod tests {
     use super::*;
 
-    fn place() -> (Arc<ConnectionLimit>, Permit) {
+    fn permit() -> (Arc<ConnectionLimit>, Permit) {
         let limit = ConnectionLimit::new(2, CancellationToken::new());
-        let place = limit.take().expect("there is room");
-        (limit, place)
+        let permit = limit.take().expect("there is room");
+        (limit, permit)
     }
 
-    /// Whether it is cut when it is looked after so many seconds.
-    fn is_cut_after(limit: &ConnectionLimit, place: &Permit, seconds: u64) -> bool {
+    /// Whether it is cut when it is checked after this many seconds.
+    fn is_cut_after(limit: &ConnectionLimit, permit: &Permit, seconds: u64) -> bool {
         limit.cut_overdue(Instant::now() + Duration::from_secs(seconds));
-        place.handle.cut.is_cancelled()
+        permit.handle.cut.is_cancelled()
     }
 
-    /// Of HTTP/1 and of HTTP/2, whose last stream has ended.
+    /// This holds for HTTP/1, and for HTTP/2 once its last stream has ended.
     #[test]
     fn idle_connections_live_longer_than_proxies_keep_them() {
-        let (limit, place) = place();
-        place.has_head();
-        place.begin_request();
-        assert!(!is_cut_after(&limit, &place, 1_000), "a request is in hand");
-        place.end_request();
+        let (limit, permit) = permit();
+        permit.has_head();
+        permit.begin_request();
+        assert!(!is_cut_after(&limit, &permit, 1_000), "a request is in hand");
+        permit.end_request();
         for seconds in [1, 30, 60, 75, 85] {
-            assert!(!is_cut_after(&limit, &place, seconds), "{seconds}");
+            assert!(!is_cut_after(&limit, &permit, seconds), "{seconds}");
         }
-        assert!(is_cut_after(&limit, &place, KEEP_ALIVE_TIMEOUT.as_secs()));
+        assert!(is_cut_after(&limit, &permit, KEEP_ALIVE_TIMEOUT.as_secs()));
     }
 
     #[test]
     fn connections_without_a_request_are_cut_after_thirty_seconds() {
-        let (limit, place) = place();
-        assert!(!is_cut_after(&limit, &place, 25));
-        assert!(is_cut_after(&limit, &place, 30));
+        let (limit, permit) = permit();
+        assert!(!is_cut_after(&limit, &permit, 25));
+        assert!(is_cut_after(&limit, &permit, 30));
     }
 
     #[test]
     fn idle_connections_make_room_when_none_is_left() {
         let limit = ConnectionLimit::new(1, CancellationToken::new());
-        let place = limit.take().expect("there is room");
-        place.begin_request();
-        place.end_request();
+        let permit = limit.take().expect("there is room");
+        permit.begin_request();
+        permit.end_request();
         assert!(limit.take().is_none());
         limit.make_room();
-        assert!(!place.handle.cut.is_cancelled(), "a second is everybody's");
-        let mut rank = place.rank.lock();
+        assert!(!permit.handle.cut.is_cancelled(), "every connection has a second");
+        let mut rank = permit.rank.lock();
         let old = rank.take().expect("quiet");
         limit.state.lock().quiet.remove(&old);
         let earlier = IdleRank { since: old.since.checked_sub(MIN_IDLE_BEFORE_CUT).expect("the clock runs"), ..old };
-        limit.state.lock().quiet.insert(earlier, place.handle.clone());
+        limit.state.lock().quiet.insert(earlier, permit.handle.clone());
         *rank = Some(earlier);
         drop(rank);
         limit.make_room();
-        assert!(place.handle.cut.is_cancelled());
+        assert!(permit.handle.cut.is_cancelled());
     }
 }

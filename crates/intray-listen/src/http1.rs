@@ -1,4 +1,4 @@
-//! The requests of an HTTP/1 connection: when one is open, and whether the connection is kept behind its answer.
+//! The requests of an HTTP/1 connection: when one is open, and whether the connection is kept after its answer.
 
 use std::{
     convert::Infallible,
@@ -28,16 +28,16 @@ use super::{
 };
 use intray_base::shares::{ClientConnection, RequestConnection};
 
-/// An unread body up to this size is discarded, to keep the connection; behind a longer one the connection is closed.
+/// An unread body up to this size is discarded, to keep the connection; after a longer one the connection is closed.
 const MAX_DISCARDED_BYTES: usize = 64 << 10;
 
 /// Shared by the requests of a connection.
 pub(super) struct Http1Connection {
-    pub place: Permit,
+    pub permit: Permit,
     peer: SocketAddr,
     router: Router,
     /// The service is shutting down.
-    near: CancellationToken,
+    draining: CancellationToken,
     /// There is one request at a time.
     rest: UnreadBody,
     outbox: Outbox,
@@ -48,14 +48,14 @@ pub(super) struct Http1Connection {
 }
 
 impl Http1Connection {
-    pub(super) fn new(place: Permit, peer: SocketAddr, router: Router, near: CancellationToken) -> Self {
+    pub(super) fn new(permit: Permit, peer: SocketAddr, router: Router, draining: CancellationToken) -> Self {
         let (rest, outbox, is_asked, is_unwritten) = Default::default();
-        Self { place, peer, router, near, rest, outbox, is_asked, is_unwritten }
+        Self { permit, peer, router, draining, rest, outbox, is_asked, is_unwritten }
     }
 }
 
 impl ChunkObserver for Http1Connection {
-    fn takes_last(&self, body: Body) {
+    fn on_last(&self, body: Body) {
         self.outbox.put(body);
     }
 }
@@ -69,7 +69,7 @@ impl FlushObserver for Http1Connection {
     fn is_written(&self) {
         self.outbox.is_written();
         if self.is_unwritten.swap(false, Ordering::Relaxed) && !self.is_asked.load(Ordering::Relaxed) {
-            self.place.end_request();
+            self.permit.end_request();
         }
     }
 }
@@ -80,7 +80,7 @@ impl ClientConnection for Http1Connection {
     }
 
     fn charge(&self, payer: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
-        self.place.charge(payer, has_parts)
+        self.permit.charge(payer, has_parts)
     }
 }
 
@@ -90,12 +90,12 @@ impl BodyObserver for Http1Connection {
         &self.rest
     }
 
-    fn is_heard(&self) {
-        self.place.is_heard();
+    fn on_progress(&self) {
+        self.permit.on_progress();
     }
 
-    fn is_whole(&self) {
-        self.place.begin_request();
+    fn on_complete(&self) {
+        self.permit.begin_request();
     }
 }
 
@@ -106,9 +106,9 @@ pub(super) async fn answer(
     request.extensions_mut().insert(RequestConnection(connection.clone()));
     let is_asked_for = request.headers().contains_key(header::EXPECT);
     connection.is_asked.store(true, Ordering::Relaxed);
-    connection.place.has_head();
+    connection.permit.has_head();
     if http_body::Body::is_end_stream(request.body()) {
-        connection.place.begin_request();
+        connection.permit.begin_request();
     }
     let refusal = framing::refusal(&request);
     let request = request.map(|body| Body::new(TrackedBody::new(body, connection.clone())));
@@ -119,13 +119,13 @@ pub(super) async fn answer(
         }
         Some(status) => refused(status),
     };
-    connection.place.begin_request();
+    connection.permit.begin_request();
     // A client that was answered early and sent no body yet, because it asked whether it may, must not be asked for it now.
     let is_left = match connection.rest.take() {
         Some(rest) => is_asked_for || !Box::pin(discard_rest(rest, MAX_DISCARDED_BYTES)).await,
         None => false,
     };
-    if refusal.is_some() || is_left || connection.near.is_cancelled() || connection.place.is_refused() {
+    if refusal.is_some() || is_left || connection.draining.is_cancelled() || connection.permit.is_refused() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response.map(|body| ResponseBody { body: Some(body), connection }))

@@ -76,7 +76,7 @@ pub(super) fn builder() -> http2::Builder<TokioExecutor> {
 
 /// Shared by the requests of a connection.
 pub(super) struct Http2Connection {
-    pub place: Permit,
+    pub permit: Permit,
     pub peer: SocketAddr,
     pub router: Router,
     open: Mutex<StreamTable>,
@@ -101,16 +101,16 @@ struct UnsentBytes {
 }
 
 impl Http2Connection {
-    pub(super) fn new(place: Permit, peer: SocketAddr, router: Router) -> Self {
+    pub(super) fn new(permit: Permit, peer: SocketAddr, router: Router) -> Self {
         let (open, outbox, frames, goaway) = Default::default();
-        Self { place, peer, router, open, outbox, frames, goaway }
+        Self { permit, peer, router, open, outbox, frames, goaway }
     }
 
     /// A request is open as long as there is a stream; both change together.
     fn begin(self: &Arc<Self>) -> Arc<Stream> {
         let mut open = self.open.lock();
         if open.unsent.is_empty() {
-            self.place.begin_request();
+            self.permit.begin_request();
         }
         open.next += 1;
         let number = open.next;
@@ -124,10 +124,10 @@ impl Http2Connection {
         open.resets = if is_done { open.resets.saturating_sub(1) } else { open.resets + 1 };
         if open.resets > MAX_RESETS {
             tracing::debug!(peer = %self.peer, "a peer resets stream after stream");
-            self.place.close();
+            self.permit.close();
         }
         if open.unsent.is_empty() {
-            self.place.end_request();
+            self.permit.end_request();
         }
     }
 
@@ -161,7 +161,7 @@ impl ClientConnection for Http2Connection {
     }
 
     fn charge(&self, payer: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
-        self.place.charge(payer, has_parts)
+        self.permit.charge(payer, has_parts)
     }
 }
 
@@ -215,13 +215,13 @@ impl Stream {
 
 /// hyper consumes what fits into the windows of the stream and of the connection.
 impl ChunkObserver for Stream {
-    fn takes(&self, bytes: usize) {
+    fn on_consumed(&self, bytes: usize) {
         self.counts(|unsent| {
             *unsent = UnsentBytes { bytes: unsent.bytes.saturating_sub(bytes), since: Instant::now() }
         });
     }
 
-    fn takes_last(&self, body: Body) {
+    fn on_last(&self, body: Body) {
         self.is_done();
         self.streams.outbox.put(body);
     }
@@ -238,7 +238,7 @@ impl FlushObserver for Http2Connection {
         &self.outbox
     }
 
-    fn hears(&self, bytes: &[u8]) {
+    fn on_read(&self, bytes: &[u8]) {
         if self.frames.lock().finds_goaway(bytes) {
             self.open.lock().has_goaway = true;
             self.goaway.notify_one();

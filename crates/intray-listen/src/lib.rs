@@ -68,7 +68,7 @@ struct HttpServer {
 /// A listener on the first of a name's addresses that can be had.
 ///
 /// # Errors
-/// What the system says of the last of them.
+/// The system's error for the last of them.
 pub async fn bind((host, port): (&str, u16)) -> io::Result<TcpListener> {
     let mut refused = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in lookup_host((host, port)).await? {
@@ -96,19 +96,19 @@ pub async fn serve(
     max_connections: usize,
     end: Shutdown,
 ) {
-    let (stop, places) = (end.stop.clone(), ConnectionLimit::new(max_connections, end.stop.clone()));
+    let (stop, limit) = (end.stop.clone(), ConnectionLimit::new(max_connections, end.stop.clone()));
     let (open, cut) = (TaskTracker::new(), CancellationToken::new());
     let server = HttpServer { router, certificate, end, cut: cut.clone() };
     let accepting = async {
         loop {
             // Above the limit one connection waits for a permit, and the others in the backlog, which the system bounds.
-            let ((stream, peer), place) = (accept(&listener).await, places.acquire().await);
-            open.spawn(server.clone().handle_connection(stream, peer, place));
+            let ((stream, peer), permit) = (accept(&listener).await, limit.acquire().await);
+            open.spawn(server.clone().handle_connection(stream, peer, permit));
         }
     };
     tokio::select! {
         () = accepting => {}
-        () = places.cut_idle() => {}
+        () = limit.cut_idle() => {}
         () = stop.cancelled() => {}
     }
     drop(listener);
@@ -141,25 +141,25 @@ fn is_peer_error(error: &io::Error) -> bool {
 
 impl HttpServer {
     /// One connection from its first request to its last. The permit is returned at the end.
-    async fn handle_connection(self, stream: TcpStream, peer: SocketAddr, place: Permit) {
+    async fn handle_connection(self, stream: TcpStream, peer: SocketAddr, permit: Permit) {
         // An answer is one small write: it must not wait for more.
         let _ = stream.set_nodelay(true);
         let stream = TimeoutStream::new(stream, self.end.stop.clone());
-        let Some(certificate) = &self.certificate else { return self.by_http1(stream, peer, place).await };
+        let Some(certificate) = &self.certificate else { return self.by_http1(stream, peer, permit).await };
         let shaken = tokio::select! {
             shaken = certificate.accept(stream) => shaken,
-            () = place.is_cut() => return,
+            () = permit.is_cut() => return,
         };
         match shaken {
             // Boxed, to keep the future of each connection small.
-            Ok(stream) if tls::is_http2(&stream) => Box::pin(self.by_http2(stream, peer, place)).await,
-            Ok(stream) => Box::pin(self.by_http1(stream, peer, place)).await,
+            Ok(stream) if tls::is_http2(&stream) => Box::pin(self.by_http2(stream, peer, permit)).await,
+            Ok(stream) => Box::pin(self.by_http1(stream, peer, permit)).await,
             Err(error) => tracing::debug!(%error, "no handshake"),
         }
     }
 
-    async fn by_http1(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, peer: SocketAddr, place: Permit) {
-        let shared = Arc::new(Http1Connection::new(place, peer, self.router.clone(), self.end.draining.clone()));
+    async fn by_http1(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, peer: SocketAddr, permit: Permit) {
+        let shared = Arc::new(Http1Connection::new(permit, peer, self.router.clone(), self.end.draining.clone()));
         let stream = TokioIo::new(ObservedStream::new(stream, &shared));
         let talk = hyper::server::conn::http1::Builder::new()
             .max_buf_size(MAX_HEAD_BYTES)
@@ -169,7 +169,7 @@ impl HttpServer {
         let mut talk = std::pin::pin!(talk);
         let ended = tokio::select! {
             ended = &mut talk => Some(ended),
-            () = shared.place.is_cut() => self.finish(talk.as_mut(), Duration::ZERO).await,
+            () = shared.permit.is_cut() => self.finish(talk.as_mut(), Duration::ZERO).await,
         };
         log_end(ended);
     }
@@ -178,16 +178,16 @@ impl HttpServer {
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         peer: SocketAddr,
-        place: Permit,
+        permit: Permit,
     ) {
-        let shared = Arc::new(Http2Connection::new(place, peer, self.router.clone()));
+        let shared = Arc::new(Http2Connection::new(permit, peer, self.router.clone()));
         let answer = |request| http2::answer(shared.clone(), request);
         let stream = TokioIo::new(ObservedStream::new(stream, &shared));
         let talk = http2::builder().serve_connection(stream, service_fn(answer));
         let mut talk = std::pin::pin!(talk);
         let ended = tokio::select! {
             ended = &mut talk => Some(ended),
-            () = shared.place.is_cut() => self.finish(talk.as_mut(), GOAWAY_TIMEOUT).await,
+            () = shared.permit.is_cut() => self.finish(talk.as_mut(), GOAWAY_TIMEOUT).await,
             () = shared.stalled() => None,
         };
         log_end(ended);

@@ -3,7 +3,7 @@
 //! The body of a request reports its progress, and is drained when its reader drops it before the end.
 //!
 //! An answer is delivered when it was written. It relies on two contracts, not on the moments at which hyper polls: hyper has consumed the
-//! last byte (`Buf`), and a later flush has ended (`AsyncWrite`). Then the body is polled once more behind its end, which tells it
+//! last byte (`Buf`), and a later flush has ended (`AsyncWrite`). Then the body is polled once more after its end, which shows it
 //! that it was written. A body that is dropped before was not delivered.
 
 use std::{
@@ -46,9 +46,9 @@ impl UnreadBody {
 pub(super) trait BodyObserver {
     fn rest(&self) -> &UnreadBody;
     /// A part has arrived, and more follows.
-    fn is_heard(&self) {}
+    fn on_progress(&self) {}
     /// The body is complete.
-    fn is_whole(&self) {}
+    fn on_complete(&self) {}
 }
 
 impl BodyObserver for UnreadBody {
@@ -57,9 +57,9 @@ impl BodyObserver for UnreadBody {
     }
 }
 
-/// Discards the rest of a body. False: it is longer than `most` bytes, or does not arrive in time.
-pub(super) async fn discard_rest(mut rest: Incoming, most: usize) -> bool {
-    let mut room = most;
+/// Discards the rest of a body. False: it is longer than `max` bytes, or does not arrive in time.
+pub(super) async fn discard_rest(mut rest: Incoming, max: usize) -> bool {
+    let mut room = max;
     let read = async {
         while let Some(frame) = rest.frame().await {
             let bytes = frame.ok()?.data_ref().map_or(0, Bytes::len);
@@ -90,11 +90,11 @@ impl<H: BodyObserver> http_body::Body for TrackedBody<H> {
         let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
         let is_whole = http_body::Body::is_end_stream(&*body);
         match &frame {
-            Some(Ok(_)) if !is_whole => self.observer.is_heard(),
-            Some(Ok(_)) => self.observer.is_whole(),
+            Some(Ok(_)) if !is_whole => self.observer.on_progress(),
+            Some(Ok(_)) => self.observer.on_complete(),
             Some(Err(_)) | None => {
                 self.body = None;
-                self.observer.is_whole();
+                self.observer.on_complete();
             }
         }
         Poll::Ready(frame)
@@ -143,9 +143,9 @@ impl Outbox {
 /// Follows how much of an answer hyper has consumed.
 pub(super) trait ChunkObserver {
     /// hyper has consumed this many bytes of an answer.
-    fn takes(&self, _bytes: usize) {}
+    fn on_consumed(&self, _bytes: usize) {}
     /// hyper has consumed all of this answer.
-    fn takes_last(&self, body: Body);
+    fn on_last(&self, body: Body);
 }
 
 /// A part of an answer, handed to hyper.
@@ -153,12 +153,12 @@ pub(super) struct BodyChunk<H: ChunkObserver> {
     bytes: Bytes,
     /// With the last bytes of an answer.
     body: Option<Body>,
-    hears: Arc<H>,
+    observer: Arc<H>,
 }
 
 impl<H: ChunkObserver> BodyChunk<H> {
-    pub(super) fn new(bytes: Bytes, body: Option<Body>, hears: &Arc<H>) -> Self {
-        Self { bytes, body, hears: hears.clone() }
+    pub(super) fn new(bytes: Bytes, body: Option<Body>, observer: &Arc<H>) -> Self {
+        Self { bytes, body, observer: observer.clone() }
     }
 }
 
@@ -173,11 +173,11 @@ impl<H: ChunkObserver> Buf for BodyChunk<H> {
 
     fn advance(&mut self, count: usize) {
         self.bytes.advance(count);
-        self.hears.takes(count);
+        self.observer.on_consumed(count);
         if self.bytes.is_empty()
             && let Some(body) = self.body.take()
         {
-            self.hears.takes_last(body);
+            self.observer.on_last(body);
         }
     }
 }
@@ -186,7 +186,7 @@ impl<H: ChunkObserver> Buf for BodyChunk<H> {
 pub(super) trait FlushObserver {
     fn outbox(&self) -> &Outbox;
     /// These bytes were read.
-    fn hears(&self, _bytes: &[u8]) {}
+    fn on_read(&self, _bytes: &[u8]) {}
     /// A flush has ended.
     fn is_written(&self) {
         self.outbox().is_written();
@@ -215,7 +215,7 @@ impl<S: AsyncRead + Unpin, W: FlushObserver> AsyncRead for ObservedStream<S, W> 
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
-        self.writes.hears(&into.filled()[before..]);
+        self.writes.on_read(&into.filled()[before..]);
         Poll::Ready(Ok(()))
     }
 }

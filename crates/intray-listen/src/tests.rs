@@ -74,7 +74,7 @@ struct Pipe {
     client: DuplexStream,
     serving: JoinHandle<()>,
     ends: Arc<Ends>,
-    places: Arc<ConnectionLimit>,
+    limit: Arc<ConnectionLimit>,
 }
 
 fn pipe(room: usize, is_http2: bool) -> Pipe {
@@ -87,18 +87,18 @@ fn pipe(room: usize, is_http2: bool) -> Pipe {
     };
     let end = Shutdown { draining: CancellationToken::new(), stop: CancellationToken::new() };
     let router = Router::new().route("/", get(text));
-    let house = HttpServer { router, certificate: None, end, cut: CancellationToken::new() };
-    let places = ConnectionLimit::new(1, CancellationToken::new());
+    let service = HttpServer { router, certificate: None, end, cut: CancellationToken::new() };
+    let limit = ConnectionLimit::new(1, CancellationToken::new());
     let (client, server) = duplex(room);
-    let entered = places.clone();
+    let entered = limit.clone();
     let serving = tokio::spawn(async move {
-        let (place, peer) = (entered.acquire().await, SocketAddr::from(([127, 0, 0, 1], 1)));
+        let (permit, peer) = (entered.acquire().await, SocketAddr::from(([127, 0, 0, 1], 1)));
         match is_http2 {
-            true => house.by_http2(server, peer, place).await,
-            false => house.by_http1(server, peer, place).await,
+            true => service.by_http2(server, peer, permit).await,
+            false => service.by_http1(server, peer, permit).await,
         }
     });
-    Pipe { client, serving, ends, places }
+    Pipe { client, serving, ends, limit }
 }
 
 async fn eventually(holds: impl Fn() -> bool) {
@@ -143,7 +143,7 @@ async fn http1_answers_count_as_written_when_all_bytes_are() {
     pipe.hears().await;
     pipe.client.write_all(ASK).await.expect("sent");
     pipe.hears().await;
-    assert_eq!(pipe.ends().await, [2, 0], "on a connection that goes on");
+    assert_eq!(pipe.ends().await, [2, 0], "on a connection that continues");
     for end in ["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"] {
         let mut pipe = self::pipe(1_000, false);
         pipe.client.write_all(end.as_bytes()).await.expect("sent");
@@ -173,7 +173,7 @@ async fn http1_answers_in_a_pipeline_are_kept_apart() {
     let made = pipe.ends.clone();
     let [written, dropped] = pipe.ends().await;
     assert_eq!(written, 1, "the one that was read");
-    assert_eq!(dropped, made.made.load(Ordering::SeqCst) - 1, "all behind it");
+    assert_eq!(dropped, made.made.load(Ordering::SeqCst) - 1, "all after it");
 }
 
 /// A connection with an unwritten answer is not idle, so it is not cut to make room.
@@ -183,7 +183,7 @@ async fn unwritten_answers_keep_their_connection() {
     pipe.client.write_all(ASK).await.expect("sent");
     pipe.reads(1).await;
     sleep(MIN_IDLE_BEFORE_CUT).await;
-    pipe.places.make_room();
+    pipe.limit.make_room();
     pipe.hears().await;
     assert_eq!(pipe.ends().await, [1, 0]);
 }
@@ -205,7 +205,7 @@ async fn ask(client: DuplexStream, method: &str, many: usize, window: usize) -> 
 
 /// An answer without a body does not count as a stream that the client has reset.
 #[tokio::test]
-async fn answers_without_a_body_are_no_resets() {
+async fn bodyless_answers_do_not_reset() {
     let Pipe { client, .. } = pipe(64 << 10, true);
     assert_eq!(ask(client, "HEAD", 300, 0).await.len(), 300);
 }

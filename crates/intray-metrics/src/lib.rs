@@ -172,7 +172,7 @@ metrics! {
     REDIS_CONNECTIONS: Gauge = "intray_redis_connections", [],
         "connections to Redis that are open";
     REDIS_CONNECTIONS_MAX: Gauge = "intray_redis_connections_max", [],
-        "the most connections to Redis that may be open";
+        "the maximum number of connections to Redis";
     CONNECTIONS_CUT_TOTAL: Counter = "intray_connections_cut_total", [],
         "callers' connections closed to make room for others";
     WEBHOOK_DELIVERIES_TOTAL: Counter = "intray_webhook_deliveries_total", ["webhook", "outcome"],

@@ -171,7 +171,7 @@ impl Cluster {
             }
         })
         .await;
-        slot_map::most_reported(reported)
+        slot_map::majority_map(reported)
             .ok_or_else(|| Fault::unavailable(&format_args!("no node of the cluster says who has what: {why}")))
     }
 

@@ -161,7 +161,7 @@ impl Link {
     }
 
     /// Sends a plain command over a connection that the pool has just tested and that no call shares, so that a health check
-    /// does not wait behind calls.
+    /// does not wait for other calls.
     ///
     /// # Errors
     /// If Redis does not answer or refuses.

@@ -89,7 +89,7 @@ impl Links {
         }
     }
 
-    /// Sends a plain command over a connection that no call shares, so that a health check does not wait behind calls.
+    /// Sends a plain command over a connection that no call shares, so that a health check does not wait for other calls.
     ///
     /// # Errors
     /// If Redis does not answer or refuses.

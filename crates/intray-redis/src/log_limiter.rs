@@ -1,4 +1,4 @@
-//! Limits repeated log lines to one a second, and to one each ten seconds when they go on for longer, each with the number of
+//! Limits repeated log lines to one a second, and to one each ten seconds when they continue for longer, each with the number of
 //! events since the last one. A log that grows with every failure would fill the disk whose lack of room may be the failure.
 
 use std::{
@@ -15,7 +15,7 @@ const LOG_EVERY: Duration = Duration::from_secs(1);
 
 /// The same after [`LONG`].
 const LOG_LONG_EVERY: Duration = Duration::from_secs(10);
-/// Events that go on for so long are logged less often.
+/// Events that continue for this long are logged less often.
 const LONG: Duration = Duration::from_secs(10);
 
 /// Writes one line: the subject, the reason, and the number of events.

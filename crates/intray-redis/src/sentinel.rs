@@ -2,7 +2,7 @@
 //!
 //! `redis::sentinel` (1.8) was tried and is not used. It takes the first sentinel in the configured order whose server claims to
 //! be primary: with one sentinel that had missed the latest election before two that had not, it led to the old primary.
-//! [`query`] takes the answer with the newest epoch. The client neither hears of a failover nor maps announced addresses.
+//! [`query`] takes the answer with the newest epoch. The client neither learns of a failover nor maps announced addresses.
 
 mod query;
 mod replication_gap;
@@ -57,7 +57,7 @@ struct PrimaryState {
 #[derive(Clone, Copy)]
 pub(crate) struct ReplicationGap {
     since: Instant,
-    /// At least so many bytes; unknown if the two share no replication history.
+    /// At least this many bytes; unknown if the two share no replication history.
     bytes: Option<u64>,
 }
 

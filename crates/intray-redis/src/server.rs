@@ -24,7 +24,7 @@ enum Location {
 /// The version of an address is the number of moves of the primary plus this for each change of the user.
 const LOGIN_VERSION: u64 = 1 << 32;
 
-/// The servers behind one URL.
+/// The servers of one URL.
 #[derive(Clone)]
 pub enum Servers {
     One(Box<Server>),

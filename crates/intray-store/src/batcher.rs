@@ -33,7 +33,7 @@ const MAX_BYTES_PER_SCRIPT: usize = 1 << 20;
 const MAX_CONTINUATIONS: u8 = 40;
 /// The same after jobs that were passed over, of which a script looks at 100, counts so often: 2,000 jobs in all.
 const PASSED_OVER: u8 = 2;
-/// For how long the calls of one script are made ready. The others wait for the next.
+/// How long the calls of one script are prepared. The others wait for the next.
 const MAKING_READY: Duration = Duration::from_millis(250);
 
 /// A lane: a queue, and the script that its calls run.

@@ -26,7 +26,7 @@ const NUMBER: usize = 10;
 pub struct Complete {
     pub reservation: Reservation,
     pub result: Option<Json>,
-    /// For how long the completion can be taken back; 0: not at all.
+    /// How long the completion can be undone; 0: not at all.
     pub undo_ms: u32,
     /// Complete it only if no completion was taken back since the holder had resumed it this often.
     pub resumes: Option<u32>,
@@ -44,7 +44,7 @@ pub enum Completion {
     Undone,
     /// The result does not fit the form of the queue; nothing changed.
     Invalid(Vec<FormFault>),
-    /// The reservation is not the job's any more. If it ever was, the result is kept among the job's late results.
+    /// The reservation is no longer the job's. If it ever was, the result is kept among the job's late results.
     Lost(Lost),
 }
 

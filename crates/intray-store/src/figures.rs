@@ -87,8 +87,8 @@ impl Series {
 
 impl QueueMetrics {
     /// Sets how many queues have a label of their own.
-    pub fn label(&self, most: usize) {
-        self.seats.write().max_labels = most;
+    pub fn label(&self, max: usize) {
+        self.seats.write().max_labels = max;
     }
 
     /// Counts transitions made by this instance.

@@ -13,17 +13,17 @@ use parking_lot::Mutex;
 
 use crate::job::QueueName;
 
-/// For how long a form counts after its read began.
+/// How long a form counts after its read began.
 const MAX_AGE: Duration = Duration::from_secs(2);
-/// For how long a failed read counts after it ended: the completions that waited for it fail with it.
+/// How long a failed read counts after it ended: the completions that waited for it fail with it.
 const FAULT_AGE: Duration = Duration::from_millis(100);
-/// A form that no completion has needed for so long is dropped by the next one of any queue.
+/// A form that no completion has needed for this long is dropped by the next one of any queue.
 const IDLE: Duration = Duration::from_secs(60);
 /// Above this many, or this many bytes, the cache is cleared.
 const MAX_KNOWN: usize = 10_000;
 const MAX_BYTES: usize = 64 << 20;
 
-/// A form, and what tells it from others.
+/// A form, and what distinguishes it from others.
 pub(crate) struct KnownForm {
     pub(crate) digest: String,
     pub(crate) form: Form,
@@ -84,7 +84,7 @@ impl FormRead {
 
 impl Forms {
     /// The form of a queue, as a read has found it that began a moment ago, or after this call. `read` is given the last form that was
-    /// parsed. Callers that wait for one read share the next, however long that takes, so each waits for two at the most.
+    /// parsed. Callers that wait for one read share the next, however long that takes, so each waits for two at most.
     pub(crate) async fn of(
         &self,
         queue: &QueueName,

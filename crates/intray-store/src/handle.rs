@@ -11,10 +11,10 @@ use super::{
     batcher::Batcher,
     forms::Forms,
     keys::KeyNames,
-    places::Places,
     redis::hints::{Hint, HintSource, Wanted},
     registry::{Owners, Registry, store_id::StoreId},
     runner::Runner,
+    scan_cursors::ScanCursors,
     script::Scripts,
     transition::{self, SweepFn, Transition},
 };
@@ -29,13 +29,13 @@ pub struct Queues {
     pub(super) parts: Arc<StoreParts>,
 }
 
-/// The shared parts behind all handles.
+/// The parts that all handles share.
 pub(super) struct StoreParts {
     pub(super) runner: Arc<Runner>,
     pub(super) registry: Arc<Registry>,
     pub(super) batcher: Arc<Batcher>,
     pub(super) store_id: StoreId,
-    pub(super) places: Arc<Places>,
+    pub(super) scan_cursors: Arc<ScanCursors>,
     pub(super) forms: Forms,
     sweep: SweepFn,
 }
@@ -52,8 +52,8 @@ impl Queues {
         let runner = Arc::new(Runner::new(link, keys, scripts, log_limiter));
         let registry = Arc::new(Registry::new(runner.clone()));
         let batcher = Arc::new(Batcher::new(runner.clone(), registry.clone(), sweep));
-        let (store_id, places, forms) = Default::default();
-        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id, places, forms, sweep }) }
+        let (store_id, scan_cursors, forms) = Default::default();
+        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id, scan_cursors, forms, sweep }) }
     }
 
     /// Maintains the connections and logs the faults that were held back, until it is stopped.
@@ -134,7 +134,7 @@ impl Queues {
         self.parts.runner.link.timeouts()
     }
 
-    /// Why Redis was unavailable a moment ago, if it was: the reason to give to calls that wait behind it.
+    /// Why Redis was unavailable a moment ago, if it was: the reason to give to calls that wait meanwhile.
     pub fn lately_away(&self) -> Option<Fault> {
         self.parts.runner.lately_away()
     }
@@ -180,7 +180,7 @@ impl Queues {
         let (mut names, mut ours) = (registry.names().await?, registry.in_use());
         ours.retain(|queue| names.binary_search(queue).is_err());
         if !ours.is_empty() {
-            registry.tell_anew(&ours).await?;
+            registry.reregister(&ours).await?;
             names.extend(ours);
             names.sort();
         }

@@ -52,7 +52,7 @@ pub(crate) const REGISTRY: &str = "registry";
 /// The key of the script that works on the webhooks.
 pub(crate) const WEBHOOKS: &str = "webhooks";
 /// The keys that belong to no queue, as scripts name them, with their types.
-pub(crate) const OF_NO_QUEUE: [(&str, &str); 2] = [(REGISTRY, "zset"), (WEBHOOKS, "hash")];
+pub(crate) const GLOBAL_KEYS: [(&str, &str); 2] = [(REGISTRY, "zset"), (WEBHOOKS, "hash")];
 
 /// Makes key names under a prefix.
 #[derive(Debug, Clone)]

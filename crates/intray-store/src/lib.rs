@@ -13,13 +13,13 @@ mod keys;
 mod layout;
 /// JSON that is stored without being parsed into values.
 pub mod payload;
-mod places;
 mod record_fields;
 mod redis;
 mod registry;
 mod reservation;
 mod retention;
 mod runner;
+mod scan_cursors;
 mod script;
 mod several;
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Serialize for Json {
 }
 
 fn depth(text: &[u8]) -> usize {
-    let (mut now, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    let (mut now, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for &byte in text {
         if in_string {
             match byte {
@@ -75,14 +75,14 @@ fn depth(text: &[u8]) -> usize {
                 b'"' => in_string = true,
                 b'[' | b'{' => {
                     now += 1;
-                    most = most.max(now);
+                    deepest = deepest.max(now);
                 }
                 b']' | b'}' => now -= 1,
                 _ => {}
             }
         }
     }
-    most
+    deepest
 }
 
 #[cfg(test)]

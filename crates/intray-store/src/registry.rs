@@ -64,7 +64,7 @@ pub(crate) struct Registry {
     /// The last list of all queues, for when the node of the registry is away.
     listed: Mutex<Option<Vec<QueueName>>>,
     /// The limit of queues; 0 = none.
-    most: AtomicU32,
+    max_queues: AtomicU32,
     /// Who owns which queues.
     owners: OnceLock<Arc<dyn Owners>>,
     counted: Mutex<Option<OwnerCounts>>,
@@ -73,12 +73,12 @@ pub(crate) struct Registry {
 impl Registry {
     pub(crate) fn new(runner: Arc<Runner>) -> Self {
         let (registered, known, listed, counted) = Default::default();
-        Self { runner, registered, known, listed, most: AtomicU32::new(0), owners: OnceLock::new(), counted }
+        Self { runner, registered, known, listed, max_queues: AtomicU32::new(0), owners: OnceLock::new(), counted }
     }
 
     /// Limits the number of queues; the last free places are kept for owners with few queues.
     pub(crate) fn bound(&self, queues: u32, owners: Arc<dyn Owners>) {
-        self.most.store(queues, Ordering::Relaxed);
+        self.max_queues.store(queues, Ordering::Relaxed);
         drop(self.owners.set(owners));
     }
 
@@ -106,9 +106,9 @@ impl Registry {
         Ok(registration)
     }
 
-    async fn register_if_available(&self, queues: &[QueueName], most: u32) -> Result<Registration, Fault> {
+    async fn register_if_available(&self, queues: &[QueueName], max: u32) -> Result<Registration, Fault> {
         self.check_available()?;
-        self.register_all(queues, most).await
+        self.register_all(queues, max).await
     }
 
     /// On a cluster the queues of the other nodes serve while the node of the registry is away.
@@ -134,9 +134,9 @@ impl Registry {
     }
 
     /// [`Registration::New`] if any of them is.
-    async fn register_all(&self, queues: &[QueueName], most: u32) -> Result<Registration, Fault> {
+    async fn register_all(&self, queues: &[QueueName], max: u32) -> Result<Registration, Fault> {
         let mut args = Args::default();
-        args.number(most.into());
+        args.number(max.into());
         queues.iter().for_each(|queue| _ = args.push(queue.as_str()));
         let script = self.runner.scripts.named("seen", false);
         match word(&self.runner.run_timed(script, &self.key(), &[&args]).await?) {
@@ -152,12 +152,12 @@ impl Registry {
     }
 
     /// Registers the queues in use here again, after the registry was lost.
-    pub(crate) async fn tell_again(&self) -> Result<(), Fault> {
-        self.tell_anew(&self.in_use()).await
+    pub(crate) async fn reregister_in_use(&self) -> Result<(), Fault> {
+        self.reregister(&self.in_use()).await
     }
 
     /// Registers existing queues, to which the limit does not apply.
-    pub(crate) async fn tell_anew(&self, queues: &[QueueName]) -> Result<(), Fault> {
+    pub(crate) async fn reregister(&self, queues: &[QueueName]) -> Result<(), Fault> {
         for some in queues.chunks(MAX_PER_SCRIPT) {
             self.register_all(some, 0).await?;
         }
@@ -234,9 +234,9 @@ impl Registry {
         Ok(names)
     }
 
-    /// Queues that were not used for a day, after the first `behind`.
-    pub(crate) async fn unseen(&self, behind: u64) -> Result<Vec<QueueName>, Fault> {
-        self.ask_unseen("list", &behind.to_string()).await
+    /// Queues that were not used for a day, after the first `skipped`.
+    pub(crate) async fn unseen(&self, skipped: u64) -> Result<Vec<QueueName>, Fault> {
+        self.ask_unseen("list", &skipped.to_string()).await
     }
 
     pub(crate) async fn forget(&self, queue: &QueueName) -> Result<(), Fault> {

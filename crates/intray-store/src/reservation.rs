@@ -9,7 +9,7 @@ use crate::{
     transition::{BatchPolicy, Effect, QueueCheck},
 };
 
-/// The reservation is not the job's any more, and nothing changed.
+/// The reservation is no longer the job's, and nothing changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost {
     /// How this reservation ended.

@@ -13,7 +13,7 @@ use prometheus::Histogram;
 
 use self::source::{LuaSources, LuaText, header};
 use super::{
-    keys::{KEYS, OF_NO_QUEUE},
+    keys::{GLOBAL_KEYS, KEYS},
     record_fields,
 };
 use crate::{
@@ -270,7 +270,7 @@ fn named(keys: &[&str], given: &str) -> String {
 /// The keys of a file, in the order of the table.
 fn keys(source: &str) -> Vec<&'static str> {
     let named = header(source, "KEYS");
-    KEYS.iter().chain(&OF_NO_QUEUE).map(|(key, _)| *key).filter(|key| named.contains(key)).collect()
+    KEYS.iter().chain(&GLOBAL_KEYS).map(|(key, _)| *key).filter(|key| named.contains(key)).collect()
 }
 
 fn flag(source: &str, is_large: bool) -> Option<&'static str> {

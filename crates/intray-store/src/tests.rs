@@ -39,7 +39,7 @@ fn job(payload: &str) -> NewJob {
     NewJob::plain(ids::random_id(queue()), Json::from_text(payload.to_owned()).expect("JSON"))
 }
 
-/// An answer without `now`, without the words that tell a first run from a second, and without what only they mark, or only
+/// An answer without `now`, without the words that distinguish a first run from a second, and without what only they mark, or only
 /// the first says: how long a job was held.
 fn without_times(answer: &Value) -> String {
     match answer {

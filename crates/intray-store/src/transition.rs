@@ -80,7 +80,7 @@ pub(crate) enum Effect {
     Moved,
     /// No job was moved; adds this to a counter of the queue.
     Counted(Tally, u64),
-    /// The call named a reservation that does not exist any more.
+    /// The call named a reservation that no longer exists.
     Lost,
 }
 
@@ -202,7 +202,7 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
 /// How calls of one kind are batched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchPolicy {
-    /// The most calls of one script.
+    /// Maximum calls of one script.
     pub(crate) max_calls: usize,
     /// Drops calls whose caller has left.
     pub(crate) skips_abandoned: bool,
@@ -243,7 +243,7 @@ pub(crate) enum Retry<'r> {
 }
 
 impl Retry<'_> {
-    /// By the first word of a reply.
+    /// Chooses by the first word of a reply.
     pub(crate) fn of(word: Option<&str>) -> Self {
         match word {
             Some("later") => Self::Again,

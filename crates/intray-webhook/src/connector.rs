@@ -20,7 +20,7 @@ pub type Connector = HttpsConnector<HttpConnector<Resolver>>;
 /// The authorities that this machine trusts; `SSL_CERT_FILE` and `SSL_CERT_DIR` replace them.
 pub fn native_authorities() -> RootCertStore {
     let mut authorities = RootCertStore::empty();
-    // Certificates that cannot be read are left out: the machine may have old ones that nobody uses.
+    // Certificates that cannot be read are left out: the machine may have old ones that are not used.
     let _ = authorities.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     authorities
 }

@@ -99,7 +99,7 @@ impl AttemptError {
         }
     }
 
-    /// `None`: the cause behind it says more.
+    /// `None`: the underlying cause says more.
     fn of_http(error: &hyper::Error) -> Option<Self> {
         if error.is_parse() {
             return Some(Self::NotHttp);

@@ -32,10 +32,10 @@ use crate::{
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 /// An answer's body is read up to here, so that its connection can be used again; a longer one closes it.
 const READ_BODY_BYTES: u64 = 65_536;
-/// And for so long.
+/// How long that may take.
 const READ_BODY_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_HEADER_BYTES: usize = 65_536;
-/// Connections are not used again after so long, because the name of a receiver may have moved to another address.
+/// Connections are not used again after this time, because the name of a receiver may have moved to another address.
 const POOL_LIFETIME: Duration = Duration::from_secs(60);
 const IDLE_CONNECTIONS_PER_HOST: usize = 8;
 const AGENT: &str = concat!("intray/", env!("CARGO_PKG_VERSION"));

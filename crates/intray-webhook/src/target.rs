@@ -24,7 +24,7 @@ pub enum TargetError {
     Ascii,
     #[error("must not name a user or a password: the signature shows who has sent a webhook")]
     UserInfo,
-    #[error("must have no fragment, for no receiver gets one")]
+    #[error("must have no fragment, because no receiver gets one")]
     Fragment,
     #[error("may be http:// for 127.0.0.0/8, [::1] and localhost only, unless it is followed by plain")]
     Plain,

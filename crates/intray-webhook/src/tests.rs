@@ -13,7 +13,7 @@ use rustls::RootCertStore;
 
 use crate::{Attempt, Sender, Target, WebhookSecret};
 
-/// No receiver of a test that answers takes so long.
+/// No receiver of a test that answers takes this long.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// For receivers that take longer than a sender waits.
 const IMPATIENCE: Duration = Duration::from_millis(300);

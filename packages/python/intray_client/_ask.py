@@ -73,10 +73,10 @@ class Asking:
         """Asks a person and waits for the answer. However often the same question is asked under one key, also by another process,
         it is one job; another payload under that key is refused.
 
-        `expires`: seconds after which it cannot be answered any more. `timeout`: seconds to wait; 0 asks and does not wait. Until then
+        `expires`: seconds after which it can no longer be answered. `timeout`: seconds to wait; 0 asks and does not wait. Until then
         lost connections and a service that is away are tried again. `form`: what the answer looks like, as a JSON Schema or as a class
         with `model_json_schema()` and `model_validate()`, whose instance is the `result`; it goes into the payload, an object.
-        Raises `Expired`, `Withdrawn` or `Dead`: it has ended without an answer. `Forgotten`: it has ended and is not kept any more.
+        Raises `Expired`, `Withdrawn` or `Dead`: it has ended without an answer. `Forgotten`: it has ended and is no longer kept.
         `StillOpen`, a `TimeoutError`: ask again with the same key. `Refused`: the question, the credential or the key is no good.
         `Unavailable`: it could not be asked in time. `WrongAnswer`: it is answered, and not as the form asks. `ValueError`: the form
         cannot be drawn, or another argument is no good; nothing was asked.
@@ -86,7 +86,7 @@ class Asking:
         if expires is not None and (isinstance(expires, bool) or not isinstance(expires, (int, float)) or not 1 <= expires <= EXPIRES):
             raise ValueError("expires is a number of seconds, from 1 to 2592000 (30 days)")
         asked = None if form is None else QuestionForm(form)
-        body = asked.beside(payload) if asked else payload
+        body = asked.added_to(payload) if asked else payload
         end = inf if timeout is None else time.monotonic() + timeout
         if "dedupe_key" not in job:
             # An equal question under another key is about another action: the answer to one is none to the other.

@@ -28,10 +28,10 @@ class Batches:
         idempotency_key: str | None = None,
         retry_for: float | None = None,
     ) -> Batch:
-        """A batch of any number of payloads or `NewJob`s. `concurrency`: the most jobs that are reserved at once.
+        """A batch of any number of payloads or `NewJob`s. `concurrency`: the limit of jobs that are reserved at once.
 
-        What does not go into one call is appended, and the batch sealed behind it. With an `idempotency_key` of yours, the same
-        call after any exception goes on where it was.
+        What does not go into one call is appended, and the batch sealed after it. With an `idempotency_key` of yours, the same
+        call after any exception continues where it stopped.
         """
         key = fresh_key() if idempotency_key is None else idempotency_key
         items = (job_body(job) for job in jobs)

@@ -69,11 +69,11 @@ class BlockingIo(Io):
     def event(self) -> threading.Event:
         return threading.Event()
 
-    def start(self, beside: Coroutine[Any, Any, None], name: str) -> Callable[[], None]:
+    def start(self, background: Coroutine[Any, Any, None], name: str) -> Callable[[], None]:
         try:
-            threading.Thread(target=run, args=(beside,), name=name, daemon=True).start()
+            threading.Thread(target=run, args=(background,), name=name, daemon=True).start()
         except RuntimeError:
-            beside.close()
+            background.close()
             raise
         return lambda: None
 
@@ -130,8 +130,8 @@ class BlockingConnection:
         self._connection.close()
 
 
-def _lines(response: HTTPResponse, most: int) -> list[bytes]:
-    lines = Lines(most)
+def _lines(response: HTTPResponse, limit: int) -> list[bytes]:
+    lines = Lines(limit)
     try:
         while not lines.is_full and (line := response.readline()):
             lines.add(line)

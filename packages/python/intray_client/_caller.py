@@ -24,7 +24,7 @@ Key = str | Callable[[], str] | None
 #: On an event loop the function may be a coroutine function.
 AsyncKey = str | Callable[[], str] | Callable[[], Awaitable[str]] | None
 
-#: Seconds for which a call is tried again: of a producer, which may be a web request, and of a program that works.
+#: Seconds for which a call is tried again: for a producer, which may be a web request, and for a program that works.
 PRODUCER, CONSUMER = 5.0, 120.0
 #: Seconds in which one try may end however little patience is left, and bytes of a body that take a second more.
 SHORTEST_TRY, BYTES_A_SECOND = 1.0, 1_000_000
@@ -51,9 +51,9 @@ class Request:
     headers: Mapping[str, str]
     #: Seconds that the service may take to answer.
     wait: float
-    #: Not one value of JSON but lines of it, of which so many are read.
+    #: If not 0, the answer is lines of JSON instead of one value, and this many are read.
     lines: int
-    #: What of a good answer is to be asked for again.
+    #: The problem for which a good answer is asked for again, if any.
     passing: Callable[[Any], Problem | None]
 
     def until(self, end: float) -> Request:
@@ -94,9 +94,9 @@ class Caller:
         passing: Callable[[Any], Problem | None] = lambda value: None,
         until: float | None = None,
     ) -> Any:
-        """The answer's JSON. `wait`: the service may think about it for so many seconds. `key`: makes repeating it safe.
+        """The answer's JSON. `wait`: how long the service may take for it, in seconds. `key`: makes repeating it safe.
         `waits_out`: what a proxy refuses is tried again for as long as anything else that passes. `lines`: the answer is a list
-        of so many lines at most. `passing`: what of a good answer is to be asked for again.
+        of at most this many lines. `passing`: the problem for which a good answer is asked for again, if any.
         `until`: by then each try has waited, so a late one waits less; the call has no `query`.
         """
         address = path + ("?" + urlencode(query, doseq=True, errors="surrogatepass", quote_via=quote) if query else "")
@@ -154,7 +154,7 @@ class Caller:
         return passes(problem, header_seconds(answer.headers.get("retry-after", "")))
 
     async def _send(self, request: Request, left: float) -> Response:
-        """A key that a function gave is asked for anew when it is refused, once. No try takes much longer than is left."""
+        """A key that a function gave is asked for again when it is refused, once. No try takes much longer than is left."""
         patience = max(SHORTEST_TRY, left) + len(request.body or b"") / BYTES_A_SECOND
         timeout = min(self._timeout, patience)
         answer = await self._sent(request, self._known, timeout)

@@ -1,4 +1,4 @@
-"""One job of `consume`. Nothing that the work, its error or its result does ends the loop; what ends the program always goes on."""
+"""One job of `consume`. Nothing that the work, its error or its result does ends the loop; what ends the program is always passed on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Describe = Callable[[Exception], str]
 SHORTEST_BEAT, LONGEST_BEAT = 0.1, 60.0
 #: Seconds for which a hand-in that was interrupted is tried again while the program ends, and then for which the job is given back.
 LAST_HAND_IN, LAST_WORDS = 0.5, 1.0
-#: Bytes of a type's name, and of frames of a traceback the last so many.
+#: Bytes of a type's name, and how many of the last frames of a traceback are named.
 NAME, FRAMES = 128, 20
 
 
@@ -87,7 +87,7 @@ async def _settle(job: R, work: Work[R], describe: Describe, traceback: bool) ->
 
 async def _fail(job: Handout, *texts: str) -> None:
     """With the first text that is taken, our own at last. A job that cannot be failed goes to another worker: the next call for
-    work by this one would get it again, before those behind it.
+    work by this one would get it again, before those after it.
     """
     for text in (*texts, "the job failed, and its error could not be written"):
         try:

@@ -46,7 +46,7 @@ class Lost(Refused):
 
 
 class SomeRefused(IntrayError):
-    """Of many jobs some were refused for good. All others are stored: `results` has an entry for each, in order."""
+    """Some jobs of a bulk call were refused. All others are stored: `results` has an entry for each, in order."""
 
     def __init__(self, results: Sequence[Enqueued | Refused]) -> None:
         self.results = list(results)
@@ -58,24 +58,24 @@ class SomeRefused(IntrayError):
 
 
 class Forgotten(IntrayError):
-    """Jobs have ended and are not kept any more.
+    """Jobs have ended and are no longer kept.
 
-    Of a feed: jobs behind its place, so that the feed cannot name them; it goes on behind them. `count`: how many, `None` where the
-    place is too old to tell; with filters it is an upper bound. `after`: the place. Of a question: its `job`.
+    For a feed: jobs after its cursor, so that the feed cannot name them; it continues after them. `count`: how many, `None` where
+    the cursor is too old for a count; with filters it is an upper bound. `after`: the cursor. For a question: its `job`.
     """
 
     def __init__(self, count: int | None, after: str | None, job: str | None = None) -> None:
         self.count, self.after, self.job = count, after, job
         number = "an unknown number of" if count is None else count
-        feed = f"{number} ended jobs behind this place are forgotten"
-        super().__init__(feed if job is None else f"{job} has ended and is not kept any more: its answer is not known")
+        feed = f"{number} ended jobs after this cursor are forgotten"
+        super().__init__(feed if job is None else f"{job} has ended and is no longer kept: its answer is not known")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.count, self.after, self.job)
 
 
 class NoAnswer(IntrayError):
-    """A question has ended, and nobody has answered it: none of these is a yes. `job`: the id of its job."""
+    """A question has ended, and no one has answered it: none of these is a yes. `job`: the id of its job."""
 
     says = "has no answer"
 
@@ -88,9 +88,9 @@ class NoAnswer(IntrayError):
 
 
 class Expired(NoAnswer):
-    """Nobody had answered by the time that it expired."""
+    """It expired before anyone answered."""
 
-    says = "has expired, and nobody had answered it"
+    says = "has expired without an answer"
 
 
 class Withdrawn(NoAnswer):
@@ -106,7 +106,7 @@ class Dead(NoAnswer):
 
 
 class StillOpen(IntrayError, TimeoutError):
-    """Nobody has answered in time. The question is still open: ask again with the same key. `job`: the id of its job."""
+    """There was no answer in time. The question is still open: ask again with the same key. `job`: the id of its job."""
 
     def __init__(self, job: str) -> None:
         self.job = job
@@ -140,7 +140,7 @@ class Unavailable(IntrayError):
     def __init__(self, reason: str, applied: Applied, is_foreign: bool = False) -> None:
         self.applied: Applied = applied
         self.reason = reason
-        #: The last answer was not of intray.
+        #: The last answer was not from intray.
         self.is_foreign = is_foreign
         effect = "it had no effect" if applied is False else "it may have had an effect"
         super().__init__(f"{reason}; {effect}")

@@ -27,7 +27,7 @@ OnForgotten = Literal["raise", "ignore"] | Callable[[Forgotten], object]
 
 class AsyncFeed(AsyncIterator[Job]):
     """Iterate over it. Keep `after` when a job is dealt with, and begin there the next time: then nothing is missed and nothing
-    comes twice. After a `Forgotten`, or any other exception, the next iteration goes on at `after`.
+    comes twice. After a `Forgotten`, or any other exception, the next iteration continues at `after`.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class AsyncFeed(AsyncIterator[Job]):
         return job
 
     async def _look(self) -> bool:
-        """Whether there may be more. Lines have a place each; a page tells when there is something, and passes over the rest."""
+        """Whether there may be more. Lines have a place each; a page says when there is something, and passes over the rest."""
         if not self._is_at_end:
             self._lines.extend(await self._call(LINES, {}, 0.0))
             self._is_at_end = len(self._lines) < LINES
@@ -140,7 +140,7 @@ class AsyncFeed(AsyncIterator[Job]):
 
 class Feed(Iterator[Job]):
     """Iterate over it. Keep `after` when a job is dealt with, and begin there the next time: then nothing is missed and nothing
-    comes twice. After a `Forgotten`, or any other exception, the next iteration goes on at `after`.
+    comes twice. After a `Forgotten`, or any other exception, the next iteration continues at `after`.
     """
 
     def __init__(self, feed: AsyncFeed) -> None:

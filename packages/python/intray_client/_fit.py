@@ -13,9 +13,9 @@ from typing import Any
 
 from ._keywords import Fault, escaped, is_number
 
-#: Objects and lists in each other.
+#: How deep objects and lists may be nested.
 DEPTH = 127
-#: Of a list.
+#: How many items a list may have.
 ITEMS = 256
 HALF = "must not have one half of a surrogate pair alone"
 BEYOND = "must be a number that a double holds"
@@ -28,14 +28,14 @@ class Field:
     kind: str
     schema: Mapping[str, Any]
     is_nullable: bool
-    #: Of an object.
+    #: The fields of an object.
     fields: Mapping[str, Field] = field(default_factory=dict)
-    #: Of a choice, and of a list of them.
+    #: The options of a choice, and of a list of them.
     options: frozenset[str] = frozenset()
 
 
 def unsound(value: Any, at: str = "", depth: int = 0) -> Fault | None:
-    """What of a value the service refuses before it looks at a form."""
+    """The fault for which the service refuses a value before it looks at a form."""
     if isinstance(value, str):
         return None if _is_whole(value) else Fault(at, HALF)
     if is_number(value):

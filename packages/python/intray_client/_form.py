@@ -46,7 +46,7 @@ class QuestionForm:
             raise ValueError("the form of a question has `type` and `properties` itself, not by a reference")
         self._form = read
 
-    def beside(self, payload: Any) -> dict[str, Any]:
+    def added_to(self, payload: Any) -> dict[str, Any]:
         """The payload with the form in it."""
         if not isinstance(payload, Mapping) or "form" in payload:
             raise ValueError("the payload of a question with a form is an object without a member `form`")

@@ -129,7 +129,7 @@ class Gate:
     def _nullable(self, schema: dict[str, Any], at: str, level: str) -> Field | None:
         nulls = [n for n, one in enumerate(schema["anyOf"]) if _is_null(one)]
         if len(nulls) == 2:
-            return self._refuse(f"{at}/anyOf", "`anyOf` must have a schema beside null")
+            return self._refuse(f"{at}/anyOf", "`anyOf` must have a schema next to null")
         null, inner = nulls[0], 1 - nulls[0]
         self._check(schema["anyOf"][null], ("null",), f"{at}/anyOf/{null}")
         field = self._field(schema["anyOf"][inner], f"{at}/anyOf/{inner}", level)

@@ -1,4 +1,4 @@
-"""What the calls of this package need of the program around them: to send, to rest, to do something beside. Every call is written
+"""What the calls of this package need of the program around them: to send, to rest, to do something in the background. Every call is written
 once, as a coroutine. `Intray` runs it to its end on the thread of its caller, `AsyncIntray` on an event loop.
 """
 
@@ -32,8 +32,8 @@ class Io(ABC):
     def event(self) -> Event: ...
 
     @abstractmethod
-    def start(self, beside: Coroutine[Any, Any, None], name: str) -> Callable[[], None]:
-        """Begins something that goes on beside the call, and answers what ends it. `RuntimeError`: there is no room for it."""
+    def start(self, background: Coroutine[Any, Any, None], name: str) -> Callable[[], None]:
+        """Begins something that runs during the call, and answers what ends it. `RuntimeError`: there is no room for it."""
 
     @abstractmethod
     def check(self, function: Any) -> None:

@@ -19,7 +19,7 @@ class Fault(NamedTuple):
     detail: str
 
 
-#: Places by their names in a sentence. `root` is a place beside the one that the whole form has.
+#: Places by their names in a sentence. `root` is a place besides the one that the whole form has.
 PLACES = {
     "root": "the whole form",
     "object": "an object",

@@ -38,13 +38,13 @@ class NewJob:
     max_attempts: int | None = None
     backoff: Mapping[str, Any] | None = None
     locks: Sequence[str] | None = None
-    #: By then it has ended: what nobody has completed is cancelled.
+    #: By then it has ended: if no one has completed it, it is cancelled.
     expires_ms: int | None = None
     expires_at: str | None = None
     #: By then it should have ended: what has not is marked as breached.
     sla_ms: int | None = None
     sla_at: str | None = None
-    #: Only these workers, and only those with this skill, are given it, until so long after it is first ready.
+    #: Only these workers, and only those with this skill, are given it, until this long after it is first ready.
     assignees: Sequence[str] | None = None
     skill: str | None = None
     fallback_ms: int | None = None
@@ -218,7 +218,7 @@ class Action:
 
     #: `cancel`, `configure`, `purge`, `reassign`, `redeliver`, `release`, `reprioritize` or `requeue`.
     action: str
-    #: Of its first and its last step.
+    #: The times of its first and its last step.
     began_at: str
     at: str
     #: The name of the operator's key; `None`: the service has no access control.
@@ -227,9 +227,9 @@ class Action:
     batch: str | None
     #: How many jobs, or deliveries of a webhook.
     count: int
-    #: What the call said beside its queue and job.
+    #: What the call said apart from its queue and job.
     parameters: Mapping[str, Any]
-    #: Of `configure`, the `name` of each setting that changed, its value before (`from`) and since (`to`); `None` is the default.
+    #: For `configure`: the `name` of each setting that changed, its value before (`from`) and since (`to`); `None` is the default.
     settings: Sequence[Mapping[str, Any]]
 
 
@@ -278,5 +278,5 @@ class Queue:
     oldest_waiting_ms: int | None
     settings: Settings
     totals: Mapping[str, int]
-    #: Of `queue`: the lines of jobs that are not everybody's, `@worker` or `+skill`, each with `waiting` and `oldest_ms`.
+    #: For `queue`: the lines of jobs that are not everybody's, `@worker` or `+skill`, each with `waiting` and `oldest_ms`.
     lines: Sequence[Mapping[str, Any]] = ()

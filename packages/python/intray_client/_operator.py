@@ -15,7 +15,7 @@ JOBS, QUEUES, ACTIONS = 100, 1_000, 100
 
 class Operator:
     """Each call may be narrowed to jobs of a `client`, of a `batch`, with an `error` that contains a text, or enqueued before a
-    time (RFC 3339). What takes several calls goes on until all is done, and answers how many jobs it was.
+    time (RFC 3339). Methods that take several calls run until all is done, and return the number of jobs.
     """
 
     _caller: Caller

@@ -49,7 +49,7 @@ class Opinions:
         retry_for: float | None = None,
         **job: Unpack[Opinion],
     ) -> Batch:
-        """Asks so many people, 2 to 9, and none of them twice: a batch of equal jobs. Retries make one batch.
+        """Asks `people` people, 2 to 9, and none of them twice: a batch of equal jobs. Retries make one batch.
 
         With a `key` of yours, the same call is one batch, in whichever process; another payload under that key is refused.
         """

@@ -53,11 +53,11 @@ def not_of_intray() -> Problem:
     return Problem("the answer is not of intray", "unknown", is_foreign=True, is_shut=True)
 
 
-def number(value: Any, most: float) -> float | None:
-    """A finite number from 0 to `most`, or None."""
+def number(value: Any, limit: float) -> float | None:
+    """A finite number from 0 to `limit`, or None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if 0 <= value <= most else None
+    return float(value) if 0 <= value <= limit else None
 
 
 def header_seconds(text: str) -> float | None:

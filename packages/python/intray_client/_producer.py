@@ -29,13 +29,13 @@ def fresh_key() -> str:
     return secrets.token_hex(16)
 
 
-def chunks(items: Iterable[dict[str, Any]], most: int) -> Iterator[list[dict[str, Any]]]:
+def chunks(items: Iterable[dict[str, Any]], limit: int) -> Iterator[list[dict[str, Any]]]:
     """Splits items into calls."""
     chunk: list[dict[str, Any]] = []
     weight = 0
     for item in items:
         own = Caller.weight(item)
-        if chunk and (len(chunk) == most or weight + own > BYTES):
+        if chunk and (len(chunk) == limit or weight + own > BYTES):
             yield chunk
             chunk, weight = [], 0
         chunk.append(item)
@@ -65,7 +65,7 @@ class Producer(Generic[E]):
     ) -> list[Enqueued]:
         """Payloads, or `NewJob`s, however many, with an entry for each in order. `SomeRefused`: the others are stored.
 
-        With an `idempotency_key` of yours, the same call after any exception, or in another process, goes on where it was.
+        With an `idempotency_key` of yours, the same call after any exception, or in another process, continues where it stopped.
         """
         key = fresh_key() if idempotency_key is None else idempotency_key
         results: list[Enqueued | Refused] = []
@@ -77,7 +77,7 @@ class Producer(Generic[E]):
             except Refused as refused:
                 if refused.is_own:
                     raise
-                results.extend([refused] * len(chunk))  # One of them, or all: those behind are none the worse for it.
+                results.extend([refused] * len(chunk))  # One of them, or all: those after it are none the worse for it.
                 continue
             results.extend(refusal(item["error"]) if "error" in item else read(Enqueued, item) for item in answer["jobs"])
         stored = [result for result in results if isinstance(result, Enqueued)]
@@ -129,9 +129,9 @@ class Producer(Generic[E]):
     ) -> AsyncFeed:
         """The queue's completed jobs in the order of their completion, those of batches left out.
 
-        Begins behind the place `after`, which is what an earlier feed had as `feed.after`. `follow`: at the end it waits for
-        what is completed next, and looks at most every so many seconds. `forgotten`: where jobs behind `after` are gone,
-        `Forgotten` is raised once, and the next iteration goes on; or it is ignored, or given to a function.
+        Begins after the cursor `after`, which is what an earlier feed had as `feed.after`. `follow`: at the end it waits for
+        what is completed next, and looks again at most once in `every` seconds. `forgotten`: where jobs after `after` are gone,
+        `Forgotten` is raised once, and the next iteration continues; or it is ignored, or given to a function.
         """
         return AsyncFeed(self._caller, queue, after, client, every if follow else None, stop, forgotten)
 

@@ -23,7 +23,7 @@ UNKNOWN_LEASE = 30.0
 @dataclass(frozen=True)
 class Ended:
     """What became of the job. `duplicate`: this call came before; `late`: the lease was over, and no other worker had taken the job;
-    `final`: it cannot be taken back any more, and if it can, for `final_in_ms`.
+    `final`: it can no longer be taken back; if it can, for `final_in_ms`.
     """
 
     id: str
@@ -58,13 +58,13 @@ class Handout:
         #: The draft that `extend` saved: of this worker, or of an earlier one if the queue shares drafts.
         self.draft: Any = handout["draft"]
         self.traceparent: str | None = handout["traceparent"]
-        #: What the worker says who has handed it over: `text`, which may be empty, `from` and `at`.
+        #: The note of the worker who has handed it over: `text`, which may be empty, `from` and `at`.
         self.note: Mapping[str, Any] | None = handout.get("note")
         #: The job is no longer this worker's. `complete` may still count, if nobody else has taken it.
         self.is_lost = False
         #: It was completed, abandoned, failed or handed over.
         self.is_settled = False
-        #: Of `consume`: hears that a draft was refused, which then ends nothing.
+        #: Used by `consume`: called when a draft is refused, which then ends nothing.
         self._on_refused_draft: Callable[[Exception], None] | None = None
         #: The ending that was asked for last.
         self._ending: tuple[str, dict[str, Any]] | None = None

@@ -73,7 +73,7 @@ class StreamConnection:
         self._writer.transport.abort()
 
     def _allow(self, seconds: float | None) -> None:
-        """Closes the connection when so many seconds pass without another word of this."""
+        """Closes the connection after this many seconds, unless this is called again."""
         if self._timer:
             self._timer.cancel()
         self._timer = None if seconds is None else self._loop.call_later(seconds, self._expire)
@@ -82,12 +82,12 @@ class StreamConnection:
         self._is_late = True
         self.close()
 
-    async def _answer(self, most: int, seconds: float) -> Response:
+    async def _answer(self, limit: int, seconds: float) -> Response:
         head = await self._head()
         headers = {name.lower(): value for name, value in head.getheaders()}
         body = Body(self._reader, head)
-        if most and 200 <= head.status < 300:
-            return Response(head.status, headers, b"", await self._lines(body, most))
+        if limit and 200 <= head.status < 300:
+            return Response(head.status, headers, b"", await self._lines(body, limit))
         pieces = []
         self._allow(seconds)
         while piece := await body.piece():
@@ -108,8 +108,8 @@ class StreamConnection:
         head.begin()
         return head
 
-    async def _lines(self, body: Body, most: int) -> list[bytes]:
-        lines, rest = Lines(most), b""
+    async def _lines(self, body: Body, limit: int) -> list[bytes]:
+        lines, rest = Lines(limit), b""
         try:
             while not lines.is_full:
                 self._allow(SILENCE)
@@ -133,7 +133,7 @@ class Body:
     def __init__(self, reader: asyncio.StreamReader, head: HTTPResponse) -> None:
         self._reader = reader
         self._is_chunked = bool(head.chunked)
-        #: Bytes to come: of the body, or of this chunk. `None`: nobody knows.
+        #: Bytes to come, of the body or of this chunk. `None`: unknown.
         self._left = 0 if self._is_chunked else head.length
         self.is_over = not self._is_chunked and self._left == 0
 

@@ -26,16 +26,16 @@ def _number(digits: str) -> int | float:
     return int(digits) if len(digits) < 640 else float(digits)
 
 
-def cut(text: Any, most: int) -> str:
-    """Of a text the first so many bytes, at the border of a character. A half character becomes U+FFFD."""
-    start = str(text)[:most]
+def cut(text: Any, limit: int) -> str:
+    """The first bytes of a text, up to `limit`, cut at a character boundary. A half character becomes U+FFFD."""
+    start = str(text)[:limit]
     whole = start.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.encode()[:most].decode("utf-8", "ignore")
+    return whole.encode()[:limit].decode("utf-8", "ignore")
 
 
-def cut_front(text: str, most: int) -> str:
-    """Of a text the last lines that have room in so many bytes."""
+def cut_front(text: str, limit: int) -> str:
+    """The last lines of a text that fit into `limit` bytes."""
     last = cut(text, 4 * len(text)).encode()
-    if len(last) <= most:
+    if len(last) <= limit:
         return last.decode()
-    return last[-most:].decode("utf-8", "ignore").partition("\n")[2]
+    return last[-limit:].decode("utf-8", "ignore").partition("\n")[2]

@@ -56,7 +56,7 @@ def verify(headers: Headers, body: bytes, secrets: str | Sequence[str], toleranc
     signed = f"{identifier}.{stamp}.".encode("utf-8", "replace") + body
     given = [one[3:].encode("utf-8", "replace") for one in signature.split(" ") if one.startswith("v1,")]
     wanted = [base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()) for key in keys]
-    # Each pair is compared, so that the time tells nothing.
+    # Each pair is compared, so that the time reveals nothing.
     if not any([hmac.compare_digest(one, other) for one in given for other in wanted]):
         raise NotGenuine("no secret has signed this")
     if abs(time.time() - int(stamp)) > tolerance:

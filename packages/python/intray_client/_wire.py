@@ -33,7 +33,7 @@ class NotSent(Exception):
 
 
 class Broken(Exception):
-    """The connection broke before an answer was there: nobody knows what has happened."""
+    """The connection broke before an answer was there: what has happened is unknown."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Message:
     path: str
     body: bytes | None
     headers: Mapping[str, str]
-    #: Not the whole answer is read, but so many lines of it.
+    #: If not 0, only so many lines of the answer are read.
     lines: int = 0
 
 
@@ -73,21 +73,21 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
-    #: Of a good answer that was asked for by lines, those that are not blank.
+    #: The lines, without blank ones, of a good answer that was asked for by lines.
     lines: Sequence[bytes] = ()
 
 
 class Lines:
-    """Up to so many lines of an answer, and so many bytes. Of an answer that breaks off, the whole lines before."""
+    """At most `limit` lines of an answer, and LINES_BYTES. A truncated answer yields its complete lines."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, limit: int) -> None:
         self.whole: list[bytes] = []
-        self._most = most
+        self._limit = limit
         self._weight = 0
 
     @property
     def is_full(self) -> bool:
-        return len(self.whole) >= self._most or self._weight >= LINES_BYTES
+        return len(self.whole) >= self._limit or self._weight >= LINES_BYTES
 
     def add(self, line: bytes) -> None:
         self._weight += len(line)
@@ -100,7 +100,7 @@ class Connection(Protocol):
     is_fit: bool
 
     async def exchange(self, message: Message, seconds: float) -> Response:
-        """`TimeoutError`: nothing came for so many seconds. `OSError`, `HTTPException`: the connection is no good."""
+        """`TimeoutError`: nothing came for this many seconds. `OSError`, `HTTPException`: the connection is no good."""
         ...
 
     def close(self) -> None: ...

@@ -17,7 +17,7 @@ from ._producer import fresh_key
 from ._reserved import Handout
 from ._text import cut
 
-#: Seconds that a call waits for a job: who is told to stop stops no later.
+#: Seconds that a call waits for a job, and after which a stop takes effect at the latest.
 WAIT = 10.0
 #: Seconds until a service that ends is asked again, if it does not say.
 AGAIN = 1.0

@@ -82,7 +82,7 @@ class AsyncIo(Io):
         self.wire = Wire(place, connect, asyncio.get_running_loop)
         self._calls = calls
         self._turns: dict[asyncio.AbstractEventLoop, Turns] = {}
-        self._beside: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
 
     async def send(self, message: Message, *, timeout: float, wait: float) -> Response:
         turns = self._turns_here()
@@ -113,11 +113,11 @@ class AsyncIo(Io):
     def event(self) -> asyncio.Event:
         return asyncio.Event()
 
-    def start(self, beside: Coroutine[Any, Any, None], name: str) -> Callable[[], None]:
-        task = asyncio.get_running_loop().create_task(beside, name=name)
+    def start(self, background: Coroutine[Any, Any, None], name: str) -> Callable[[], None]:
+        task = asyncio.get_running_loop().create_task(background, name=name)
         # A loop keeps its tasks by weak references only.
-        self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
         def end() -> None:
             task.cancel()
@@ -136,17 +136,17 @@ class AsyncIo(Io):
 
 
 class Turns:
-    """At most so many at once; the others wait in line."""
+    """At most `limit` at once; the others wait in line."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._taken = 0
         self._line: deque[asyncio.Future[bool]] = deque()
 
     async def take(self, seconds: float) -> bool:
-        """Whether there was one within so many seconds."""
+        """Whether there was one within this many seconds."""
         loop = asyncio.get_running_loop()
-        if self._taken < self._most:
+        if self._taken < self._limit:
             self._taken += 1
             return True
         turn: asyncio.Future[bool] = loop.create_future()

@@ -99,7 +99,7 @@ fn read(text: &str) -> Result<(String, PublicKey), &'static str> {
     let members: BTreeMap<String, IgnoredAny> = serde_json::from_str(text).map_err(|_| "it is not an object")?;
     let jwk: Jwk = serde_json::from_str(text).map_err(|_| "a member is missing, there twice, or of another type")?;
     if jwk.kty == "oct" {
-        return Err("it is a shared secret, which belongs into --token-secret");
+        return Err("it is a shared secret, which belongs in --token-secret");
     }
     if SECRET_MEMBERS.iter().any(|name| members.contains_key(*name)) {
         return Err(

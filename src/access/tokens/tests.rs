@@ -93,7 +93,7 @@ fn with(more: Value) -> Value {
 }
 
 #[test]
-fn a_claim_that_is_missing_or_wrong_is_enough() {
+fn token_with_a_missing_or_wrong_claim_is_refused() {
     let now = get_current_timestamp();
     for wrong in [
         json!({ "exp": null }),
@@ -194,14 +194,17 @@ fn a_key_is_found_by_its_kid_and_by_nothing_else() {
     header.jwk = Some(jwk);
     header.jku = Some("https://evil.example/jwks.json".to_owned());
     assert!(taken(&encode(&header, &claims(), &own).expect("signed")).is_none());
-    // What must be understood and is not.
+    // A header parameter that must be understood and is not.
     let critical = Header { crit: Some(vec!["exp".to_owned()]), ..Header::new(Algorithm::HS256) };
     assert!(taken(&encode(&critical, &claims(), &hs()).expect("signed")).is_none());
     assert!(tokens().verify(&token(Algorithm::RS256, Some("r"), &claims(), &rsa()), None).is_err(), "no file");
-    let nobodys = Tokens::new(&[], "intray".to_owned(), DAY);
-    assert!(nobodys.verify(&token(Algorithm::HS256, None, &claims(), &hs()), Some(&issuers())).is_err(), "no secret");
+    let without_secrets = Tokens::new(&[], "intray".to_owned(), DAY);
+    assert!(
+        without_secrets.verify(&token(Algorithm::HS256, None, &claims(), &hs()), Some(&issuers())).is_err(),
+        "no secret"
+    );
     let empty = EncodingKey::from_secret(b"");
-    assert!(nobodys.verify(&token(Algorithm::HS256, None, &claims(), &empty), Some(&issuers())).is_err());
+    assert!(without_secrets.verify(&token(Algorithm::HS256, None, &claims(), &empty), Some(&issuers())).is_err());
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn moving(line: &str) -> Move {
 }
 
 #[test]
-fn the_place_is_named_without_who_asks_there() {
+fn place_is_named_without_credentials() {
     let to = moving("move --data-dir d --to rediss+cluster://ann:s3cr3t@a:1,b:2").to().expect("a server");
     let (url, place) = to.expect("a place");
     assert_eq!((url.contains("s3cr3t"), place.as_str()), (true, "rediss+cluster://a:1,b:2"));
@@ -21,7 +21,7 @@ fn the_place_is_named_without_who_asks_there() {
 }
 
 #[test]
-fn a_place_that_cannot_be_is_refused_and_no_password_is_repeated() {
+fn invalid_place_is_refused_without_its_password() {
     for line in
         ["move", "move --to h", "move --to redis://h --to-file /nowhere", "move --cancel --dry-run --to redis://h"]
     {

@@ -3,7 +3,7 @@ use std::thread::available_parallelism;
 use super::*;
 
 #[test]
-fn a_redis_that_has_the_same_processors_is_known() {
+fn detects_redis_on_the_same_cpus() {
     let is_here = |url: &str| serve(&format!("--redis-url {url}")).store.redis_url().is_on_this_machine();
     for url in [
         "unix:///run/redis.sock?db=1",

@@ -216,7 +216,7 @@ fn read_member(item: &mut JsonFields<'_>, trace: Option<&String>) -> Option<NewM
     Some(NewMember { task: read_task(item, trace.cloned())?, priority })
 }
 
-fn check_sizes(jobs: &[NewMember], most: usize) -> Result<(), Problem> {
+fn check_sizes(jobs: &[NewMember], max: usize) -> Result<(), Problem> {
     let mut sizes = jobs.iter().enumerate();
-    sizes.try_for_each(|(i, job)| check_size(&format!("jobs/{i}/payload"), &job.task.payload, most))
+    sizes.try_for_each(|(i, job)| check_size(&format!("jobs/{i}/payload"), &job.task.payload, max))
 }

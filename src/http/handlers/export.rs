@@ -57,7 +57,7 @@ pub struct Export {
     pub list: ListWatcher,
     pub queue: QueueName,
     pub who: ReaderId,
-    /// Starts behind the jobs that were sent.
+    /// Starts after the jobs that were sent.
     pub filter: JobFilter,
     pub form: ExportFormat,
     /// Waits for more jobs at the end of the list.
@@ -75,7 +75,7 @@ struct OpenPage {
     rest: Bytes,
 }
 
-/// A job and the cursor behind it.
+/// A job and the cursor after it.
 #[derive(Serialize)]
 struct ExportLine<'a> {
     #[serde(flatten)]

@@ -36,7 +36,7 @@ use crate::{
 /// Pending lines, and bytes of them, before reading pauses.
 const MAX_PENDING_LINES: usize = 512;
 const MAX_PENDING_BYTES: usize = 1 << 20;
-/// Bytes that a line may have beside the payload.
+/// Bytes that a line may have in addition to the payload.
 const MAX_ENVELOPE_BYTES: usize = 16 << 10;
 
 type LineOutcome = Result<shapes::EnqueuedBody, Problem>;
@@ -139,7 +139,7 @@ impl Import {
         }
     }
 
-    /// The first answer, and all that are ready behind it.
+    /// The first answer, and all that are ready after it.
     fn answers(&mut self, first: (usize, LineAnswer)) -> Vec<LineAnswer> {
         let mut answers = Vec::new();
         let mut next = Some(first);
@@ -162,8 +162,8 @@ impl Import {
         let (bytes, job) = match line {
             BodyLine::Text(text) => (text.len(), self.read(number, &text)),
             BodyLine::TooLong => {
-                let most = self.call.max_payload + MAX_ENVELOPE_BYTES;
-                (0, Err(Problem::new(ProblemType::TooLarge, format!("a line has at most {most} bytes here"))))
+                let max = self.call.max_payload + MAX_ENVELOPE_BYTES;
+                (0, Err(Problem::new(ProblemType::TooLarge, format!("a line has at most {max} bytes here"))))
             }
         };
         self.pending_bytes += bytes;
@@ -178,7 +178,7 @@ impl Import {
         self.pending.push_back(sent);
     }
 
-    /// Parses a line. Its fingerprint tells a repeated line from another one in the same place.
+    /// Parses a line. Its fingerprint distinguishes a repeated line from another one in the same place.
     fn read(&mut self, number: u64, text: &Bytes) -> Result<NewJob, Problem> {
         let line = std::str::from_utf8(text)
             .map_err(|error| Problem::new(ProblemType::NotJson, format!("not UTF-8: {error}")))?

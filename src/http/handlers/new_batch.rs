@@ -1,4 +1,4 @@
-//! What became of a new batch, alone or one of an array.
+//! The outcome for a new batch, alone or in an array.
 
 use crate::{
     http::response::problem::Problem,

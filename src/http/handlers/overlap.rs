@@ -40,7 +40,7 @@ pub async fn create_overlap(
     created_overlap(queues.create_batch(repeated(new)).await?)
 }
 
-/// Those of an array, each stored or refused by itself.
+/// Creates the batches of an array, each stored or refused by itself.
 pub async fn create_each(
     queues: &Queues,
     call: &JsonCall,

@@ -14,7 +14,7 @@ use crate::{
 /// The fields, each of which may change by itself.
 pub const ROUTING_FIELDS: [&str; 4] = ["assignees", "excluded", "skill", "fallback_ms"];
 
-/// Of a new job. `None`: it names no field, so it is for everybody.
+/// The routing of a new job. `None`: it names no field, so it is for all workers.
 pub fn read_routing(fields: &mut JsonFields<'_>) -> Option<Box<Routing>> {
     let is_restricted = fields.has("assignees") || fields.has("skill");
     if fields.has("fallback_ms") && !is_restricted {

@@ -31,7 +31,7 @@ pub const DRAFT: &str = "draft";
 /// `POST /jobs/extend`, `/jobs/complete`, `/jobs/abandon`, `/jobs/fail`, `/jobs/hand-over`, `/jobs/undo`
 pub async fn settle<C: Settle>(
     State(queues): State<Queues>,
-    State(PayloadLimit(most)): State<PayloadLimit>,
+    State(PayloadLimit(max)): State<PayloadLimit>,
     State(stored): State<StoreRate>,
     _: NoQuery,
     BeaconBody(body, _permit): BeaconBody,
@@ -43,7 +43,7 @@ pub async fn settle<C: Settle>(
         let call = C::read(&mut fields, reservation);
         let call = fields.finish(call)?;
         if let (field, Some(json)) = call.carried() {
-            check_size(field, json, most)?;
+            check_size(field, json, max)?;
             stored.take(call.reservation(), field).map_err(|ms| Problem::stored_too_often(field, ms))?;
         }
         Ok((call.reservation().job.clone(), call))

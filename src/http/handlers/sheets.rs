@@ -148,7 +148,7 @@ impl SheetsAnswer {
             if rest.is_empty() {
                 match answer.next_part().await? {
                     Ok(part) => rest = part,
-                    // There is no room for a problem behind what was sent: the connection is cut.
+                    // There is no room for a problem after what was sent: the connection is cut.
                     Err(_) => return Some((Err(io::Error::other("not all of it")), (answer, rest))),
                 }
             }

@@ -60,7 +60,7 @@ pub struct NdjsonCall {
     pub body: Body,
 }
 
-/// An idempotency key, and the body whose fingerprint tells its call from another under the same key.
+/// An idempotency key, and the body whose fingerprint distinguishes its call from another under the same key.
 pub struct IdempotentCall {
     /// The credential: keys of different callers are unrelated.
     credential: String,

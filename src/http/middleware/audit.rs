@@ -59,12 +59,12 @@ impl AuditEntry {
         Self { worker: Some(worker.clone()), ..Self::everywhere(action, caller) }
     }
 
-    /// For one job, or not.
+    /// An action on one job, or on none.
     pub fn for_job(self, job: Option<&JobId>) -> Self {
         Self { queue: job.map(|job| job.queue.clone()), job: job.cloned(), ..self }
     }
 
-    /// What the call says beside its queue and its job.
+    /// What the call says in addition to its queue and its job.
     pub fn with(self, parameters: Map<String, Value>) -> Self {
         Self { parameters, ..self }
     }

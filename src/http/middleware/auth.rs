@@ -21,7 +21,7 @@ use crate::{
     shares::RequestConnection,
 };
 
-const NOT_VALID: &str = "the key or token is not valid, or not any more";
+const NOT_VALID: &str = "the key or token is not valid, or no longer valid";
 /// What a token for one job is refused with, where it asks for more.
 pub const FOR_ONE_JOB: &str = "the token is for one job";
 const ENDED: &str = "the key is past its end";
@@ -46,11 +46,15 @@ pub struct AuthOutcome {
 ///
 /// # Errors
 /// A problem, when the caller may not call this route.
-pub fn check(context: &AuthContext, who: RequiredRole, request: &mut Request) -> Result<Option<ClientIp>, Problem> {
+pub fn check(
+    context: &AuthContext,
+    required_role: RequiredRole,
+    request: &mut Request,
+) -> Result<Option<ClientIp>, Problem> {
     let identify_optional =
-        if who == RequiredRole::Public { known(&context.access, request.headers()) } else { Some(None) };
+        if required_role == RequiredRole::Public { known(&context.access, request.headers()) } else { Some(None) };
     let client = identify_optional.is_none().then(|| context.clients.of(request));
-    let pass = match who {
+    let pass = match required_role {
         RequiredRole::Public => None,
         RequiredRole::Authenticated
         | RequiredRole::Worker
@@ -61,7 +65,7 @@ pub fn check(context: &AuthContext, who: RequiredRole, request: &mut Request) ->
         | RequiredRole::Viewer
         | RequiredRole::Operator => {
             // Counts refusals by reason; the credential itself is never recorded.
-            Some(identify(&context.access, request.headers(), who).map_err(|(why, problem)| {
+            Some(identify(&context.access, request.headers(), required_role).map_err(|(why, problem)| {
                 intray_metrics::AUTH_FAILURES_TOTAL.of(&[why]).inc();
                 problem
             })?)
@@ -109,7 +113,11 @@ fn known(access: &Access, headers: &HeaderMap) -> Option<Option<Caller>> {
     bearer(headers).ok().and_then(|credential| access.identify(credential)).map(Some)
 }
 
-fn identify(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<Pass, (&'static str, Problem)> {
+fn identify(
+    access: &Access,
+    headers: &HeaderMap,
+    required_role: RequiredRole,
+) -> Result<Pass, (&'static str, Problem)> {
     let is_missing = !headers.contains_key(header::AUTHORIZATION);
     let word = if is_missing { "missing" } else { "malformed" };
     let credential = if access.is_on() { bearer(headers).map_err(|problem| (word, problem))? } else { "" };
@@ -118,18 +126,18 @@ fn identify(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<P
         AccessDenied::Bad(why) => (why.word(), unauthorized(NOT_VALID)),
         AccessDenied::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
     })?;
-    if !who.allows(pass.caller.role) {
-        return Err(("forbidden", Problem::forbidden(not_for(pass.caller.role, who))));
+    if !required_role.allows(pass.caller.role) {
+        return Err(("forbidden", Problem::forbidden(not_for(pass.caller.role, required_role))));
     }
-    if pass.caller.job.is_some() && !who.allows_one_job() {
+    if pass.caller.job.is_some() && !required_role.allows_one_job() {
         return Err(("forbidden", Problem::forbidden(FOR_ONE_JOB)));
     }
     Ok(pass)
 }
 
-fn not_for(role: Role, who: RequiredRole) -> &'static str {
+fn not_for(role: Role, required_role: RequiredRole) -> &'static str {
     match role {
-        Role::Asker if who == RequiredRole::TokenMaker => {
+        Role::Asker if required_role == RequiredRole::TokenMaker => {
             "an asker's key makes no tokens, because it could answer its own question with one"
         }
         Role::Asker => "this is not for an asker",

@@ -77,7 +77,7 @@ impl BodyBudget {
     pub fn max_bytes(&self) -> usize {
         match self.payer {
             BodyClass::Authenticated(_) => limits::BODY,
-            BodyClass::Anonymous(..) => limits::STRANGERS_BODY,
+            BodyClass::Anonymous(..) => limits::ANONYMOUS_BODY,
         }
     }
 
@@ -115,8 +115,8 @@ impl ReservedBytes {
                 });
                 let mut spent = bodies.spent.lock();
                 let own = spent.by_payer.get(payer).copied().unwrap_or(0);
-                let most = limits::BODIES_OF_CALLERS;
-                if !shares::is_open(spent.known, own, more, most, || bodies.access.has_partitions()) {
+                let max = limits::BODIES_OF_CALLERS;
+                if !shares::is_open(spent.known, own, more, max, || bodies.access.has_partitions()) {
                     return Err(Problem::body_budget_exhausted());
                 }
                 spent.known += more;
@@ -125,7 +125,7 @@ impl ReservedBytes {
             BodyClass::Anonymous(peer, _) => {
                 let mut spent = bodies.spent.lock();
                 let own = spent.by_peer.get(peer).copied().unwrap_or(0);
-                if own + more > limits::BODIES_OF_PEER || spent.strangers + more > limits::BODIES_OF_STRANGERS {
+                if own + more > limits::BODIES_OF_PEER || spent.strangers + more > limits::ANONYMOUS_BODIES {
                     return Err(Problem::body_budget_exhausted());
                 }
                 spent.strangers += more;
@@ -183,7 +183,7 @@ mod tests {
         }
         assert!(peer(0).reserve().grow(limits::SMALL_BODY + 1).is_err(), "a peer has a sixteenth");
         assert!(peer(99).reserve().grow(limits::SMALL_BODY + 1).is_err(), "and all of them the whole");
-        peer(0).reserve().grow(limits::SMALL_BODY).expect("who says little is heard");
+        peer(0).reserve().grow(limits::SMALL_BODY).expect("small bodies always pass");
         let mut large = known.reserve();
         large.grow(limits::BODIES_OF_CALLERS).expect("callers with a credential have their own");
         assert!(known.reserve().grow(limits::BODY).is_err());

@@ -58,7 +58,7 @@ pub fn cors(origins: &Origins, headers: &[String]) -> Option<CorsLayer> {
 ///
 /// # Errors
 /// A problem.
-pub fn check(policy: &Policy, open: bool, who: RequiredRole, request: &mut Request) -> Result<(), Problem> {
+pub fn check(policy: &Policy, open: bool, required_role: RequiredRole, request: &mut Request) -> Result<(), Problem> {
     if let Err(problem) = check_host(&policy.allowed_hosts, open, request) {
         if !is_for_any(request.uri().path()) {
             return Err(problem);
@@ -66,13 +66,13 @@ pub fn check(policy: &Policy, open: bool, who: RequiredRole, request: &mut Reque
         request.extensions_mut().insert(UnknownHost);
     }
     check_change(policy, request)?;
-    check_reading(policy, open, who, request)
+    check_reading(policy, open, required_role, request)
 }
 
 /// Browsers send `Origin` with every request that may change something.
 ///
 /// `tower_http::csrf` is another rule: it refuses `Host: desk.example:443` and `Host: DESK.example`, takes the first of two origins,
-/// accepts any origin beside `Sec-Fetch-Site: same-origin`, gives its refusal no origin to name, and knows no `check_reading`.
+/// accepts any origin next to `Sec-Fetch-Site: same-origin`, gives its refusal no origin to name, and knows no `check_reading`.
 fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
@@ -88,7 +88,7 @@ fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
 
 /// Without access control, an image or a frame of any page could start work here. Browsers mark requests from other
 /// sites; a link from there may still open public pages.
-fn check_reading(policy: &Policy, open: bool, who: RequiredRole, request: &Request) -> Result<(), Problem> {
+fn check_reading(policy: &Policy, open: bool, required_role: RequiredRole, request: &Request) -> Result<(), Problem> {
     let (headers, method) = (request.headers(), request.method());
     let reads = matches!(*method, Method::GET | Method::HEAD);
     let foreign = headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site");
@@ -96,7 +96,9 @@ fn check_reading(policy: &Policy, open: bool, who: RequiredRole, request: &Reque
         return Ok(());
     }
     // An image request has no `Origin` to compare.
-    if who == RequiredRole::Public || policy.cors.allow(single_value(headers, &header::ORIGIN).unwrap_or_default()) {
+    if required_role == RequiredRole::Public
+        || policy.cors.allow(single_value(headers, &header::ORIGIN).unwrap_or_default())
+    {
         return Ok(());
     }
     Err(Problem::new(ProblemType::OriginNotAllowed, "pages of this site may not read from this service"))
@@ -145,9 +147,9 @@ fn is_for_any(path: &str) -> bool {
 /// 3.2.2).
 fn host_of(request: &Request) -> Option<&str> {
     let by_target = request.uri().authority().map(|authority| authority.as_str());
-    let behind_the_user = |target: &'_ str| target.rfind('@').map_or(0, |at| at + 1);
+    let after_the_user = |target: &'_ str| target.rfind('@').map_or(0, |at| at + 1);
     match by_target {
-        Some(target) => Some(&target[behind_the_user(target)..]),
+        Some(target) => Some(&target[after_the_user(target)..]),
         None => single_value(request.headers(), &header::HOST),
     }
 }

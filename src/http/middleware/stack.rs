@@ -1,5 +1,5 @@
 //! The middleware stack, outermost first. It wraps each handler and not the router, because the role of a route stands
-//! beside its handler, and because each layer around a router allocates a service and a future for every request.
+//! next to its handler, and because each layer around a router allocates a service and a future for every request.
 
 use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
@@ -159,12 +159,12 @@ impl<S: Clone + Send + Sync + 'static> AppStack<S> {
     /// Checks host, origin and credential, and then calls the handler.
     fn authorize<T: 'static, H: Handler<T, S>>(
         &self,
-        RoleGuarded { role: who, handler }: RoleGuarded<H>,
+        RoleGuarded { role: required_role, handler }: RoleGuarded<H>,
         mut request: Request,
     ) -> Result<(Option<ClientIp>, H::Future), Problem> {
         let StackParts { state, auth_context, policy, .. } = &*self.0;
-        origin::check(policy, !auth_context.access.is_on(), who, &mut request)?;
-        let client = auth::check(auth_context, who, &mut request)?;
+        origin::check(policy, !auth_context.access.is_on(), required_role, &mut request)?;
+        let client = auth::check(auth_context, required_role, &mut request)?;
         Ok((client, handler.call(request, state.clone())))
     }
 }

@@ -57,7 +57,7 @@ impl JsonBody {
         JsonFields::of(self.text()?)
     }
 
-    /// The fields of a body that was read and is valid, but for some.
+    /// The fields of a body that was read and is valid, except some.
     pub fn parameters(&self, left_out: &[&str]) -> Map<String, Value> {
         let mut fields: Map<_, _> =
             self.text().ok().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
@@ -127,25 +127,25 @@ fn read(
     if !known && !body.is_end_stream() {
         return Err(Problem::new(ProblemType::UnsupportedMediaType, rule));
     }
-    let (most, reserved) = (budget.max_bytes(), budget.reserve());
-    if body.size_hint().lower() > most as u64 {
-        return Err(too_large(most));
+    let (max, reserved) = (budget.max_bytes(), budget.reserve());
+    if body.size_hint().lower() > max as u64 {
+        return Err(too_large(max));
     }
     Ok(async move {
         let late = |_| Err(Problem::new(ProblemType::RequestTimeout, "the body did not arrive in time"));
-        tokio::time::timeout(hurried(BODY_TIMEOUT), read_limited(body, most, reserved)).await.unwrap_or_else(late)
+        tokio::time::timeout(hurried(BODY_TIMEOUT), read_limited(body, max, reserved)).await.unwrap_or_else(late)
     })
 }
 
 /// Reads up to the limit, without a byte order mark. A body that arrives in one chunk is not copied.
-async fn read_limited(mut body: Body, most: usize, mut reserved: ReservedBytes) -> Result<JsonBody, Problem> {
+async fn read_limited(mut body: Body, max: usize, mut reserved: ReservedBytes) -> Result<JsonBody, Problem> {
     let (mut whole, mut copy) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Problem::new(ProblemType::NotJson, "the body broke off"))?;
         let Ok(piece) = frame.into_data() else { continue };
         let size = whole.len() + copy.len() + piece.len();
-        if size > most {
-            return Err(too_large(most));
+        if size > max {
+            return Err(too_large(max));
         }
         reserved.grow(size)?;
         if size == piece.len() {
@@ -165,8 +165,8 @@ async fn read_limited(mut body: Body, most: usize, mut reserved: ReservedBytes) 
     Ok(JsonBody(whole, reserved))
 }
 
-fn too_large(most: usize) -> Problem {
-    Problem::new(ProblemType::TooLarge, format!("a body has at most {most} bytes here"))
+fn too_large(max: usize) -> Problem {
+    Problem::new(ProblemType::TooLarge, format!("a body has at most {max} bytes here"))
 }
 
 /// Whether a body has no content coding that would have to be decoded.

@@ -91,7 +91,7 @@ impl<'b> JsonFields<'b> {
         let mut list = Vec::with_capacity(elements.len());
         for (i, element) in elements.into_iter().enumerate() {
             let broken = match rule(element) {
-                Ok(value) if list.contains(&value) => "is named before".into(),
+                Ok(value) if list.contains(&value) => "is a duplicate".into(),
                 Ok(value) => {
                     list.push(value);
                     continue;
@@ -113,14 +113,14 @@ impl<'b> JsonFields<'b> {
         count: RangeInclusive<usize>,
         mut read: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<Option<Vec<T>>, Problem> {
-        let (least, most) = count.into_inner();
-        let elements = self.take(key, |raw| match rules::elements(raw.get(), most) {
+        let (least, max) = count.into_inner();
+        let elements = self.take(key, |raw| match rules::elements(raw.get(), max) {
             Some(Some(elements)) if elements.len() < least => Err(format!("must have at least {least}").into()),
             Some(elements) => Ok(elements),
             None => Err("must be an array".into()),
         });
         let Some(elements) = elements else { return Ok(None) };
-        let elements = elements.ok_or_else(|| Problem::too_many_items(most))?;
+        let elements = elements.ok_or_else(|| Problem::too_many_items(max))?;
         let mut list = Vec::with_capacity(elements.len());
         for (i, element) in elements.into_iter().enumerate() {
             list.extend(self.inner(format!("{}/{i}", self.pointer(key)), element, &mut read));
@@ -235,7 +235,7 @@ mod tests {
         };
         assert_eq!(list(r#"{"q":[3,4]}"#), Ok(vec![3, 4]));
         assert_eq!(list(r#"{"q":[3,"4"]}"#), Err("/q/1 must be a whole number from 0 to 9".to_owned()));
-        assert_eq!(list(r#"{"q":[3,3]}"#), Err("/q/1 is named before".to_owned()));
+        assert_eq!(list(r#"{"q":[3,3]}"#), Err("/q/1 is a duplicate".to_owned()));
         for text in [r#"{"q":[]}"#, r#"{"q":[1,2,3]}"#, r#"{"q":3}"#] {
             assert_eq!(list(text), Err("/q must be an array of 1 to 2".to_owned()));
         }

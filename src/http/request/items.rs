@@ -43,18 +43,18 @@ impl<'b> Items<'b> {
     ///
     /// # Errors
     /// A problem, when an array is empty or too long.
-    pub fn of(body: &'b str, most: usize) -> Result<Self, Problem> {
-        match rules::elements(body, most) {
+    pub fn of(body: &'b str, max: usize) -> Result<Self, Problem> {
+        match rules::elements(body, max) {
             None => Ok(Self::One(body)),
             Some(Some(list)) if list.is_empty() => {
                 Err(Problem::invalid(vec![FieldError::pointer("", "must be an object, or an array with at least one")]))
             }
             Some(Some(list)) => Ok(Self::Many(list.into_iter().map(RawValue::get).collect())),
-            Some(None) => Err(Problem::too_many_items(most)),
+            Some(None) => Err(Problem::too_many_items(max)),
         }
     }
 
-    /// Parses, executes and answers each item in order. The note that `read` returns beside a call is passed to
+    /// Parses, executes and answers each item in order. The note that `read` returns with a call is passed to
     /// `answer` with its outcome.
     pub async fn each<N, C, O, T, F: Future<Output = Result<O, Fault>>>(
         self,

@@ -39,7 +39,7 @@ pub struct BodyLines {
     rest: BytesMut,
     searched: usize,
     /// The longest line, in bytes.
-    most: usize,
+    max: usize,
     /// The number of the last line, blank ones included.
     pub read: u64,
     /// Bytes of all lines so far, skipped ones included.
@@ -51,13 +51,13 @@ pub struct BodyLines {
 }
 
 impl BodyLines {
-    pub fn new(body: Body, budget: &BodyBudget, most: usize) -> Self {
+    pub fn new(body: Body, budget: &BodyBudget, max: usize) -> Self {
         Self {
             body,
             reserved: budget.reserve(),
             rest: BytesMut::new(),
             searched: 0,
-            most,
+            max,
             read: 0,
             bytes: 0,
             is_skipping: false,
@@ -155,7 +155,7 @@ impl BodyLines {
 
     /// Drops a line over the limit.
     fn skip_long_line(&mut self) -> Option<(u64, BodyLine)> {
-        if self.rest.len() <= self.most && !self.is_skipping {
+        if self.rest.len() <= self.max && !self.is_skipping {
             return None;
         }
         self.bytes += self.rest.len() as u64;
@@ -178,7 +178,7 @@ impl BodyLines {
         if self.read == 1 && line.starts_with(MARK) {
             line.advance(MARK.len());
         }
-        if line.len() > self.most {
+        if line.len() > self.max {
             return Some((self.read, BodyLine::TooLong));
         }
         let is_blank = line.trim_ascii().is_empty();
@@ -265,9 +265,9 @@ mod tests {
             ("x".repeat(1 << 10), 40 * 64, 41),
             ("1\n".repeat(1_000), 2, 2_000),
         ] {
-            let (all, most) = cost(vec![piece.clone(); pieces]).await;
+            let (all, max) = cost(vec![piece.clone(); pieces]).await;
             assert!((expected..expected + 5).contains(&all), "{all} for {pieces} of {:?}", &piece[..2]);
-            assert!(most <= at_once, "{most} at once of {:?}", &piece[..2]);
+            assert!(max <= at_once, "{max} at once of {:?}", &piece[..2]);
         }
     }
 

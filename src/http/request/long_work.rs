@@ -8,7 +8,7 @@ use tokio::{
 /// JSON of this size is read or written within milliseconds.
 const MAX_BYTES_PER_POLL: usize = 1 << 20;
 
-/// Works on so many bytes. If they are many, the other tasks of this thread move to another one first.
+/// Works on this many bytes. If they are many, the other tasks of this thread move to another one first.
 pub fn run<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     let has_threads = || Handle::try_current().is_ok_and(|now| now.runtime_flavor() == RuntimeFlavor::MultiThread);
     if bytes > MAX_BYTES_PER_POLL && has_threads() { block_in_place(work) } else { work() }
@@ -18,7 +18,7 @@ pub fn run<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
 mod tests {
     use super::*;
 
-    /// Whether another task of the only thread runs during work on so many bytes.
+    /// Whether another task of the only thread runs during work on this many bytes.
     async fn lets_others_run(bytes: usize) -> bool {
         tokio::spawn(async move {
             let (sender, receiver) = std::sync::mpsc::channel();

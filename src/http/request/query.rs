@@ -61,7 +61,7 @@ impl Query {
         self.take(name, rule)
     }
 
-    /// The parameters that are not read yet, but for some.
+    /// The parameters that are not read yet, except some.
     pub fn parameters(&self, left_out: &[&str]) -> Map<String, Value> {
         let named = self.pairs.iter().filter(|(name, _)| !left_out.contains(&name.as_str()));
         named.map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect()
@@ -76,14 +76,14 @@ impl Query {
     pub fn distinct<T: PartialEq>(
         &mut self,
         name: &str,
-        most: usize,
+        max: usize,
         parse: impl Fn(&str) -> Result<T, Invalid>,
     ) -> Vec<T> {
         let (named, mut values) = (self.all(name), Vec::new());
-        if named.len() > most {
-            self.reject(name, format!("must be given at most {most} times"));
+        if named.len() > max {
+            self.reject(name, format!("must be given at most {max} times"));
         }
-        for text in named.iter().take(most) {
+        for text in named.iter().take(max) {
             match parse(text) {
                 Ok(value) if values.contains(&value) => self.reject(name, format!("names a {name} twice")),
                 Ok(value) => values.push(value),
@@ -99,12 +99,12 @@ impl Query {
     }
 
     /// The values of a parameter, separated by commas or repeated. Values beyond the limit are not read.
-    pub fn list(&mut self, name: &str, most: usize) -> Vec<String> {
+    pub fn list(&mut self, name: &str, max: usize) -> Vec<String> {
         let values = self.all(name);
         let mut listed = values.iter().flat_map(|value| value.split(','));
-        let list = listed.by_ref().take(most).map(str::to_owned).collect();
+        let list = listed.by_ref().take(max).map(str::to_owned).collect();
         if listed.next().is_some() {
-            self.reject(name, format!("must name at most {most}"));
+            self.reject(name, format!("must name at most {max}"));
         }
         list
     }

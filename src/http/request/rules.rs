@@ -23,11 +23,11 @@ pub fn parsed<T>(parse: impl Fn(&str) -> Result<T, Invalid>) -> impl Fn(&RawValu
     move |raw| Ok(parse(&text(raw)?)?)
 }
 
-/// Text of at most `most` bytes.
-pub fn text_up_to(most: usize) -> impl Fn(&RawValue) -> Result<String, Rule> {
+/// Text of at most `max` bytes.
+pub fn text_up_to(max: usize) -> impl Fn(&RawValue) -> Result<String, Rule> {
     move |raw| match text(raw) {
-        Ok(text) if text.len() <= most => Ok(text.into_owned()),
-        _ => Err(format!("must be text of at most {most} bytes").into()),
+        Ok(text) if text.len() <= max => Ok(text.into_owned()),
+        _ => Err(format!("must be text of at most {max} bytes").into()),
     }
 }
 
@@ -122,11 +122,11 @@ pub fn json(raw: &RawValue) -> Result<Json, Rule> {
 pub struct PayloadLimit(pub usize);
 
 /// Refuses JSON over the operator's limit.
-pub fn check_size(field: &str, json: &Json, most: usize) -> Result<(), Problem> {
-    if json.len() <= most {
+pub fn check_size(field: &str, json: &Json, max: usize) -> Result<(), Problem> {
+    if json.len() <= max {
         return Ok(());
     }
-    Err(Problem::new(ProblemType::TooLarge, format!("{field}: has at most {most} bytes")))
+    Err(Problem::new(ProblemType::TooLarge, format!("{field}: has at most {max} bytes")))
 }
 
 /// More than any request has; limits the errors in an answer too.
@@ -147,13 +147,13 @@ pub fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
     serde_json::from_str(text).ok().map(|Members(members)| members)
 }
 
-/// The elements of an array; `None` when it is not one, `Some(None)` when it has more than `most`.
-pub fn elements(text: &str, most: usize) -> Option<Option<Vec<&RawValue>>> {
+/// The elements of an array; `None` when it is not one, `Some(None)` when it has more than `max`.
+pub fn elements(text: &str, max: usize) -> Option<Option<Vec<&RawValue>>> {
     if !starts_with(text, b'[') {
         return None;
     }
     let mut reader = serde_json::Deserializer::from_str(text);
-    let elements = reader.deserialize_seq(Elements(most)).ok()?;
+    let elements = reader.deserialize_seq(Elements(max)).ok()?;
     reader.end().ok().map(|()| elements)
 }
 

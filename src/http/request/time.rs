@@ -54,8 +54,8 @@ fn zone(text: &str) -> Option<Offset> {
         return Some(Offset::UTC);
     }
     let (hours, minutes) = text.get(1..)?.split_once(':')?;
-    let part = |text: &str, most: i32| {
-        (text.len() == 2 && is_number(text)).then(|| text.parse().ok())?.filter(|&n: &i32| n <= most)
+    let part = |text: &str, max: i32| {
+        (text.len() == 2 && is_number(text)).then(|| text.parse().ok())?.filter(|&n: &i32| n <= max)
     };
     let seconds = part(hours, 23)? * 3_600 + part(minutes, 59)? * 60;
     Offset::from_seconds(if text.starts_with('-') { -seconds } else { seconds }).ok()

@@ -34,9 +34,9 @@ const SEPARATORS: [char; 3] = [';', '\t', '|'];
 
 /// The text with an apostrophe before each formula that it would start, in whichever cells a program splits it into.
 pub fn tamed(text: Cow<'_, str>) -> Cow<'_, str> {
-    let behind = text.match_indices(SEPARATORS).map(|(at, _)| at + 1).filter(|&at| starts(&text[at..]));
+    let later = text.match_indices(SEPARATORS).map(|(at, _)| at + 1).filter(|&at| starts(&text[at..]));
     let first = starts(&text) || text.starts_with(|char| CONTROLS.contains(&char));
-    let places: Vec<_> = first.then_some(0).into_iter().chain(behind).collect();
+    let places: Vec<_> = first.then_some(0).into_iter().chain(later).collect();
     if places.is_empty() {
         return text;
     }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formulas_are_detected_behind_invisible_characters() {
+    fn formulas_are_detected_after_invisible_characters() {
         let unseen = [
             "",
             " ",
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn formulas_are_tamed_behind_other_separators() {
+    fn formulas_are_tamed_after_other_separators() {
         for (text, tame) in [
             ("a;=1+1;b", "a;'=1+1;b"),
             ("a\t=1+1\tb", "a\t'=1+1\tb"),

@@ -139,8 +139,8 @@ impl Problem {
         Self { packed: true, ..refused }
     }
 
-    pub fn too_many_items(most: usize) -> Self {
-        Self::new(ProblemType::TooManyItems, format!("an array has at most {most} items here"))
+    pub fn too_many_items(max: usize) -> Self {
+        Self::new(ProblemType::TooManyItems, format!("an array has at most {max} items here"))
     }
 
     pub fn key_reused() -> Self {

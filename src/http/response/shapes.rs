@@ -45,7 +45,7 @@ pub struct EnqueuedBody {
     pub queue: QueueName,
     pub state: State,
     pub duplicate: bool,
-    /// In which fields the job that it duplicates is another.
+    /// The fields in which it differs from the job that it duplicates.
     pub differs: Vec<&'static str>,
     /// No earlier call has stored it.
     #[serde(skip)]

@@ -1,4 +1,4 @@
-//! The pages and the browser module from `web/`: embedded in a release, read anew for each request in a debug build.
+//! The pages and the browser module from `web/`: embedded in a release, read again for each request in a debug build.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -86,7 +86,7 @@ pub async fn into_folder(uri: Uri) -> Response {
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("{name}/"))]).into_response()
 }
 
-/// `GET /demo/approvals/`: links in messages lead there. The browser keeps the token of a link, behind the `#`.
+/// `GET /demo/approvals/`: links in messages lead there. The browser keeps the token of a link, after the `#`.
 pub async fn approvals(uri: Uri) -> Response {
     let up = if uri.path().ends_with('/') { "../../" } else { "../" };
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("{up}desk/?queue=approvals"))]).into_response()

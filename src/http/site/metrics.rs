@@ -111,9 +111,9 @@ impl MetricsPage {
 
     /// Reads gauges, and renders the metrics of queues.
     async fn look_up(&self) -> String {
-        let (open, most) = self.queues.connections();
+        let (open, max) = self.queues.connections();
         intray_metrics::REDIS_CONNECTIONS.of(&[]).set(open as f64);
-        intray_metrics::REDIS_CONNECTIONS_MAX.of(&[]).set(most as f64);
+        intray_metrics::REDIS_CONNECTIONS_MAX.of(&[]).set(max as f64);
         intray_metrics::WAITERS.of(&[]).set(self.waiting.count() as f64);
         intray_metrics::BUILD_INFO.of(&[env!("CARGO_PKG_VERSION"), env!("BUILT_COMMIT")]).set(1.0);
         self.set_webhooks();

@@ -41,12 +41,12 @@ impl Account {
             && member.is_none_or(|member| member.allows(&bounds.of_payer(), rest))
     }
 
-    /// The waiters at the end of this path; those who have left do not count if that makes `most` of them.
-    pub(super) fn count_waiters(&mut self, path: &[Arc<str>], most: usize) -> usize {
+    /// The waiters at the end of this path; those who have left do not count if that makes `max` of them.
+    pub(super) fn count_waiters(&mut self, path: &[Arc<str>], max: usize) -> usize {
         match path.split_first() {
-            Some((first, rest)) => self.members.get_mut(first).map_or(0, |member| member.count_waiters(rest, most)),
+            Some((first, rest)) => self.members.get_mut(first).map_or(0, |member| member.count_waiters(rest, max)),
             None => {
-                if self.waiting.len() >= most {
+                if self.waiting.len() >= max {
                     self.waiting.retain(|waiter| !waiter.granted.is_closed());
                 }
                 self.waiting.len()

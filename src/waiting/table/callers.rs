@@ -52,10 +52,10 @@ impl Callers {
         self.by_line.iter().map(|(_, number)| *number)
     }
 
-    /// At most `most` lines that any of them may look into, in order, behind this one.
-    pub(super) fn lines(&self, after: Option<&Line>, most: usize) -> Vec<Line> {
+    /// At most `max` lines that any of them may look into, in order, after this one.
+    pub(super) fn lines(&self, after: Option<&Line>, max: usize) -> Vec<Line> {
         let mut lines: Vec<Line> = Vec::new();
-        while lines.len() < most {
+        while lines.len() < max {
             let next = match lines.last().or(after) {
                 Some(line) => self.by_line.range((Excluded((line.clone(), u64::MAX)), Unbounded)).next(),
                 None => self.by_line.first(),

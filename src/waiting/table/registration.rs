@@ -58,13 +58,13 @@ impl<'t> Registration<'t> {
         self.table.0.lock().shift(self.number, |queue| (&mut queue.asleep, &mut queue.awake));
     }
 
-    /// The same after a look that has passed over these. After a far one it rests first, however often it is woken; it goes on if it has
+    /// The same after a scan that has passed over these. After a far one it rests first, however often it is woken; it continues if it has
     /// not seen all.
     pub(in crate::waiting) async fn sleep_after(&self, passed: &PassedLines) {
-        if passed.is_far || passed.goes_on {
+        if passed.is_far || passed.has_more {
             tokio::time::sleep(REST_AFTER_FAR_LOOK).await;
         }
-        if !passed.goes_on {
+        if !passed.has_more {
             self.sleep().await;
         }
     }
@@ -87,9 +87,9 @@ impl<'t> Registration<'t> {
                 queue.held_up.remove(&self.number);
             }
         }
-        // Where a gate holds jobs up another caller gets no further, and many would try in vain.
+        // Where a gate holds jobs up another caller gets no further, and many would try for nothing.
         if passed.for_others {
-            state.wake_next(&queues, passed.everybody, &passed.lines, self.number);
+            state.wake_next(&queues, passed.common_line, &passed.lines, self.number);
         }
     }
 

@@ -117,10 +117,10 @@ impl TableState {
     }
 
     /// Wakes the first sleeping caller of each queue, from this number on, and the first of those who may look into each line.
-    pub(super) fn wake_next(&mut self, queues: &[QueueName], everybody: bool, lines: &[Line], from: u64) {
+    pub(super) fn wake_next(&mut self, queues: &[QueueName], common_line: bool, lines: &[Line], from: u64) {
         let mut next = BTreeSet::new();
         for queue in queues.iter().filter_map(|queue| self.queues.get(queue)) {
-            next.extend(queue.asleep.from(from).next().filter(|_| everybody));
+            next.extend(queue.asleep.from(from).next().filter(|_| common_line));
             next.extend(lines.iter().filter_map(|line| queue.asleep.in_line(line, from).next()));
         }
         next.into_iter().for_each(|number| self.wake(number));

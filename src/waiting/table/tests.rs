@@ -80,8 +80,8 @@ fn gates(marks: &[&str]) -> BTreeSet<GateMark> {
     marks.iter().map(|mark| GateMark::parse(mark).expect("a mark")).collect()
 }
 
-fn passed(everybody: bool, of: &[&str]) -> PassedLines {
-    PassedLines { everybody, lines: lines(of), for_others: true, ..PassedLines::default() }
+fn passed(common_line: bool, of: &[&str]) -> PassedLines {
+    PassedLines { common_line, lines: lines(of), for_others: true, ..PassedLines::default() }
 }
 
 fn held_up_by(marks: &[&str], of: &[&str]) -> PassedLines {
@@ -177,15 +177,15 @@ fn caller_that_leaves_awake_wakes_the_next_of_each_of_its_lines() {
 fn lines_of_sleeping_callers_come_once_and_in_pages() {
     let table = Table::default();
     let callers = asleep(&table, &["bob de", "ann de fr", "", "ann fr"]);
-    let page = |after: Option<&str>, most| {
+    let page = |after: Option<&str>, max| {
         let after = after.map(|line| lines(&[line]).remove(0));
-        let page = table.sleeping_lines(&QueueName::default(), after.as_ref(), most);
+        let page = table.sleeping_lines(&QueueName::default(), after.as_ref(), max);
         page.iter().map(Line::to_string).collect::<Vec<_>>()
     };
     assert_eq!(page(None, 9), ["@ann", "@bob", "+de", "+fr"]);
     assert_eq!(page(None, 3), ["@ann", "@bob", "+de"]);
     assert_eq!(page(Some("+de"), 3), ["+fr"]);
-    assert_eq!(page(Some("@b"), 1), ["@bob"], "behind a line that is no more");
+    assert_eq!(page(Some("@b"), 1), ["@bob"], "after a line that is gone");
     assert_eq!(page(Some("+fr"), 3), [""; 0]);
     table.hint(&[("@bob", 1)]);
     assert_eq!(page(None, 9), ["@ann", "+de", "+fr"], "bob is awake");

@@ -143,12 +143,10 @@ fn unasked_hand_outs(index: &Index) -> Vec<String> {
             Some(_) | None => {}
         }
     }
-    let most = |worker: &str| seen.get(worker).map_or(0, HashSet::len) + open.get(worker).copied().unwrap_or(0);
-    let too_many = streamed.iter().filter(|(worker, streamed)| **streamed > most(worker));
+    let max = |worker: &str| seen.get(worker).map_or(0, HashSet::len) + open.get(worker).copied().unwrap_or(0);
+    let too_many = streamed.iter().filter(|(worker, streamed)| **streamed > max(worker));
     too_many
-        .map(|(worker, streamed)| {
-            format!("{worker} was given {streamed} jobs, at most {} were requested", most(worker))
-        })
+        .map(|(worker, streamed)| format!("{worker} was given {streamed} jobs, at most {} were requested", max(worker)))
         .collect()
 }
 

@@ -26,9 +26,7 @@ pub fn come_back(index: &Index) -> Vec<String> {
         let saves = saves(trace);
         let named = trace.handed.iter().filter(|handed| handed.item.worker.is_some());
         let hand_overs = HandOvers::of(trace);
-        found.extend(
-            named.filter_map(|handed| wrong(handed, &saves, &hand_overs)).map(|what| format!("{id}: {what}")),
-        );
+        found.extend(named.filter_map(|handed| wrong(handed, &saves, &hand_overs)).map(|what| format!("{id}: {what}")));
         let nameless = trace.handed.iter().filter(|handed| handed.item.worker.is_none() && handed.item.draft.is_some());
         found.extend(nameless.map(|_| format!("{id}: a draft went to a caller without a name")));
     }
@@ -47,7 +45,7 @@ fn saves<'h>(trace: &'h JobTrace<'h>) -> Vec<Save<'h>> {
     .collect()
 }
 
-/// What a call saves as the draft. Of an undo without an answer that may be any result that was handed in.
+/// What a call saves as the draft. For an undo without an answer that may be any result that was handed in.
 fn drafts(trace: &JobTrace, settled: &Settled) -> Vec<u64> {
     match settled.way {
         Way::Extend | Way::Abandon => settled.value.into_iter().collect(),

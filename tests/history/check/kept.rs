@@ -93,7 +93,7 @@ pub fn delivered(index: &Index) -> Vec<String> {
         .collect()
 }
 
-/// Of a completion that can be taken back a webhook is sent when it is final.
+/// A webhook for a completion that can be taken back is sent when it is final.
 pub fn posted(index: &Index) -> Vec<String> {
     let is_sendable = |name: &str| {
         let kind = name.split_once('.').and_then(|(_, word)| EventKind::parse(word));

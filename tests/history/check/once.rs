@@ -52,8 +52,8 @@ pub fn key(index: &Index) -> Vec<String> {
     found
 }
 
-/// Of jobs with the same queue, client and key or payload, one is live at a time, and a duplicate answer names a live
-/// job.
+/// Only one of the jobs with the same queue, client and key or payload is live at a time, and a duplicate answer names a
+/// live job.
 pub fn twins(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for (queue, events) in &index.events {

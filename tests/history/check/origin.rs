@@ -30,16 +30,16 @@ pub fn nothing_invented(index: &Index) -> Vec<String> {
     for one in index.tries.values().flatten() {
         // Jobs of a batch have ids derived from the batch, and its answer lists none.
         let may_be = matches!(one.outcome, Outcome::Unknown) || !one.is_alone;
-        // Of equal jobs of a batch, some may have been seen.
+        // Some of the equal jobs of a batch may have been seen.
         let copies = one.job.overlap.map_or(1, |copies| copies as usize);
         if may_be && (copies > 1 || !named.contains(&one.job.n)) {
             *open.entry(one.job.queue.as_str()).or_default() += copies;
         }
     }
-    let most = |queue: &str| open.get(queue).copied().unwrap_or(0);
-    let too_many = nameless.into_iter().filter(|(queue, jobs)| *jobs > most(queue));
+    let max = |queue: &str| open.get(queue).copied().unwrap_or(0);
+    let too_many = nameless.into_iter().filter(|(queue, jobs)| *jobs > max(queue));
     found.extend(
-        too_many.map(|(queue, jobs)| format!("{queue}: {jobs} jobs of unknown origin, {} at most", most(queue))),
+        too_many.map(|(queue, jobs)| format!("{queue}: {jobs} jobs of unknown origin, {} at most", max(queue))),
     );
     found
 }

@@ -19,8 +19,8 @@ impl Chance {
         self.0.u32(..100) < cases
     }
 
-    pub fn up_to(&mut self, most: u64) -> u64 {
-        self.0.u64(..=most)
+    pub fn up_to(&mut self, max: u64) -> u64 {
+        self.0.u64(..=max)
     }
 
     pub fn within(&mut self, from: u64, to: u64) -> u64 {
@@ -39,7 +39,7 @@ impl Chance {
         self.percent(cases).then(|| value(self))
     }
 
-    pub async fn rest(&mut self, most_ms: u64) {
-        tokio::time::sleep(Duration::from_millis(self.up_to(most_ms))).await;
+    pub async fn rest(&mut self, max_ms: u64) {
+        tokio::time::sleep(Duration::from_millis(self.up_to(max_ms))).await;
     }
 }

@@ -148,8 +148,8 @@ async fn make_batch(caller: &mut Caller) {
         let jobs = vec![question(caller, queue)];
         return create(caller, queue, None, true, jobs).await;
     }
-    let most = if caller.chance.percent(3) { 450 } else { 12 };
-    let many = caller.chance.count(0, most);
+    let max = if caller.chance.percent(3) { 450 } else { 12 };
+    let many = caller.chance.count(0, max);
     let jobs: Vec<Job> = (0..many).map(|_| member(caller, queue)).collect();
     let concurrency = caller.chance.maybe(60, |chance| chance.count(1, 4));
     let sealed = caller.chance.percent(60);

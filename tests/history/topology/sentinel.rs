@@ -172,7 +172,7 @@ impl Servers {
         format!("of {any}, {primary} before, {by_now} now")
     }
 
-    /// Its clients get no answer any more, and every change that a client saw is on the replicas.
+    /// Its clients no longer get an answer, and every change that a client saw is on the replicas.
     async fn leave_unheard(&mut self, primary: usize) {
         self.of_instances.iter().for_each(|wires| wires[primary].lets_pass(Passage::Asks));
         self.both_have_all(primary).await;

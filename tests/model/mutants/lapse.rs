@@ -20,7 +20,7 @@ pub const MUTANTS: &[Fault] = &[
         "    elseif job and not (job.record.state == RESERVED and back.is_out_of_attempts(q, job.record.attempts + 1, \
          job.header)) then\n      has_changed = lapse",
     ),
-    ("the twin behind one that is over is not asked", "    has_changed = is_changed\n", "    has_changed = false\n"),
+    ("the twin after one that is over is not asked", "    has_changed = is_changed\n", "    has_changed = false\n"),
     (
         "what is over takes room",
         "math.min(first_of(q.reserved), first_of(q.alarms)) <= clock.now(q) and 'overdue' or 'full'",

@@ -93,7 +93,7 @@ pub const MUTANTS: &[Fault] = &[
     (
         "a job that excludes the worker keeps its baton",
         "if name == '' then pass_baton(q, job, passed.seen) end",
-        "if name == '' and why ~= BARRED then pass_baton(q, job, passed.seen) end",
+        "if name == '' and why ~= NOT_ELIGIBLE then pass_baton(q, job, passed.seen) end",
     ),
     ("a job comes into the first line unmarked", "if q.has_restricted ~= 1 then", "if not q.has_restricted then"),
     (

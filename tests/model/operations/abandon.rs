@@ -20,7 +20,7 @@ struct Leaving {
     /// 0: it is given back now.
     grace_ms: u32,
     skip: bool,
-    /// So many resumes more than there were, as the page knows.
+    /// The number of resumes above what there were, as the page knows.
     resumes: Option<i32>,
     draft: Option<&'static str>,
 }
@@ -94,7 +94,7 @@ impl Queue {
             return Return::BeyondExpiry;
         }
         self.keep_draft(id, call.draft.as_ref());
-        // Who has not come back since has not changed their mind.
+        // A worker who has not come back since has not changed their mind.
         let skips = call.skip || grace_before.is_some_and(|grace| grace.skips);
         if let Some(grace_ms @ 1..) = call.grace_ms {
             let until = self.now + u64::from(grace_ms);

@@ -17,7 +17,7 @@ pub struct Append {
 #[derive(Debug, Clone)]
 enum Call {
     /// From where the batch ends, which is has_offset or not.
-    Behind { members: Vec<Member>, has_offset: bool },
+    After { members: Vec<Member>, has_offset: bool },
     /// From elsewhere.
     From { members: Vec<Member>, offset: u32 },
     /// An earlier one, the same again.
@@ -37,11 +37,11 @@ impl Operation for Append {
     const MUST_BE_MET: &'static [&'static str] = &["append Misfit", "append Untimely"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
-        let behind = |(members, has_offset)| Call::Behind { members, has_offset };
+        let after = |(members, has_offset)| Call::After { members, has_offset };
         let call = match theme {
-            Theme::Many => members(theme, 90..=220).prop_map(move |members| behind((members, true))).boxed(),
+            Theme::Many => members(theme, 90..=220).prop_map(move |members| after((members, true))).boxed(),
             Theme::Everything | Theme::Lists | Theme::FewJobs | Theme::Desk | Theme::Routing => prop_oneof![
-                4 => (members(theme, 1..=3), proptest::bool::weighted(0.7)).prop_map(behind),
+                4 => (members(theme, 1..=3), proptest::bool::weighted(0.7)).prop_map(after),
                 1 => (members(theme, 1..=3), 0..6_u32).prop_map(|(members, offset)| Call::From { members, offset }),
                 3 => nth().prop_map(Call::Again),
             ]
@@ -70,7 +70,7 @@ impl Append {
                 before.jobs.iter_mut().for_each(|job| job.task.traceparent = None);
                 return Some(before);
             }
-            Call::Behind { members, has_offset } => (members, *has_offset, None),
+            Call::After { members, has_offset } => (members, *has_offset, None),
             Call::From { members, offset } => (members, true, Some(*offset)),
         };
         let batch = walk.nth_open(self.batch);

@@ -15,7 +15,7 @@ pub struct Close(Vec<(Handle, Closed)>);
 struct Closed {
     result: &'static str,
     undo_ms: u32,
-    /// So many resumes more than there were, as the page knows.
+    /// The number of resumes above what there were, as the page knows.
     resumes: Option<i32>,
 }
 
@@ -81,7 +81,7 @@ impl Queue {
         let (uncut, worker) = (now + u64::from(call.undo_ms), hold.worker);
         let closing = Some(Closing { result, at: now, uncut: hold.uncut });
         let job = self.job(id);
-        // Who has completed the job has not left.
+        // A worker who has completed the job has not left.
         job.hold = Some(Hold { uncut, closing, replayed: false, grace: None, ..hold });
         job.cut();
         let final_in_ms = self.time_left(id);

@@ -37,15 +37,15 @@ impl Queue {
             Err(NotHeld::Lost(lost)) => return Extension::Lost(lost),
             Err(NotHeld::Closing { final_in_ms }) => return Extension::Closing { final_in_ms },
         }
-        let (now, most) = (self.now, u64::from(self.settings.max_hold_ms));
+        let (now, max) = (self.now, u64::from(self.settings.max_hold_ms));
         let job = self.job(id);
         let hold = job.hold.as_mut().expect("it is live");
         let mut deadline = now + u64::from(call.lease_ms.unwrap_or(hold.lease_ms));
-        if most > 0 {
+        if max > 0 {
             // What was granted before a limit was lowered stays granted.
-            deadline = deadline.min(hold.uncut.max(hold.reserved_at + most));
+            deadline = deadline.min(hold.uncut.max(hold.reserved_at + max));
         }
-        // Who goes on has not left.
+        // A worker who continues has not left.
         (hold.uncut, hold.grace) = (deadline, None);
         let (worker, deadline) = (hold.worker, job.cut());
         self.keep_draft(id, call.draft.as_ref());

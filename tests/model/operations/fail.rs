@@ -7,7 +7,7 @@ use crate::reference::{Job, Note};
 
 const FAILED: How = How { number: 3, ending: Ending::Failed };
 const ERROR: &str = "boom";
-/// So many are kept.
+/// Max errors that are kept.
 const ERRORS: usize = 5;
 
 #[derive(Debug, Clone)]

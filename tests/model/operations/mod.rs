@@ -65,7 +65,7 @@ mod prelude {
 pub trait Operation: Clone + Debug + 'static {
     const OFTEN: Often;
 
-    /// What a long run must have met beside the operation itself, or it proves nothing about it.
+    /// What a long run must have met besides the operation itself, or it proves nothing about it.
     const MUST_BE_MET: &'static [&'static str] = &[];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self>;

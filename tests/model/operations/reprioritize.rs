@@ -47,7 +47,7 @@ impl Operation for Reprioritize {
     }
 }
 
-/// So many jobs of a set one script looks at.
+/// Max jobs of a set that one script looks at.
 const STEP: u64 = 200;
 
 impl Reprioritize {
@@ -64,7 +64,7 @@ impl Reprioritize {
     }
 }
 
-/// Whom the call has changed, in order, as the events say.
+/// The jobs that the call has changed, in order, as the events say.
 fn changed(walk: &mut Walk<'_>) -> Result<Vec<Code>, String> {
     let events = walk.real.look(&walk.last_event)?.events;
     let jobs = events.iter().filter(|event| event.kind == "changed").map(|event| Code::parse(&event.job));
@@ -72,7 +72,7 @@ fn changed(walk: &mut Walk<'_>) -> Result<Vec<Code>, String> {
 }
 
 impl Queue {
-    /// One after the other: whom another has moved out of the state meanwhile is not expected any more.
+    /// One after the other: a job that another has moved out of the state meanwhile is no longer expected.
     fn reprioritize_all(&mut self, state: State, priority: u8) -> ReprioritizedAll {
         let mut changed = 0;
         for id in self.in_sets(state) {

@@ -68,7 +68,7 @@ impl Queue {
         self.is_kept(id) || self.is_called_off(id) || self.jobs[&id].has_expired(self.now)
     }
 
-    /// Another life: attempts start again, at the end of the line, with its dedupe key, behind those that have it.
+    /// Another life: attempts start again, at the end of the line, with its dedupe key, after those that have it.
     fn revive(&mut self, id: Code) {
         let job = self.job(id);
         job.attempts = 0;

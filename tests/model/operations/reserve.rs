@@ -78,7 +78,7 @@ impl Operation for Reserve {
         }
     }
 
-    /// They go out together, and each finds what the one before has left. Of a queue that looks at a few jobs at a time
+    /// They go out together, and each finds what the one before has left. In a queue that looks at a few jobs at a time
     /// each asks alone and for one, as who comes next and gets how many depends on how far a script sees.
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         if !walk.is_short_sighted {
@@ -266,8 +266,8 @@ fn word(given: &Given) -> String {
 /// For what the caller was passed over, and where.
 fn compare_passed(found: &PassedLines, expected: &Passed, is_short_sighted: bool) -> Verdict {
     let lines = found.lines.iter().map(ToString::to_string);
-    let mut lines: BTreeSet<_> = lines.chain(found.everybody.then(String::new)).collect();
-    // A script that goes on behind another names all lines of the caller.
+    let mut lines: BTreeSet<_> = lines.chain(found.common_line.then(String::new)).collect();
+    // A script that continues after another names all lines of the caller.
     if is_short_sighted && lines.is_superset(&expected.lines) {
         lines.clone_from(&expected.lines);
     }

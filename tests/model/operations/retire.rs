@@ -19,7 +19,7 @@ impl Operation for Retire {
         walk.real.handle.retire_unseen().await.map_err(broken)?;
         if walk.model.retire() {
             walk.met("retired");
-            // The stream went too; another may count the same millisecond anew.
+            // The stream went too; another may count the same millisecond again.
             "0-0".clone_into(&mut walk.last_event);
         }
         Ok(())

@@ -88,7 +88,7 @@ impl Real {
         let servers =
             Servers::at(&url(&proxy.unwrap_or_else(|| engine.socket())), Certificates::default()).expect("a URL");
         let handle = Queues::on(servers, Timeouts::of_response(REDIS_TIMEOUT_MS), "intray", None, Durability::Async);
-        // All walks are counted together: of each what came beside.
+        // All walks are counted together.
         handle.figures().label(0);
         let queue = QueueName::default();
         Self {

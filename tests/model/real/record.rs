@@ -69,7 +69,7 @@ pub struct Live {
 
 /// The layout that both records say they have.
 const LAYOUT: u64 = 2;
-/// Beside the priority: nobody has had the job since it got its place.
+/// Next to the priority: nobody has had the job since it got its place.
 const UNSERVED: u8 = 128;
 
 /// Marks of a reservation: it ends by grace; its call was answered twice; when it ends by grace, that was a skip.
@@ -121,7 +121,7 @@ impl Header {
         header.is_member = has(1024);
         header.is_routed = has(2048);
         if header.is_member {
-            // It tells the same append from another, and is the program's own.
+            // It distinguishes the same append from another, and is the program's own.
             header.fingerprint = None;
         }
         if header.is_stub {
@@ -170,7 +170,7 @@ impl Live {
             gate: bytes.text(2)?,
             skips: Bytes(bytes.blob(2)?).texts()?,
         };
-        // Whatever the field holds: a place says the priority. Of a batch's ended job it is when that was, though.
+        // Whatever the field holds: a place says the priority. For a batch's ended job it is when that was, though.
         if !matches!(state, State::Completed | State::Cancelled) {
             live.priority = live.place.map_or(priority, |place| (place / SPAN) as u8);
         }

@@ -11,7 +11,7 @@ use crate::fixtures::{name, skill};
 /// How, the job, and the worker.
 pub type PartRow = (u8, String, String);
 
-/// The route of a job, its overlap, and where its reservation would end if it did not expire before: parts, each behind a tag and a length.
+/// The route of a job, its overlap, and where its reservation would end if it did not expire before: parts, each after a tag and a length.
 pub fn read_route(raw: &[u8]) -> Result<(JobRoute, u8, Option<u64>), String> {
     let (mut bytes, mut route, mut overlap, mut uncut) = (Bytes(raw), JobRoute::default(), 0, None);
     while !bytes.0.is_empty() {

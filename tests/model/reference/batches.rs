@@ -22,13 +22,13 @@ pub struct Batch {
     pub created_at: u64,
     pub sealed_at: Option<u64>,
     pub ended_at: Option<u64>,
-    /// When time moves it; `None`: never, as things are. Of one that is over, when it ended: the queue's retention counts
+    /// When time moves it; `None`: never, as things are. For one that is over, when it ended: the queue's retention counts
     /// from there.
     pub timer: Option<u64>,
     pub members: Vec<Code>,
     /// How much of its limit is open yet; all of it once it is made.
     pub opened: Option<u32>,
-    /// Of a batch with an overlap: who has had a job of it, the newest last.
+    /// In a batch with an overlap: who has had a job of it, the newest last.
     pub parts: Vec<Part>,
 }
 
@@ -69,7 +69,7 @@ impl Queue {
         self.batches.get_mut(&code).expect("a batch that was just found")
     }
 
-    /// The end of each step. A batch ends once, when it is sealed and none of its jobs can be handed out any more.
+    /// The end of each step. A batch ends once, when it is sealed and none of its jobs can still be handed out.
     pub fn end_batches(&mut self) {
         for code in self.batches.keys().copied().collect::<Vec<_>>() {
             let batch = &self.batches[&code];
@@ -102,7 +102,7 @@ impl Queue {
         Some(batch.timer? + if batch.is_over() { u64::from(self.settings.retention_ms) } else { 0 })
     }
 
-    /// What a batch that is over came to is not changed any more.
+    /// What a batch that is over came to no longer changes.
     pub fn is_kept(&self, id: Code) -> bool {
         let job = &self.jobs[&id];
         job.state == State::Dead && job.batch.is_some_and(|batch| self.batches[&batch].is_over())

@@ -42,7 +42,7 @@ impl Queue {
         }
     }
 
-    /// How long a reservation goes on.
+    /// How long a reservation lasts.
     pub fn time_left(&self, id: Code) -> u64 {
         self.jobs[&id].hold.as_ref().map_or(0, |hold| hold.deadline - self.now)
     }
@@ -166,8 +166,8 @@ impl Queue {
 
     pub fn is_out_of_attempts(&self, id: Code) -> bool {
         let job = &self.jobs[&id];
-        let most = job.options.max_attempts.unwrap_or(self.settings.max_attempts);
-        most > 0 && job.attempts >= most
+        let max = job.options.max_attempts.unwrap_or(self.settings.max_attempts);
+        max > 0 && job.attempts >= max
     }
 
     pub fn die(&mut self, id: Code, worker: &str) {

@@ -1,5 +1,5 @@
 //! Locks and batch limits are one thing: a gate, a name with a capacity. Its use is the number of reserved jobs that need
-//! it, counted anew each time.
+//! it, counted again each time.
 
 use std::collections::BTreeMap;
 

@@ -58,7 +58,7 @@ pub struct Job {
     pub options: JobOptions,
     /// Its batch, if it is of one.
     pub batch: Option<Code>,
-    /// Of a batch's job: what it was when it was appended under an offset.
+    /// For a batch's job: what it was when it was appended under an offset.
     pub mark: Option<String>,
 
     // What changes.
@@ -146,7 +146,7 @@ pub struct Closing {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Grace {
-    /// Who does not come back has skipped the job.
+    /// A worker who does not come back has skipped the job.
     pub skips: bool,
 }
 
@@ -185,7 +185,7 @@ pub struct Ended {
     pub worker: &'static str,
     /// Why it was given back.
     pub reason: &'static str,
-    /// Whom it was handed over to.
+    /// The line that it was handed over to.
     pub to: Option<Line>,
     /// Its resumes when a completion was taken back, if its time ran out.
     pub undone: Option<u32>,

@@ -33,7 +33,7 @@ impl Queue {
         self.job(id).routing.restart_fallback(since);
     }
 
-    /// Whether anything is different by it. Who names assignees or a skill ends a hand-over. A job that was not ready yet falls back so
+    /// Whether anything is different by it. A call that names assignees or a skill ends a hand-over. A job that was not ready yet falls back so
     /// long after it is.
     pub fn change_routing(&mut self, id: Code, patch: &RoutingPatch) -> bool {
         let now = self.now;
@@ -46,7 +46,7 @@ impl Queue {
         let is_excluded =
             |handed: &HandedTo| matches!(&handed.line, Line::Worker(to) if routing.excluded.contains(&to.as_str()));
         if is_for_others || routing.handed.as_ref().is_some_and(is_excluded) {
-            // Who has it in hand keeps it.
+            // Its holder keeps it.
             routing.handed = routing.handed.take().filter(|_| job.hold.is_some());
             routing.handed.iter_mut().for_each(|handed| handed.until = now);
         }

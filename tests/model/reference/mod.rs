@@ -1,4 +1,4 @@
-//! The queue as it is meant: plain structs in memory, moved as the contract says, in no hurry.
+//! The queue as it should be: plain structs in memory, moved as the contract says, in no hurry.
 
 mod arrival;
 mod batches;
@@ -60,8 +60,8 @@ pub const DEFAULT: Settings = Settings {
     result_schema_sha256: None,
 };
 
-/// So many jobs stand behind the one that has a dedupe key.
-const MOST_BEHIND: usize = 64;
+/// Max jobs that follow the one with a dedupe key.
+const MAX_FOLLOWERS: usize = 64;
 
 /// One queue.
 pub struct Queue {
@@ -74,14 +74,14 @@ pub struct Queue {
     /// What remembers an enqueue with an idempotency key that met a twin.
     pub stubs: BTreeMap<Code, Stub>,
     pub batches: BTreeMap<Code, Batch>,
-    /// Dedupe digest to the job that has it, and those behind it.
+    /// Dedupe digest to the job that has it, and those that follow it.
     pub keys: BTreeMap<[u8; 16], Vec<Code>>,
     /// V of each priority.
     pub tops: BTreeMap<u8, u64>,
     /// What a client has in line, by priority.
     pub turns: BTreeMap<(u8, &'static str), Share>,
     pub totals: BTreeMap<&'static str, i64>,
-    /// The same since the walk began: of a queue that is retired the totals go, and what was done is done.
+    /// The same since the walk began: the totals of a queue that is retired go, and what was done is done.
     pub ever: BTreeMap<&'static str, i64>,
     /// What happened since it was last asked.
     pub events: Vec<Event>,
@@ -93,7 +93,7 @@ pub struct Queue {
     pub broken: Option<String>,
 }
 
-/// A transition, as the stream tells it.
+/// A transition, as the stream reports it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
     pub job: String,
@@ -155,7 +155,7 @@ impl Queue {
         *self.ever.entry(total).or_default() += 1;
     }
 
-    /// An ended job leaves its dedupe key to those who stand behind it.
+    /// An ended job leaves its dedupe key to those that follow it.
     pub fn free_key(&mut self, id: Code) {
         let Some(key) = self.jobs[&id].key else { return };
         let Some(twins) = self.keys.get_mut(&key) else { return };
@@ -170,24 +170,24 @@ impl Queue {
         }
     }
 
-    /// The keys as they are kept: the owner in one field, those behind it in another.
+    /// The keys as they are kept: the owner in one field, those that follow in another.
     pub fn key_rows(&self) -> BTreeMap<Vec<u8>, String> {
         let mut rows = BTreeMap::new();
         for (key, twins) in &self.keys {
-            let (owner, behind) = twins.split_first().expect("the key has an owner");
+            let (owner, followers) = twins.split_first().expect("the key has an owner");
             rows.insert(key.to_vec(), owner.as_str().to_owned());
-            if !behind.is_empty() {
-                rows.insert([&key[..], b"+"].concat(), behind.iter().map(Code::as_str).collect());
+            if !followers.is_empty() {
+                rows.insert([&key[..], b"+"].concat(), followers.iter().map(Code::as_str).collect());
             }
         }
         rows
     }
 
-    /// A job that lives again has its dedupe key, or stands behind those that have it.
+    /// A job that lives again has its dedupe key, or follows those that have it.
     pub fn take_key(&mut self, id: Code) {
         let Some(key) = self.jobs[&id].key else { return };
         let twins = self.keys.entry(key).or_default();
-        if twins.len() > MOST_BEHIND {
+        if twins.len() > MAX_FOLLOWERS {
             return;
         }
         twins.push(id);
@@ -215,7 +215,7 @@ impl Queue {
         let ended = self.number(&[State::Completed, State::Cancelled]);
         match u64::from(self.settings.max_jobs) {
             0 => i64::MAX,
-            most => most.cast_signed() - (self.jobs.len() as u64 - ended).cast_signed(),
+            max => max.cast_signed() - (self.jobs.len() as u64 - ended).cast_signed(),
         }
     }
 

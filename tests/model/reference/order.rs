@@ -60,7 +60,7 @@ impl Queue {
         }
     }
 
-    /// A place for a job that never had one, or comes anew; `stamp` is its enqueue's, if it comes with that.
+    /// A place for a job that never had one, or comes again; `stamp` is its enqueue's, if it comes with that.
     pub fn ensure_place(&mut self, id: Code, stamp: Option<u64>) {
         let (priority, client) = (self.jobs[&id].priority, self.jobs[&id].client);
         if self.jobs[&id].place.is_none() {

@@ -4,8 +4,8 @@ use intray::job::{Code, Ending, State};
 
 use super::{Ended, How, Job, Queue};
 
-/// So many parts of a batch are kept.
-const MOST: usize = 16;
+/// Max parts of a batch that are kept.
+const MAX_PARTS: usize = 16;
 
 /// How a worker has a part in a batch, numbered as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,13 +68,13 @@ impl Queue {
         let parts = &mut self.batch(batch).parts;
         parts.retain(|part| part.worker != worker);
         parts.extend(how.map(|how| Part { how, job: id, worker }));
-        if parts.len() > MOST {
+        if parts.len() > MAX_PARTS {
             let place = first_to_forget(parts).expect("there are fewer jobs than parts");
             parts.remove(place);
         }
     }
 
-    /// Of one batch no worker holds or completes two jobs.
+    /// No worker holds or completes two jobs of one batch.
     pub fn promise_one(&mut self, id: Code, worker: &str) {
         let Some(batch) = self.shared(id) else { return };
         let has = |other: &&Code| {

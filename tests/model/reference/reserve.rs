@@ -39,7 +39,7 @@ pub enum Given {
 }
 
 impl Queue {
-    /// One call. Of jobs that were reserved in one instant none is the oldest: they come as they came in `answer`.
+    /// One call. No job is the oldest of those reserved in one instant: they come as they came in `answer`.
     pub fn reserve(&mut self, asked: &Asked, answer: &[Code]) -> Given {
         self.sweep_if_overdue();
         let mine = self.held_in_order(asked.caller.worker, answer);
@@ -88,7 +88,7 @@ impl Queue {
     }
 
     /// For this caller it is not in line, nor for any once it has expired: a job parked at its gates is put back instead. A job that
-    /// is not for everybody is never parked, so nothing is parked behind it either.
+    /// is not for everybody is never parked, so nothing is parked after it either.
     fn passes_over(&mut self, id: Code, asked: &Asked, passed: &mut Passed) -> bool {
         let (job, caller) = (&self.jobs[&id], &asked.caller);
         let line = caller.line_of(job).expect("it waits where the caller may look");
@@ -112,8 +112,8 @@ impl Queue {
         let live: Vec<_> =
             self.held_by(asked.caller.worker).into_iter().filter(|id| self.jobs[id].is_live(self.now)).collect();
         let is_again = self.held_by(asked.caller.worker).iter().any(|id| self.nonce_of(*id) == asked.nonce);
-        let most = if asked.caller.worker.is_empty() { 0 } else { self.settings.worker_limit as usize };
-        let is_at_limit = most > 0 && live.len() >= most;
+        let max = if asked.caller.worker.is_empty() { 0 } else { self.settings.worker_limit as usize };
+        let is_at_limit = max > 0 && live.len() >= max;
         let can_give = self.waiting_for_all() + self.waiting_for(&asked.caller) > 0 || self.is_anything_overdue();
         if !is_again && !is_at_limit && (self.settings.paused || !can_give) {
             return Given::New(Vec::new());
@@ -212,7 +212,7 @@ impl Queue {
     pub fn capped(&self, deadline: u64, reserved_at: u64) -> u64 {
         match u64::from(self.settings.max_hold_ms) {
             0 => deadline,
-            most => deadline.min(reserved_at + most),
+            max => deadline.min(reserved_at + max),
         }
     }
 

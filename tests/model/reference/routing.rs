@@ -186,7 +186,7 @@ impl Routing {
 }
 
 impl Caller {
-    /// Beside that of everybody.
+    /// All lines but the one of everybody.
     pub fn lines(&self) -> BTreeSet<String> {
         let own = (!self.worker.is_empty()).then(|| format!("@{}", self.worker));
         own.into_iter().chain(self.skills.iter().map(|skill| format!("+{skill}"))).collect()

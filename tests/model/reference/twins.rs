@@ -13,7 +13,7 @@ use crate::fixtures::STAMPS;
 /// Times that are counted from two calls are the same if they are as long, to a second.
 const NEAR_MS: u64 = 1_000;
 
-/// The fields, in the order in which they are told; times in both of their forms.
+/// The fields, in the order in which they are reported; times in both of their forms.
 pub fn differs(new: &NewJob, job: &Job, now: u64) -> Vec<&'static str> {
     let (asked, own) = (JobOptions::of(&new.task, now), &job.options);
     let routing = new.task.routing.as_deref().map(Routing::of).unwrap_or_default();

@@ -100,7 +100,7 @@ impl Job {
             rest: if is_large { String::new() } else { payload.to_owned() },
         };
         let apart = is_large.then(|| payload.to_owned());
-        // Of a batch's job that has ended the record alone says so.
+        // Only the record of a batch's job says that it has ended.
         let is_kept = self.batch.is_some() && set == "ended";
         let sets = if is_kept { Vec::new() } else { vec![(set, self.score())] };
         let draft = self.draft.as_ref().map(|draft| (draft.owner.clone(), draft.text.to_owned()));

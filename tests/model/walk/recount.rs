@@ -60,7 +60,7 @@ fn each_job_is_in_one_state(found: &Keyspace, rows: &BTreeMap<String, Row>) -> V
     Ok(())
 }
 
-/// A client has a turn as long as nobody has had one of its jobs, and its last one is behind all of them.
+/// A client has a turn as long as nobody has had one of its jobs, and its last one is after all of them.
 fn turns_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     let mut expected = BTreeMap::<String, (u64, u32)>::new();
     for row in rows.values().filter(|row| row.live.is_unserved) {
@@ -264,7 +264,7 @@ fn batches_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verd
     claim(timers == batches.len(), || format!("{timers} timers and {} batches", batches.len()))
 }
 
-/// Of a batch with an overlap each job that is held or completed is so by a worker who has no other part in it.
+/// Each held or completed job of a batch with an overlap is so by a worker who has no other part in it.
 fn parts_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     const DONE: u8 = 2;
     for (code, batch) in found.batches()? {

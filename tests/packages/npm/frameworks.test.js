@@ -1,4 +1,4 @@
-// What the documents print for React and Vue, as it is built; the hook besides in a page that does to it what React does to
+// What the documents print for React and Vue, as it is built; also the hook, in a page that does to it what React does to
 // components. And the compiler reads every other script that a page prints.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// From an empty folder, without a build step: the package that the service serves, and a page beside it.
+// From an empty folder, without a build step: the package that the service serves, and a page next to it.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -48,7 +48,7 @@ class Page(Story):
         return process
 
     def program(self, name: str, arguments: str = "", python: str = sys.executable, **variables: str) -> subprocess.Popen[str]:
-        """A printed program, and what is called behind it."""
+        """A printed program, and what is called after it."""
         [path] = [path for path in write(self.folder, self.wire.url, page="ask.md") if path.name == name]
         path.write_text(path.read_text() + arguments)
         return self.start([python, *(["-I"] if python == sys.executable else []), str(path)], **variables)
@@ -216,7 +216,7 @@ for line in sys.stdin:
             return process.stdout.readline().strip()
 
         data = {"queue": self.queue, "id": asked, "state": "completed", "client": "run-17"}
-        # A delivery that comes too early tells nothing: the graph is interrupted again.
+        # A delivery that comes too early changes nothing: the graph is interrupted again.
         self.assertEqual(deliver({}, "intray.test"), "False null")
         self.assertEqual(deliver({**data, "client": "run-18"}), "False null")
         self.assertEqual(deliver(data), "True null")

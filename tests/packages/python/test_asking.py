@@ -29,7 +29,7 @@ PAYLOAD = {"tool": "refund", "args": {"eur": 180}, "note": '"state":"completed"'
 
 
 class Asking(Story):
-    """Of both clients."""
+    """The asking calls of both clients."""
 
     @abstractmethod
     def ask(self, payload: Any = PAYLOAD, key: Any = "run-17-refund-3", **how: Any) -> Answer: ...
@@ -191,7 +191,7 @@ class Asking(Story):
         with self.assertRaises(Forgotten) as caught:
             self.ask()
         self.assertEqual(caught.exception.job, self.wire.of("/jobs")[0].answer["id"])
-        self.assertIn("is not kept any more", str(caught.exception))
+        self.assertIn("is no longer kept", str(caught.exception))
 
     def test_refusals_are_raised_at_once(self) -> None:
         for status, slug in ((401, "unauthorized"), (403, "forbidden"), (422, "invalid-request")):

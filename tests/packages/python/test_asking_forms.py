@@ -136,7 +136,7 @@ class Forms(Story):
                 self.ask(no_form, timeout=0)
         self.assertEqual(self.wire.calls, [])
 
-    def test_payload_beside_a_form_is_an_object_without_one(self) -> None:
+    def test_payload_with_a_form_is_an_object_without_one(self) -> None:
         payloads: list[Any] = [None, 7, "text", [PAYLOAD], {"form": "A-7"}, {**PAYLOAD, "form": FORM}]
         for payload in payloads:
             with self.assertRaisesRegex(ValueError, "an object without a member `form`"):

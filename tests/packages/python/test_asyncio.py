@@ -1,4 +1,4 @@
-"""Many calls at once on one event loop, and nothing left behind by those that are cancelled."""
+"""Many calls at once on one event loop, and nothing remains of those that are cancelled."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Many(OnALoop):
 
     def test_calls_beyond_the_limit_wait_for_their_turn(self) -> None:
         async def main() -> tuple[int, int]:
-            most = now = 0
+            peak = now = 0
             async with AsyncIntray(self.wire.url, calls=3) as intray:
                 send = intray._caller.io.wire.send  # type: ignore[attr-defined]
 
                 async def counted(*args: Any, **how: Any) -> Any:
-                    nonlocal most, now
+                    nonlocal peak, now
                     now += 1
-                    most = max(most, now)
+                    peak = max(peak, now)
                     try:
                         return await send(*args, **how)
                     finally:
@@ -49,7 +49,7 @@ class Many(OnALoop):
 
                 intray._caller.io.wire.send = counted  # type: ignore[attr-defined]
                 jobs = await asyncio.gather(*(intray.enqueue(self.queue, n) for n in range(30)))
-                return most, len({job.id for job in jobs})
+                return peak, len({job.id for job in jobs})
 
         self.assertEqual(asyncio.run(main()), (3, 30))
 

@@ -16,7 +16,7 @@ from typing import Any
 from intray_client import Intray, Reserved
 from world import CUT, Fate, Story, problem, usual_signals
 
-# It sleeps in short pieces: Python misses a signal that comes between its last look and the sleep, and notices it behind the sleep.
+# It sleeps in short pieces: Python misses a signal that comes between its last look and the sleep, and notices it after the sleep.
 PROGRAM = """
 import signal, sys, time
 from intray_client import Intray

@@ -99,7 +99,7 @@ class Feeding(Story):
 
 
 class Forgetting(Story):
-    """Lines and pages of a service that has forgotten something behind a place; in some tests its answers only say so."""
+    """Lines and pages of a service that has forgotten something after a place; in some tests its answers only say so."""
 
     def test_removed_results_are_counted_by_the_service(self) -> None:
         place = self.place()
@@ -119,11 +119,11 @@ class Forgetting(Story):
                     self.assertEqual(next(feed).result, "new")
                 elif not follow:
                     self.assertEqual(list(feed), [])
-                    self.assertNotEqual(feed.after, place, "the next feed begins behind what is gone")
+                    self.assertNotEqual(feed.after, place, "the next feed begins after what is gone")
                     self.assertEqual(list(self.intray.feed(self.queue, after=feed.after, follow=False)), [])
 
     def forget(self, place: str, *counts: int | None) -> None:
-        """Each look from this place says so, with the last count for good, beside what there really is."""
+        """Each look from this place says so, with the last count for good, next to what there really is."""
         left = list(counts)
 
         def rule(call: Call) -> Fate | None:

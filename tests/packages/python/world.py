@@ -192,7 +192,7 @@ class Wire:
 
 
 class Story(unittest.TestCase):
-    """Each with a queue of its own, behind a wire of its own; one service for all of a file."""
+    """Each with a queue and a wire of its own; one service for all of a file."""
 
     flags: tuple[str, ...] = ()
     service: Service

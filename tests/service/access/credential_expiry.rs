@@ -33,7 +33,7 @@ async fn sleeps(w: &World, who: &Client, queues: &[&str]) -> Waiter {
 }
 
 async fn is_shut_out(who: &Client) {
-    eventually("the credential is none any more", async || {
+    eventually("the credential is no longer valid", async || {
         (who.get("/workers/ann/reservations?queue=default").await.status == 401).then_some(())
     })
     .await;
@@ -92,7 +92,7 @@ async fn expired_key_ends_its_waits_streams_and_tokens() {
     let [old, wall, web] = ["old", "wall", "web"].map(|name| w.with_credential(&key(name)));
     let waiter = sleeps(&w, &old, &["default"]).await;
     let mut stream = wall.listen("").await;
-    // It is read again long before that, and then nothing of the file changes any more.
+    // It is read again long before that, and after that nothing of the file changes.
     let end = jiff::Timestamp::now() + Duration::from_secs(8);
     let ending = |name: &str, role: &str| format!("{} until {end}", keys_file_line(name, role, "*"));
     let lines = [
@@ -110,7 +110,7 @@ async fn expired_key_ends_its_waits_streams_and_tokens() {
     let until = &ann.get("/me").await.is(200)["until"];
     assert_eq!((until, until), (&minted["expires_at"], &wall.get("/me").await.is(200)["until"]));
     is_shut_out(&old).await;
-    assert_eq!(ann.get("/me").await.status, 401, "a token is none any more when the key is none that it is of");
+    assert_eq!(ann.get("/me").await.status, 401, "a token ends with the key that it is of");
     assert_eq!(old.get("/me").await.refused("unauthorized")["detail"], "the key is past its end");
     assert_eq!(stream.read_to_end().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
     let id = w.enqueue(1).await;

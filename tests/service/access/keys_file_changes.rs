@@ -32,11 +32,11 @@ async fn keys_revoked_at_once_are_all_gone() {
         }
         assert_eq!(names_in(&keys), ["root"], "round {round}");
     }
-    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is left beside it");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is left next to it");
 }
 
 #[tokio::test]
-async fn rotation_beside_a_revoke_brings_no_key_back() {
+async fn rotation_during_a_revoke_brings_no_key_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = folder.path().join("keys");
     for round in 0..ROUNDS {

@@ -39,7 +39,7 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
 }
 
-fn beside(keys: &Path, end: &str) -> PathBuf {
+fn sibling(keys: &Path, end: &str) -> PathBuf {
     keys.with_extension(end)
 }
 
@@ -79,16 +79,16 @@ async fn keys_file_replaced_by_a_pipe_keeps_the_old_keys() {
 #[tokio::test]
 async fn keys_file_on_a_hung_disk_is_logged_and_reread_later() {
     let mut w = guarded().await;
-    fs::write(beside(&w.keys, "dead"), "").expect("written");
+    fs::write(sibling(&w.keys, "dead"), "").expect("written");
     fs::write(&w.keys, access::keys_file_line("next", "operator", "*")).expect("a file of keys");
     w.wait_for_log("takes more than 5 s").await;
     w.accepts_key("root").await;
-    fs::remove_file(beside(&w.keys, "dead")).expect("ours");
+    fs::remove_file(sibling(&w.keys, "dead")).expect("ours");
     w.accepts_key("next").await;
 
-    fs::remove_file(beside(&w.keys, "asked")).expect("asked before");
-    fs::write(beside(&w.keys, "dead"), "").expect("written");
-    eventually("the service reads the file", async || beside(&w.keys, "asked").exists().then_some(())).await;
+    fs::remove_file(sibling(&w.keys, "asked")).expect("asked before");
+    fs::write(sibling(&w.keys, "dead"), "").expect("written");
+    eventually("the service reads the file", async || sibling(&w.keys, "asked").exists().then_some(())).await;
     w.shuts_down_in_time().await;
 }
 

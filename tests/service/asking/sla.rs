@@ -46,7 +46,7 @@ async fn late_end_breaches_the_sla_before_a_sweep() {
 }
 
 #[tokio::test]
-async fn new_sla_is_breached_anew() {
+async fn new_sla_is_breached_again() {
     let w = World::start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "sla_ms": 30_000 })).await;
     for round in 1..=3 {

@@ -28,9 +28,9 @@ impl Chance {
     }
 }
 
-/// Replays the events of a batch; answers the most jobs that were reserved at once.
-fn most_out_at_once(events: &[Event], batch: &str) -> usize {
-    let (mut out, mut most) = (BTreeSet::new(), 0);
+/// Replays the events of a batch; answers the maximum of jobs that were reserved at once.
+fn max_out_at_once(events: &[Event], batch: &str) -> usize {
+    let (mut out, mut max) = (BTreeSet::new(), 0);
     for event in events.iter().filter(|event| event.job[..event.job.len() - 4] == batch[..batch.len() - 4]) {
         match event.kind.as_str() {
             "reserved" => assert!(out.insert(&event.job), "{} is handed out twice", event.job),
@@ -39,9 +39,9 @@ fn most_out_at_once(events: &[Event], batch: &str) -> usize {
             }
             _ => {}
         }
-        most = most.max(out.len());
+        max = max.max(out.len());
     }
-    most
+    max
 }
 
 /// Takes jobs and does them, until it is killed with one in its hands, or there is nothing left.
@@ -97,7 +97,7 @@ async fn batch_concurrency_holds_when_workers_crash() {
     let results: Vec<_> = w.results(&id, 7).await.iter().map(|result| result["result"].clone()).collect();
     assert_eq!(results, (0..50).map(Value::from).collect::<Vec<_>>());
     let events = w.events().await;
-    assert_eq!(most_out_at_once(&events, &id), 5);
+    assert_eq!(max_out_at_once(&events, &id), 5);
     assert!(events.iter().any(|event| event.kind == "expired"), "some were killed");
     w.check().await;
 }
@@ -136,7 +136,7 @@ async fn crashed_workers_return_their_batch_slots() {
     assert!(killed > 1_000);
     assert_eq!(w.recounted_batch(&id).await["state"], "completed");
     assert_eq!(w.event_count("batch-completed").await, 1);
-    assert_eq!(most_out_at_once(&w.events().await, &id), 5);
+    assert_eq!(max_out_at_once(&w.events().await, &id), 5);
     w.check().await;
 }
 
@@ -191,9 +191,9 @@ async fn batches_share_a_queue_by_priority_and_own_limits() {
         w.complete(held).await.is(200);
     }
     assert_eq!(w.complete_all().await.len(), 81);
-    for (id, most) in ids.iter().zip([3, 2, 4]) {
+    for (id, max) in ids.iter().zip([3, 2, 4]) {
         assert_eq!(w.recounted_batch(id).await["state"], "completed");
-        assert_eq!(most_out_at_once(&w.events().await, id), most);
+        assert_eq!(max_out_at_once(&w.events().await, id), max);
     }
     let listed = w.pages("/batches?queue=default", "batches", 2).await;
     let mut listed: Vec<_> = listed.iter().map(|batch| batch["id"].as_str().expect("an id").to_owned()).collect();

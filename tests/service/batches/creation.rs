@@ -1,4 +1,4 @@
-//! Batches of ten thousand jobs are stored completely or not at all, also beside readers and on a full Redis.
+//! Batches of ten thousand jobs are stored completely or not at all, also with readers and on a full Redis.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The retained part of the stream, the gap event behind it, and readers that are too slow.
+//! The retained part of the stream, the gap event after it, and readers that are too slow.
 
 use std::time::Duration;
 
@@ -109,7 +109,7 @@ async fn cursor_from_before_the_first_event_gets_a_gap() {
     w.check().await;
 }
 
-/// The instance could not read for a while and the missed events are trimmed: only a gap tells its readers.
+/// The instance could not read for a while and the missed events are trimmed: only a gap informs its readers.
 #[tokio::test]
 async fn instance_cut_off_from_redis_sends_a_gap() {
     let w = World::start().await;

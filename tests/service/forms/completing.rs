@@ -242,7 +242,7 @@ async fn array_of_misfits_is_one_script() {
     w.check().await;
 }
 
-/// However many queues it is for.
+/// For any number of queues.
 #[tokio::test]
 async fn array_waits_once_for_a_redis_that_hangs() {
     const TIMEOUT: Duration = Duration::from_secs(3);

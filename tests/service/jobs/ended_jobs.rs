@@ -40,7 +40,7 @@ async fn ended_job_shows_its_last_priority() {
 }
 
 #[tokio::test]
-async fn purge_finds_jobs_behind_many_duplicate_stubs() {
+async fn purge_finds_jobs_after_many_duplicate_stubs() {
     let w = World::start().await;
     w.enqueue("t").await;
     // More than one purge looks at, each remembered as an enqueue that met a twin.

@@ -138,7 +138,7 @@ async fn changed_array_under_a_used_key_stores_nothing() {
         json!([elsewhere(0), elsewhere(1), elsewhere(2)]),
         json!([{ "priority": "of no payload" }, 3, job(9)]),
         json!([job(0)]),
-        // Of many in many queues, one is of the call before.
+        // One of many in many queues is of the call before.
         (0..700)
             .map(|n| if n == 1 { job(n) } else { json!({ "payload": n, "queue": format!("q{}", n % 20) }) })
             .collect(),

@@ -117,11 +117,11 @@ async fn key_of_an_enqueue_never_points_at_a_job_that_was_over() {
 }
 
 #[tokio::test]
-async fn twin_behind_one_that_is_over_answers_only_while_it_lives() {
+async fn twin_after_one_that_is_over_answers_only_while_it_lives() {
     let w = World::start().await;
     w.stop_clock();
     let job = |ms: u64| json!({ "payload": 1, "max_attempts": 1, "lease_ms": 1_000, "expires_ms": ms });
-    // The first dies, the second owns the key, and the first stands behind it when it lives again.
+    // The first dies, the second owns the key, and the first follows it when it lives again.
     let first = w.enqueue_with(job(LATER)).await;
     w.fail(&w.reserve().await).await.is(200);
     let second = w.enqueue_with(job(2_000)).await;

@@ -102,14 +102,14 @@ async fn interrupted_uploads_store_each_job_once() {
     summary(&sent(&w, "", None, numbered(0..1)).await);
     let memory = async || w.metric("process_resident_memory_bytes").await as u64 >> 10;
     let (before, begin) = (memory().await, std::time::Instant::now());
-    let mut most = 0;
+    let mut max = 0;
     for cut in 0..=CUTS {
         let mut upload = Upload::begin(&w, "", &[("idempotency-key", "all")]).await;
         let end = if cut == CUTS { size } else { size * (cut + 1) / (CUTS + 1) };
         for from in (1..=end).step_by(500) {
             assert!(upload.send(&numbered(from..=end.min(from + 499))).await);
             if from % 50_000 < 500 {
-                most = most.max(memory().await);
+                max = max.max(memory().await);
             }
         }
         if cut < CUTS {
@@ -124,9 +124,9 @@ async fn interrupted_uploads_store_each_job_once() {
         assert_eq!(answers, [counted(size, [created, size - created], 0, 0)]);
     }
     let took = begin.elapsed().as_secs_f64();
-    println!("{size} lines, cut {CUTS} times: {took:.1} s; {before} KiB before, at most {most} KiB");
+    println!("{size} lines, cut {CUTS} times: {took:.1} s; {before} KiB before, at most {max} KiB");
     assert_eq!(w.queue().await["totals"]["enqueued"], size + 1);
-    assert!(most < before + 24_000, "{before} KiB before, {most} KiB with lines");
+    assert!(max < before + 24_000, "{before} KiB before, {max} KiB with lines");
     if size < 100_000 {
         w.check().await;
     }

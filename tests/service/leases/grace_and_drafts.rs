@@ -59,8 +59,8 @@ async fn last_draft_of_one_call_is_kept() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    say(&w, "/jobs/extend", &held, &[json!({ "draft": null }), json!({ "draft": "anew" })]).await;
-    assert_eq!(w.reserve_as("ann").await.body["draft"], "anew");
+    say(&w, "/jobs/extend", &held, &[json!({ "draft": null }), json!({ "draft": "again" })]).await;
+    assert_eq!(w.reserve_as("ann").await.body["draft"], "again");
     say(&w, "/jobs/extend", &held, &[json!({ "draft": "more" }), json!({ "draft": null })]).await;
     assert_eq!(w.reserve_as("ann").await.body["draft"], Value::Null);
     w.check().await;

@@ -1,4 +1,4 @@
-//! Overdue leases are over at once, and the background task expires them in time, even beside a broken queue.
+//! Overdue leases are over at once, and the background task expires them in time, even next to a broken queue.
 
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ async fn overdue_job_is_cancelled_without_force() {
 }
 
 /// A reserve waits for another to be answered, and the background task comes by between the two.
-async fn short_lease_behind_a_sweep_expires_in_time() {
+async fn short_lease_after_a_sweep_expires_in_time() {
     let w = World::plan().with_proxy().with_long_redis_timeout().sweep_every(400).start().await;
     let ids = w.enqueue_many((0..2).map(|n| json!({ "payload": n }))).await;
     w.proxy().set_fault(Fault::Freeze);
@@ -85,7 +85,7 @@ async fn short_lease_behind_a_sweep_expires_in_time() {
 #[tokio::test]
 async fn short_leases_racing_the_sweeper_expire_in_time() {
     // Whether it does come between them is chance: in one of several worlds it does.
-    let story = short_lease_behind_a_sweep_expires_in_time;
+    let story = short_lease_after_a_sweep_expires_in_time;
     tokio::join!(story(), story(), story(), story());
 }
 

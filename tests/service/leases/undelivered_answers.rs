@@ -111,7 +111,7 @@ async fn answers_sent_in_part_give_their_jobs_back() {
 }
 
 #[tokio::test]
-async fn answers_beside_an_unread_one_give_their_jobs_back() {
+async fn answers_next_to_an_unread_one_give_their_jobs_back() {
     let (w, secured, ids) = filled().await;
     w.enqueue_many([json!({ "queue": "big", "payload": "x".repeat(200_000) })]).await;
     for how in WAYS {
@@ -161,7 +161,7 @@ async fn jobs_found_after_a_wait_come_back_undelivered() {
     }
 }
 
-/// Beside each answer that is delivered one that is not says when the service has seen that its peer is gone.
+/// Next to each delivered answer, one that is not says when the service has seen that its peer is gone.
 #[tokio::test]
 async fn answers_delivered_in_full_keep_their_jobs() {
     let (w, secured, _) = filled().await;

@@ -176,7 +176,7 @@ async fn raised_priority_takes_the_baton_at_a_free_lock() {
 }
 
 #[tokio::test]
-async fn requeued_dead_job_parks_behind_other_waiters() {
+async fn requeued_dead_job_parks_after_other_waiters() {
     let w = World::start().await;
     let dead = w.enqueue_with(json!({ "payload": "dead", "locks": ["site"], "max_attempts": 1 })).await;
     w.fail(&w.reserve().await).await.is(200);
@@ -204,7 +204,7 @@ async fn job_with_another_busy_lock_passes_the_baton_on() {
     w.complete(&held[0]).await.is(200);
     assert_eq!(w.state(&both).await, "waiting", "its turn at the one that is free");
     let next = w.reserve().await;
-    assert_eq!(next.id, one, "but the other is busy, and the call goes on to the next");
+    assert_eq!(next.id, one, "but the other is busy, and the call continues with the next");
     assert_eq!((w.state(&both).await, w.state(&two).await), ("blocked".into(), "blocked".into()));
     assert_events(&w.events_of(&both).await, &["enqueued", "blocked"]);
     w.check().await;

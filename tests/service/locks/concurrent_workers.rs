@@ -195,7 +195,7 @@ async fn concurrent_workers_finish_jobs_with_several_locks() {
     for event in w.events().await {
         if event.kind == "reserved" {
             let mine = &needs[&event.job];
-            assert!(out.values().all(|theirs| theirs.is_disjoint(mine)), "{} is out beside {out:?}", event.job);
+            assert!(out.values().all(|theirs| theirs.is_disjoint(mine)), "{} is out together with {out:?}", event.job);
             out.insert(event.job.clone(), mine.clone());
         } else if event.kind != "blocked" {
             out.remove(&event.job);

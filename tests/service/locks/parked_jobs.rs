@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::world::{World, number};
 
-async fn thousand_behind_the_lock(w: &World, queue: &str) {
+async fn enqueue_thousand_locked(w: &World, queue: &str) {
     let jobs = (0..1_000).map(|n| json!({ "queue": queue, "payload": [n], "locks": ["busy"] }));
     w.enqueue_many(jobs).await;
 }
@@ -57,7 +57,7 @@ async fn jobs_parked_at_a_lock_do_not_slow_reserves() {
         w.enqueue_with(json!({ "queue": queue, "payload": "holder", "locks": ["busy"] })).await;
         w.reserve_with(json!({ "queues": [queue], "lease_ms": 86_400_000 })).await;
     }
-    thousand_behind_the_lock(&w, "crowded").await;
+    enqueue_thousand_locked(&w, "crowded").await;
     let queue = w.get("/queues/crowded").await.is(200);
     assert_eq!((&queue["counts"]["blocked"], &queue["counts"]["waiting"]), (&json!(1_000), &json!(0)));
     assert_eq!(number(&w.get("/queues/crowded/locks").await.is(200)["locks"][0], "blocked"), 1_000);
@@ -75,7 +75,7 @@ async fn jobs_blocked_by_a_new_lock_are_parked_by_one_reserve() {
     for queue in ["crowded", "clear"] {
         w.enqueue_with(json!({ "queue": queue, "payload": "holder", "locks": ["busy"] })).await;
         if queue == "crowded" {
-            thousand_behind_the_lock(&w, queue).await;
+            enqueue_thousand_locked(&w, queue).await;
         }
         w.reserve_with(json!({ "queues": [queue], "lease_ms": 86_400_000 })).await;
     }

@@ -199,7 +199,7 @@ async fn reassignment_of_many_opinions_takes_several_calls() {
         }
         let answer = w.post("/jobs/reassign", call).await.is(200);
         assert_eq!(answer["refused"], 0, "{answer}");
-        // Each job costs a look at the seven beside it.
+        // Each job costs a look at the seven others.
         let those = answer["changed"].as_u64().expect("a number");
         assert!(those <= 20, "{answer}");
         (changed, calls, after) = (changed + those, calls + 1, answer["next"].clone());

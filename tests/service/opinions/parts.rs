@@ -29,7 +29,7 @@ async fn expire(w: &World) {
     w.sweep().await;
 }
 
-/// Of a batch of two jobs, one comes back after Ann's grace.
+/// One job of a batch of two comes back after Ann's grace.
 async fn lose_after_grace() -> (World, String, ReservedJob) {
     let w = World::start().await;
     let batch = ask(&w, 2).await;
@@ -209,7 +209,7 @@ async fn skip_stays_when_the_job_is_taken_again_by_its_id() {
 
 /// So many have had the other job that Ann's expiry is forgotten when one more is given hers, whom it does not reach.
 #[tokio::test]
-async fn late_work_does_not_count_beside_another_job_of_the_batch() {
+async fn late_work_does_not_count_with_another_job_of_the_batch() {
     let w = World::plan().with_proxy().start().await;
     let batch = ask(&w, 2).await;
     let first = w.reserve_as("ann").await;

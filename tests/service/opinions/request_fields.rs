@@ -43,9 +43,9 @@ async fn wrong_fields_are_refused_at_their_pointers() {
     }
     w.post("/batches", json!([])).await.invalid_at(&[""]);
     assert_eq!(w.queue().await["totals"]["enqueued"], 0, "nothing was stored");
-    let most =
+    let max =
         json!({ "overlap": 9, "priority": 0, "client": "acme", "job": { "payload": 1, "excluded": workers(16) } });
-    w.create_batch(most).await;
+    w.create_batch(max).await;
     let enough = json!({ "payload": 1, "assignees": workers(4), "excluded": ["w1", "other"] });
     w.create_batch(json!({ "overlap": 3, "job": enough })).await;
     w.check().await;

@@ -18,7 +18,7 @@ async fn enqueue_for(w: &World, client: &str, jobs: usize) -> Vec<String> {
 async fn assert_next_or_second(w: &World, client: &str) {
     let two = w.reserve_all(json!({ "limit": 2 })).await;
     let clients: Vec<_> = two.iter().map(|held| held.body["client"].clone()).collect();
-    assert!(clients.contains(&json!(client)), "{client} is next or second, not behind {clients:?}");
+    assert!(clients.contains(&json!(client)), "{client} is next or second, not after {clients:?}");
 }
 
 /// How many clients have an entry among the turns.
@@ -209,7 +209,7 @@ async fn cancelled_batch_returns_its_turns() {
 }
 
 #[tokio::test]
-async fn client_whose_last_job_ends_begins_anew_in_the_same_step() {
+async fn client_whose_last_job_ends_starts_again_in_the_same_step() {
     let w = World::start().await;
     w.stop_clock();
     w.update_settings(json!({ "lease_ms": 1_000, "max_attempts": 1 })).await;

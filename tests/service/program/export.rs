@@ -75,7 +75,7 @@ async fn failed_export_keeps_the_existing_file() {
     }
     completed(&w, 1).await;
     exported(&w, &["default", "--output", "out"]).await;
-    assert_eq!(ids(&fs::read_to_string(&file).expect("a file")).len(), 1, "the list is written anew");
+    assert_eq!(ids(&fs::read_to_string(&file).expect("a file")).len(), 1, "the list is written again");
     w.check().await;
 }
 

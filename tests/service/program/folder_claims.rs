@@ -39,7 +39,7 @@ async fn data_folder_in_use_is_never_shared() {
     is_refused(&data, "a symbolic link").await;
     fs::rename(&data, &other).expect("renamed");
     is_refused(&other, "by another name of the folder").await;
-    logs(&service, "was removed, renamed or replaced under the running service, which goes on").await;
+    logs(&service, "was removed, renamed or replaced under the running service, which continues").await;
     fs::rename(&other, &data).expect("renamed");
     assert_eq!(client.reserve().await.id, id);
     drop(service);

@@ -32,7 +32,7 @@ async fn probes_report_liveness_and_readiness() {
     w.check().await;
 }
 
-/// Every shared connection waits behind a script that takes longer than the timeout.
+/// Every shared connection waits for a script that takes longer than the timeout.
 #[tokio::test]
 async fn busy_instance_stays_ready() {
     let w = World::plan().with_proxy().start().await;

@@ -93,5 +93,5 @@ async fn check_names_each_fault() {
     let warned = check().await;
     assert!(warned.status.success() && warned.stdout.contains("warning"), "{warned:?}");
     let last = warned.stdout.lines().last().expect("a line");
-    assert!(last.starts_with("all is well, but for ") && last.contains(" warning"), "{warned:?}");
+    assert!(last.starts_with("all is well, except for ") && last.contains(" warning"), "{warned:?}");
 }

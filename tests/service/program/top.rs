@@ -110,7 +110,7 @@ async fn top_shows_queues_and_holders_and_updates() {
     terminal.wait_until("the oldest wait first", |text| has_in_order(text, ["reviews", "moderation"])).await;
     terminal.press("n");
     terminal.wait_until("by name", |text| has_in_order(text, ["moderation", "reviews"])).await;
-    w.enqueue_with(json!({ "queue": "anew", "payload": 1 })).await;
+    w.enqueue_with(json!({ "queue": "added", "payload": 1 })).await;
     terminal.wait_for_text("queues: 3; waiting: 4, held: 1").await;
     // The selection stays on its queue, which was the first and is now the second.
     terminal.press("\u{1b}[B");

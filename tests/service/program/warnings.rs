@@ -104,7 +104,7 @@ async fn world_readable_secrets_cause_one_warning() {
             set_mode(file, mode);
         }
         let log = Service::start(serve()).await.output();
-        assert_eq!(lines(&log, "can be read by everybody"), warnings, "{mode:o}: {log}");
+        assert_eq!(lines(&log, "can be read by all users"), warnings, "{mode:o}: {log}");
         for file in [&keys, &secrets, &url] {
             assert_eq!(lines(&log, file.to_str().expect("UTF-8")), warnings, "{mode:o}: {log}");
         }
@@ -123,7 +123,7 @@ async fn writable_data_folder_is_warned_of_or_refused() {
 
     set_mode(&data, 0o777);
     let end = run(serve(&data)).await;
-    assert!(!end.status.success() && end.stderr.contains("written by everybody"), "{end:?}");
+    assert!(!end.status.success() && end.stderr.contains("written by all users"), "{end:?}");
     set_mode(&data, 0o700);
     eventually("the first service has ended", async || fs::remove_file(data.join("intray.lock")).ok()).await;
     let victim = folder.path().join("victim");

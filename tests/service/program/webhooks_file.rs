@@ -121,7 +121,7 @@ async fn world_readable_webhooks_file_is_warned_of() {
     for (mode, warnings) in [(0o644, 1), (0o640, 0)] {
         fs::set_permissions(&file, Permissions::from_mode(mode)).expect("ours");
         let log = Service::start(serve(&file, &folder.path().join("data"))).await.output();
-        let count = log.lines().filter(|line| line.contains("can be read by everybody") && line.contains("webhooks"));
+        let count = log.lines().filter(|line| line.contains("can be read by all users") && line.contains("webhooks"));
         assert_eq!(count.count(), warnings, "{mode:o}: {log}");
     }
 }
@@ -191,7 +191,7 @@ async fn check_names_a_broken_webhooks_file() {
     assert!(end.stderr.trim().ends_with("1 check failed") && !end.stdout.contains("hunter2"), "{end:?}");
 }
 
-/// The receiver is a service behind TLS, which knows no such path.
+/// The receiver is a service with TLS, which knows no such path.
 #[tokio::test]
 async fn check_trusts_the_authorities_of_the_machine_alone() {
     let folder = tempfile::tempdir().expect("a folder");

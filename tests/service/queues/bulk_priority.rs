@@ -59,7 +59,7 @@ async fn reprioritize_of_thousands_uses_small_scripts() {
         w.enqueue_many((0..1_000).map(|n| json!({ "payload": [part, n] }))).await;
     }
     let mut meter = w.meter().await;
-    // A larger number moves jobs behind the cursor, so each is met again.
+    // A larger number moves jobs after the cursor, so each is met again.
     let first = reprioritize(&w, json!({ "priority": 80 })).await;
     assert_eq!((&first["changed"], &first["more"]), (&json!(10_000), &json!(true)));
     let second = reprioritize(&w, json!({ "priority": 80, "after": first["next"] })).await;

@@ -237,7 +237,7 @@ async fn unmoved_jobs_come_once_while_others_move() {
         w.set_priority(&ids[2], 99).await.is(200);
     };
     let mut times = read_around(&w, "waiting", &ids, moved).await;
-    assert_eq!([times.remove(9), times.remove(2)], [0, 2], "one job moved before the cursor, one behind it");
+    assert_eq!([times.remove(9), times.remove(2)], [0, 2], "one job moved before the cursor, one after it");
     assert_eq!(times, [1; 10]);
     let held = w.reserve_all(json!({ "limit": 12 })).await;
     let ids = w.list_ids("reserved").await;
@@ -246,7 +246,7 @@ async fn unmoved_jobs_come_once_while_others_move() {
         w.extend(held.iter().find(|held| held.id == ids[0]).expect("held")).await.is(200);
     };
     let mut times = read_around(&w, "reserved", &ids, extended).await;
-    assert_eq!(times.remove(0), 2, "the extended job moved behind the cursor");
+    assert_eq!(times.remove(0), 2, "the extended job moved after the cursor");
     assert_eq!(times, [1; 11]);
     // In lists that only grow at the end, every job comes exactly once.
     let ended = async |held: &[ReservedJob]| {
@@ -269,15 +269,15 @@ async fn long_list_is_streamed_with_bounded_memory() {
     }
     let memory = async || w.metric("process_resident_memory_bytes").await as u64 >> 10;
     let (before, begin) = (memory().await, std::time::Instant::now());
-    let (mut reader, mut count, mut most) = (Reader::open(&w, "/queues/default/jobs").await, 0, 0);
+    let (mut reader, mut count, mut max) = (Reader::open(&w, "/queues/default/jobs").await, 0, 0);
     while let Some(line) = reader.line().await {
         assert_eq!(line["payload"], count, "in order, each once");
         count += 1;
         if count % 20_000 == 1 {
-            most = most.max(memory().await);
+            max = max.max(memory().await);
         }
     }
-    println!("{count} lines in {:.1} s; {before} KiB before, at most {most} KiB", begin.elapsed().as_secs_f64());
+    println!("{count} lines in {:.1} s; {before} KiB before, at most {max} KiB", begin.elapsed().as_secs_f64());
     assert_eq!(count, size);
-    assert!(most < before + 20_000, "{before} KiB before, {most} KiB");
+    assert!(max < before + 20_000, "{before} KiB before, {max} KiB");
 }

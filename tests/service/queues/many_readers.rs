@@ -156,7 +156,7 @@ async fn stalled_readers_leave_turns_to_other_callers() {
     w.check().await;
 }
 
-/// Many waits behind one key hold no turn while they sleep.
+/// Many waits of one key hold no turn while they sleep.
 #[tokio::test]
 async fn sleeping_waits_hold_no_read_turn() {
     let w = World::start_process().await;

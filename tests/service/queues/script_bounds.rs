@@ -10,11 +10,11 @@ async fn held_with_locks(w: &World, count: usize, worker: &str) -> Vec<ReservedJ
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let locks = |n: usize| (0..8).map(|lock| format!("{worker}-{n}-{lock}")).collect::<Vec<_>>();
     w.enqueue_many((0..count).map(|n| json!({ "payload": [worker, n], "locks": locks(n) }))).await;
-    let behind = |n: usize| {
-        let other = (0..7).map(|lock| format!("{worker}-behind-{n}-{lock}")).chain([format!("{worker}-{n}-3")]);
-        json!({ "payload": ["behind", worker, n], "locks": other.collect::<Vec<_>>() })
+    let waiting = |n: usize| {
+        let other = (0..7).map(|lock| format!("{worker}-waiting-{n}-{lock}")).chain([format!("{worker}-{n}-3")]);
+        json!({ "payload": ["waiting", worker, n], "locks": other.collect::<Vec<_>>() })
     };
-    w.enqueue_many((0..count).step_by(2).map(behind)).await;
+    w.enqueue_many((0..count).step_by(2).map(waiting)).await;
     let mut held = Vec::new();
     while held.len() < count {
         held.extend(w.reserve_all(json!({ "worker": worker, "limit": (count - held.len()).min(100) })).await);

@@ -179,7 +179,7 @@ async fn job_of_a_crashed_instance_is_swept_by_another() {
 }
 
 #[tokio::test]
-async fn alarms_are_not_behind_the_removal_of_batches() {
+async fn alarms_do_not_wait_for_the_removal_of_batches() {
     let w = World::start().await;
     w.stop_clock();
     w.update_settings(json!({ "retention_ms": 10_000 })).await;

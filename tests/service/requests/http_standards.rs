@@ -153,7 +153,7 @@ async fn hosts_and_codings_of_two_meanings_close_the_connection() {
     w.check().await;
 }
 
-/// RFC 9112, section 6.3: by `Transfer-Encoding` alone, and nothing behind it on that connection.
+/// RFC 9112, section 6.3: by `Transfer-Encoding` alone, and nothing after it on that connection.
 #[tokio::test]
 async fn two_lengths_smuggle_no_second_request() {
     let w = World::start().await;

@@ -136,7 +136,7 @@ async fn silent_sockets_do_not_block_other_callers() {
     }
     let fresh = Client::new(w.base());
     let honest = tokio::time::timeout(Duration::from_secs(20), fresh.enqueue(1));
-    honest.await.expect("an honest caller is served beside silent ones");
+    honest.await.expect("an honest caller is served next to silent ones");
     assert_eq!(held.await.expect("answered")["jobs"][0]["worker"], "ann", "earlier callers are still served");
     drop(mute);
     w.check().await;

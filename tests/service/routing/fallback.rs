@@ -112,7 +112,7 @@ async fn job_that_is_held_falls_back_for_its_return() {
 }
 
 #[tokio::test]
-async fn patch_of_the_rule_begins_the_fallback_anew() {
+async fn patch_of_the_rule_restarts_the_fallback() {
     let w = World::start().await;
     w.stop_clock();
     let id = w.enqueue_with(json!({ "payload": 1, "assignees": ["bob"], "fallback_ms": 10_000 })).await;

@@ -1,4 +1,5 @@
-//! Jobs in lines behind locks and full batches: who waits for them looks again when their own gate opens, and for no other.
+//! Jobs in lines whose locks or batches are full: a caller that waits for them looks again when
+//! their own gate opens, and for no other.
 
 use std::time::Duration;
 
@@ -75,7 +76,7 @@ async fn freed_place_of_a_batch_wakes_a_line() {
 
 /// Two gates hold a job up: the second one may open last.
 #[tokio::test]
-async fn job_behind_two_locks_is_given_when_the_last_one_opens() {
+async fn job_with_two_locks_is_given_when_the_last_one_opens() {
     let w = World::start_process().await;
     for order in [["a", "b"], ["b", "a"]] {
         let lock = |lock: &str| json!({ "payload": [order, lock], "locks": [lock], "priority": 1 });
@@ -129,7 +130,7 @@ async fn gate_far_from_the_front_is_looked_at_when_it_opens() {
     Took::between(since, at).assert_within(PROMPT_LIMIT, "the answer");
 }
 
-/// The wait goes on where an earlier call ended, and is woken by the gates that held that one up too.
+/// The wait continues where an earlier call ended, and is woken by the gates that held that one up too.
 #[tokio::test]
 async fn gate_met_by_an_earlier_call_wakes_a_wait() {
     let w = World::start_process().await;

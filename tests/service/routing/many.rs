@@ -149,9 +149,9 @@ async fn jobs_of_four_skills_are_read_at_once() {
     w.check().await;
 }
 
-/// Jobs of as many clients stand at one place in the order: their arrival tells them apart.
+/// Jobs of as many clients stand at one place in the order: their arrival distinguishes them.
 #[tokio::test]
-async fn look_goes_on_behind_equal_places_of_other_lines() {
+async fn scan_continues_after_equal_places_of_other_lines() {
     let w = World::start().await;
     let barred = |n: usize| json!({ "payload": n, "client": format!("c{n}"), "excluded": ["ann"] });
     w.enqueue_many((0..199).map(barred)).await;

@@ -60,7 +60,7 @@ async fn batch_in_the_making_is_not_listed() {
     w.check().await;
 }
 
-/// More than a call looks at, behind and before what is visible.
+/// More than a call looks at, after and before what is visible.
 #[tokio::test]
 async fn batch_in_the_making_counts_in_no_line() {
     let w = start().await;

@@ -95,7 +95,7 @@ async fn forty_jobs_of_a_leaver_go_to_another() {
 }
 
 #[tokio::test]
-async fn reassign_goes_on_behind_those_it_refused() {
+async fn reassign_continues_after_those_it_refused() {
     let w = World::start().await;
     for n in 0..250 {
         let mut job = json!({ "payload": n, "assignees": ["bob"] });

@@ -36,9 +36,8 @@ async fn wrong_fields_of_a_job_are_refused_at_their_pointers() {
         w.append(&batch, &[json!({ "payload": 0 }), job]).await.invalid_at(&[&member]);
     }
     assert_eq!(w.queue().await["totals"]["enqueued"], 1);
-    let most =
-        json!({ "payload": 1, "assignees": workers(8), "excluded": workers(16).as_array().expect("names")[1..] });
-    w.enqueue_with(most).await;
+    let max = json!({ "payload": 1, "assignees": workers(8), "excluded": workers(16).as_array().expect("names")[1..] });
+    w.enqueue_with(max).await;
     w.check().await;
 }
 

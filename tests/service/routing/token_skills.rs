@@ -60,11 +60,11 @@ async fn minted_and_printed_tokens_have_their_skills() {
         assert_eq!((&me["worker"], &me["skills"]), (&json!("ann"), &json!(["C1 German", "de"])));
     }
     assert_eq!(web.get("/me").await.is(200)["skills"], json!([]));
-    let most: Vec<_> = (0..17).map(|n| format!("s{n}")).collect();
-    web.post("/tokens", json!({ "worker": "ann", "queues": ["default"], "skills": most }))
+    let max: Vec<_> = (0..17).map(|n| format!("s{n}")).collect();
+    web.post("/tokens", json!({ "worker": "ann", "queues": ["default"], "skills": max }))
         .await
         .invalid_at(&["/skills"]);
-    let many = most.iter().flat_map(|skill| ["--skill", skill]);
+    let many = max.iter().flat_map(|skill| ["--skill", skill]);
     let refused =
         run(program(["token", "--worker", "ann", "--queue", "default"].into_iter().chain(secret).chain(many)));
     let refused = refused.await;

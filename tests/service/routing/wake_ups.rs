@@ -60,7 +60,7 @@ async fn job_in_a_line_wakes_one_who_may_have_it_and_no_other() {
 }
 
 #[tokio::test]
-async fn worker_who_is_excluded_no_more_is_woken() {
+async fn worker_no_longer_excluded_is_woken() {
     let w = World::start_process().await;
     for more in [json!({}), json!({ "assignees": ["ann", "bob"] }), json!({ "skill": "de" })] {
         let mut job = json!({ "payload": more, "excluded": ["ann"] });
@@ -77,7 +77,7 @@ async fn worker_who_is_excluded_no_more_is_woken() {
 }
 
 #[tokio::test]
-async fn wait_goes_on_behind_very_many_jobs_of_others() {
+async fn wait_continues_after_very_many_jobs_of_others() {
     let w = World::start().await;
     for start in [0, 1_000, 2_000] {
         let job = |n| json!({ "payload": start + n, "excluded": ["carol"] });
@@ -155,16 +155,16 @@ async fn hand_over_wakes_the_one_who_gets_the_job() {
 
 /// Each has work of its own, and all of it needs one lock.
 #[tokio::test]
-async fn forty_behind_one_lock_are_served_one_after_the_other() {
-    behind_one_lock(|n| json!({ "assignees": [named(n)], "locks": ["l"], "payload": n })).await;
+async fn forty_with_one_lock_are_served_one_after_the_other() {
+    serve_forty_with_one_lock(|n| json!({ "assignees": [named(n)], "locks": ["l"], "payload": n })).await;
 }
 
 #[tokio::test]
 async fn forty_with_one_skill_are_served_one_after_the_other() {
-    behind_one_lock(|n| json!({ "skill": "de", "locks": ["l"], "payload": n })).await;
+    serve_forty_with_one_lock(|n| json!({ "skill": "de", "locks": ["l"], "payload": n })).await;
 }
 
-async fn behind_one_lock(job: fn(usize) -> Value) {
+async fn serve_forty_with_one_lock(job: fn(usize) -> Value) {
     const PEOPLE: usize = 40;
     let w = World::start_process().await;
     let (_second, other) = w.start_instance().await;

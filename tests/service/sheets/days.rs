@@ -110,7 +110,7 @@ async fn old_days_are_removed() {
     }
     work(&w).await;
     assert_eq!(days(&w).await.len(), 2);
-    // Of each day its shards and one of them, and the head.
+    // Each day's shards and one of them, and the head.
     eventually("the others are removed", async || {
         let fields: Vec<String> = w.engine.run("HKEYS intray:{default}:2:sheets").await;
         (fields.len() == 5).then_some(())

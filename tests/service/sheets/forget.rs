@@ -55,7 +55,7 @@ async fn lines_are_removed_in_all_queues_of_the_key() {
             |name: &str| kept.hash("sheets").values().any(|value| String::from_utf8_lossy(value).contains(name));
         assert!(holds("bob") && !holds("ann") && !holds("D\u{f6}e"), "{queue}");
     }
-    // Who comes back has a line again.
+    // A worker who comes back has a line again.
     work(&w, "texts", "ann").await;
     assert_eq!(workers(&w, "texts").await, ["bob", "ann"]);
     w.check().await;

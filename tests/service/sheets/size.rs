@@ -12,7 +12,7 @@ use crate::world::{World, calls::Calls};
 
 const PEOPLE: u64 = 10_000;
 const DAYS: u32 = 35;
-const MOST: u64 = 40_000_000;
+const MAX_BYTES: u64 = 40_000_000;
 
 /// A day of somewhat different lives.
 fn day_of(dice: &mut fastrand::Rng) -> SheetCounts {
@@ -58,7 +58,7 @@ async fn ten_thousand_people_in_35_days_take_40_megabytes() {
     }
     let bytes: u64 = w.engine.run("MEMORY USAGE intray:{default}:2:sheets SAMPLES 0").await;
     println!("{bytes} bytes");
-    assert!(bytes <= MOST, "{bytes} bytes");
+    assert!(bytes <= MAX_BYTES, "{bytes} bytes");
 
     // A read goes through the days in parts, in order.
     let from = state.zone.day_of(state.now).before(1);

@@ -107,23 +107,23 @@ struct Case {
     durability: &'static str,
     min_replicas: usize,
     /// How many changes may be lost.
-    most_lost: Option<usize>,
+    max_lost: Option<usize>,
     /// The longest allowed gap in ms, on an idle machine.
-    most_out: Option<u128>,
+    max_out: Option<u128>,
     /// Runs in every test run, not only with INTRAY_FAILOVERS.
     is_usual: bool,
 }
 
 const BARE: Case =
-    Case { way: Cause::Bare, durability: "async", min_replicas: 0, most_lost: None, most_out: None, is_usual: false };
+    Case { way: Cause::Bare, durability: "async", min_replicas: 0, max_lost: None, max_out: None, is_usual: false };
 const CASES: [Case; 7] = [
     BARE,
     Case { min_replicas: 1, ..BARE },
     Case { min_replicas: 2, ..BARE },
-    Case { durability: "replicated:2", most_lost: Some(0), is_usual: true, ..BARE },
-    Case { way: Cause::Planned, most_lost: Some(0), most_out: Some(2_000), ..BARE },
-    Case { way: Cause::Killed, most_out: Some(4_000), ..BARE },
-    Case { way: Cause::Killed, durability: "replicated:1", most_lost: Some(0), most_out: Some(4_000), ..BARE },
+    Case { durability: "replicated:2", max_lost: Some(0), is_usual: true, ..BARE },
+    Case { way: Cause::Planned, max_lost: Some(0), max_out: Some(2_000), ..BARE },
+    Case { way: Cause::Killed, max_out: Some(4_000), ..BARE },
+    Case { way: Cause::Killed, durability: "replicated:1", max_lost: Some(0), max_out: Some(4_000), ..BARE },
 ];
 
 /// Acknowledged changes, how many of them were lost, and the longest gap.
@@ -188,8 +188,8 @@ impl Case {
     }
 
     fn holds(&self, outcome: &Outcome, is_alone: bool) {
-        assert!(self.most_lost.is_none_or(|most| outcome.lost <= most), "{}: {outcome:?}", self.name());
-        let is_soon = self.most_out.is_none_or(|most| outcome.out.as_millis() <= most);
+        assert!(self.max_lost.is_none_or(|max| outcome.lost <= max), "{}: {outcome:?}", self.name());
+        let is_soon = self.max_out.is_none_or(|max| outcome.out.as_millis() <= max);
         assert!(is_soon || !is_alone, "{}: {outcome:?}", self.name());
     }
 }

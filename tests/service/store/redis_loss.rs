@@ -53,7 +53,7 @@ async fn loss_and_return_of_redis_are_logged_once_each() {
         for _ in 0..5 {
             w.queue().await;
         }
-        // The log comes through a pipe, and may be behind the answers.
+        // The log comes through a pipe, and may come after the answers.
         let backs = || w.service.output().matches("Redis is back").count();
         eventually("the log has it", async || (backs() >= times).then_some(())).await;
         let output = w.service.output();
@@ -106,9 +106,7 @@ async fn restarted_redis_with_data_is_not_reported_empty() {
     w.enqueue(1).await;
     w.engine.kill();
     w.engine.revive().await;
-    let looked = async || {
-        (*w.engine.calls().await.get("get")? >= 3).then_some(())
-    };
+    let looked = async || (*w.engine.calls().await.get("get")? >= 3).then_some(());
     eventually("the instance has looked several times", looked).await;
     assert!(!w.service.output().contains("came back empty"), "{}", w.service.output());
     assert!(w.get("/readyz?verbose").await.text().contains("data: ok"));

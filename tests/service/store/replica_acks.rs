@@ -112,7 +112,7 @@ async fn acknowledged_changes_are_on_the_replica_after_a_crash() {
 }
 
 #[tokio::test]
-async fn repetition_that_fits_no_more_is_confirmed_too() {
+async fn repetition_that_no_longer_fits_is_confirmed_too() {
     let (w, replica) = with_a_replica().await;
     w.enqueue(1).await;
     let held = w.reserve().await;

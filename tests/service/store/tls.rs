@@ -1,4 +1,4 @@
-//! Redis behind TLS: both sides check certificates, and each error is one clear line.
+//! Redis over TLS: both sides check certificates, and each error is one clear line.
 
 use std::{fs, path::Path};
 
@@ -73,7 +73,7 @@ async fn service_and_redis_check_each_others_certificates() {
     refuses(&run(serve(&url, &[(known.0, &known.1)])).await, &["localhost", "certificate"]);
     let strangers = other.ca_file();
     let who = [&[("--redis-ca-file", &*strangers)][..], &ours].concat();
-    refuses(&run(serve(&url, &who)).await, &["localhost", "signed by nobody", "--redis-ca-file"]);
+    refuses(&run(serve(&url, &who)).await, &["localhost", "not signed by an authority", "--redis-ca-file"]);
 }
 
 #[tokio::test]
@@ -90,7 +90,10 @@ async fn wrong_name_or_expired_certificate_is_refused() {
     refuses(&run(serve(&format!("rediss://localhost:{port}"), &known)).await, &["localhost", "has expired"]);
     let port = speaks_tls(&engine, &ca, &ca.issue("localhost", 2099), false).await;
     // No authority that this machine trusts has signed it.
-    refuses(&run(serve(&format!("rediss://localhost:{port}"), &[])).await, &["localhost", "signed by nobody"]);
+    refuses(
+        &run(serve(&format!("rediss://localhost:{port}"), &[])).await,
+        &["localhost", "not signed by an authority"],
+    );
     let service = Service::start(serve(&format!("rediss://localhost:{port}"), &known)).await;
     assert_eq!(Client::new(service.url()).get("/readyz").await.status, 200);
 }
@@ -147,7 +150,7 @@ async fn invalid_tls_file_is_refused_without_its_text() {
 }
 
 #[tokio::test]
-async fn move_to_a_redis_behind_tls_checks_its_certificate() {
+async fn move_to_a_redis_over_tls_checks_its_certificate() {
     let (folder, w) = (tempfile::tempdir().expect("a folder"), World::start().await);
     let engine = Engine::start(folder.path(), false).await;
     let ca = CertificateAuthority::new(folder.path(), "ours");

@@ -48,7 +48,7 @@ impl Certificates {
 
     /// With a certificate of an unknown authority.
     async fn assert_unknown_authority_refused(&self, url: &str) {
-        refused(&run(self.serve(url, &self.theirs)).await, &["signed by nobody", "--redis-ca-file"]);
+        refused(&run(self.serve(url, &self.theirs)).await, &["not signed by an authority", "--redis-ca-file"]);
     }
 }
 

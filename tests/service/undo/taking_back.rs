@@ -126,7 +126,7 @@ async fn completion_sent_before_an_undo_changes_nothing_after_it() {
         stale["undo_ms"] = json!(undo_ms);
         w.post("/jobs/complete", stale).await.refused("undone");
     }
-    // A page that comes back holds the job no less undone, also behind a grace.
+    // A page that comes back holds the job no less undone, also after a grace.
     w.post("/jobs/abandon", json!({ "reservation": held.reservation, "grace_ms": 60_000 })).await.is(200);
     let resumed = w.reserve_as("ann").await;
     assert_eq!(resumed.number("resumes"), 2);
@@ -155,7 +155,7 @@ async fn taken_back() -> (World, ReservedJob) {
 }
 
 #[tokio::test]
-async fn completion_after_an_undo_counts_also_behind_a_resume() {
+async fn completion_after_an_undo_and_a_resume_counts() {
     for resumes in [1_u32, 7, 9] {
         let (w, held) = taken_back().await;
         for _ in 0..resumes {
@@ -165,7 +165,7 @@ async fn completion_after_an_undo_counts_also_behind_a_resume() {
             w.post("/jobs/complete", json!({ "reservation": held.reservation, "result": "b", "resumes": known }))
         };
         complete(0).await.refused("undone");
-        // Seven resumes are counted. Of more, those before them may have been before the undo.
+        // Seven resumes are counted; earlier ones may have been before the undo.
         let first = 1 + resumes.saturating_sub(7);
         complete(first - 1).await.refused("undone");
         assert_contains(&complete(first).await.is(200), json!({ "duplicate": false, "late": false }));

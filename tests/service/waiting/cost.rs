@@ -108,9 +108,9 @@ async fn medians(w: &Client, unloaded: &Client, what: &str) -> [Duration; 3] {
 }
 
 /// Five times what it takes alone, or an enqueue to a service without load at the same time: a busy machine slows that too.
-fn assert_not_slowed(what: &str, alone: Duration, beside: Duration, unloaded: Duration) {
-    eprintln!("{what}: median {alone:?} alone, {beside:?} beside others, and {unloaded:?} without load meanwhile");
-    assert!(beside < alone.max(unloaded) * 5 + Duration::from_millis(5), "{what}: {alone:?} alone, now {beside:?}");
+fn assert_not_slowed(what: &str, alone: Duration, loaded: Duration, unloaded: Duration) {
+    eprintln!("{what}: median {alone:?} alone, {loaded:?} with others, and {unloaded:?} without load meanwhile");
+    assert!(loaded < alone.max(unloaded) * 5 + Duration::from_millis(5), "{what}: {alone:?} alone, now {loaded:?}");
 }
 
 #[tokio::test]
@@ -125,9 +125,9 @@ async fn waiters_elsewhere_do_not_slow_a_busy_queue() {
     let waiters = w.start_waits(vec![json!({}); 100]).await;
     let watchers: Vec<_> = ids.iter().map(|id| other.long_poll(&format!("/jobs/{id}"))).collect();
     sleep(Duration::from_millis(300)).await;
-    let beside = medians(&w, &unloaded, "beside").await;
+    let loaded = medians(&w, &unloaded, "loaded").await;
     for (nth, what) in ["enqueue", "complete"].into_iter().enumerate() {
-        assert_not_slowed(what, alone[nth], beside[nth], beside[2]);
+        assert_not_slowed(what, alone[nth], loaded[nth], loaded[2]);
     }
     assert!(waiters.iter().chain(&watchers).all(|waiter| !waiter.is_answered()));
     w.check().await;

@@ -190,7 +190,7 @@ async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
 }
 
 #[tokio::test]
-async fn waiter_behind_a_frozen_connection_is_served_after_it() {
+async fn waiter_after_a_frozen_connection_is_served() {
     let w = World::start_process().await;
     let wired = w.start_wired_instance().await;
     for away in [300, 1_500, 3_000] {

@@ -50,7 +50,7 @@ async fn start_asks(w: &World, askers: &[&Client], ids: &[String]) -> Vec<Waiter
 
 /// The payloads of all asks are more than the service reads at once for all callers.
 #[tokio::test]
-async fn answers_arrive_at_once_beside_many_open_asks() {
+async fn answers_arrive_at_once_with_many_open_asks() {
     let keys = [("ann", "producer", "a-*"), ("eve", "producer", "a-*"), ("bob", "producer", "b-*")];
     let w = World::plan().own_process().with_keys(&keys).start().await;
     let [ann, eve, bob] = ["ann", "eve", "bob"].map(|name| w.with_credential(&key(name)));

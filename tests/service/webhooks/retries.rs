@@ -142,7 +142,7 @@ async fn longer_retry_after_counts_and_garbage_does_not() {
         let at: jiff::Timestamp = at.as_str().expect("a time").parse().expect("a time");
         at.as_millisecond() - i64::try_from(w.engine.now().await).expect("a time")
     };
-    for (value, least, most) in [
+    for (value, min, max) in [
         ("120", 100_000, 120_000),
         ("1", 0, 5_600),
         ("soon", 0, 5_600),
@@ -150,7 +150,7 @@ async fn longer_retry_after_counts_and_garbage_does_not() {
         ("31536000", 86_000_000, 86_400_000),
     ] {
         let ms = next_ms(value).await;
-        assert!((least..=most).contains(&ms), "{value}: {ms}");
+        assert!((min..=max).contains(&ms), "{value}: {ms}");
         // So that the webhook does not pause.
         receiver.react(|_| Reaction::Status(204));
         let taken = complete_one(&w, "taken").await;
@@ -186,7 +186,7 @@ async fn gone_receiver_stops_the_webhook_until_it_is_started_again() {
     nudge(&w).await;
     let posted = receiver.wait_for(3).await;
     assert_eq!(posted.iter().filter(|one| one.id == posted[0].id).count(), 2, "{posted:?}");
-    eventually("it goes on", async || (webhook(&w).await["state"] == "ok").then_some(())).await;
+    eventually("it continues", async || (webhook(&w).await["state"] == "ok").then_some(())).await;
 }
 
 #[tokio::test]
@@ -246,7 +246,7 @@ async fn clock_jump_forgets_no_webhook_that_is_in_use() {
     assert_eq!((&state["state"], &state["last_status"]), (&json!("gone"), &json!(410)), "{state}");
     receiver.react(|_| Reaction::Status(204));
     nudge(&w).await;
-    // The first event of a queue, right behind the jump.
+    // The first event of a queue, right after the jump.
     let job = w.enqueue_with(json!({ "queue": "new", "payload": 1 })).await;
     let held = w.reserve_with(json!({ "queues": ["new"] })).await;
     w.complete(&held).await.is(200);

@@ -123,7 +123,7 @@ impl Measurements {
         let Self { crowded, quiet } = self;
         let more = crowded.memory - quiet.memory;
         eprintln!(
-            "{what}: {} calls; an enqueue and /readyz usually {:?} beside few, {:?} in the crowd; {:.1} MiB more",
+            "{what}: {} calls; an enqueue and /readyz usually {:?} with few, {:?} in the crowd; {:.1} MiB more",
             crowded.enqueues.len(),
             quiet.usual(),
             crowded.usual(),

@@ -155,7 +155,7 @@ impl Check<'_> {
 
     fn dedupe_keys_point_at_live_jobs(&self) {
         let dedupe = self.keyspace.hash("dedupe");
-        // Of those who share a key, all but its owner stand in a field behind it.
+        // The field after the owner's has all others that share its key.
         for (field, id) in dedupe.iter().flat_map(|(field, ids)| ids.chunks(26).map(move |id| (field, id))) {
             let name = self.name(id);
             let record = self.records.get(id).unwrap_or_else(|| panic!("a dedupe key points at {name}"));
@@ -247,8 +247,8 @@ impl Check<'_> {
             };
             let answers = events.iter().filter(|event| event.kind == kind && event.note != "undelivered").count();
             let missing = self.keyspace.total(total) - answers as i64;
-            let most = if total == Total::Abandoned.word() { late } else { 0 };
-            assert!((0..=most).contains(&missing), "{}: {answers} events {kind}, {missing} too few", self.queue);
+            let max = if total == Total::Abandoned.word() { late } else { 0 };
+            assert!((0..=max).contains(&missing), "{}: {answers} events {kind}, {missing} too few", self.queue);
         }
     }
 

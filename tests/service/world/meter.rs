@@ -97,12 +97,12 @@ impl Meter {
     /// Panics if a script since the last call exceeded a limit.
     pub async fn assert_bounded(&mut self, what: &str, engine: &Engine) -> Vec<ScriptRun> {
         let ran = self.script_runs(engine).await;
-        let most = ran.iter().max_by_key(|script| script.calls);
+        let max = ran.iter().max_by_key(|script| script.calls);
         let bodies = ran.iter().map(|script| script.bodies).max();
         println!(
             "{what}: {} scripts, at most {bodies:?} bodies; {}",
             ran.len(),
-            most.map_or(String::new(), ScriptRun::to_string)
+            max.map_or(String::new(), ScriptRun::to_string)
         );
         for script in &ran {
             assert!(

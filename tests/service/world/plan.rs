@@ -104,7 +104,7 @@ impl Plan {
         self
     }
 
-    /// For a story about a Redis that does not answer: it has no longer than usual. Behind a proxy that is so without a word.
+    /// For a story about a Redis that does not answer: it has no longer than usual. With a proxy that is the default.
     pub fn with_default_redis_timeout(mut self) -> Self {
         self.default_redis_timeout = true;
         self
@@ -194,7 +194,7 @@ impl Plan {
         }
     }
 
-    /// Of the service.
+    /// The arguments of the service.
     fn args(&self, folder: &Path, redis: String) -> Vec<String> {
         let interval = self.sweep_interval_ms.map_or(SWEEP_DISABLED_MS.to_owned(), |ms| ms.to_string());
         let listen = if self.everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };

@@ -57,10 +57,10 @@ pub struct Proxy {
 
 impl Proxy {
     /// Before one port; answers at which.
-    pub async fn before_port(behind: u16) -> (Self, u16) {
+    pub async fn before_port(server: u16) -> (Self, u16) {
         let door = TcpListener::bind("127.0.0.1:0").await.expect("a port for the proxy");
         let (port, shared) = (door.local_addr().expect("an address").port(), Shared::new());
-        tokio::spawn(shared.clone().accept_on_port(door, behind));
+        tokio::spawn(shared.clone().accept_on_port(door, server));
         (Self { url: format!("redis://127.0.0.1:{port}"), shared }, port)
     }
 
@@ -74,10 +74,10 @@ impl Proxy {
         let mut places = Vec::new();
         for nth in 0..engine.node_count() {
             let door = TcpListener::bind("127.0.0.1:0").await.expect("a port for the proxy");
-            let (port, behind) = (door.local_addr().expect("an address").port(), engine.port_of(nth));
+            let (port, server) = (door.local_addr().expect("an address").port(), engine.port_of(nth));
             engine.announce_port(nth, port).await;
             places.push(format!("127.0.0.1:{port}"));
-            tokio::spawn(shared.clone().accept_on_port(door, behind));
+            tokio::spawn(shared.clone().accept_on_port(door, server));
         }
         engine.wait_for_announced_ports().await;
         Self { url: format!("redis+cluster://{}", places.join(",")), shared }
@@ -107,8 +107,8 @@ impl Proxy {
     }
 
     /// Applies a fault to every nth call of any script, at most so many times.
-    pub fn inject_each(&self, nth: usize, most: usize, fate: CallFate) {
-        self.shared.injections.set(None, nth, most, fate);
+    pub fn inject_each(&self, nth: usize, max: usize, fate: CallFate) {
+        self.shared.injections.set(None, nth, max, fate);
     }
 
     /// Releases held calls.
@@ -121,20 +121,20 @@ impl Proxy {
         self.shared.injections.hits()
     }
 
-    /// Of those, how many Redis has done.
+    /// How many of those Redis has done.
     pub fn executed_calls(&self) -> usize {
         *self.shared.injections.done.borrow()
     }
 }
 
 fn before_socket(folder: &Path, engine: &Engine, shared: &Arc<Shared>) -> String {
-    let (socket, behind, shared) = (folder.join("proxy.sock"), engine.socket(), shared.clone());
+    let (socket, server, shared) = (folder.join("proxy.sock"), engine.socket(), shared.clone());
     let door = UnixListener::bind(&socket).expect("a socket for the proxy");
     tokio::spawn(async move {
         while let Ok((client, _)) = door.accept().await {
-            let (shared, behind) = (shared.clone(), behind.clone());
+            let (shared, server) = (shared.clone(), server.clone());
             tokio::spawn(async move {
-                let Ok(server) = UnixStream::connect(behind).await else { return };
+                let Ok(server) = UnixStream::connect(server).await else { return };
                 shared.carry(client, server).await;
             });
         }
@@ -148,11 +148,11 @@ impl Shared {
         Arc::new(Self { orders, withheld: AtomicUsize::new(0), injections: Injections::default() })
     }
 
-    async fn accept_on_port(self: Arc<Self>, door: TcpListener, behind: u16) {
+    async fn accept_on_port(self: Arc<Self>, door: TcpListener, server: u16) {
         while let Ok((client, _)) = door.accept().await {
             let shared = self.clone();
             tokio::spawn(async move {
-                let Ok(server) = TcpStream::connect(("127.0.0.1", behind)).await else { return };
+                let Ok(server) = TcpStream::connect(("127.0.0.1", server)).await else { return };
                 let _ = (client.set_nodelay(true), server.set_nodelay(true));
                 shared.carry(client, server).await;
             });

@@ -23,7 +23,7 @@ pub struct SentinelPlan {
     /// After this time without an answer a server counts as down.
     pub down_after_ms: u64,
     pub failover_timeout_ms: u64,
-    /// Of Redis, and of the sentinels.
+    /// Those of Redis and of the sentinels.
     pub passwords: Option<(&'static str, &'static str)>,
     /// A user of the sentinels, as their file makes it.
     pub user: Option<String>,

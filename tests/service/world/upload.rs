@@ -83,7 +83,7 @@ impl Upload {
     pub async fn answer(mut self) -> (u16, Vec<Value>) {
         let status = self.status().await;
         let mut text = String::new();
-        // A connection that is closed behind the answer, or not: its last line has the end of it.
+        // A connection that is closed after the answer, or not: its last line has the end of it.
         while !text.lines().any(|line| line.contains("\"complete\"")) {
             let read =
                 timeout(IO_TIMEOUT, self.from.read_line(&mut text)).await.expect("an answer").expect("an answer");

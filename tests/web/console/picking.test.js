@@ -225,7 +225,7 @@ test('a long pause is shown and can be stopped', async () => {
     [page.getByRole('button', { name: 'Reorder all 3 jobs' }), 'Set it']]) {
     await button.click()
     await confirm(page, action)
-    await shown(page, 'It goes on by itself.')
+    await shown(page, 'It continues by itself.')
     await page.getByRole('button', { name: 'Stop' }).click()
     await shown(page, 'Stopped. 0 jobs')
     await page.getByRole('button', { name: 'Dismiss' }).click()

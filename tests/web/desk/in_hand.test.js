@@ -130,7 +130,7 @@ test('arguments_are_on_the_page_whichever_form_answers', async () => {
   await on.clock.advance(2_100)
   await sleep(2_100)
   await press(page, 'Approve')
-  await shown(page, 'The form has changed meanwhile.')
+  await shown(page, 'The form has changed in the meantime.')
   for (const part of ['mallory', '900000', 'Properties']) assert.match(await text(page, '#request'), new RegExp(part))
   await hearsClicks(page)
   await page.getByRole('radio', { name: 'No' }).check()
@@ -160,7 +160,7 @@ test('form_that_has_changed_is_not_answered_before_it_is_seen', async () => {
     })
   })
   await press(page, 'Send')
-  await shown(page, 'The form has changed meanwhile.')
+  await shown(page, 'The form has changed in the meantime.')
   assert.ok(await page.evaluate(() => globalThis.isSeen))
   on.wire.rule = null
   await sleep(300)

@@ -100,7 +100,7 @@ test('link_says_why_the_request_cannot_be_had', async () => {
   const page = await see('This request was withdrawn')
   assert.equal(await fits(page), true)
   const wrong = await on.open('/desk/#token=nonsense')
-  await shown(wrong, 'This link is not valid any longer.')
+  await shown(wrong, 'This link is no longer valid.')
 })
 
 test('person_with_another_request_answers_that_one_first', async () => {
@@ -164,7 +164,7 @@ test('no_link_of_a_person_who_has_signed_out_is_found_by_going_back', async () =
   await shown(page, 'Signed out.')
   await page.goBack()
   await page.reload()
-  await shown(page, 'This link is not valid any longer.')
+  await shown(page, 'This link is no longer valid.')
   assert.equal(await page.evaluate(() => sessionStorage.length + localStorage.length), 0)
   assert.ok(!(await page.evaluate(() => JSON.stringify(history.state))).includes(first.path.split('=')[1]))
 })
@@ -217,7 +217,7 @@ test('code_that_is_pasted_when_one_has_ended_is_the_one_that_counts', async () =
 test('link_that_is_pasted_into_an_open_page_is_opened', async () => {
   const { path } = await ask('kai')
   const page = await on.open('/desk/#token=nonsense')
-  await shown(page, 'This link is not valid any longer.')
+  await shown(page, 'This link is no longer valid.')
   await page.evaluate((hash) => { location.hash = hash }, path.slice(path.indexOf('#')))
   await page.getByRole('button', { name: 'Open the request' }).click()
   await shown(page, 'The lamp arrived broken.')
@@ -247,7 +247,7 @@ test('request_of_a_link_that_could_not_be_passed_on_is_there_again', async () =>
   await shown(page, 'keep this page open')
   on.wire.offline = false
   await page.evaluate(() => dispatchEvent(new Event('online')))
-  await shown(page, 'What was sent when the network was back is refused.')
+  await shown(page, 'What was sent after the network came back was refused.')
   await view(page, 'work')
   await press(page, 'Approve')
   await shown(page, 'Thank you.')

@@ -114,7 +114,7 @@ test('queues_beyond_sixteen_are_named_as_left_out', async () => {
   await button(page, 'Start').click()
   await view(page, 'wait')
   assert.equal(await page.evaluate(() => location.search), `?${query(names.slice(0, 16))}`)
-  // Of a person who is at work here, too.
+  // The same for a person who is already at work here.
   await page.goto(`${on.url}/desk/?${query(names)}`)
   await shown(page, 'left out: queue-17, queue-18.')
   const few = await on.open(`/desk/?${query(names.slice(0, 16))}`)
@@ -249,7 +249,7 @@ test('answer_that_is_refused_later_is_named_and_marked', async () => {
     status: 422, body: { type: '/problems/invalid-result', title: 'x', status: 422, detail: 'The result does not fit.', errors },
   })
   await page.evaluate(() => dispatchEvent(new Event('online')))
-  await shown(page, 'What was sent when the network was back is refused. The result does not fit.')
+  await shown(page, 'What was sent after the network came back was refused. The result does not fit.')
   on.wire.rule = null
   await view(page, 'work')
   await shown(page, 'must be longer')

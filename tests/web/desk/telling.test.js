@@ -70,9 +70,9 @@ test('last_minute_and_another_word_stand_side_by_side', async () => {
   await on.service.set(queue, { result_schema: formOf('Another') })
   on.wire.rule = ({ path }) => (path === '/jobs/complete' ? refusal() : null)
   await press(page, 'Send')
-  await shown(page, 'The form has changed meanwhile.')
+  await shown(page, 'The form has changed in the meantime.')
   await page.waitForTimeout(600) // longer than from one look at the clock to the next
-  for (const words of ['The form has changed meanwhile.', 'Less than a minute left.']) {
+  for (const words of ['The form has changed in the meantime.', 'Less than a minute left.']) {
     assert.equal(await page.getByText(words).isVisible(), true, words)
   }
 })

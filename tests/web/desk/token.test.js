@@ -286,6 +286,6 @@ test('link_for_one_request_asks_no_site', async () => {
   await button(page, 'Open the request').click()
   await shown(page, 'Is it one?')
   const wrong = await on.open('/desk/#token=nonsense')
-  await shown(wrong, 'This link is not valid any longer.')
+  await shown(wrong, 'This link is no longer valid.')
   assert.equal(site.asked.length, 0)
 })

@@ -43,7 +43,7 @@ test('an idle page loses its job but can complete it late', async (t) => {
   await ann.shows('cat.png')
   await ann.type('cat')
   await ann.hears('warning')
-  // Of a service that takes its time the page thinks so before it is told.
+  // If the service takes its time, the page thinks so before it is told.
   const confirmed = async () => (await ann.heard('lost')).find(({ certain }) => certain)
   assert.equal((await until('the loss is confirmed', confirmed)).reason, 'expired')
   assert.equal(await w.state(id), 'waiting')

@@ -112,7 +112,7 @@ test('leaving_sends_what_is_unsent_and_leaves_what_can_be_taken_back', async (t)
   assert.deepEqual((await w.job(cat)).result, { text: 'a cat' })
 })
 
-test('leaving_gives_back_what_stands_behind_a_job_that_was_taken_back', async (t) => {
+test('leaving_gives_back_what_is_held_after_one_that_was_taken_back', async (t) => {
   const w = await world(t)
   const all = [await w.enqueue('cat.png'), await w.enqueue('dog.png')]
   const ann = await w.open()

@@ -66,8 +66,8 @@ test('problem_types_are_those_of_the_contract', () => {
 
 test('text_limits_match_the_contract_and_the_documents', () => {
   const contract = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8')
-  const most = (name) => Number(new RegExp(`${name}: \\{ type: string, maxLength: (\\d+), description: '.*? in at most`).exec(contract)[1])
-  assert.deepEqual([most('error'), most('reason')], [ERROR_BYTES, REASON_BYTES])
+  const max = (name) => Number(new RegExp(`${name}: \\{ type: string, maxLength: (\\d+), description: '.*? in at most`).exec(contract)[1])
+  assert.deepEqual([max('error'), max('reason')], [ERROR_BYTES, REASON_BYTES])
   for (const page of ['client.d.ts', 'README.md']) {
     for (const limit of [ERROR_BYTES, REASON_BYTES]) assert.ok(read(page).replaceAll(/(\d),(\d)/g, '$1$2').includes(`${limit} bytes`), page)
   }

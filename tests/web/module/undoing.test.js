@@ -49,7 +49,7 @@ test('undo_after_its_time_is_refused', async (t) => {
   assert.deepEqual(await refusal(ann), ['IntrayError', true, 'completed'])
 })
 
-test('next_job_comes_meanwhile_and_waits_behind_the_one_taken_back', async (t) => {
+test('next_job_comes_and_waits_after_the_one_taken_back', async (t) => {
   const w = await world(t)
   const [cat, dog] = [await w.enqueue('cat.png'), await w.enqueue('dog.png')]
   const ann = await w.open({ lease: 60_000, heartbeat: 1_000 })
@@ -88,7 +88,7 @@ test('undo_ends_the_wait_for_the_next_job', async (t) => {
   assert.equal((await w.bob())?.payload, 'dog.png')
 })
 
-test('job_behind_one_taken_back_takes_nothing_until_it_is_in_hand', async (t) => {
+test('job_held_after_one_taken_back_takes_nothing_until_in_hand', async (t) => {
   for (const isLost of [false, true]) {
     const w = await world(t)
     const [cat, dog] = [await w.enqueue('cat.png'), await w.enqueue('dog.png')]
@@ -122,7 +122,7 @@ test('job_behind_one_taken_back_takes_nothing_until_it_is_in_hand', async (t) =>
   }
 })
 
-test('job_behind_survives_a_reload', async (t) => {
+test('job_held_after_one_taken_back_survives_a_reload', async (t) => {
   const w = await world(t)
   const [, dog] = [await w.enqueue('cat.png'), await w.enqueue('dog.png')]
   const ann = await w.open()

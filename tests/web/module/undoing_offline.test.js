@@ -85,7 +85,7 @@ test('undo_of_the_next_completion_while_that_is_on_its_way_wins_too', async (t) 
   assert.deepEqual([await ann.get('state'), await ann.draft], ['held', 'dog'])
 })
 
-test('completion_that_arrives_behind_its_undo_is_taken_back', async (t) => {
+test('completion_that_arrives_after_its_undo_is_taken_back', async (t) => {
   const { w, id, ann } = await seated(t)
   w.wire.offline = true
   await handIn(ann, 'cat', 20_000)

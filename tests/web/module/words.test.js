@@ -8,15 +8,15 @@ import { ERROR_BYTES, REASON_BYTES, cut } from '../../../web/client/words.js'
 const bytes = (text) => new TextEncoder().encode(text).length
 
 test('texts_are_cut_at_a_character_border', () => {
-  for (const most of [ERROR_BYTES, REASON_BYTES]) {
+  for (const max of [ERROR_BYTES, REASON_BYTES]) {
     for (const character of ['x', 'ä', '€', '😀', '\u0000', '\n', '"', '\ufeff']) {
       for (const before of ['', 'x', 'xx', 'xxx']) {
-        const text = before + character.repeat(most)
-        const short = cut(text, most)
-        assert.ok(text.startsWith(short) && bytes(short) <= most && bytes(short) > most - bytes(character), `${before}${character}`)
+        const text = before + character.repeat(max)
+        const short = cut(text, max)
+        assert.ok(text.startsWith(short) && bytes(short) <= max && bytes(short) > max - bytes(character), `${before}${character}`)
       }
     }
-    assert.equal(cut('x'.repeat(most), most).length, most)
+    assert.equal(cut('x'.repeat(max), max).length, max)
   }
 })
 

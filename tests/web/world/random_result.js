@@ -108,7 +108,7 @@ export const leavesOf = (fields, at = '') => Object.entries(fields).flatMap(([na
   return field.kind === 'group' ? leavesOf(field.fields, pointer) : [{ ...field, pointer }]
 })
 
-/** Of a character, as scripts leave it behind that cut texts. */
+/** Half of a character, as scripts that cut texts leave it. */
 export const HALF = '\ud83d'
 const TYPED_NUMBERS = ['-', '1e', '1e400', '.5', '5.', '+1', '007', '1,5', '--1', '12345678901234567890', '0.1000000000000000055', 'e', '1 2']
 

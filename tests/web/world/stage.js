@@ -1,4 +1,4 @@
-// The world of the console's and the demo's stories: a service, its pages behind a wire, and a browser that forgives nothing.
+// The world of the console's and the demo's stories: a service, a wire before its pages, and a browser that forgives nothing.
 // The service is one for all stories of a file, the wire is each story's own; `begin(on)` comes before the first. `prepare()` comes before the service,
 // answers its `{env, flags}`, and may have a `stop`.
 import assert from 'node:assert/strict'

@@ -26,7 +26,7 @@ function choicesOf(field, from) {
   if (field.kind === 'integer') return (wholes(field) ?? []).map((value) => ({ value, title: String(value) }))
   return field.options.map((/** @type {any} */ { value, title, description }) => ({
     value, description, title: title || named(value),
-    // Who asks could call one thing by the name of another.
+    // The one who asks could call one thing by the name of another.
     ...(from === 'job' && title && title !== value && { also: named(value) }),
   }))
 }

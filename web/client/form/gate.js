@@ -147,7 +147,7 @@ class Gate {
   /** @param {any} node @param {string} at @param {Level} level */
   #nullable(node, at, level) {
     const inner = node.anyOf.findIndex((/** @type {any} */ one) => !isNull(one))
-    if (inner < 0) return this.add(`${at}/anyOf`, '`anyOf` must have a schema beside null')
+    if (inner < 0) return this.add(`${at}/anyOf`, '`anyOf` must have a schema next to null')
     this.faults.push(...checkKeywords(node.anyOf[1 - inner], ['null'], `${at}/anyOf/${1 - inner}`))
     const field = this.field(node.anyOf[inner], `${at}/anyOf/${inner}`, level)
     return field && { ...field, isNullable: true }

@@ -5,7 +5,7 @@ import { escaped, isObject } from './json.js'
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
-/** Places by their names in a sentence. `root` is a place beside the one that the whole form has. */
+/** Places by their names in a sentence. `root` is a place besides the one that the whole form has. */
 const NAMES = {
   root: 'the whole form', object: 'an object', text: 'a text', choice: 'a choice', option: 'an option',
   number: 'a number', boolean: 'a boolean', list: 'a list of options', reference: 'a reference',

@@ -14,7 +14,7 @@ export function inWords(name) {
 }
 
 /**
- * The labels of the fields beside each other. Names whose words are equal are shown as they are.
+ * The labels of the fields next to each other. Names whose words are equal are shown as they are.
  * @param {{ name: string, title?: string }[]} fields
  */
 export function labelsOf(fields) {

@@ -29,7 +29,7 @@ const KEPT = new RegExp(
 /** Line breaks, with no more than blanks between, that would push what follows out of sight. */
 const BLANK_LINES = /(\n(?:[ \t]*\n){3,})/
 const LETTER_MARK = /\p{M}/u
-/** Of accents on one letter: more are a tower, which covers other lines. */
+/** The limit of accents on one letter: more are a tower, which covers other lines. */
 const MAX_ACCENTS = 8
 
 /** @typedef {{ text: string, isMark: boolean, char?: string }} Part `char`: what the mark stands for */

@@ -56,7 +56,7 @@ export function Batches({ name, selected }) {
     id=${(batch) => batch.id} row=${row} empty=${empty} />`
 }
 
-/** Beside the list. */
+/** Next to the list. */
 export function Batch({ name, id, back }) {
   useTop(id)
   const answer = useAnswer((signal) => api.inspectBatch(id, signal), [id], name)

@@ -2,13 +2,13 @@
 
 import { html, useAnswer, useEffect } from '../html.js'
 import * as bulk from '../bulk.js'
-import { MOST_OF_A_QUEUE, commonPart, load, titleOf } from '../deaths.js'
+import { MAX_OF_A_QUEUE, commonPart, load, titleOf } from '../deaths.js'
 import { many, number } from '../format.js'
 import { Row, Table } from '../list.js'
 import { link } from '../router.js'
 import { Act, Ago, Button, Empty, Missing, Waiting } from '../ui.js'
 
-/** At most so many are read again after each change; beyond that a button reads them again. */
+/** How many are read again after each change; beyond that a button reads them again. */
 const LITTLE = 1_000
 
 const COLUMNS = [
@@ -28,7 +28,7 @@ export function Dead({ queues }) {
       ${total > LITTLE && html`<${Button} onClick=${answer.reload}>Read again<//>`}</div>
     <${Missing} answer=${answer}>${({ groups, parts }) => html`
       ${parts.length > 0 && html`<p class="stale" role="status">The counts are of the first ${
-        number(MOST_OF_A_QUEUE)} dead jobs of a queue at most: ${parts.map(({ name, dead: all, read }) =>
+        number(MAX_OF_A_QUEUE)} dead jobs of a queue at most: ${parts.map(({ name, dead: all, read }) =>
         `${number(read)} of ${number(all)} in ${name}`).join(', ')}.</p>`}
       <${Table} label="dead jobs by error" columns=${COLUMNS} items=${groups} id=${({ key }) => key}
         row=${(group, fresh) => html`<${Group} key=${group.key} group=${group} fresh=${fresh}

@@ -18,7 +18,7 @@ export function Held({ name, queue, selected }) {
   // What they hold says this list, which is in another order; a job that is on neither page has no preview here.
   const held = useAnswer((signal) => api.jobs(name, { state: 'reserved', limit: 100 }, signal), [name], name)
   const payloads = new Map((held.data?.jobs ?? []).map((job) => [job.id, job.payload]))
-  // A job that is closing cannot be released: it stands behind those that are worked on.
+  // A job that is closing cannot be released: it comes after those that are worked on.
   const closing = (held.data?.jobs ?? []).filter(({ reserved }) => reserved?.final_at)
     .map(({ id, reserved }) => ({ id, ...reserved, of: 1, first: true }))
   const items = (data) => {

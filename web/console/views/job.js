@@ -1,4 +1,4 @@
-// Everything about one job, beside its list.
+// Everything about one job, next to its list.
 
 import { html, useAnswer, useLayoutEffect, useState } from '../html.js'
 import * as api from '../api.js'
@@ -98,7 +98,7 @@ const Quote = ({ of, text }) => html`<li>
 
 export const newestFirst = (errors) => errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))
 
-const limit = (most) => (most ? ` of ${most}` : ', without a limit')
+const limit = (max) => (max ? ` of ${max}` : ', without a limit')
 
 function Actions({ job, changed }) {
   const { state } = job

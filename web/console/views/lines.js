@@ -8,10 +8,10 @@ import { reassign } from '../reassign.js'
 import { link } from '../router.js'
 import { Act, Empty, Missing } from '../ui.js'
 
-/** So long a line may wait before it is marked: its worker or the people with its skill may have left. */
+/** How long a line may wait before it is marked: its worker or the people with its skill may have left. */
 const LONG = 3_600_000
 /** The service names no more of them. */
-const MOST = 100
+const MAX = 100
 
 const COLUMNS = [
   ['line', 'Line'], ['whom', 'For'], ['n waiting', 'Waiting'], ['n age', 'Oldest'],
@@ -43,7 +43,7 @@ export function Lines({ name }) {
     <${Table} label="lines" columns=${COLUMNS} items=${lines} id=${({ line }) => line} row=${row}
       empty=${html`<${Empty} title="All that waits is everybody's">
         Jobs that are assigned, need a skill or were handed over are here, by whom they wait for.<//>`} />
-    ${lines.length >= MOST && html`<p class="more">The first ${MOST} lines</p>`}
+    ${lines.length >= MAX && html`<p class="more">The first ${MAX} lines</p>`}
     ${answer.error && html`<p class="stale" role="status">Not up to date: ${answer.error.message}</p>`}`}
   <//>`
 }

@@ -14,7 +14,7 @@ import { Act, Empty, Waiting } from '../ui.js'
 import { Redis } from './redis.js'
 
 /** More rows than anybody reads take a browser's seconds at each answer. */
-const MOST = 200
+const MAX = 200
 
 const sum = (queues, of) => queues.reduce((total, queue) => total + of(queue), 0)
 const per = (name) => (queue) => ratesOf(queue.name)?.[name] ?? 0
@@ -54,7 +54,7 @@ export function Overview({ queues, at, theme, only }) {
   const order = readOrder(only)
   const setOrder = ([by, way]) => go(overviewLink({ find, ...written(by, way) }))
   const shown = sorted(queues.filter(({ name }) => name.toLowerCase().includes(find.toLowerCase())), order)
-  const rows = shown.slice(0, MOST)
+  const rows = shown.slice(0, MAX)
   return html`<main class="page">
     <h1 class="unseen">All queues</h1>
     <${Summary} queues=${queues} at=${at} theme=${theme} />
@@ -90,8 +90,8 @@ function Total({ of, title, value, more, bad, href, keys }) {
     : html`<div class="total">${inside}</div>`
 }
 
-const oldest = (queues) => queues.reduce((most, { oldest_waiting_ms: ms }) =>
-  (ms === null ? most : Math.max(most ?? 0, ms)), null)
+const oldest = (queues) => queues.reduce((max, { oldest_waiting_ms: ms }) =>
+  (ms === null ? max : Math.max(max ?? 0, ms)), null)
 
 /** What was so old when it was asked for. It alone ticks, and not the table around it. */
 function Ageing({ ms, at, before = '' }) {

@@ -5,7 +5,7 @@ import * as api from '../api.js'
 import { bytes } from '../format.js'
 
 const EVERY = 15_000
-/** Of `maxmemory`: from here on finished jobs are forgotten early. */
+/** The part of `maxmemory` in use from which on finished jobs are forgotten early. */
 const FULL = 0.7
 
 export function Redis() {
@@ -20,10 +20,10 @@ export function Redis() {
     <${Disk} node=${node} /></li>`)}</ul>`
 }
 
-function Memory({ node: { used_bytes: used, max_bytes: most } }) {
-  if (most === null) return html`<span>${bytes(used)} used, no limit set</span>`
-  const percent = Math.round((100 * used) / most)
-  return html`<span class=${classes(used / most >= FULL && 'bad')}>${bytes(used)} of ${bytes(most)} used${
+function Memory({ node: { used_bytes: used, max_bytes: max } }) {
+  if (max === null) return html`<span>${bytes(used)} used, no limit set</span>`
+  const percent = Math.round((100 * used) / max)
+  return html`<span class=${classes(used / max >= FULL && 'bad')}>${bytes(used)} of ${bytes(max)} used${
     percent > 0 && ` (${percent} %)`}</span>`
 }
 

@@ -34,7 +34,7 @@ const ZERO = {
   max_hold_ms: 'no limit', max_attempts: 'no limit', worker_limit: 'no limit', max_jobs: 'no limit', warn_ms: 'none',
 }
 
-/** Said beside the number of attempts while there is no pause between them. */
+/** Shown next to the number of attempts while there is no pause between them. */
 const HASTY = 'Without a wait after a failure, all attempts may be over within a second'
 
 const SAVED = 'The settings are saved.'
@@ -211,8 +211,8 @@ function read(name, value, settings) {
 function readBackoff({ type, delay_ms: delay, max_ms: longest }) {
   if (type === 'none') return null
   const ms = (part) => (typeof part === 'string' ? readDuration(part) : part)
-  const most = type === 'exponential' && longest ? { max_ms: ms(longest) } : {}
-  const read = { type, delay_ms: ms(delay ?? '30 s'), ...most }
+  const max = type === 'exponential' && longest ? { max_ms: ms(longest) } : {}
+  const read = { type, delay_ms: ms(delay ?? '30 s'), ...max }
   return Object.values(read).some(Number.isNaN) ? NaN : read
 }
 

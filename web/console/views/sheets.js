@@ -9,7 +9,7 @@ import { go, link } from '../router.js'
 import { Button, Empty, Missing, Name, act } from '../ui.js'
 
 /** More lines than that are for a file. */
-const MOST = 1_000
+const MAX = 1_000
 const DAY = 86_400_000
 /** The days that are shown at first. */
 const WEEK = 6
@@ -17,7 +17,7 @@ const WEEK = 6
 const COLUMNS = [
   ['day', 'Day'], ['name', 'Worker'], ['n handed', 'Handed out'], ['n done', 'Completed'], ['n late', 'Late'],
   ['n skipped', 'Skipped'], ['n back', 'Given back'], ['n expired', 'Expired'], ['n failed', 'Failed'],
-  ['n over', 'Handed over'], ['n half', 'Half within'], ['n most', '9 of 10 within'],
+  ['n over', 'Handed over'], ['n half', 'Half within'], ['n p90', '9 of 10 within'],
 ]
 
 /** The day that it is in the queue's time zone, whose days the sheets have. */
@@ -50,7 +50,7 @@ function Line({ name, line, only }) {
     <td class="n failed" data-title="failed">${counted(line.failed)}</td>
     <td class="n over" data-title="handed over">${counted(line.handed_over)}</td>
     <td class="n half" data-title="half within">${took(line.p50_ms)}</td>
-    <td class="n most" data-title="9 of 10 within">${took(line.p90_ms)}</td>
+    <td class="n p90" data-title="9 of 10 within">${took(line.p90_ms)}</td>
   <//>`
 }
 
@@ -94,10 +94,10 @@ export function Sheets({ name, settings, only: chosen }) {
     <${Missing} answer=${answer}>${({ lines, gaps, time_zone: zone }) => html`
       ${gaps.length > 0 && html`<p class="stale" role="status">Events are missing in ${many(gaps.length, 'gap')},
         the last until ${gaps.at(-1).until}.</p>`}
-      <${Table} label="sheets" columns=${COLUMNS} items=${lines.slice(0, MOST)} row=${row}
+      <${Table} label="sheets" columns=${COLUMNS} items=${lines.slice(0, MAX)} row=${row}
         id=${key}
         empty=${html`<${Empty} title="Nothing was counted on these days">Each worker with an event has a line.<//>`} />
-      <p class="more">${lines.length > MOST && `The first ${number(MOST)} of ${many(lines.length, 'line')}. `}Days
+      <p class="more">${lines.length > MAX && `The first ${number(MAX)} of ${many(lines.length, 'line')}. `}Days
         of ${zone}. A job is held while its page is open: this is not how long a person worked.
         <a href="../docs/sheets">What is counted</a></p>`}
     <//>`

@@ -1,4 +1,4 @@
-// What happened to a job, out of the stream of events, for who asks for it.
+// What happened to a job, out of the stream of events, when it is asked for.
 
 import { html, useEffect, useState } from '../html.js'
 import * as api from '../api.js'
@@ -6,7 +6,7 @@ import { accessOf, reasonOf, time } from '../format.js'
 import { Button } from '../ui.js'
 import { AFTER } from '../words.js'
 
-/** Each page is of some thousand events of the queue; behind so many one goes on by hand. */
+/** Each page has some thousand events of the queue; after this many pages a button reads on. */
 const PAGES = 10
 
 async function load(id, known, signal) {

@@ -125,7 +125,7 @@ function One({ webhook, only, queues, changed }) {
       <${Deliveries} key=${`${queue} ${shown}`} name=${name} queue=${queue} state=${shown} changed=${changed} />`}`
 }
 
-/** What the event is of: a job beside the list in which it most likely is, a batch, or the queue itself. */
+/** What the event is about: a job next to the list in which it most likely is, a batch, or the queue itself. */
 function placeOf(queue, { type, job }) {
   if (job === null) return link(queue)
   const word = type.split('.').at(-1)

@@ -22,7 +22,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 const CHANGED: &str = "another process has just changed it";
 
-/// Replaces a file's text by what `next` makes of it, and returns what `next` returns beside it. Owner and mode of the file stay.
+/// Replaces a file's text with the one that `next` returns, and returns the other value of `next`. Owner and mode of the file stay.
 ///
 /// # Errors
 /// One line that names the file and says whether it was changed: it cannot be read, locked or written, `next` refuses, or a process
@@ -47,7 +47,7 @@ fn lock(path: &Path) -> io::Result<File> {
     loop {
         let file = open(path)?;
         match file.try_lock() {
-            // A lock on a file that was replaced meanwhile keeps nobody out.
+            // A lock on a file that was replaced meanwhile keeps no one out.
             Ok(()) if is_at(path, &file)? => return Ok(file),
             Ok(()) => continue,
             Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(LOCK_RETRY),
@@ -90,20 +90,20 @@ fn replace(path: &Path, locked: &File, before: &str, after: &str) -> io::Result<
         return Err(io::Error::other("it is a symbolic link, as a mounted ConfigMap has: change it where it leads"));
     }
     // Readable by us alone, until it has the owner and mode of the other file. It is removed unless it is renamed.
-    let mut beside = NamedTempFile::new_in(folder_of(path))?;
-    let own = beside.as_file().metadata()?;
+    let mut temporary = NamedTempFile::new_in(folder_of(path))?;
+    let own = temporary.as_file().metadata()?;
     if (own.uid(), own.gid()) != (about.uid(), about.gid()) {
-        fchown(&beside, Some(about.uid()), Some(about.gid()))?;
+        fchown(&temporary, Some(about.uid()), Some(about.gid()))?;
     }
-    beside.as_file().set_permissions(Permissions::from_mode(about.mode() & 0o777))?;
-    beside.write_all(after.as_bytes())?;
-    beside.as_file().sync_all()?;
+    temporary.as_file().set_permissions(Permissions::from_mode(about.mode() & 0o777))?;
+    temporary.write_all(after.as_bytes())?;
+    temporary.as_file().sync_all()?;
     // Locked before it has the name: else another change may replace it before it is seen there.
-    beside.as_file().try_lock()?;
+    temporary.as_file().try_lock()?;
     if !is_at(path, locked)? || read(path)? != before {
         return Err(io::Error::other(CHANGED));
     }
-    Ok(beside.persist(path)?)
+    Ok(temporary.persist(path)?)
 }
 
 #[cfg(test)]

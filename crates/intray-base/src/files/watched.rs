@@ -68,7 +68,7 @@ impl<T: Describe> Watched<T> {
         self.now.borrow().clone()
     }
 
-    /// What tells that the content has changed, from now on.
+    /// Shows that the content has changed, from now on.
     pub fn follow(&self) -> latest::Receiver<Arc<T>> {
         self.now.subscribe()
     }

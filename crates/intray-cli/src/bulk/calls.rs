@@ -52,7 +52,7 @@ pub async fn call(
     body: Bytes,
     kind: &str,
 ) -> Result<Response<Incoming>, Failure> {
-    let sent = send(service, (method, path), headers, body, silence::LONGEST).await;
+    let sent = send(service, (method, path), headers, body, silence::ANSWER_TIMEOUT).await;
     let answer =
         sent.map_err(|error| if is_mistrust(&error) { Failure::Final(error) } else { Failure::Passing(error) })?;
     if answer.status() != 200 {
@@ -73,7 +73,7 @@ async fn send(
     (method, path): (&str, &str),
     headers: &[(&str, &str)],
     body: Bytes,
-    most: Duration,
+    limit: Duration,
 ) -> anyhow::Result<Response<Incoming>> {
     let mut request = service.request(method, path);
     for (name, value) in headers {
@@ -83,7 +83,7 @@ async fn send(
     let request = request.body(body)?;
     let answer = async {
         let mut wire = service.connect().await?;
-        anyhow::Ok(answered(most, &taken, wire.send_request(request)).await??)
+        anyhow::Ok(answered(limit, &taken, wire.send_request(request)).await??)
     };
     answer.await.with_context(|| format!("no answer from {}", service.url))
 }
@@ -97,19 +97,19 @@ fn is_mistrust(error: &anyhow::Error) -> bool {
 /// Reads the whole body of an answer.
 ///
 /// # Errors
-/// The body breaks off, or takes longer than `most`.
+/// The body breaks off, or takes longer than `limit`.
 pub async fn whole<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
     body: B,
-    most: Duration,
+    limit: Duration,
 ) -> anyhow::Result<Bytes> {
-    Ok(heard(most, body.collect()).await??.to_bytes())
+    Ok(heard(limit, body.collect()).await??.to_bytes())
 }
 
 /// Reads the reason from an error answer.
 async fn refusal(answer: Response<Incoming>) -> ServiceRefusal {
     let status = answer.status().as_u16();
     let body = http_body_util::Limited::new(answer.into_body(), REFUSAL);
-    let body = heard(silence::LONGEST, body.collect()).await.ok().and_then(Result::ok);
+    let body = heard(silence::ANSWER_TIMEOUT, body.collect()).await.ok().and_then(Result::ok);
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
     serde_json::from_slice(&body).unwrap_or_else(|_| ServiceRefusal { status, detail: format!("it answered {status}") })
 }
@@ -140,8 +140,8 @@ mod tests {
         Service::open(address)
     }
 
-    async fn sent(service: &Service, most: Duration) -> anyhow::Result<Response<Incoming>> {
-        send(service, ("POST", "/jobs"), &[], Bytes::from_static(b"{}"), most).await
+    async fn sent(service: &Service, limit: Duration) -> anyhow::Result<Response<Incoming>> {
+        send(service, ("POST", "/jobs"), &[], Bytes::from_static(b"{}"), limit).await
     }
 
     #[tokio::test]
@@ -149,7 +149,7 @@ mod tests {
         let error = sent(&falls_silent_after(""), SHORT).await.expect_err("no answer");
         assert!(format!("{error:#}").contains("nothing came"), "{error:#}");
         let head = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{";
-        let answer = sent(&falls_silent_after(head), silence::LONGEST).await.expect("a head");
+        let answer = sent(&falls_silent_after(head), silence::ANSWER_TIMEOUT).await.expect("a head");
         let error = whole(answer.into_body(), SHORT).await.expect_err("one byte of three");
         assert!(error.to_string().contains("nothing came"), "{error:#}");
     }

@@ -10,7 +10,7 @@ use self::written::{End, Written};
 use super::{
     calls::{Failure, NDJSON, call},
     options::ExportOptions,
-    patience::Patience,
+    retry_budget::RetryBudget,
 };
 use crate::client::Service;
 
@@ -19,9 +19,9 @@ use crate::client::Service;
 pub async fn export(options: &ExportOptions) -> anyhow::Result<()> {
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
     let mut written = Written::new(options);
-    let (mut patience, mut after) = (Patience::new(), options.after.clone());
+    let (mut retries, mut after) = (RetryBudget::new(), options.after.clone());
     loop {
-        let error = match fetch(&service, options, after.as_deref(), &mut written, &mut patience).await {
+        let error = match fetch(&service, options, after.as_deref(), &mut written, &mut retries).await {
             // A reader that closes the pipe early is no error.
             Ok(()) | Err(End::Closed) => return Ok(()),
             Err(End::Failed(Failure::Final(error))) => return Err(error),
@@ -30,10 +30,10 @@ pub async fn export(options: &ExportOptions) -> anyhow::Result<()> {
         match written.place() {
             Ok(place) => after = place.or(after),
             Err(written::NoPlace) => {
-                return Err(error.context("it is not all there, and such a list cannot be gone on with"));
+                return Err(error.context("it is incomplete, and such a list cannot be continued"));
             }
         }
-        patience.after(error).await?;
+        retries.after(error).await?;
     }
 }
 
@@ -42,13 +42,13 @@ async fn fetch(
     options: &ExportOptions,
     after: Option<&str>,
     written: &mut Written,
-    patience: &mut Patience,
+    retries: &mut RetryBudget,
 ) -> Result<(), End> {
     let kind = if options.csv { "text/csv" } else { NDJSON };
     let answer = call(service, ("GET", &path(options, after)), &[("accept", kind)], Bytes::new(), kind).await?;
     // The file is opened after the answer's status is known, so that a refused call leaves its old content.
     written.open()?;
-    if options.csv { written.copy(answer.into_body()).await } else { written.lines(answer.into_body(), patience).await }
+    if options.csv { written.copy(answer.into_body()).await } else { written.lines(answer.into_body(), retries).await }
 }
 
 fn path(options: &ExportOptions, after: Option<&str>) -> String {

@@ -17,14 +17,14 @@ use super::{
     bar::Bar,
     calls::{Failure, NDJSON, ServiceRefusal, call, whole},
     options::ImportOptions,
-    patience::Patience,
+    retry_budget::RetryBudget,
     silence,
 };
 use crate::client::Service;
 
 /// A batch is sent once it has this many lines or bytes.
-const MOST_LINES: u64 = 10_000;
-const MOST_BYTES: usize = 4 << 20;
+const MAX_LINES: u64 = 10_000;
+const MAX_BYTES: usize = 4 << 20;
 
 /// The last line of an answer.
 #[derive(Debug, Default, Deserialize)]
@@ -69,7 +69,7 @@ pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
     let key = options.idempotency_key.as_ref().unwrap_or(&source.key).clone();
     let bar = Bar::new(source.size);
     let (mut sum, mut bytes) = (ImportSummary::default(), source.pass_over(options.first_line - 1)?);
-    let mut away = Patience::new();
+    let mut away = RetryBudget::new();
     loop {
         let some = next(&mut source, options)?;
         if some.lines == 0 {
@@ -109,7 +109,7 @@ fn finished(sum: &ImportSummary, key: &str) -> anyhow::Result<u64> {
 
 fn next(source: &mut LineSource, options: &ImportOptions) -> anyhow::Result<ImportChunk> {
     let mut some = ImportChunk::default();
-    while some.lines < MOST_LINES && some.text.len() < MOST_BYTES {
+    while some.lines < MAX_LINES && some.text.len() < MAX_BYTES {
         let Some(line) = source.line()? else { break };
         some.text.extend(job::of(&line, options));
         some.text.push(b'\n');
@@ -126,22 +126,22 @@ async fn deliver(
     key: &str,
     first: u64,
     some: Bytes,
-    (bar, away): (&Bar, &mut Patience),
+    (bar, away): (&Bar, &mut RetryBudget),
 ) -> anyhow::Result<ImportSummary> {
-    let (mut patience, mut has_waited) = (Patience::new(), false);
+    let (mut retries, mut has_waited) = (RetryBudget::new(), false);
     loop {
-        match tell(service, key, first, some.clone()).await {
+        match send_some(service, key, first, some.clone()).await {
             Ok((_, summary)) if summary.retryable > 0 && away.after(anyhow!("queues are away")).await.is_ok() => {
                 has_waited = true;
             }
             Ok((refused, summary)) => {
                 if has_waited && summary.retryable == 0 {
-                    away.is_restored();
+                    away.reset();
                 }
                 say(bar, first, &refused, &summary);
                 return Ok(summary);
             }
-            Err(Failure::Passing(error)) => patience.after(error).await?,
+            Err(Failure::Passing(error)) => retries.after(error).await?,
             Err(Failure::Final(error)) => return Err(error),
         }
     }
@@ -158,11 +158,16 @@ fn say(bar: &Bar, first: u64, refused: &[Refused], summary: &ImportSummary) {
     }
 }
 
-async fn tell(service: &Service, key: &str, first: u64, some: Bytes) -> Result<(Vec<Refused>, ImportSummary), Failure> {
+async fn send_some(
+    service: &Service,
+    key: &str,
+    first: u64,
+    some: Bytes,
+) -> Result<(Vec<Refused>, ImportSummary), Failure> {
     let path = format!("/jobs?first_line={first}");
     let headers = [("content-type", NDJSON), ("idempotency-key", key)];
     let answer = call(service, ("POST", &path), &headers, some, NDJSON).await?;
-    read(&whole(answer.into_body(), silence::LONGEST).await.map_err(Failure::Passing)?)
+    read(&whole(answer.into_body(), silence::ANSWER_TIMEOUT).await.map_err(Failure::Passing)?)
 }
 
 /// Splits an answer into the refused lines and the summary.

@@ -18,35 +18,35 @@ use tokio::time::timeout;
 
 /// Timeout for an answer, for each of its lines, and for each piece of a body that is sent. The service sends at least a blank
 /// line every 15 seconds.
-pub const LONGEST: Duration = Duration::from_secs(60);
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Timeout between two parts of a table, which cannot contain blank lines.
-pub const OF_A_TABLE: Duration = Duration::from_secs(600);
+pub const TABLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Maximum bytes of a body that are sent at a time.
 const PIECE: usize = 64 << 10;
 
 /// # Errors
-/// The future takes longer than `most`.
-pub async fn heard<T>(most: Duration, saying: impl Future<Output = T>) -> anyhow::Result<T> {
-    timeout(most, saying).await.map_err(|_| silent(most))
+/// The future takes longer than `limit`.
+pub async fn heard<T>(limit: Duration, saying: impl Future<Output = T>) -> anyhow::Result<T> {
+    timeout(limit, saying).await.map_err(|_| silent(limit))
 }
 
 /// # Errors
-/// The future takes longer than `most` and no more of the body is taken in that time.
-pub async fn answered<T>(most: Duration, taken: &Taken, answering: impl Future<Output = T>) -> anyhow::Result<T> {
+/// The future takes longer than `limit` and no more of the body is taken in that time.
+pub async fn answered<T>(limit: Duration, taken: &Taken, answering: impl Future<Output = T>) -> anyhow::Result<T> {
     let mut answering = pin!(answering);
     loop {
         let before = taken.count();
-        match timeout(most, &mut answering).await {
+        match timeout(limit, &mut answering).await {
             Ok(answer) => return Ok(answer),
             Err(_) if taken.count() > before => {}
-            Err(_) => return Err(silent(most)),
+            Err(_) => return Err(silent(limit)),
         }
     }
 }
 
-fn silent(most: Duration) -> anyhow::Error {
-    anyhow!("nothing came for {} seconds", most.as_secs())
+fn silent(limit: Duration) -> anyhow::Error {
+    anyhow!("nothing came for {} seconds", limit.as_secs())
 }
 
 /// Counts the pieces of a body that were taken.
@@ -110,12 +110,12 @@ mod tests {
         assert!(heard(SHORT, pending::<()>()).await.is_err());
         let (_body, taken) = Pieces::of(Bytes::from_static(b"1"));
         assert!(answered(SHORT, &taken, pending::<()>()).await.is_err(), "nothing is taken");
-        assert_eq!(heard(LONGEST, async { 1 }).await.expect("heard"), 1);
-        assert_eq!(answered(LONGEST, &taken, async { 1 }).await.expect("heard"), 1);
+        assert_eq!(heard(ANSWER_TIMEOUT, async { 1 }).await.expect("heard"), 1);
+        assert_eq!(answered(ANSWER_TIMEOUT, &taken, async { 1 }).await.expect("heard"), 1);
     }
 
     #[tokio::test]
-    async fn a_body_that_goes_on_is_no_silence() {
+    async fn slow_but_steady_body_does_not_time_out() {
         let (mut body, taken) = Pieces::of(vec![7; 5 * PIECE + 1].into());
         assert_eq!(body.size_hint().exact(), Some(5 * PIECE as u64 + 1));
         let mut bytes = 0;

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_stays_what_it_is_in_a_query() {
+    fn cursor_is_unchanged_in_a_query() {
         assert_eq!(encoded("a b&c=ü~"), "a%20b%26c%3D%C3%BC~");
     }
 }

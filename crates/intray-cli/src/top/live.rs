@@ -71,7 +71,7 @@ async fn show(
     mut received: mpsc::Receiver<Update>,
 ) -> anyhow::Result<()> {
     let [mut terminate, mut interrupt, mut hang_up] = signals()?;
-    let mut screen = Screen::open().context("this terminal does not let itself be used")?;
+    let mut screen = Screen::open().context("this terminal cannot be used")?;
     let mut events = EventStream::new();
     loop {
         screen.draw(&view.lines(Screen::size()))?;

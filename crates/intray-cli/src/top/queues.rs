@@ -103,7 +103,7 @@ impl QueueRows {
 }
 
 impl Queue {
-    /// A queue that was created anew has smaller totals than before: its rates are 0, not negative.
+    /// A queue that was created again has smaller totals than before: its rates are 0, not negative.
     fn rates(&self, then: QueueTotals, seconds: f64) -> [f64; 3] {
         let pairs = [
             (self.totals.enqueued, then.enqueued),
@@ -251,10 +251,10 @@ mod tests {
     }
 
     #[test]
-    fn how_fast_it_goes_is_seen_by_two_looks() {
+    fn rates_need_two_samples() {
         let begin = Instant::now();
-        let before = seen(begin, vec![queue("a", 3, Some(1), 100), queue("anew", 3, Some(1), 100)]);
-        let now = vec![queue("a", 3, Some(1), 105), queue("anew", 3, Some(1), 2), queue("new", 3, Some(1), 7)];
+        let before = seen(begin, vec![queue("a", 3, Some(1), 100), queue("again", 3, Some(1), 100)]);
+        let now = vec![queue("a", 3, Some(1), 105), queue("again", 3, Some(1), 2), queue("new", 3, Some(1), 7)];
         let rows = seen(begin + Duration::from_secs(2), now).after(Some(&before));
         let done: Vec<_> = rows.rows.iter().map(|row| row.cells()[7].clone()).collect();
         assert_eq!(done, ["2.5", "0.0", "-"]);
@@ -276,7 +276,7 @@ mod tests {
         };
         assert_eq!(sorted(Sort::Name, false), "a b paused");
         assert_eq!(sorted(Sort::Name, true), "paused b a");
-        assert_eq!(sorted(Sort::Oldest, false), "b a paused", "what has nobody waiting comes last");
+        assert_eq!(sorted(Sort::Oldest, false), "b a paused", "queues without a waiting job come last");
         assert_eq!(sorted(Sort::Waiting, false), "paused a b", "the same are by name");
         let lines = all().after(None).lines(Sort::Waiting, false, usize::MAX);
         assert!(lines[1].starts_with("paused (paused)"), "{lines:?}");

@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Spaces between two columns.
 const GAP: usize = 2;
 /// The first column gets this width before other columns get room, so that queues and workers can be told apart.
-const FIRST: usize = 12;
+const MIN_FIRST_WIDTH: usize = 12;
 
 /// The first column is text, the others are numbers. Columns that do not fit the width are left out, the last ones first.
 pub(super) fn lines<const N: usize>(heads: [&str; N], rows: &[[String; N]], width: usize) -> Vec<String> {
@@ -13,7 +13,7 @@ pub(super) fn lines<const N: usize>(heads: [&str; N], rows: &[[String; N]], widt
         let cells = rows.iter().map(|row| row[nth].width());
         cells.chain([heads[nth].width()]).max().unwrap_or_default()
     });
-    let mut room = width.saturating_sub(widths[0].min(FIRST));
+    let mut room = width.saturating_sub(widths[0].min(MIN_FIRST_WIDTH));
     let fits = |wide: &&usize| {
         let fits = room >= **wide + GAP;
         room = room.saturating_sub(**wide + GAP);

@@ -25,7 +25,7 @@ impl<'f> Gate<'f> {
             }
         }
         if inner.is_none() && self.faults.is_empty() {
-            self.faults.add(&path, "`anyOf` must have a schema beside null");
+            self.faults.add(&path, "`anyOf` must have a schema next to null");
         }
         inner.map(|field| FieldRules { is_nullable: true, ..field })
     }

@@ -2,7 +2,7 @@
 
 use intray_form::limits;
 
-/// Writes the hostile text of about so many bytes.
+/// Writes a hostile text of about this many bytes.
 pub type Writer = Box<dyn Fn(usize) -> String>;
 
 /// A result, and the form that it is for.

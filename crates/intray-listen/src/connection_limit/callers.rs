@@ -33,7 +33,7 @@ impl Permit {
         let own = state.by_caller.get(caller).copied().unwrap_or(0);
         // A connection that changes its caller is not counted twice.
         let charged = state.charged - usize::from(self.handle.caller.lock().is_some());
-        let is_open = shares::is_open(charged, own, 1, self.limit.most, has_parts);
+        let is_open = shares::is_open(charged, own, 1, self.limit.max, has_parts);
         self.handle.is_refused.store(false, Ordering::Relaxed);
         let is_theirs = |handle: &ConnectionHandle| handle.caller.lock().as_ref() == Some(caller);
         if !is_open && !state.cut_longest_idle(MAX_SEARCHED, is_theirs) {

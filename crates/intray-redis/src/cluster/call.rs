@@ -56,7 +56,7 @@ impl Cluster {
         self.send(slot, &ClusterCommand::Plain(command)).await.map_err(CallError::into_fault)
     }
 
-    /// Over a connection that no call shares. If the node has the slot no more, a shared connection is used, which corrects
+    /// Over a connection that no call shares. If the node no longer has the slot, a shared connection is used, which corrects
     /// the map.
     pub(crate) async fn checked_at(&self, key: &str, command: &Cmd) -> Result<Value, Fault> {
         let slot = Some(slot::of_key(key.as_bytes()));

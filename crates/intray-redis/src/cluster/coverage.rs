@@ -17,7 +17,7 @@ impl Cluster {
     pub(crate) async fn unserved(&self) -> Result<Vec<u16>, Fault> {
         self.primaries().await?;
         let SlotMap { nodes, owners } = self.map.read().clone();
-        // A connection that no call shares: the question does not wait behind calls.
+        // A connection that no call shares: the question does not wait for other calls.
         let ask = async |link: &Arc<Link>| ask_map(link, link.checked(redis::cmd("CLUSTER").arg("SLOTS"))).await.ok();
         let answers = join_all(nodes.iter().map(ask)).await;
         let covers =

@@ -48,7 +48,7 @@ fn host_or<'h>(host: &'h str, asked_host: &'h str) -> &'h str {
 }
 
 /// The map that most nodes report; of several, the one with the most slots.
-pub(super) fn most_reported(reported: Vec<Vec<SlotRange>>) -> Option<Vec<SlotRange>> {
+pub(super) fn majority_map(reported: Vec<Vec<SlotRange>>) -> Option<Vec<SlotRange>> {
     let votes = |map: &Vec<SlotRange>| reported.iter().filter(|other| *other == map).count();
     let covered =
         |map: &Vec<SlotRange>| map.iter().map(|range| usize::from(range.last - range.first) + 1).sum::<usize>();
@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn map_that_most_nodes_report_is_used() {
         let (old, new) = (vec![range(0, 16_383, "a", 1)], vec![range(0, 16_383, "b", 1)]);
-        assert_eq!(most_reported(vec![old.clone(), new.clone(), new.clone()]), Some(new));
+        assert_eq!(majority_map(vec![old.clone(), new.clone(), new.clone()]), Some(new));
         let alone = vec![range(0, 9, "c", 1)];
-        assert_eq!(most_reported(vec![alone, old.clone()]), Some(old));
-        assert_eq!(most_reported(Vec::new()), None);
+        assert_eq!(majority_map(vec![alone, old.clone()]), Some(old));
+        assert_eq!(majority_map(Vec::new()), None);
     }
 }

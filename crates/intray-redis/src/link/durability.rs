@@ -31,7 +31,7 @@ pub enum Durability {
     SyncedHere(SyncRequests),
 }
 
-/// WAIT or WAITAOF, sent behind a change on the same connection.
+/// WAIT or WAITAOF, sent after a change on the same connection.
 struct Confirmation {
     command: redis::Cmd,
     required: i64,

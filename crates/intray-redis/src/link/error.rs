@@ -88,7 +88,7 @@ pub(crate) fn describe(e: &RedisError) -> String {
     match of_tls {
         rustls::Error::InvalidCertificate(problem) => match problem {
             CertificateError::UnknownIssuer => {
-                "its certificate is signed by nobody whom --redis-ca-file, or without it this machine, trusts"
+                "its certificate is not signed by an authority that --redis-ca-file, or without it this machine, trusts"
                     .to_owned()
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {

@@ -8,7 +8,7 @@ use super::{CallError, Link, Server, slot::Slot};
 pub(super) struct Route<'s> {
     /// This connection, or any of the shared ones.
     pub(super) slot: Option<&'s Slot>,
-    /// Behind `ASKING`: the cluster slot is being migrated to this node.
+    /// After `ASKING`: the cluster slot is being migrated to this node.
     pub(super) asking: bool,
 }
 

@@ -53,7 +53,7 @@ impl ScriptMode {
 
     fn accept(&self) {
         if self.is_refused.swap(false, Ordering::Relaxed) {
-            tracing::info!("Redis takes the library of functions: scripts are not sent any more");
+            tracing::info!("Redis takes the library of functions: scripts are no longer sent");
         }
     }
 }

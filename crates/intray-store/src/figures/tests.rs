@@ -14,7 +14,7 @@ fn rank(figures: &QueueMetrics, done: &[(&str, Option<u64>)]) {
 }
 
 #[test]
-fn the_first_have_a_label_each_and_the_rest_one_together() {
+fn first_queues_have_own_labels_and_the_rest_share_one() {
     let figures = QueueMetrics::default();
     figures.label(2);
     for (queue, n) in [("a", 1), ("b", 2), ("c", 4), ("d", 8), (OTHER, 16)] {
@@ -29,7 +29,7 @@ fn the_first_have_a_label_each_and_the_rest_one_together() {
 }
 
 #[test]
-fn a_label_goes_to_who_does_more_than_twice_as_much() {
+fn label_moves_to_a_queue_that_is_twice_as_busy() {
     let figures = QueueMetrics::default();
     figures.label(1);
     figures.count("a", "enqueued", 1);

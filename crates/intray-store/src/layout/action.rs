@@ -23,7 +23,7 @@ pub struct ActionNote {
     pub job: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
-    /// What the call says beside that, but for the place where it continues.
+    /// The other parts of the call, except the place where it continues.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,
 }
@@ -48,7 +48,7 @@ pub struct SettingChange {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionEntry {
     pub number: u64,
-    /// Of the first and the last step.
+    /// When the first and the last step ran.
     pub began_at: Millis,
     pub at: Millis,
     /// How many jobs or deliveries.

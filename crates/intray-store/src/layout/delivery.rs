@@ -10,7 +10,7 @@ use intray_redis::Fault;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeliveryId(Code);
 
-/// In front of an id where others see it.
+/// The prefix of an id where others see it.
 const PREFIX: &str = "msg_";
 /// The bits of an id that follow the time of the event.
 const HASH_BITS: u32 = 80;
@@ -22,7 +22,7 @@ impl DeliveryId {
         Self(Code::from_bits(u128::from(at.0) << HASH_BITS | hash))
     }
 
-    /// Of a delivery without an event: 128 unguessable bits.
+    /// An id for a delivery without an event: 128 unguessable bits.
     pub fn random() -> Self {
         Self(random_code())
     }
@@ -54,7 +54,7 @@ impl std::fmt::Display for DeliveryId {
 
 crate::job::serialize_displayed!(DeliveryId);
 
-/// What is kept of a delivery beside its body.
+/// What is kept of a delivery in addition to its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryHead {
     pub attempts: u32,

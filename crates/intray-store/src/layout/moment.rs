@@ -12,7 +12,7 @@ pub enum Delay {
 /// A time that a call names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// So many ms from now, by Redis's clock.
+    /// This many ms from now, by Redis's clock.
     In(u32),
     At(Millis),
 }

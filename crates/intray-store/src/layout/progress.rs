@@ -13,7 +13,7 @@ use crate::{
 /// Where the next call continues. Opaque: hex of the place after which it continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Of a requeue: the time up to which jobs are dead. Of a purge or a change of priority: the state of the jobs. Of a
+    /// For a requeue: the time up to which jobs are dead. For a purge or a change of priority: the state of the jobs. For a
     /// reassignment: a digest of the queue and the worker.
     pub(crate) stage: String,
     /// `None`: at the front.

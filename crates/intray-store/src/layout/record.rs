@@ -14,7 +14,7 @@ pub(crate) use crate::record_fields::flags;
 const STAMPS_PER_MS: u64 = 64;
 /// A mark of a lease: `CLOSING` in `lua/base/record.lua`.
 const CLOSING: u64 = 8;
-/// A flag beside the priority: the job has not been reserved since it got its place.
+/// A flag next to the priority: the job has not been reserved since it got its place.
 const UNSERVED: u64 = 128;
 
 /// The priority of a job: from its place in line, where the score holds it above the turn, otherwise the recorded one.
@@ -292,7 +292,7 @@ impl<'b> Bytes<'b> {
     }
 
     fn backoff(&mut self) -> Result<Backoff, Fault> {
-        let [kind, delay, most] = fields::BACKOFF.map(|field| field.width);
-        Ok(backoff_of((self.uint(kind)? as u8, self.uint(delay)? as u32, self.uint(most)? as u32)))
+        let [kind, delay, max] = fields::BACKOFF.map(|field| field.width);
+        Ok(backoff_of((self.uint(kind)? as u8, self.uint(delay)? as u32, self.uint(max)? as u32)))
     }
 }

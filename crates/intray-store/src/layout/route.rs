@@ -1,4 +1,4 @@
-//! What a job has beside its records: when it expires, and when its SLA is over. The twin of `lua/jobs/route.lua`.
+//! What a job has in addition to its records: when it expires, and when its SLA is over. The twin of `lua/jobs/route.lua`.
 
 use intray_redis::Fault;
 
@@ -198,7 +198,7 @@ pub struct JobRoute {
     pub fallback_ms: Option<u32>,
     /// When assignees and skill stop to count; known once the job was ready.
     pub fallback_at: Option<Millis>,
-    /// They do not count any more.
+    /// They no longer count.
     pub fell_back: bool,
     pub handed: Option<HandedTo>,
 }

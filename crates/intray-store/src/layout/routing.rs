@@ -1,4 +1,4 @@
-//! Who may have a job: its assignees, its skill, who is excluded, when it falls back to everybody, and to whom it was handed over.
+//! Who may have a job: its assignees, its skill, who is excluded, when it falls back to all workers, and to whom it was handed over.
 //! The twin is `lua/jobs/route.lua`.
 
 use intray_redis::Fault;
@@ -21,7 +21,7 @@ pub struct Routing {
     pub excluded: Vec<Name>,
     /// Only workers with this skill.
     pub skill: Option<Skill>,
-    /// So long after it is first ready, assignees and skill no longer count.
+    /// How long after it is first ready the assignees and the skill count.
     pub fallback_ms: Option<u32>,
     /// The jobs of its batch, of which each worker is given one at most; 0 for other jobs.
     pub overlap: u8,
@@ -124,7 +124,7 @@ impl RoutingPatch {
     }
 }
 
-/// Names, each behind its length in a byte.
+/// Names, each after its length in a byte.
 pub(crate) fn pack_names<'n>(names: impl IntoIterator<Item = &'n Name>) -> Vec<u8> {
     let mut packed = Vec::new();
     for name in names {
@@ -143,7 +143,7 @@ pub(crate) fn names(packed: &[u8]) -> Result<Vec<Name>, Fault> {
     Ok(names)
 }
 
-/// A text behind its length in a byte.
+/// A text after its length in a byte.
 pub(crate) fn short(bytes: &mut Bytes<'_>) -> Result<String, Fault> {
     let length = bytes.uint(1)? as usize;
     let (text, rest) = bytes.0.split_at_checked(length).ok_or_else(|| broken("a text in a route"))?;
@@ -152,7 +152,7 @@ pub(crate) fn short(bytes: &mut Bytes<'_>) -> Result<String, Fault> {
 }
 
 impl HandedTo {
-    /// Until and since when, the line and who handed the job over, then the note.
+    /// Reads until and since when, the line and who handed the job over, then the note.
     pub(crate) fn parse(packed: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(packed);
         let (until, at) = (Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
@@ -164,10 +164,10 @@ impl HandedTo {
     }
 }
 
-/// Beside the number of skills: a job or a place follows them.
+/// Added to the number of skills: a job or a place follows them.
 const MORE: u8 = 128;
 
-/// The skills as the scripts read them: behind their number and whether more follows them; nothing for none.
+/// The skills as the scripts read them: after their number and whether more follows them; nothing for none.
 pub(crate) fn pack_skills(skills: &[Skill], has_more: bool, out: &mut Vec<u8>) {
     if skills.is_empty() {
         return;

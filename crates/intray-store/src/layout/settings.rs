@@ -86,8 +86,8 @@ pub(crate) fn write_patch(patch: &SettingsPatch, args: &mut Args) {
 }
 
 fn write_backoff(backoff: Backoff) -> String {
-    let (kind, delay, most) = record::backoff_parts(backoff);
-    format!("{kind} {delay} {most}")
+    let (kind, delay, max) = record::backoff_parts(backoff);
+    format!("{kind} {delay} {max}")
 }
 
 fn read_backoff(text: &str) -> Option<Backoff> {

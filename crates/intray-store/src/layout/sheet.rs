@@ -1,4 +1,4 @@
-//! The day sheets of a queue as they are stored: fields of one hash that can be found without a search. Of each day, `<day>:<shard>`
+//! The day sheets of a queue as they are stored: fields of one hash that can be found without a search. For each day, `<day>:<shard>`
 //! holds the lines of some workers, and `<day>` says which shards there are; the field without a name holds the rest.
 
 use std::collections::BTreeMap;
@@ -237,7 +237,7 @@ mod tests {
             }
         }
         lines.insert("none".to_owned(), SheetCounts::default());
-        lines.insert("most".to_owned(), SheetCounts::new([u64::MAX; COUNTERS], [u64::MAX; HELD_CLASSES]));
+        lines.insert("max".to_owned(), SheetCounts::new([u64::MAX; COUNTERS], [u64::MAX; HELD_CLASSES]));
         let stored = pack_lines(&lines);
         assert_eq!(read_lines(&stored).expect("lines"), lines);
         assert_eq!(read_lines(&pack_lines(&SheetLines::new())).expect("none"), SheetLines::new());

@@ -24,7 +24,7 @@ pub struct Task {
     pub locks: Vec<LockName>,
     pub traceparent: Option<String>,
     pub limits: TimeLimits,
-    /// Boxed, because most jobs are for everybody.
+    /// Boxed, because most jobs are for all workers.
     pub routing: Option<Box<Routing>>,
 }
 
@@ -66,7 +66,7 @@ impl Task {
         parts.iter().filter(|(_, is_there)| *is_there).fold(0, |has, (flag, _)| has | flag)
     }
 
-    /// What the job has beside its records, as the scripts read it.
+    /// What the job has in addition to its records, as the scripts read it.
     pub(crate) fn route(&self) -> Vec<u8> {
         let mut route = self.limits.pack();
         self.routing.iter().for_each(|routing| routing.pack(&mut route));
@@ -90,10 +90,10 @@ impl Task {
             out.extend(attempts.to_be_bytes());
         }
         if let Some(backoff) = self.backoff {
-            let (kind, delay, most) = record::backoff_parts(backoff);
+            let (kind, delay, max) = record::backoff_parts(backoff);
             out.push(kind);
             out.extend(delay.to_be_bytes());
-            out.extend(most.to_be_bytes());
+            out.extend(max.to_be_bytes());
         }
         if let Some(trace) = self.trace() {
             out.extend(trace.as_bytes());

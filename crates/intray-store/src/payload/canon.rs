@@ -202,7 +202,7 @@ mod tests {
         };
         let inner = format!("\"{}\"", "x".repeat(1 << 20));
         let (flat, nested) = (objects(1, &inner), objects(limits::DEPTH - 1, &inner));
-        assert!(nested < flat * 5, "{nested:?} beside {flat:?}");
+        assert!(nested < flat * 5, "{nested:?} against {flat:?}");
     }
 
     #[test]

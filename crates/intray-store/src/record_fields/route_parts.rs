@@ -3,25 +3,25 @@
 pub(crate) const EXPIRES: u8 = 1;
 pub(crate) const SLA: u8 = 2;
 pub(crate) const MARKS: u8 = 3;
-/// Lists of names, each behind its length in a byte.
+/// Lists of names, each after its length in a byte.
 pub(crate) const ASSIGNEES: u8 = 4;
 pub(crate) const EXCLUDED: u8 = 5;
 pub(crate) const SKILL: u8 = 6;
 /// How long the assignees and the skill count, in 4 bytes, and until when.
 pub(crate) const FALLBACK: u8 = 7;
 pub(crate) const FALLBACK_AT: u8 = 8;
-/// A hand-over: until and since when, its line and who handed the job over, each behind its length in a byte; then its note.
+/// A hand-over: until and since when, its line and who handed the job over, each after its length in a byte; then its note.
 pub(crate) const HANDED: u8 = 9;
 /// The job is of a batch with an overlap: how many jobs that has, in a byte.
 pub(crate) const OVERLAP: u8 = 10;
-/// Of a batch with an overlap: who has had a job of it.
+/// Who has had a job of a batch with an overlap.
 pub(crate) const PARTS: u8 = 11;
 /// The deadline that the reservation would have if the job did not expire before.
 pub(crate) const UNCUT: u8 = 12;
 /// Added to a tag in a call: the value is ms from now.
 pub(crate) const FROM_NOW: u8 = 128;
 
-/// Marks: the SLA was breached; the job was cancelled because it expired; it has fallen back to everybody.
+/// Marks: the SLA was breached; the job was cancelled because it expired; it has fallen back to all workers.
 pub(crate) const BREACHED: u64 = 1;
 pub(crate) const OVER: u64 = 2;
 pub(crate) const FELL_BACK: u64 = 4;

@@ -1,4 +1,4 @@
-//! Hints: one connection per instance that is told by pub/sub when jobs become ready. A hint is only a reason to read the
+//! Hints: one connection per instance, which learns by pub/sub when jobs become ready. A hint is only a reason to read the
 //! queue; after every subscription it is read too, because earlier hints were missed.
 
 use std::{

@@ -80,8 +80,8 @@ impl<'v> Fields<'v> {
                 Some(ReplyField::Text(&text[..end]))
             }
             FieldSource::Packed { lengths, rest } => {
-                let (field, behind) = rest.split_at_checked(u32::from_be_bytes(*lengths.next()?) as usize)?;
-                *rest = behind;
+                let (field, after) = rest.split_at_checked(u32::from_be_bytes(*lengths.next()?) as usize)?;
+                *rest = after;
                 Some(ReplyField::Text(field))
             }
         }

@@ -30,18 +30,18 @@ pub(super) struct OwnerCounts {
 impl Registry {
     /// Registers a queue, which may be new.
     pub(super) async fn register_within_limit(&self, queue: &QueueName) -> Result<Registration, Fault> {
-        let (most, queues) = (self.most.load(Ordering::Relaxed), std::slice::from_ref(queue));
-        let owner = self.owners.get().filter(|_| most > 0).and_then(|owners| owners.owner(queue));
-        let Some(owner) = owner else { return self.register_if_available(queues, most).await };
-        let common = shares::common(most as usize) as u32;
+        let (max, queues) = (self.max_queues.load(Ordering::Relaxed), std::slice::from_ref(queue));
+        let owner = self.owners.get().filter(|_| max > 0).and_then(|owners| owners.owner(queue));
+        let Some(owner) = owner else { return self.register_if_available(queues, max).await };
+        let common = shares::common(max as usize) as u32;
         if common > 0 {
             let registration = self.register_if_available(queues, common).await?;
             if !registration.is_refused() {
                 return Ok(registration);
             }
         }
-        let is_small = shares::is_small(self.owned(owner).await?, most as usize);
-        if is_small { self.register_if_available(queues, most).await } else { Ok(Registration::Refused) }
+        let is_small = shares::is_small(self.owned(owner).await?, max as usize);
+        if is_small { self.register_if_available(queues, max).await } else { Ok(Registration::Refused) }
     }
 
     /// How many queues an owner has. The count is renewed when the total changes or a moment has passed.

@@ -14,7 +14,7 @@ struct StoreIdState {
     current: Option<Vec<u8>>,
     /// When this instance found that data was gone.
     lost: Option<(Millis, Loss)>,
-    /// The last loss that each restart marker tells of, by its key; `None`: none so far.
+    /// The last loss that each restart marker reports, by its key; `None`: none so far.
     restarts: HashMap<String, Option<u64>>,
 }
 
@@ -43,7 +43,7 @@ impl StoreId {
         self.0.lock().lost = Some((at, loss));
     }
 
-    /// The loss that a marker told of when it was last read; `None` if it was not read yet.
+    /// The loss that a marker reported when it was last read; `None` if it was not read yet.
     pub(crate) fn known_restart(&self, marker: &str) -> Option<Option<u64>> {
         self.0.lock().restarts.get(marker).copied()
     }

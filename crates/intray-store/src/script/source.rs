@@ -107,14 +107,14 @@ impl LuaText {
         while let Some((at, mark)) =
             ["user_function:", "user_script:"].iter().filter_map(|mark| rest.find(mark).map(|at| (at, mark))).min()
         {
-            let (before, behind) = (&rest[..at], &rest[at + mark.len()..]);
-            let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
-            let place = behind[..digits].parse().ok().and_then(|line| self.place(line));
+            let (before, after) = (&rest[..at], &rest[at + mark.len()..]);
+            let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+            let place = after[..digits].parse().ok().and_then(|line| self.place(line));
             let _ = match place {
                 Some((file, line)) => write!(out, "{before}lua/{file}.lua:{line}"),
-                None => write!(out, "{before}{mark}{}", &behind[..digits]),
+                None => write!(out, "{before}{mark}{}", &after[..digits]),
             };
-            rest = &behind[digits..];
+            rest = &after[digits..];
         }
         out + rest
     }

@@ -10,7 +10,7 @@ use super::{
 fn tree(files: &[(&str, &str)]) -> LuaSources {
     LuaSources::of(
         files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())),
-        &[("MOST", "7".to_owned())],
+        &[("MAX", "7".to_owned())],
     )
 }
 
@@ -32,11 +32,11 @@ fn required_files_come_first_and_once() {
 
 #[test]
 fn script_error_names_the_lua_file_and_line() {
-    let sources = tree(&[("base/a", "-- a\nlocal most = $MOST\nreturn {}"), ("views/v", "return function() end")]);
+    let sources = tree(&[("base/a", "-- a\nlocal max = $MAX\nreturn {}"), ("views/v", "return function() end")]);
     let mut text = LuaText::default();
     text.modules(&sources, ["base/a", "views/v"]);
-    assert!(text.code.contains("local most = 7\n") && !text.code.contains("-- a"), "{}", text.code);
-    let line = 1 + text.code.lines().position(|line| line.contains("most")).expect("the line");
+    assert!(text.code.contains("local max = 7\n") && !text.code.contains("-- a"), "{}", text.code);
+    let line = 1 + text.code.lines().position(|line| line.contains("max")).expect("the line");
     let complaint = format!("user_script:{line}: no, on @user_script:{line}. user_function:x");
     assert_eq!(text.explain(&complaint), "lua/base/a.lua:2: no, on @lua/base/a.lua:2. user_function:x");
 }
@@ -66,7 +66,7 @@ fn code(source: &str) -> String {
 }
 
 /// The names after a prefix such as `q.`.
-fn names_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
+fn names_after<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let starts = code.match_indices(prefix).filter(|(at, _)| !code[..*at].ends_with(is_word));
     let names = starts.map(|(at, found)| &code[at + found.len()..]);
@@ -74,7 +74,7 @@ fn names_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
 }
 
 /// The quoted texts directly after a prefix.
-fn quoted_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
+fn quoted_after<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
     let begin = format!("{prefix}'");
     let starts = code.match_indices(&begin).map(|(at, found)| &code[at + found.len()..]);
     starts.filter_map(|rest| rest.split_once('\'').map(|(word, _)| word)).collect()
@@ -84,11 +84,11 @@ fn quoted_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
 fn header_lists_all_keys_that_are_used() {
     let sources = carried();
     let mut wrong = Vec::new();
-    let known: Vec<_> = KEYS.iter().copied().chain(OF_NO_QUEUE).collect();
+    let known: Vec<_> = KEYS.iter().copied().chain(GLOBAL_KEYS).collect();
     for entry in sources.entries() {
         let code: String =
             sources.in_order(sources.paths(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
-        let mut used = names_behind(&code, "q.");
+        let mut used = names_after(&code, "q.");
         // Deferred commands, and reads of a set by name, get the name as an argument.
         let named = [
             "write.set(q, ",
@@ -164,11 +164,11 @@ fn header_lists_exactly_the_reply_words() {
             sources.in_order(sources.paths(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
         for word in &stated {
             if !code.contains(&format!("'{word}'")) {
-                wrong.push(format!("{entry}: nobody says {word}"));
+                wrong.push(format!("{entry}: no file says {word}"));
             }
         }
         let own = self::code(source);
-        for word in quoted_behind(&own, "return {").into_iter().chain(quoted_behind(&own, "reply = {")) {
+        for word in quoted_after(&own, "return {").into_iter().chain(quoted_after(&own, "reply = {")) {
             if !word.is_empty() && !stated.contains(word) {
                 wrong.push(format!("{entry}: REPLY has no {word}"));
             }
@@ -209,7 +209,7 @@ fn required_names_are_used_and_defined() {
             let (local, path) =
                 line.strip_prefix("local ").and_then(|rest| rest.split_once(" = require '")).expect(line);
             let given = self::code(sources.get(path.trim_end_matches('\'')));
-            let taken = names_behind(&code, &format!("{local}."));
+            let taken = names_after(&code, &format!("{local}."));
             let calls = code.matches(&format!("{local}(")).count();
             assert!(!taken.is_empty() || calls > 0, "{name} requires {path} and does not use it");
             for field in taken {
@@ -253,7 +253,7 @@ fn plain_paths_use_only_the_keys_of_a_call() {
     for (name, source) in sources.all().filter(|(name, _)| name.starts_with("plain/")) {
         let code = code(source);
         let others: Vec<_> =
-            names_behind(&code, "q.").into_iter().filter(|name| !KEYS.iter().any(|(key, _)| key == name)).collect();
+            names_after(&code, "q.").into_iter().filter(|name| !KEYS.iter().any(|(key, _)| key == name)).collect();
         assert!(others.is_empty(), "{name} takes {others:?}");
     }
 }

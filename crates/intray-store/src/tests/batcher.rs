@@ -32,7 +32,7 @@ async fn calls_of_a_new_queue_share_batches_and_keep_order() {
     let states = answers.iter().filter(|answer| matches!(answer, Ok(Enqueued::Stored { .. }))).count();
     assert_eq!(states, 60);
     // A script is sent whole when Redis first meets it, and by its digest from then on.
-    assert_eq!(redis.scripts_run(&["eval"]).await - before, 2, "one told the registry, another stored jobs");
+    assert_eq!(redis.scripts_run(&["eval"]).await - before, 2, "one registered the queue, another stored jobs");
     for n in 0..60 {
         let job = redis.queues.job(redis.reserve().await.job).await.expect("an answer").expect("a job");
         assert_eq!(job.payload.expect("a payload").as_str(), payload(n));

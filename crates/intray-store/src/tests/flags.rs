@@ -1,5 +1,5 @@
 //! Each flag of a job's record is tested by its own bit: a job with any flag, and with any two, moves through every transition. One of
-//! them is of a later release, which may run beside this one.
+//! them is of a later release, which may run next to this one.
 
 use intray_redis::Args;
 use redis::Value;

@@ -12,15 +12,15 @@ use crate::{
 
 const KEY: &str = "t:{q}:2:history";
 const PLACES: u64 = 120;
-const MOST: i64 = 32 << 10;
+const MAX_BYTES: i64 = 32 << 10;
 
 /// By chance, and each time the same.
 struct Chance(u64);
 
 impl Chance {
-    fn below(&mut self, most: u64) -> u64 {
+    fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 8) % most
+        (self.0 >> 8) % limit
     }
 }
 
@@ -49,11 +49,12 @@ fn traffic(a_minute: u64) -> impl FnMut(u64, u64) -> [u64; 14] {
     let (mut chance, mut waiting) = (Chance(7), 1_000);
     move |at, minutes| {
         let hour = at * minutes / 60 % 24;
-        let most = a_minute * minutes * (hour.min(24 - hour) + 2) / 14;
-        let spread = most.isqrt() * 4 + 2;
-        let enqueued = most + chance.below(spread);
-        let handed_out = (most + chance.below(spread)).min(waiting + enqueued);
-        let [expired, failed, abandoned] = [50, 20, 30].map(|nth| most / nth + chance.below(most.isqrt() / 4 + 2));
+        let typical = a_minute * minutes * (hour.min(24 - hour) + 2) / 14;
+        let spread = typical.isqrt() * 4 + 2;
+        let enqueued = typical + chance.below(spread);
+        let handed_out = (typical + chance.below(spread)).min(waiting + enqueued);
+        let [expired, failed, abandoned] =
+            [50, 20, 30].map(|nth| typical / nth + chance.below(typical.isqrt() / 4 + 2));
         let completed = (handed_out + chance.below(4)).saturating_sub(expired + failed + abandoned);
         waiting = waiting + enqueued - handed_out;
         [waiting, 10 + chance.below(5), enqueued, handed_out, completed, expired, failed, abandoned, 0, 0, 0, 0, 0, 0]
@@ -95,7 +96,7 @@ impl Redis {
         }
     }
 
-    /// So often that nothing changes any more.
+    /// Often enough that nothing changes after that.
     async fn record_again_and_again(&self) {
         for _ in 0..20 {
             self.of_history("HDEL", &[b"last"]).await;
@@ -124,7 +125,10 @@ async fn history_stays_under_32_kib_and_reports_its_start() {
         let (full, before) = (redis.size_of_history().await, redis.minutes_and_hours().await);
         redis.record_again_and_again().await;
         let (kept, after) = (redis.size_of_history().await, redis.minutes_and_hours().await);
-        assert!(full > MOST && kept <= MOST && kept > MOST / 3, "{bytes} bytes a column: {full}, then {kept}");
+        assert!(
+            full > MAX_BYTES && kept <= MAX_BYTES && kept > MAX_BYTES / 3,
+            "{bytes} bytes a column: {full}, then {kept}"
+        );
         assert!(after[1].spans.len() >= 60, "the newest stay: {}", after[1].spans.len());
         assert!(after[1].since.is_some(), "{bytes}");
         for (before, after) in before.iter().zip(&after) {
@@ -145,7 +149,7 @@ async fn history_of_thirty_thousand_jobs_a_day_is_complete() {
     let (full, before) = (redis.size_of_history().await, redis.minutes_and_hours().await);
     redis.record_again_and_again().await;
     let (kept, after) = (redis.size_of_history().await, redis.minutes_and_hours().await);
-    assert!(full > 3 * MOST / 2 && kept <= MOST, "{full}, then {kept}");
+    assert!(full > 3 * MAX_BYTES / 2 && kept <= MAX_BYTES, "{full}, then {kept}");
     for ((before, after), (step, all)) in before.iter().zip(&after).zip([(60_000, 1_440), (3_600_000, 2_160)]) {
         let [kept, complete] = [after, before].map(|history| of(history, step, [before, after]));
         assert_eq!(kept, complete, "by {step} ms");

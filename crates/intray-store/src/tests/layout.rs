@@ -99,7 +99,7 @@ impl Redis {
         assert!(matches!(refused, LayoutError::Refused(_) | LayoutError::Newer { found: 3, .. }), "{refused}");
         assert!(refused.to_string().contains("newer intray"), "{refused}");
         let new = enqueue_to(&self.another(), "new").await;
-        assert!(new.contains("another layout"), "no more queues are begun: {new}");
+        assert!(new.contains("another layout"), "no new queues are begun: {new}");
     }
 }
 

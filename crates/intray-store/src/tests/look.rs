@@ -1,4 +1,4 @@
-//! What a look counts: the jobs for everybody and those in lines.
+//! What a look counts: the jobs for all workers and those in lines.
 
 use intray_redis::Args;
 

@@ -1,4 +1,4 @@
-//! What Lua does at the jobs that it passes over. Commands do not tell, so the scripts of these tests say it by commands of their own.
+//! What Lua does at the jobs that it passes over. Commands do not show it, so the scripts of these tests report it by commands of their own.
 
 use futures_util::future::join_all;
 use redis::Value;
@@ -81,7 +81,7 @@ fn ask(worker: Option<Name>) -> Reserve {
 }
 
 #[tokio::test]
-async fn forty_callers_behind_one_lock_cost_little_more_than_one() {
+async fn forty_callers_at_one_lock_cost_little_more_than_one() {
     let redis = Redis::start().await;
     redis.enqueue_all(locked(300)).await;
     let held = redis.queues.reserve(ask(None)).await;

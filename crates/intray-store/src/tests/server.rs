@@ -21,7 +21,7 @@ pub(super) fn ask_for(worker: Option<Name>, limit: u32) -> Reserve {
     Reserve { limit, ..Reserve::plain(queue(), worker) }
 }
 
-/// Redis has so long to answer, that no busy machine fails a test.
+/// How long Redis has to answer: long enough that no busy machine fails a test.
 const REDIS_TIMEOUT_MS: u32 = 30_000;
 
 fn queues(socket: &Path, prefix: &str) -> Queues {

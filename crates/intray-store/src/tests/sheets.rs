@@ -1,4 +1,4 @@
-//! Day sheets: what removes lines, beside events that are not counted yet.
+//! Day sheets: what removes lines while events are not counted yet.
 
 use super::{Redis, queue, server::ask_for};
 use crate::{SheetChange, job::Name};

@@ -10,7 +10,7 @@ impl Redis {
         Fields::of(&redis::Value::Array(vec![answer])).and_then(|mut fields| fields.count()).expect("a number")
     }
 
-    /// Entries that say that they carry so many transitions each.
+    /// Entries that say that they carry this many transitions each.
     async fn add_entries(&self, count: u32, transitions: u32) {
         const ADD: &str = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', ARGV[2], '') end";
         let mut command = redis::cmd("EVAL");
@@ -108,7 +108,7 @@ async fn stream_that_another_has_cut_is_counted_and_trimmed_on() {
 }
 
 #[tokio::test]
-async fn event_behind_a_cursor_within_its_entry_is_kept() {
+async fn event_after_a_cursor_within_its_entry_is_kept() {
     let redis = Redis::start().await;
     redis.add_entries(1, 2_000).await;
     let end = redis.queues.last_event(&queue()).await.expect("a position");

@@ -15,8 +15,8 @@ use crate::{
     transition::{Effect, Reply, Transition},
 };
 
-/// The most jobs and bytes of one step.
-const STEP: usize = 100;
+/// Maximum jobs and bytes of one step.
+const STEP_JOBS: usize = 100;
 const STEP_BYTES: usize = 1 << 20;
 
 /// A batch as its producer describes it.
@@ -164,5 +164,5 @@ fn step(jobs: &[NewMember]) -> usize {
         bytes += job.task.payload.len();
         bytes <= STEP_BYTES
     };
-    jobs.iter().take(STEP).take_while(fits).count().max(1)
+    jobs.iter().take(STEP_JOBS).take_while(fits).count().max(1)
 }

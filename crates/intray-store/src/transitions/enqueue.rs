@@ -93,7 +93,7 @@ impl NewJob {
 const IDS_PER_CHECK: usize = 100;
 const MAX_CHECKS: usize = 32;
 
-/// What an idempotency key gives ids to, and the ids.
+/// The items to which an idempotency key gives ids, and the ids.
 #[derive(Debug, Clone, Copy)]
 pub enum DerivedIds<'i> {
     Jobs(&'i [JobId]),

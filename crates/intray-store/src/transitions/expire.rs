@@ -1,4 +1,4 @@
-//! expire: cancels jobs that have expired and tells of breached SLAs, a bounded number per step.
+//! expire: cancels jobs that have expired and reports breached SLAs, a bounded number per step.
 
 use intray_redis::{Args, Fault};
 

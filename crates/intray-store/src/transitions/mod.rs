@@ -68,7 +68,7 @@ mod tests {
     };
 
     /// Scripts that work on the registry or the webhooks, not on a queue.
-    const OF_NO_QUEUE: [&str; 3] = ["seen", "unseen", "webhooks"];
+    const GLOBAL_SCRIPTS: [&str; 3] = ["seen", "unseen", "webhooks"];
 
     /// Each file of a folder by its name, without the extension, with its first line.
     fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn transition_has_a_lua_file_and_a_rust_file() {
         let scripts = files("lua/transitions", "lua").into_iter();
-        let scripts: BTreeMap<_, _> = scripts.filter(|(name, _)| !OF_NO_QUEUE.contains(&name.as_str())).collect();
+        let scripts: BTreeMap<_, _> = scripts.filter(|(name, _)| !GLOBAL_SCRIPTS.contains(&name.as_str())).collect();
         let mut twins = BTreeSet::new();
         for (name, text) in
             files("crates/intray-store/src/transitions", "rs").into_iter().filter(|(name, _)| name != "mod")

@@ -25,7 +25,7 @@ pub enum Reopened {
         deadline: Millis,
         now: Millis,
         resumes: u32,
-        /// What had been handed in, or what its worker has typed.
+        /// The result that was handed in, or the draft of its worker.
         draft: Option<Json>,
         duplicate: bool,
     },

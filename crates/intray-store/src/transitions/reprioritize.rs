@@ -77,7 +77,7 @@ struct ReprioritizeStep<'s> {
 
 impl Queues {
     /// With another priority, a waiting job moves at once, a reserved one when it comes back. A reservation ends no later than its
-    /// job. Of a dead job only the times can be changed.
+    /// job. Only the times of a dead job can be changed.
     ///
     /// # Errors
     /// When Redis is not well.

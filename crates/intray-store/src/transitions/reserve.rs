@@ -21,8 +21,8 @@ use crate::{
     },
     layout::routing,
     payload::Json,
-    places::Seeker,
     redis::read::Fields,
+    scan_cursors::Seeker,
 };
 
 /// A reserve call. The queues are tried in this order.
@@ -30,7 +30,7 @@ use crate::{
 pub struct Reserve {
     pub queues: Vec<QueueName>,
     pub worker: Option<Name>,
-    /// By which credential the worker came.
+    /// The credential of the worker.
     pub access: WorkerAccess,
     /// What the worker can do, in any order, each once.
     pub skills: Vec<Skill>,
@@ -79,7 +79,7 @@ pub enum ReserveOutcome {
     WorkerLimit,
 }
 
-/// What a worker says who hands a job over.
+/// The note of a worker who hands a job over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoverNote {
     pub text: String,
@@ -110,7 +110,7 @@ pub struct Handout {
     /// The draft of its holder, or of any earlier holder where drafts are shared.
     pub draft: Option<Json>,
     pub traceparent: Option<String>,
-    /// Of the worker who handed it over.
+    /// From the worker who handed it over.
     pub note: Option<HandoverNote>,
 }
 
@@ -133,13 +133,13 @@ impl Queues {
         Box::pin(self.reserve_from_several(&call)).await
     }
 
-    /// The next look of this caller, and of those like it, begins at the front: a gate got room, perhaps for a job that was passed over.
+    /// The next scan of this caller, and of those like it, begins at the front: a gate got room, perhaps for a job that was passed over.
     pub fn look_from_front(&self, call: &Reserve) {
-        call.queues.iter().for_each(|queue| self.parts.places.forget(&call.seeker(queue)));
+        call.queues.iter().for_each(|queue| self.parts.scan_cursors.forget(&call.seeker(queue)));
     }
 
     fn request(&self, call: &Reserve, mode: Mode, limit: u32, queue: &QueueName) -> ReserveRequest {
-        ReserveRequest::new(call, mode, limit, queue, &self.parts.places)
+        ReserveRequest::new(call, mode, limit, queue, &self.parts.scan_cursors)
     }
 
     /// The state of a queue, as an unnamed caller without reservations sees it, and how many jobs wait in each of these lines.
@@ -188,7 +188,7 @@ pub(super) fn finish(answers: Vec<QueueAnswer>, unavailable: Vec<QueueName>) -> 
         snapshots.push(answer.snapshot);
         passed.join(answer.passed);
     }
-    // Those come behind new jobs of other queues, oldest first.
+    // Those come after new jobs of other queues, oldest first.
     resumed.sort_by_key(|job| job.reserved_at);
     jobs.append(&mut resumed);
     if jobs.is_empty() {

@@ -54,7 +54,7 @@ pub(crate) struct SweepReply {
     /// More reservations or delays are overdue.
     is_overdue: bool,
     /// A job has expired, or its SLA is breached.
-    rings: bool,
+    alarms_due: bool,
     /// The queue keeps day sheets.
     has_sheets: bool,
 }
@@ -121,10 +121,10 @@ pub(crate) fn turn<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFutu
     })
 }
 
-async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32) -> Result<Swept, Fault> {
-    let (mut swept, mut rings_still) = (Swept::default(), false);
-    for _ in 0..most {
-        let SweepReply { swept: step, is_overdue, rings, has_sheets, .. } = run(runner, queue, sweep).await?;
+async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, max_steps: u32) -> Result<Swept, Fault> {
+    let (mut swept, mut alarms_still_due) = (Swept::default(), false);
+    for _ in 0..max_steps {
+        let SweepReply { swept: step, is_overdue, alarms_due, has_sheets, .. } = run(runner, queue, sweep).await?;
         if has_sheets {
             runner.note_sheets(queue, true);
         }
@@ -133,17 +133,17 @@ async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32
         swept.dead += step.dead;
         swept.forgotten += step.forgotten;
         (swept.more, swept.next_ms, swept.is_reader_late) = (step.more, step.next_ms, step.is_reader_late);
-        rings_still = rings && is_overdue;
-        // What is not urgent never holds up an alarm.
-        if rings && !is_overdue {
+        alarms_still_due = alarms_due && is_overdue;
+        // Work that is not urgent never delays an alarm.
+        if alarms_due && !is_overdue {
             run(runner, queue, &ExpireStep).await?;
             swept.more = true;
         } else if !step.more {
             break;
         }
     }
-    // Nor does very much that is overdue.
-    if rings_still {
+    // Neither does a large amount of overdue work.
+    if alarms_still_due {
         run(runner, queue, &ExpireStep).await?;
     }
     Ok(swept)
@@ -171,10 +171,10 @@ impl Transition for Sweep {
         let (more, is_overdue) = (fields.flag()?, fields.flag()?);
         let (next_ms, lag_ms) = (fields.maybe()?, fields.count()?);
         let lag_ms = (expired + due > 0).then_some(lag_ms);
-        let (rings, has_sheets) = (fields.flag()?, fields.flag()?);
+        let (alarms_due, has_sheets) = (fields.flag()?, fields.flag()?);
         let is_reader_late = fields.flag()?;
         let swept = Swept { expired, due, dead, forgotten, more, next_ms, is_reader_late };
-        Ok(SweepReply { swept, is_overdue, lag_ms, rings, has_sheets })
+        Ok(SweepReply { swept, is_overdue, lag_ms, alarms_due, has_sheets })
     }
 
     /// The reply says already when the next sweep is due.

@@ -29,7 +29,7 @@ pub(super) fn checks(info: &str, durability: &Durability) -> Vec<Check> {
 const UNWRITTEN: &str = "nothing is written to disk as it happens: set `appendonly yes`";
 const UNBOUNDED: &str = "maxmemory is not set: Redis grows until the system ends it, and ended jobs are not forgotten earlier \
                          when memory is short; set `maxmemory`";
-const UNGUARDED: &str = "this Redis has replicas and goes on without them: after a failover it may throw away what it took \
+const UNGUARDED: &str = "this Redis has replicas and continues without them: after a failover it may throw away what it took \
                          meanwhile; set `min-replicas-to-write 1`";
 
 /// How many replicas are online: `slave0:ip=…,port=…,state=online,…`

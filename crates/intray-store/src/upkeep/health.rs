@@ -104,7 +104,7 @@ impl Queues {
         let (Ok(infos), Ok(all)) = (self.server_infos().await, links.all().await) else { return Vec::new() };
         let Some(durability) = all.first().map(|link| link.durability()) else { return Vec::new() };
         let mut checks = infos.checks(|info| durable::checks(info, durability));
-        checks.extend(infos.problem(missing_info_problem).map(|untold| warn("untold", Some(untold))));
+        checks.extend(infos.problem(missing_info_problem).map(|unreported| warn("unreported", Some(unreported))));
         if durability.is_more_than_async() {
             let mut problems = Vec::new();
             for link in &all {
@@ -241,10 +241,9 @@ fn eviction_problem(info: &str) -> Option<String> {
 /// A managed Redis may hide some of these; an operator must verify them.
 fn missing_info_problem(info: &str) -> Option<String> {
     let fields = [("redis_version", "its version"), ("maxmemory_policy", "its maxmemory-policy"), ("role", "its role")];
-    let untold: Vec<_> =
+    let unreported: Vec<_> =
         fields.iter().filter(|(name, _)| field(info, name).is_empty()).map(|(_, what)| *what).collect();
-    (!untold.is_empty())
-        .then(|| format!("Redis does not tell {}: see to it that it is as it must be", untold.join(", ")))
+    (!unreported.is_empty()).then(|| format!("Redis does not report {}; check it by hand", unreported.join(", ")))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ impl Queues {
     ///
     /// # Errors
     /// When no server answers.
-    pub async fn weigh(&self) -> Result<(), Fault> {
+    pub async fn refresh_memory(&self) -> Result<(), Fault> {
         let runner = &self.parts.runner;
         let links = runner.link.all().await?;
         let asked = links.iter().map(|link| async move { info(link).await.ok().and_then(|info| ratio(&info)) });
@@ -76,7 +76,7 @@ impl Queues {
 
 fn ratio(info: &str) -> Option<f64> {
     let memory = servers::read(info);
-    memory.max_bytes.map(|most| memory.used_bytes as f64 / most as f64)
+    memory.max_bytes.map(|max| memory.used_bytes as f64 / max as f64)
 }
 
 fn span(ms: u32) -> String {

@@ -41,11 +41,11 @@ pub struct Moved {
 struct Moving<'m> {
     source: MoveSource<'m>,
     target: MoveTarget<'m>,
-    tell: &'m (dyn Fn(&str) + Sync),
+    report: &'m (dyn Fn(&str) + Sync),
 }
 
 impl Queues {
-    /// Moves all queues to the Redis at `place`. `tell` receives lines about the progress.
+    /// Moves all queues to the Redis at `place`. `report` receives lines about the progress.
     ///
     /// # Errors
     /// [`LayoutError::Refused`] with one line that states the outcome.
@@ -53,7 +53,7 @@ impl Queues {
         &self,
         target: &Self,
         place: &str,
-        tell: &(dyn Fn(&str) + Sync),
+        report: &(dyn Fn(&str) + Sync),
     ) -> Result<Moved, LayoutError> {
         rights::expect(self, target).await?;
         let mark = MoveSource::mark(self).await.map_err(untouched)?;
@@ -72,7 +72,7 @@ impl Queues {
         }
         let run = ids::random_code().as_str().to_owned();
         let source = MoveSource { queues: self, run: run.clone(), target: goal, place: place.to_owned() };
-        let moving = Moving { source, target: MoveTarget { queues: target, origin, run }, tell };
+        let moving = Moving { source, target: MoveTarget { queues: target, origin, run }, report };
         moving.go(mark.map(|mark| mark.stage)).await
     }
 

@@ -16,11 +16,11 @@ use intray_redis::Fault;
 use super::migrate::LayoutError;
 use crate::{handle::Queues, registry::store_id::Loss};
 
-/// What repairs the cause.
+/// How to repair the cause.
 pub(super) const DEFAULT_USER_REMEDY: &str = "when Redis starts, it checks the transactions of its append-only file against \
      its user `default`, and skips what that user may not do. Give it its rights, also if it is off, and keep them in Redis's \
      configuration or ACL file: `ACL SETUSER default off nopass ~* &* +@all`";
-/// A marker in the base of the append-only file tells nothing of what came after it, so it is raised regularly.
+/// A marker in the base of the append-only file says nothing about what came after it, so it is raised regularly.
 const RAISE_EVERY: Duration = Duration::from_secs(10);
 const RAISE: &str = include_str!("restart.lua");
 

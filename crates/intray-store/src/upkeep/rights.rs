@@ -204,11 +204,11 @@ mod tests {
         texts
     }
 
-    /// The quoted words in capitals, or only those after `behind` if it is not empty.
-    fn capitals(text: &str, quote: char, behind: &str) -> BTreeSet<String> {
+    /// The quoted words in capitals, or only those after `prefix` if it is not empty.
+    fn capitals(text: &str, quote: char, prefix: &str) -> BTreeSet<String> {
         let code: String =
             text.lines().map(|line| line.split("--").next().unwrap_or_default().to_owned() + "\n").collect();
-        let begin = format!("{behind}{quote}");
+        let begin = format!("{prefix}{quote}");
         let starts = code.match_indices(&begin).map(|(at, found)| at + found.len());
         let words = starts.filter_map(|at| code[at..].split_once(quote).map(|(word, _)| word));
         words.filter(|w| w.len() > 2 && w.bytes().all(|b| b.is_ascii_uppercase())).map(str::to_owned).collect()
@@ -223,7 +223,7 @@ mod tests {
         for text in
             ["crates/intray-store/src", "crates/intray-redis/src"].iter().flat_map(|folder| texts(folder, ".rs"))
         {
-            called.extend(["cmd(", "command("].iter().flat_map(|behind| capitals(&text, '"', behind)));
+            called.extend(["cmd(", "command("].iter().flat_map(|prefix| capitals(&text, '"', prefix)));
         }
         // The pool sends it too when it checks a connection.
         called.insert("UNWATCH".to_owned());

@@ -38,7 +38,7 @@ pub(super) fn read(info: &str) -> ServerMemory {
     let status = field(info, "aof_last_write_status");
     ServerMemory {
         used_bytes: bytes("used_memory").unwrap_or(0).saturating_sub(bytes("mem_not_counted_for_evict").unwrap_or(0)),
-        max_bytes: bytes("maxmemory").filter(|most| *most > 0),
+        max_bytes: bytes("maxmemory").filter(|max| *max > 0),
         append_only,
         last_write_ok: (append_only == Some(true) && !status.is_empty()).then_some(status == "ok"),
     }

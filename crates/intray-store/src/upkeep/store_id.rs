@@ -88,7 +88,7 @@ impl Queues {
     /// Restores the layout, and registers the queues in use here.
     pub(super) async fn restore_after_loss(&self) -> Result<(), LayoutError> {
         self.migrate(&STEPS, false).await?;
-        self.parts.registry.tell_again().await?;
+        self.parts.registry.reregister_in_use().await?;
         self.learn_store_id().await?;
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::{
     redis::read::Fields,
 };
 
-/// Of a job.
+/// The payload and the result of a job.
 #[derive(Debug)]
 pub struct JobContent {
     pub payload: Option<Json>,
@@ -26,7 +26,7 @@ impl JobContent {
 
 impl Queues {
     /// The payloads and results of the first of these jobs of a queue, as many as have `room` bytes together, and at least one.
-    /// `None`: there is no such job, or what it has is longer than `most` bytes and was not read.
+    /// `None`: there is no such job, or what it has is longer than `max` bytes and was not read.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -34,14 +34,14 @@ impl Queues {
         &self,
         queue: &QueueName,
         ids: &[&JobId],
-        most: usize,
+        max: usize,
         room: usize,
     ) -> Result<Vec<Option<JobContent>>, Fault> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let mut args = Args::default();
-        args.number(most as u64).number(room as u64);
+        args.number(max as u64).number(room as u64);
         for id in ids {
             args.push(id.code.as_str());
         }

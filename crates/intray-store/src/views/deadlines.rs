@@ -14,7 +14,7 @@ use crate::{
 
 /// Queues read in one pipeline: few enough not to delay other calls.
 const MAX_PIPELINED: usize = 32;
-/// For how long a completion can be taken back.
+/// How long a completion can be undone.
 const LONGEST_UNDO_MS: u64 = *limits::UNDO_MS.end() as u64;
 
 /// Where a page ended.
@@ -99,14 +99,14 @@ impl Queues {
             Some(fault) if page.unavailable.len() == names.len() => Err(fault),
             _ => {
                 page.next = page.held.last().filter(|_| more).and_then(|last| HeldUntil::of(last).cursor());
-                // What a worker has completed is over for them.
+                // A job that its worker has completed is over for them.
                 page.held.retain(|held| held.final_at.is_none());
                 Ok(page)
             }
         }
     }
 
-    /// For how long the worker can take back a completion in this queue, at most; `None`: there is none.
+    /// How long at most the worker can undo a completion in this queue; `None`: there is none.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -118,7 +118,7 @@ impl Queues {
             let is_own = |held: &&Held| held.worker.as_ref() == Some(worker);
             let own = held.iter().filter(is_own).filter_map(|held| held.final_at);
             found = found.max(own.map(|at| Duration::from_millis(at.since(now))).max());
-            // Behind these, no completion can be taken back.
+            // After these, no completion can be taken back.
             let last = held.last().filter(|last| held.len() > PAGE && last.deadline.since(now) <= LONGEST_UNDO_MS);
             let Some(last) = last else { return Ok(found) };
             after = Some(HeldUntil::of(last));

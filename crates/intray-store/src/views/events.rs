@@ -27,11 +27,11 @@ pub struct Event {
     pub note: String,
     /// For completions only.
     pub completed: Option<Completed>,
-    /// Of a completion of an overdue reservation, which no other event ends: how it is counted, `Expired` or `Abandoned`.
+    /// How a completion of an overdue reservation, which no other event ends, is counted: `Expired` or `Abandoned`.
     pub ended_as: Option<EventKind>,
-    /// Of an abandon only.
+    /// For an abandon only.
     pub given_back: Option<GivenBack>,
-    /// By which credential the worker came to the reservation; of a reservation only, and not of one of an earlier version.
+    /// The credential by which the worker got the reservation; for a reservation only, and not for one of an earlier version.
     pub access: Option<WorkerAccess>,
 }
 
@@ -41,7 +41,7 @@ impl Event {
         Millis(self.at.ms)
     }
 
-    /// What is told about it; of a cancelled job always something.
+    /// Details about it; a cancelled job always has some.
     pub fn reason(&self) -> Option<&str> {
         let note = Some(self.note.as_str()).filter(|note| !note.is_empty());
         note.or_else(|| (self.kind == EventKind::Cancelled).then(|| CancelReason::Withdrawn.word()))

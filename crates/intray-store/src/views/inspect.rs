@@ -142,8 +142,8 @@ impl Queues {
         queues: &[QueueName],
         worker: &Name,
     ) -> Result<(Vec<Held>, Millis, Vec<QueueName>), Fault> {
-        const MOST: u32 = 200;
-        let asked = queues.iter().map(|queue| (queue, self.holders(queue, Some(worker), None, MOST)));
+        const MAX_HOLDERS: u32 = 200;
+        let asked = queues.iter().map(|queue| (queue, self.holders(queue, Some(worker), None, MAX_HOLDERS)));
         let (pages, mut away) = self.ask_each(asked).await?;
         if pages.is_empty()
             && let Some((_, fault)) = away.pop()
@@ -253,7 +253,7 @@ fn errors(live: LiveRecord) -> Vec<JobError> {
     live.errors.into_iter().map(|(at, worker, error)| JobError { at, worker, error }).collect()
 }
 
-/// That of the job's place in line. A job that has ended has none, and its record keeps the last priority.
+/// The priority of the job's place in line. A job that has ended has no place, and its record keeps the last priority.
 fn priority(state: State, score: Option<u64>, live: Option<&LiveRecord>, recorded: u8) -> Result<Priority, Fault> {
     let place = match state {
         State::Waiting => score,

@@ -1,4 +1,4 @@
-//! The lines of jobs that are not for everybody.
+//! The lines of jobs that are not for all workers.
 
 use intray_redis::{Args, Fault};
 

@@ -1,4 +1,4 @@
-//! How the webhooks stand in a queue.
+//! The states of the webhooks in a queue.
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ const CHUNK: usize = 32;
 #[derive(Debug, Serialize)]
 pub struct PersonalQueue {
     pub name: QueueName,
-    /// Jobs for everybody, and those in the worker's own lines.
+    /// Jobs for all workers, and those in the worker's own lines.
     pub waiting: u64,
     pub paused: bool,
 }

@@ -27,7 +27,7 @@ pub struct TallyCursor {
 pub struct SheetState {
     pub now: Millis,
     pub cursor: TallyCursor,
-    /// For how many days.
+    /// How many days they are kept.
     pub days: u32,
     pub zone: ZoneName,
 }

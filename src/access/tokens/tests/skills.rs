@@ -36,8 +36,8 @@ fn caller_without_a_token_names_the_skills() {
 
 #[test]
 fn token_with_wrong_skills_is_refused() {
-    let most: Vec<_> = (0..limits::SKILLS).map(|i| format!("s{i}")).collect();
-    assert!(taken_with(&json!(most)).is_some());
+    let all: Vec<_> = (0..limits::SKILLS).map(|i| format!("s{i}")).collect();
+    assert!(taken_with(&json!(all)).is_some());
     let beyond: Vec<_> = (0..=limits::SKILLS).map(|i| format!("s{i}")).collect();
     for wrong in [json!(beyond), json!("de"), json!([""]), json!([" de"]), json!([7]), json!(["x".repeat(65)])] {
         assert!(taken_with(&wrong).is_none(), "{wrong}");

@@ -187,7 +187,7 @@ mod tests {
         let equal = time(&vec![deep(depth); 64], &json);
         let each: Vec<_> = (1..65).map(deep).collect();
         let nested = time(&each, &json);
-        assert!(equal < one * FAR_LESS && nested < one * FAR_LESS, "{equal:?} and {nested:?} beside {one:?}");
+        assert!(equal < one * FAR_LESS && nested < one * FAR_LESS, "{equal:?} and {nested:?} against {one:?}");
     }
 
     #[test]
@@ -204,6 +204,6 @@ mod tests {
             (0..5).map(run).min().expect("five")
         };
         let (one, many) = (time(&pointers[64..]), time(&pointers));
-        assert!(many < one * FAR_LESS, "{many:?} beside {one:?}");
+        assert!(many < one * FAR_LESS, "{many:?} against {one:?}");
     }
 }

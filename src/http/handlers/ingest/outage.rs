@@ -1,5 +1,5 @@
 //! Refuses lines for a queue whose server failed a moment ago without trying them, so that lines for other queues do
-//! not wait behind them.
+//! not wait for them.
 
 use std::{
     collections::HashMap,

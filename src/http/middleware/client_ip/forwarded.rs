@@ -19,8 +19,8 @@ pub(super) fn named(headers: &HeaderMap) -> impl Iterator<Item = Result<IpAddr, 
 /// An address, with or without a port, IPv6 also in brackets, each also in double quotes as in `Forwarded`.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    if let Some((inside, behind)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
-        let is_port = behind.is_empty() || behind.strip_prefix(':')?.parse::<u16>().is_ok();
+    if let Some((inside, after)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
+        let is_port = after.is_empty() || after.strip_prefix(':')?.parse::<u16>().is_ok();
         return v6(inside).filter(|_| is_port);
     }
     let plain = text.parse().ok().or_else(|| v6(text));

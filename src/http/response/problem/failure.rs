@@ -58,7 +58,7 @@ impl ProblemType {
             Self::WrongState => (409, "wrong-state", "The state does not allow it"),
             Self::WorkerLimit => (409, "worker-limit", "The worker holds as many jobs as allowed"),
             Self::IneligibleReceiver => (409, "not-eligible", "The worker may not have the job"),
-            Self::OffsetMismatch => (409, "offset-mismatch", "The batch does not go on there"),
+            Self::OffsetMismatch => (409, "offset-mismatch", "The batch does not continue there"),
             Self::TooLarge => (413, "too-large", "Too large"),
             Self::TooManyItems => (413, "too-many-items", "Too many items"),
             Self::UnsupportedMediaType => (415, "unsupported-media-type", "The content type is not supported"),

@@ -118,7 +118,7 @@ pub struct JobPageBody<'a> {
     pub forgotten: ForgottenBody,
 }
 
-/// How many ended jobs behind the cursor were removed; `null` when that is not known.
+/// How many ended jobs after the cursor were removed; `null` when that is not known.
 #[derive(Clone, Copy, Serialize)]
 #[serde(transparent)]
 pub struct ForgottenBody(Option<u64>);

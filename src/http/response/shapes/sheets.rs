@@ -66,7 +66,7 @@ impl<'a> SheetLineBody<'a> {
         self.line.worker.as_ref().map(|worker| worker.as_str())
     }
 
-    /// The numbers behind day and worker; `None` for a percentile of nothing.
+    /// The numbers after day and worker; `None` for a percentile of nothing.
     pub fn numbers(&self) -> impl Iterator<Item = Option<u64>> {
         let counters = self.line.counts.counters().iter().copied().map(Some);
         counters.chain(PERCENTILES.iter().map(|(_, percent)| self.line.counts.held_percentile(*percent)))

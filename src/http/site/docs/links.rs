@@ -3,15 +3,15 @@
 use pulldown_cmark::{Event, Tag, TagEnd};
 use rust_embed::RustEmbed;
 
-/// Embedded in a release, read anew for each request in a debug build.
+/// Embedded in a release, read again for each request in a debug build.
 #[derive(RustEmbed)]
 #[folder = "docs/"]
 pub(super) struct Docs;
 
 /// Served files outside `docs/`, as the repository names them and as a page links them.
-const BESIDE: [(&str, &str); 2] = [("openapi.yaml", "../openapi.yaml"), (MODULE, "module")];
+const NEXT_TO_DOCS: [(&str, &str); 2] = [("openapi.yaml", "../openapi.yaml"), (MODULE, "module")];
 
-/// The README of the browser module lies beside its source.
+/// The README of the browser module lies next to its source.
 const MODULE: &str = "web/client/README.md";
 
 /// Keeps links to served files; others in the repository become text.
@@ -39,7 +39,7 @@ pub(super) fn target(link: &str) -> Option<String> {
         return Some(link.to_owned());
     }
     let name = link.trim_start_matches("../").trim_start_matches("docs/");
-    if let Some((_, here)) = BESIDE.iter().find(|(there, _)| *there == name) {
+    if let Some((_, here)) = NEXT_TO_DOCS.iter().find(|(there, _)| *there == name) {
         return Some((*here).to_owned());
     }
     let (file, heading) = name.split_once('#').map_or((name, None), |(file, heading)| (file, Some(heading)));

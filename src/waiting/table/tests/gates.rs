@@ -19,7 +19,7 @@ fn gate_wakes_those_whom_it_held_up() {
     table.gate(GATE);
     assert_eq!(woken(&callers), ["cleo de"], "bob's next try was not held up");
     table.gate(OTHER);
-    assert_eq!(woken(&callers), [""; 0], "another gate holds nobody up");
+    assert_eq!(woken(&callers), [""; 0], "another gate holds no caller up");
     table.wake_held_up(&QueueName::default(), &OpenedGates { any: true, ..OpenedGates::default() });
     assert_eq!(woken(&callers), ["cleo de"], "it may be any gate");
 }
@@ -45,9 +45,9 @@ fn caller_tries_again_if_its_gate_has_opened_meanwhile() {
 #[tokio::test]
 async fn gate_that_opens_while_a_caller_rests_ends_its_rest() {
     let table = Table::default();
-    for goes_on in [false, true] {
+    for has_more in [false, true] {
         let ann = awake(&table, "ann de");
-        let passed = PassedLines { is_far: true, goes_on, ..held_up(&["+de"]) };
+        let passed = PassedLines { is_far: true, has_more, ..held_up(&["+de"]) };
         ann.seat.begin_try();
         ann.seat.mark_passed(&passed);
         let rest = ann.seat.sleep_after(&passed);

@@ -55,9 +55,12 @@ fn checker_counts_an_expiry_from_the_call_and_not_from_its_event() {
 /// The delay may be longer than the time that is left. No other valid call gets this refusal, nor another item of the same call.
 #[test]
 fn checker_accepts_a_refused_delay_of_a_job_that_expires() {
-    for (expires_ms, delay_ms, is_alone, breaches) in
-        [(Some(1 << 40), Some(1), true, 0), (None, Some(1), true, 1), (Some(1 << 40), None, true, 1), (Some(1 << 40), Some(1), false, 1)]
-    {
+    for (expires_ms, delay_ms, is_alone, breaches) in [
+        (Some(1 << 40), Some(1), true, 0),
+        (None, Some(1), true, 1),
+        (Some(1 << 40), None, true, 1),
+        (Some(1 << 40), Some(1), false, 1),
+    ] {
         let mut history = good();
         expire(&mut history, expires_ms);
         let refusal = Refusal { status: 422, slug: "invalid-request".to_owned(), unsure: false };

@@ -21,7 +21,7 @@ impl End {
             Given::Skipped(passed) | Given::Ineligible(passed) | Given::HeldUp(passed) => passed.clone(),
             _ => Passed::default(),
         };
-        // Who is given again what is held no longer has looked into no line.
+        // A caller that gets again what is no longer held has looked into no line.
         let is_kept = !matches!(given, Given::Held(_)) && model.is_kept_from(&passed);
         let (&remaining, &now, nothing) = match outcome {
             ReserveOutcome::Jobs { remaining, now, .. } => (remaining, now, None),

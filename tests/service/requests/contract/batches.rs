@@ -35,8 +35,8 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
         "unknown-batch" => send(path, if appends { items() } else { json!({}) }).await,
         "unknown-queue" => w.get(&format!("{path}?queue=nowhere")).await,
         "too-many-items" => {
-            let most = if appends { 200 } else { 10_000 };
-            send(path, json!({ "jobs": vec![json!({ "payload": 1 }); most + 1] })).await
+            let max = if appends { 200 } else { 10_000 };
+            send(path, json!({ "jobs": vec![json!({ "payload": 1 }); max + 1] })).await
         }
         "queue-full" => {
             w.configure("narrow", json!({ "max_jobs": 0 })).await;

@@ -143,13 +143,13 @@ async fn stream_names_an_unavailable_queue_and_resumes_it() {
 
     w.engine.freeze_node(1);
     wait_for_known_outage(&w, &queues[1]).await;
-    let (mut anew, mut back) = (w.listen(&all).await, w.listen_after(&all, &id).await);
-    for listener in [&mut anew, &mut back] {
+    let (mut fresh, mut back) = (w.listen(&all).await, w.listen_after(&all, &id).await);
+    for listener in [&mut fresh, &mut back] {
         let message = listener.next_event().await.expect("a message");
         assert_eq!((message.kind.as_str(), &message.data), ("unavailable", &json!({ "queue": queues[1] })));
     }
     let there = w.enqueue_with(json!({ "queue": queues[2], "payload": 2 })).await;
-    for listener in [&mut anew, &mut back] {
+    for listener in [&mut fresh, &mut back] {
         assert_contains(&listener.read_events(1).await[0], json!({ "type": "enqueued", "job": there }));
     }
     w.engine.thaw_node(1);
@@ -159,7 +159,7 @@ async fn stream_names_an_unavailable_queue_and_resumes_it() {
         (answer.status == 201).then(|| answer.json()["id"].clone())
     })
     .await;
-    for listener in [&mut anew, &mut back] {
+    for listener in [&mut fresh, &mut back] {
         assert_contains(&listener.read_events(1).await[0], json!({ "type": "enqueued", "job": later }));
     }
     w.check().await;

@@ -45,7 +45,7 @@ impl Full {
         w.enqueue_locked("locked", &["page"]).await;
         let held = w.reserve_as("ann").await;
         w.post("/jobs/extend", json!({ "reservation": held.reservation, "draft": "half a" })).await.is(200);
-        w.enqueue_locked("behind", &["page"]).await;
+        w.enqueue_locked("after it", &["page"]).await;
         assert_eq!(w.empty_reason(json!({ "worker": "bob" })).await, "blocked");
         let keyed = id_of(&keyed(w, "k1", "keyed").await);
         w.enqueue("x".repeat(5_000)).await;
@@ -78,8 +78,8 @@ async fn move_keeps_reservations_and_idempotency_keys() {
     let after = there.queue().await;
     assert_eq!((&after["settings"], &after["counts"]["dead"]), (&before["settings"], &before["counts"]["dead"]));
     assert_eq!(after["totals"]["completed"], before["totals"]["completed"]);
-    let mut goes_on = there.listen_after("?queue=default", &listener.last_id).await;
-    assert_contains(&goes_on.read_events(1).await[0], json!({ "type": "enqueued" }));
+    let mut resumed = there.listen_after("?queue=default", &listener.last_id).await;
+    assert_contains(&resumed.read_events(1).await[0], json!({ "type": "enqueued" }));
     let again = there.get(&format!("/queues/default/jobs?state=dead&limit=1&after={cursor}")).await.is(200);
     assert_eq!(id_of(&again["jobs"][0]), id_of(&rest["jobs"][0]), "a cursor continues");
     there.check().await;
@@ -98,7 +98,7 @@ async fn move_keeps_reservations_and_idempotency_keys() {
         assert_eq!(there.reserve().await.id, *id);
     }
     there.complete(&resumed).await.is(200);
-    assert_eq!(there.reserve().await.body["payload"], "behind", "the lock is free");
+    assert_eq!(there.reserve().await.body["payload"], "after it", "the lock is free");
     there.check().await;
 }
 

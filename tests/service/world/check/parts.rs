@@ -9,7 +9,7 @@ const OVERLAP: u8 = 10;
 const PARTS: u8 = 11;
 const HELD: u8 = 1;
 const DONE: u8 = 2;
-const MOST: usize = 16;
+const MAX_PARTS: usize = 16;
 
 struct Part {
     how: u8,
@@ -33,7 +33,7 @@ impl Check<'_> {
         for code in self.keyspace.hash("batches").keys() {
             let parts = routes.get(code).and_then(|raw| value(raw, PARTS)).map_or_else(Vec::new, read);
             let workers: BTreeSet<_> = parts.iter().map(|part| &part.worker).collect();
-            assert!(workers.len() == parts.len() && parts.len() <= MOST, "{}: one part each", self.name(code));
+            assert!(workers.len() == parts.len() && parts.len() <= MAX_PARTS, "{}: one part each", self.name(code));
             for part in parts {
                 assert_eq!(part.id[..22], code[..22], "{}: a part of another batch", self.name(code));
                 if part.how == HELD {
@@ -50,7 +50,7 @@ impl Check<'_> {
     }
 }
 
-/// The value behind a tag of a route.
+/// The value after a tag of a route.
 fn value(mut raw: &[u8], wanted: u8) -> Option<&[u8]> {
     while let [tag, high, low, rest @ ..] = raw {
         let (value, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])));

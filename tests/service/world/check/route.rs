@@ -46,7 +46,7 @@ impl Route {
         [self.expires, sla, fallback, handed].into_iter().flatten().reduce(f64::min)
     }
 
-    /// Of a job that is not for everybody.
+    /// The lines of a job that is not for everybody.
     pub(super) fn lines(&self) -> Vec<String> {
         match self {
             Self { handed: Some((_, line)), .. } => vec![line.clone()],
@@ -63,7 +63,7 @@ fn number(bytes: &[u8]) -> f64 {
     bytes.iter().fold(0.0, |number, &byte| number * 256.0 + f64::from(byte))
 }
 
-/// Texts behind their lengths, as far as these are whole.
+/// Texts after their lengths, as far as these are whole.
 fn names(mut packed: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     while let [length, rest @ ..] = packed {

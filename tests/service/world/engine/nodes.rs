@@ -96,7 +96,7 @@ impl Engine {
     /// `INFO replication` of a node.
     pub async fn replication_info_of(&mut self, node: usize) -> String {
         if self.try_run_on::<String>(node, "PING").await.is_err() {
-            // It cuts its clients off when it becomes primary or is none any more.
+            // It cuts its clients off when it becomes primary or is one no longer.
             self.servers[node].connect().await;
         }
         self.try_run_on(node, "INFO replication").await.unwrap_or_default()

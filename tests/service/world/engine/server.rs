@@ -42,9 +42,9 @@ pub(super) struct Server {
     folder: PathBuf,
     /// Arguments that choose what is written to disk.
     persistence: PersistenceArgs,
-    /// Beside its socket.
+    /// Besides its socket.
     port: u16,
-    /// Of a node of a cluster.
+    /// For a node of a cluster.
     node: Option<Node>,
     /// The port that the cluster announces when a proxy stands before it.
     pub(super) announced_port: Option<u16>,

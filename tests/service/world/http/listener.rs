@@ -15,7 +15,7 @@ const STREAM_TIMEOUT: Duration = Duration::from_secs(600);
 pub struct Listener {
     answer: reqwest::Response,
     unread: Vec<u8>,
-    /// Of the message that was read last.
+    /// The id of the message that was read last.
     pub last_id: String,
 }
 
@@ -30,7 +30,7 @@ pub struct Message {
 }
 
 impl Client {
-    /// Listens from now on; `query` is what stands behind `/events`.
+    /// Listens from now on; `query` follows `/events`.
     pub async fn listen(&self, query: &str) -> Listener {
         self.try_listen(query, None).await.unwrap_or_else(|refusal| panic!("{query}: {}", refusal.text()))
     }

@@ -20,7 +20,7 @@ const RAISE_MARKER: &str = include_str!("../../../../crates/intray-store/src/upk
 pub enum CallFate {
     /// Redis never receives it; the connection breaks.
     NotDelivered,
-    /// Redis does it, and its connection breaks behind so many bytes of the reply.
+    /// Redis does it, and its connection breaks after so many bytes of the reply.
     CutAt(usize),
     /// Redis does it, and says so as many ms later.
     Slow(u64),
@@ -34,7 +34,7 @@ struct Injection {
     /// None: whichever.
     script: Option<String>,
     fate: CallFate,
-    /// Of such calls each nth is caught.
+    /// Each nth of such calls is caught.
     nth: usize,
     /// How many more may be.
     left: usize,
@@ -47,14 +47,14 @@ pub(super) struct Injections {
     /// Scripts by their digests.
     names: Mutex<HashMap<String, String>>,
     caught: AtomicUsize,
-    /// Of those, how many Redis has done.
+    /// How many of those Redis has done.
     pub(super) done: watch::Sender<usize>,
 }
 
 impl Injections {
-    pub(super) fn set(&self, script: Option<&str>, nth: usize, most: usize, fate: CallFate) {
+    pub(super) fn set(&self, script: Option<&str>, nth: usize, max: usize, fate: CallFate) {
         let script = script.map(str::to_owned);
-        *lock(&self.trap) = Some(Injection { script, fate, nth, left: most, passed: 0 });
+        *lock(&self.trap) = Some(Injection { script, fate, nth, left: max, passed: 0 });
         self.caught.store(0, Ordering::Relaxed);
         self.done.send_replace(0);
     }
@@ -85,7 +85,7 @@ impl Injections {
         let [command, what, ..] = words else { return None };
         let what = std::str::from_utf8(what).ok()?;
         match *command {
-            // Behind the name of the library, which is `intray_` and a digest.
+            // After the name of the library, which is `intray_` and a digest.
             b"FCALL" => Some(what.trim_end_matches("_large").splitn(3, '_').nth(2)?.to_owned()),
             b"EVAL" => {
                 let name = ["transitions/", "views/"].iter().find_map(|room| {

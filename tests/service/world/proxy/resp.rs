@@ -21,14 +21,14 @@ pub(super) fn words(command: &[u8]) -> Vec<&[u8]> {
     if let Some((_, begin)) = line(rest) {
         rest = &rest[begin..];
     }
-    while let Some((word, behind)) = word(rest) {
+    while let Some((word, after)) = word(rest) {
         words.push(word);
-        rest = behind;
+        rest = after;
     }
     words
 }
 
-/// And what stands behind it.
+/// And what follows it.
 fn word(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, begin) = line(bytes).filter(|_| bytes[0] == b'$')?;
     let end = begin + usize::try_from(number(length)?).ok()?;

@@ -9,7 +9,7 @@ pub struct Heading {
 
 impl Heading {
     /// Returns the part of a piece that follows the heading row.
-    pub fn behind<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
+    pub fn after<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
         if self.is_over {
             return piece;
         }
@@ -34,10 +34,10 @@ mod tests {
     #[test]
     fn rows_after_the_heading_do_not_depend_on_chunks() {
         let table = b"id,\"a\r\n\"\"b\"\"\n\"\r\n1,\"x\r\ny\"\r\n";
-        let whole = Heading::default().behind(table).to_vec();
+        let whole = Heading::default().after(table).to_vec();
         assert_eq!(whole, b"1,\"x\r\ny\"\r\n");
         let mut heading = Heading::default();
-        let by_bytes: Vec<u8> = table.chunks(1).flat_map(|byte| heading.behind(byte).to_vec()).collect();
+        let by_bytes: Vec<u8> = table.chunks(1).flat_map(|byte| heading.after(byte).to_vec()).collect();
         assert_eq!(by_bytes, whole);
     }
 }

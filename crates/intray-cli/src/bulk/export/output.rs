@@ -13,7 +13,7 @@ use crate::terminal::TerminalWriter;
 pub struct ExportOutput {
     into: Box<dyn Write + Send>,
     /// Whether it appends to existing content.
-    pub goes_on: bool,
+    pub appends: bool,
 }
 
 impl ExportOutput {
@@ -21,23 +21,23 @@ impl ExportOutput {
         let out = BufWriter::new(stdout());
         let into: Box<dyn Write + Send> =
             if stdout().is_terminal() { Box::new(TerminalWriter::new(out)) } else { Box::new(out) };
-        Self { into, goes_on: false }
+        Self { into, appends: false }
     }
 
-    /// Opens a file: appends to it if `goes_on`, else overwrites it.
+    /// Opens a file: appends to it if `appends`, else overwrites it.
     ///
     /// # Errors
     /// The file cannot be opened or continued. The error names it.
-    pub fn of(file: &Path, goes_on: bool) -> anyhow::Result<Self> {
-        let anew = || Ok((File::create(file)?, false));
-        let opened = if goes_on { behind(file) } else { anew() };
-        let (opened, goes_on) = opened.with_context(|| file.display().to_string())?;
-        Ok(Self { into: Box::new(BufWriter::new(opened)), goes_on })
+    pub fn of(file: &Path, appends: bool) -> anyhow::Result<Self> {
+        let overwrite = || Ok((File::create(file)?, false));
+        let opened = if appends { append_to(file) } else { overwrite() };
+        let (opened, appends) = opened.with_context(|| file.display().to_string())?;
+        Ok(Self { into: Box::new(BufWriter::new(opened)), appends })
     }
 }
 
 /// Opens the file to append, and returns whether it has content.
-fn behind(file: &Path) -> anyhow::Result<(File, bool)> {
+fn append_to(file: &Path) -> anyhow::Result<(File, bool)> {
     let mut options = OpenOptions::new();
     let mut opened = options.append(true).create(true).open(file)?;
     let about = opened.metadata()?;
@@ -50,7 +50,7 @@ fn behind(file: &Path) -> anyhow::Result<(File, bool)> {
     read.read_exact(&mut last)?;
     // Appending to a line that was cut, for example by a full disk, would merge two lines into a broken one.
     if last != *b"\n" {
-        return Err(anyhow!("its last line has no end: cut it off, and go on behind the one before"));
+        return Err(anyhow!("its last line has no end: cut it off, and continue after the one before"));
     }
     opened.seek(SeekFrom::End(0))?;
     Ok((opened, true))
@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_written_is_named() {
-        for goes_on in [false, true] {
-            let error = ExportOutput::of(Path::new("/nowhere/jobs.ndjson"), goes_on).err().expect("no such folder");
+        for appends in [false, true] {
+            let error = ExportOutput::of(Path::new("/nowhere/jobs.ndjson"), appends).err().expect("no such folder");
             assert!(format!("{error:#}").starts_with("/nowhere/jobs.ndjson: "), "{error:#}");
         }
     }

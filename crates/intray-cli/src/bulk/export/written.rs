@@ -17,7 +17,7 @@ use crate::bulk::{
     bar::Bar,
     calls::{Failure, ServiceRefusal},
     options::ExportOptions,
-    patience::Patience,
+    retry_budget::RetryBudget,
     silence::{self, heard},
 };
 
@@ -74,7 +74,7 @@ pub struct Written {
     /// `None` for standard output.
     file: Option<PathBuf>,
     /// Whether to append to the file.
-    goes_on: bool,
+    appends: bool,
     is_table: bool,
     /// Whether new output begins with [`MARK`].
     bom: bool,
@@ -95,7 +95,7 @@ impl Written {
     pub fn new(options: &ExportOptions) -> Self {
         Self {
             file: options.output.clone(),
-            goes_on: options.after.is_some(),
+            appends: options.after.is_some(),
             is_table: options.csv,
             bom: options.bom,
             output: None,
@@ -105,17 +105,17 @@ impl Written {
             jobs: 0,
             bytes: 0,
             bar: Bar::new(None),
-            silence: if options.csv { silence::OF_A_TABLE } else { silence::LONGEST },
+            silence: if options.csv { silence::TABLE_TIMEOUT } else { silence::ANSWER_TIMEOUT },
         }
     }
 
     pub fn open(&mut self) -> Result<(), End> {
         if self.output.is_none() {
             let output = match &self.file {
-                Some(file) => ExportOutput::of(file, self.goes_on).map_err(Failure::Final)?,
+                Some(file) => ExportOutput::of(file, self.appends).map_err(Failure::Final)?,
                 None => ExportOutput::of_standard(),
             };
-            let is_marked = self.bom && !output.goes_on;
+            let is_marked = self.bom && !output.appends;
             self.output = Some(output);
             if is_marked {
                 self.put(MARK)?;
@@ -149,8 +149,8 @@ impl Written {
     ) -> Result<(), End> {
         while let Some(frame) = heard(self.silence, body.frame()).await.map_err(End::broke)? {
             let Ok(piece) = frame.map_err(End::broke)?.into_data() else { continue };
-            let goes_on = self.output.as_ref().is_some_and(|output| output.goes_on);
-            let rows = if goes_on { self.heading.behind(&piece) } else { &piece };
+            let appends = self.output.as_ref().is_some_and(|output| output.appends);
+            let rows = if appends { self.heading.after(&piece) } else { &piece };
             self.put(rows)?;
             self.bytes += piece.len() as u64;
             self.bar.is_at(self.bytes, self.jobs);
@@ -162,18 +162,18 @@ impl Written {
     pub async fn lines<B: Body<Data = Bytes, Error: Into<anyhow::Error>> + Unpin>(
         &mut self,
         mut body: B,
-        patience: &mut Patience,
+        retries: &mut RetryBudget,
     ) -> Result<(), End> {
         let mut rest = Vec::new();
         while let Some(frame) = heard(self.silence, body.frame()).await.map_err(End::broke)? {
             let Ok(piece) = frame.map_err(End::broke)?.into_data() else { continue };
             rest.extend_from_slice(&piece);
             let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { continue };
-            let behind = rest.split_off(end + 1);
-            let whole = std::mem::replace(&mut rest, behind);
+            let after = rest.split_off(end + 1);
+            let whole = std::mem::replace(&mut rest, after);
             for line in whole.split_inclusive(|byte| *byte == b'\n') {
                 self.line(line)?;
-                patience.is_restored();
+                retries.reset();
             }
             // A reader of `--follow` gets each job at once.
             self.flush()?;
@@ -194,8 +194,8 @@ impl Written {
         if line.starts_with(b"{\"forgotten\":") {
             let gap: Option<Gap> = serde_json::from_slice(line).ok();
             self.bar.says(&match gap.and_then(|gap| gap.forgotten) {
-                Some(jobs) => format!("{jobs} ended jobs are gone that ended after the place where this goes on"),
-                None => "ended jobs may be gone that ended after the place where this goes on".to_owned(),
+                Some(jobs) => format!("{jobs} ended jobs are gone that ended after the place where this continues"),
+                None => "ended jobs may be gone that ended after the place where this continues".to_owned(),
             });
             return Ok(());
         }

@@ -69,7 +69,7 @@ pub fn again(text: &[u8], queue: Option<&QueueName>) -> Option<Vec<u8>> {
     {
         job.due_at = None;
     }
-    // A job that has fallen back to everybody stays everybody's.
+    // A job that has fallen back to all workers stays for all.
     if job.assignees.is_none() && job.skill.is_none() {
         job.fallback_ms = None;
     }

@@ -16,7 +16,7 @@ use intray_base::{
 use intray_job::{chance::random, limits};
 
 /// Maximum bytes of a line, more than any service accepts. A longer line is cut here, and only that line is refused.
-const LONGEST: u64 = limits::BODY as u64 + (64 << 10);
+const MAX_LINE_BYTES: u64 = limits::BODY as u64 + (64 << 10);
 /// Bytes that are inspected for the format and the key.
 const BEGINNING: u64 = 8 << 10;
 
@@ -66,8 +66,8 @@ impl LineSource {
     pub fn line(&mut self) -> anyhow::Result<Option<SourceLine>> {
         let (lines, mut text) = (&mut self.lines, Vec::new());
         let name = || self.name.display().to_string();
-        let mut read = lines.take(LONGEST).read_until(b'\n', &mut text).with_context(name)? as u64;
-        let is_too_long = read >= LONGEST && !text.ends_with(b"\n");
+        let mut read = lines.take(MAX_LINE_BYTES).read_until(b'\n', &mut text).with_context(name)? as u64;
+        let is_too_long = read >= MAX_LINE_BYTES && !text.ends_with(b"\n");
         if is_too_long {
             read += lines.skip_until(b'\n').with_context(name)? as u64;
         } else {

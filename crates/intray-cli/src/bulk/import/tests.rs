@@ -40,7 +40,7 @@ fn answer(mut stream: TcpStream, body: &str) {
     thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
 }
 
-async fn delivered(service: &Service, away: &mut Patience) -> ImportSummary {
+async fn delivered(service: &Service, away: &mut RetryBudget) -> ImportSummary {
     let summary = deliver(service, "key", 1, Bytes::from_static(b"{}\n{}\n"), (&Bar::new(None), away)).await;
     summary.expect("an answer")
 }
@@ -48,7 +48,7 @@ async fn delivered(service: &Service, away: &mut Patience) -> ImportSummary {
 #[tokio::test]
 async fn retryable_lines_are_sent_again_until_they_are_taken() {
     let (service, calls) = refuses(1);
-    let summary = delivered(&service, &mut Patience::new()).await;
+    let summary = delivered(&service, &mut RetryBudget::new()).await;
     assert_eq!((summary.created, summary.errors, calls.load(Ordering::SeqCst)), (2, 0, 2));
     assert!(finished(&summary, "key").is_ok_and(|refused| refused == 0));
 }
@@ -56,7 +56,7 @@ async fn retryable_lines_are_sent_again_until_they_are_taken() {
 #[tokio::test]
 async fn retryable_lines_end_the_import_as_not_finished() {
     let (service, calls) = refuses(usize::MAX);
-    let mut away = Patience::lasting(Duration::from_millis(50));
+    let mut away = RetryBudget::lasting(Duration::from_millis(50));
     let summary = delivered(&service, &mut away).await;
     assert_eq!((summary.created, summary.retryable, calls.load(Ordering::SeqCst)), (1, 1, 2));
     // The next batch does not wait for the same queue again.

@@ -14,19 +14,19 @@ use crate::{
 
 /// Why jobs were passed over: their worker has skipped them; they are not for this worker; a gate without room holds them up.
 pub(super) const SKIPPED: u64 = 1;
-pub(super) const BARRED: u64 = 2;
+pub(super) const NOT_ELIGIBLE: u64 = 2;
 pub(super) const HELD_UP: u64 = 4;
 
 /// The lines in which jobs were passed over that another worker may take: skipped, not for this worker, or held up by a gate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PassedLines {
-    /// In the line of jobs that are for everybody.
-    pub everybody: bool,
+    /// In the line of jobs that are for all workers.
+    pub common_line: bool,
     pub lines: Vec<Line>,
     /// These hold some of them up: the caller tries again when one gets room.
     pub gates: BTreeSet<GateMark>,
-    /// The look ended before it had seen all jobs, and the next one goes on from there.
-    pub goes_on: bool,
+    /// The scan ended before it had seen all jobs, and the next one continues from there.
+    pub has_more: bool,
     /// It took several scripts.
     pub is_far: bool,
     /// Some of them were passed over because of the worker. Where a gate holds jobs up, no other worker gets further.
@@ -35,33 +35,33 @@ pub struct PassedLines {
 
 impl PassedLines {
     pub(super) fn join(&mut self, other: Self) {
-        self.everybody |= other.everybody;
+        self.common_line |= other.common_line;
         self.gates.extend(other.gates);
-        self.goes_on |= other.goes_on;
+        self.has_more |= other.has_more;
         self.is_far |= other.is_far;
         self.for_others |= other.for_others;
         self.lines.extend(other.lines);
     }
 
-    /// Reads why, and the lines, of which everybody's is empty.
+    /// Reads why, and the lines, of which the common one is empty.
     pub(super) fn read(why: u64, lines: &mut Fields<'_>) -> Result<Self, Fault> {
         let mut passed = Self { for_others: is_for_others(why), ..Self::default() };
         while !lines.is_done() {
             match lines.word()? {
-                "" => passed.everybody = true,
+                "" => passed.common_line = true,
                 line => passed.lines.push(Line::parse(line).map_err(|_| broken("a line"))?),
             }
         }
         Ok(passed)
     }
 
-    /// Of a look that ended before it had seen all jobs, which does not name the lines.
-    pub(super) fn of_a_part(why: u64) -> Self {
-        let everybody = is_for_others(why);
-        Self { everybody, for_others: everybody, ..Self::default() }
+    /// From a scan that stopped early, which does not name the lines.
+    pub(super) fn partial(why: u64) -> Self {
+        let common_line = is_for_others(why);
+        Self { common_line, for_others: common_line, ..Self::default() }
     }
 }
 
 fn is_for_others(why: u64) -> bool {
-    why & (SKIPPED | BARRED) != 0
+    why & (SKIPPED | NOT_ELIGIBLE) != 0
 }

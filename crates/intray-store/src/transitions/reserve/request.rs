@@ -16,11 +16,11 @@ use crate::{
         record::{self, Bytes, Header, LiveRecord},
         routing::{self, pack_skills},
     },
-    places::{Places, Seeker},
     redis::{
         gate_mark::GateMark,
         read::{Fields, broken, word},
     },
+    scan_cursors::{ScanCursors, Seeker},
     transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Retry, Transition},
     transitions::undo::Undo,
 };
@@ -29,10 +29,10 @@ pub(super) struct ReserveRequest {
     worker: Option<Name>,
     access: WorkerAccess,
     skills: Vec<Skill>,
-    /// Where the last look of this caller, or of one like it, ended.
-    places: Arc<Places>,
+    /// Where the last scan of this caller, or of one like it, ended.
+    cursors: Arc<ScanCursors>,
     seeker: Seeker,
-    /// The gates that held jobs up in the parts of the look before this one.
+    /// The gates that held jobs up in the parts of the scan before this one.
     gates: BTreeSet<GateMark>,
     is_far: bool,
     nonce: Nonce,
@@ -63,19 +63,19 @@ impl Mode {
     }
 }
 
-/// Beside the mode: the call waits until no job is overdue.
+/// Added to the mode: the call waits until no job is overdue.
 const WAIT_FOR_OVERDUE: u8 = 0;
 const SKIP_OVERDUE: u8 = 128;
 
 impl ReserveRequest {
-    pub(super) fn new(call: &Reserve, mode: Mode, limit: u32, queue: &QueueName, places: &Arc<Places>) -> Self {
+    pub(super) fn new(call: &Reserve, mode: Mode, limit: u32, queue: &QueueName, cursors: &Arc<ScanCursors>) -> Self {
         let (worker, skills) = (call.worker.clone(), call.skills.clone());
         let seeker = call.seeker(queue);
         Self {
             worker,
             access: call.access.clone(),
             skills,
-            places: places.clone(),
+            cursors: cursors.clone(),
             seeker,
             gates: BTreeSet::new(),
             is_far: false,
@@ -86,21 +86,21 @@ impl ReserveRequest {
         }
     }
 
-    /// What the whole look has passed over; `passed` is from its last part.
+    /// What the whole scan has passed over; `passed` is from its last part.
     fn whole(&self, passed: PassedLines, marks: &[u8]) -> Result<PassedLines, Fault> {
         let marks = GateMark::parse_all(marks).ok_or_else(|| broken("marks of gates"))?;
         let gates = self.gates.iter().copied().chain(marks).collect();
         Ok(PassedLines { gates, is_far: self.is_far, ..passed })
     }
 
-    /// The look ended before it had seen all: the next one goes on from there.
+    /// The scan ended before it had seen all: the next one continues from there.
     fn read_part(&self, snapshot: &mut Snapshot, item: &mut Fields<'_>) -> Result<PassedLines, Fault> {
         snapshot.cut_short = true;
         let (place, member) = (item.slice()?, item.slice()?);
         let (bits, place, marks) = read_place(place).ok_or_else(|| broken("a place"))?;
         snapshot.passed = u64::from(bits[0].saturating_sub(b'0'));
-        let passed = self.whole(PassedLines { goes_on: true, ..PassedLines::of_a_part(snapshot.passed) }, marks)?;
-        self.places.remember(&self.seeker, place, member, &passed.gates);
+        let passed = self.whole(PassedLines { has_more: true, ..PassedLines::partial(snapshot.passed) }, marks)?;
+        self.cursors.remember(&self.seeker, place, member, &passed.gates);
         Ok(passed)
     }
 
@@ -166,7 +166,7 @@ impl Transition for ReserveRequest {
             "new" | "held" => {
                 let is_new = word == "new";
                 if is_new && item.is_done() {
-                    self.places.forget(&self.seeker);
+                    self.cursors.forget(&self.seeker);
                 }
                 while !item.is_done() {
                     let (job, waited_ms) = read_handout(queue, warn_ms, &mut item)?;
@@ -184,7 +184,7 @@ impl Transition for ReserveRequest {
                 (snapshot.passed, snapshot.own_waiting) = (why.count()?, why.count()?);
                 let marks = item.slice()?;
                 passed = self.whole(PassedLines::read(snapshot.passed, &mut item)?, marks)?;
-                self.places.forget(&self.seeker);
+                self.cursors.forget(&self.seeker);
             }
             "ineligible" => refusal = Some(ReserveOutcome::NotEligible(item.rule()?)),
             "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
@@ -217,12 +217,12 @@ impl BatchedTransition for ReserveRequest {
         self.limit
     }
 
-    /// Without a member from the front of the line. A caller goes on where its last look ended, if that is further.
+    /// Without a member from the front of the line. A caller continues where its last scan ended, if that is further.
     fn args_after(&mut self, place: &[u8], member: &[u8]) -> Args {
         let Some((bits, score, marks)) = read_place(place).filter(|_| !member.is_empty()) else { return self.args() };
         self.gates.extend(GateMark::parse_all(marks).unwrap_or_default());
         self.is_far = true;
-        match self.places.further(&self.seeker, score, member) {
+        match self.cursors.further(&self.seeker, score, member) {
             Some((further, member, gates)) => {
                 self.gates.extend(gates);
                 self.packed(WAIT_FOR_OVERDUE, &[bits, further.as_bytes(), b" ", &member])

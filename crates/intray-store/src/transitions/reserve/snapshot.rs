@@ -4,7 +4,7 @@ use intray_redis::Fault;
 
 use super::{
     PassedLines, QueueAnswer, ReserveOutcome,
-    passed::{BARRED, HELD_UP, SKIPPED},
+    passed::{HELD_UP, NOT_ELIGIBLE, SKIPPED},
 };
 use crate::{
     job::{Millis, QueueName, Reason, chance::between},
@@ -29,7 +29,7 @@ pub struct Snapshot {
     pub paused: bool,
     /// Until a lease expires or a job falls due.
     pub next_ms: Option<u64>,
-    /// How many wait for this worker or those with its skills, beside `waiting`.
+    /// How many wait for this worker or those with its skills, in addition to `waiting`.
     pub(super) own_waiting: u64,
     /// Why jobs were passed over, in bits.
     pub(super) passed: u64,
@@ -128,7 +128,7 @@ fn reason(snapshots: &[Snapshot]) -> Reason {
     let of = |snapshot: &Snapshot| match snapshot {
         Snapshot { paused: true, .. } => Reason::Paused,
         Snapshot { passed, .. } if passed & SKIPPED != 0 => Reason::Skipped,
-        Snapshot { passed, .. } if passed & BARRED != 0 => Reason::Ineligible,
+        Snapshot { passed, .. } if passed & NOT_ELIGIBLE != 0 => Reason::Ineligible,
         Snapshot { passed, .. } if passed & HELD_UP != 0 => Reason::Blocked,
         Snapshot { waiting: 0, restricted: 1.., .. } => Reason::Ineligible,
         Snapshot { blocked: 1.., .. } => Reason::Blocked,

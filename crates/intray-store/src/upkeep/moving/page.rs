@@ -8,7 +8,7 @@ use crate::handle::Queues;
 
 /// The approximate size of a page in bytes, and its maximum number of entries. One script writes a whole page.
 const PAGE: usize = 512 * 1024;
-const MOST: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 pub(super) type Entry = (Vec<u8>, Vec<u8>);
 
@@ -43,20 +43,20 @@ impl<'m> Pages<'m> {
             ValueKind::Hash => link.ask(&scan).await?,
             ValueKind::Zset => {
                 let (cursor, scores): (_, Vec<(Vec<u8>, f64)>) = link.ask(&scan).await?;
-                (cursor, scores.into_iter().map(|(name, score)| (name, spelled(score))).collect())
+                (cursor, scores.into_iter().map(|(name, score)| (name, format_score(score))).collect())
             }
         };
         self.cursor = (cursor != b"0").then_some(cursor);
         let size: usize = entries.iter().map(|(name, value)| name.len() + value.len()).sum();
         if !entries.is_empty() {
-            self.count = (PAGE * entries.len() / size.max(1)).clamp(1, MOST);
+            self.count = (PAGE * entries.len() / size.max(1)).clamp(1, MAX_ENTRIES);
         }
         Ok(Some(entries))
     }
 }
 
 /// One spelling of a score, because versions of Redis format it differently.
-fn spelled(score: f64) -> Vec<u8> {
+fn format_score(score: f64) -> Vec<u8> {
     score.to_string().into_bytes()
 }
 
@@ -64,7 +64,7 @@ fn spelled(score: f64) -> Vec<u8> {
 pub(super) fn later(score: &[u8], by_ms: i64) -> Vec<u8> {
     let score: Option<f64> = std::str::from_utf8(score).ok().and_then(|text| text.parse().ok());
     let moved = score.map(|score| if score >= 0.0 && score.is_finite() { score + by_ms as f64 } else { score });
-    moved.map_or_else(Vec::new, spelled)
+    moved.map_or_else(Vec::new, format_score)
 }
 
 /// The values of the same names in another key; `None` for a missing name.
@@ -82,7 +82,7 @@ pub(super) async fn look_up(
         return link.ask(redis::cmd("HMGET").arg(key).arg(names)).await;
     }
     let scores: Vec<Option<f64>> = link.ask(redis::cmd("ZMSCORE").arg(key).arg(names)).await?;
-    Ok(scores.into_iter().map(|score| score.map(spelled)).collect())
+    Ok(scores.into_iter().map(|score| score.map(format_score)).collect())
 }
 
 /// The number of entries.
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn scores_have_one_spelling_and_only_current_times_move() {
-        let score = |text: &str| spelled(parse_reply(Value::BulkString(text.into())).expect("a score"));
+        let score = |text: &str| format_score(parse_reply(Value::BulkString(text.into())).expect("a score"));
         assert_eq!(score("7.0368744177664e+15"), b"7036874417766400");
         assert_eq!(score("6966505673588736"), b"6966505673588736");
         assert_eq!(later(b"1795312560000", -1_500), b"1795312558500");

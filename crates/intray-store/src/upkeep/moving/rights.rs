@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{handle::Queues, upkeep::migrate::LayoutError};
 
-/// At the source, beyond the rights of a service.
+/// What the source needs beyond the rights of a service.
 const LEAVING: [Trial; 7] = [
     ("TYPE", &[HERE]),
     ("GETRANGE", &[HERE, "0", "0"]),

@@ -15,7 +15,7 @@ use crate::{
 /// Another round follows if the last one took longer than this and wrote more than the limit below, because much may have
 /// changed meanwhile. The second limit is the maximum number of rounds.
 const SOON: Duration = Duration::from_secs(10);
-const FEW: u64 = 2_000;
+const FEW_ENTRIES: u64 = 2_000;
 const ROUNDS: usize = 4;
 /// With `appendfsync everysec`, a write is on disk after one second, or after two if the disk is busy.
 const ON_DISK: Duration = Duration::from_secs(2);
@@ -29,9 +29,9 @@ const DUE: [&str; 3] = ["delayed", "timers", "deliveries"];
 
 /// The state in which a failed move leaves the queues; it follows the reason in the error.
 const OPEN: &str = "nothing was moved, and the queues are served where they were";
-const CLOSED: &str = "nothing was moved, and nobody is served: run it again, or `intray move --cancel`";
-const TAKEN: &str = "it goes on with the queues";
-const AGAIN: &str = "run it again, it goes on from there";
+const CLOSED: &str = "nothing was moved, and no call is served: run it again, or `intray move --cancel`";
+const TAKEN: &str = "it continues with the queues";
+const AGAIN: &str = "run it again, it continues from there";
 
 impl Moving<'_> {
     pub(super) async fn go(&self, before: Option<Stage>) -> Result<Moved, LayoutError> {
@@ -42,7 +42,7 @@ impl Moving<'_> {
             let is_closed = MoveSource::mark(self.source.queues).await.is_ok_and(|mark| mark.is_some());
             return Err(if is_closed { refused(&Halt::Taken, TAKEN) } else { refused(&halt, OPEN) });
         }
-        (self.tell)("closing the queues: nobody is served until they are there");
+        (self.report)("closing the queues: no call is served until they are there");
         let (stage, names) = self.source.set(Stage::Draining).await.map_err(|halt| refused(&halt, CLOSED))?;
         let tally = match stage {
             Stage::Draining => self.bring(&names).await?,
@@ -79,13 +79,13 @@ impl Moving<'_> {
             let (begin, mut written) = (Instant::now(), 0);
             for queue in &names {
                 let tally = self.carry_queue(queue, None).await?;
-                (self.tell)(&format!(
+                (self.report)(&format!(
                     "{queue}: {} entries, {} written, in round {round}",
                     tally.entries, tally.written
                 ));
                 written += tally.written;
             }
-            if begin.elapsed() < SOON || written <= FEW {
+            if begin.elapsed() < SOON || written <= FEW_ENTRIES {
                 break;
             }
         }
@@ -98,11 +98,11 @@ impl Moving<'_> {
             self.target.claim(queue, false).await?;
             closed.push((queue, self.source.close(queue).await?));
         }
-        (self.tell)("all queues are closed");
+        (self.report)("all queues are closed");
         for (queue, since) in closed {
             let tally = self.carry_queue(queue, Some(since)).await?;
             let (entries, digest) = (tally.entries, tally.digest);
-            (self.tell)(&format!(
+            (self.report)(&format!(
                 "{queue}: {entries} entries compared, {} written, digest {digest:016x}",
                 tally.written
             ));
@@ -116,14 +116,14 @@ impl Moving<'_> {
     async fn switch(&self, names: &[QueueName]) -> Result<(), Halt> {
         self.on_disk(self.source.queues).await.map_err(Halt::Source)?;
         self.bring_webhooks().await?;
-        (self.tell)("all is there and the same; from one to the next they are served there");
+        (self.report)("all is there and the same; one queue after the other is now served there");
         for queue in names {
             if self.target.claim(queue, true).await? {
                 let since = self.source.close(queue).await?;
                 self.carry(&self.held(queue, since, false).await?).await?;
                 self.target.publish(queue).await?;
             }
-            (self.tell)(&format!("{queue}: moved"));
+            (self.report)(&format!("{queue}: moved"));
         }
         self.on_disk(self.target.queues).await.map_err(Halt::Target)?;
         self.source.set(Stage::Moved).await.map(drop)
@@ -133,7 +133,7 @@ impl Moving<'_> {
     async fn on_disk(&self, queues: &Queues) -> Result<(), Fault> {
         for link in queues.parts.runner.link.all().await? {
             if field(&info(&link).await?, "aof_enabled") == "1" {
-                (self.tell)("waiting until this is on disk");
+                (self.report)("waiting until this is on disk");
                 tokio::time::sleep(ON_DISK).await;
                 break;
             }

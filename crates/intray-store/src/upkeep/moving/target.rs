@@ -77,7 +77,7 @@ impl MoveTarget<'_> {
     /// Publishes a queue. It is registered before its first key exists.
     pub(super) async fn publish(&self, queue: &QueueName) -> Result<(), Halt> {
         let (names, registry) = (&self.queues.parts.runner.keys, &self.queues.parts.registry);
-        registry.tell_anew(std::slice::from_ref(queue)).await.map_err(Halt::Target)?;
+        registry.reregister(std::slice::from_ref(queue)).await.map_err(Halt::Target)?;
         let all = [vec![keys::claim(names, queue)], keys::all_staged(names, queue), keys::own(names, queue)].concat();
         let mark = format!("{} {}", self.origin, self.run);
         let reply = eval(self.queues, PUBLISH, &all, &[&mark]).await.map_err(Halt::Target)?;

@@ -1,4 +1,4 @@
-//! Reads the entries of the stream, of which each holds the events of one script.
+//! Reads the entries of the stream. Each holds the events of one script.
 
 use intray_redis::Fault;
 

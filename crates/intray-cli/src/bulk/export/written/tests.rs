@@ -32,15 +32,15 @@ fn then_silence(pieces: &'static [&'static str]) -> impl Body<Data = Bytes, Erro
 }
 
 fn place(written: &mut Written) -> Option<String> {
-    written.place().unwrap_or_else(|NoPlace| panic!("it cannot go on"))
+    written.place().unwrap_or_else(|NoPlace| panic!("it cannot continue"))
 }
 
 #[tokio::test]
-async fn whole_lines_are_there_and_it_goes_on_behind_the_last() {
+async fn export_writes_whole_lines_and_continues_after_the_last() {
     let (mut written, file) = written(&[]);
     written.silence = Duration::from_millis(20);
     let body = then_silence(&["{\"id\":1,\"ne", "xt\":\"a\"}\n\n{\"id\":2,\"next\":\"b\"}\n{\"id\":3,", "\"next\""]);
-    let end = written.lines(body, &mut Patience::new()).await;
+    let end = written.lines(body, &mut RetryBudget::new()).await;
     assert!(matches!(end, Err(End::Failed(Failure::Passing(_)))), "nothing came for long");
     let text = std::fs::read_to_string(file.path()).expect("a file");
     assert_eq!(text, "{\"id\":1,\"next\":\"a\"}\n{\"id\":2,\"next\":\"b\"}\n");
@@ -48,25 +48,25 @@ async fn whole_lines_are_there_and_it_goes_on_behind_the_last() {
 }
 
 #[tokio::test]
-async fn a_table_of_which_nothing_more_comes_is_not_waited_for() {
+async fn stalled_table_times_out() {
     let (mut written, _file) = written(&["--csv"]);
     written.silence = Duration::from_millis(20);
     assert!(matches!(written.copy(then_silence(&["id\r\n"])).await, Err(End::Failed(Failure::Passing(_)))));
-    assert!(written.place().is_err(), "it cannot go on");
+    assert!(written.place().is_err(), "it cannot continue");
 }
 
 #[tokio::test]
-async fn a_blank_line_is_a_sign_of_life_and_an_end_before_the_end_is_none() {
+async fn blank_lines_keep_a_call_alive_and_an_early_end_fails_it() {
     let (mut written, _file) = written(&["--follow"]);
     let long_ago = Instant::now().checked_sub(Duration::from_secs(3_600)).expect("a while");
     let cut = "{\"error\":{\"status\":503,\"detail\":\"away\"},\"next\":\"c\"}\n";
     for (pieces, is_patient) in [(["\n", cut], true), (["", cut], false)] {
-        let mut patience = Patience::new();
-        patience.pause(long_ago);
+        let mut retries = RetryBudget::new();
+        retries.pause(long_ago);
         let body =
             StreamBody::new(stream::iter(pieces).map(|piece| Ok::<_, Infallible>(Frame::data(Bytes::from(piece)))));
-        assert!(matches!(written.lines(body, &mut patience).await, Err(End::Failed(Failure::Passing(_)))));
-        assert_eq!(patience.pause(Instant::now()).is_some(), is_patient);
+        assert!(matches!(written.lines(body, &mut retries).await, Err(End::Failed(Failure::Passing(_)))));
+        assert_eq!(retries.pause(Instant::now()).is_some(), is_patient);
         assert_eq!(place(&mut written).as_deref(), Some("c"), "the cursor of the answer");
     }
 }

@@ -5,29 +5,29 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 /// Retries stop after this time without a success.
-const LONGEST: Duration = Duration::from_secs(60);
-const FIRST: Duration = Duration::from_millis(250);
-const MOST: Duration = Duration::from_secs(5);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(60);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// The time limit starts at the first failure after a success.
-pub struct Patience {
+pub struct RetryBudget {
     since: Option<Instant>,
     pause: Duration,
-    longest: Duration,
+    limit: Duration,
 }
 
-impl Patience {
+impl RetryBudget {
     pub fn new() -> Self {
-        Self::lasting(LONGEST)
+        Self::lasting(RETRY_TIMEOUT)
     }
 
-    pub(super) fn lasting(longest: Duration) -> Self {
-        Self { since: None, pause: FIRST, longest }
+    pub(super) fn lasting(limit: Duration) -> Self {
+        Self { since: None, pause: FIRST_PAUSE, limit }
     }
 
     /// Resets the time limit and the backoff after a success.
-    pub fn is_restored(&mut self) {
-        *self = Self::lasting(self.longest);
+    pub fn reset(&mut self) {
+        *self = Self::lasting(self.limit);
     }
 
     /// Waits before the next attempt.
@@ -43,11 +43,11 @@ impl Patience {
     /// Returns the pause after a failure at `now`, `None` once failures have reached the time limit.
     pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
         let since = *self.since.get_or_insert(now);
-        if now.saturating_duration_since(since) >= self.longest {
+        if now.saturating_duration_since(since) >= self.limit {
             return None;
         }
         let pause = self.pause;
-        self.pause = MOST.min(pause * 2);
+        self.pause = MAX_PAUSE.min(pause * 2);
         Some(pause)
     }
 }
@@ -58,17 +58,17 @@ mod tests {
 
     #[test]
     fn retries_last_a_minute_from_the_first_failure() {
-        let mut patience = Patience::new();
+        let mut retries = RetryBudget::new();
         let hour = Duration::from_secs(3_600);
         let mut now = Instant::now() + hour;
         for _ in 0..2 {
-            assert_eq!(patience.pause(now), Some(FIRST));
-            assert_eq!(patience.pause(now + LONGEST / 2), Some(FIRST * 2));
+            assert_eq!(retries.pause(now), Some(FIRST_PAUSE));
+            assert_eq!(retries.pause(now + RETRY_TIMEOUT / 2), Some(FIRST_PAUSE * 2));
             for _ in 0..5 {
-                assert!(patience.pause(now + LONGEST / 2).is_some_and(|pause| pause <= MOST));
+                assert!(retries.pause(now + RETRY_TIMEOUT / 2).is_some_and(|pause| pause <= MAX_PAUSE));
             }
-            assert_eq!(patience.pause(now + LONGEST), None);
-            patience.is_restored();
+            assert_eq!(retries.pause(now + RETRY_TIMEOUT), None);
+            retries.reset();
             now += hour;
         }
     }
