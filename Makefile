@@ -19,8 +19,8 @@ test: export RUST_TEST_THREADS ?= $(shell expr 4 \* $$(getconf _NPROCESSORS_ONLN
 test: rust engine curl
 	scripts/tests.sh --locked --workspace
 
-# The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job. And all
-# of what takes turns, of which `make test` takes this commit's share.
+# The same with scripts in place of the library: the stories of what moves a job. And all of what takes turns, of which `make test` takes
+# this commit's share.
 moving := jobs:: ordering:: leases:: asking:: routing:: opinions:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: export INTRAY_ROTATION := all
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
@@ -33,10 +33,7 @@ test-all: test test-web test-contract test-cluster test-sentinel test-deploy tes
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::fsync_acks store::cluster::durability
 	INTRAY_SLOT_MOVES=20 cargo test --locked --test service -- --nocapture slot_moved
-	cargo test --locked --features whole-path --test service -- $(moving)
 	cargo test --locked --features scripts-only --test service -- $(moving)
-	cargo test --locked --features whole-path --test model -- queue_behaves large_batches
-	cargo test --locked --features whole-path,scripts-only --test model -- queue_behaves
 	cargo test --locked --features scripts-only --test model -- queue_behaves
 
 # The history checker: everything is broken all the time, and all answers and events must hold together.

@@ -16,40 +16,32 @@ local WAITING, BLOCKED, DELAYED, RESERVED = record.WAITING, record.BLOCKED, reco
 local SEALED, ALL_DONE, SOME_DEAD, WITHDRAWN = batch.SEALED, batch.ALL_DONE, batch.SOME_DEAD, batch.WITHDRAWN
 local NOTES = {[ALL_DONE] = 'completed', [SOME_DEAD] = 'failed', [WITHDRAWN] = 'cancelled'}
 local RECORD = '>BBBBI6I6I6I4I4I4I4I4I4I4I4I4I4I4c8Bc0'
--- The first five of its counts.
-local COUNTS, COUNTS_AT, COUNTS_SIZE = '>I4I4I4I4I4', 39, 20
 local STALLED, IDLE, INHERITED = 60000, 86400000, $INHERITED
 local band, floor, sub = bit.band, math.floor, string.sub
 
--- Ends a batch, once: it is sealed and none of its jobs can be handed out any more. Returns the note of the event, and its score in
--- `timers`.
-function batch.finish(b, now)
+-- It is sealed, and none of its jobs can be handed out any more.
+local function ends_now(b)
+  local counts = b.counts
+  return b.stage == SEALED and counts[WAITING] + counts[BLOCKED] + counts[DELAYED] + counts[RESERVED] == 0
+end
+
+-- Ends a batch, once. Its gate goes.
+local function finish(q, code, b)
+  local now = clock.now(q)
   b.stage = batch.is_marked(b, batch.TO_CANCEL) and WITHDRAWN or b.counts[record.DEAD] > 0 and SOME_DEAD or ALL_DONE
   b.ended_at, b.cursor = now, 0
-  return NOTES[b.stage], text.of(now - batch.OVER)
+  event.add(q, 'batch-completed', code, '', {flags = 0, client = b.client}, NOTES[b.stage])
+  write.delete(q, 'gates', '\0' .. code)
+  write.add(q, 'timers', text.of(now - batch.OVER), code)
 end
 
--- Whether a batch at this stage ends, by its jobs in these states.
-local function is_at_end(stage, waiting, blocked, delayed, reserved)
-  return stage == SEALED and waiting + blocked + delayed + reserved == 0
-end
-
-local function ends_now(b)
-  return is_at_end(b.stage, b.counts[WAITING], b.counts[BLOCKED], b.counts[DELAYED], b.counts[RESERVED])
-end
-
--- Writes the changed batches, in the order of their first change. The gate of a finished batch goes.
+-- Writes the changed batches, in the order of their first change.
 local function write_batches(q)
   local state = q.batch
   for _, code in ipairs(state.order) do
     local b = state.moved[code]
     if b then
-      if ends_now(b) then
-        local note, timer = batch.finish(b, clock.now(q))
-        event.add(q, 'batch-completed', code, '', {flags = 0, client = b.client}, note)
-        write.delete(q, 'gates', '\0' .. code)
-        write.add(q, 'timers', timer, code)
-      end
+      if ends_now(b) then finish(q, code, b) end
       write.set(q, 'batches', code, batch.pack(b))
     end
   end
@@ -87,15 +79,6 @@ function batch.pack(b)
   return struct.pack(RECORD, 1, b.stage, b.marks, b.priority, b.created_at, b.sealed_at, b.ended_at, b.expected,
     b.total, b.cursor, b.concurrency, b.counts[1], b.counts[2], b.counts[3], b.counts[4], b.counts[5], b.counts[6],
     b.counts[7], b.fingerprint, #b.client, b.client)
-end
-
--- The record of a batch after members of it have moved: `unparked` from blocked to waiting, `reserved` from waiting to reserved,
--- `completed` from there. Returns also whether the batch ends by this.
-function batch.move(raw, unparked, reserved, completed)
-  local waiting, blocked, delayed, held, done = struct.unpack(COUNTS, raw, COUNTS_AT)
-  waiting, blocked, held = waiting + unparked - reserved, blocked - unparked, held + reserved - completed
-  return sub(raw, 1, COUNTS_AT - 1) .. struct.pack(COUNTS, waiting, blocked, delayed, held, done + completed)
-    .. sub(raw, COUNTS_AT + COUNTS_SIZE), is_at_end(raw:byte(2), waiting, blocked, delayed, held)
 end
 
 -- Marks it to be written at commit.

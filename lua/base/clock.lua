@@ -2,18 +2,13 @@
 local clock = {}
 local call, floor, tonumber = redis.call, math.floor, tonumber
 
--- In ms.
-function clock.read()
-  local time = call('TIME')
-  local us = tonumber(time[2])
-  return time[1] * 1000 + (us - us % 1000) / 1000
-end
-
--- The same for all of a call.
+-- In ms; the same for all of a call.
 function clock.now(q)
   local now = q.now
   if not now then
-    now = clock.read()
+    local time = call('TIME')
+    local us = tonumber(time[2])
+    now = time[1] * 1000 + (us - us % 1000) / 1000
     q.now = now
   end
   return now

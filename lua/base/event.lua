@@ -6,22 +6,16 @@ local event = {}
 local call, concat, pack, bytes, short = redis.call, table.concat, struct.pack, text.bytes, text.short
 
 -- Each kind with its length in front; the high bit marks the job of a batch.
-event.heads = setmetatable({}, {__index = function(self, kind)
+local heads = setmetatable({}, {__index = function(self, kind)
   local head = short(kind)
   self[kind] = head
   return head
 end})
-event.heads_in_batch = setmetatable({}, {__index = function(self, kind)
+local heads_in_batch = setmetatable({}, {__index = function(self, kind)
   local head = bytes[#kind + 128] .. kind
   self[kind] = head
   return head
 end})
-local heads, heads_in_batch = event.heads, event.heads_in_batch
-
--- What an event of no worker has after its id.
-function event.tail(client, note)
-  return '\0' .. short(client) .. pack('>I2c0', #note, note)
-end
 
 -- `header` is the job's.
 function event.add(q, kind, id, worker, header, note)
@@ -41,11 +35,6 @@ function event.reason(reason, skips)
   if skips then return SKIPPED .. reason end
   local first = reason:sub(1, 1)
   return (first == SKIPPED or first == REASON or reason == 'undelivered') and REASON .. reason or reason
-end
-
--- Writes an entry of `n` transitions, which a list holds: of each its head, the id and the tail.
-function event.publish(q, n, parts)
-  call('XADD', q.events, '*', text.of(n), concat(parts, '', 1, n * 3))
 end
 
 -- The name of the API key of this call; '' for none.

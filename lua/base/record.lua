@@ -3,7 +3,6 @@
 -- crates/intray-store/src/record_fields.rs; crates/intray-store/src/layout/record.rs decodes them.
 local LAYOUT = $LAYOUT
 local record = {
-  LAYOUT = LAYOUT,
   -- The states by name, and their words in STATES: crates/intray-job/src/state.rs.
   $STATES,
   -- Flags of a job's record: the parts that it has.
@@ -22,7 +21,7 @@ local function expect_layout(version)
 end
 
 -- The locks that begin there, and where they end.
-function record.locks_at(raw, stop)
+local function locks_at(raw, stop)
   local locks, count = {}, raw:byte(stop)
   stop = stop + 1
   for i = 1, count do locks[i], stop = unpack('>I2c0', raw, stop) end
@@ -46,7 +45,7 @@ function record.header(raw)
       backoff, backoff_delay, backoff_max, stop = unpack('$BACKOFF_FORMAT', raw, stop)
     end
     if band(flags, TRACE) ~= 0 then stop = stop + $TRACE_SIZE end
-    if band(flags, LOCKS) ~= 0 then locks, stop = record.locks_at(raw, stop) end
+    if band(flags, LOCKS) ~= 0 then locks, stop = locks_at(raw, stop) end
   end
   return {
     stamp = stamp, flags = flags, priority = priority, client = client, digest = digest, fingerprint = fingerprint,

@@ -1,7 +1,6 @@
 -- stamp: the queue's own clock, 64 stamps per ms, which numbers each arrival and each ending. It only grows: when Redis's clock
 -- steps back, or a ms has no stamp left, it continues from the last one.
 local clock = require 'base/clock'
-local text = require 'base/text'
 local total = require 'base/total'
 local stamp = {}
 local call, max, tonumber = redis.call, math.max, tonumber
@@ -22,16 +21,6 @@ end
 
 function stamp.new(q)
   return stamp.take(q, 1)
-end
-
--- The list form: the stamp before the next one, and a total. And whether there are any of what may be unusual, if that is asked.
-function stamp.read(q, name, now, odd)
-  local kept = odd and call('HMGET', q.totals, 'stamp', name, odd) or call('HMGET', q.totals, 'stamp', name)
-  return max(tonumber(kept[1] or 0), now * clock.PER_MS - 1), tonumber(kept[2] or 0), (kept[3] or '0') ~= '0'
-end
-
-function stamp.write(q, last, name, count)
-  call('HSET', q.totals, 'stamp', text.of(last), name, text.of(count))
 end
 
 return stamp

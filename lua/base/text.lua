@@ -1,7 +1,7 @@
 -- text: numbers as text and as bytes. Frequent ones are cached.
 local text = {}
 local format, char, concat = string.format, string.char, table.concat
-local pack, unpack_short = struct.pack, struct.unpack
+local unpack_short = struct.unpack
 
 -- The byte of each number.
 local bytes = setmetatable({}, {__index = function(self, n)
@@ -20,14 +20,6 @@ local small = setmetatable({}, {__index = function(self, n)
   local digits = format('%d', n)
   self[n] = digits
   return digits
-end})
-
--- The length of a field in four bytes; those of long ones are made each time.
-local MAX_KEPT = 2048
-local lengths = setmetatable({}, {__index = function(self, n)
-  local length = pack('>I4', n)
-  if n < MAX_KEPT then self[n] = length end
-  return length
 end})
 
 -- The digits before the last six: times, stamps and places have few distinct ones at a time.
@@ -83,14 +75,6 @@ end
 -- A short answer: words between spaces.
 function text.words(...)
   return concat({...}, ' ')
-end
-
--- `n` fields as one string: NUL, the count in two bytes, the length of each in four, then the fields. This is the cheapest reply
--- by far; its reader in Rust splits it.
-local heads = {}
-function text.packed(fields, n)
-  for i = 1, n do heads[i] = lengths[#fields[i]] end
-  return '\0' .. pack('>I2', n) .. concat(heads, '', 1, n) .. concat(fields, '', 1, n)
 end
 
 text.bytes = bytes

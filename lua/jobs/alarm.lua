@@ -33,8 +33,8 @@ local function put(q, id, at)
   q.alarm[id] = at
 end
 
--- Sets it by the route of a job that has not ended. A hand-over does not end while the job is in hand; the alarm stays, so that no fast path
--- ends that reservation.
+-- Sets it by the route of a job that has not ended. A hand-over does not end while the job is in hand; its alarm stays, at
+-- a time that never comes: older versions of the program may share this Redis, and complete a job without an alarm as if it had no hand-over.
 function alarm.set(q, id, own, is_held)
   local sla = not route.is_marked(own, route.BREACHED) and own.sla or huge
   local fallback = not route.is_marked(own, route.FELL_BACK) and own.fallback_at or huge

@@ -54,12 +54,6 @@ local function has_skills(rest)
   return first and (first < 32 or first > 127)
 end
 
--- Whether anything but skills follows the claims.
-function ask.goes_on(packed, at)
-  local first = packed:byte(at)
-  return first and first >= 32
-end
-
 -- `id` is the job of mode THIS; `place` and `member` say where a continued call continues, and `bits`, a digit before the place, why it has
 -- passed over jobs so far.
 function ask.read(packed)

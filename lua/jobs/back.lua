@@ -19,13 +19,13 @@ local alarm = require 'jobs/alarm'
 local back = {}
 
 -- The attempts of a job without a limit of its own; 0 means unlimited.
-function back.most_attempts(q)
+local function max_attempts(q)
   q.max_attempts = q.max_attempts or tonumber(redis.call('HGET', q.settings, 'max_attempts') or $MAX_ATTEMPTS)
   return q.max_attempts
 end
 
 function back.is_out_of_attempts(q, attempts, header)
-  local limit = header.max_attempts or back.most_attempts(q)
+  local limit = header.max_attempts or max_attempts(q)
   return limit > 0 and attempts >= limit
 end
 

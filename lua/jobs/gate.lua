@@ -3,13 +3,10 @@
 -- jobs that need it as it has room. The baton keeps that.
 -- Changes stay in the state of the call, where the next job of its list sees them, and are written at its end.
 local record = require 'base/record'
-local record_bytes = require 'base/record_bytes'
-local fields_of = require 'base/fields'
 local write = require 'base/write'
 local batch = require 'base/batch'
-local locks = {}
-local gate = {locks = locks, USE = '>I4I4'} -- how many units of a batch's limit are in use, and how many there are
-local call, unpack, unpack_record, pack = redis.call, unpack, struct.unpack, struct.pack
+local gate = {USE = '>I4I4'} -- how many units of a batch's limit are in use, and how many there are
+local unpack, unpack_record, pack = unpack, struct.unpack, struct.pack
 
 -- Writes a job's live record.
 function gate.keep(q, id, r)
@@ -101,71 +98,6 @@ function gate.occupy(q, id, header)
   for _, name in ipairs(gate.names_of(id, header)) do
     if gate.is_lock(name) then gate.set_use(q, name, id) else gate.use_unit(q, name, 1) end
   end
-end
-
--- The list form for locks: takes and frees those of the jobs of a list while no other job waits for them. The tables are reused between
--- calls.
-
-local NO_OWNERS = {}
--- With more locks than this, a parked job anywhere makes the list unusual: one look-up per lock would cost too much.
-local MAX_ASKED = 50
--- The locks of the list, and their jobs.
-local n, names, owners, met, one = 0, {}, {}, {}, {}
-local to_gates, from_gates = {'HSET'}, {'HDEL'}
-
-function locks.open()
-  n, met = 0, {}
-  return true
-end
-
--- Adds a job's locks; `flags` and `at` as in record_bytes.parts. Returns false if the list has one of them already.
-function locks.note(id, raw, flags, at)
-  local is_unique = true
-  for _, name in ipairs(record_bytes.locks(raw, flags, at)) do
-    n = n + 1
-    names[n], owners[n], is_unique = name, id, is_unique and not met[name]
-    met[name] = true
-  end
-  return is_unique
-end
-
-local function have_owners(q, expected)
-  local held = fields_of(q.gates, names, 1, n, one)
-  for i = 1, n do
-    if held[i] ~= (expected[i] or false) then return false end
-  end
-  return true
-end
-
-function locks.are_free(q)
-  return have_owners(q, NO_OWNERS)
-end
-
-local function is_awaited(q)
-  if call('EXISTS', q.parked, q.restricted) == 0 then return false end
-  if call('EXISTS', q.restricted) == 1 then return true end
-  if n > MAX_ASKED then return true end
-  for i = 1, n do
-    if call('ZLEXCOUNT', q.parked, '[' .. names[i] .. '\0', '(' .. names[i] .. '\1') > 0 then return true end
-  end
-  return false
-end
-
--- Each lock is held by its job, and no job is parked there.
-function locks.may_go(q)
-  return have_owners(q, owners) and not is_awaited(q)
-end
-
-function locks.take(q)
-  to_gates[2] = q.gates
-  for i = 1, n do to_gates[i * 2 + 1], to_gates[i * 2 + 2] = names[i], owners[i] end
-  call(unpack(to_gates, 1, n * 2 + 2))
-end
-
-function locks.leave(q)
-  from_gates[2] = q.gates
-  for i = 1, n do from_gates[i + 2] = names[i] end
-  call(unpack(from_gates, 1, n + 2))
 end
 
 return gate

@@ -3,8 +3,8 @@ local text = require 'base/text'
 local record_bytes = require 'base/record_bytes'
 local write = require 'base/write'
 local draft = require 'jobs/draft'
-local handout = {BYTES = $RESERVE_BYTES, MORE = ' ' .. 'more'}
-local BODIES = 100
+local handout = {BYTES = $RESERVE_BYTES}
+local BODIES, MORE = 100, ' ' .. 'more'
 
 -- `bodies`: the external payloads read by this call, `read` of them; `spent`: bytes of the jobs shown.
 function handout.open(q)
@@ -53,7 +53,7 @@ function handout.flat(replies)
         local job, n = reply[j], #fields
         fields[n + 1], fields[n + 2], fields[n + 3] = job.id .. ' ' .. job.due, job.raw, job.live
         if job.payload ~= '' or job.draft ~= '' or job.note ~= '' then
-          fields[n + 1], fields[n + 4], fields[n + 5] = fields[n + 1] .. handout.MORE, job.payload, job.draft
+          fields[n + 1], fields[n + 4], fields[n + 5] = fields[n + 1] .. MORE, job.payload, job.draft
           fields[n + 6] = job.note
         end
       end

@@ -34,7 +34,7 @@ function lines.enter(q, id, r, header)
   local own, member = routing.lines(q, id, header), place.member(id, r.arrival)
   if not own then return parking.set_score(q, 'inbound', member, r.score) end
   set_scores(q, r, member, own, true)
-  -- Says to the fast path of reserve that there are lines.
+  -- Says to a reserve that there are lines.
   if q.has_restricted ~= 1 then write.set(q, 'settings', lines.MARK, '1') end
   q.has_restricted = 1
   return own

@@ -132,7 +132,7 @@ return function(q, call)
       pass_over(q, call, job, entry, why)
     elseif full then
       line.reject(q)
-      take.block(q, job, full)
+      take.block(q, job)
     else
       local has_room
       has_room, bytes = fits(q, job, given, bytes)

@@ -1,15 +1,13 @@
--- order: start-time fair queueing within a priority. score = priority * 2^46 + turn, turn = max(V, client's last) + 1. It has two forms:
--- job by job in the state of a call, and `turns` for the lists of the fast paths.
+-- order: start-time fair queueing within a priority. score = priority * 2^46 + turn, turn = max(V, client's last) + 1.
 local write = require 'base/write'
 local text = require 'base/text'
 local stamp = require 'base/stamp'
-local fields_of = require 'base/fields'
-local order, turns = {}, {}
-local call, pack, unpack_share, unpack = redis.call, struct.pack, struct.unpack, unpack
-local floor, max, min, huge = math.floor, math.max, math.min, math.huge
+local order = {}
+local call, pack, unpack_share = redis.call, struct.pack, struct.unpack
+local floor, max, min = math.floor, math.max, math.min
 -- A client's share in `turns`: the last turn it was given, and how many of its jobs have not been handed out.
 local SPAN, SHARE = $SPAN, '>I6I4'
-order.SPAN, order.turns = SPAN, turns
+order.SPAN = SPAN
 
 function order.priority_of(score)
   return floor(score / SPAN)
@@ -118,138 +116,6 @@ function order.handed_out(q, score, first_passed)
   local first = first_passed(q, priority)
   local turn = (first and min(score, first - 1) or score) - base
   if turn > v then state.tops[priority], state.moved[priority] = turn, true end
-end
-
--- The list form. It reads and writes each client and priority of a list once. The tables are reused between calls; a call reads only
--- the entries that it has written.
-
--- By client and priority: its member of `turns` ('priority client'), the priority as text, the last place of an arrival, how many jobs.
--- Then the same by priority alone.
-local n, members, priorities, highest, counts = 0, {}, {}, {}, {}
-local levels, level_of, names, tops = 0, {}, {}, {}
-local arrived, one_share, one_top = {}, {}, {}
-local run, run_turn, run_most, run_client, run_unserved, run_base = 0, nil, nil, nil, nil, nil
-local runs, run_shares, run_turns = 0, {}, {} -- of jobs that were handed out for the first time: the share, and the last turn
-local to_turns, from_turns, to_tops = {'HSET'}, {'HDEL'}, {'HSET'}
-
-function turns.open()
-  n, levels, run, runs, run_client = 0, 0, 0, 0, nil
-end
-
--- The index of a client at a priority in this list's tables.
-function turns.share(priority, client)
-  local spelled = text.of(priority)
-  local member = spelled .. ' ' .. client
-  for k = n, 1, -1 do
-    if members[k] == member then return k end
-  end
-  n = n + 1
-  members[n], priorities[n], counts[n], arrived[n] = member, spelled, 0, 0
-  return n
-end
-
-local function read_shares(q)
-  local raws = fields_of(q.turns, members, 1, n, one_share)
-  for k = 1, n do
-    if raws[k] then
-      local last, jobs = unpack_share(SHARE, raws[k])
-      raws[k], counts[k] = last, counts[k] + jobs
-    else
-      raws[k] = 0
-    end
-  end
-  return raws
-end
-
--- Counts the arrivals, given by their shares, and writes the place of each into `places`.
-function turns.arrive(q, shares, jobs, places)
-  for i = 1, jobs do
-    local k = shares[i]
-    arrived[k] = arrived[k] + 1
-  end
-  local lasts, v = read_shares(q), fields_of(q.tops, priorities, 1, n, one_top)
-  for k = 1, n do
-    local base = max(tonumber(v[k] or 0), lasts[k])
-    to_turns[k * 2 + 1], to_turns[k * 2 + 2] = members[k], pack(SHARE, base + arrived[k], counts[k] + arrived[k])
-    highest[k] = base + priorities[k] * SPAN
-  end
-  for i = 1, jobs do
-    local k = shares[i]
-    local place = highest[k] + 1
-    highest[k], places[i] = place, place
-  end
-end
-
-function turns.write_arrivals(q)
-  to_turns[2] = q.turns
-  call(unpack(to_turns, 1, n * 2 + 2))
-end
-
-local function level_at(base)
-  for level = levels, 1, -1 do
-    if level_of[level] == base then return level end
-  end
-  levels = levels + 1
-  level_of[levels], names[levels], tops[levels] = base, text.of(base / SPAN), 0
-  return levels
-end
-
--- Ends a run of jobs of one client and priority that were handed out in sequence, each with a later turn.
-local function end_run()
-  if run == 0 then return end
-  local level = level_at(run_base)
-  tops[level] = max(tops[level], min(run_turn, run_most))
-  if not run_unserved then return end
-  local k = turns.share(run_base / SPAN, run_client)
-  runs, counts[k] = runs + 1, counts[k] - run
-  run_shares[runs], run_turns[runs] = k, run_turn
-end
-
--- Hands out the next job in line; no job is passed over. `unserved`: it is handed out for the first time. `most`: V does not rise above
--- this turn; nil or false for a job of everybody's line.
-function turns.serve(score, client, unserved, most)
-  local turn = score % SPAN
-  if client ~= run_client or unserved ~= run_unserved or score - turn ~= run_base or turn <= run_turn then
-    end_run()
-    run, run_client, run_unserved, run_base = 0, client, unserved, score - turn
-  end
-  run, run_turn, run_most = run + 1, turn, most or huge
-end
-
-local function write_listed_shares(q)
-  if n == 0 then return end
-  local lasts, kept, left = read_shares(q), 0, 0
-  for i = 1, runs do
-    local k = run_shares[i]
-    if lasts[k] == run_turns[i] then lasts[k] = lasts[k] - 1 end
-  end
-  for k = 1, n do
-    if counts[k] > 0 then
-      kept = kept + 1
-      to_turns[kept * 2 + 1], to_turns[kept * 2 + 2] = members[k], pack(SHARE, lasts[k], counts[k])
-    else
-      left = left + 1
-      from_turns[left + 2] = members[k]
-    end
-  end
-  to_turns[2], from_turns[2] = q.turns, q.turns
-  if kept > 0 then call(unpack(to_turns, 1, kept * 2 + 2)) end
-  if left > 0 then call(unpack(from_turns, 1, left + 2)) end
-end
-
--- V rises to the highest turn that was handed out, and never falls.
-function turns.write_served(q)
-  end_run()
-  write_listed_shares(q)
-  local before, moved = fields_of(q.tops, names, 1, levels, one_top), 0
-  for level = 1, levels do
-    if tops[level] > tonumber(before[level] or 0) then
-      moved = moved + 1
-      to_tops[moved * 2 + 1], to_tops[moved * 2 + 2] = names[level], text.of(tops[level])
-    end
-  end
-  to_tops[2] = q.tops
-  if moved > 0 then call(unpack(to_tops, 1, moved * 2 + 2)) end
 end
 
 return order

@@ -1,19 +1,15 @@
 -- overdue: one bounded step of the sweep: reservations past their deadline, and delays that are over.
 local record = require 'base/record'
 local clock = require 'base/clock'
-local record_bytes = require 'base/record_bytes'
 local text = require 'base/text'
 local write = require 'base/write'
 local gate = require 'jobs/gate'
-local expire_fast = require 'jobs/expire_fast'
+local route = require 'jobs/route'
 local lapse = require 'jobs/lapse'
 local overdue = {}
--- The cost of a job in a step, by the fast path and by the full one.
-local LIGHT, HEAVY = 1, 4
-
 local STATE_IN = {reserved = record.RESERVED, delayed = record.DELAYED}
 
--- The first jobs of a set: ids, when each was due, live records, records, and the headers of gated jobs.
+-- The first jobs of a set: ids, when each was due, live records, and headers, each false for a job that is gone.
 local function read_first(q, set, budget)
   local found = redis.call('ZRANGEBYSCORE', set, '-inf', text.of(clock.now(q)), 'WITHSCORES', 'LIMIT', '0', text.of(budget))
   local ids, times = {}, {}
@@ -22,17 +18,16 @@ local function read_first(q, set, budget)
   local lives, raws = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   local headers, gated = {}, {}
   for i, id in ipairs(ids) do
-    if raws[i] and record_bytes.is_gated(raws[i]) then
-      headers[i] = record.header(raws[i])
-      gated[#gated + 1] = {id = id, header = headers[i]}
-    end
+    headers[i] = raws[i] and record.header(raws[i])
+    if headers[i] and record.is_gated(headers[i]) then gated[#gated + 1] = {id = id, header = headers[i]} end
   end
+  route.prefetch(q, ids, raws)
   gate.prefetch(q, gated)
-  return ids, times, lives, raws, headers
+  return ids, times, lives, headers
 end
 
--- A job that the fast path does not handle. Returns its state.
-local function move_whole(q, key, id, live, header, at)
+-- Returns the state of the job.
+local function move(q, key, id, live, header, at)
   local r = record.live(live)
   if r.state == STATE_IN[key] then
     lapse.job(q, id, r, header, at)
@@ -42,25 +37,24 @@ local function move_whole(q, key, id, live, header, at)
   return r.state
 end
 
--- Moves the first jobs of a set within the budget of the step. `light` is the fast path and returns false for an unusual job. Returns how
--- many there were, and of these were completed, because their worker took nothing back.
-local function move_first(q, step, key, light)
+-- Moves the first jobs of a set within the budget of the step. Returns how many there were, and how many of these were completed, because
+-- their worker took nothing back.
+local function move_first(q, step, key)
   local budget, moved, completed = step.room, 0, 0
-  local ids, times, lives, raws, headers = read_first(q, q[key], budget)
+  local ids, times, lives, headers = read_first(q, q[key], budget)
   step.lag = math.max(step.lag, clock.now(q) - (times[1] or clock.now(q)))
   for i, id in ipairs(ids) do
-    local live, raw = lives[i], raws[i]
-    if step.room <= 0 or write.is_spent(q) then
+    local live, header = lives[i], headers[i]
+    if write.is_spent(q) then
       step.more = true
       return moved, completed
-    elseif not live or not raw then
+    elseif not live or not header then
       write.remove(q, key, id) -- the job is gone
     else
-      local is_light = not headers[i] and light(q, id, live, raw)
-      local state = not is_light and move_whole(q, key, id, live, headers[i] or record.header(raw), times[i])
+      local state = move(q, key, id, live, header, times[i])
       if state == record.DEAD then step.died = step.died + 1 end
       if state == record.COMPLETED then completed = completed + 1 end
-      step.room, moved = step.room - (is_light and LIGHT or HEAVY), moved + 1
+      step.room, moved = step.room - 1, moved + 1
     end
   end
   step.more = #ids >= budget
@@ -70,12 +64,12 @@ end
 -- Returns how many expired, fell due and died, how many were completed, whether more is overdue, and the longest lag.
 function overdue.step(q, budget)
   local step = {room = budget, expired = 0, due = 0, died = 0, completed = 0, more = false, lag = 0}
-  step.expired, step.completed = move_first(q, step, 'reserved', expire_fast.expire)
+  step.expired, step.completed = move_first(q, step, 'reserved')
   step.expired = step.expired - step.completed
   if step.room <= 0 then
     step.more = true
   elseif not step.more then
-    step.due = move_first(q, step, 'delayed', expire_fast.fall_due)
+    step.due = move_first(q, step, 'delayed')
   end
   return step
 end

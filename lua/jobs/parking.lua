@@ -39,13 +39,9 @@ function parking.set_score(q, key, member, score)
   state_of(q)[key][member] = score
 end
 
--- The member of a job that is parked at a gate; `member` is its own in `inbound`.
-function parking.at_gate(name, score, member)
-  return name .. '\0' .. format('%016x', score) .. '\0' .. member
-end
-
+-- The member of a job that is parked at its gate: that in `inbound` follows its score.
 function parking.member(id, r)
-  return parking.at_gate(r.gate, r.score, place.member(id, r.arrival))
+  return r.gate .. '\0' .. format('%016x', r.score) .. '\0' .. place.member(id, r.arrival)
 end
 
 -- The gate of a parked member; a batch's code follows a NUL.

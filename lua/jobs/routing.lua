@@ -1,8 +1,6 @@
 -- routing: who may have a job: its lines, the rule that keeps a worker from it, its fallback to everybody, and hand-overs.
-local memo = require 'base/memo'
 local clock = require 'base/clock'
 local text = require 'base/text'
-local route_codec = require 'base/route_codec'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local part = require 'jobs/part'
@@ -15,7 +13,7 @@ local function fell_back(own)
 end
 
 -- The lines of a job with this route, for each worker or skill that it is for; nil for a job that is for everybody.
-function routing.lines_of(own)
+local function lines_of(own)
   if own.handed then return {own.handed.line} end
   if fell_back(own) then return end
   if own.assignees then
@@ -29,7 +27,7 @@ end
 -- The same; nil too for a job without a route.
 function routing.lines(q, id, header)
   local own = route.of(q, id, header)
-  if own then return routing.lines_of(own) end
+  if own then return lines_of(own) end
 end
 
 -- Whether a hand-over keeps this worker from the job; nil if it was not handed over.
@@ -54,18 +52,6 @@ end
 function routing.excludes_receiver(own)
   local line = own.handed and own.handed.line
   return line and byte(line) == WORKER and own.excluded and has(own.excluded, sub(line, 2))
-end
-
--- What a route says, if it says only in which lines the job is and who is excluded: {excluded, lines; both nil for none}. False if it says
--- more.
-local usual = memo.new(function(raw)
-  local own = route_codec.decode(raw)
-  if own.expires or own.handed or own.overlap or own.assignees and own.skill then return false end
-  return {excluded = own.excluded, lines = routing.lines_of(own)}
-end)
-
-function routing.usual_route(raw)
-  return memo.of(usual, raw)
 end
 
 -- Whether each of some names is excluded; false for none of them.

@@ -53,7 +53,9 @@ function take.look_at(q, call, entry)
   return job
 end
 
-function take.block(q, job, name)
+-- Parks the job at its first gate without room: a call before may have filled another one than when the job was looked at first.
+function take.block(q, job)
+  local name = gate.full(q, job.id, job.header)
   lines.leave(q, job.id, job.record, job.header)
   baton.park(q, job.id, job.record, job.header, name)
   baton.pass_all(q, job.id, job.header)

@@ -33,7 +33,7 @@ local function take_from_line(q, call, raw, live, r)
   local stays = full and routing.lines(q, id, job.header)
   if not stays then line.drop_id(q, id) end
   if not full then return {'new', take.job(q, job, call, 1, first_but(job))} end
-  if not stays then take.block(q, job, full) end
+  if not stays then take.block(q, job) end
   return {'state', STATES[record.BLOCKED]}
 end
 

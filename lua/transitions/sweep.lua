@@ -23,7 +23,7 @@ local lines = require 'jobs/lines'
 local upcoming = require 'jobs/upcoming'
 local trim = require 'jobs/trim'
 local stage = require 'batches/stage'
--- Jobs put back, or forgotten, per step: other calls wait while a step runs. Unusual jobs count four times.
+-- Jobs put back, or forgotten, per step: other calls wait while a step runs.
 local STEP, FORGOTTEN = 8, 100
 local BESIDES = 30 -- fixed commands of a step
 

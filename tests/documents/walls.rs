@@ -41,7 +41,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
             "handle",
             "layout",
             "payload",
-            "places",
+            "scan_cursors",
             "record_fields",
             "redis",
             "reservation",
@@ -54,9 +54,9 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("webhooks", &["handle", "redis"]),
     (
         "handle",
-        &["batcher", "figures", "forms", "keys", "places", "redis", "registry", "runner", "script", "transition"],
+        &["batcher", "figures", "forms", "keys", "scan_cursors", "redis", "registry", "runner", "script", "transition"],
     ),
-    ("places", &["redis"]),
+    ("scan_cursors", &["redis"]),
     ("forms", &[]),
     ("batcher", &["redis", "registry", "runner", "script", "transition"]),
     ("registry", &["redis", "runner"]),
@@ -117,7 +117,7 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
 ];
 
 /// The folders of Lua from the top down; files of a folder that stands alone do not use each other.
-const LUA_FLOORS: [&[&str]; 5] = [&["transitions", "views"], &["plain"], &["batches"], &["jobs"], &["base"]];
+const LUA_FLOORS: [&[&str]; 4] = [&["transitions", "views"], &["batches"], &["jobs"], &["base"]];
 
 #[test]
 fn modules_use_only_granted_modules() {

@@ -1,7 +1,7 @@
 //! The sequence that last found each planted fault, which is tried first. A stale hint costs time only. To renew them all:
 //!
 //! ```sh
-//! INTRAY_ROTATION=all cargo test --test model -- mutants:: faults_of --nocapture | sed -n 's/^found //p' | sort -k3 > /tmp/hints
+//! INTRAY_ROTATION=all cargo test --test model -- mutants:: that_differ --nocapture | sed -n 's/^found //p' | sort -k3 > /tmp/hints
 //! mv /tmp/hints tests/model/hints.txt
 //! ```
 

@@ -18,7 +18,7 @@
 //! | `walk/` | runs a sequence on both, and compares after each step; recounts what must always be true |
 //! | `real/` | the queue under test, its Redis, and eyes that read what lies there |
 //! | `run`, `shrink` | many walks, and the smallest that fails |
-//! | `differential`, `mirror`, `library` | each script on two servers: by its fast path and by its full one, of this program and of an older |
+//! | `differential`, `mirror`, `library` | each script on two servers: of this program and of an older one |
 //! | `mutants`, `patch_scripts`, `hints` | faults in the scripts; the model must find each of them |
 //!
 //! When the two differ, the sequence is made as small as possible and shown step by step, with the command that runs it
@@ -70,7 +70,7 @@ mod world {
 
 use intray::job::EventKind;
 use operations::Op;
-use patch_scripts::{Edit, NO_FAST_PATH};
+use patch_scripts::Edit;
 
 #[test]
 fn queue_behaves_like_the_model() {
@@ -123,7 +123,7 @@ fn small_command_budget_changes_no_outcome() {
 
 /// Runs a share of the sequences with patched scripts.
 fn check_patched(how: &str, share: u64, theme: Option<chance::Theme>, edits: &[(&'static str, &'static str)]) {
-    let edits = edits.iter().map(|&(from, to)| Edit { from, to }).chain([NO_FAST_PATH]).collect();
+    let edits = edits.iter().map(|&(from, to)| Edit { from, to }).collect();
     let plan = run::Plan::from_environment();
     let plan = run::Plan { cases: plan.cases / share, is_short_sighted: true, theme, edits, ..plan };
     run::run(&plan).unwrap_or_else(|difference| panic!("{how}: {difference}"));

@@ -1,5 +1,5 @@
-//! Runs every script on two servers: as it is on the first; without its fast path, or as an older program has it, on the second. Both
-//! must give the same reply and leave the same keys after each call.
+//! Runs every script on two servers: as it is on the first, as an older program has it on the second. Both must give the same reply and
+//! leave the same keys after each call.
 
 mod reply;
 
@@ -20,17 +20,8 @@ use self::reply::Reply;
 use crate::{
     fixtures::Verdict,
     library::Library,
-    patch_scripts::{self, Edit, NO_FAST_PATH},
+    patch_scripts::{self, Edit},
 };
-
-/// What the second server runs.
-#[derive(Debug, Clone)]
-pub enum Other {
-    /// The same scripts without their fast paths.
-    FullPath,
-    /// Those of another program.
-    Library(Arc<Library>),
-}
 
 pub struct Mirror {
     pub socket: PathBuf,
@@ -40,11 +31,9 @@ pub struct Mirror {
 /// Over all connections.
 struct State {
     difference: Option<String>,
-    /// By the total that they count.
-    fast_replies: BTreeMap<String, u64>,
     /// Calls of scripts.
     calls: u64,
-    /// Of the scripts that only read.
+    /// Those of the scripts that only read.
     views: BTreeSet<Vec<u8>>,
     ours: Connection,
     theirs: Connection,
@@ -55,7 +44,7 @@ struct Servers {
     ours: Server,
     theirs: Server,
     edits: Vec<Edit>,
-    other: Other,
+    other: Arc<Library>,
 }
 
 struct Server {
@@ -64,13 +53,12 @@ struct Server {
 }
 
 impl Mirror {
-    /// `edits` are made in the scripts of the first server only.
-    pub fn start(folder: &Path, ours: PathBuf, theirs: PathBuf, edits: &[Edit], other: &Other) -> Self {
+    /// `edits` are made in the scripts of the first server only; the second runs those of `other`.
+    pub fn start(folder: &Path, ours: PathBuf, theirs: PathBuf, edits: &[Edit], other: &Arc<Library>) -> Self {
         let socket = folder.join("mirror.sock");
         let listener = UnixListener::bind(&socket).expect("a socket for the mirror");
         let state = State {
             difference: None,
-            fast_replies: BTreeMap::new(),
             calls: 0,
             views: BTreeSet::new(),
             ours: connect(&ours),
@@ -93,11 +81,6 @@ impl Mirror {
     /// The first difference so far.
     pub fn verdict(&self) -> Verdict {
         self.state().difference.take().map_or(Ok(()), Err)
-    }
-
-    /// How many replies came from a fast path since it was last asked.
-    pub fn fast_replies(&self) -> BTreeMap<String, u64> {
-        std::mem::take(&mut self.state().fast_replies)
     }
 
     /// How many calls were compared since it was last asked.
@@ -135,22 +118,13 @@ impl Servers {
     async fn run(&mut self, words: &[Vec<u8>], state: &Mutex<State>) -> Vec<u8> {
         match (words[0].as_slice(), words.get(1).map(Vec::as_slice)) {
             (b"FUNCTION", Some(b"LOAD")) => self.load(words, state).await,
-            (b"FCALL", Some(function)) => {
-                let theirs = match &self.other {
-                    Other::FullPath => function.to_vec(),
-                    Other::Library(library) => library.named(function),
-                };
-                self.call(words, theirs, state).await
-            }
+            (b"FCALL", Some(function)) => self.call(words, self.other.named(function), state).await,
             _ => self.ours.call(words).await,
         }
     }
 
     async fn load(&mut self, words: &[Vec<u8>], state: &Mutex<State>) -> Vec<u8> {
-        let theirs = match &self.other {
-            Other::FullPath => patched(&words[2], &[NO_FAST_PATH]),
-            Other::Library(library) => library.code.clone().into_bytes(),
-        };
+        let theirs = self.other.code.clone().into_bytes();
         let loaded = self.theirs.call(&[words[0].clone(), words[1].clone(), b"REPLACE".to_vec(), theirs]).await;
         assert_eq!(loaded[0], b'$', "{}", String::from_utf8_lossy(&loaded));
         state.lock().unwrap_or_else(PoisonError::into_inner).views = views(&String::from_utf8_lossy(&words[2]));
@@ -170,9 +144,6 @@ impl Servers {
         let is_view = state.views.contains(&words[1]);
         let (ours, theirs) = (Reply::parse(&raw, is_view), Reply::parse(&theirs, is_view));
         state.calls += 1;
-        if let Some(total) = ours.fast_total() {
-            *state.fast_replies.entry(total.to_owned()).or_default() += 1;
-        }
         if state.difference.is_none() {
             let found =
                 if ours.is_same(&theirs) { state.compare_keys() } else { Err(report("the reply", &ours, &theirs)) };

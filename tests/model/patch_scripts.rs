@@ -22,9 +22,6 @@ pub struct Edit {
     pub to: &'static str,
 }
 
-/// Switches the fast paths off.
-pub const NO_FAST_PATH: Edit = Edit { from: "return m['plain/", to: "return false and m['plain/" };
-
 pub struct Editor {
     pub socket: PathBuf,
     edits: Arc<[ScriptPatch]>,

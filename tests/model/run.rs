@@ -7,7 +7,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     iter::{repeat, repeat_n},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -22,7 +22,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     chance::{self, Theme},
-    mirror::Other,
+    library::Library,
     operations::Op,
     patch_scripts::{Edit, Editor},
     real::Real,
@@ -46,8 +46,8 @@ pub struct Plan {
     pub theme: Option<Theme>,
     /// A script looks at a few jobs of the line only.
     pub is_short_sighted: bool,
-    /// What a second server runs, with which each call is compared.
-    pub other: Option<Other>,
+    /// The scripts of a second server, with which each call is compared.
+    pub other: Option<Arc<Library>>,
     /// What the scripts say otherwise than their files.
     pub edits: Vec<Edit>,
 }
@@ -104,11 +104,6 @@ impl fmt::Display for Plan {
 
 /// The name in a tally for the calls that two servers have answered alike.
 pub const COMPARED: &str = "calls compared";
-
-/// The name in a tally for the replies of a fast path, where these are compared.
-pub fn fast_path(total: &str) -> String {
-    format!("fast path: {total}")
-}
 
 /// The themes of so many sequences in a row are those of all.
 const THEMES: u64 = 12;
@@ -187,6 +182,7 @@ fn draw(plan: &Plan) -> Vec<impl ValueTree<Value = Op> + use<>> {
         Some(2 | 5 | 8 | 11) => Theme::Routing,
         Some(1 | 9) => Theme::Desk,
         Some(3 | 7) => Theme::FewJobs,
+        Some(10) => Theme::Lists,
         _ => Theme::Everything,
     };
     let theme = plan.theme.unwrap_or(by_turns);

@@ -23,6 +23,7 @@ mod jobs {
     mod lists_and_feed; // Lists, their pages and filters, and the feed of completed jobs.
     mod ndjson_upload; // An upload of one job a line stores jobs while it arrives.
     mod payloads; // Payloads are returned byte for byte and have a size limit.
+    mod within_lists; // An item of a list finds what the items before it have done.
 }
 
 /// Order: priorities, fairness between clients, and calls at the same time.

@@ -2,7 +2,6 @@
 //! compiler, in every file.
 
 use std::{
-    collections::BTreeMap,
     fs,
     io::Write,
     path::Path,
@@ -14,46 +13,19 @@ const LUA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lua");
 /// Where a function is built: the file, and the line where it ends.
 pub type Place = (String, u32);
 
-/// The files of `lua/`, by the names that they require each other by.
-pub struct Sources(BTreeMap<String, String>);
-
-impl Sources {
-    pub fn read() -> Self {
-        let rooms = fs::read_dir(LUA).expect("lua/").flatten().filter(|room| room.path().is_dir());
-        let files = rooms.flat_map(|room| fs::read_dir(room.path()).expect("a room").flatten());
-        let named = |path: &Path| Some(path.strip_prefix(LUA).ok()?.to_str()?.strip_suffix(".lua")?.to_owned());
-        let text = |path: &Path| Some((named(path)?, fs::read_to_string(path).ok()?));
-        Self(files.filter_map(|file| text(&file.path())).collect())
-    }
-
-    /// In all files.
-    pub fn built(&self) -> Vec<Place> {
-        self.0.keys().flat_map(|name| self.built_in(name)).collect()
-    }
-
-    /// In a file and all that it requires.
-    pub fn built_from(&self, name: &str) -> Vec<Place> {
-        let mut names = vec![name];
-        let mut next = 0;
-        while let Some(name) = names.get(next) {
-            let more: Vec<_> = required(self.text(name)).filter(|more| !names.contains(more)).collect();
-            names.extend(more);
-            next += 1;
-        }
-        names.into_iter().flat_map(|name| self.built_in(name)).collect()
-    }
-
-    fn text(&self, name: &str) -> &str {
-        self.0.get(name).unwrap_or_else(|| panic!("there is no lua/{name}.lua"))
-    }
-
-    fn built_in(&self, name: &str) -> Vec<Place> {
-        places(&compiled(self.text(name))).into_iter().map(|line| (name.to_owned(), line)).collect()
-    }
+/// In all files of `lua/`, by the names that they require each other by.
+pub fn places() -> Vec<Place> {
+    let rooms = fs::read_dir(LUA).expect("lua/").flatten().filter(|room| room.path().is_dir());
+    let files = rooms.flat_map(|room| fs::read_dir(room.path()).expect("a room").flatten());
+    let mut places: Vec<_> = files.filter_map(|file| places_in(&file.path())).flatten().collect();
+    places.sort();
+    places
 }
 
-fn required(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| line.split_once("require '")?.1.split_once('\'').map(|(name, _)| name))
+fn places_in(path: &Path) -> Option<Vec<Place>> {
+    let name = path.strip_prefix(LUA).ok()?.to_str()?.strip_suffix(".lua")?;
+    let text = fs::read_to_string(path).ok()?;
+    Some(lines(&compiled(&text)).into_iter().map(|line| (name.to_owned(), line)).collect())
 }
 
 /// The compiler's listing of a text.
@@ -75,7 +47,7 @@ fn number(named: &str) -> String {
 }
 
 /// The lines at which a function builds another: `7 [22] CLOSURE 3 0 ; 0x…`, outside the file's main chunk.
-fn places(listing: &str) -> Vec<u32> {
+fn lines(listing: &str) -> Vec<u32> {
     let (mut is_inside, mut lines) = (false, Vec::new());
     for line in listing.lines() {
         is_inside = line.starts_with("function <") || is_inside && !line.starts_with("main <");

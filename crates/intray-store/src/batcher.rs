@@ -130,8 +130,7 @@ impl Batcher {
             }
             (jobs, bytes) = (jobs + next.handle.jobs(), bytes + next.args.size());
             let is_full = group.len() == policy.max_calls || jobs > MAX_JOBS_PER_SCRIPT || bytes > MAX_BYTES_PER_SCRIPT;
-            let way = |call: &PendingCall| (call.handle.needs_memory(), call.handle.is_plain());
-            let needs_other_script = |first: &PendingCall| way(first) != way(next);
+            let needs_other_script = |first: &PendingCall| first.handle.needs_memory() != next.handle.needs_memory();
             if group.first().is_some_and(|first| is_full || needs_other_script(first)) {
                 break;
             }

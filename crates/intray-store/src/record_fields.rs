@@ -134,47 +134,10 @@ pub(crate) const ENDED_AT: Field = uint("ended_at", 6);
 /// A reservation that has ended; several are in `history`.
 const ENDED: [Field; 6] = [SECRET_DIGEST, CAUSE, ENDED_AT, RESERVED_AT, WORKER, text("note", 2)];
 
-/// What a format of a script does with some fields.
-enum Part {
-    /// Each as its value.
-    Values(&'static str, &'static str),
-    /// All of them as one string of bytes.
-    Raw(&'static str, &'static str),
-    /// Byte by byte.
-    EachByte(&'static str),
-    Skip(&'static str, &'static str),
-}
-use Part::{EachByte, Raw, Skip, Values};
-
-const HEAD_PARTS: [Part; 4] =
-    [Values("layout", "layout"), Raw("stamp", "stamp"), EachByte("flags"), Values("priority", "priority")];
-const HELD_PARTS: [Part; 9] = [
-    Values("layout", "score"),
-    Raw("arrival", "arrival"),
-    Values("priority", "priority"),
-    Raw("handed_out", "late"),
-    Skip("length", "length"),
-    Raw("secret", "digest"),
-    Raw("nonce", "nonce"),
-    Raw("reserved_at", "reserved_at"),
-    Values("ms", "worker"),
-];
-const STANDING_PARTS: [Part; 4] =
-    [Values("score", "score"), Raw("arrival", "arrival"), Skip("priority", "priority"), Raw("handed_out", "late")];
-const LEASED_PARTS: [Part; 5] = [
-    Raw("digest", "digest"),
-    Raw("nonce", "nonce"),
-    Raw("reserved_at", "reserved_at"),
-    Skip("ms", "resumes"),
-    Values("marks", "worker"),
-];
-
 /// The names by which scripts know this table.
 pub(crate) fn constants() -> Vec<(&'static str, String)> {
     let flags: Vec<_> = flags::ALL.iter().map(|(name, bit)| format!("{name} = {bit}")).collect();
-    let held = held();
     let size = |fields: &[Field]| fields.iter().map(|field| field.width).sum::<usize>();
-    let at = |name: &str| offset(&held, name);
     let numbers = [
         ("LAYOUT", LAYOUT as usize),
         ("FLAGS_AT", offset(&RECORD, "flags")),
@@ -184,22 +147,7 @@ pub(crate) fn constants() -> Vec<(&'static str, String)> {
         ("FINGERPRINT_SIZE", FINGERPRINT.width),
         ("LEASE_MS_SIZE", LEASE_MS.width),
         ("MAX_ATTEMPTS_SIZE", MAX_ATTEMPTS.width),
-        ("BACKOFF_SIZE", size(&BACKOFF)),
         ("TRACE_SIZE", TRACE.width),
-        ("SCORE_AT", at("score")),
-        ("ARRIVAL_AT", at("arrival")),
-        ("PRIORITY_AT", at("priority")),
-        ("COUNTERS_AT", at("handed_out")),
-        ("EXPIRED_AT", at("expired")),
-        ("FAILED_AT", at("failed")),
-        ("ATTEMPTS_AT", at("attempts")),
-        ("LATE_AT", at("late")),
-        ("LEASE_LENGTH_AT", at("length")),
-        ("LEASE_AT", at("secret")),
-        ("SECRET_DIGEST_AT", at("digest")),
-        ("TERMS_AT", at("reserved_at")),
-        ("LEASE_SIZE", size(&IN_LEASE)),
-        ("ENDED_SIZE", size(&ENDED)),
     ];
     let formats = [
         ("RECORD_FORMAT", format_of(&RECORD)),
@@ -207,10 +155,6 @@ pub(crate) fn constants() -> Vec<(&'static str, String)> {
         ("LEASE_FORMAT", format_of(&IN_LEASE)),
         ("ENDED_FORMAT", format_of(&ENDED)),
         ("BACKOFF_FORMAT", format_of(&BACKOFF)),
-        ("HEAD_FORMAT", view(&RECORD, &HEAD_PARTS)),
-        ("HELD_FORMAT", view(&held, &HELD_PARTS)),
-        ("STANDING_FORMAT", view(&held, &STANDING_PARTS)),
-        ("LEASED_FORMAT", view(&held, &LEASED_PARTS)),
     ];
     let numbers = numbers.map(|(name, number)| (name, number.to_string()));
     numbers
@@ -218,12 +162,6 @@ pub(crate) fn constants() -> Vec<(&'static str, String)> {
         .chain(formats)
         .chain([("RECORD_FLAGS", flags.join(", ")), ("ROUTE_PARTS", route_parts::constants())])
         .collect()
-}
-
-/// The live record of a reserved job, as far as its lease.
-fn held() -> Vec<Field> {
-    let before = LIVE.iter().copied().take_while(|field| field.name != LEASE.name);
-    before.chain([uint("length", LEASE.width)]).chain(IN_LEASE).collect()
 }
 
 /// Where a field begins, counted from 1.
@@ -234,19 +172,6 @@ fn offset(fields: &[Field], name: &str) -> usize {
 
 fn format_of(fields: &[Field]) -> String {
     format!(">{}", fields.iter().map(Field::format).collect::<String>())
-}
-
-fn view(fields: &[Field], parts: &[Part]) -> String {
-    let place = |name: &str| fields.iter().position(|field| field.name == name).expect("a field");
-    let among = |first, last| &fields[place(first)..=place(last)];
-    let size = |fields: &[Field]| fields.iter().map(|field| field.width).sum();
-    let parts = parts.iter().map(|part| match part {
-        Values(first, last) => among(first, last).iter().map(Field::format).collect(),
-        Raw(first, last) => format!("c{}", size(among(first, last))),
-        EachByte(name) => "B".repeat(size(among(name, name))),
-        Skip(first, last) => "x".repeat(size(among(first, last))),
-    });
-    format!(">{}", parts.collect::<String>())
 }
 
 impl Field {
@@ -275,10 +200,5 @@ mod tests {
         assert_eq!(format("LIVE_FORMAT"), ">BBdI6BI4I4I4I4I4I4I2Bc0I2c0I2c0I2c0I2c0");
         assert_eq!(format("LEASE_FORMAT"), ">c26c8c16I6I4I4BBc0");
         assert_eq!(format("ENDED_FORMAT"), ">c8BI6I6Bc0I2c0");
-        assert_eq!(format("HEAD_FORMAT"), ">Bc6BBB");
-        assert_eq!(format("HELD_FORMAT"), ">BBdc6Bc26xc34c16c6I4I4BBc0");
-        assert_eq!(format("STANDING_FORMAT"), ">dc6xc26");
-        assert_eq!(format("LEASED_FORMAT"), ">c8c16c6xxxxxxxxBBc0");
-        assert_eq!((format("LEASE_AT"), format("SECRET_DIGEST_AT"), format("LEASE_SIZE")), ("45", "71", "66"));
     }
 }

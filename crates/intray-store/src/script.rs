@@ -193,9 +193,9 @@ impl StoreScript {
         self.standalone.get_or_init(|| {
             let (path, mut text) = (self.path, LuaText::default());
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
-            text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.paths(path))));
+            text.modules(&self.sources, self.sources.in_order([OPEN, path]));
             text.line(&format!("local m, call, q, args = m, m['{OPEN}'], {}, ARGV", named(&self.keys, "KEYS")));
-            text.line(&answer(&self.sources, path));
+            text.line(&answer(path));
             let sha = redis::Script::new(&text.code).get_hash().to_owned();
             Standalone { text, sha }
         })
@@ -232,8 +232,7 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
     text.line(&format!("#!lua name={name}"));
     text.line("local made");
     text.line("local function make()");
-    let ways = sources.entries().flat_map(|path| sources.paths(path));
-    text.modules(sources, sources.in_order(std::iter::once(OPEN).chain(ways)));
+    text.modules(sources, sources.in_order(std::iter::once(OPEN).chain(sources.entries())));
     text.line("return m");
     text.line("end");
     for (path, is_large) in calls(sources) {
@@ -245,20 +244,15 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
         text.line(&format!(
             "callback = function(keys, args) made = made or make(); local m, call = made, made['{OPEN}']; \
              local q = {kept}; {} end}}",
-            answer(sources, path)
+            answer(path)
         ));
     }
     text
 }
 
-/// Tries the fast paths in order. The full path comes last and begins with the initialized state of its call.
-fn answer(sources: &LuaSources, path: &str) -> String {
-    let plain = sources
-        .paths(path)
-        .filter(|way| *way != path)
-        .map(|way| format!("m['{way}'](q, args) or "))
-        .collect::<String>();
-    format!("return {plain}m['{path}'](call.open(q), args)")
+/// The call of an entry point begins with an initialized state.
+fn answer(path: &str) -> String {
+    format!("return m['{path}'](call.open(q), args)")
 }
 
 /// A Lua table of an entry point's keys by name.

@@ -8,7 +8,6 @@ mod forms;
 mod gates;
 mod history;
 mod layout;
-mod lists;
 mod look;
 mod looks;
 mod outbox;
@@ -16,6 +15,7 @@ mod registry;
 mod server;
 mod sheets;
 mod trim;
+mod turns;
 
 use intray_redis::Args;
 use redis::Value;

@@ -163,11 +163,6 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
         false
     }
 
-    /// Whether the fast path may take the call: one that it does not take would keep all others of its script from it.
-    fn is_plain(&self) -> bool {
-        true
-    }
-
     /// Whether the call may be sent now, by what must hold at that moment. What was looked at since then holds.
     fn is_ready(&mut self, _since: Instant) -> bool {
         true

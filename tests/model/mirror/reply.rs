@@ -1,4 +1,4 @@
-//! Replies of scripts, in one form for the fast path and the full one.
+//! Replies of scripts, in one form. An older program has fast paths, whose replies are shorter and count less.
 
 use redis::Value;
 
@@ -28,11 +28,6 @@ impl Reply {
                 Self { form: Form::Full, items: vec![if is_view { sorted(value) } else { value }], counts: Vec::new() }
             }
         }
-    }
-
-    /// Which total a fast path has counted.
-    pub fn fast_total(&self) -> Option<&str> {
-        (self.form == Form::Fast).then(|| self.counts[0].0.as_str())
     }
 
     /// A fast path counts only the total of its transition, and the batches that end.

@@ -3,6 +3,11 @@
 use super::Fault;
 
 pub const MUTANTS: &[Fault] = &[
+    (
+        "a worker is given two parts",
+        "return own.overlap and part.keeps_from(q, id, header, worker) and 'overlap'",
+        "return false",
+    ),
     ("a part is forgotten on expiry", "if how == ended.EXPIRED then return EXPIRED end", ""),
     (
         "a part is forgotten at the end of a grace",

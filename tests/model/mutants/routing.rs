@@ -29,9 +29,15 @@ pub const MUTANTS: &[Fault] = &[
         "if r.state == record.DELAYED or r.state == record.DEAD then return end\n  if own",
         "if r.state == record.DEAD then return end\n  if own",
     ),
+    ("a new job does not fall back", "  routing.ready(q, id, header, now)\n", ""),
     ("a job for everybody falls back", "or own.fallback_at or not routing.is_for_some(own)", "or own.fallback_at"),
     ("a hand-over outlives the next reservation", "  if is_delivered then own.handed = nil end\n", ""),
     ("a hand-over ends when it was not received", "if is_delivered then own.handed = nil end", "own.handed = nil"),
+    (
+        "the note of a hand-over is not shown",
+        "return handed and struct.pack('>I6', handed.since)",
+        "return false and struct.pack('>I6', handed.since)",
+    ),
     ("a hand-over has no end", "if is_hand_over_due(q, own, is_held) then own.handed = nil end", ""),
     ("no alarm says when a hand-over ends", "own.handed and (is_held and NEVER or own.handed.ends) or huge", "huge"),
     ("a hand-over survives another rule", "if names_line or routing", "if routing"),
@@ -111,54 +117,4 @@ pub const MUTANTS: &[Fault] = &[
         "  change(own",
     ),
     ("a limit of jobs does not count the restricted", "{q.inbound, q.restricted, q.parked,", "{q.inbound, q.parked,"),
-];
-
-/// Mutants of the fast paths.
-pub const FAST_PATH_MUTANTS: &[Fault] = &[
-    (
-        "a job that falls back to everybody is enqueued plainly",
-        "or own.fallback or own.overlap then return false end",
-        "or own.overlap then return false end",
-    ),
-    ("a plain job is in its line without a live record", "write(to_live, q.live, in_restricted)", ""),
-    ("a plain enqueue does not say that there are lines", "call('HSET', q.settings, lines.MARK, '1')", ""),
-    ("an excluded worker is given the job plainly", "if not own or routing.excludes(own, worker) or", "if not own or"),
-    (
-        "a job that has expired is handed out plainly",
-        "if own.expires or own.handed or own.overlap",
-        "if own.handed or own.overlap",
-    ),
-    (
-        "a note is not shown by a plain hand-out",
-        "if own.expires or own.handed or own.overlap",
-        "if own.expires or own.overlap",
-    ),
-    ("a worker is given two parts plainly", "or own.handed or own.overlap or", "or own.handed or"),
-    (
-        "an assignee is not asked for the skill plainly",
-        "or own.assignees and own.skill then return false end",
-        "then return false end",
-    ),
-    ("an excluded worker is forgotten by a plain enqueue", "write(to_routes, q.routes, in_routes)", ""),
-    (
-        "a plain reserve does not know lines",
-        "local s = next_line(q, own_lines[c])",
-        "local s = everybody.place and everybody",
-    ),
-    ("a plain hand-out leaves the job restricted", "call(unpack(off_restricted, 1, in_restricted + 2))", ""),
-    ("a plain hand-out leaves the job in its line", "call(unpack(off_lines, 1, in_lines + 2))", ""),
-    ("a job of a line raises V plainly over those for everybody", "first % SPAN - 1 or turn", "turn or turn"),
-    (
-        "jobs of two lines with equal places come in any order",
-        "return place.arrival_of(one.member) < place.arrival_of(other.member)",
-        "return false",
-    ),
-    ("a plain hand-out prefers everybody's line", "(not first or precedes(s, first))", "not first"),
-    ("a plain hand-out does not say who waits no more", "s.total - (taken[name] or 0)", "s.total"),
-    (
-        "a plain reserve looks into no worker's line",
-        "local finds_workers = n < 2 or line_set.has_workers(q)",
-        "local finds_workers = false",
-    ),
-    ("a plain look does not see the restricted", "q.reserved, q.restricted) > 0", "q.reserved) > 0"),
 ];

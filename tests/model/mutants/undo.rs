@@ -47,10 +47,5 @@ pub const MUTANTS: &[Fault] = &[
         "if is_over or is_closing and clock.now(q) >= job.deadline then",
         "if is_over then",
     ),
-];
-
-/// With the fast paths.
-pub const FAST_PATH_MUTANTS: &[Fault] = &[
-    ("a closing job expires plainly", " or marks >= CLOSING then return false end", " then return false end"),
-    ("a plain completion ends a closing job", " or marks >= CLOSING then return end", " then return end"),
+    ("a second completion ends a closing job", "if closing.is(job.lease) then return again(q, job, given) end", ""),
 ];

@@ -5,7 +5,7 @@ pub mod keyspace;
 pub mod record;
 pub mod route;
 
-use std::{collections::BTreeMap, env, path::Path};
+use std::{collections::BTreeMap, env, path::Path, sync::Arc};
 
 use intray::{
     job::QueueName,
@@ -17,7 +17,7 @@ use self::keyspace::Keyspace;
 use crate::{
     fixtures::Verdict,
     library::Library,
-    mirror::{Mirror, Other},
+    mirror::Mirror,
     patch_scripts::{Edit, Editor},
     world::Engine,
 };
@@ -49,7 +49,7 @@ struct Second {
 }
 
 impl Second {
-    async fn start(folder: &Path, first: &Engine, edits: &[Edit], other: &Other) -> Self {
+    async fn start(folder: &Path, first: &Engine, edits: &[Edit], other: &Arc<Library>) -> Self {
         let own = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
         let engine = Engine::start(own.path(), false).await;
         engine.clock.stop_at(BEGIN_MS);
@@ -71,7 +71,7 @@ fn connect(engine: &Engine) -> redis::Connection {
 }
 
 impl Real {
-    pub async fn start(edits: &[Edit], other: Option<&Other>) -> Self {
+    pub async fn start(edits: &[Edit], other: Option<&Arc<Library>>) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
         let engine = Engine::start(folder.path(), false).await;
         engine.clock.stop_at(BEGIN_MS);
@@ -157,10 +157,6 @@ impl Real {
     /// Both servers have done the same, if that is compared.
     pub fn compare_servers(&self) -> Verdict {
         self.second.as_ref().map_or(Ok(()), |second| second.mirror.verdict())
-    }
-
-    pub fn fast_replies(&self) -> BTreeMap<String, u64> {
-        self.second.as_ref().map(|second| second.mirror.fast_replies()).unwrap_or_default()
     }
 
     /// How many calls were compared since it was last asked.

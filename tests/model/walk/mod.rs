@@ -91,8 +91,6 @@ impl<'r> Walk<'r> {
         }
         self.each(&[Op::Retire(Retire)]).await?;
         self.compare_metric()?;
-        let fast = self.real.fast_replies();
-        self.met.extend(fast.into_iter().map(|(total, replies)| (run::fast_path(&total), replies)));
         self.met.insert(run::COMPARED.to_owned(), self.real.compared_calls());
         let found = self.real.look(&self.last_event)?;
         same("keys that are left", &found.keys, &Vec::new())

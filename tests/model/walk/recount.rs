@@ -241,7 +241,7 @@ fn lines_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdic
         let place = live.place.ok_or_else(|| format!("{id} is restricted and has no place"))?;
         expected.extend(lines.into_iter().map(|line| (line, place, live.arrival, id.clone())));
     }
-    // The fast path of reserve declines by it. The sweep takes it away.
+    // A reserve looks into lines only where it is. The sweep takes it away.
     let is_marked = found.hash("settings").contains_key(ROUTED.as_bytes());
     claim(expected.is_empty() || is_marked, || "there are lines, and the settings do not say so".to_owned())?;
     let lines = found.lines()?;

@@ -59,7 +59,7 @@ async fn reservation_says_by_which_credential_its_worker_came() {
         (w.with_credential(&key("desk")), access("key", Some("desk"), None)),
     ];
     for (n, (ann, expected)) in ways.into_iter().enumerate() {
-        // The next job, and one by its id: the fast and the full path.
+        // The next job, and one by its id.
         let (next, named) = (w.enqueue(json!([n, "next"])).await, w.enqueue(json!([n, "named"])).await);
         assert_eq!(id_of(&take(&ann, json!({ "worker": "ann", "queues": ["default"] })).await), next);
         assert_eq!(id_of(&take(&ann, json!({ "worker": "ann", "id": named })).await), named);

@@ -109,10 +109,8 @@ async fn idle_queue_is_looked_at_without_a_sweep() {
     // Nothing is due. Each queue is still swept once in ten minutes, at a random time, and this test may take long.
     let sweeps = second.script_runs("sweep").await;
     assert!(sweeps * 4 <= QUEUES, "{sweeps} of {QUEUES} idle queues are swept");
-    // Two commands where nothing is scheduled, eight elsewhere; eight everywhere without the fast paths; two hundred
-    // for the start of an instance and its connections.
-    let per_look = if cfg!(feature = "whole-path") { 8 } else { 5 };
-    assert!(calls <= scripts * per_look + sweeps * 60 + 200, "{calls} commands in {scripts} looks");
+    // Eight commands a look; two hundred for the start of an instance and its connections.
+    assert!(calls <= scripts * 8 + sweeps * 60 + 200, "{calls} commands in {scripts} looks");
     w.check().await;
 }
 

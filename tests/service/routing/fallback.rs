@@ -161,7 +161,7 @@ async fn job_that_falls_back_to_a_held_lock_is_parked() {
 }
 
 #[tokio::test]
-async fn fast_path_serves_a_queue_again_without_restricted_jobs() {
+async fn queue_without_restricted_jobs_is_not_marked_after_a_sweep() {
     let w = World::start().await;
     w.enqueue_with(json!({ "payload": 1, "assignees": ["bob"] })).await;
     let held = w.reserve_as("bob").await;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::{
     super::rig::ways::Way,
-    built::{Place, Sources},
+    built,
     crowd::Shape,
     kept::{Figure, Parts, short},
     redis::{Looked, patiently},
@@ -31,20 +31,12 @@ impl Found {
 
     /// Built functions are listed by file and line.
     pub fn of_the_files(&mut self) {
-        let sources = Sources::read();
-        for script in ["enqueue", "reserve", "complete"] {
-            self.built(format!("plain {script}, functions built"), sources.built_from(&format!("plain/{script}")));
-        }
-        self.built("all scripts, functions built".to_owned(), sources.built());
-    }
-
-    fn built(&mut self, name: String, places: Vec<Place>) {
-        let mut parts = Parts::new();
+        let (places, mut parts) = (built::places(), Parts::new());
         for (file, line) in &places {
             eprintln!("  lua/{file}.lua:{line} builds a function");
             *parts.entry(file.clone()).or_default() += 1.0;
         }
-        self.add(name, places.len() as f64, parts);
+        self.add("all scripts, functions built".to_owned(), places.len() as f64, parts);
     }
 
     pub async fn of_redis(&mut self, engine: &str, folder: &Path) {

@@ -44,11 +44,6 @@ enum FieldSource<'v> {
     List(std::slice::Iter<'v, Value>),
     /// The words of one text; `None` after the last.
     Words(Option<&'v [u8]>),
-    /// Packed into one text: NUL, the count in two bytes, the length of each field in four, then the fields.
-    Packed {
-        lengths: std::slice::Iter<'v, [u8; 4]>,
-        rest: &'v [u8],
-    },
 }
 
 impl<'v> Fields<'v> {
@@ -59,11 +54,6 @@ impl<'v> Fields<'v> {
     fn within(field: ReplyField<'v>) -> Result<Self, Fault> {
         let source = match field {
             ReplyField::List(items) => FieldSource::List(items.iter()),
-            ReplyField::Text([0, high, low, rest @ ..]) => {
-                let count = usize::from(u16::from_be_bytes([*high, *low]));
-                let (lengths, rest) = rest.split_at_checked(count * 4).ok_or_else(|| broken("fields"))?;
-                FieldSource::Packed { lengths: lengths.as_chunks().0.iter(), rest }
-            }
             ReplyField::Text(words) => FieldSource::Words(Some(words)),
             ReplyField::Number(_) | ReplyField::Other => return Err(broken("a list")),
         };
@@ -78,11 +68,6 @@ impl<'v> Fields<'v> {
                 let Some(end) = text.iter().position(|&byte| byte == b' ') else { return Some(ReplyField::Text(text)) };
                 *words = Some(&text[end + 1..]);
                 Some(ReplyField::Text(&text[..end]))
-            }
-            FieldSource::Packed { lengths, rest } => {
-                let (field, after) = rest.split_at_checked(u32::from_be_bytes(*lengths.next()?) as usize)?;
-                *rest = after;
-                Some(ReplyField::Text(field))
             }
         }
     }
@@ -167,18 +152,12 @@ impl<'v> Fields<'v> {
         match &self.0 {
             FieldSource::List(items) => items.len() == 0,
             FieldSource::Words(words) => words.is_none(),
-            FieldSource::Packed { lengths, .. } => lengths.len() == 0,
         }
     }
 
     /// The remaining fields, as lists.
     pub(crate) fn lists(mut self) -> impl Iterator<Item = Result<Self, Fault>> {
         std::iter::from_fn(move || self.next().map(Self::within))
-    }
-
-    /// The remaining fields, as values.
-    pub(crate) fn values(mut self) -> impl Iterator<Item = Value> {
-        std::iter::from_fn(move || self.slice().ok().map(|bytes| Value::BulkString(bytes.to_vec())))
     }
 
     /// The remaining fields, as pairs of texts.

@@ -11,8 +11,6 @@ struct CarriedFiles;
 
 /// The folders of the entry points; all others hold modules.
 const ENTRIES: [&str; 2] = ["transitions/", "views/"];
-/// Fast paths of some entry points, for common calls. They return nil, before any write, if a job needs the full path.
-const PLAIN: &str = "plain/";
 
 /// All files by the name in `require`.
 pub(super) struct LuaSources(BTreeMap<String, String>);
@@ -49,13 +47,6 @@ impl LuaSources {
     pub(super) fn entries(&self) -> impl Iterator<Item = &str> {
         let is_entry = |name: &&str| ENTRIES.iter().any(|folder| name.starts_with(folder));
         self.0.keys().map(String::as_str).filter(is_entry)
-    }
-
-    /// The files of an entry point, in the order in which they are tried: the fast path first.
-    pub(super) fn paths<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s str> {
-        let is_plain =
-            |name: &&str| !cfg!(feature = "whole-path") && name.strip_prefix(PLAIN) == path.rsplit('/').next();
-        self.0.keys().map(String::as_str).filter(is_plain).chain([path])
     }
 
     /// The files with all that they require, in the order of their dependencies.

@@ -27,7 +27,6 @@ fn required_files_come_first_and_once() {
     ]);
     assert_eq!(sources.in_order(["transitions/t"]), ["base/b", "base/a", "transitions/t"]);
     assert_eq!(sources.entries().collect::<Vec<_>>(), ["transitions/t"]);
-    assert_eq!(sources.paths("transitions/t").collect::<Vec<_>>(), ["transitions/t"]);
 }
 
 #[test]
@@ -86,8 +85,7 @@ fn header_lists_all_keys_that_are_used() {
     let mut wrong = Vec::new();
     let known: Vec<_> = KEYS.iter().copied().chain(GLOBAL_KEYS).collect();
     for entry in sources.entries() {
-        let code: String =
-            sources.in_order(sources.paths(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
+        let code: String = sources.in_order([entry]).iter().map(|name| code(sources.get(name)) + "\n").collect();
         let mut used = names_after(&code, "q.");
         // Deferred commands, and reads of a set by name, get the name as an argument.
         let named = [
@@ -160,8 +158,7 @@ fn header_lists_exactly_the_reply_words() {
         let source = sources.get(entry);
         let stated = header(source, "REPLY").join(" ");
         let stated: BTreeSet<_> = stated.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
-        let code: String =
-            sources.in_order(sources.paths(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
+        let code: String = sources.in_order([entry]).iter().map(|name| code(sources.get(name)) + "\n").collect();
         for word in &stated {
             if !code.contains(&format!("'{word}'")) {
                 wrong.push(format!("{entry}: no file says {word}"));
@@ -178,12 +175,11 @@ fn header_lists_exactly_the_reply_words() {
 }
 
 /// The folders from which a file may require modules, by its own folder.
-const ROOMS: [(&str, &[&str]); 6] = [
+const ROOMS: [(&str, &[&str]); 5] = [
     ("base/", &["base/"]),
     ("jobs/", &["base/", "jobs/"]),
     ("batches/", &["base/", "jobs/", "batches/"]),
-    ("plain/", &["base/", "jobs/", "plain/"]),
-    ("transitions/", &["base/", "jobs/", "batches/", "plain/"]),
+    ("transitions/", &["base/", "jobs/", "batches/"]),
     ("views/", &["base/", "jobs/", "batches/"]),
 ];
 
@@ -244,18 +240,6 @@ fn call_state_is_reset_before_each_call() {
         }
     }
     assert!(left.is_empty(), "base/call does not open {left:?}");
-}
-
-/// A fast path runs before the state is reset, so it may use only the keys in `q`.
-#[test]
-fn plain_paths_use_only_the_keys_of_a_call() {
-    let sources = carried();
-    for (name, source) in sources.all().filter(|(name, _)| name.starts_with("plain/")) {
-        let code = code(source);
-        let others: Vec<_> =
-            names_after(&code, "q.").into_iter().filter(|name| !KEYS.iter().any(|(key, _)| key == name)).collect();
-        assert!(others.is_empty(), "{name} takes {others:?}");
-    }
 }
 
 #[test]

@@ -14,7 +14,6 @@ use crate::{job::QueueName, runner::Runner};
 pub(crate) trait CallHandle: Send {
     fn jobs(&self) -> u32;
     fn needs_memory(&self) -> bool;
-    fn is_plain(&self) -> bool;
     fn is_ready(&mut self, since: Instant) -> bool;
     fn make_ready(&mut self) -> BoxFuture<'_, Result<bool, Fault>>;
     fn args(&self) -> Args;
@@ -53,10 +52,6 @@ impl<T: BatchedTransition> CallHandle for TypedCall<T> {
 
     fn needs_memory(&self) -> bool {
         self.call.needs_memory()
-    }
-
-    fn is_plain(&self) -> bool {
-        self.call.is_plain()
     }
 
     fn is_ready(&mut self, since: Instant) -> bool {

@@ -132,10 +132,6 @@ impl BatchedTransition for CheckedCompletion {
         text(self.call.result.as_ref()).len() > limits::SMALL_RESULT
     }
 
-    fn is_plain(&self) -> bool {
-        self.call.undo_ms == 0 && self.call.resumes.is_none()
-    }
-
     fn is_ready(&mut self, since: Instant) -> bool {
         if self.read.is_some_and(|read| read >= since || is_current(read)) {
             return true;

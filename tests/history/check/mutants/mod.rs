@@ -100,7 +100,7 @@ fn assert_strange(history: &History, breaches: usize, what: &str) {
 
 /// What becomes of the first decides whether the same worker may have the second.
 #[test]
-fn checker_lets_a_worker_answer_after_a_job_that_was_cancelled_while_held() {
+fn checker_forgets_the_part_of_a_job_cancelled_while_held() {
     for (kind, breaches) in [("cancelled", 0), ("expired", 1)] {
         let mut history = good();
         set_overlap(&mut history);

@@ -23,6 +23,6 @@ impl Check<'_> {
         let found: BTreeSet<_> = self.keyspace.set("lines").keys().cloned().collect();
         assert_eq!(found, expected, "{}: its lines", self.queue);
         let is_marked = self.keyspace.hash("settings").contains_key(b"routed".as_slice());
-        assert!(is_marked || expected.is_empty(), "{}: the fast path must know of lines", self.queue);
+        assert!(is_marked || expected.is_empty(), "{}: its settings must say that there are lines", self.queue);
     }
 }
