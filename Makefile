@@ -53,7 +53,7 @@ test-cluster: rust engine
 test-sentinel: rust engine
 	scripts/behind_a_sentinel.sh cargo test --locked --test service -- $(moving)
 
-# What a failover loses of what was acknowledged, and how long nobody is served: a table, by three rounds of each way.
+# What a failover loses of what was acknowledged, and how long no call is served: a table, by three rounds of each way.
 failovers: rust engine
 	INTRAY_FAILOVERS=3 cargo test --release --locked --test service failovers -- --nocapture
 
@@ -125,7 +125,7 @@ guard: rust engine
 	scripts/profilers.sh
 	cargo bench --locked --profile dev --bench figures -- guard $(if $(UPDATE),--update) $(OPTIONS)
 
-# What the service does beside what people would use instead, and what it costs as things grow: brings those, measures, and writes
+# What the service does compared with what people would use instead, and what it costs as things grow: brings those, measures, and writes
 # docs/figures.md. `make bench OPTIONS='closed open'` for parts, which are shown only; with --page they take the place of those in the
 # page, as long as machine and commit are the same: `make bench SIZE=full OPTIONS='waiting --page'` for up to five million jobs.
 bench: rust engine

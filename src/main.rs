@@ -245,7 +245,9 @@ async fn move_to(queues: &Queues, target: &Queues, place: &str, dry_run: bool) -
     let moved = queues.move_to(target, place, &|line| eprintln!("{line}")).await?;
     match moved.queues.len() {
         0 if moved.was_done => println!("the queues had already moved to {place}"),
-        count => println!("{count} queues have moved to {place}: serve them with --redis-url, this one is now unused"),
+        count => {
+            println!("{count} queues have moved to {place}: serve them with --redis-url, this Redis is no longer used")
+        }
     }
     Ok(())
 }

@@ -96,7 +96,7 @@ impl Waiting {
         self.inner.table.count()
     }
 
-    /// The longest waiting calls for queues that `sees` allows, at max `max`, and the number of all such calls.
+    /// The longest waiting calls for queues that `sees` allows, at most `max`, and the number of all such calls.
     pub fn waiters(&self, max: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
         self.inner.table.waiters(max, sees)
     }

@@ -7,7 +7,7 @@ use super::rig::{
     process::{cpu_us, machine_us},
 };
 
-/// The processes to measure. A server may use no Redis, or Redis have no server in front of it.
+/// The processes to measure. A server may use no Redis, or Redis may have no server in front of it.
 #[derive(Clone, Copy)]
 pub struct Meter<'a> {
     pub server: Option<u32>,

@@ -7,7 +7,7 @@ use super::{
     client::{Client, field, fields, payload},
 };
 
-/// The maximum of jobs in one call.
+/// The maximum number of jobs in one call.
 pub const PUT: u64 = 1_000;
 pub const TAKE: u64 = 100;
 

@@ -19,7 +19,7 @@ local RECORD = '>BBBBI6I6I6I4I4I4I4I4I4I4I4I4I4I4c8Bc0'
 local STALLED, IDLE, INHERITED = 60000, 86400000, $INHERITED
 local band, floor, sub = bit.band, math.floor, string.sub
 
--- It is sealed, and none of its jobs can be handed out any more.
+-- It is sealed, and none of its jobs can be handed out again.
 local function ends_now(b)
   local counts = b.counts
   return b.stage == SEALED and counts[WAITING] + counts[BLOCKED] + counts[DELAYED] + counts[RESERVED] == 0

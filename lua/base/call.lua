@@ -34,4 +34,10 @@ function call.open(q)
   return q
 end
 
+-- Lets go of what may be large, which the table would otherwise hold until the queue's next call.
+function call.close(q)
+  q.line, q.loaded, q.handout, q.served, q.new_results = false, false, false, false, false
+  q.order, q.batch, q.freed, q.route, q.parts, q.opinions = false, false, false, false, false, false
+end
+
 return call

@@ -3,7 +3,7 @@
 local record = require 'base/record'
 local text = require 'base/text'
 local event = {}
-local call, concat, pack, bytes, short = redis.call, table.concat, struct.pack, text.bytes, text.short
+local call, concat, bytes, short = redis.call, table.concat, text.bytes, text.short
 
 -- Each kind with its length in front; the high bit marks the job of a batch.
 local heads = setmetatable({}, {__index = function(self, kind)
@@ -20,10 +20,10 @@ end})
 -- `header` is the job's.
 function event.add(q, kind, id, worker, header, note)
   local head = record.is_member(header) and heads_in_batch[kind] or heads[kind]
-  local n, client = q.event_count + 1, header.client
+  local n, client, size = q.event_count + 1, header.client, #note
+  local low = size % 256
   q.event_count = n
-  q.event_buffer[n] = head .. id .. bytes[#worker] .. worker .. bytes[#client] .. client
-    .. (note == '' and '\0\0' or pack('>I2c0', #note, note))
+  q.event_buffer[n] = head .. id .. bytes[#worker] .. worker .. bytes[#client] .. client .. bytes[(size - low) / 256] .. bytes[low] .. note
   local counted_kind = note == 'undelivered' and note or kind -- an undelivered job was never held, so it is not counted as abandoned
   q.kinds[counted_kind] = (q.kinds[counted_kind] or 0) + 1
 end

@@ -58,7 +58,7 @@ function outbox.free_slot(q)
   return slot
 end
 
--- Whether the first position, of an event or an entry, lags the second.
+-- Whether the first position, of an event or an entry, is before the second.
 function outbox.is_behind(one, other)
   local ms, sequence = one:match('^(%d+)%-(%d+)')
   local other_ms, other_sequence = other:match('^(%d+)%-(%d+)')

@@ -14,6 +14,8 @@ local record = {
 }
 local CLIENT, DIGEST, FINGERPRINT, LEASE = record.CLIENT, record.DIGEST, record.FINGERPRINT, record.LEASE
 local ATTEMPTS, BACKOFF, TRACE, LOCKS = record.ATTEMPTS, record.BACKOFF, record.TRACE, record.LOCKS
+local MEMBER, ROUTED = record.MEMBER, record.ROUTED
+local HEAD_SIZE = $FLAGS_AT - 1 -- of layout and stamp, which stand before the tail
 local band, pack, unpack = bit.band, struct.pack, struct.unpack
 
 local function expect_layout(version)
@@ -28,30 +30,50 @@ local function locks_at(raw, stop)
   return locks, stop
 end
 
+-- Adds the parts that few jobs have. Returns where they end.
+local function read_rare(header, raw, flags, stop)
+  if band(flags, LEASE) ~= 0 then header.lease_ms, stop = unpack('>I$LEASE_MS_SIZE', raw, stop) end
+  if band(flags, ATTEMPTS) ~= 0 then header.max_attempts, stop = unpack('>I$MAX_ATTEMPTS_SIZE', raw, stop) end
+  if band(flags, BACKOFF) ~= 0 then
+    header.backoff, header.backoff_delay, header.backoff_max, stop = unpack('$BACKOFF_FORMAT', raw, stop)
+  end
+  if band(flags, TRACE) ~= 0 then stop = stop + $TRACE_SIZE end
+  if band(flags, LOCKS) ~= 0 then header.locks, stop = locks_at(raw, stop) end
+  return stop
+end
+
+-- The header of a record whose parts begin at `stop`.
+local function header_of(raw, stamp, flags, priority, stop)
+  local client, digest, fingerprint = '', nil, nil
+  if flags % (CLIENT * 2) >= CLIENT then client, stop = unpack('>Bc0', raw, stop) end
+  if flags % (DIGEST * 2) >= DIGEST then digest, stop = unpack('>c$DIGEST_SIZE', raw, stop) end
+  if flags % (FINGERPRINT * 2) >= FINGERPRINT then fingerprint, stop = unpack('>c$FINGERPRINT_SIZE', raw, stop) end
+  local header = {
+    stamp = stamp, flags = flags, priority = priority, client = client, digest = digest, fingerprint = fingerprint, stop = stop, raw = raw,
+  }
+  if flags >= LEASE then header.stop = read_rare(header, raw, flags, stop) end
+  return header
+end
+
 -- A header's fields, and itself; `stamp` is when it was enqueued by the queue's own clock, `stop` is where the payload
 -- begins.
 function record.header(raw)
   local version, stamp, flags, priority, stop = unpack('$RECORD_FORMAT', raw)
   expect_layout(version)
-  local client, digest, fingerprint, lease_ms, max_attempts = ''
-  local backoff, backoff_delay, backoff_max, locks
-  if band(flags, CLIENT) ~= 0 then client, stop = unpack('>Bc0', raw, stop) end
-  if band(flags, DIGEST) ~= 0 then digest, stop = unpack('>c$DIGEST_SIZE', raw, stop) end
-  if band(flags, FINGERPRINT) ~= 0 then fingerprint, stop = unpack('>c$FINGERPRINT_SIZE', raw, stop) end
-  if flags >= LEASE then
-    if band(flags, LEASE) ~= 0 then lease_ms, stop = unpack('>I$LEASE_MS_SIZE', raw, stop) end
-    if band(flags, ATTEMPTS) ~= 0 then max_attempts, stop = unpack('>I$MAX_ATTEMPTS_SIZE', raw, stop) end
-    if band(flags, BACKOFF) ~= 0 then
-      backoff, backoff_delay, backoff_max, stop = unpack('$BACKOFF_FORMAT', raw, stop)
-    end
-    if band(flags, TRACE) ~= 0 then stop = stop + $TRACE_SIZE end
-    if band(flags, LOCKS) ~= 0 then locks, stop = locks_at(raw, stop) end
-  end
-  return {
-    stamp = stamp, flags = flags, priority = priority, client = client, digest = digest, fingerprint = fingerprint,
-    lease_ms = lease_ms, max_attempts = max_attempts, backoff = backoff, backoff_delay = backoff_delay,
-    backoff_max = backoff_max, locks = locks, stop = stop, raw = raw,
-  }
+  return header_of(raw, stamp, flags, priority, stop)
+end
+
+-- The header of a job that is not stored yet: it has no stamp, and `raw` is only the tail of its record.
+function record.new_header(tail)
+  local flags, priority, stop = unpack('>I2B', tail)
+  return header_of(tail, 0, flags, priority, stop)
+end
+
+-- The job of such a header is stored. Returns its record.
+function record.stamp(header, stamp)
+  local raw = record.stamped(stamp, header.raw)
+  header.stamp, header.raw, header.stop = stamp, raw, header.stop + HEAD_SIZE
+  return raw
 end
 
 -- A new job's record; `tail` is all after its stamp.
@@ -64,10 +86,11 @@ function record.tail(flags, priority, rest)
   return pack('>I2B', flags, priority) .. rest
 end
 
--- The tail of a record without its digest, for a queue that does not deduplicate.
+-- The tail of a new job without its digest, for a queue that does not deduplicate.
 function record.without_digest(header)
-  local at = $PARTS_AT + (header.client ~= '' and 1 + #header.client or 0)
-  local rest = header.raw:sub($PARTS_AT, at - 1) .. header.raw:sub(at + $DIGEST_SIZE)
+  local begin = $PARTS_AT - HEAD_SIZE
+  local at = begin + (header.client ~= '' and 1 + #header.client or 0)
+  local rest = header.raw:sub(begin, at - 1) .. header.raw:sub(at + $DIGEST_SIZE)
   return record.tail(header.flags - DIGEST, header.priority, rest)
 end
 
@@ -81,19 +104,21 @@ function record.is_external(header)
   return band(header.flags, record.EXTERNAL) ~= 0
 end
 
+-- The flags from LOCKS on are the highest, and most jobs have none of them: these three are asked often.
+
 -- It belongs to a batch.
 function record.is_member(header)
-  return band(header.flags, record.MEMBER) ~= 0
+  return header.flags >= MEMBER and band(header.flags, MEMBER) ~= 0
 end
 
 -- It may have an entry in `routes`.
 function record.is_routed(header)
-  return band(header.flags, record.ROUTED) ~= 0
+  return header.flags >= ROUTED and band(header.flags, ROUTED) ~= 0
 end
 
 -- It needs a lock or the gate of its batch.
 function record.is_gated(header)
-  return band(header.flags, LOCKS + record.MEMBER) ~= 0
+  return header.flags >= LOCKS and band(header.flags, LOCKS + MEMBER) ~= 0
 end
 
 -- `score` is the job's place in the order, -1 while it has none; of a batch's job that has ended, it is the stamp of that.
@@ -140,12 +165,17 @@ function record.lease(raw)
   }
 end
 
+-- That of a job that is handed out.
+function record.new_lease(secret, digest, nonce, reserved_at, ms, worker)
+  return pack(IN_LEASE, secret, digest, nonce, reserved_at, ms, 0, 0, #worker, worker)
+end
+
 function record.pack_lease(l)
   return pack(IN_LEASE, l.secret, l.digest, l.nonce, l.reserved_at, l.ms, l.resumes, l.marks, #l.worker, l.worker)
 end
 
 function record.is_marked(lease, mark)
-  return band(lease.marks, mark) ~= 0
+  return lease.marks > 0 and band(lease.marks, mark) ~= 0
 end
 
 -- The marks of a lease that is resumed. What has been taken back stays so.
@@ -166,6 +196,7 @@ local KEPT = 5
 
 -- The last five of them are kept, newest first.
 function record.remember(history, entry)
+  if history == '' then return entry end
   local stop, entries = 1, 1
   while stop <= #history and entries < KEPT do
     local _, _, _, _, _, _, next_stop = unpack(record.ENDED, history, stop)

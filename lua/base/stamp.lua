@@ -12,7 +12,7 @@ end
 
 -- Takes `n` consecutive stamps and returns the first.
 function stamp.take(q, n)
-  local last = stamp.last(q)
+  local last = q.stamp or stamp.last(q)
   local first = max(last + 1, clock.now(q) * clock.PER_MS)
   q.stamp = first + n - 1
   total.count(q, 'stamp', q.stamp - last)

@@ -27,36 +27,58 @@ function write.ask(q, ...)
   return call(...)
 end
 
-local function grow(commands, verb, key, name)
-  local command = {verb, name}
-  commands[key], commands[#commands + 1] = command, command
-  return command
+-- The command of each key, which is kept for the calls that follow: its words up to the length that `q` says are those of this call.
+local adding, dropping = {}, {}
+
+-- Begins the command of a key. `lengths`: those of this call by key, whose list part holds the keys in their order. Returns its length.
+local function begin(lengths, commands, verb, key, name)
+  lengths[#lengths + 1] = key
+  local command = commands[key]
+  if command then command[2] = name else commands[key] = {verb, name} end
+  return 2
 end
 
 -- Sets a field of a hash.
 function write.set(q, key, field, value)
-  local command = q.adds[key] or grow(q.adds, 'HSET', key, q[key])
-  local n = #command
-  command[n + 1], command[n + 2] = field, value
+  local lengths = q.adds
+  local n = lengths[key] or begin(lengths, adding, 'HSET', key, q[key])
+  local command = adding[key]
+  command[n + 1], command[n + 2], lengths[key] = field, value, n + 2
 end
 
 -- Adds a member to a sorted set.
 function write.add(q, key, score, member)
-  local command = q.adds[key] or grow(q.adds, 'ZADD', key, q[key])
-  local n = #command
-  command[n + 1], command[n + 2] = score, member
+  local lengths = q.adds
+  local n = lengths[key] or begin(lengths, adding, 'ZADD', key, q[key])
+  local command = adding[key]
+  command[n + 1], command[n + 2], lengths[key] = score, member, n + 2
 end
 
 -- Removes a field of a hash.
 function write.delete(q, key, field)
-  local command = q.drops[key] or grow(q.drops, 'HDEL', key, q[key])
-  command[#command + 1] = field
+  local lengths = q.drops
+  local n = lengths[key] or begin(lengths, dropping, 'HDEL', key, q[key])
+  dropping[key][n + 1], lengths[key] = field, n + 1
 end
 
 -- Removes a member of a sorted set.
 function write.remove(q, key, member)
-  local command = q.drops[key] or grow(q.drops, 'ZREM', key, q[key])
-  command[#command + 1] = member
+  local lengths = q.drops
+  local n = lengths[key] or begin(lengths, dropping, 'ZREM', key, q[key])
+  dropping[key][n + 1], lengths[key] = member, n + 1
+end
+
+-- Their commands are not kept: the values may be large.
+local HAS_BODIES = {payloads = true, results = true}
+
+-- Sends the commands of this call. Returns how many.
+local function send(lengths, commands)
+  for i = 1, #lengths do
+    local key = lengths[i]
+    call(unpack(commands[key], 1, lengths[key]))
+    if HAS_BODIES[key] then commands[key] = nil end
+  end
+  return #lengths
 end
 
 -- `hook(q)` adds its writes before every flush.
@@ -72,10 +94,8 @@ end
 -- Sends the writes in the middle of a call that reads them again.
 function write.flush(q)
   for _, hook in ipairs(q.flush_hooks) do hook(q) end
-  local adds, drops = q.adds, q.drops
-  for i = 1, #adds do call(unpack(adds[i])) end
-  for i = 1, #drops do call(unpack(drops[i])) end
-  q.calls = q.calls + #adds + #drops
+  local added = send(q.adds, adding)
+  q.calls = q.calls + added + send(q.drops, dropping)
   q.adds, q.drops = {}, {}
 end
 

@@ -51,25 +51,32 @@ end
 -- Whether skills stand there, which are no code and no digit.
 local function has_skills(rest)
   local first = rest:byte()
-  return first and (first < 32 or first > 127)
+  return first < 32 or first > 127
+end
+
+-- Adds what follows the claims, which is nothing in most calls.
+local function read_rest(call, rest)
+  if has_skills(rest) then
+    call.skills, rest = read_skills(rest)
+    if rest == '' then return end
+  end
+  local bits, place, member = rest:match('^(%d)(%d+) (.+)')
+  call.id, call.bits, call.place, call.member = rest, tonumber(bits or 0), tonumber(place), member
 end
 
 -- `id` is the job of mode THIS; `place` and `member` say where a continued call continues, and `bits`, a digit before the place, why it has
--- passed over jobs so far.
+-- passed over jobs so far. The last three are for those who serve the call: it waits for a sweep, what it has passed over, its lines.
 function ask.read(packed)
   local mode, limit, lease_ms, nonce, worker, access, claims = struct.unpack(ask.FORMAT, packed)
   local skips_overdue = mode >= ask.SKIP_OVERDUE
   if skips_overdue then mode = mode - ask.SKIP_OVERDUE end
-  local rest = packed:sub(claims + limit * ask.CLAIM)
-  local skills = NO_SKILLS
-  if has_skills(rest) then skills, rest = read_skills(rest) end
-  local bits, place, member
-  if rest ~= '' then bits, place, member = rest:match('^(%d)(%d+) (.+)') end
-  return {
+  local call = {
     mode = mode, limit = limit, lease_ms = lease_ms, nonce = nonce, worker = worker, access = access, packed = packed,
-    claims = claims, skips_overdue = skips_overdue, skills = skills, id = rest, place = tonumber(place),
-    member = member, bits = tonumber(bits or 0),
+    claims = claims, skips_overdue = skips_overdue, skills = NO_SKILLS, bits = 0, waits = false, passed = false, lines = false,
   }
+  local rest = claims + limit * ask.CLAIM
+  if rest <= #packed then read_rest(call, packed:sub(rest)) end
+  return call
 end
 
 -- The secret and its digest for the i-th job of a call.

@@ -15,13 +15,14 @@ local claim = require 'jobs/claim'
 local completion = {}
 local INVALID = {'invalid'}
 local DONE, DONE_LATE = ended.DONE, ended.DONE_LATE
+local IN_TIME, LATE = 'done' .. ' 0 ', 'done' .. ' 1 ' -- the reply; how long the job was held follows
 local pack, unpack_record, min, max = struct.pack, struct.unpack, math.min, math.max
 
 -- `cause`: the total in which its overdue reservation counts, if that ends here.
 local function finish(q, job, worker, reserved_at, given, late, cause)
   local by = {worker = worker, reserved_at = reserved_at, at = clock.now(q)}
   local held = ending.complete(q, job.id, job.record, job.header, by, given, late, cause)
-  return text.words('done', late and 1 or 0, text.of(held))
+  return (late and LATE or IN_TIME) .. held
 end
 
 -- Keeps a result that came too late with the job, once: a person's work is never discarded.

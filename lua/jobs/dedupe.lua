@@ -25,38 +25,36 @@ local function write_left(q, digest, owner, twins, ends)
   if rest == twins then return end
   if rest ~= '' then return write.set(q, 'dedupe', dedupe.twins(digest), rest) end
   write.delete(q, 'dedupe', dedupe.twins(digest))
-  total.count(q, 'shared', -1)
+  total.count(q, 'shared', -1) -- not read here: older versions of the program may share this Redis, and ask for it
 end
 
 local function write_freed(q)
-  local freed, digests, fields = q.freed, {}, {}
-  for digest in pairs(freed) do
-    digests[#digests + 1] = digest
-    fields[#fields + 1], fields[#fields + 2] = digest, dedupe.twins(digest)
-  end
+  local digests, ends, fields = q.freed.digests, q.freed.ends, {}
   if #digests == 0 then return end
+  for i = 1, #digests do fields[i * 2 - 1], fields[i * 2] = digests[i], dedupe.twins(digests[i]) end
   local found = write.ask(q, 'HMGET', q.dedupe, unpack(fields))
-  for i, digest in ipairs(digests) do
-    local owner, twins = found[i * 2 - 1], found[i * 2]
+  for i = 1, #digests do
+    local digest, owner, twins = digests[i], found[i * 2 - 1], found[i * 2]
     if twins then
-      write_left(q, digest, owner, twins, freed[digest])
-    elseif freed[digest][owner] then
+      write_left(q, digest, owner, twins, ends)
+    elseif ends[owner] then
       write.delete(q, 'dedupe', digest)
     end
   end
-  q.freed = {}
+  q.freed = {digests = {}, ends = {}}
 end
 
--- Digest -> the jobs that end with it; the owner may be another job.
+-- The digests of the jobs that end, each once, and these jobs; the owner of a digest may be another job.
 function dedupe.free(q, id, header)
   local digest = header.digest
   if not digest then return end
   if not q.freed then
-    q.freed = {}
+    q.freed = {digests = {}, ends = {}}
     write.at_flush(q, write_freed)
   end
-  q.freed[digest] = q.freed[digest] or {}
-  q.freed[digest][id] = true
+  local digests, ends = q.freed.digests, q.freed.ends
+  if not ends[digest] then digests[#digests + 1], ends[digest] = digest, true end
+  ends[id] = true
 end
 
 -- A dead job lives again. `owners` and `twins` hold the owner and the list by digest, and are updated.

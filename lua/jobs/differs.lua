@@ -5,12 +5,13 @@ local text = require 'base/text'
 local write = require 'base/write'
 local route_codec = require 'base/route_codec'
 local route = require 'jobs/route'
+local store = require 'jobs/store'
 local differs = {}
 local FIELDS = $DIFFERS
 -- Two times that are counted from two calls are the same if they are as long, to a second.
 local NEAR = 1000
 local NAMES = {'assignees', 'excluded'}
-local abs, concat, max = math.abs, table.concat, math.max
+local abs, concat = math.abs, table.concat
 
 -- A list of names without its order.
 local function set_of(names)
@@ -53,12 +54,12 @@ local function compare_routes(found, asked, own, since, now)
   compare_times(found, 'sla_at', 'sla_ms', asked.sla, own.sla, since, now)
 end
 
--- `job` as store.job takes it; `twin`: {id, header, priority, due: when the delay of its enqueue is over, nil for none, had_delay:
+-- `job` as store.new makes it; `twin`: {id, header, priority, due: when the delay of its enqueue is over, nil for none, had_delay:
 -- it may have had one before, so a delay is not compared, external: as that of
 -- a job of this call, else nil}. Returns a bit for each field.
 function differs.of(q, job, twin)
   local found, header, now = {}, twin.header, clock.now(q)
-  local since, due = clock.ms_of(header.stamp), max(job.run_at, now + job.delay)
+  local since, due = clock.ms_of(header.stamp), store.due(q, job)
   compare_records(found, job.header, header, twin.priority)
   if not twin.had_delay then compare_times(found, 'run_at', 'delay_ms', due > now and due or nil, twin.due, since, now) end
   local asked, own = route.apply(q, route_codec.decode(''), job.asked), route.of(q, twin.id, header) or route_codec.decode('')

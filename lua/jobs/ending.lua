@@ -15,7 +15,7 @@ local alarm = require 'jobs/alarm'
 local result = require 'jobs/result'
 local ending = {}
 local COMPLETED, CANCELLED = record.COMPLETED, record.CANCELLED
-local format, max = string.format, math.max
+local of, max = text.of, math.max
 
 function ending.finish(q, id, r, header, state)
   local ended = stamp.new(q)
@@ -38,13 +38,14 @@ function ending.finish(q, id, r, header, state)
 end
 
 -- Completes the job; the note of the event is reserved at, held ms, `late`, and the total in which an overdue reservation counts, because
--- no other event says that. Returns how long it was held.
+-- no other event says that. Returns how long it was held, as text.
 function ending.complete(q, id, r, header, by, given, late, cause)
-  local held = max(by.at - by.reserved_at, 0)
+  local held = of(max(by.at - by.reserved_at, 0))
   result.set(q, id, given)
   ending.finish(q, id, r, header, COMPLETED)
-  local note = format(late and '%.0f %.0f late' or '%.0f %.0f', by.reserved_at, held)
-  if cause then note = text.words(note, cause) end
+  local note = of(by.reserved_at) .. ' ' .. held
+  if late then note = note .. ' late' end
+  if cause then note = note .. ' ' .. cause end
   event.add(q, 'completed', id, by.worker, header, note)
   total.count(q, 'completed')
   return held

@@ -28,7 +28,7 @@ end
 -- The first place at a priority among entries of `inbound`, up to one of them.
 local function first_among(s, priority, last)
   for at = s.first, last do
-    if order.priority_of(s[at][2]) == priority then return s[at][2] end
+    if order.priority_of(s[at].place) == priority then return s[at].place end
   end
 end
 

@@ -12,7 +12,7 @@ end
 function follow.on(q, key)
   local l = q.line
   local before = l.ended
-  if not before or before.key ~= key then return end
+  if before.key ~= key then return end
   for _, s in ipairs(l.active) do
     if not before.cursors[s.line] and not (s.ends and #s < s.first) then return end
   end

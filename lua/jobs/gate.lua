@@ -81,6 +81,7 @@ end
 
 -- The first of a job's gates without room; nil if all have room.
 function gate.full(q, id, header)
+  if not record.is_gated(header) then return end
   for _, name in ipairs(gate.names_of(id, header)) do
     if not gate.has_room(q, name) then return name end
   end

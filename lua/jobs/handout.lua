@@ -4,7 +4,7 @@ local record_bytes = require 'base/record_bytes'
 local write = require 'base/write'
 local draft = require 'jobs/draft'
 local handout = {BYTES = $RESERVE_BYTES}
-local BODIES, MORE = 100, ' ' .. 'more'
+local BODIES, MORE, DRAFT = 100, ' ' .. 'more', 5
 
 -- `bodies`: the external payloads read by this call, `read` of them; `spent`: bytes of the jobs shown.
 function handout.open(q)
@@ -43,18 +43,17 @@ function handout.can_show(q, those)
   return h.read == 0 and #h.with_drafts == 0 or h.read + external <= BODIES and write.has_left(q, external)
 end
 
--- Flattens the replies: a word, then of each job its id and deadline, record and live record, and, if any of them exists, payload, draft
--- and note.
+-- Flattens the replies: a word, then the fields of each job, the last three only if any of them exists.
 function handout.flat(replies)
-  for i, reply in ipairs(replies) do
+  for i = 1, #replies do
+    local reply = replies[i]
     if type(reply[2]) == 'table' then
       local fields = {reply[1]}
       for j = 2, #reply do
         local job, n = reply[j], #fields
-        fields[n + 1], fields[n + 2], fields[n + 3] = job.id .. ' ' .. job.due, job.raw, job.live
-        if job.payload ~= '' or job.draft ~= '' or job.note ~= '' then
-          fields[n + 1], fields[n + 4], fields[n + 5] = fields[n + 1] .. MORE, job.payload, job.draft
-          fields[n + 6] = job.note
+        fields[n + 1], fields[n + 2], fields[n + 3] = job[1], job[2], job[3]
+        if job[4] ~= '' or job[DRAFT] ~= '' or job[6] ~= '' then
+          fields[n + 1], fields[n + 4], fields[n + 5], fields[n + 6] = job[1] .. MORE, job[4], job[DRAFT], job[6]
         end
       end
       replies[i] = fields
@@ -68,15 +67,13 @@ local function note_of(handed)
   return handed and struct.pack('>I6', handed.since) .. text.short(handed.from) .. handed.note or ''
 end
 
--- `lease`: the worker and the nonce of its reservation. `handed`: the hand-over by which they have it, nil for none. `fresh`: it was never
--- reserved, so it has no draft.
+-- A job of a reply: its id and deadline, record, live record, payload, draft and note. `lease`: the worker and the nonce of its reservation.
+-- `handed`: the hand-over by which they have it, nil for none. `fresh`: it was never reserved, so it has no draft.
 function handout.show(q, id, raw, live, deadline, lease, handed, fresh)
-  local job = {
-    id = id, raw = raw, payload = payload_of(q, id, raw), live = live, due = text.of(deadline), draft = '', note = note_of(handed),
-  }
+  local job = {id .. ' ' .. text.of(deadline), raw, live, payload_of(q, id, raw), '', note_of(handed)}
   local with_drafts = q.handout.with_drafts
   if not fresh then
-    with_drafts[#with_drafts + 1] = {job = job, owner = draft.owner(lease.worker, lease.nonce), giver = handed and handed.from}
+    with_drafts[#with_drafts + 1] = {job = job, id = id, owner = draft.owner(lease.worker, lease.nonce), giver = handed and handed.from}
   end
   return job
 end
@@ -84,10 +81,10 @@ end
 -- Adds the drafts of all jobs shown, with one read.
 function handout.show_drafts(q, shares_drafts)
   local asked, ids = q.handout.with_drafts, {}
-  for i, one in ipairs(asked) do ids[i] = one.job.id end
+  for i, one in ipairs(asked) do ids[i] = one.id end
   if #ids == 0 then return end
   for i, kept in ipairs(redis.call('HMGET', q.drafts, unpack(ids))) do
-    asked[i].job.draft = draft.shown(kept, asked[i].owner, asked[i].giver, shares_drafts)
+    asked[i].job[DRAFT] = draft.shown(kept, asked[i].owner, asked[i].giver, shares_drafts)
   end
 end
 

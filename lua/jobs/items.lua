@@ -18,17 +18,19 @@ function items.read(q, args, stride)
   local ids, all = {}, loaded.all(q)
   for i = 1, #args, stride do ids[#ids + 1] = args[i] end
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
-  local deadlines = redis.call('ZMSCORE', q.reserved, unpack(ids))
-  route.prefetch(q, ids, headers)
-  for i, id in ipairs(ids) do
+  local deadlines, routed = redis.call('ZMSCORE', q.reserved, unpack(ids)), {}
+  for i = 1, #ids do
+    local id = ids[i]
     if lives[i] and headers[i] and not all[id] then
-      local r = record.live(lives[i])
+      local r, header = record.live(lives[i]), record.header(headers[i])
       all[id] = {
-        id = id, record = r, header = record.header(headers[i]), deadline = tonumber(deadlines[i] or 0),
+        id = id, record = r, header = header, deadline = tonumber(deadlines[i] or 0),
         lease = r.lease ~= '' and record.lease(r.lease) or nil,
       }
+      if record.is_routed(header) then routed[#routed + 1] = id end
     end
   end
+  route.read(q, routed)
 end
 
 -- Loads the gates of the jobs whose reservations this list ends.

@@ -16,7 +16,8 @@ local NONE = {}
 -- Inserts a job that the baton put back, unless its place is after the read part.
 local function put_back(q, id, r, header)
   local s = q.line.everybody
-  local entry = {id, r.score, header.raw, record.pack(r), place.member(id, r.arrival)}
+  local member = place.member(id, r.arrival)
+  local entry = source.entry(id, r.score, member, member, header.raw, record.pack(r))
   local at = s.first
   while at <= #s and source.precedes(s[at], entry) do at = at + 1 end
   if at > #s and not s.ends then return end
@@ -115,7 +116,7 @@ function line.read_own(q, calls, wanted)
   for _, one in ipairs(those) do
     local s = one[1]
     l.totals[s.line] = s.ends and #s or line_set.count(q, s.line)
-    for at = 1, s.loaded do ids[#ids + 1], raws[#raws + 1] = s[at][1], s[at][3] end
+    for at = 1, s.loaded do ids[#ids + 1], raws[#raws + 1] = s[at].id, s[at].raw end
     s.has_routes = true
   end
   route.prefetch(q, ids, raws)
@@ -139,8 +140,9 @@ function line.read_after(q, call, from, member, limit, has_inbound)
   line.rewind(q, call)
 end
 
--- The source of a line of which no call has read the first entries; this one does.
-local function own_source(q, l, name, limit)
+-- The source of a line, one of `count`, of which no call has read the first entries; this one does.
+local function own_source(q, l, name, call, count)
+  local limit = math.ceil(math.min(call.limit, line.CANDIDATES) / count)
   l.own[name] = source.new(name)
   if l.begun then source.begin(q, l.own[name], l.begun[1], l.begun[2]) end
   source.read(q, l.own[name], limit)
@@ -150,11 +152,11 @@ end
 -- Looks from the front, for a worker with these skills.
 function line.rewind(q, call)
   local l, names = q.line, own_names(q, call)
-  local limit = math.ceil(math.min(call.limit, line.CANDIDATES) / math.max(#names, 1))
   l.active, l.looked = {l.everybody}, 0
   l.everybody.cursor = l.everybody.first
-  for i, name in ipairs(names) do
-    local s = l.own[name] or own_source(q, l, name, limit)
+  for i = 1, #names do
+    local name = names[i]
+    local s = l.own[name] or own_source(q, l, name, call, #names)
     l.active[i + 1], s.cursor = s, s.first
   end
 end
@@ -166,7 +168,7 @@ function line.prefetch(q)
   s.is_prefetched = true
   for at = s.cursor, s.loaded do
     local header = source.header(s[at])
-    if record.is_gated(header) then those[#those + 1] = {id = s[at][1], header = header} end
+    if record.is_gated(header) then those[#those + 1] = {id = s[at].id, header = header} end
   end
   gate.prefetch(q, those)
 end
@@ -176,7 +178,7 @@ function line.prefetch_routes(q)
   local s, ids, raws = q.line.at, {}, {}
   if s.has_routes then return end
   s.has_routes = true
-  for at = s.cursor, s.loaded do ids[#ids + 1], raws[#raws + 1] = s[at][1], s[at][3] end
+  for at = s.cursor, s.loaded do ids[#ids + 1], raws[#raws + 1] = s[at].id, s[at].raw end
   route.prefetch(q, ids, raws)
   part.prefetch(q, ids)
 end
@@ -185,7 +187,7 @@ end
 local function current_of(q, s)
   local l = q.line
   while true do
-    while s[s.cursor] and l.gone[s[s.cursor][1]] do s.cursor = s.cursor + 1 end
+    while s[s.cursor] and l.gone[s[s.cursor].id] do s.cursor = s.cursor + 1 end
     if s.cursor <= #s or s.ends or l.looked >= line.CANDIDATES or write.is_spent(q) then return s[s.cursor] end
     write.flush(q)
     source.read(q, s, math.min(line.CHUNK, line.CANDIDATES - l.looked))
@@ -195,7 +197,8 @@ end
 -- The first of the current entries of all sources; nil at the end. Its records may not be loaded.
 local function first_of_all(q, l)
   local first = nil
-  for _, s in ipairs(l.active) do
+  for i = 1, #l.active do
+    local s = l.active[i]
     local entry = current_of(q, s)
     -- A line that this call may not read on could have the next job.
     if not entry and not s.ends then return nil end
@@ -209,7 +212,7 @@ function line.current(q)
   local l = q.line
   while true do
     local entry = first_of_all(q, l)
-    if not entry or entry[3] then return entry end
+    if not entry or entry.raw then return entry end
     write.flush(q)
     source.load_rest(q, l.at)
   end
@@ -251,8 +254,10 @@ end
 
 -- Removes the current entry. Other lines may have it too.
 function line.drop(q)
-  local s = q.line.at
-  q.line.ended, q.line.gone[s[s.cursor][1]] = nil, s.line ~= ''
+  local l = q.line
+  local s = l.at
+  l.ended = nil
+  if s.line ~= '' then l.gone[s[s.cursor].id] = true end
   source.drop(s)
 end
 
@@ -266,7 +271,7 @@ function line.drop_id(q, id)
   local l = q.line
   l.ended, l.gone[id] = nil, true
   for at = l.everybody.first, #l.everybody do
-    if l.everybody[at][1] == id then
+    if l.everybody[at].id == id then
       l.everybody.cursor = at
       return source.drop(l.everybody)
     end

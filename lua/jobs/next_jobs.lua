@@ -42,6 +42,11 @@ local function key_of(call, by_name)
   return table.concat({call.bits, by_name and '@' .. call.worker or '', unpack(call.skills)}, '\0')
 end
 
+-- Goes on where a call ended that passes over the same jobs. Returns what it has passed over; nil for no such call.
+local function follow_on(q, call)
+  if q.line.ended then return follow.on(q, key_of(call, false)) or follow.on(q, key_of(call, true)) end
+end
+
 local function note_gate(gates, name)
   if gates[name] then return end
   gates[name], gates[#gates + 1] = true, hint.gate_mark(name)
@@ -98,7 +103,7 @@ local function nothing(q, call)
   if is_stopped and q.served.is_answered then return {'later'} end
   if is_stopped or line.is_cut_short(q) then
     -- A continued call has passed jobs before.
-    local place, member = last and last[2] or call.place, last and last[5] or call.member
+    local place, member = last and last.place or call.place, last and last.member or call.member
     return {'more', text.words(passed.bits .. (place and text.of(place) or ''), gates), member or ''}
   end
   if is_kept_from_all(q, passed.bits) then passed.bits = NOT_ELIGIBLE end
@@ -119,7 +124,7 @@ end
 return function(q, call)
   local given, bytes = {'new'}, 0
   line.rewind(q, call)
-  call.passed = follow.on(q, key_of(call, false)) or follow.on(q, key_of(call, true))
+  call.passed = follow_on(q, call)
   local is_first = true
   -- Each script looks at one job at least, also if reading the lines took all of its time.
   while #given <= call.limit and (is_first or not handout.is_full(q)) do

@@ -4,7 +4,7 @@ local text = require 'base/text'
 local stamp = require 'base/stamp'
 local order = {}
 local call, pack, unpack_share = redis.call, struct.pack, struct.unpack
-local floor, max, min = math.floor, math.max, math.min
+local floor, max, min, of = math.floor, math.max, math.min, text.of
 -- A client's share in `turns`: the last turn it was given, and how many of its jobs have not been handed out.
 local SPAN, SHARE = $SPAN, '>I6I4'
 order.SPAN = SPAN
@@ -33,11 +33,11 @@ end
 local function write_order(q)
   write_shares(q, q.order)
   for priority in pairs(q.order.moved) do
-    write.set(q, 'tops', priority, text.of(q.order.tops[priority]))
+    write.set(q, 'tops', priority, of(q.order.tops[priority]))
   end
 end
 
--- `tops`: V by priority; `moved`: changed ones; `shares`: 'priority client' -> {last turn, jobs}; `unread`: turns returned to
+-- `tops`: V by priority; `moved`: changed ones; `shares`: as share_of names it -> {last turn, jobs}; `unread`: turns returned to
 -- shares that were not read yet.
 local function state_of(q)
   local state = q.order
@@ -77,28 +77,36 @@ function order.load(state, member, raw)
   return share
 end
 
+-- The field of a share in `turns`.
+local function share_of(priority, client)
+  return of(priority) .. ' ' .. client
+end
+
 -- The share of a client, if it was read.
 function order.is_loaded(q, priority, client)
-  return state_of(q).shares[priority .. ' ' .. client]
+  return state_of(q).shares[share_of(priority, client)]
 end
 
 -- Gives a new arrival its place.
 function order.new_place(q, priority, client)
-  local state, member = state_of(q), priority .. ' ' .. client
+  local state, member = state_of(q), share_of(priority, client)
   local share = state.shares[member] or order.load(state, member, call('HGET', q.turns, member))
   share.last, share.jobs = max(top(q, state, priority), share.last) + 1, share.jobs + 1
   return priority * SPAN + share.last
 end
 
--- Returns the turn of a job that is handed out for the first time or leaves for good.
-function order.give_back(q, r, client)
-  if not r.unserved then return end
+-- Returns the turn of a job, which counts no more.
+local function return_turn(state, r, priority, client)
   r.unserved = false
-  local state, priority = state_of(q), floor(r.score / SPAN)
-  local member, turn = priority .. ' ' .. client, r.score - priority * SPAN
+  local member, turn = share_of(priority, client), r.score - priority * SPAN
   if state.shares[member] then return take_off(state.shares[member], turn) end
   local given = state.unread[member]
   if given then given[#given + 1] = turn else state.unread[member] = {turn} end
+end
+
+-- Returns the turn of a job that leaves for good, unless it was handed out before.
+function order.give_back(q, r, client)
+  if r.unserved then return_turn(state_of(q), r, floor(r.score / SPAN), client) end
 end
 
 -- Gives a job that was there before a new place.
@@ -109,13 +117,20 @@ end
 
 -- Raises V to the turn of a job that is handed out, but not up to the first job that was passed over, whose place `first_passed`
 -- finds. V never falls.
-function order.handed_out(q, score, first_passed)
-  local state, priority = state_of(q), floor(score / SPAN)
+local function raise(q, state, priority, score, first_passed)
   local v, base = top(q, state, priority), priority * SPAN
   if score - base <= v then return end
   local first = first_passed(q, priority)
   local turn = (first and min(score, first - 1) or score) - base
   if turn > v then state.tops[priority], state.moved[priority] = turn, true end
+end
+
+-- A job is handed out. Returns its priority.
+function order.hand_out(q, r, client, first_passed)
+  local state, priority = state_of(q), floor(r.score / SPAN)
+  raise(q, state, priority, r.score, first_passed)
+  if r.unserved then return_turn(state, r, priority, client) end
+  return priority
 end
 
 return order

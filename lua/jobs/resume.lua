@@ -12,7 +12,7 @@ local reserve_context = require 'jobs/reserve_context'
 local route = require 'jobs/route'
 local routing = require 'jobs/routing'
 local resume = {}
-local HELD = '200'
+local HELD, NONE = '200', {}
 local REPLAYED = record.REPLAYED
 
 local function comes_before(a, b)
@@ -33,9 +33,8 @@ end
 -- The jobs that a worker holds (`all`), or that this very call was given: {id, record, lease} each, oldest first. Overdue ones do
 -- not count, swept or not.
 local function holdings(q, worker, nonce, all)
-  local from = all and worker .. '\0' or worker .. '\0' .. nonce .. '\0'
-  local to = from:sub(1, -2) .. '\1'
-  local ids, mine = write.ask(q, 'ZRANGEBYLEX', q.held, '[' .. from, '(' .. to, 'LIMIT', '0', HELD), {}
+  local own = all and worker or worker .. '\0' .. nonce
+  local ids, mine = write.ask(q, 'ZRANGEBYLEX', q.held, '[' .. own .. '\0', '(' .. own .. '\1', 'LIMIT', '0', HELD), {}
   for i, member in ipairs(ids) do ids[i] = place.id_of(member) end
   if #ids > 0 and q.served.is_overdue then ids = in_time(q, ids) end
   if #ids == 0 then return mine end
@@ -49,6 +48,7 @@ end
 
 -- The jobs that the caller holds, if the call needs them all; else those that this very call was given.
 function resume.of(q, asks)
+  if asks.mode == ask.FRESH then return NONE end
   local served, worker = q.served, asks.worker
   local who = worker ~= '' and worker or asks.nonce
   if served.touched[who] or asks.mode == ask.THIS then write.flush(q) end

@@ -6,7 +6,7 @@ local clock = require 'base/clock'
 local write = require 'base/write'
 local route_codec = require 'base/route_codec'
 local route = {BREACHED = route_codec.BREACHED, OVER = route_codec.OVER, FELL_BACK = route_codec.FELL_BACK}
-local unpack_time, band = struct.unpack, bit.band
+local ROUTED, unpack_time, band = record.ROUTED, struct.unpack, bit.band
 
 -- Writes the routes that this call has changed.
 local function write_routes(q)
@@ -57,9 +57,9 @@ function route.prefetch_jobs(q, jobs)
   route.read(q, routed)
 end
 
--- Nil or false for a job without one.
+-- Nil or false for a job without one. It is asked often, and no flag of most jobs is as high.
 function route.of(q, id, header)
-  if not record.is_routed(header) then return end
+  if header.flags < ROUTED or not record.is_routed(header) then return end
   local state = q.route
   if not state or state.known[id] == nil then
     route.read(q, {id})

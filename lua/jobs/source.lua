@@ -1,5 +1,5 @@
--- source: a part of one line as a call has read it: of `inbound`, or of a line in `lines`. An entry: {id, place, record, live record or
--- false, member, member of the line}; false once it has left. The records are nil until they are loaded.
+-- source: a part of one line as a call has read it: of `inbound`, or of a line in `lines`. An entry, false once it has left: {id, place,
+-- member, own: its member of the line; raw, live: its records, false until they are loaded or for none; header, job: what is made of these}.
 local record = require 'base/record'
 local write = require 'base/write'
 local text = require 'base/text'
@@ -16,10 +16,15 @@ function source.new(line)
   return {line = line, first = 1, offset = 0, last = false, loaded = 0, ends = false, cursor = 1}
 end
 
+-- With all its fields, because a table that grows field by field is rehashed several times.
+function source.entry(id, at, member, own, raw, live)
+  return {id = id, place = at, member = member, own = own, raw = raw, live = live, header = false, job = false}
+end
+
 -- Is the place of one entry before that of another?
 function source.precedes(one, other)
-  if one[2] ~= other[2] then return one[2] < other[2] end
-  return place.arrival_of(one[5]) < place.arrival_of(other[5])
+  if one.place ~= other.place then return one.place < other.place end
+  return place.arrival_of(one.member) < place.arrival_of(other.member)
 end
 
 -- The rank after a place in `inbound` where no job stands, or no longer. Equal places sort by arrival.
@@ -52,7 +57,7 @@ local function find_inbound(q, s, limit)
   for i = 1, #found, 2 do
     local member = found[i]
     n = n + 1
-    s[n] = {place.id_of(member), tonumber(found[i + 1]), nil, nil, member, member}
+    s[n] = source.entry(place.id_of(member), tonumber(found[i + 1]), member, member, false, false)
   end
   return #found < limit * 2
 end
@@ -62,7 +67,7 @@ local function find_in_line(q, s, limit)
   local found, n = line_set.read(q, s.line, s.last, limit), #s
   for i, own in ipairs(found) do
     local at, member = lines.place_of(s.line, own)
-    s[n + i] = {place.id_of(member), at, nil, nil, member, own}
+    s[n + i] = source.entry(place.id_of(member), at, member, own, false, false)
     s.last = own
   end
   return #found < limit
@@ -73,7 +78,7 @@ local function load(q, those)
   local ids, i = {}, 0
   for _, one in ipairs(those) do
     local s = one[1]
-    for at = s.loaded + 1, s.loaded + one[2] do ids[#ids + 1] = s[at][1] end
+    for at = s.loaded + 1, s.loaded + one[2] do ids[#ids + 1] = s[at].id end
   end
   if #ids == 0 then return end
   local headers, lives = write.ask(q, 'HMGET', q.jobs, unpack(ids)), write.ask(q, 'HMGET', q.live, unpack(ids))
@@ -84,9 +89,9 @@ local function load(q, those)
       local at = s.loaded + 1
       i = i + 1
       if headers[i] then
-        s[at][3], s[at][4], s.loaded = headers[i], lives[i], at
+        s[at].raw, s[at].live, s.loaded = headers[i], lives[i], at
       else
-        write.remove(q, s.line == '' and 'inbound' or 'lines', table.remove(s, at)[6])
+        write.remove(q, s.line == '' and 'inbound' or 'lines', table.remove(s, at).own)
       end
     end
   end
@@ -151,7 +156,7 @@ end
 
 -- The header of an entry whose records are loaded, decoded once.
 function source.header(entry)
-  entry.header = entry.header or record.header(entry[3])
+  entry.header = entry.header or record.header(entry.raw)
   return entry.header
 end
 

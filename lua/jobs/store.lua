@@ -1,6 +1,7 @@
 -- store: writes a new job, for enqueue and append.
 local record = require 'base/record'
 local clock = require 'base/clock'
+local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
 local total = require 'base/total'
@@ -10,16 +11,22 @@ local batch = require 'base/batch'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local baton = require 'jobs/baton'
+local place = require 'jobs/place'
 local lines = require 'jobs/lines'
 local routing = require 'jobs/routing'
 local alarm = require 'jobs/alarm'
 local store = {}
 local WAITING, BLOCKED, DELAYED = record.WAITING, record.BLOCKED, record.DELAYED
+local huge, max, min = math.huge, math.max, math.min
 
--- Adds the rare options of a new job, which begin there, to the job, {header} and more: whether to look for duplicates even if the queue
--- does not, whether those are named by a key, delay, run at, the times between which its route is valid and what it says, payload outside the record. Most jobs have none.
-function store.rare(job, options, at)
-  job.always, job.by_key, job.delay, job.run_at, job.from, job.before, job.asked, job.external = false, false, 0, 0, 0, math.huge, '', ''
+-- A new job, {id, header, and its rare options}: whether to look for duplicates even if the queue does not, whether those are named by a
+-- key, delay, run at, the times between which its route is valid and what it says, payload outside the record. `tail` is that of its record;
+-- the options begin there. Most jobs have none.
+function store.new(id, tail, options, at)
+  local job = {
+    id = id, header = record.new_header(tail), always = false, by_key = false, delay = 0, run_at = 0, from = 0, before = huge, asked = '',
+    external = '',
+  }
   if #options < at then return job end
   local always, stop
   always, job.delay, job.run_at, stop = struct.unpack('>BI6I6', options, at)
@@ -37,10 +44,15 @@ function store.is_timely(q, job)
   return job.from <= now and now < job.before
 end
 
+-- When the delay of a new job is over; now or before for one without.
+function store.due(q, job)
+  return max(job.run_at, clock.now(q) + job.delay)
+end
+
 -- How many more jobs `max_jobs` allows; dead jobs count, other ended ones do not.
 function store.room_left(q, max_jobs)
   local room = tonumber(max_jobs or $MAX_JOBS)
-  if room == 0 then return math.huge end
+  if room == 0 then return huge end
   for _, key in ipairs({q.inbound, q.restricted, q.parked, q.delayed, q.reserved, q.dead}) do
     room = room - redis.call('ZCARD', key)
   end
@@ -49,22 +61,21 @@ end
 
 -- The reply for a queue without room: sweep first if that may make some.
 function store.why_full(q)
-  return math.min(first_of(q.reserved), first_of(q.alarms)) <= clock.now(q) and 'overdue' or 'full'
+  return min(first_of(q.reserved), first_of(q.alarms)) <= clock.now(q) and 'overdue' or 'full'
 end
 
 -- Loads the locks of new jobs, {id, header} each.
 function store.prefetch_locks(q, jobs)
   local locked = {}
-  for _, job in ipairs(jobs) do
-    if job.header.locks then locked[#locked + 1] = job end
+  for i = 1, #jobs do
+    if jobs[i].header.locks then locked[#locked + 1] = jobs[i] end
   end
   if #locked > 0 then gate.prefetch(q, locked) end
 end
 
 -- Places a new job and returns its state. One that goes straight into `inbound` has no live record until it is reserved.
 local function first_place(q, job, header, arrival)
-  local id, priority, now = job.id, header.priority, clock.now(q)
-  local due = math.max(job.run_at, now + job.delay)
+  local id, priority, now, due = job.id, header.priority, clock.now(q), store.due(q, job)
   if record.is_member(header) then batch.count_move(q, id, nil, WAITING) end
   if due > now then
     local r = record.new(WAITING, -1, priority, arrival)
@@ -73,32 +84,36 @@ local function first_place(q, job, header, arrival)
     gate.keep(q, id, r)
     return DELAYED
   end
-  local r = record.new(WAITING, order.new_place(q, priority, header.client), priority, arrival)
+  local score = order.new_place(q, priority, header.client)
   routing.ready(q, id, header, now)
   local is_restricted = routing.lines(q, id, header) ~= nil
   local name = not is_restricted and gate.full(q, id, header)
+  if not is_restricted and not name then
+    write.add(q, 'inbound', text.of(score), place.member(id, arrival))
+    lines.announce(q)
+    return WAITING
+  end
+  local r = record.new(WAITING, score, priority, arrival)
   if name then
     baton.park(q, id, r, header, name)
     return BLOCKED
   end
   lines.announce(q, lines.enter(q, id, r, header))
-  if is_restricted then gate.keep(q, id, r) end
+  gate.keep(q, id, r)
   return WAITING
 end
 
--- `job`: id, tail of its record, header (of any stamp), delay and run_at in ms (0 = none), what its route says (`asked`), `external`
--- payload with a field of its own ('' = it is in the record). Returns the record and the word of its state.
+-- Writes a new job. Returns the word of its state.
 function store.job(q, job)
-  local id, arrival = job.id, stamp.new(q)
-  local raw, header = record.stamped(arrival, job.tail), job.header
-  header.stamp, header.raw = arrival, raw
+  local id, arrival, header = job.id, stamp.new(q), job.header
+  local raw = record.stamp(header, arrival)
   write.set(q, 'jobs', id, raw)
   if job.external ~= '' then write.set(q, 'payloads', id, job.external) end
   alarm.start(q, id, header, job.asked)
   local state = first_place(q, job, header, arrival)
   event.add(q, 'enqueued', id, '', header, '')
   total.count(q, 'enqueued')
-  return raw, record.STATES[state]
+  return record.STATES[state]
 end
 
 return store

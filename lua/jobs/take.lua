@@ -6,7 +6,6 @@ local write = require 'base/write'
 local event = require 'base/event'
 local total = require 'base/total'
 local batch = require 'base/batch'
-local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local loaded = require 'jobs/loaded'
@@ -23,15 +22,14 @@ local reserve_context = require 'jobs/reserve_context'
 local take = {}
 local PRIORITY = 1 -- commands for each further priority in the order
 
--- The job of an entry of a line {id, record, header, raw, fresh, is_over, rule, full}: decoded once for all calls of a script. `fresh`: it was
--- never reserved; `is_over`: it has expired, and the sweep will cancel it.
+-- The job of an entry of a line {id, record, header, raw, member, fresh, is_over, rule, full}: decoded once for all calls of a script. `fresh`:
+-- it was never reserved; `is_over`: it has expired, and the sweep will cancel it.
 local function job_of(q, entry)
   if entry.job then return entry.job end
-  local id, score, raw, live = entry[1], entry[2], entry[3], entry[4]
-  local header = source.header(entry)
+  local id, score, live, header = entry.id, entry.place, entry.live, source.header(entry)
   local r = live and record.live(live) or record.new(record.WAITING, score, header.priority, header.stamp)
   r.score = score
-  local job = {id = id, record = r, header = header, raw = raw, fresh = not live, is_over = false, rule = nil, full = nil}
+  local job = {id = id, record = r, header = header, raw = entry.raw, member = entry.member, fresh = not live, is_over = false}
   if record.is_routed(header) then
     line.prefetch_routes(q)
     job.is_over = route.is_over(q, id, header)
@@ -66,24 +64,21 @@ local function leave_line(q, job)
   if record.is_gated(job.header) then
     gate.occupy(q, job.id, job.header)
   elseif not record.is_routed(job.header) then
-    return write.remove(q, 'inbound', place.member(job.id, job.record.arrival))
+    return write.remove(q, 'inbound', job.member)
   end
   lines.leave(q, job.id, job.record, job.header)
 end
 
 local function give_lease(q, job, call, i, lease_ms)
   local secret, digest = ask.claim(call, i)
-  local lease = {
-    secret = secret, digest = digest, nonce = call.nonce, reserved_at = clock.now(q), ms = lease_ms, resumes = 0,
-    marks = 0, worker = call.worker,
-  }
-  job.record.lease = record.pack_lease(lease)
+  local packed = record.new_lease(secret, digest, call.nonce, clock.now(q), lease_ms, call.worker)
   local mine = q.served.mine[call.worker]
+  local lease = mine and record.lease(packed)
   if mine then mine[#mine + 1] = {id = job.id, record = job.record, lease = lease} end
+  job.record.lease = packed
 end
 
-local function count_priority(q, score)
-  local priority = order.priority_of(score)
+local function count_priority(q, priority)
   if not q.served.priorities[priority] then
     q.served.priorities[priority] = true
     write.spend(q, PRIORITY)
@@ -97,12 +92,10 @@ function take.job(q, job, call, i, first_passed)
   local deadline = route.cut(q, id, header, reserve_context.capped(q, now + lease_ms, now))
   batch.enter(q, id, r, header, record.RESERVED)
   r.handed_out = r.handed_out + 1
-  order.handed_out(q, r.score, first_passed)
-  order.give_back(q, r, header.client)
+  count_priority(q, order.hand_out(q, r, header.client, first_passed))
   leave_line(q, job)
   give_lease(q, job, call, i, lease_ms)
   part.take(q, id, header, call.worker)
-  count_priority(q, r.score)
   local packed = record.pack(r)
   write.add(q, 'reserved', text.of(deadline), id)
   write.add(q, 'held', '0', call.worker .. '\0' .. call.nonce .. '\0' .. id)

@@ -2,6 +2,7 @@
 local record = require 'base/record'
 local write = require 'base/write'
 local place = require 'jobs/place'
+local source = require 'jobs/source'
 local line = require 'jobs/line'
 local first_place = require 'jobs/first_place'
 local take = require 'jobs/take'
@@ -21,14 +22,15 @@ end
 local function first_but(job)
   return function(q, priority)
     local at, member = first_place.at(q, priority)
-    return member ~= place.member(job.id, job.record.arrival) and at or nil
+    return member ~= job.member and at or nil
   end
 end
 
 local function take_from_line(q, call, raw, live, r)
   local id = call.id
-  local score = (r or place.unseen(q, id, record.header(raw))).score
-  local job = take.look_at(q, call, {id, score, raw, live})
+  local own = r or place.unseen(q, id, record.header(raw))
+  local member = place.member(id, own.arrival)
+  local job = take.look_at(q, call, source.entry(id, own.score, member, member, raw, live))
   local full = job.full
   local stays = full and routing.lines(q, id, job.header)
   if not stays then line.drop_id(q, id) end

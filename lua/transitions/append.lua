@@ -27,9 +27,7 @@ local function read_new(args, b, members, new)
   local jobs = {}
   for i = #members - new + 1, #members do
     local at = HEAD + i * STRIDE
-    local tail = batch.tail(b, args[at - 1])
-    local job = {id = members[i], tail = tail, header = record.header(record.stamped(0, tail))}
-    jobs[#jobs + 1] = store.rare(job, args[at], 1)
+    jobs[#jobs + 1] = store.new(members[i], batch.tail(b, args[at - 1]), args[at], 1)
   end
   return jobs
 end

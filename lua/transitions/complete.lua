@@ -17,8 +17,12 @@ local completion = require 'jobs/completion'
 local STRIDE = 3
 
 local function complete(q, args, at)
-  local undo_ms, resumes = args[at + 2]:match('(%S+) (%S+)')
-  return completion.decide(q, args[at], args[at + 1], tonumber(undo_ms or 0), tonumber(resumes or -1))
+  local undo_ms, resumes = 0, -1
+  if args[at + 2] ~= '' then
+    undo_ms, resumes = args[at + 2]:match('(%S+) (%S+)')
+    undo_ms, resumes = tonumber(undo_ms), tonumber(resumes)
+  end
+  return completion.decide(q, args[at], args[at + 1], undo_ms, resumes)
 end
 
 return function(q, args)

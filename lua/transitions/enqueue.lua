@@ -24,15 +24,20 @@ local lapse = require 'jobs/lapse'
 -- Commands of a look at what the list meets.
 local STRIDE, LOOK = 2, 8
 local STATES = record.STATES
-local call, unpack, words = redis.call, unpack, text.words
+local ID_LEN = $ID_LEN
+local call, unpack, words, sub = redis.call, unpack, text.words, string.sub
+local STORED = {} -- the reply to a new job, by its state
+for _, state in ipairs(STATES) do STORED[state] = words('stored', state) end
 
-local function read_job(args, at)
-  local id, tail = args[at + 1], args[at + 2]
-  local job = {id = id:sub(1, $ID_LEN), tail = tail, header = record.header(record.stamped(0, tail))}
-  return store.rare(job, id, $ID_LEN + 1)
+-- A job of this list that a later one may be equal to, as jobs/differs takes it.
+local function as_new_twin(q, job)
+  local due = store.due(q, job)
+  return {
+    id = job.id, header = job.header, priority = job.header.priority, due = due > clock.now(q) and due or nil, external = job.external,
+  }
 end
 
--- A job that a later one may be equal to, as jobs/differs takes it.
+-- The same for a job that was stored before.
 local function as_twin(job)
   local r, header = job.record, job.header
   local priority = not r and header.priority or r.score < 0 and r.priority or order.priority_of(r.score)
@@ -64,13 +69,14 @@ local function meet(q, list, digests)
   end
 end
 
--- The jobs stored before (`known`, `twins`) and by this list: `here` id -> record, `digests` digest -> id, `states` id -> state, `met` id ->
--- the job.
+-- The jobs stored before: `known` and `twins` by index, `states` id -> state, `met` id -> the job. What this list stores: `here` id -> the
+-- record, `new` id -> the job, `digests` digest -> id.
 local function read(q, args)
-  local list = {n = #args / STRIDE, jobs = {}, ids = {}, known = {}, twins = {}, here = {}, digests = {}, states = {}, met = {}}
+  local list = {n = #args / STRIDE, jobs = {}, ids = {}, known = {}, twins = {}, states = {}, met = {}, here = {}, new = {}, digests = {}}
   local digests = {}
   for i = 1, list.n do
-    local job = read_job(args, (i - 1) * STRIDE)
+    local id, tail = args[i * STRIDE - 1], args[i * STRIDE]
+    local job = store.new(sub(id, 1, ID_LEN), tail, id, ID_LEN + 1)
     list.jobs[i], list.ids[i], digests[i] = job, job.id, job.header.digest or ''
   end
   meet(q, list, digests)
@@ -81,7 +87,8 @@ local function read(q, args)
 end
 
 local function state_of(list, id)
-  return list.states[id] or 'waiting'
+  local new = list.new[id]
+  return new and new.state or list.states[id] or 'waiting'
 end
 
 -- The reply to a repeated call, from the record that it stored.
@@ -96,7 +103,7 @@ end
 
 -- Does not store a twin, but an alias for a repeated call if it has an idempotency key.
 local function answer_twin(q, list, job, twin, fingerprint)
-  local id, state, bits = job.id, state_of(list, twin), differs.of(q, job, list.met[twin])
+  local id, state, bits = job.id, state_of(list, twin), differs.of(q, job, list.met[twin] or as_new_twin(q, list.new[twin]))
   if fingerprint ~= '' then
     local word = 1
     while STATES[word] ~= state do word = word + 1 end
@@ -117,8 +124,7 @@ local function accept(q, list, i)
   local raw = list.here[id] or list.known[i]
   if raw then return again(list, id, raw, fingerprint) end
   if digest and not job.always and not list.dedupes then
-    digest, job.tail = nil, record.without_digest(job.header)
-    job.header = record.header(record.stamped(0, job.tail))
+    digest, job.header = nil, record.new_header(record.without_digest(job.header))
   end
   local twin = digest and (list.digests[digest] or list.twins[i])
   if twin then return answer_twin(q, list, job, twin, fingerprint) end
@@ -133,12 +139,9 @@ local function accept(q, list, i)
     list.digests[digest] = id
     write.set(q, 'dedupe', digest, id)
   end
-  list.here[id], list.states[id] = store.job(q, job)
-  local due = math.max(job.run_at, clock.now(q) + job.delay)
-  list.met[id] = {
-    id = id, header = job.header, priority = job.header.priority, due = due > clock.now(q) and due or nil, external = job.external,
-  }
-  return words('stored', list.states[id])
+  job.state = store.job(q, job)
+  list.new[id], list.here[id] = job, job.header.raw
+  return STORED[job.state]
 end
 
 return function(q, args)

@@ -36,7 +36,7 @@ local function replaced(own, from, new)
   return kept
 end
 
--- Reassigning to one worker keeps the hand-over; to several ends it.
+-- With one new worker the hand-over goes to them; with none or several it ends.
 local function change(own, from, new)
   local assignees = replaced(own, from, new)
   for i, name in ipairs(assignees) do assignees[i] = text.short(name) end

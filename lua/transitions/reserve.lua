@@ -39,7 +39,8 @@ end
 -- Reads as much of the lines as the calls can want.
 local function read_lines(q, calls)
   local wanted, those = 0, {}
-  for _, call in ipairs(calls) do
+  for i = 1, #calls do
+    local call = calls[i]
     if call.mode ~= ask.RESUME and not call.waits and not call.member then wanted = wanted + call.limit end
     if call.mode <= ask.FRESH and not call.waits and not call.member then those[#those + 1] = call end
   end
@@ -50,8 +51,8 @@ end
 
 -- Overdue jobs return to their places before any job is handed out, so that a lease of 300 s means 300 s and the oldest job comes
 -- first. A call that has waited long enough for that goes ahead.
-local function waits_for_sweep(q, call)
-  return q.served.is_overdue and not (call.skips_overdue and call.mode ~= ask.THIS)
+local function waits_for_sweep(call)
+  return not (call.skips_overdue and call.mode ~= ask.THIS)
 end
 
 -- A queue that is paused still says how much waits for the caller.
@@ -87,9 +88,12 @@ return function(q, args)
   }
   handout.open(q)
   line.open(q)
-  for _, call in ipairs(calls) do call.waits = waits_for_sweep(q, call) end
+  if q.served.is_overdue then
+    for _, call in ipairs(calls) do call.waits = waits_for_sweep(call) end
+  end
   read_lines(q, calls)
-  for i, call in ipairs(calls) do
+  for i = 1, #calls do
+    local call = calls[i]
     local reply = call.waits and {'overdue'} or handout.is_full(q) and {'later'} or serve(q, call)
     has_empty = has_empty or type(reply[2]) ~= 'table'
     q.served.is_answered = q.served.is_answered or not call.waits

@@ -39,11 +39,11 @@ end
 
 -- Looks at one entry. Returns whether to continue.
 local function consider(q, list, entry)
-  local id, score, live = entry[1], entry[2], entry[4]
-  local header = record.header(entry[3])
+  local id, score, live = entry.id, entry.place, entry.live
+  local header = record.header(entry.raw)
   local r = live and record.live(live) or record.new(record.WAITING, score, header.priority, header.stamp)
   if is_for(q, list, id, header) and not job_page.put(q, list, id, header, r, live or '', text.of(score)) then return false end
-  list.last, list.looked = {text.of(score), entry[5]}, list.looked + 1
+  list.last, list.looked = {text.of(score), entry.member}, list.looked + 1
   line.pass(q)
   return #list.page < list.limit and not write.is_spent(q)
 end

@@ -31,7 +31,7 @@ export class DeskView {
   #view = this.#draw()
 
   /**
-   * The actions of a view are those of the job that it shows: one that is no longer rendered does nothing to another job.
+   * The actions of a view are those of the job that it shows: one that is no longer rendered does nothing to another.
    * @param {Types.Job | null} shown
    * @returns {Pick<React.Desk, keyof React.Hands>}
    */

@@ -50,8 +50,8 @@ export class JobStore {
   }
 
   /**
-   * A job was handed to us, to be in hand or, with `behind`, held after that one. A job that we are done with is not taken: its ending
-   * must get there first; unless it cannot (`anyway`).
+   * A job was handed to us, to be in hand or, with `behind`, held after that one. A job that we are done with is not
+   * taken: its ending must get there first; unless it cannot (`anyway`).
    * @param {Handout} handout
    */
   take(handout, { anyway = false, behind = false } = {}) {

@@ -135,8 +135,8 @@ export const seal = (id) => call('POST', batch(id, '/seal'), { body: {} })
 export const cancelBatch = (id) => call('DELETE', batch(id))
 
 /**
- * The service works in bounded steps; this continues until nothing is left, or `tell(done, waits)` says `false`. `waits`:
- * the service takes the next step later.
+ * The service works in bounded steps; this continues until nothing is left, or `tell(done, waits)` says `false`.
+ * `waits`: the service takes the next step later.
  */
 async function inSteps(step, count, tell) {
   let done = 0

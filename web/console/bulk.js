@@ -82,7 +82,7 @@ export const requeueGroup = (queue, error, jobs, changed) => onPicked({ jobs, dr
 
 export const cancelPicked = (picks, changed) => onPicked(picks, changed, {
   title: `Withdraw ${many(picks.jobs.length, 'job')}?`,
-  text: 'They are no longer handed out. Workers who already hold one keep it. '
+  text: 'They are no longer handed out. A worker who gets one before that keeps it. '
     + 'This cannot be undone.',
   action: 'Withdraw them',
   danger: true,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Starts the service, fills the queues of the demo and opens the desk; ends with the service.
-#   web/demo/run.sh target/release/intray serve --demo
+#   web/demo/run.sh target/quick/intray serve --demo
 # If port 7070 is taken it uses another port, unless INTRAY_LISTEN names one: then that one or none.
 set -eu
 listen=${INTRAY_LISTEN:-127.0.0.1:7070}

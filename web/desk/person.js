@@ -57,7 +57,7 @@ export function forgetPerson({ isSignedOut = false } = {}) {
 }
 
 let tabs
-/** Listens to all tabs of this browser, also those without work: `hears` gets the name of a person who has left in another. */
+/** Listens to all tabs of this browser, also those without work: `hears` gets the name of who has left in another. */
 export function listenToTabs(api, hears) {
   try {
     tabs = new BroadcastChannel(`intray desk ${api}`)

@@ -250,9 +250,9 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
     text
 }
 
-/// The call of an entry point begins with an initialized state.
+/// The call of an entry point begins with an initialized state, and keeps nothing large of it.
 fn answer(path: &str) -> String {
-    format!("return m['{path}'](call.open(q), args)")
+    format!("local reply = m['{path}'](call.open(q), args); call.close(q); return reply")
 }
 
 /// A Lua table of an entry point's keys by name.

@@ -23,7 +23,7 @@ UNKNOWN_LEASE = 30.0
 @dataclass(frozen=True)
 class Ended:
     """What became of the job. `duplicate`: this call came before; `late`: the lease was over, and no other worker had taken the job;
-    `final`: it can no longer be taken back; if it can, for `final_in_ms`.
+    `final`: it can no longer be taken back; otherwise it can, for `final_in_ms`.
     """
 
     id: str

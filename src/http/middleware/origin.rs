@@ -72,7 +72,7 @@ pub fn check(policy: &Policy, open: bool, required_role: RequiredRole, request: 
 /// Browsers send `Origin` with every request that may change something.
 ///
 /// `tower_http::csrf` is another rule: it refuses `Host: desk.example:443` and `Host: DESK.example`, takes the first of two origins,
-/// accepts any origin next to `Sec-Fetch-Site: same-origin`, gives its refusal no origin to name, and knows no `check_reading`.
+/// accepts any origin together with `Sec-Fetch-Site: same-origin`, gives its refusal no origin to name, and knows no `check_reading`.
 fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);

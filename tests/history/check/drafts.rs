@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use intray::job::EventKind;
 
 use super::index::{Handed, Index, JobTrace, Outcome, Settled};
-use crate::record::Way;
+use crate::record::{Moment, Way};
 
 /// A draft that was saved, or may have been.
 struct Save<'h> {
@@ -34,8 +34,7 @@ pub fn come_back(index: &Index) -> Vec<String> {
 }
 
 fn saves<'h>(trace: &'h JobTrace<'h>) -> Vec<Save<'h>> {
-    let workers: HashMap<&str, Option<&str>> =
-        trace.handed.iter().map(|one| (one.item.reservation.as_str(), one.item.worker.as_deref())).collect();
+    let workers = workers(trace);
     let kept = trace.settled.iter().filter(|one| !one.outcome.is_refused());
     let worker = |settled: &Settled| workers.get(settled.reservation).copied().flatten();
     kept.flat_map(|settled| {
@@ -61,28 +60,31 @@ fn drafts(trace: &JobTrace, settled: &Settled) -> Vec<u64> {
     }
 }
 
-/// The workers who handed the job over, and those to whom, who have its draft from then on.
-#[derive(Default)]
+/// The hand-overs of a job: who gave it away, from when on, and to whom. The receiver has the draft then.
 struct HandOvers<'h> {
-    givers: HashSet<&'h str>,
+    givers: Vec<(&'h str, Moment)>,
     receivers: HashSet<&'h str>,
 }
 
 impl<'h> HandOvers<'h> {
     fn of(trace: &'h JobTrace) -> Self {
-        let mut found = Self::default();
-        for event in trace.events.iter().filter(|event| event.kind == EventKind::HandedOver.word()) {
-            found.givers.extend(event.worker.as_deref());
-            found.receivers.extend(event.reason.as_deref().and_then(|reason| reason.strip_prefix('@')));
-        }
-        found
+        let events = trace.events.iter().filter(|event| event.kind == EventKind::HandedOver.word());
+        let receivers = events.filter_map(|event| event.reason.as_deref()?.strip_prefix('@')).collect();
+        let workers = workers(trace);
+        let made = trace.settled.iter().filter(|one| one.way == Way::HandOver && !one.outcome.is_refused());
+        let givers = made.filter_map(|one| Some((workers.get(one.reservation).copied()??, one.begin))).collect();
+        Self { givers, receivers }
     }
+}
+
+/// The worker of each reservation.
+fn workers<'h>(trace: &JobTrace<'h>) -> HashMap<&'h str, Option<&'h str>> {
+    trace.handed.iter().map(|one| (one.item.reservation.as_str(), one.item.worker.as_deref())).collect()
 }
 
 fn wrong(handed: &Handed, saves: &[Save], hand_overs: &HandOvers) -> Option<String> {
     let worker = handed.item.worker.as_deref();
-    let is_one_of = |workers: &HashSet<&str>| worker.is_some_and(|name| workers.contains(name));
-    let is_receiver = is_one_of(&hand_overs.receivers);
+    let is_receiver = worker.is_some_and(|name| hand_overs.receivers.contains(name));
     let past = saves.iter().filter(|save| save.settled.begin < handed.end);
     match handed.item.draft {
         Some(value) => {
@@ -106,7 +108,8 @@ fn wrong(handed: &Handed, saves: &[Save], hand_overs: &HandOvers) -> Option<Stri
                 other.settled.end > last.settled.begin && other.settled.begin < handed.end && other.value != last.value
             });
             let is_open = saves.iter().any(|other| matches!(other.settled.outcome, Outcome::Unknown));
-            let is_given_away = is_one_of(&hand_overs.givers);
+            let is_given_away =
+                hand_overs.givers.iter().any(|(giver, from)| Some(*giver) == worker && *from < handed.end);
             (!is_given_away && !may_be_over && !is_open).then(|| format!("{worker:?} was not shown {}", last.value))
         }
     }

@@ -7,7 +7,7 @@ use intray::job::EventKind;
 use super::index::Index;
 use crate::record::Event;
 
-/// The maximum of jobs of one client that may be reserved between the arrival of another, idle client's job and its
+/// The maximum number of jobs of one client that may be reserved between the arrival of another, idle client's job and its
 /// reservation: one of the current turn, one of the next.
 const AHEAD: usize = 2;
 

@@ -23,7 +23,7 @@ pub const MUTANTS: &[Fault] = &[
     ("the twin after one that is over is not asked", "    has_changed = is_changed\n", "    has_changed = false\n"),
     (
         "what is over takes room",
-        "math.min(first_of(q.reserved), first_of(q.alarms)) <= clock.now(q) and 'overdue' or 'full'",
+        "min(first_of(q.reserved), first_of(q.alarms)) <= clock.now(q) and 'overdue' or 'full'",
         "'full'",
     ),
     (

@@ -4,7 +4,7 @@ use super::Fault;
 
 pub const MUTANTS: &[Fault] = &[
     ("the route of a new job is forgotten", "asked)\n  route.keep(q, id, own)", "asked)"),
-    ("a new job of a line has no live record", "if is_restricted then gate.keep(q, id, r) end", ""),
+    ("a new job of a line has no live record", "  gate.keep(q, id, r)\n  return WAITING", "  return WAITING"),
     ("a reserve does not know lines", "if not q.context.is_routed then return NONE end", "do return NONE end"),
     (
         "a list of calls looks into no worker's line",
@@ -14,7 +14,7 @@ pub const MUTANTS: &[Fault] = &[
     ("everybody's line comes first", "(not first or source.precedes(entry, first))", "not first"),
     (
         "jobs of two lines with equal places come in any order",
-        "return place.arrival_of(one[5]) < place.arrival_of(other[5])",
+        "return place.arrival_of(one.member) < place.arrival_of(other.member)",
         "return false",
     ),
     (

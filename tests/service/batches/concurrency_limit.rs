@@ -28,7 +28,7 @@ impl Chance {
     }
 }
 
-/// Replays the events of a batch; answers the maximum of jobs that were reserved at once.
+/// Replays the events of a batch; answers the maximum number of jobs that were reserved at once.
 fn max_out_at_once(events: &[Event], batch: &str) -> usize {
     let (mut out, mut max) = (BTreeSet::new(), 0);
     for event in events.iter().filter(|event| event.job[..event.job.len() - 4] == batch[..batch.len() - 4]) {

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::world::{Answer, CallFate, Client, Took, World, eventually, number};
 
-/// The bound of the contract, plus a margin for a machine that runs other tests.
+/// The bound of the contract, plus a margin; only time that the machine ran counts.
 const ANSWER_BOUND: Duration = Duration::from_millis(2_500);
 /// How long Redis is frozen.
 const FREEZE: Duration = Duration::from_secs(10);

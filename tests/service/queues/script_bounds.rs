@@ -251,3 +251,31 @@ async fn all_locks(w: &World) -> Vec<Value> {
         after = format!("&after={next}");
     }
 }
+
+/// The functions keep a table for each queue, so that it need not be made again.
+#[tokio::test]
+async fn scripts_keep_no_payload_or_result_of_an_idle_queue() {
+    const QUEUES: usize = 80;
+    const TEXT: usize = 250_000;
+    let w = World::start_process().await;
+    let used = async || w.engine.info_number("memory", "used_memory_vm_functions").await;
+    // Lua collects its garbage when it has made some more.
+    let make_garbage = async |round: u8| {
+        for n in 0..400 {
+            w.enqueue_with(json!({ "queue": "garbage", "payload": [round, n, "x".repeat(10_000)] })).await;
+        }
+    };
+    make_garbage(0).await;
+    let before = used().await;
+    for n in 0..QUEUES {
+        let queue = format!("idle-{n}");
+        w.enqueue_with(json!({ "queue": queue, "payload": "x".repeat(TEXT) })).await;
+        let held = w.reserve_with(json!({ "queues": [queue] })).await;
+        w.complete_with(&held, json!("y".repeat(TEXT))).await.is(200);
+    }
+    make_garbage(1).await;
+    let grown = used().await.saturating_sub(before);
+    println!("{grown} bytes more after {QUEUES} queues");
+    assert!(grown < (QUEUES * TEXT / 4) as u64, "{grown} bytes after {QUEUES} queues of {TEXT}");
+    w.check().await;
+}

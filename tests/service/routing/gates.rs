@@ -1,4 +1,4 @@
-//! Jobs in lines whose locks or batches are full: a caller that waits for them looks again when
+//! Jobs in lines whose locks are taken or whose batches are full: a caller that waits for them looks again when
 //! their own gate opens, and for no other.
 
 use std::time::Duration;

@@ -155,7 +155,7 @@ impl Check<'_> {
 
     fn dedupe_keys_point_at_live_jobs(&self) {
         let dedupe = self.keyspace.hash("dedupe");
-        // The field after the owner's has all others that share its key.
+        // The field of the digest with a `+` has all others that share the key.
         for (field, id) in dedupe.iter().flat_map(|(field, ids)| ids.chunks(26).map(move |id| (field, id))) {
             let name = self.name(id);
             let record = self.records.get(id).unwrap_or_else(|| panic!("a dedupe key points at {name}"));

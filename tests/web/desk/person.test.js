@@ -253,7 +253,7 @@ test('answer_that_is_refused_later_is_named_and_marked', async () => {
   on.wire.rule = null
   await view(page, 'work')
   await shown(page, 'must be longer')
-  assert.match(await page.locator('#notice').innerText(), /is refused\. The result does not fit\.$/)
+  assert.match(await page.locator('#notice').innerText(), /was refused\. The result does not fit\.$/)
   await page.getByLabel('Note').fill('longer')
   await press(page, 'Send')
   assert.deepEqual(await result(id), { note: 'longer' })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const root = new URL('../../../', import.meta.url).pathname
-const built = [process.env.INTRAY_BIN, ...['debug', 'release'].map((how) => join(root, 'target', how, 'intray'))]
+const built = [process.env.INTRAY_BIN, ...['debug', 'quick', 'release'].map((how) => join(root, 'target', how, 'intray'))]
 
 /** What every service of the stories is started with. */
 const ALWAYS = ['--listen', '127.0.0.1:0', '--redis-timeout-ms', '30000']

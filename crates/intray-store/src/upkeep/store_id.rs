@@ -75,8 +75,11 @@ impl Queues {
             return Ok(());
         }
         let is_laid_out = self.layout_version().await? > 0;
-        // Another instance may just have restored an empty Redis: the id first.
+        // Another instance may just have restored an empty Redis; it writes the id before the layout, so the id is read again.
         let found = if is_laid_out { self.store_id().await? } else { found };
+        if found == known {
+            return Ok(());
+        }
         self.restore_after_loss().await?;
         if found.is_some() || !is_laid_out {
             tracing::warn!("Redis came back empty: all queues, jobs and results that were in it are gone");

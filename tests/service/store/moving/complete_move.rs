@@ -152,7 +152,7 @@ async fn source_names_the_target_to_operators_only() {
     let error = started.err().expect("it does not start");
     assert!(error.lines().count() == 1 && error.contains(&says), "{error}");
     let again = move_with_flags(&w.engine.url(), &url, &[]).await;
-    assert!(again.status.success() && again.stdout.contains("have moved"), "{again:?}");
+    assert!(again.status.success() && again.stdout.contains("had already moved"), "{again:?}");
     let elsewhere = World::start_process().await;
     let refused = move_queues(&w, &elsewhere).await;
     assert!(!refused.status.success() && refused.stderr.contains(&says), "{refused:?}");
