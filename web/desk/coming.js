@@ -216,10 +216,12 @@ const whoIsHere = () => me?.worker ?? keptName()
 
 listenToTabs(api, (left) => (me ? whoIsHere() === left : code) && leftElsewhere())
 
-/** Their site would say at once who they are. */
+/** Said by the page and by the work of the other tab: a second reload would break off the first. */
 function leftElsewhere() {
+  if (!me && !code) return
+  // Their site would say at once who they are.
   forgetPerson({ isSignedOut: hasTokenUrl })
-  code = undefined
+  me = code = undefined
   location.reload()
 }
 
@@ -253,6 +255,7 @@ addEventListener('hashchange', () => {
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return
   stopWork()
+  me = code = undefined
   location.reload()
 })
 
