@@ -87,6 +87,28 @@ function order.is_loaded(q, priority, client)
   return state_of(q).shares[share_of(priority, client)]
 end
 
+-- Which of these fields are not there yet, each once, and their values.
+local function missing(key, fields, is_there)
+  local unread, asked = {}, {}
+  for i = 1, #fields do
+    local field = fields[i]
+    if not is_there[field] and not asked[field] then asked[field], unread[#unread + 1] = true, field end
+  end
+  return unread, #unread > 0 and call('HMGET', key, unpack(unread)) or {}
+end
+
+-- Reads at once the shares and the tops that new jobs with these headers need, and that this call has not yet.
+function order.prefetch(q, headers)
+  local state, members, priorities = state_of(q), {}, {}
+  for i = 1, #headers do
+    priorities[i], members[i] = headers[i].priority, share_of(headers[i].priority, headers[i].client)
+  end
+  local unread, found = missing(q.turns, members, state.shares)
+  for i = 1, #unread do order.load(state, unread[i], found[i]) end
+  unread, found = missing(q.tops, priorities, state.tops)
+  for i = 1, #unread do state.tops[unread[i]] = tonumber(found[i] or 0) end
+end
+
 -- Gives a new arrival its place.
 function order.new_place(q, priority, client)
   local state, member = state_of(q), share_of(priority, client)

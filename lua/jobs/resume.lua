@@ -12,7 +12,7 @@ local reserve_context = require 'jobs/reserve_context'
 local route = require 'jobs/route'
 local routing = require 'jobs/routing'
 local resume = {}
-local HELD, NONE = '200', {}
+local HELD = '200'
 local REPLAYED = record.REPLAYED
 
 local function comes_before(a, b)
@@ -48,7 +48,7 @@ end
 
 -- The jobs that the caller holds, if the call needs them all; else those that this very call was given.
 function resume.of(q, asks)
-  if asks.mode == ask.FRESH then return NONE end
+  if asks.mode == ask.FRESH then return {} end
   local served, worker = q.served, asks.worker
   local who = worker ~= '' and worker or asks.nonce
   if served.touched[who] or asks.mode == ask.THIS then write.flush(q) end

@@ -64,13 +64,16 @@ function store.why_full(q)
   return min(first_of(q.reserved), first_of(q.alarms)) <= clock.now(q) and 'overdue' or 'full'
 end
 
--- Loads the locks of new jobs, {id, header} each.
-function store.prefetch_locks(q, jobs)
-  local locked = {}
+-- Reads at once the locks of new jobs and the turns of their clients.
+function store.prefetch(q, jobs)
+  local locked, ready = {}, {}
   for i = 1, #jobs do
-    if jobs[i].header.locks then locked[#locked + 1] = jobs[i] end
+    local job = jobs[i]
+    if job.header.locks then locked[#locked + 1] = job end
+    if store.due(q, job) <= clock.now(q) then ready[#ready + 1] = job.header end
   end
   if #locked > 0 then gate.prefetch(q, locked) end
+  if #ready > 1 then order.prefetch(q, ready) end
 end
 
 -- Places a new job and returns its state. One that goes straight into `inbound` has no live record until it is reserved.

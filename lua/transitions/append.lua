@@ -63,7 +63,7 @@ return function(q, args)
 
   local jobs = read_new(args, b, members, new)
   if not are_timely(q, jobs, making) then return {'untimely', clock.now(q)} end
-  store.prefetch_locks(q, jobs)
+  store.prefetch(q, jobs)
   for _, job in ipairs(jobs) do store.job(q, job) end
   batch.grow(q, code, b, new, making, clock.now(q))
   batch.changed(q, code, b)

@@ -82,7 +82,11 @@ local function read(q, args)
   meet(q, list, digests)
   local chosen = call('HMGET', q.settings, 'dedupe', 'max_jobs')
   list.dedupes, list.room = chosen[1] ~= '0', store.room_left(q, chosen[2])
-  store.prefetch_locks(q, list.jobs)
+  local new = {}
+  for i = 1, list.n do
+    if not list.known[i] and not list.twins[i] then new[#new + 1] = list.jobs[i] end
+  end
+  store.prefetch(q, new)
   return list
 end
 

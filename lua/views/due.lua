@@ -8,6 +8,7 @@ local first_of = require 'base/first'
 local upcoming = require 'jobs/upcoming'
 
 return function(q, args)
+  if redis.call('EXISTS', q.reserved, q.delayed, q.ended, q.timers, q.alarms) == 0 then return {-1} end
   if args[1] == '' then return {upcoming.urgent_ms(q)} end
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
   local kept_ms, max_kept = tonumber(chosen[1] or args[1]), tonumber(chosen[2] or $RETENTION_MAX)

@@ -227,3 +227,20 @@ async fn client_whose_last_job_ends_starts_again_in_the_same_step() {
     assert_eq!(w.list_ids("waiting").await, [&b[0], &a, &b[1]].map(String::clone), "b has two, a has one again");
     w.check().await;
 }
+
+/// The commands of Redis for a call with a hundred jobs, of so many clients and priorities.
+async fn commands_of(w: &World, many: usize) -> u64 {
+    let run = async |nth: usize| {
+        let job = |n| json!({ "payload": [nth, n], "client": format!("c {}", n % many), "priority": n % many });
+        w.enqueue_many((0..100).map(job)).await;
+    };
+    w.engine.fewest_calls(|name| !["ping", "get", "info"].contains(&name), run).await.values().sum()
+}
+
+#[tokio::test]
+async fn jobs_of_many_clients_and_priorities_cost_no_more_commands() {
+    let w = World::start().await;
+    w.stop_clock();
+    w.update_settings(json!({ "dedupe": false })).await;
+    assert_eq!(commands_of(&w, 100).await, commands_of(&w, 1).await);
+}
