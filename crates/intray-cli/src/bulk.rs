@@ -7,6 +7,8 @@ mod import;
 mod options;
 mod retry_budget;
 mod silence;
+#[cfg(test)]
+mod tests;
 
 pub use self::{
     export::export,

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 #: Whether a call that got no whole answer had an effect.
 Applied = Literal[False, "unknown"]
 
+#: Statuses below 500 after which the same call may succeed.
+PASSING = (408, 425, 429)
+#: A network that asks for a login, which no retry brings.
+LOGIN = 511
+
 
 class IntrayError(Exception):
     """Base class of all errors of this package."""
@@ -162,10 +167,10 @@ def is_own(problem: Mapping[str, Any]) -> bool:
 def is_final(problem: Mapping[str, Any]) -> bool:
     """Whether the refusal is final. A full queue or an unavailable Redis is temporary."""
     status = problem.get("status", 0)
-    return is_own(problem) and 400 <= status < 500 and status not in (408, 429)
+    return is_own(problem) and 400 <= status < 500 and status not in PASSING
 
 
 def is_refused_on_the_way(problem: Mapping[str, Any]) -> bool:
     """Whether a proxy refused the call for good: a 403, a 413, a redirect to a login."""
     status = problem.get("status", 0)
-    return not is_own(problem) and 300 <= status < 500 and status not in (408, 425, 429)
+    return not is_own(problem) and (300 <= status < 500 and status not in PASSING or status == LOGIN)

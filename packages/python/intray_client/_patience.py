@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ._errors import Applied, is_own
+from ._errors import PASSING, Applied, is_own
 
 #: Seconds before the second try, and the longest before any that no answer asked for.
 FIRST, LONGEST = 0.2, 10.0
@@ -39,7 +39,7 @@ class Problem:
 def passes(problem: Mapping[str, Any], retry_after: float | None = None) -> Problem:
     """Reads a temporary refusal."""
     own = is_own(problem)
-    nothing = problem.get("applied") is False or problem["status"] in (408, 425, 429, 507)
+    nothing = problem.get("applied") is False or problem["status"] in (*PASSING, 507)
     wished = number(problem.get("retry_after_ms"), HOUR * 1_000) if own else None
     detail = (own and (problem.get("detail") or problem.get("title"))) or "not in the words of intray"
     text = f"the answer was {problem['status']}: {detail}"
@@ -72,7 +72,7 @@ def pause(tries: int, problem: Problem, left: float) -> tuple[float, float]:
     """
     longer = 1 + random.random() / 2
     own = min(LONGEST, FIRST * 2 ** min(tries, 10)) * longer
-    if problem.retry_after is None:
+    if not problem.retry_after:
         return own, own
     wished = problem.retry_after * longer
     if problem.is_own:

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../world/until.js'
 import { world } from '../world/world.js'
-import { IntrayError, Tries } from '../../../web/client/http.js'
 
 const html = (status) => ({ status, body: '<h1>No</h1>', type: 'text/html' })
 const FATES = [
@@ -32,20 +31,6 @@ const typed = { note: "he wrote: '; DROP TABLE users" }
 
 const next = (tab) => tab.run(async () => (window.job = await window.desk.next()).payload)
 const kept = (tab) => tab.run(() => window.desk.kept())
-
-test('attempts_depend_on_who_refused', () => {
-  const count = (error) => {
-    const all = new Tries()
-    for (let n = 1; n < 10; n++) if (all.isOver(error)) return n
-  }
-  const page = (status) => new IntrayError(status, {})
-  for (const status of [200, 204, 400, 401, 403, 404, 405, 407, 413, 431, 451, 511]) assert.equal(count(page(status)), 5, `${status}`)
-  for (const status of [408, 425, 429, 500, 502, 503, 504, 507]) assert.equal(count(page(status)), undefined, `${status}`)
-  const own = (status) => new IntrayError(status, { type: '/problems/x' })
-  for (const status of [400, 401, 403, 404, 409, 413, 422]) assert.equal(count(own(status)), 1, `${status}`)
-  for (const status of [408, 429, 503, 507]) assert.equal(count(own(status)), undefined, `${status}`)
-  assert.equal(count(new TypeError('Failed to fetch')), undefined)
-})
 
 for (const action of ['complete', 'fail', 'abandon']) {
   test(`${action}_refused_by_a_proxy_is_kept_and_the_next_job_comes`, async (t) => {

@@ -6,13 +6,17 @@ use anyhow::{Context, anyhow};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::{
-    Response,
+    HeaderMap, Response,
     body::{Body, Incoming},
-    header::CONTENT_TYPE,
+    header::{CONTENT_TYPE, RETRY_AFTER},
 };
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::silence::{self, Pieces, answered, heard};
+use super::{
+    retry_budget::AskedPause,
+    silence::{self, Pieces, answered, heard},
+};
 use crate::{client::Service, remote, terminal::clean};
 
 pub const NDJSON: &str = "application/x-ndjson";
@@ -22,22 +26,52 @@ const REFUSAL: usize = 64 << 10;
 
 /// The reason why an answer is missing or incomplete.
 pub enum Failure {
-    /// A retry may succeed.
-    Passing(anyhow::Error),
+    /// A retry may succeed, after the pause that the answer asks for.
+    Passing(anyhow::Error, AskedPause),
     Final(anyhow::Error),
 }
 
+impl Failure {
+    /// A failure whose retry may succeed, without an answer that asks for a pause.
+    pub fn passing(error: impl Into<anyhow::Error>) -> Self {
+        Self::Passing(error.into(), AskedPause::None)
+    }
+}
+
 /// The fields of a problem answer (RFC 9457) that are used.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub struct ServiceRefusal {
+    #[serde(default, rename = "type")]
+    kind: String,
     pub status: u16,
     pub detail: String,
+    #[serde(default)]
+    retry_after_ms: Value,
+    /// The `Retry-After` of the answer.
+    #[serde(skip)]
+    retry_after: Option<Duration>,
+}
+
+impl ServiceRefusal {
+    /// 511 is a network that asks for a login, which no retry brings.
+    pub fn is_passing(&self) -> bool {
+        matches!(self.status, 408 | 425 | 429 | 500..=510 | 512..=599)
+    }
+
+    pub fn pause(&self) -> AskedPause {
+        let own = self.retry_after_ms.as_u64().filter(|ms| *ms > 0 && self.kind.starts_with("/problems/"));
+        match (own, self.retry_after) {
+            (Some(ms), _) => AskedPause::ByService(Duration::from_millis(ms)),
+            (None, Some(pause)) => AskedPause::ByProxy(pause),
+            (None, None) => AskedPause::None,
+        }
+    }
 }
 
 impl From<ServiceRefusal> for Failure {
     fn from(refusal: ServiceRefusal) -> Self {
         let error = anyhow!("{}{}", clean(&refusal.detail), remote::hint(refusal.status));
-        if matches!(refusal.status, 408 | 429 | 502..=504 | 507) { Self::Passing(error) } else { Self::Final(error) }
+        if refusal.is_passing() { Self::Passing(error, refusal.pause()) } else { Self::Final(error) }
     }
 }
 
@@ -54,7 +88,7 @@ pub async fn call(
 ) -> Result<Response<Incoming>, Failure> {
     let sent = send(service, (method, path), headers, body, silence::ANSWER_TIMEOUT).await;
     let answer =
-        sent.map_err(|error| if is_mistrust(&error) { Failure::Final(error) } else { Failure::Passing(error) })?;
+        sent.map_err(|error| if is_mistrust(&error) { Failure::Final(error) } else { Failure::passing(error) })?;
     if answer.status() != 200 {
         return Err(refusal(answer).await.into());
     }
@@ -107,11 +141,18 @@ pub async fn whole<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
 
 /// Reads the reason from an error answer.
 async fn refusal(answer: Response<Incoming>) -> ServiceRefusal {
-    let status = answer.status().as_u16();
+    let (status, retry_after) = (answer.status().as_u16(), seconds(answer.headers()));
     let body = http_body_util::Limited::new(answer.into_body(), REFUSAL);
     let body = heard(silence::ANSWER_TIMEOUT, body.collect()).await.ok().and_then(Result::ok);
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-    serde_json::from_slice(&body).unwrap_or_else(|_| ServiceRefusal { status, detail: format!("it answered {status}") })
+    let other = |_| ServiceRefusal { detail: format!("it answered {status}"), ..ServiceRefusal::default() };
+    ServiceRefusal { status, retry_after, ..serde_json::from_slice(&body).unwrap_or_else(other) }
+}
+
+/// The pause of `Retry-After`. Zero is none, and a date is none, because the clocks may differ.
+fn seconds(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
+    text.trim().parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
 #[cfg(test)]

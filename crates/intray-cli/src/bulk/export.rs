@@ -21,11 +21,11 @@ pub async fn export(options: &ExportOptions) -> anyhow::Result<()> {
     let mut written = Written::new(options);
     let (mut retries, mut after) = (RetryBudget::new(), options.after.clone());
     loop {
-        let error = match fetch(&service, options, after.as_deref(), &mut written, &mut retries).await {
+        let (error, asked) = match fetch(&service, options, after.as_deref(), &mut written, &mut retries).await {
             // A reader that closes the pipe early is no error.
             Ok(()) | Err(End::Closed) => return Ok(()),
             Err(End::Failed(Failure::Final(error))) => return Err(error),
-            Err(End::Failed(Failure::Passing(error))) => error,
+            Err(End::Failed(Failure::Passing(error, asked))) => (error, asked),
         };
         match written.place() {
             Ok(place) => after = place.or(after),
@@ -33,7 +33,7 @@ pub async fn export(options: &ExportOptions) -> anyhow::Result<()> {
                 return Err(error.context("it is incomplete, and such a list cannot be continued"));
             }
         }
-        retries.after(error).await?;
+        retries.after(error, asked).await?;
     }
 }
 

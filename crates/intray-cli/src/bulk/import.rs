@@ -17,7 +17,7 @@ use super::{
     bar::Bar,
     calls::{Failure, NDJSON, ServiceRefusal, call, whole},
     options::ImportOptions,
-    retry_budget::RetryBudget,
+    retry_budget::{AskedPause, RetryBudget},
     silence,
 };
 use crate::client::Service;
@@ -28,7 +28,7 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// The last line of an answer.
 #[derive(Debug, Default, Deserialize)]
-struct ImportSummary {
+pub(super) struct ImportSummary {
     lines: u64,
     created: u64,
     /// Jobs that an earlier call with the same key has created, perhaps of this import. An older service counts them as created.
@@ -44,7 +44,7 @@ struct ImportSummary {
 }
 
 #[derive(Deserialize)]
-struct Refused {
+pub(super) struct Refused {
     line: u64,
     /// The queue whose server is the reason, if one is.
     queue: Option<String>,
@@ -131,9 +131,7 @@ async fn deliver(
     let (mut retries, mut has_waited) = (RetryBudget::new(), false);
     loop {
         match send_some(service, key, first, some.clone()).await {
-            Ok((_, summary)) if summary.retryable > 0 && away.after(anyhow!("queues are away")).await.is_ok() => {
-                has_waited = true;
-            }
+            Ok((refused, summary)) if summary.retryable > 0 && away.rest(asked_by(&refused)).await => has_waited = true,
             Ok((refused, summary)) => {
                 if has_waited && summary.retryable == 0 {
                     away.reset();
@@ -141,10 +139,16 @@ async fn deliver(
                 say(bar, first, &refused, &summary);
                 return Ok(summary);
             }
-            Err(Failure::Passing(error)) => retries.after(error).await?,
+            Err(Failure::Passing(error, asked)) => retries.after(error, asked).await?,
             Err(Failure::Final(error)) => return Err(error),
         }
     }
+}
+
+/// The pause that the first of the lines asks for that a retry may bring in.
+fn asked_by(refused: &[Refused]) -> AskedPause {
+    let passing = refused.iter().find(|line| line.error.is_passing());
+    passing.map_or(AskedPause::None, |line| line.error.pause())
 }
 
 fn say(bar: &Bar, first: u64, refused: &[Refused], summary: &ImportSummary) {
@@ -158,7 +162,7 @@ fn say(bar: &Bar, first: u64, refused: &[Refused], summary: &ImportSummary) {
     }
 }
 
-async fn send_some(
+pub(super) async fn send_some(
     service: &Service,
     key: &str,
     first: u64,
@@ -167,13 +171,13 @@ async fn send_some(
     let path = format!("/jobs?first_line={first}");
     let headers = [("content-type", NDJSON), ("idempotency-key", key)];
     let answer = call(service, ("POST", &path), &headers, some, NDJSON).await?;
-    read(&whole(answer.into_body(), silence::ANSWER_TIMEOUT).await.map_err(Failure::Passing)?)
+    read(&whole(answer.into_body(), silence::ANSWER_TIMEOUT).await.map_err(Failure::passing)?)
 }
 
 /// Splits an answer into the refused lines and the summary.
 fn read(body: &[u8]) -> Result<(Vec<Refused>, ImportSummary), Failure> {
-    let broken = |_| Failure::Passing(anyhow!("the answer cannot be read"));
-    let text = std::str::from_utf8(body).map_err(|_| Failure::Passing(anyhow!("the answer is not UTF-8")))?;
+    let broken = |_| Failure::passing(anyhow!("the answer cannot be read"));
+    let text = std::str::from_utf8(body).map_err(|_| Failure::passing(anyhow!("the answer is not UTF-8")))?;
     let (before, last) = text.trim_end().rsplit_once('\n').unwrap_or(("", text));
     let summary: ImportSummary = serde_json::from_str(last).map_err(broken)?;
     match summary.error {

@@ -60,7 +60,7 @@ impl From<io::Error> for End {
 
 impl End {
     fn broke(error: impl Into<anyhow::Error>) -> Self {
-        Self::Failed(Failure::Passing(error.into()))
+        Self::Failed(Failure::passing(error))
     }
 }
 
@@ -185,7 +185,7 @@ impl Written {
 
     fn line(&mut self, line: &[u8]) -> Result<(), End> {
         if line.starts_with(b"{\"error\":") {
-            let broken = |_| Failure::Passing(anyhow!("the answer cannot be read"));
+            let broken = |_| Failure::passing(anyhow!("the answer cannot be read"));
             let Cut { error, next } = serde_json::from_slice(line).map_err(broken)?;
             self.flush()?;
             self.cut_at = next;

@@ -8,6 +8,7 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 
 use super::*;
+use crate::bulk::retry_budget::AskedPause;
 
 #[derive(Parser)]
 struct AnswerWords {
@@ -41,7 +42,7 @@ async fn export_writes_whole_lines_and_continues_after_the_last() {
     written.silence = Duration::from_millis(20);
     let body = then_silence(&["{\"id\":1,\"ne", "xt\":\"a\"}\n\n{\"id\":2,\"next\":\"b\"}\n{\"id\":3,", "\"next\""]);
     let end = written.lines(body, &mut RetryBudget::new()).await;
-    assert!(matches!(end, Err(End::Failed(Failure::Passing(_)))), "nothing came for long");
+    assert!(matches!(end, Err(End::Failed(Failure::Passing(..)))), "nothing came for long");
     let text = std::fs::read_to_string(file.path()).expect("a file");
     assert_eq!(text, "{\"id\":1,\"next\":\"a\"}\n{\"id\":2,\"next\":\"b\"}\n");
     assert_eq!(place(&mut written).as_deref(), Some("b"));
@@ -51,7 +52,7 @@ async fn export_writes_whole_lines_and_continues_after_the_last() {
 async fn stalled_table_times_out() {
     let (mut written, _file) = written(&["--csv"]);
     written.silence = Duration::from_millis(20);
-    assert!(matches!(written.copy(then_silence(&["id\r\n"])).await, Err(End::Failed(Failure::Passing(_)))));
+    assert!(matches!(written.copy(then_silence(&["id\r\n"])).await, Err(End::Failed(Failure::Passing(..)))));
     assert!(written.place().is_err(), "it cannot continue");
 }
 
@@ -62,11 +63,11 @@ async fn blank_lines_keep_a_call_alive_and_an_early_end_fails_it() {
     let cut = "{\"error\":{\"status\":503,\"detail\":\"away\"},\"next\":\"c\"}\n";
     for (pieces, is_patient) in [(["\n", cut], true), (["", cut], false)] {
         let mut retries = RetryBudget::new();
-        retries.pause(long_ago);
+        retries.pause(long_ago, AskedPause::None);
         let body =
             StreamBody::new(stream::iter(pieces).map(|piece| Ok::<_, Infallible>(Frame::data(Bytes::from(piece)))));
-        assert!(matches!(written.lines(body, &mut retries).await, Err(End::Failed(Failure::Passing(_)))));
-        assert_eq!(retries.pause(Instant::now()).is_some(), is_patient);
+        assert!(matches!(written.lines(body, &mut retries).await, Err(End::Failed(Failure::Passing(..)))));
+        assert_eq!(retries.pause(Instant::now(), AskedPause::None).is_some(), is_patient);
         assert_eq!(place(&mut written).as_deref(), Some("c"), "the cursor of the answer");
     }
 }
