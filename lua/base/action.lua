@@ -6,7 +6,7 @@ local text = require 'base/text'
 local action = {}
 local call, find = redis.call, string.find
 local KEPT = $MAX_ACTIONS
-local JOINED = 60000 -- ms: an action on many jobs takes many calls, which are one entry
+local JOINED = clock.MINUTE -- an action on many jobs takes many calls, which are one entry
 
 -- The entry with another step of the same action; nil if it is of another one.
 local function joined(raw, now, count, rest)

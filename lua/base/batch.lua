@@ -1,22 +1,24 @@
 -- batch: one request split into many jobs. Its record counts them by state, and the counts move with each of them.
--- The twin of the record is crates/intray-store/src/layout/batch.rs.
+-- The format of the record, the stages and the marks come from crates/intray-store/src/record_fields/batch_fields.rs.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
 local batch = {
-  MAKING = 1, OPENING = 2, OPEN = 3, SEALED = 4, ALL_DONE = 5, SOME_DEAD = 6, WITHDRAWN = 7, REMOVING = 8,
+  $BATCH_STAGES,
   -- Subtracted from the end of a finished batch as its score in `timers`, so that these sort before all running timers.
   OVER = 1125899906842624,
   -- Marks: seal it once it is open; cancel its jobs that are not reserved.
-  TO_SEAL = 1, TO_CANCEL = 2,
+  $BATCH_MARKS,
+  -- An open batch that gets no job for so long is sealed, ms.
+  IDLE = clock.DAY,
 }
 local WAITING, BLOCKED, DELAYED, RESERVED = record.WAITING, record.BLOCKED, record.DELAYED, record.RESERVED
 local SEALED, ALL_DONE, SOME_DEAD, WITHDRAWN = batch.SEALED, batch.ALL_DONE, batch.SOME_DEAD, batch.WITHDRAWN
 local NOTES = {[ALL_DONE] = 'completed', [SOME_DEAD] = 'failed', [WITHDRAWN] = 'cancelled'}
-local RECORD = '>BBBBI6I6I6I4I4I4I4I4I4I4I4I4I4I4c8Bc0'
-local STALLED, IDLE, INHERITED = 60000, 86400000, $INHERITED
+local RECORD = '$BATCH_FORMAT'
+local STALLED, IDLE, INHERITED = clock.MINUTE, batch.IDLE, $INHERITED
 local band, floor, sub = bit.band, math.floor, string.sub
 
 -- It is sealed, and none of its jobs can be handed out again.
@@ -105,19 +107,19 @@ function batch.in_the_making(q, limit)
 end
 
 -- A job's id is that of its batch, with its index and one in the last four digits.
-local DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+local DIGITS, NO_INDEX = '$DIGITS', ('0'):rep($TAIL_LEN)
 
 function batch.of(id)
-  return sub(id, 1, 22) .. '0000'
+  return sub(id, 1, $STEM_LEN) .. NO_INDEX
 end
 
 function batch.member(code, index)
   local n, tail = index + 1, ''
-  for _ = 1, 4 do
+  for _ = 1, $TAIL_LEN do
     local digit = n % 32 + 1
     n, tail = floor(n / 32), sub(DIGITS, digit, digit) .. tail
   end
-  return sub(code, 1, 22) .. tail
+  return sub(code, 1, $STEM_LEN) .. tail
 end
 
 function batch.is_over(b)
@@ -174,10 +176,10 @@ end
 
 -- The tail of a new job's record (base/record), with the batch's client, and its priority if the job has none of its own.
 function batch.tail(b, tail)
-  local flags, priority = struct.unpack('>I2B', tail)
+  local flags, priority = struct.unpack('$TAIL_FORMAT', tail)
   if priority == INHERITED then priority = b.priority end
-  if b.client == '' then return record.tail(flags, priority, sub(tail, 4)) end
-  return record.tail(flags + record.CLIENT, priority, text.short(b.client) .. sub(tail, 4))
+  if b.client == '' then return record.tail(flags, priority, sub(tail, $REST_AT)) end
+  return record.tail(flags + record.CLIENT, priority, text.short(b.client) .. sub(tail, $REST_AT))
 end
 
 function batch.seal(q, code, b)

@@ -14,8 +14,10 @@ function clock.now(q)
   return now
 end
 
+clock.MINUTE, clock.DAY = 60000, 86400000 -- ms
+
 -- Stamps of the queue's own clock per ms.
-clock.PER_MS = 64
+clock.PER_MS = $STAMPS_PER_MS
 function clock.ms_of(stamp)
   return floor(stamp / clock.PER_MS)
 end

@@ -5,14 +5,14 @@ local text = require 'base/text'
 local event = {}
 local call, concat, bytes, short = redis.call, table.concat, text.bytes, text.short
 
--- Each kind with its length in front; the high bit marks the job of a batch.
+-- Each kind with its length in front, and in it the mark of a batch's job.
 local heads = setmetatable({}, {__index = function(self, kind)
   local head = short(kind)
   self[kind] = head
   return head
 end})
 local heads_in_batch = setmetatable({}, {__index = function(self, kind)
-  local head = bytes[#kind + 128] .. kind
+  local head = bytes[#kind + $IN_BATCH] .. kind
   self[kind] = head
   return head
 end})
@@ -30,7 +30,7 @@ end
 
 -- The note of an abandon: the reason, after a byte that says that its worker skips the job, or that this is a reason which could be
 -- taken for another note.
-local SKIPPED, REASON = '\1', '\2'
+local SKIPPED, REASON = '\$SKIPPED_NOTE', '\$REASON_NOTE'
 function event.reason(reason, skips)
   if skips then return SKIPPED .. reason end
   local first = reason:sub(1, 1)

@@ -19,7 +19,7 @@ end
 
 -- The mark of a gate: what it is called in hints, and among the gates that held a caller up. Two gates may share one.
 function hint.gate_mark(name)
-  return sub(redis.sha1hex(name), 1, 8)
+  return sub(redis.sha1hex(name), 1, $GATE_MARK_LEN)
 end
 
 -- A gate got room, which jobs that are passed over may need.
@@ -43,9 +43,9 @@ local function of_lines(q)
   for i, line in ipairs(lines) do rows[i] = text.of(lines[line]) .. ' ' .. line end
   local gates = q.gate_hints or {}
   if #gates > MANY_GATES then
-    rows[#rows + 1] = 'gate'
+    rows[#rows + 1] = '$GATE'
   else
-    for _, mark in ipairs(gates) do rows[#rows + 1] = 'gate ' .. mark end
+    for _, mark in ipairs(gates) do rows[#rows + 1] = '$GATE ' .. mark end
   end
   return table.concat(rows, '\n')
 end

@@ -10,9 +10,9 @@ local history = {}
 local call, floor, bytes = redis.call, math.floor, text.bytes
 local TOTALS = $TOTALS
 
-local MINUTE, HOUR = 60000, 60
+local MINUTE, HOUR = clock.MINUTE, 60
 local PLACES = $HISTORY_PLACES -- in a field
-local COLUMNS = #TOTALS + 2
+local COLUMNS = #TOTALS + $GAUGES
 local KEPT = {m = $HISTORY_MINUTES, h = $HISTORY_HOURS}
 local MAX_BYTES = 24000 -- 32 KiB with the overhead of Redis
 local MAX_BYTES_OF_MINUTES = 10000 -- when hours compete for the space
@@ -50,7 +50,7 @@ end
 -- Adds two rows; the gauges (waiting, reserved) are those of the later one.
 local function joined(before, columns)
   local sum = {columns[1], columns[2]}
-  for i = 3, #columns do sum[i] = (before[i] or 0) + columns[i] end
+  for i = $GAUGES + 1, #columns do sum[i] = (before[i] or 0) + columns[i] end
   return sum
 end
 
@@ -93,7 +93,7 @@ local function deltas(q, last)
   for i = 1, #TOTALS do
     local total = tonumber(totals[i] or 0)
     local by = math.max(total - (last.totals[i] or 0), 0)
-    totals[i], columns[i + 2], any = total, by, any or by > 0
+    totals[i], columns[i + $GAUGES], any = total, by, any or by > 0
   end
   if not any then return nil, totals end
   columns[1], columns[2] = call('ZCARD', q.inbound) + call('ZCARD', q.restricted), call('ZCARD', q.reserved)

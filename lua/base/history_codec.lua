@@ -7,10 +7,11 @@ local history_codec = {}
 local min, max, frexp, bytes = math.min, math.max, math.frexp, text.bytes
 
 local PLACES = $HISTORY_PLACES -- in a field
-local PLAIN, CHANGE, EXPECTED, NOUGHT = 0, 1, 2, 3
-local WAITING, RESERVED, ENQUEUED, HANDED_OUT, COMPLETED = 1, 2, 3, 4, 5
+local PLAIN, CHANGE, EXPECTED, NOUGHT = $PLAIN, $CHANGE, $EXPECTED, $ALL_ZERO
+local WAITING, RESERVED = $WAITING_COLUMN, $RESERVED_COLUMN
+local ENQUEUED, HANDED_OUT, COMPLETED = $ENQUEUED_COLUMN, $HANDED_OUT_COLUMN, $COMPLETED_COLUMN
 -- Rice quotients from this on are escaped: length and value follow.
-local LONG = 8
+local LONG = $LONG_FROM
 
 -- A table, because computing a power costs as much as the rest of a bit.
 local POWERS = {}
@@ -55,7 +56,7 @@ local function put_numbers(list, k)
     else
       local _, length = frexp(value)
       put(POWERS[LONG] - 1, LONG)
-      put(length, 6)
+      put(length, $LENGTH_BITS)
       put(value, length)
     end
   end
@@ -87,7 +88,7 @@ local function put_column(rows, column)
     local value = rows[i][column]
     list[i], least = value, least + value
   end
-  if least == 0 then return put(NOUGHT, 2) end
+  if least == 0 then return put(NOUGHT, $ENCODING_BITS) end
   local changes, changed = differences(rows, column)
   if changed < least then way, list, least = CHANGE, changes, changed end
   if EXPECT[column] then
@@ -97,8 +98,8 @@ local function put_column(rows, column)
   -- The parameter that is shortest for a geometric distribution of this mean.
   local _, k = frexp(least * 0.48 / #rows)
   k = max(k, 0)
-  put(way, 2)
-  put(k, 6)
+  put(way, $ENCODING_BITS)
+  put(k, $LENGTH_BITS)
   put_numbers(list, k)
 end
 
@@ -107,7 +108,7 @@ function history_codec.pack(by_place, columns)
   begin()
   local rows = {nothing = {}}
   for column = 1, columns do rows.nothing[column] = 0 end
-  put(columns, 5)
+  put(columns, $COLUMNS_BITS)
   for place = 0, PLACES - 1 do
     local row = by_place[place]
     rows[#rows + 1] = row

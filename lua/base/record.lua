@@ -7,10 +7,8 @@ local record = {
   $STATES,
   -- Flags of a job's record: the parts that it has.
   $RECORD_FLAGS,
-  -- Marks of a lease: it runs in a grace, whose end counts as abandoned; it was given twice to the same call; the end of the
-  -- grace is a skip by its worker; its job is completed unless the worker takes that back before the deadline; they have once.
-  -- The upper three bits count the resumes since that, up to 7. STAYS: what neither the begin nor the end of a grace changes.
-  GRACE = 1, REPLAYED = 2, SKIPS = 4, CLOSING = 8, UNDONE = 16, RESUMED = 32, EVER_UNDONE = 240, STAYS = 242,
+  -- Marks of a lease: crates/intray-store/src/record_fields/lease_marks.rs.
+  $LEASE_MARKS,
 }
 local CLIENT, DIGEST, FINGERPRINT, LEASE = record.CLIENT, record.DIGEST, record.FINGERPRINT, record.LEASE
 local ATTEMPTS, BACKOFF, TRACE, LOCKS = record.ATTEMPTS, record.BACKOFF, record.TRACE, record.LOCKS
@@ -26,7 +24,7 @@ end
 local function locks_at(raw, stop)
   local locks, count = {}, raw:byte(stop)
   stop = stop + 1
-  for i = 1, count do locks[i], stop = unpack('>I2c0', raw, stop) end
+  for i = 1, count do locks[i], stop = unpack('$LONG_FORMAT', raw, stop) end
   return locks, stop
 end
 
@@ -45,7 +43,7 @@ end
 -- The header of a record whose parts begin at `stop`.
 local function header_of(raw, stamp, flags, priority, stop)
   local client, digest, fingerprint = '', nil, nil
-  if flags % (CLIENT * 2) >= CLIENT then client, stop = unpack('>Bc0', raw, stop) end
+  if flags % (CLIENT * 2) >= CLIENT then client, stop = unpack('$SHORT_FORMAT', raw, stop) end
   if flags % (DIGEST * 2) >= DIGEST then digest, stop = unpack('>c$DIGEST_SIZE', raw, stop) end
   if flags % (FINGERPRINT * 2) >= FINGERPRINT then fingerprint, stop = unpack('>c$FINGERPRINT_SIZE', raw, stop) end
   local header = {
@@ -65,7 +63,7 @@ end
 
 -- The header of a job that is not stored yet: it has no stamp, and `raw` is only the tail of its record.
 function record.new_header(tail)
-  local flags, priority, stop = unpack('>I2B', tail)
+  local flags, priority, stop = unpack('$TAIL_FORMAT', tail)
   return header_of(tail, 0, flags, priority, stop)
 end
 
@@ -78,17 +76,17 @@ end
 
 -- A new job's record; `tail` is all after its stamp.
 function record.stamped(stamp, tail)
-  return pack('>BI6', LAYOUT, stamp) .. tail
+  return pack('$HEAD_FORMAT', LAYOUT, stamp) .. tail
 end
 
 -- The tail of a record: flags, priority, and the rest in the order of the flags.
 function record.tail(flags, priority, rest)
-  return pack('>I2B', flags, priority) .. rest
+  return pack('$TAIL_FORMAT', flags, priority) .. rest
 end
 
 -- The tail of a new job without its digest, for a queue that does not deduplicate.
 function record.without_digest(header)
-  local begin = $PARTS_AT - HEAD_SIZE
+  local begin = $REST_AT
   local at = begin + (header.client ~= '' and 1 + #header.client or 0)
   local rest = header.raw:sub(begin, at - 1) .. header.raw:sub(at + $DIGEST_SIZE)
   return record.tail(header.flags - DIGEST, header.priority, rest)
@@ -125,7 +123,7 @@ end
 -- `arrival` is the stamp of when it got that place. `unserved`: not handed out since then, so it counts among its client's
 -- turns. `lease` is the reservation that is out, '' for none; `history` are those that have ended; `gate` is where a
 -- blocked job is parked.
-local LIVE, UNSERVED = '$LIVE_FORMAT', 128
+local LIVE, UNSERVED = '$LIVE_FORMAT', $UNSERVED
 
 function record.new(state, score, priority, arrival)
   return {

@@ -6,7 +6,7 @@ local route_codec = {
   -- for everybody by now.
   $ROUTE_PARTS,
 }
-local PART, HANDED = '>BI2c0', '>I6I6Bc0Bc0'
+local PART, HANDED = '$PART_FORMAT', '$HANDED_FORMAT'
 local pack, unpack_part, short = struct.pack, struct.unpack, text.short
 
 -- The part that begins there: its tag, its value, and where the next one begins.
@@ -15,11 +15,11 @@ function route_codec.read(raw, at)
 end
 
 local function time_of(value)
-  return (unpack_part('>I6', value))
+  return (unpack_part('$TIME_FORMAT', value))
 end
 
 local function ms_of(value)
-  return (unpack_part('>I4', value))
+  return (unpack_part('$FALLBACK_FORMAT', value))
 end
 
 local function handed_of(value)
@@ -54,18 +54,18 @@ function route_codec.decode(raw)
 end
 
 function route_codec.part(tag, value)
-  return value and pack('>BI2', tag, #value) .. value or ''
+  return value and pack('$PART_HEAD_FORMAT', tag, #value) .. value or ''
 end
 
 local part = route_codec.part
 
 local function time(tag, at)
-  return part(tag, at and pack('>I6', at))
+  return part(tag, at and pack('$TIME_FORMAT', at))
 end
 
 local function handed(own)
   local h = own.handed
-  return part(route_codec.HANDED, h and pack('>I6I6', h.ends, h.since) .. short(h.line) .. short(h.from) .. h.note)
+  return part(route_codec.HANDED, h and pack('$HANDED_TIMES_FORMAT', h.ends, h.since) .. short(h.line) .. short(h.from) .. h.note)
 end
 
 -- '' for a route without parts.
@@ -73,7 +73,7 @@ function route_codec.encode(own)
   return time(route_codec.EXPIRES, own.expires) .. time(route_codec.SLA, own.sla)
     .. part(route_codec.MARKS, own.marks > 0 and text.bytes[own.marks] or nil) .. part(route_codec.ASSIGNEES, own.assignees)
     .. part(route_codec.EXCLUDED, own.excluded) .. part(route_codec.SKILL, own.skill)
-    .. part(route_codec.FALLBACK, own.fallback and pack('>I4', own.fallback)) .. time(route_codec.FALLBACK_AT, own.fallback_at)
+    .. part(route_codec.FALLBACK, own.fallback and pack('$FALLBACK_FORMAT', own.fallback)) .. time(route_codec.FALLBACK_AT, own.fallback_at)
     .. handed(own) .. part(route_codec.OVERLAP, own.overlap) .. time(route_codec.UNCUT, own.uncut) .. own.rest
 end
 

@@ -6,7 +6,7 @@ local sheet = {}
 local call = redis.call
 
 -- After all events of a ms.
-local LAST_OF_MS = '-18446744073709551615-4294967295'
+local LAST_OF_MS = '-18446744073709551615-$WHOLE_ENTRY'
 
 -- Counting begins with this ms. Without the setting nothing is kept.
 function sheet.switch(q, is_on)

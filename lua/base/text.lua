@@ -58,7 +58,7 @@ end
 function text.has(list, wanted)
   local at = 1
   while at <= #list do
-    local own, stop = unpack_short('>Bc0', list, at)
+    local own, stop = unpack_short('$SHORT_FORMAT', list, at)
     if own == wanted then return true end
     at = stop
   end
@@ -68,7 +68,7 @@ end
 -- The texts of such a list.
 function text.names(list)
   local names, at = {}, 1
-  while at <= #list do names[#names + 1], at = unpack_short('>Bc0', list, at) end
+  while at <= #list do names[#names + 1], at = unpack_short('$SHORT_FORMAT', list, at) end
   return names
 end
 

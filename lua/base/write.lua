@@ -6,6 +6,8 @@ local call, unpack = redis.call, unpack
 -- A call makes at most 250 commands. This many may depend on the jobs it finds; the rest is for its fixed work and for the job
 -- at hand when the budget is spent, because a transition of one job is never split.
 local CALLS = 130
+-- Payloads outside their records, or results, that a call reads: they may be large.
+write.BODIES = 100
 
 function write.spend(q, n)
   q.calls = q.calls + n

@@ -18,7 +18,7 @@ local ending = require 'jobs/ending'
 local removal = require 'jobs/removal'
 local alarm = require 'jobs/alarm'
 local stage = {}
-local STEP, IDLE = 200, 86400000
+local STEP, IDLE = $STEP_JOBS, batch.IDLE
 
 -- The jobs of the batch from its cursor on for one step: {id, record, header} each, false for one that is gone.
 local function next_members(q, code, b)

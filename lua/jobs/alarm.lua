@@ -9,7 +9,7 @@ local total = require 'base/total'
 local route = require 'jobs/route'
 local alarm = {}
 local huge, min = math.huge, math.min
-local NEVER = 2 ^ 48 - 1
+local NEVER = $LAST_TIME
 
 -- Its SLA is over, and no event has said so yet. An SLA that ends at the expiry or later is never breached.
 local function is_breached(q, own)

@@ -1,19 +1,19 @@
--- ask: one call of reserve, packed into one argument. The twin is crates/intray-store/src/transitions/reserve/request.rs.
+-- ask: one call of reserve, packed into one argument by crates/intray-store/src/transitions/reserve/request.rs. Its format, modes and marks
+-- come from crates/intray-store/src/record_fields/reserve_fields.rs.
 local memo = require 'base/memo'
 local ask = {
   -- Mode, limit, lease ms, nonce, worker and by which credential it came (the note of the event), each after its length; then so
   -- many claims, a secret and its digest each.
-  FORMAT = '>BI2I4c16Bc0I2c0', CLAIM = $ID_LEN + 8,
-  NEXT = 1,    -- the next jobs
-  FRESH = 2,   -- the same, by a call that is certainly no repetition
-  RESUME = 3,  -- the jobs that the caller holds
-  THIS = 4,    -- the job whose id follows the claim
+  FORMAT = '$RESERVE_FORMAT', CLAIM = $ID_LEN + $SECRET_DIGEST_SIZE,
+  -- Modes: the next jobs; the same, by a call that is certainly no repetition; the jobs that the caller holds; the job whose id follows
+  -- the claim.
+  $RESERVE_MODES,
   -- Added to the mode: the call does not wait for overdue jobs to be swept.
-  SKIP_OVERDUE = 128,
+  SKIP_OVERDUE = $SKIP_OVERDUE,
   -- Why jobs were passed over: their worker has skipped them; they are not for this worker; a gate without room holds them up.
-  SKIPPED = 1, NOT_ELIGIBLE = 2, HELD_UP = 4,
+  $PASSED_OVER,
   -- The claims may be followed by the number of the worker's skills, with this added if more follows them, and each after its length.
-  MORE = 128,
+  MORE = $MORE_FOLLOWS,
 }
 local NO_SKILLS = {}
 
@@ -22,8 +22,8 @@ local function unpack_skills(packed)
   local at, skills = 2, {}
   for i = 1, packed:byte() % ask.MORE do
     local skill
-    skill, at = struct.unpack('>Bc0', packed, at)
-    skills[skill], skills[i] = true, '+' .. skill
+    skill, at = struct.unpack('$SHORT_FORMAT', packed, at)
+    skills[skill], skills[i] = true, '$SKILL_LINE' .. skill
   end
   return skills, at
 end
@@ -45,7 +45,7 @@ end
 
 -- The lines that a worker with these skills may look into, besides everybody's.
 function ask.lines(worker, skills)
-  return worker == '' and skills or {'@' .. worker, unpack(skills)}
+  return worker == '' and skills or {'$WORKER_LINE' .. worker, unpack(skills)}
 end
 
 -- Whether skills stand there, which are no code and no digit.

@@ -15,7 +15,7 @@ local unpack_record = struct.unpack
 
 -- The secret, its digest and the result of an argument.
 function claim.read(given)
-  local secret, digest, stop = unpack_record('>c$ID_LENc8', given)
+  local secret, digest, stop = unpack_record('>c$ID_LENc$SECRET_DIGEST_SIZE', given)
   return secret, digest, given:sub(stop)
 end
 

@@ -31,13 +31,13 @@ local function keep_late(q, job, worker, digest, given)
   for slot = 0, min(r.late, $LATE_RESULTS) - 1 do
     local kept = result.of(q, id .. '\0' .. slot)
     if kept then
-      local by, _, _, stop = unpack_record('>c8I6Bc0', kept)
+      local by, _, _, stop = unpack_record('$LATE_FORMAT', kept)
       if by == digest and kept:sub(stop) == given then return end
     end
   end
   local slot = id .. '\0' .. r.late % $LATE_RESULTS
-  result.set(q, slot, pack('>c8I6Bc0', digest, clock.now(q), #worker, worker) .. given)
-  r.late = r.late < 65535 and r.late + 1 or 60001 -- the field's end; the slot stays in step
+  result.set(q, slot, pack('$LATE_FORMAT', digest, clock.now(q), #worker, worker) .. given)
+  r.late = r.late < $MAX_LATE and r.late + 1 or 60001 -- the field's end; the slot stays in step
   gate.keep(q, id, r)
 end
 

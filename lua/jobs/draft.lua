@@ -28,14 +28,14 @@ end
 -- What this owner may see of it; '' for nothing. `giver`: who handed the job over to them, nil for nobody.
 function draft.shown(kept, owner, giver, is_shared)
   if not kept then return '' end
-  local whose, stop = unpack_draft('>Bc0', kept)
+  local whose, stop = unpack_draft('$SHORT_FORMAT', kept)
   return (is_shared or whose == owner or whose == giver) and sub(kept, stop) or ''
 end
 
 local function change_owner(q, id, from, to)
   local kept = write.ask(q, 'HGET', q.drafts, id)
   if not kept then return end
-  local whose, stop = unpack_draft('>Bc0', kept)
+  local whose, stop = unpack_draft('$SHORT_FORMAT', kept)
   if whose == from then keep(q, id, to, sub(kept, stop)) end
 end
 

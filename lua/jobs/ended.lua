@@ -31,7 +31,7 @@ end
 
 -- Turns the latest entry, an expiry, into a late completion.
 function ended.end_late(q, r)
-  r.history = pack('>c8BI6', r.history:sub(1, 8), ended.DONE_LATE, clock.now(q)) .. r.history:sub(16)
+  r.history = pack('$ENDING_FORMAT', r.history:sub(1, $SECRET_DIGEST_SIZE), ended.DONE_LATE, clock.now(q)) .. r.history:sub($RESERVED_AT)
 end
 
 -- The reply for a reservation that is not live: `again` if it ended by `how`, `lost` otherwise.

@@ -4,7 +4,7 @@ local record_bytes = require 'base/record_bytes'
 local write = require 'base/write'
 local draft = require 'jobs/draft'
 local handout = {BYTES = $RESERVE_BYTES}
-local BODIES, MORE, DRAFT = 100, ' ' .. 'more', 5
+local BODIES, MORE, DRAFT = write.BODIES, ' ' .. 'more', 5
 
 -- `bodies`: the external payloads read by this call, `read` of them; `spent`: bytes of the jobs shown.
 function handout.open(q)
@@ -64,7 +64,7 @@ end
 
 -- When a job was handed over, by whom, and the note.
 local function note_of(handed)
-  return handed and struct.pack('>I6', handed.since) .. text.short(handed.from) .. handed.note or ''
+  return handed and struct.pack('$TIME_FORMAT', handed.since) .. text.short(handed.from) .. handed.note or ''
 end
 
 -- A job of a reply: its id and deadline, record, live record, payload, draft and note. `lease`: the worker and the nonce of its reservation.

@@ -12,7 +12,7 @@ end
 
 -- Whether any job stands in the line of a worker.
 function line_set.has_workers(q)
-  return call('ZRANGE', q.lines, '[@', '(A', 'BYLEX', 'LIMIT', '0', '1')[1] ~= nil
+  return call('ZRANGE', q.lines, '[$WORKER_LINE', '($AFTER_WORKERS', 'BYLEX', 'LIMIT', '0', '1')[1] ~= nil
 end
 
 -- How many jobs wait there.

@@ -39,7 +39,7 @@ end
 
 -- Calls with this key pass over the same jobs: all with the same skills, or all of a worker with them.
 local function key_of(call, by_name)
-  return table.concat({call.bits, by_name and '@' .. call.worker or '', unpack(call.skills)}, '\0')
+  return table.concat({call.bits, by_name and '$WORKER_LINE' .. call.worker or '', unpack(call.skills)}, '\0')
 end
 
 -- Goes on where a call ended that passes over the same jobs. Returns what it has passed over; nil for no such call.

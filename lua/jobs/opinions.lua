@@ -134,7 +134,7 @@ function opinions.offer_again(q, id, r, header, names)
     skip.take_back(r, name)
     if part.take_back(q, id, header, name) then
       has_skipped = true
-      hint.line_ready(q, '@' .. name, 1)
+      hint.line_ready(q, '$WORKER_LINE' .. name, 1)
     end
   end
   return has_skipped or r.skips ~= before

@@ -46,7 +46,7 @@ end
 
 -- The gate of a parked member; a batch's code follows a NUL.
 local function gate_in(member)
-  return sub(member, 1, byte(member) == 0 and 27 or string.find(member, '\0', 1, true) - 1)
+  return sub(member, 1, byte(member) == 0 and $ID_LEN + 1 or string.find(member, '\0', 1, true) - 1)
 end
 
 -- Reads all parked members if they are few.

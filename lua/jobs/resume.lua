@@ -12,7 +12,7 @@ local reserve_context = require 'jobs/reserve_context'
 local route = require 'jobs/route'
 local routing = require 'jobs/routing'
 local resume = {}
-local HELD = '200'
+local HELD = '$MAX_HELD'
 local REPLAYED = record.REPLAYED
 
 local function comes_before(a, b)

@@ -99,11 +99,11 @@ local function apply_part(q, own, tag, value)
   if TEXTS[tag] then
     own[TEXTS[tag]] = value ~= '' and value or nil
   elseif tag == route_codec.FALLBACK then
-    own.fallback = value ~= '' and unpack_time('>I4', value) or nil
+    own.fallback = value ~= '' and unpack_time('$FALLBACK_FORMAT', value) or nil
   elseif tag == route_codec.MARKS then
     own.marks = value:byte()
   else
-    local moment = value ~= '' and unpack_time('>I6', value) or nil
+    local moment = value ~= '' and unpack_time('$TIME_FORMAT', value) or nil
     if tag >= route_codec.FROM_NOW then tag, moment = tag - route_codec.FROM_NOW, clock.now(q) + moment end
     if tag == route_codec.EXPIRES then own.expires = moment else own.sla = moment end
     -- Each SLA can be breached once; another one counts again.

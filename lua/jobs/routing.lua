@@ -4,7 +4,7 @@ local text = require 'base/text'
 local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local part = require 'jobs/part'
-local routing = {WORKER = string.byte('@')}
+local routing = {WORKER = string.byte('$WORKER_LINE')}
 local byte, sub, has = string.byte, string.sub, text.has
 local WORKER = routing.WORKER
 
@@ -18,10 +18,10 @@ local function lines_of(own)
   if fell_back(own) then return end
   if own.assignees then
     local lines = text.names(own.assignees)
-    for i, name in ipairs(lines) do lines[i] = '@' .. name end
+    for i, name in ipairs(lines) do lines[i] = '$WORKER_LINE' .. name end
     return lines
   end
-  return own.skill and {'+' .. own.skill}
+  return own.skill and {'$SKILL_LINE' .. own.skill}
 end
 
 -- The same; nil too for a job without a route.

@@ -4,7 +4,7 @@ local clock = require 'base/clock'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
 local search = {}
-local STEP = 200
+local STEP = $STEP_JOBS
 
 -- A filter of four arguments, each may be empty: client, batch, text of an error, enqueued before (ms).
 function search.filter(args, at)
@@ -74,7 +74,7 @@ end
 function search.has_error(r, wanted)
   local at = 1
   while at <= #r.errors do
-    local _, _, message, stop = struct.unpack('>I6Bc0I2c0', r.errors, at)
+    local _, _, message, stop = struct.unpack('$ERROR_FORMAT', r.errors, at)
     if message:find(wanted, 1, true) then return true end
     at = stop
   end

@@ -29,10 +29,10 @@ function store.new(id, tail, options, at)
   }
   if #options < at then return job end
   local always, stop
-  always, job.delay, job.run_at, stop = struct.unpack('>BI6I6', options, at)
-  job.always, job.by_key = always > 0, always == 2
+  always, job.delay, job.run_at, stop = struct.unpack('$RARE_FORMAT', options, at)
+  job.always, job.by_key = always > 0, always == $BY_KEY
   if record.is_routed(job.header) then
-    job.from, job.before, job.asked, stop = struct.unpack('>I6I6I2c0', options, stop)
+    job.from, job.before, job.asked, stop = struct.unpack('$VALID_FORMAT', options, stop)
   end
   job.external = options:sub(stop)
   return job

@@ -10,12 +10,12 @@ local call, max, min = redis.call, math.max, math.min
 local EVENTS, UNREAD = 10000, 100000
 -- Ended jobs are spared this long for a webhook that has not read their end, because what it sends has their results.
 local SPARED_MS = 600000
-local DAY = 86400000
+local DAY = clock.DAY
 -- The transitions of a part; the entries that the first command reads (each further one reads twice as many); the transitions, and the
 -- entries, after which a step has counted enough.
 local PART, CHUNK, ENOUGH, ENTRIES = 2000, 10, 4000, 300
 local LOST = 300 -- entries read per step
-local WHOLE = 4294967295 -- the index of a reader that has read all of an entry
+local WHOLE = $WHOLE_ENTRY -- the index of a reader that has read all of an entry
 -- The parts of the stream, the oldest first, each with the id of its last entry and its transitions. Only a total in name.
 local FIELD = 'parts'
 

@@ -16,7 +16,7 @@ local STRIDE, HEAD = 2, 3
 -- Jobs that are there already must be of the same call.
 local function is_misfit(q, args, members)
   for i, raw in ipairs(redis.call('HMGET', q.jobs, unpack(members))) do
-    local fingerprint = args[HEAD + i * STRIDE - 1]:sub(4, $FINGERPRINT_SIZE + 3)
+    local fingerprint = args[HEAD + i * STRIDE - 1]:sub($REST_AT, $REST_AT + $FINGERPRINT_SIZE - 1)
     if raw and record.header(raw).fingerprint ~= fingerprint then return true end
   end
   return false

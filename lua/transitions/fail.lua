@@ -15,16 +15,16 @@ local commit = require 'base/commit'
 local ended = require 'jobs/ended'
 local back = require 'jobs/back'
 local items = require 'jobs/items'
-local STRIDE, ERRORS, FIXED, EXPONENTIAL = 5, 5, 1, 2
+local STRIDE, ERRORS, FIXED, EXPONENTIAL = 5, 5, $FIXED, $EXPONENTIAL
 
 -- The last five errors, newest first: when, worker, text.
 local function note(q, errors, worker, message)
   local stop, entries = 1, 1
   while stop <= #errors and entries < ERRORS do
-    local _, _, _, next_stop = struct.unpack('>I6Bc0I2c0', errors, stop)
+    local _, _, _, next_stop = struct.unpack('$ERROR_FORMAT', errors, stop)
     stop, entries = next_stop, entries + 1
   end
-  return struct.pack('>I6Bc0I2c0', clock.now(q), #worker, worker, #message, message) .. errors:sub(1, stop - 1)
+  return struct.pack('$ERROR_FORMAT', clock.now(q), #worker, worker, #message, message) .. errors:sub(1, stop - 1)
 end
 
 -- The queue's setting: {type, delay ms, maximum ms}.

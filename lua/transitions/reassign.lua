@@ -42,7 +42,7 @@ local function change(own, from, new)
   for i, name in ipairs(assignees) do assignees[i] = text.short(name) end
   own.assignees = #assignees > 0 and table.concat(assignees) or nil
   if not own.handed then return end
-  if #new == 1 then own.handed.line = '@' .. new[1] else own.handed = nil end
+  if #new == 1 then own.handed.line = '$WORKER_LINE' .. new[1] else own.handed = nil end
 end
 
 -- Whether every new name is excluded, or there would be too many, or the job may not get that route.
@@ -86,7 +86,7 @@ end
 return function(q, args)
   local from, new, score, member = args[1], text.names(args[2]), args[3], args[4]
   event.set_actor(q, args[5])
-  local found = read(q, '@' .. from, member)
+  local found = read(q, '$WORKER_LINE' .. from, member)
   local changed, refused, more = 0, 0, #found >= STEP
   for _, one in ipairs(found) do
     if write.is_spent(q) then

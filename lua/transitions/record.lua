@@ -5,7 +5,7 @@
 -- REPLY  {counts wait for the end of the minute (0 | 1), ms until the minute is over}
 local clock = require 'base/clock'
 local history = require 'base/history'
-local MINUTE = 60000
+local MINUTE = clock.MINUTE
 
 return function(q)
   local waits = history.enter(q)

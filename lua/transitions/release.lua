@@ -19,7 +19,7 @@ local ended = require 'jobs/ended'
 local leave = require 'jobs/leave'
 local back = require 'jobs/back'
 local closing = require 'jobs/closing'
-local MAX = 200
+local MAX = $STEP_JOBS
 
 -- The ids of the jobs, and their members in `held` if a worker was named.
 local function selected(q, args)

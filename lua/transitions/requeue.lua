@@ -28,7 +28,7 @@ local route = require 'jobs/route'
 local alarm = require 'jobs/alarm'
 local routing = require 'jobs/routing'
 local lapse = require 'jobs/lapse'
-local STEP = 200
+local STEP = $STEP_JOBS
 local STATES, DEAD, DELAYED = record.STATES, record.DEAD, record.DELAYED
 
 -- Reads the dead jobs after the last one that stays, up to `step.last`: ids, times of death, and whether these are all.

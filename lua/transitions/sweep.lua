@@ -24,7 +24,7 @@ local upcoming = require 'jobs/upcoming'
 local trim = require 'jobs/trim'
 local stage = require 'batches/stage'
 -- Jobs put back, or forgotten, per step: other calls wait while a step runs.
-local STEP, FORGOTTEN = 8, 100
+local STEP, FORGOTTEN = $SWEEP_JOBS, 100
 local BESIDES = 30 -- fixed commands of a step
 
 -- The upper bound of scores that ended in this ms or before.

@@ -4,7 +4,7 @@
 -- ARGV   'list' offset | 'forget' name | 'vacate' name
 -- REPLY  {names …}: a name that came back into use meanwhile is not forgotten; of one that is vacated the score is below 0
 local clock = require 'base/clock'
-local DAY, MAX = 86400000, 100
+local DAY, MAX = clock.DAY, 100
 
 return function(q, args)
   local now = clock.now(q)

@@ -5,7 +5,7 @@
 -- REPLY  {{name, since ms, when it was stopped (0 = it was not), what became of its last attempt, pattern …} …}
 local clock = require 'base/clock'
 local text = require 'base/text'
-local DAY = 86400000
+local DAY = clock.DAY
 local FIRST, STRIDE = 2, 2
 -- A mark that is younger is not written again.
 local RENEWED_MS = 30000

@@ -21,7 +21,7 @@ local search = require 'jobs/search'
 local route = require 'jobs/route'
 local routing = require 'jobs/routing'
 local json_escapes = require 'base/json_escapes'
-local LOOK, CHUNK = 200, 100
+local LOOK, CHUNK = $PAGE_ENTRIES, 100
 -- Bytes of external payloads that a call searches; the last one may exceed it.
 local SEARCHED = 524288
 -- Bytes of payloads that a call decodes, which takes some milliseconds; the last one may exceed it.
@@ -95,7 +95,7 @@ local function has_text(q, list, id, header, r)
   if list.text == '' or search.has_error(r, list.text) then return true end
   if list.decoded >= DECODED then return nil end
   if not record.is_external(header) then return contains(list, header.raw, header.stop) end
-  if write.is_spent(q) or list.searched >= SEARCHED or list.bodies >= job_page.BODIES then return nil end
+  if write.is_spent(q) or list.searched >= SEARCHED or list.bodies >= write.BODIES then return nil end
   local payload = write.ask(q, 'HGET', q.payloads, id) or ''
   list.bodies, list.searched = list.bodies + 1, list.searched + #payload
   return contains(list, payload, 1)

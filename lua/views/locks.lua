@@ -7,7 +7,7 @@ local record = require 'base/record'
 local clock = require 'base/clock'
 local write = require 'base/write'
 local page = require 'jobs/page'
-local LOOK, HEAD = 200, 3
+local LOOK, HEAD = $PAGE_ENTRIES, 3
 
 local function show(q, answer, name, id, live, deadline)
   local waits = write.ask(q, 'ZLEXCOUNT', q.parked, '[' .. name .. '\0', '(' .. name .. '\1')

@@ -13,7 +13,7 @@ local first_of = require 'base/first'
 local ask = require 'jobs/ask'
 local place = require 'jobs/place'
 local line_set = require 'jobs/line_set'
-local HELD = '200'
+local HELD = '$MAX_HELD'
 local call, huge = redis.call, math.huge
 
 -- When a worker's live reservations began.

@@ -9,7 +9,7 @@ local clock = require 'base/clock'
 local batch = require 'base/batch'
 local route = require 'jobs/route'
 local routing = require 'jobs/routing'
-local LOOK = 200
+local LOOK = $PAGE_ENTRIES
 
 local function count(q, ids, before, counts)
   local headers, lives = redis.call('HMGET', q.jobs, unpack(ids)), redis.call('HMGET', q.live, unpack(ids))

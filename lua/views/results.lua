@@ -5,8 +5,9 @@
 -- REPLY  {'results', index to continue with (-1 = the end), bytes of the page, full (0 | 1), whether each job is for another worker
 -- REPLY  (0 | 1), {state, result ('' = none), live record ('' = not completed)} …} | {'unknown'}
 local record = require 'base/record'
+local write = require 'base/write'
 local batch = require 'base/batch'
-local BODIES, CHUNK, BYTES = 100, 10, $RESERVE_BYTES
+local BODIES, CHUNK, BYTES = write.BODIES, 10, $RESERVE_BYTES
 local COMPLETED, WAITING, STATES = record.COMPLETED, record.WAITING, record.STATES
 
 -- The jobs of a part of the batch; their results are read as they are needed.

@@ -103,10 +103,11 @@ impl Sheets {
                 }
             }
             let removed = fields.len() as u64;
-            if removed == 0 || self.erase(queue, &book.state, Some(worker), fields).await?.is_some() {
+            // What is not counted would bring a line back, or make the first: the script looks for the worker in it.
+            let is_counted = book.incomplete.is_none();
+            if removed == 0 && is_counted || self.erase(queue, &book.state, Some(worker), fields).await?.is_some() {
                 return Ok(ForgetOutcome::Removed(removed));
             }
-            // What is not counted would bring a line back.
             if let Some(fault) = book.incomplete {
                 return Err(fault);
             }

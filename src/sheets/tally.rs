@@ -155,7 +155,7 @@ fn add_up(events: &[Event], state: &SheetState) -> (Additions, Option<Position>)
             lines.entry(worker.to_owned()).or_default().merge(&counts);
         }
         if additions.len() >= MAX_FIELDS {
-            return (additions, entry.last().map(|last| Position { index: u32::MAX, ..last.at }));
+            return (additions, entry.last().map(|last| Position { index: Position::WHOLE_ENTRY, ..last.at }));
         }
     }
     (additions, None)

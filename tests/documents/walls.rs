@@ -49,7 +49,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
             "transition",
         ],
     ),
-    ("views", &["handle", "layout", "payload", "redis"]),
+    ("views", &["handle", "layout", "payload", "record_fields", "redis"]),
     ("several", &["handle", "redis"]),
     ("webhooks", &["handle", "redis"]),
     (
@@ -65,7 +65,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("layout", &["payload", "record_fields", "redis"]),
     ("transition", &["figures", "redis", "runner"]),
     ("runner", &["figures", "keys", "redis", "retention", "script"]),
-    ("redis", &["keys"]),
+    ("redis", &["keys", "record_fields"]),
     ("script", &["keys", "record_fields"]),
     ("record_fields", &["keys"]),
     ("retention", &[]),

@@ -10,8 +10,11 @@ pub struct Code([u8; Code::LEN]);
 
 impl Code {
     pub const LEN: usize = 26;
-    const TAIL: u128 = (1 << 20) - 1;
-    const DIGITS: [u8; 32] = *b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    /// The last digits, which number the jobs of a batch.
+    pub const TAIL_LEN: usize = 4;
+    const TAIL: u128 = (1 << (5 * Self::TAIL_LEN)) - 1;
+    /// In the order of their values.
+    pub const DIGITS: [u8; 32] = *b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     const IS_DIGIT: [bool; 256] = {
         let (mut table, mut i) = ([false; 256], 0);
         while i < Self::DIGITS.len() {

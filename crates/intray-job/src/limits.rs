@@ -41,13 +41,17 @@ pub const APPEND_JOBS: usize = 200;
 pub const BATCH_JOBS: usize = 10_000;
 /// Jobs of one batch in total: the last four digits of an id count them.
 pub const BATCH_TOTAL: u32 = 1_048_575;
-/// Scripts that make one page: each reads 200 entries at most.
+/// Entries that one script reads for a page, and scripts that make one page.
+pub const PAGE_ENTRIES: u32 = 200;
 pub const PAGE_SCRIPTS: u32 = 5;
-/// Scripts of one purge, requeue, release or change of priority: each reads 200 jobs at most.
+/// Jobs that one script of a long operation reads.
+pub const STEP_JOBS: u32 = 200;
+/// Scripts of one purge, requeue, release or change of priority.
 pub const STEPS: u32 = 100;
-/// Scripts of one sweep: each moves 8 jobs at most.
+/// Jobs that one script of a sweep moves, and scripts of one sweep.
+pub const SWEEP_JOBS: u32 = 8;
 pub const SWEEP_STEPS: u32 = 1_500;
-/// Scripts of one call that continue a long operation on a batch: each moves 200 jobs at most.
+/// Scripts of one call that continue a long operation on a batch.
 pub const BATCH_STEPS: u32 = 1_000;
 /// Results on one page.
 pub const RESULTS: u32 = 1_000;
@@ -147,6 +151,8 @@ pub const MEMORY_SHORT: f64 = 0.70;
 pub const MEMORY_ENOUGH: f64 = 0.65;
 /// Large enough for any real limit, and small enough to be exact in JSON and Lua.
 pub const COUNT: u32 = 1_000_000_000;
+/// Jobs of one worker that are looked at in a queue. Without a limit a worker may hold more.
+pub const HELD: u32 = 200;
 /// The largest setting for the number of jobs that one worker may hold.
 pub const WORKER_LIMIT: u32 = 100;
 pub const PRIORITY: u8 = 99;

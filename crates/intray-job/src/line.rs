@@ -34,13 +34,16 @@ pub enum Line {
 }
 
 impl Line {
+    /// What begins the line of a worker, and that of a skill.
+    pub const WORKER: char = '@';
+    pub const SKILL: char = '+';
     pub const RULE: Invalid = Invalid("must be '@' and the name of a worker, or '+' and a skill");
 
     /// # Errors
     /// [`Self::RULE`].
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let worker = text.strip_prefix('@').and_then(|name| Name::parse(name).ok()).map(Self::Worker);
-        let skill = || text.strip_prefix('+').and_then(|skill| Skill::parse(skill).ok()).map(Self::Skill);
+        let worker = text.strip_prefix(Self::WORKER).and_then(|name| Name::parse(name).ok()).map(Self::Worker);
+        let skill = || text.strip_prefix(Self::SKILL).and_then(|skill| Skill::parse(skill).ok()).map(Self::Skill);
         worker.or_else(skill).ok_or(Self::RULE)
     }
 }
@@ -48,8 +51,8 @@ impl Line {
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Worker(name) => write!(f, "@{}", name.as_str()),
-            Self::Skill(skill) => write!(f, "+{}", skill.as_str()),
+            Self::Worker(name) => write!(f, "{}{}", Self::WORKER, name.as_str()),
+            Self::Skill(skill) => write!(f, "{}{}", Self::SKILL, skill.as_str()),
         }
     }
 }

@@ -1,11 +1,18 @@
 //! The one table of the fields of a job's records, in their order. The formats and offsets of the scripts are made from it, and the
-//! readers in `layout` take their widths from it.
+//! readers in `layout` take their widths from it. Its modules hold all else that is packed by one side and read by the other.
 
+pub(crate) mod batch_fields;
+mod constants;
+pub(crate) mod event_fields;
+pub(crate) mod history_fields;
+pub(crate) mod lease_marks;
+pub(crate) mod reserve_fields;
 pub(crate) mod route_parts;
 pub(crate) mod task_fields;
 
+pub(crate) use self::constants::constants;
 use super::keys;
-use crate::job::Code;
+use crate::job::{Code, ids};
 
 /// Flags of a job's record: the optional parts that it has, in this order, and what it is.
 pub(crate) mod flags {
@@ -72,14 +79,27 @@ const fn text(name: &'static str, width: usize) -> Field {
     Field { name, width, kind: Kind::Text }
 }
 
+/// A time in ms.
+pub(crate) const TIME: Field = uint("time", 6);
+/// The last time that fits.
+pub(crate) const LAST_TIME: u64 = (1 << (8 * TIME.width)) - 1;
+/// A name or a skill.
+pub(crate) const SHORT: Field = text("short", 1);
+/// A lock, an error, a reason, a credential.
+pub(crate) const LONG: Field = text("long", 2);
+
 pub(crate) const LAYOUT_FIELD: Field = uint("layout", 1);
 pub(crate) const STAMP: Field = uint("stamp", 6);
 pub(crate) const FLAGS: Field = uint("flags", 2);
 pub(crate) const PRIORITY: Field = uint("priority", 1);
 /// In an argument for a new job, in place of its priority: that of its batch.
 pub(crate) const INHERITED: u8 = 255;
-/// A job's record; then come the parts that its flags name.
+/// A job's record; then come the parts that its flags name. The head is written last: a new job arrives as the tail and its parts.
 const RECORD: [Field; 4] = [LAYOUT_FIELD, STAMP, FLAGS, PRIORITY];
+const HEAD: [Field; 2] = [LAYOUT_FIELD, STAMP];
+const TAIL: [Field; 2] = [FLAGS, PRIORITY];
+/// The number of stamps per ms of the queue's own clock.
+pub(crate) const STAMPS_PER_MS: u64 = 64;
 
 pub(crate) const DIGEST: Field = bytes("digest", 16);
 pub(crate) const FINGERPRINT: Field = bytes("fingerprint", 8);
@@ -98,7 +118,9 @@ pub(crate) const LATE: Field = uint("late", 2);
 pub(crate) const LEASE: Field = text("lease", 1);
 pub(crate) const HISTORY: Field = text("history", 2);
 pub(crate) const ERRORS: Field = text("errors", 2);
-/// A job's live record. The highest bit of the priority is `unserved`.
+/// Added to the priority in a live record: the job has not been reserved since it got its place.
+pub(crate) const UNSERVED: u64 = 128;
+/// A job's live record.
 const LIVE: [Field; 17] = [
     LAYOUT_FIELD,
     STATE,
@@ -119,7 +141,7 @@ const LIVE: [Field; 17] = [
     text("skips", 2),
 ];
 
-pub(crate) const SECRET_DIGEST: Field = bytes("digest", 8);
+pub(crate) const SECRET_DIGEST: Field = bytes("digest", ids::DIGEST_LEN);
 pub(crate) const NONCE: Field = bytes("nonce", 16);
 pub(crate) const RESERVED_AT: Field = uint("reserved_at", 6);
 pub(crate) const RESUMES: Field = uint("resumes", 4);
@@ -133,36 +155,12 @@ pub(crate) const CAUSE: Field = uint("cause", 1);
 pub(crate) const ENDED_AT: Field = uint("ended_at", 6);
 /// A reservation that has ended; several are in `history`.
 const ENDED: [Field; 6] = [SECRET_DIGEST, CAUSE, ENDED_AT, RESERVED_AT, WORKER, text("note", 2)];
-
-/// The names by which scripts know this table.
-pub(crate) fn constants() -> Vec<(&'static str, String)> {
-    let flags: Vec<_> = flags::ALL.iter().map(|(name, bit)| format!("{name} = {bit}")).collect();
-    let size = |fields: &[Field]| fields.iter().map(|field| field.width).sum::<usize>();
-    let numbers = [
-        ("LAYOUT", LAYOUT as usize),
-        ("FLAGS_AT", offset(&RECORD, "flags")),
-        ("PARTS_AT", size(&RECORD) + 1),
-        ("INHERITED", INHERITED as usize),
-        ("DIGEST_SIZE", DIGEST.width),
-        ("FINGERPRINT_SIZE", FINGERPRINT.width),
-        ("LEASE_MS_SIZE", LEASE_MS.width),
-        ("MAX_ATTEMPTS_SIZE", MAX_ATTEMPTS.width),
-        ("TRACE_SIZE", TRACE.width),
-    ];
-    let formats = [
-        ("RECORD_FORMAT", format_of(&RECORD)),
-        ("LIVE_FORMAT", format_of(&LIVE)),
-        ("LEASE_FORMAT", format_of(&IN_LEASE)),
-        ("ENDED_FORMAT", format_of(&ENDED)),
-        ("BACKOFF_FORMAT", format_of(&BACKOFF)),
-    ];
-    let numbers = numbers.map(|(name, number)| (name, number.to_string()));
-    numbers
-        .into_iter()
-        .chain(formats)
-        .chain([("RECORD_FLAGS", flags.join(", ")), ("ROUTE_PARTS", route_parts::constants())])
-        .collect()
-}
+/// Its part that a late completion changes.
+const ENDING: [Field; 3] = [SECRET_DIGEST, CAUSE, ENDED_AT];
+/// An error of a job: when, its worker, its text; several are in `errors`.
+const ERROR: [Field; 3] = [TIME, SHORT, LONG];
+/// A late result: its reservation, when it came, its worker; then the result.
+const LATE_RESULT: [Field; 3] = [SECRET_DIGEST, TIME, SHORT];
 
 /// Where a field begins, counted from 1.
 fn offset(fields: &[Field], name: &str) -> usize {
@@ -174,7 +172,16 @@ fn format_of(fields: &[Field]) -> String {
     format!(">{}", fields.iter().map(Field::format).collect::<String>())
 }
 
+fn size(fields: &[Field]) -> usize {
+    fields.iter().map(|field| field.width).sum()
+}
+
 impl Field {
+    /// Writes a number.
+    pub(crate) fn put(self, number: u64, out: &mut Vec<u8>) {
+        out.extend(&number.to_be_bytes()[8 - self.width..]);
+    }
+
     /// As `struct` of Redis names it.
     fn format(&self) -> String {
         let number = if self.width == 1 { "B".to_owned() } else { format!("I{}", self.width) };
@@ -191,6 +198,16 @@ impl Field {
 mod tests {
     use super::*;
 
+    /// Instances of several versions call the scripts of one, so a call keeps its form too.
+    #[test]
+    fn formats_of_calls_stay() {
+        let constants = constants();
+        let format = |name| constants.iter().find(|(own, _)| *own == name).expect(name).1.as_str();
+        assert_eq!(format("RESERVE_FORMAT"), ">BI2I4c16Bc0I2c0");
+        assert_eq!(format("RARE_FORMAT"), ">BI6I6");
+        assert_eq!(format("VALID_FORMAT"), ">I6I6I2c0");
+    }
+
     /// Records of layout 2 are in people's servers: a change here is a new layout, with a step in `migrations/`.
     #[test]
     fn formats_of_layout_2_stay() {
@@ -200,5 +217,10 @@ mod tests {
         assert_eq!(format("LIVE_FORMAT"), ">BBdI6BI4I4I4I4I4I4I2Bc0I2c0I2c0I2c0I2c0");
         assert_eq!(format("LEASE_FORMAT"), ">c26c8c16I6I4I4BBc0");
         assert_eq!(format("ENDED_FORMAT"), ">c8BI6I6Bc0I2c0");
+        assert_eq!(format("ERROR_FORMAT"), ">I6Bc0I2c0");
+        assert_eq!(format("LATE_FORMAT"), ">c8I6Bc0");
+        assert_eq!(format("BATCH_FORMAT"), ">BBBBI6I6I6I4I4I4I4I4I4I4I4I4I4I4c8Bc0");
+        assert_eq!(format("PART_FORMAT"), ">BI2c0");
+        assert_eq!(format("HANDED_FORMAT"), ">I6I6Bc0Bc0");
     }
 }

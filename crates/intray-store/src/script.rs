@@ -2,6 +2,7 @@
 //! A file's header declares what the file needs, and its Rust twin calls it by name.
 
 mod calls;
+mod constants;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -11,65 +12,12 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use intray_metrics::{SCRIPT_DURATION_SECONDS, SCRIPT_GROUP_JOBS};
 use prometheus::Histogram;
 
-use self::source::{LuaSources, LuaText, header};
-use super::{
-    keys::{GLOBAL_KEYS, KEYS},
-    record_fields,
+use self::{
+    constants::constants,
+    source::{LuaSources, LuaText, header},
 };
-use crate::{
-    job::{Code, State, StoredEnding, Total, limits, settings::DEFAULT},
-    sha256::{Sha256, hex},
-};
-
-/// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 19] = [
-    ("SPAN", 1 << limits::SPAN_BITS),
-    ("ID_LEN", Code::LEN as u64),
-    ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
-    ("RETENTION_MAX", DEFAULT.retention_max as u64),
-    ("RETENTION_MS", DEFAULT.retention_ms as u64),
-    ("MAX_ATTEMPTS", DEFAULT.max_attempts as u64),
-    ("MAX_HOLD_MS", DEFAULT.max_hold_ms as u64),
-    ("MAX_JOBS", DEFAULT.max_jobs as u64),
-    ("LEASE_MS", DEFAULT.lease_ms as u64),
-    ("WORKER_LIMIT", DEFAULT.worker_limit as u64),
-    ("WARN_MS", DEFAULT.warn_ms as u64),
-    ("BATCH_TOTAL", limits::BATCH_TOTAL as u64),
-    ("LATE_RESULTS", limits::LATE_RESULTS),
-    ("MAX_ASSIGNEES", limits::ASSIGNEES as u64),
-    ("WAITING_DELIVERIES", limits::WAITING_DELIVERIES),
-    ("MAX_ACTIONS", limits::ACTIONS),
-    ("HISTORY_MINUTES", limits::HISTORY_MINUTES as u64),
-    ("HISTORY_HOURS", limits::HISTORY_HOURS as u64),
-    ("HISTORY_PLACES", limits::HISTORY_PLACES),
-];
-
-/// All constants: the numbers above, record fields, numbered lists (`NAME = 1, …, LIST = {'word', …}`), and the names of totals.
-fn constants() -> Vec<(&'static str, String)> {
-    let states = State::ALL.map(|state| (state.word().to_uppercase(), state.word()));
-    let endings = StoredEnding::ALL.map(|how| (how.word().to_owned(), how.ending().word()));
-    let numbers = CONSTANTS.map(|(name, value)| (name, value.to_string()));
-    let lists = [("STATES", states.to_vec()), ("ENDINGS", endings.to_vec())];
-    let lists = lists.map(|(name, words)| (name, numbered(name, &words)));
-    let (totals, differs) = (quoted(&Total::ALL.map(Total::word)), quoted(&record_fields::task_fields::TASK_FIELDS));
-    numbers
-        .into_iter()
-        .chain(lists)
-        .chain([("TOTALS", totals), ("DIFFERS", differs)])
-        .chain(record_fields::constants())
-        .collect()
-}
-
-fn numbered(list: &str, words: &[(String, &str)]) -> String {
-    let numbers = words.iter().enumerate().map(|(i, (name, _))| format!("{name} = {}, ", i + 1));
-    let words: Vec<_> = words.iter().map(|(_, word)| *word).collect();
-    format!("{}{list} = {}", numbers.collect::<String>(), quoted(&words))
-}
-
-fn quoted(words: &[&str]) -> String {
-    let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
-    format!("{{{}}}", quoted.join(", "))
-}
+use super::keys::{GLOBAL_KEYS, KEYS};
+use crate::sha256::{Sha256, hex};
 
 /// The library that Redis keeps: all transitions in one text.
 pub(crate) struct ScriptLibrary {

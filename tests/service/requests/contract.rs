@@ -77,6 +77,7 @@ async fn every_documented_answer_can_be_provoked() {
                     while_frozen.push((method.clone(), template.clone(), status, slug));
                     continue;
                 }
+                507 if operation.template == "/workers/{worker}" => full_of_work(w).await,
                 507 => full(w, &operation).await,
                 429 if slug == "rate-limited" && needs_no_key(&operation) => guarded.guessing(&operation).await,
                 429 if slug == "rate-limited" => too_often(&guarded.limited, &operation).await,
@@ -204,6 +205,18 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
         _ if template.starts_with("/webhooks") => webhooks::refuse(w, operation, slug).await,
         _ => jobs::refuse(w, operation, slug).await,
     }
+}
+
+/// A removal of the sheets of a worker whose work a full Redis cannot count.
+async fn full_of_work(w: &World) -> Answer {
+    w.update_settings(json!({ "sheets": true })).await;
+    let held = w.reserve_with(json!({ "id": jobs::fresh(w).await, "worker": "dot" })).await;
+    let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
+    w.complete(&held).await.is(200);
+    let answer = w.delete("/workers/dot").await;
+    let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
+    w.update_settings(json!({ "sheets": false })).await;
+    answer
 }
 
 /// One call while Redis has no memory left.

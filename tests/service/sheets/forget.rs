@@ -133,6 +133,23 @@ async fn removal_works_while_redis_is_full() {
     w.check().await;
 }
 
+/// Nothing was read, so no line is there yet, and none can be added: it would come as soon as Redis has room.
+#[tokio::test]
+async fn removal_waits_for_work_that_a_full_redis_cannot_count() {
+    let w = World::start().await;
+    w.update_settings(json!({ "sheets": true })).await;
+    w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
+    w.complete(&held).await.is(200);
+    w.delete("/workers/ann").await.refused("storage-full");
+    assert_eq!(w.delete("/workers/bob").await.is(200), json!({ "removed": 0 }), "who has done nothing");
+    let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
+    assert_eq!(w.delete("/workers/ann").await.is(200), json!({ "removed": 1 }));
+    assert!(lines(&w, "").await.is_empty());
+    w.check().await;
+}
+
 #[tokio::test]
 async fn counting_at_the_same_time_brings_no_line_back() {
     let w = World::start().await;

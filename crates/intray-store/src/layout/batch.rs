@@ -4,7 +4,14 @@ use intray_redis::Fault;
 use serde::Serialize;
 
 use crate::job::{BatchId, BatchState, Millis, Name, Priority};
-use crate::{layout::record::Bytes, redis::read::broken};
+use crate::{
+    layout::record::Bytes,
+    record_fields::{
+        FINGERPRINT, PRIORITY, TIME,
+        batch_fields::{COUNT, MARKS, STAGE, TO_SEAL, VERSION, stages},
+    },
+    redis::read::broken,
+};
 
 /// The number of jobs in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -36,42 +43,39 @@ pub struct Batch {
     pub ended_at: Option<Millis>,
 }
 
-/// Flag: seal the batch when it is opened.
-const TO_SEAL: u64 = 1;
-
 impl Batch {
     pub(crate) fn parse(id: BatchId, raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
-        let _version = bytes.uint(1)?;
-        let (stage, marks) = (bytes.uint(1)?, bytes.uint(1)?);
+        let _version = bytes.uint(VERSION.width)?;
+        let (stage, marks) = (bytes.uint(STAGE.width)?, bytes.uint(MARKS.width)?);
         let state = match stage {
             // A batch that is being opened counts as open.
-            1 | 2 if marks & TO_SEAL != 0 => BatchState::Sealed,
-            1..=3 => BatchState::Open,
-            4 => BatchState::Sealed,
-            5 => BatchState::Completed,
-            6 => BatchState::Failed,
-            7 => BatchState::Cancelled,
+            stages::MAKING | stages::OPENING if marks & TO_SEAL != 0 => BatchState::Sealed,
+            stages::MAKING..=stages::OPEN => BatchState::Open,
+            stages::SEALED => BatchState::Sealed,
+            stages::ALL_DONE => BatchState::Completed,
+            stages::SOME_DEAD => BatchState::Failed,
+            stages::WITHDRAWN => BatchState::Cancelled,
             _ => return Err(broken("the stage of a batch")),
         };
-        let priority = Priority::new(bytes.uint(1)?).map_err(|_| broken("a priority"))?;
-        let created_at = Millis(bytes.uint(6)?);
-        let mut time = || Ok(Some(Millis(bytes.uint(6)?)).filter(|at| at.0 > 0));
+        let priority = Priority::new(bytes.uint(PRIORITY.width)?).map_err(|_| broken("a priority"))?;
+        let created_at = Millis(bytes.uint(TIME.width)?);
+        let mut time = || Ok(Some(Millis(bytes.uint(TIME.width)?)).filter(|at| at.0 > 0));
         let (sealed_at, ended_at) = (time()?, time()?);
-        let _expected = bytes.uint(4)?;
-        let total = bytes.uint(4)?;
-        let _cursor = bytes.uint(4)?;
-        let concurrency = Some(bytes.uint(4)? as u32).filter(|&limit| limit > 0);
+        let _expected = bytes.uint(COUNT.width)?;
+        let total = bytes.uint(COUNT.width)?;
+        let _cursor = bytes.uint(COUNT.width)?;
+        let concurrency = Some(bytes.uint(COUNT.width)? as u32).filter(|&limit| limit > 0);
         let counts = StateCounts {
-            waiting: bytes.uint(4)?,
-            blocked: bytes.uint(4)?,
-            delayed: bytes.uint(4)?,
-            reserved: bytes.uint(4)?,
-            completed: bytes.uint(4)?,
-            dead: bytes.uint(4)?,
-            cancelled: bytes.uint(4)?,
+            waiting: bytes.uint(COUNT.width)?,
+            blocked: bytes.uint(COUNT.width)?,
+            delayed: bytes.uint(COUNT.width)?,
+            reserved: bytes.uint(COUNT.width)?,
+            completed: bytes.uint(COUNT.width)?,
+            dead: bytes.uint(COUNT.width)?,
+            cancelled: bytes.uint(COUNT.width)?,
         };
-        let _fingerprint = bytes.uint(8)?;
+        let _fingerprint = bytes.uint(FINGERPRINT.width)?;
         let client = bytes.name()?;
         Ok(Self { id, state, concurrency, priority, client, counts, total, created_at, sealed_at, ended_at })
     }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use intray_redis::Fault;
 
 use crate::job::Total;
+use crate::record_fields::history_fields::GAUGES;
 use crate::redis::read::broken;
 
 /// Columns: waiting jobs, reserved jobs, then the increase of each total.
-pub(crate) const COLUMNS: usize = 2 + Total::ALL.len();
+pub(crate) const COLUMNS: usize = GAUGES + Total::ALL.len();
 
 /// By minute or hour since 1970.
 pub(crate) type Spans = BTreeMap<u64, HistoryColumns>;
@@ -18,7 +19,7 @@ pub(crate) type HistoryColumns = [u64; COLUMNS];
 pub(crate) fn enter(spans: &mut Spans, at: u64, columns: &HistoryColumns) {
     let span = spans.entry(at).or_default();
     for (column, (value, found)) in span.iter_mut().zip(columns).enumerate() {
-        *value = if column < 2 { *found } else { value.saturating_add(*found) };
+        *value = if column < GAUGES { *found } else { value.saturating_add(*found) };
     }
 }
 

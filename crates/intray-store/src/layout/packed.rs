@@ -3,20 +3,15 @@
 use intray_redis::Fault;
 
 use super::history::{COLUMNS, HistoryColumns, Spans, enter};
-use crate::{job::limits::HISTORY_PLACES, redis::read::broken};
+use crate::{
+    job::limits::HISTORY_PLACES,
+    record_fields::history_fields::{
+        ALL_ZERO, CHANGE, COLUMNS_BITS, COMPLETED, ENCODING_BITS, ENQUEUED, EXPECTED, HANDED_OUT, LENGTH_BITS,
+        LONG_FROM, PLAIN, RESERVED, WAITING,
+    },
+    redis::read::broken,
+};
 
-const WAITING: usize = 0;
-const RESERVED: usize = 1;
-const ENQUEUED: usize = 2;
-const HANDED_OUT: usize = 3;
-const COMPLETED: usize = 4;
-/// Encodings of a column: values, differences from the row before, differences from a prediction, or all zero.
-const PLAIN: u64 = 0;
-const CHANGE: u64 = 1;
-const EXPECTED: u64 = 2;
-const ALL_ZERO: u64 = 3;
-/// Numbers from this many times 2^k on are encoded with their length.
-const LONG_FROM: u64 = 8;
 /// The largest k: bits of the remainder.
 const MAX_REMAINDER_BITS: u32 = 58;
 
@@ -29,7 +24,7 @@ struct Bits<'b> {
 /// Adds the rows of a field whose first span is `first`.
 pub(crate) fn unpack(spans: &mut Spans, first: u64, bytes: &[u8]) -> Result<(), Fault> {
     let mut bits = Bits { bytes, at: 0 };
-    let columns = bits.take(5)? as usize;
+    let columns = bits.take(COLUMNS_BITS)? as usize;
     if !(COMPLETED + 1..=COLUMNS).contains(&columns) {
         return Err(broken("columns of the history"));
     }
@@ -87,18 +82,18 @@ impl Bits<'_> {
             times += 1;
         }
         if times == LONG_FROM {
-            let length = self.take(6)? as u32;
+            let length = self.take(LENGTH_BITS)? as u32;
             return self.take(length);
         }
         Ok(times << k | self.take(k)?)
     }
 
     fn column(&mut self, rows: &mut [HistoryColumns], column: usize) -> Result<(), Fault> {
-        let encoding = self.take(2)?;
+        let encoding = self.take(ENCODING_BITS)?;
         if encoding == ALL_ZERO {
             return Ok(());
         }
-        let k = Some(self.take(6)? as u32)
+        let k = Some(self.take(LENGTH_BITS)? as u32)
             .filter(|k| *k <= MAX_REMAINDER_BITS)
             .ok_or_else(|| broken("an encoding of the history"))?;
         let mut before = [0; COLUMNS];

@@ -9,13 +9,7 @@ use crate::{
 use crate::{record_fields as fields, redis::read::broken};
 
 pub(crate) use crate::record_fields::flags;
-
-/// The number of stamps per ms of the queue's own clock.
-const STAMPS_PER_MS: u64 = 64;
-/// A mark of a lease: `CLOSING` in `lua/base/record.lua`.
-const CLOSING: u64 = 8;
-/// A flag next to the priority: the job has not been reserved since it got its place.
-const UNSERVED: u64 = 128;
+use crate::record_fields::task_fields::{EXPONENTIAL, FIXED};
 
 /// The priority of a job: from its place in line, where the score holds it above the turn, otherwise the recorded one.
 pub(crate) fn priority(score: Option<u64>, recorded: u64) -> Result<Priority, Fault> {
@@ -25,7 +19,7 @@ pub(crate) fn priority(score: Option<u64>, recorded: u64) -> Result<Priority, Fa
 
 /// The time of a stamp of the queue's own clock.
 pub(crate) fn at_stamp(stamp: u64) -> Millis {
-    Millis(stamp / STAMPS_PER_MS)
+    Millis(stamp / fields::STAMPS_PER_MS)
 }
 
 pub(crate) const TRACE_LEN: usize = fields::TRACE.width;
@@ -129,7 +123,7 @@ impl LiveRecord {
         let state = state.ok_or_else(|| broken("a state"))?;
         let score = f64::from_bits(bytes.uint(fields::SCORE.width)?);
         let arrived_at = at_stamp(bytes.uint(fields::ARRIVAL.width)?);
-        let priority = (bytes.uint(fields::PRIORITY.width)? % UNSERVED) as u8;
+        let priority = (bytes.uint(fields::PRIORITY.width)? % fields::UNSERVED) as u8;
         let mut counters = [0; 5];
         for counter in &mut counters {
             *counter = bytes.uint(fields::COUNTER)? as u32;
@@ -143,10 +137,10 @@ impl LiveRecord {
         while !ended_bytes.0.is_empty() {
             ended.push(Ended::parse(&mut ended_bytes)?);
         }
-        let mut error_bytes = Bytes(bytes.blob(2)?);
+        let mut error_bytes = Bytes(bytes.blob(fields::ERRORS.width)?);
         let mut errors = Vec::new();
         while !error_bytes.0.is_empty() {
-            let at = Millis(error_bytes.uint(6)?);
+            let at = Millis(error_bytes.uint(fields::TIME.width)?);
             errors.push((at, error_bytes.name()?, error_bytes.long_text()?));
         }
         Ok(Self {
@@ -196,7 +190,7 @@ impl Lease {
         let reserved_at = Millis(bytes.uint(fields::RESERVED_AT.width)?);
         let _lease = bytes.uint(fields::LEASE_MS.width)?;
         let resumes = bytes.uint(fields::RESUMES.width)? as u32;
-        let is_closing = bytes.uint(fields::MARKS.width)? & CLOSING != 0;
+        let is_closing = bytes.uint(fields::MARKS.width)? & fields::lease_marks::CLOSING != 0;
         Ok(Self { secret, reserved_at, resumes, is_closing, worker: bytes.name()? })
     }
 }
@@ -204,8 +198,8 @@ impl Lease {
 /// A late result: its time, its worker, and the result.
 pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Json>), Fault> {
     let mut bytes = Bytes(raw);
-    bytes.take(8)?;
-    let at = Millis(bytes.uint(6)?);
+    bytes.take(fields::SECRET_DIGEST.width)?;
+    let at = Millis(bytes.uint(fields::TIME.width)?);
     let worker = bytes.name()?;
     let result = json_if_any(bytes.0.to_vec())?;
     Ok((at, worker, result))
@@ -215,7 +209,7 @@ pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Js
 pub(crate) fn pack_locks(locks: &[LockName], into: &mut Vec<u8>) {
     into.push(locks.len() as u8);
     for lock in locks {
-        into.extend((lock.as_str().len() as u16).to_be_bytes());
+        fields::LONG.put(lock.as_str().len() as u64, into);
         into.extend(lock.as_str().as_bytes());
     }
 }
@@ -232,15 +226,15 @@ pub(crate) fn json_if_any(text: Vec<u8>) -> Result<Option<Json>, Fault> {
 pub(crate) fn backoff_parts(backoff: Backoff) -> (u8, u32, u32) {
     match backoff {
         Backoff::None => (0, 0, 0),
-        Backoff::Fixed { delay_ms } => (1, delay_ms, delay_ms),
-        Backoff::Exponential { delay_ms, max_ms } => (2, delay_ms, max_ms),
+        Backoff::Fixed { delay_ms } => (FIXED, delay_ms, delay_ms),
+        Backoff::Exponential { delay_ms, max_ms } => (EXPONENTIAL, delay_ms, max_ms),
     }
 }
 
 pub(crate) fn backoff_of((kind, delay_ms, max_ms): (u8, u32, u32)) -> Backoff {
     match kind {
-        1 => Backoff::Fixed { delay_ms },
-        2 => Backoff::Exponential { delay_ms, max_ms },
+        FIXED => Backoff::Fixed { delay_ms },
+        EXPONENTIAL => Backoff::Exponential { delay_ms, max_ms },
         _ => Backoff::None,
     }
 }
@@ -273,14 +267,13 @@ impl<'b> Bytes<'b> {
         String::from_utf8(self.take(length)?.to_vec()).map_err(|_| broken("UTF-8"))
     }
 
-    /// A text after its length in two bytes.
     pub(crate) fn long_text(&mut self) -> Result<String, Fault> {
-        let length = self.uint(2)? as usize;
+        let length = self.uint(fields::LONG.width)? as usize;
         self.text(length)
     }
 
     pub(crate) fn name(&mut self) -> Result<Option<Name>, Fault> {
-        let length = self.uint(1)? as usize;
+        let length = self.uint(fields::SHORT.width)? as usize;
         let text = self.text(length)?;
         if text.is_empty() { Ok(None) } else { Name::parse(&text).map(Some).map_err(|_| broken("a name")) }
     }

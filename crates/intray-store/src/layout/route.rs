@@ -9,9 +9,12 @@ use super::{
 };
 use crate::{
     job::{CancelReason, Millis, Name, Skill, limits},
-    record_fields::route_parts::{
-        ASSIGNEES, BREACHED, EXCLUDED, EXPIRES, FALLBACK, FALLBACK_AT, FELL_BACK, FROM_NOW, HANDED, MARKS, OVER, SKILL,
-        SLA,
+    record_fields::{
+        LAST_TIME, TIME,
+        route_parts::{
+            ASSIGNEES, BREACHED, EXCLUDED, EXPIRES, FALLBACK, FALLBACK_AT, FELL_BACK, FROM_NOW, HANDED, LENGTH, MARKS,
+            OVER, SKILL, SLA, TAG, put,
+        },
     },
     redis::read::broken,
 };
@@ -57,7 +60,7 @@ const PAST: &str = "must be later than now";
 const TOO_FAR: &str = "must be at most 30 days from now";
 const DELAYED: &str = "must be later than the end of the delay";
 /// The scripts hold times in six bytes.
-const ALWAYS: u64 = (1 << 48) - 1;
+const ALWAYS: u64 = LAST_TIME;
 
 impl TimeLimits {
     pub(crate) fn is_empty(self) -> bool {
@@ -102,7 +105,7 @@ impl TimeLimits {
     pub(crate) fn pack(self) -> Vec<u8> {
         let mut packed = TimeLimitsPatch::from(self).pack();
         if self.breached == Some(true) {
-            packed.extend([MARKS, 0, 1, BREACHED as u8]);
+            put(MARKS, &[BREACHED as u8], &mut packed);
         }
         packed
     }
@@ -156,7 +159,7 @@ impl TimeLimitsPatch {
         for (tag, time) in [(EXPIRES, self.expires), (SLA, self.sla)] {
             match time {
                 None => {}
-                Some(None) => packed.extend([tag, 0, 0]),
+                Some(None) => put(tag, &[], &mut packed),
                 Some(Some(Moment::In(ms))) => part(tag + FROM_NOW, ms.into(), &mut packed),
                 Some(Some(Moment::At(at))) => part(tag, at.0, &mut packed),
             }
@@ -166,8 +169,7 @@ impl TimeLimitsPatch {
 }
 
 fn part(tag: u8, time: u64, packed: &mut Vec<u8>) {
-    packed.extend([tag, 0, 6]);
-    packed.extend(&time.to_be_bytes()[2..]);
+    put(tag, &time.to_be_bytes()[8 - TIME.width..], packed);
 }
 
 impl ValidTimes {
@@ -208,7 +210,7 @@ impl JobRoute {
     pub(crate) fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let (mut bytes, mut route) = (Bytes(raw), Self::default());
         while !bytes.0.is_empty() {
-            let (tag, length) = (bytes.uint(1)? as u8, bytes.uint(2)? as usize);
+            let (tag, length) = (bytes.uint(TAG.width)? as u8, bytes.uint(LENGTH.width)? as usize);
             let (value, rest) = bytes.0.split_at_checked(length).ok_or_else(|| broken("a route"))?;
             bytes.0 = rest;
             let number = value.iter().fold(0, |n, &byte| n << 8 | u64::from(byte));

@@ -7,7 +7,11 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 use super::record::Bytes;
 use crate::{
     job::{Line, Millis, Name, Skill},
-    record_fields::route_parts::{ASSIGNEES, EXCLUDED, FALLBACK, OVERLAP, SKILL},
+    record_fields::{
+        SHORT, TIME,
+        reserve_fields::MORE,
+        route_parts::{ASSIGNEES, EXCLUDED, FALLBACK, FALLBACK_MS, OVERLAP, SKILL, put},
+    },
     redis::read::broken,
     sha256::Sha256,
 };
@@ -94,7 +98,7 @@ impl Routing {
         };
         patch.pack(out);
         if self.overlap > 0 {
-            out.extend([OVERLAP, 0, 1, self.overlap]);
+            put(OVERLAP, &[self.overlap], out);
         }
     }
 }
@@ -108,7 +112,11 @@ impl RoutingPatch {
     pub(crate) fn pack(&self, out: &mut Vec<u8>) {
         let names = |names: &Option<Vec<Name>>| pack_names(names.as_deref().unwrap_or_default());
         let skill = |skill: &Option<Skill>| skill.as_ref().map_or("", Skill::as_str).as_bytes().to_vec();
-        let fallback = |ms: &Option<u32>| ms.map_or_else(Vec::new, |ms| ms.to_be_bytes().to_vec());
+        let fallback = |ms: &Option<u32>| {
+            let mut value = Vec::new();
+            ms.iter().for_each(|ms| FALLBACK_MS.put(u64::from(*ms), &mut value));
+            value
+        };
         let parts = [
             (ASSIGNEES, self.assignees.as_ref().map(names)),
             (EXCLUDED, self.excluded.as_ref().map(names)),
@@ -117,9 +125,7 @@ impl RoutingPatch {
         ];
         for (tag, value) in parts {
             let Some(value) = value else { continue };
-            out.push(tag);
-            out.extend((value.len() as u16).to_be_bytes());
-            out.extend(value);
+            put(tag, &value, out);
         }
     }
 }
@@ -145,7 +151,7 @@ pub(crate) fn names(packed: &[u8]) -> Result<Vec<Name>, Fault> {
 
 /// A text after its length in a byte.
 pub(crate) fn short(bytes: &mut Bytes<'_>) -> Result<String, Fault> {
-    let length = bytes.uint(1)? as usize;
+    let length = bytes.uint(SHORT.width)? as usize;
     let (text, rest) = bytes.0.split_at_checked(length).ok_or_else(|| broken("a text in a route"))?;
     bytes.0 = rest;
     String::from_utf8(text.to_vec()).map_err(|_| broken("UTF-8 in a route"))
@@ -155,7 +161,7 @@ impl HandedTo {
     /// Reads until and since when, the line and who handed the job over, then the note.
     pub(crate) fn parse(packed: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(packed);
-        let (until, at) = (Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
+        let (until, at) = (Millis(bytes.uint(TIME.width)?), Millis(bytes.uint(TIME.width)?));
         let line = Line::parse(&short(&mut bytes)?).map_err(|_| broken("a line"))?;
         let from = short(&mut bytes)?;
         let from = if from.is_empty() { None } else { Some(Name::parse(&from).map_err(|_| broken("a name"))?) };
@@ -163,9 +169,6 @@ impl HandedTo {
         Ok(Self { line, until, from, at, note: Some(note).filter(|note| !note.is_empty()) })
     }
 }
-
-/// Added to the number of skills: a job or a place follows them.
-const MORE: u8 = 128;
 
 /// The skills as the scripts read them: after their number and whether more follows them; nothing for none.
 pub(crate) fn pack_skills(skills: &[Skill], has_more: bool, out: &mut Vec<u8>) {

@@ -9,8 +9,10 @@ use crate::layout::{
 use crate::{
     job::{Backoff, LockName, Millis, limits},
     payload::Json,
-    record_fields::task_fields::TASK_FIELDS,
+    record_fields::{LONG, SHORT, TIME, task_fields::TASK_FIELDS},
 };
+
+pub(crate) use crate::record_fields::task_fields::Lookup;
 
 /// Values that are absent come from the settings of the queue when they are needed.
 #[derive(Debug, Clone)]
@@ -26,14 +28,6 @@ pub struct Task {
     pub limits: TimeLimits,
     /// Boxed, because most jobs are for all workers.
     pub routing: Option<Box<Routing>>,
-}
-
-/// How the scripts look for a duplicate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lookup {
-    QueueSetting,
-    Always,
-    ByKey,
 }
 
 /// About the longest record without its payload and locks.
@@ -126,7 +120,7 @@ impl Task {
         out.extend(has.to_be_bytes());
         out.push(priority);
         if !client.is_empty() {
-            out.push(client.len() as u8);
+            SHORT.put(client.len() as u64, out);
             out.extend(client.as_bytes());
         }
         out.extend(digest.into_iter().flatten());
@@ -143,14 +137,14 @@ impl Task {
         }
         out.push(lookup as u8);
         for ms in [delay, run_at] {
-            out.extend(&ms.to_be_bytes()[2..]);
+            TIME.put(ms, out);
         }
         if self.is_routed() {
             let (valid, route) = (self.limits.valid_times(self.delay), self.route());
             for ms in [valid.from, valid.before] {
-                out.extend(&ms.to_be_bytes()[2..]);
+                TIME.put(ms, out);
             }
-            out.extend((route.len() as u16).to_be_bytes());
+            LONG.put(route.len() as u64, out);
             out.extend(route);
         }
         if self.is_external() {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::record_fields::event_fields::GATE_MARK_LEN;
+
 /// What `lua/base/hint.lua` calls a gate. Two gates may share a mark, which wakes a caller in vain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GateMark(u32);
@@ -15,7 +17,7 @@ pub struct OpenedGates {
 }
 
 impl GateMark {
-    const LEN: usize = 8;
+    const LEN: usize = GATE_MARK_LEN;
 
     /// `None` for another text.
     pub fn parse(text: &str) -> Option<Self> {

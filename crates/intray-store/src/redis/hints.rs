@@ -22,12 +22,11 @@ use super::gate_mark::{GateMark, OpenedGates};
 use crate::{
     job::{Line, QueueName},
     keys::{HINTS, KeyNames},
+    record_fields::event_fields::GATE,
 };
 
 /// How often the connection is tested: a dead one looks like one without hints.
 const PING_EVERY: Duration = Duration::from_secs(1);
-/// The entry of a gate among those of lines, before its mark; without one it is any gate.
-const GATE: &str = "gate";
 /// The pause before the next try to connect.
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
 

@@ -250,6 +250,19 @@ fn every_constant_is_filled_in() {
 }
 
 #[test]
+fn every_constant_stands_once_and_is_used() {
+    let as_written = LuaSources::carried(&[]);
+    let code: String = as_written.all().map(|(_, source)| code(source) + "\n").collect();
+    let is_part = |c: char| c.is_ascii_uppercase() || c == '_';
+    let used: BTreeSet<_> =
+        code.split('$').skip(1).map(|rest| rest.split(|c| !is_part(c)).next().unwrap_or_default()).collect();
+    let constants = constants();
+    let known: BTreeSet<_> = constants.iter().map(|(name, _)| *name).collect();
+    assert_eq!(known.len(), constants.len(), "two constants have one name");
+    assert_eq!(known, used, "what Rust knows, and what a file of lua/ uses");
+}
+
+#[test]
 fn scripts_never_scan_a_keyspace() {
     for (name, source) in carried().all() {
         for word in ["'KEYS'", "'SCAN'", "'HSCAN'", "'LREM'", "'SMEMBERS'"] {

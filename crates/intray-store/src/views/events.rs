@@ -9,6 +9,7 @@ use crate::job::{BatchId, CancelReason, EventKind, JobId, Millis, Name, QueueNam
 use crate::{
     handle::Queues,
     layout::ended::Completed,
+    record_fields::event_fields,
     redis::read::{Fields, broken},
 };
 
@@ -77,6 +78,9 @@ pub struct Position {
 }
 
 impl Position {
+    /// The index of a reader that has read all of an entry.
+    pub const WHOLE_ENTRY: u32 = event_fields::WHOLE_ENTRY;
+
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let (ms, sequence) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);

@@ -13,7 +13,9 @@ use crate::{
     redis::read::{Fields, broken},
 };
 use crate::{
-    job::{Backoff, BatchId, CancelReason, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
+    job::{
+        Backoff, BatchId, CancelReason, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State, limits,
+    },
     payload::Json,
 };
 
@@ -142,8 +144,7 @@ impl Queues {
         queues: &[QueueName],
         worker: &Name,
     ) -> Result<(Vec<Held>, Millis, Vec<QueueName>), Fault> {
-        const MAX_HOLDERS: u32 = 200;
-        let asked = queues.iter().map(|queue| (queue, self.holders(queue, Some(worker), None, MAX_HOLDERS)));
+        let asked = queues.iter().map(|queue| (queue, self.holders(queue, Some(worker), None, limits::HELD)));
         let (pages, mut away) = self.ask_each(asked).await?;
         if pages.is_empty()
             && let Some((_, fault)) = away.pop()

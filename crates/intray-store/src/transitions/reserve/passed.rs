@@ -6,16 +6,12 @@ use intray_redis::Fault;
 
 use crate::{
     job::Line,
+    record_fields::reserve_fields::{NOT_ELIGIBLE, SKIPPED},
     redis::{
         gate_mark::GateMark,
         read::{Fields, broken},
     },
 };
-
-/// Why jobs were passed over: their worker has skipped them; they are not for this worker; a gate without room holds them up.
-pub(super) const SKIPPED: u64 = 1;
-pub(super) const NOT_ELIGIBLE: u64 = 2;
-pub(super) const HELD_UP: u64 = 4;
 
 /// The lines in which jobs were passed over that another worker may take: skipped, not for this worker, or held up by a gate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,6 +56,13 @@ impl PassedLines {
         let common_line = is_for_others(why);
         Self { common_line, for_others: common_line, ..Self::default() }
     }
+}
+
+/// Why jobs were passed over, the place of the last one, and the marks of the gates that held some up.
+pub(super) fn read_place(words: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (bits, rest) = words.split_at_checked(1)?;
+    let stop = rest.iter().position(|byte| *byte == b' ')?;
+    Some((bits, &rest[..stop], &rest[stop + 1..]))
 }
 
 fn is_for_others(why: u64) -> bool {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use intray_redis::{Args, Fault};
 use redis::Value;
 
-use super::{Handout, HandoverNote, PassedLines, QueueAnswer, Reserve, ReserveOutcome, Snapshot};
+use super::{Handout, HandoverNote, PassedLines, QueueAnswer, Reserve, ReserveOutcome, Snapshot, passed::read_place};
 use crate::{
     figures::QueueMetrics,
     job::{
@@ -15,6 +15,10 @@ use crate::{
     layout::{
         record::{self, Bytes, Header, LiveRecord},
         routing::{self, pack_skills},
+    },
+    record_fields::{
+        LEASE_MS, LONG, SHORT, TIME,
+        reserve_fields::{LIMIT, SKIP_OVERDUE, modes},
     },
     redis::{
         gate_mark::GateMark,
@@ -55,17 +59,16 @@ impl Mode {
     /// The number of the mode in the packed argument; `lua/jobs/ask.lua` reads it.
     fn number(&self, is_fresh: bool) -> u8 {
         match self {
-            Self::Next if is_fresh => 2,
-            Self::Next => 1,
-            Self::Resume => 3,
-            Self::Job(_) => 4,
+            Self::Next if is_fresh => modes::FRESH,
+            Self::Next => modes::NEXT,
+            Self::Resume => modes::RESUME,
+            Self::Job(_) => modes::THIS,
         }
     }
 }
 
 /// Added to the mode: the call waits until no job is overdue.
 const WAIT_FOR_OVERDUE: u8 = 0;
-const SKIP_OVERDUE: u8 = 128;
 
 impl ReserveRequest {
     pub(super) fn new(call: &Reserve, mode: Mode, limit: u32, queue: &QueueName, cursors: &Arc<ScanCursors>) -> Self {
@@ -123,13 +126,14 @@ impl ReserveRequest {
         let skills = self.skills.iter().map(|skill| 1 + skill.as_str().len()).sum::<usize>();
         let mut args = Args::with_room(1, 64 + size + skills + more);
         args.put(|out| {
-            out.push(self.mode.number(is_fresh) | flag);
-            out.extend(limit.to_be_bytes());
-            out.extend(self.lease_ms.unwrap_or(0).to_be_bytes());
+            out.push(self.mode.number(is_fresh) + flag);
+            LIMIT.put(limit.into(), out);
+            LEASE_MS.put(self.lease_ms.unwrap_or(0).into(), out);
             out.extend(self.nonce.as_bytes());
-            out.push(worker.len() as u8);
+            SHORT.put(worker.len() as u64, out);
             out.extend(worker.as_bytes());
-            out.extend([&(access.len() as u16).to_be_bytes()[..], access.as_bytes()].concat());
+            LONG.put(access.len() as u64, out);
+            out.extend(access.as_bytes());
             for _ in 0..limit {
                 let secret = ids::random_code();
                 out.extend(secret.as_bytes());
@@ -246,20 +250,13 @@ impl BatchedTransition for ReserveRequest {
     }
 }
 
-/// Why jobs were passed over, the place of the last one, and the marks of the gates that held some up.
-fn read_place(words: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
-    let (bits, rest) = words.split_at_checked(1)?;
-    let stop = rest.iter().position(|byte| *byte == b' ')?;
-    Some((bits, &rest[..stop], &rest[stop + 1..]))
-}
-
 /// When a job was handed over, who did it, and what it says; no note if it says nothing.
 fn read_note(raw: &[u8]) -> Result<Option<HandoverNote>, Fault> {
     if raw.is_empty() {
         return Ok(None);
     }
     let mut bytes = Bytes(raw);
-    let at = Millis(bytes.uint(6)?);
+    let at = Millis(bytes.uint(TIME.width)?);
     let from = routing::short(&mut bytes)?;
     let text = String::from_utf8(bytes.0.to_vec()).map_err(|_| broken("UTF-8 in a note"))?;
     let from = if from.is_empty() { None } else { Some(Name::parse(&from).map_err(|_| broken("a name"))?) };

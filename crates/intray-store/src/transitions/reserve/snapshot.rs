@@ -2,12 +2,10 @@
 
 use intray_redis::Fault;
 
-use super::{
-    PassedLines, QueueAnswer, ReserveOutcome,
-    passed::{HELD_UP, NOT_ELIGIBLE, SKIPPED},
-};
+use super::{PassedLines, QueueAnswer, ReserveOutcome};
 use crate::{
     job::{Millis, QueueName, Reason, chance::between},
+    record_fields::reserve_fields::{HELD_UP, NOT_ELIGIBLE, SKIPPED},
     redis::read::Fields,
     transitions::undo::Undo,
 };

@@ -6,6 +6,7 @@ use super::{Event, GivenBack, Position, Subject};
 use crate::{
     job::{Code, Concern, EventKind, JobId, Millis, Name, QueueName, WorkerAccess},
     layout::{ended::Completed, record::Bytes},
+    record_fields::event_fields::{IN_BATCH, REASON_NOTE, SKIPPED_NOTE},
     redis::read::{Fields, broken},
 };
 
@@ -23,8 +24,8 @@ pub(in crate::views) fn read_entry(
     let mut bytes = Bytes(&packed);
     let mut index = 0;
     while !bytes.0.is_empty() {
-        let length = bytes.uint(1)? as usize;
-        let (kind, of_batch) = (bytes.text(length & 127)?, length & 128 != 0);
+        let length = bytes.uint(1)?;
+        let (kind, of_batch) = (bytes.text((length % IN_BATCH) as usize)?, length >= IN_BATCH);
         let code = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a code"))?;
         let id = JobId { queue: queue.clone(), code };
         let (worker, client) = (bytes.name()?, bytes.name()?);
@@ -77,10 +78,10 @@ fn key_of(fields: &mut Fields<'_>) -> Result<Option<Name>, Fault> {
 
 /// Reads the note of an abandon: a reason, which one byte may precede.
 fn given_back(note: &mut String) -> GivenBack {
-    match note.chars().next() {
-        Some(mark @ ('\u{1}' | '\u{2}')) => {
+    match note.bytes().next() {
+        Some(mark @ (SKIPPED_NOTE | REASON_NOTE)) => {
             note.remove(0);
-            if mark == '\u{1}' { GivenBack::Skipped } else { GivenBack::Abandoned }
+            if mark == SKIPPED_NOTE { GivenBack::Skipped } else { GivenBack::Abandoned }
         }
         _ if note == "undelivered" => GivenBack::Undelivered,
         _ => GivenBack::Abandoned,
