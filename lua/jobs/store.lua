@@ -46,7 +46,12 @@ end
 
 -- When the delay of a new job is over; now or before for one without.
 function store.due(q, job)
-  return max(job.run_at, clock.now(q) + job.delay)
+  local due = job.due
+  if not due then
+    due = max(job.run_at, clock.now(q) + job.delay)
+    job.due = due
+  end
+  return due
 end
 
 -- How many more jobs `max_jobs` allows; dead jobs count, other ended ones do not.
@@ -66,11 +71,11 @@ end
 
 -- Reads at once the locks of new jobs and the turns of their clients.
 function store.prefetch(q, jobs)
-  local locked, ready = {}, {}
+  local locked, ready, now = {}, {}, clock.now(q)
   for i = 1, #jobs do
     local job = jobs[i]
     if job.header.locks then locked[#locked + 1] = job end
-    if store.due(q, job) <= clock.now(q) then ready[#ready + 1] = job.header end
+    if store.due(q, job) <= now then ready[#ready + 1] = job.header end
   end
   if #locked > 0 then gate.prefetch(q, locked) end
   if #ready > 1 then order.prefetch(q, ready) end

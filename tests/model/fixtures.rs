@@ -29,7 +29,6 @@ pub const RESULTS: [&str; 3] = ["", "1", r#"{"ok":true}"#];
 pub const DRAFTS: [&str; 3] = ["null", r#""half a""#, r#"{"text":"half a sentence"}"#];
 pub const PRIORITIES: [u8; 4] = [50, 10, 99, 0];
 pub const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-pub const SPAN: u64 = 1 << 46;
 /// The queue's own clock has so many stamps to a ms.
 pub const STAMPS: u64 = 64;
 

@@ -51,6 +51,7 @@ mod world {
     mod children;
     mod clock;
     mod engine;
+    pub mod records;
     mod shim;
 
     pub use children::ChildProcess;

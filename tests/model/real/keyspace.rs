@@ -7,10 +7,10 @@ use redis::Value;
 
 use super::{
     batch::BatchRow,
-    record::{Bytes, Header, Live, Row, plain},
+    record::{Bytes, Header, Live, Row, SPAN, plain},
     route::{read_parts, read_route},
 };
-use crate::{fixtures::SPAN, reference::Event};
+use crate::reference::Event;
 
 /// Every key that a queue may have, by type.
 const SETS: [&str; 11] =

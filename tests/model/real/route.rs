@@ -1,7 +1,7 @@
 //! The entries of `routes`: of a job, who may have it and by when; of a batch with an overlap, who has had a job of it.
 
 use intray::{
-    job::{Code, Line, Millis},
+    job::{Code, Line, Millis, Name},
     store::{HandedTo, JobRoute},
 };
 
@@ -22,8 +22,8 @@ pub fn read_route(raw: &[u8]) -> Result<(JobRoute, u8, Option<u64>), String> {
                 let marks = bytes.uint(1)?;
                 (route.breached, route.is_over, route.fell_back) = (marks & 1 != 0, marks & 2 != 0, marks & 4 != 0);
             }
-            (4, length) => route.assignees = Bytes(bytes.take(length as usize)?).names()?,
-            (5, length) => route.excluded = Bytes(bytes.take(length as usize)?).names()?,
+            (4, length) => route.assignees = names(Bytes(bytes.take(length as usize)?))?,
+            (5, length) => route.excluded = names(Bytes(bytes.take(length as usize)?))?,
             (6, length) => route.skill = Some(skill(&plain(bytes.take(length as usize)?))),
             (7, 4) => route.fallback_ms = Some(bytes.int()?),
             (8, 6) => route.fallback_at = Some(Millis(bytes.uint(6)?)),
@@ -34,6 +34,10 @@ pub fn read_route(raw: &[u8]) -> Result<(JobRoute, u8, Option<u64>), String> {
         }
     }
     Ok((route, overlap, uncut))
+}
+
+fn names(bytes: Bytes<'_>) -> Result<Vec<Name>, String> {
+    Ok(bytes.texts()?.iter().filter_map(|text| name(text)).collect())
 }
 
 /// Until and since when, the line, who handed the job over, and the note.

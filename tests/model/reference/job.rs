@@ -6,7 +6,10 @@ use intray::{
 };
 
 use super::Routing;
-use crate::fixtures::{LOCKS, PAYLOADS, SPAN, known};
+use crate::{
+    fixtures::{LOCKS, PAYLOADS, known},
+    world::records::SPAN,
+};
 
 /// What producers say alike of a job, whichever way it comes.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use intray::job::{Code, State};
 
 use super::Queue;
-use crate::fixtures::{SPAN, STAMPS};
+use crate::{fixtures::STAMPS, world::records::SPAN};
 
 /// What a client has in line at a priority, for as long as it has anything there that nobody has had.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

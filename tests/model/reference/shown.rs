@@ -11,7 +11,10 @@ use intray::{
 };
 
 use super::{HandedTo, How, Job, LATE_RESULTS, Passed, Queue, job::Ended};
-use crate::fixtures::{SPAN, STAMPS, count, json, locks, name, priority, trace};
+use crate::{
+    fixtures::{STAMPS, count, json, locks, name, priority, trace},
+    world::records::SPAN,
+};
 
 impl Queue {
     /// A job in its holder's hands.

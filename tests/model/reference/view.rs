@@ -85,6 +85,7 @@ impl Job {
         let is_large = payload.len() > INLINE;
         let header = Header {
             is_stub: false,
+            is_apart: is_large,
             stamp: self.stamp,
             priority: self.wanted_priority,
             client: self.client.to_owned(),
@@ -167,7 +168,7 @@ impl Hold {
         record::Hold {
             secret: self.secret.map_or(String::new(), |secret| secret.as_str().to_owned()),
             digest: self.secret.map_or(Vec::new(), |secret| secret_digest(&secret).to_vec()),
-            nonce: self.nonce.clone(),
+            nonce: self.nonce.clone().into_bytes(),
             reserved_at: self.reserved_at,
             lease_ms: self.lease_ms,
             resumes: self.resumes,

@@ -8,10 +8,10 @@ use intray::{
 };
 
 use crate::{
-    fixtures::{SPAN, Verdict, count, set_of},
+    fixtures::{Verdict, count, set_of},
     real::{
         keyspace::Keyspace,
-        record::{Bytes, CLOSING, GRACE, Hold, Row, SKIPS, plain},
+        record::{Bytes, CLOSING, GRACE, Hold, Row, SKIPS, SPAN, plain},
     },
     reference::NEVER,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::engine::Engine;
+use super::{engine::Engine, records};
 
 /// Every key that a queue may have, with its type.
 pub const KEYS: [(&str, &str); 32] = [
@@ -50,9 +50,6 @@ const COMMON: [(&str, &str); 5] = [
 
 /// Each node of a cluster has one, with a number.
 const RESTART_MARKER: &str = "intray:{restart-";
-
-/// The layout that the records say they have.
-const LAYOUT: u8 = 2;
 
 type Bytes = Vec<u8>;
 
@@ -136,26 +133,10 @@ pub struct Header {
 
 impl Header {
     pub fn read(raw: &[u8]) -> Self {
-        assert_eq!(raw[0], LAYOUT, "the layout of a header");
-        let flags = u16::from_be_bytes([raw[7], raw[8]]);
-        let mut at = 10;
-        let mut client = String::new();
-        if flags & 2 != 0 {
-            client = short(&mut &raw[at..]);
-            at += 1 + usize::from(raw[at]);
-        }
-        let digest = (flags & 4 != 0).then(|| raw[at..at + 16].to_vec());
-        // digest, fingerprint, lease, attempts, backoff, trace
-        for (flag, size) in [(4, 16), (8, 8), (16, 4), (32, 4), (64, 9), (128, 55)] {
-            at += if flags & flag != 0 { size } else { 0 };
-        }
-        let mut locks = Vec::new();
-        if flags & 512 != 0 {
-            let mut rest = &raw[at + 1..];
-            locks = (0..raw[at]).map(|_| long(&mut rest).to_vec()).collect();
-        }
-        let (is_stub, is_apart, is_member) = (flags & 256 != 0, flags & 1 != 0, flags & 1024 != 0);
-        Self { is_stub, is_apart, is_member, digest, locks, client, stamp: raw[1..7].to_vec() }
+        let records::Header { is_stub, is_apart, is_member, digest, locks, client, stamp, .. } =
+            records::Header::read(raw).expect("a header");
+        let locks = locks.into_iter().map(String::into_bytes).collect();
+        Self { is_stub, is_apart, is_member, digest, locks, client, stamp: six(stamp) }
     }
 
     /// The gates of a job: its batch, then its locks.
@@ -185,23 +166,24 @@ pub struct Live {
 
 impl Live {
     pub fn read(raw: &[u8]) -> Self {
-        const CLOSING: u8 = 8;
-        const STATES: [&str; 7] = ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"];
-        assert_eq!(raw[0], LAYOUT, "the layout of a live record");
-        let hold = &raw[44..44 + usize::from(raw[43])];
-        let mut rest = &raw[44 + hold.len()..];
-        let (_ring, _errors, gate) = (long(&mut rest), long(&mut rest), long(&mut rest));
+        let live = records::Live::read(raw).expect("a live record");
+        let holder = |hold: &records::Hold| [hold.worker.as_bytes(), b"\0", &hold.nonce].concat();
         Self {
-            state: STATES[usize::from(raw[1]) - 1],
-            score: f64::from_be_bytes(raw[2..10].try_into().expect("eight bytes")),
-            arrival: raw[10..16].to_vec(),
-            unserved: raw[16] >= 128,
-            late: usize::from(u16::from_be_bytes([raw[41], raw[42]])),
-            gate: gate.to_vec(),
-            is_closing: hold.get(64).is_some_and(|marks| marks & CLOSING != 0),
-            holder: (!hold.is_empty()).then(|| [&hold[66..], b"\0", &hold[34..50]].concat()),
+            state: live.state.word(),
+            score: live.place.map_or(-1.0, |place| place as f64),
+            arrival: six(live.arrival),
+            unserved: live.is_unserved,
+            late: live.late.into(),
+            gate: live.gate.into_bytes(),
+            is_closing: live.hold.as_ref().is_some_and(|hold| hold.marks & records::CLOSING != 0),
+            holder: live.hold.as_ref().map(holder),
         }
     }
+}
+
+/// A time of the queue's own clock, as keys and records have it.
+fn six(stamp: u64) -> Bytes {
+    stamp.to_be_bytes()[2..].to_vec()
 }
 
 /// The record of a batch.
@@ -280,11 +262,6 @@ fn cut<'b>(rest: &mut &'b [u8], length: usize) -> &'b [u8] {
     let (head, tail) = rest.split_at(length);
     *rest = tail;
     head
-}
-
-fn long<'b>(rest: &mut &'b [u8]) -> &'b [u8] {
-    let length = u16::from_be_bytes(cut(rest, 2).try_into().expect("two bytes"));
-    cut(rest, length.into())
 }
 
 fn short(rest: &mut &[u8]) -> String {

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, Record};
-
-/// A score is a priority and a turn.
-const SPAN: u64 = 1 << 46;
+use super::{super::records::SPAN, Check, Record};
 
 impl Check<'_> {
     /// A client has an entry while it has a job that was never reserved, and its last turn is after all of them.
