@@ -7,6 +7,7 @@ import { isTooOften } from './patience.js'
 import { add as sample, forget } from './rates.js'
 import { follow } from './sse.js'
 import { store } from './store.js'
+import { forget as forgetChoices } from './remembered.js'
 
 const EVERY = 2_000
 const EVERY_HIDDEN = 15_000
@@ -115,6 +116,7 @@ export function leave() {
   isStreaming = false
   api.signOut()
   forget()
+  forgetChoices()
   live.set({ access: 'needed', ...NOTHING })
 }
 

@@ -165,7 +165,8 @@ function Dialog({ what }) {
   useLayoutEffect(() => {
     dialog.current.showModal()
     // Enter never triggers a destructive action.
-    if (!what.danger) dialog.current.querySelector(what.form ? '[autofocus]' : '[type=submit]').focus()
+    const first = what.form && dialog.current.querySelector('[autofocus]')
+    if (!what.danger) (first || dialog.current.querySelector('[type=submit]')).focus()
     // Running actions stop when their view is closed.
     return () => { isOpen.current = false }
   }, [])

@@ -1,4 +1,5 @@
-//! Text that a spreadsheet would run as a formula. The console writes tables too and uses the same rule as a pattern.
+//! Text that a spreadsheet would run as a formula. The console writes tables too and uses the same rules as patterns.
+//! `tests/csv_cells.json` holds both to them.
 
 use std::{borrow::Cow, fmt::Write, ops::RangeInclusive};
 
@@ -29,14 +30,26 @@ const UNSEEN: [RangeInclusive<char>; 17] = [
     '\u{ffa0}'..='\u{ffa0}',
 ];
 
-/// What separates cells besides the comma, by a program's language or settings.
-const SEPARATORS: [char; 3] = [';', '\t', '|'];
+/// What separates cells besides the comma, by a program's language or settings. After a line break such a program reads
+/// another row, because it takes no quote for one that is inside a cell.
+const SEPARATORS: [char; 5] = [';', '|', '\t', '\r', '\n'];
 
-/// The text with an apostrophe before each formula that it would start, in whichever cells a program splits it into.
+/// Text with an apostrophe before each formula that it would start, in whichever cells a program splits it into.
 pub fn tamed(text: Cow<'_, str>) -> Cow<'_, str> {
-    let later = text.match_indices(SEPARATORS).map(|(at, _)| at + 1).filter(|&at| starts(&text[at..]));
-    let first = starts(&text) || text.starts_with(|char| CONTROLS.contains(&char));
-    let places: Vec<_> = first.then_some(0).into_iter().chain(later).collect();
+    let (mut places, mut due) = (Vec::new(), vec![0]);
+    for (at, char) in text.char_indices() {
+        if STARTS.contains(&char) {
+            places.append(&mut due);
+        } else if !due.is_empty() && !is_skipped(char) {
+            due.clear();
+        }
+        if SEPARATORS.contains(&char) {
+            due.push(at + char.len_utf8());
+        }
+    }
+    if text.starts_with(|char| CONTROLS.contains(&char)) && places.first() != Some(&0) {
+        places.insert(0, 0);
+    }
     if places.is_empty() {
         return text;
     }
@@ -50,13 +63,39 @@ pub fn tamed(text: Cow<'_, str>) -> Cow<'_, str> {
     tame.into()
 }
 
-fn starts(text: &str) -> bool {
-    let is_unseen = |char: char| UNSEEN.iter().any(|range| range.contains(&char));
-    text.trim_start_matches(is_unseen).starts_with(STARTS)
+/// JSON in which no formula starts after a separator. Its value is the same: what starts one is escaped, and blanks
+/// stand for tabs and line breaks, which JSON has only between tokens.
+pub fn tamed_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(SEPARATORS) {
+        return json.into();
+    }
+    let mut tame = String::with_capacity(json.len());
+    let mut is_due = false;
+    for char in json.chars() {
+        match char {
+            '\t' | '\r' | '\n' => tame.push(' '),
+            _ if is_due && STARTS.contains(&char) => {
+                let _ = write!(tame, "\\u{:04x}", u32::from(char));
+            }
+            _ => tame.push(char),
+        }
+        is_due = matches!(char, ';' | '|') || is_due && is_unseen(char);
+    }
+    tame.into()
 }
 
-/// The places of the apostrophes as a JavaScript regular expression.
-pub fn pattern() -> String {
+fn is_unseen(char: char) -> bool {
+    UNSEEN.iter().any(|range| range.contains(&char))
+}
+
+/// A program takes a quote at the start of a cell for its own, and reads what follows.
+fn is_skipped(char: char) -> bool {
+    char == '"' || is_unseen(char)
+}
+
+/// The same rules as JavaScript regular expressions: what comes before a formula in its cell, a control character at
+/// the start, and what starts a formula inside JSON.
+pub fn patterns() -> [(&'static str, String); 3] {
     let class = |ranges: &mut dyn Iterator<Item = RangeInclusive<char>>| {
         ranges.fold(String::new(), |mut class, range| {
             let (first, last) = (u32::from(*range.start()), u32::from(*range.end()));
@@ -67,11 +106,18 @@ pub fn pattern() -> String {
     let controls = class(&mut [CONTROLS].into_iter());
     let unseen = class(&mut UNSEEN.into_iter());
     let starts = class(&mut STARTS.into_iter().map(|char| char..=char));
-    format!("/^(?=[{controls}])|(?<=^|[;\\t|])(?=[{unseen}]*[{starts}])/g")
+    [
+        ("FORMULA", format!("/(?<![\"{unseen}])[\"{unseen}]*(?=[{starts}])/g")),
+        ("CONTROL", format!("/^[{controls}]/")),
+        // It looks back from what starts a formula only, or long blanks would take long.
+        ("FORMULA_IN_JSON", format!("/[{starts}](?<=[;|][{unseen}]*[{starts}])/g")),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -125,12 +171,29 @@ mod tests {
     }
 
     #[test]
-    fn pattern_contains_every_range() {
-        let pattern = pattern();
-        assert!(
-            pattern.starts_with("/^(?=[\\u0000-\\u001f])|(?<=^|[;\\t|])(?=[\\u0000-\\u0020\\u007f-\\u00a0"),
-            "{pattern}"
-        );
-        assert!(pattern.contains("\\u003d-\\u003d") && pattern.ends_with("\\ufe6b-\\ufe6b])/g"), "{pattern}");
+    fn tamed_json_has_the_same_value() {
+        let json = "{\"a;=\":\t[-1,\r\n\"b| \u{200b}\u{ff1d}c;-\",\"=;\\u003d\"]}";
+        let tame = tamed_json(json);
+        assert_eq!(tame, "{\"a;\\u003d\": [-1,  \"b| \u{200b}\\uff1dc;\\u002d\",\"=;\\u003d\"]}");
+        let value = |json: &str| serde_json::from_str::<serde_json::Value>(json).expect("JSON");
+        assert_eq!(value(&tame), value(json));
+    }
+
+    #[test]
+    fn long_runs_of_separators_cost_little() {
+        let begin = Instant::now();
+        let tabs = "\t".repeat(256 << 10);
+        assert_eq!(tamed(format!("{tabs}a").into()).len(), tabs.len() + 2);
+        assert_eq!(tamed(format!("{tabs}=").into()).len(), 2 * tabs.len() + 2);
+        assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+    }
+
+    #[test]
+    fn patterns_contain_every_range() {
+        let [(_, formula), (_, control), (_, in_json)] = patterns();
+        assert!(formula.starts_with("/(?<![\"\\u0000-\\u0020\\u007f-\\u00a0"), "{formula}");
+        assert!(formula.contains("\\u003d-\\u003d") && formula.ends_with("\\ufe6b-\\ufe6b])/g"), "{formula}");
+        assert_eq!(control, "/^[\\u0000-\\u001f]/");
+        assert!(in_json.contains("](?<=[;|][\\u0000-") && in_json.ends_with("\\ufe6b-\\ufe6b])/g"), "{in_json}");
     }
 }

@@ -49,7 +49,7 @@ pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
     serve(&file, &uri, &headers)
 }
 
-/// A console module that is generated: the state of a job after each event, the pattern of formulas, and the default
+/// A console module that is generated: the state of a job after each event, the patterns of formulas, and the default
 /// settings.
 const WORDS: &str = "console/words.js";
 
@@ -60,11 +60,10 @@ fn words() -> String {
         Concern::Job(state) => Some(format!("  '{}': '{}',\n", kind.word(), state.word())),
         Concern::Batch | Concern::Queue => None,
     });
-    let (after, formula) = (after.collect::<String>(), formula::pattern());
+    let after = after.collect::<String>();
+    let patterns = formula::patterns().map(|(name, pattern)| format!("export const {name} = {pattern}\n")).concat();
     let defaults = serde_json::to_string(&settings::DEFAULT).unwrap_or_default();
-    format!(
-        "export const AFTER = {{\n{after}}}\nexport const FORMULA = {formula}\nexport const DEFAULTS = {defaults}\n"
-    )
+    format!("export const AFTER = {{\n{after}}}\n{patterns}export const DEFAULTS = {defaults}\n")
 }
 
 /// `GET /console/`, `GET /docs/`, `GET /demo/`, and the files in these folders.

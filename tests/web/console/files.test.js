@@ -67,9 +67,9 @@ test('no page loads foreign files or makes HTML of text', async () => {
   }
 })
 
-test('the console stores only the key, for the tab, if asked', async () => {
+test('the console stores only the key, if asked, and how lists are exported, for the tab', async () => {
   for (const [name, text] of await own()) {
-    if (name === 'tab_key.js') assert.doesNotMatch(text, /localStorage|indexedDB|document\.cookie/, name)
+    if (['tab_key.js', 'remembered.js'].includes(name)) assert.doesNotMatch(text, /localStorage|indexedDB|document\.cookie/, name)
     else if (name !== 'desk.js') assert.doesNotMatch(text, /localStorage|sessionStorage|indexedDB|document\.cookie/, name)
   }
 })

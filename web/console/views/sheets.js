@@ -1,10 +1,12 @@
 // What each worker did per day, to balance load: who had how much, what was skipped, and how long things took.
 
-import { html, useAnswer, useState } from '../html.js'
+import { html, useAnswer, useLayoutEffect, useState } from '../html.js'
 import * as api from '../api.js'
-import { save } from '../export.js'
+import { CSV, save } from '../export.js'
+import { Mark } from '../export_form.js'
 import { age, many, number } from '../format.js'
 import { Row, Table } from '../list.js'
+import { recall, remember } from '../remembered.js'
 import { go, link } from '../router.js'
 import { Button, Empty, Missing, Name, act } from '../ui.js'
 
@@ -70,13 +72,17 @@ function Choice({ name, only }) {
 
 function Csv({ name, only }) {
   const [busy, setBusy] = useState(false)
+  const [{ isMarked }, setKept] = useState(() => recall(name))
+  useLayoutEffect(() => setKept(recall(name)), [name])
+  const mark = (isOn) => { remember(name, { isMarked: isOn }); setKept({ isMarked: isOn }) }
   const file = async () => {
     setBusy(true)
-    await act(async () => save(`${name}-sheets.csv`, 'text/csv;charset=utf-8', await api.sheetsTable(name, only)),
+    await act(async () => save(`${name}-sheets.csv`, CSV, await api.sheetsTable(name, only), isMarked),
       'The table is exported.')
     setBusy(false)
   }
-  return html`<${Button} keys="e" busy=${busy} onClick=${file}>As CSV<//>`
+  return html`<${Mark} isMarked=${isMarked} onChange=${mark} />
+    <${Button} keys="e" busy=${busy} onClick=${file}>As CSV<//>`
 }
 
 export function Sheets({ name, settings, only: chosen }) {
