@@ -57,6 +57,11 @@ const MUTANTS: &[Fault] = &[
         "max(top(q, state, priority), share.last) + 1",
         "top(q, state, priority) + 1",
     ),
+    (
+        "turns that a call has given are read again",
+        "missing(q.turns, members, state.shares)",
+        "missing(q.turns, members, {})",
+    ),
     ("a turn is not given back", "r.unserved = false\n", "do return end\n"),
     ("the last turn is not free again", "elseif turn == share.last then", "elseif false then"),
     ("the queue's own clock steps back", "max(last + 1, clock.now(q) * clock.PER_MS)", "clock.now(q) * clock.PER_MS"),
