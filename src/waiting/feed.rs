@@ -1,7 +1,8 @@
 //! The events of several queues for one reader, from a position in each.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
+    mem,
     pin::Pin,
     sync::Arc,
 };
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::{
     job::{QueueName, limits},
-    store::{EventLimit, EventPage, Fault, Position, Queues},
+    store::{Event, EventLimit, Fault, Position, Queues},
 };
 
 type LiveUpdates = Pin<Box<dyn Stream<Item = Result<TailUpdate, TooSlow>> + Send>>;
@@ -31,22 +32,44 @@ const ENTRIES: usize = 8;
 pub struct Feed {
     waiting: Waiting,
     who: ReaderId,
-    /// The position in each queue.
-    positions: BTreeMap<QueueName, Position>,
-    /// Queues that must catch up.
-    catching_up: Vec<QueueName>,
-    /// Queues to follow after they have caught up; until then their events would pile up.
-    unfollowed: BTreeSet<QueueName>,
-    /// Queues whose server is away.
-    reconnecting: BTreeSet<QueueName>,
+    queues: BTreeMap<QueueName, Followed>,
     updates: VecDeque<TailUpdate>,
     live: SelectAll<LiveUpdates>,
     /// How many entries the next read takes.
     entries: usize,
-    /// The permit that is awaited, the permit that is held, and the permit whose events are being sent.
-    permit_request: Option<Pin<Box<dyn Future<Output = ReadPermit> + Send>>>,
-    permit: Option<ReadPermit>,
-    sending: Option<ReadPermit>,
+    permit: Permit,
+}
+
+/// What a feed knows of a queue.
+#[derive(Clone, Copy)]
+struct Followed {
+    /// After the last event that was sent. None: the server has been away since the start, and no position was given.
+    position: Option<Position>,
+    state: State,
+}
+
+/// How the events of a queue reach the reader.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Its past is read, and it is followed after that: until then its events would pile up.
+    Resuming,
+    /// It is followed, and the events between are read.
+    CatchingUp,
+    /// It is followed, but its server has been away since the start: its past is read when the server is back.
+    Away,
+    /// They are sent as they happen.
+    Live,
+}
+
+/// The permit to read the past.
+#[derive(Default)]
+enum Permit {
+    #[default]
+    None,
+    Requested(Pin<Box<dyn Future<Output = ReadPermit> + Send>>),
+    Held(ReadPermit),
+    /// The events that were read by it are being sent.
+    Sending(ReadPermit),
 }
 
 impl Waiting {
@@ -59,31 +82,27 @@ impl Waiting {
         // Follow first, so that no event is missed between catching up and following.
         let started = from.iter().map(|(position, queue)| (queue, self.start(*position, queue)));
         let (there, away) = self.inner.queues.ask_each(started).await?;
-        let resumes: BTreeSet<_> = from.iter().filter(|(at, _)| at.is_some()).map(|(_, queue)| queue.clone()).collect();
         if let (true, Some((_, fault))) = (there.is_empty(), away.first()) {
             return Err(fault.clone());
         }
+        let resumed: BTreeMap<_, _> = from.iter().filter_map(|(at, queue)| Some((queue, (*at)?))).collect();
         for (queue, (following, position)) in there {
-            if resumes.contains(&queue) {
-                feed.unfollowed.insert(queue.clone());
+            let state = if resumed.contains_key(&queue) {
+                State::Resuming
             } else {
                 feed.follow(following);
-            }
-            feed.positions.insert(queue, position);
+                State::Live
+            };
+            feed.queues.insert(queue, Followed { position: Some(position), state });
         }
         for (queue, _) in away {
             let (following, begun) = self.join_tail(&queue);
             feed.follow(following);
             feed.live.push(Box::pin(stream::once(back(self.inner.queues.clone(), queue.clone(), begun))));
-            feed.updates.push_back(TailUpdate::Away(queue));
-        }
-        for (position, queue) in from {
-            if let Some(position) = position {
-                match feed.positions.insert(queue.clone(), position) {
-                    Some(_) => feed.catching_up.push(queue),
-                    None => _ = feed.reconnecting.insert(queue),
-                }
-            }
+            feed.updates.push_back(TailUpdate::Away(queue.clone()));
+            let position = resumed.get(&queue).copied();
+            let state = if position.is_some() { State::Away } else { State::Live };
+            feed.queues.insert(queue, Followed { position, state });
         }
         Ok(feed)
     }
@@ -106,24 +125,31 @@ async fn back(queues: Queues, queue: QueueName, mut begun: watch::Receiver<bool>
     Ok(TailUpdate::Back(queue))
 }
 
+impl Followed {
+    /// Takes notice of an update of the tail. Returns whether the reader gets it.
+    fn hears(&mut self, update: &TailUpdate) -> bool {
+        match update {
+            // The server is back. The events before this one are read first.
+            TailUpdate::Event(_) if self.state == State::Away => {
+                self.state = State::CatchingUp;
+                false
+            }
+            // The catch-up may have sent it already.
+            TailUpdate::Event(event) => self.position.is_none_or(|sent| event.at > sent),
+            // The reader catches up by itself.
+            TailUpdate::Gap(_) | TailUpdate::Back(_) if self.position.is_some() => {
+                self.state = State::CatchingUp;
+                false
+            }
+            _ => true,
+        }
+    }
+}
+
 impl Feed {
     fn new(waiting: Waiting, who: ReaderId) -> Self {
-        let (positions, catching_up, unfollowed, reconnecting, updates, live) = Default::default();
-        let (entries, permit_request, permit, sending) = (ENTRIES, None, None, None);
-        Self {
-            waiting,
-            who,
-            positions,
-            catching_up,
-            unfollowed,
-            reconnecting,
-            updates,
-            live,
-            entries,
-            permit_request,
-            permit,
-            sending,
-        }
+        let (queues, updates, live, permit) = Default::default();
+        Self { waiting, who, queues, updates, live, entries: ENTRIES, permit }
     }
 
     fn follow(&mut self, following: Subscriber) {
@@ -138,51 +164,66 @@ impl Feed {
     pub async fn next(&mut self) -> Result<TailUpdate, TooSlow> {
         loop {
             if let Some(update) = self.updates.pop_front() {
-                if let TailUpdate::Event(event) = &update {
-                    self.positions.insert(event.queue.clone(), event.at);
+                if let TailUpdate::Event(event) = &update
+                    && let Some(followed) = self.queues.get_mut(&event.queue)
+                {
+                    followed.position = Some(event.at);
                 }
                 return Ok(update);
             }
-            self.sending = None;
-            if let Some(queue) = self.catching_up.last().cloned() {
+            self.end_sending();
+            if let Some(queue) = self.reading() {
                 self.take_permit().await;
                 self.read_on(queue).await.map_err(|_| TooSlow)?;
                 continue;
             }
-            match self.live.next().await.unwrap_or(Err(TooSlow))? {
-                // The server is back. The events before this one are read first.
-                TailUpdate::Event(event) if self.reconnecting.remove(&event.queue) => {
-                    self.catching_up.push(event.queue.clone())
-                }
-                // The catch-up has sent this event already.
-                TailUpdate::Event(event) if self.positions.get(&event.queue).is_some_and(|sent| event.at <= *sent) => {}
-                // The reader catches up by itself.
-                TailUpdate::Gap(queue) | TailUpdate::Back(queue) if self.positions.contains_key(&queue) => {
-                    self.reconnecting.remove(&queue);
-                    self.catching_up.push(queue);
-                }
-                update => self.updates.push_back(update),
+            let update = self.live.next().await.unwrap_or(Err(TooSlow))?;
+            if self.queues.get_mut(update.queue()).is_none_or(|followed| followed.hears(&update)) {
+                self.updates.push_back(update);
             }
         }
     }
 
+    /// A queue whose past is read.
+    fn reading(&self) -> Option<QueueName> {
+        let is_read = |followed: &Followed| matches!(followed.state, State::Resuming | State::CatchingUp);
+        self.queues.iter().find(|(_, followed)| is_read(followed)).map(|(queue, _)| queue.clone())
+    }
+
     /// Waits for a permit to read. If this is dropped while it waits, the place in line is kept.
     async fn take_permit(&mut self) {
-        if self.permit.is_none() {
+        if let Permit::None = self.permit {
             let (waiting, who) = (self.waiting.clone(), self.who.clone());
-            let request = self
-                .permit_request
-                .get_or_insert_with(|| Box::pin(async move { waiting.inner.catch_ups.enter(&who).await }));
-            self.permit = Some(request.await);
-            self.permit_request = None;
+            self.permit = Permit::Requested(Box::pin(async move { waiting.inner.catch_ups.enter(&who).await }));
+        }
+        if let Permit::Requested(request) = &mut self.permit {
+            self.permit = Permit::Held(request.await);
         }
     }
 
-    /// Reads one part of the past of the last queue that is catching up. Dropping this before its end changes nothing.
+    fn begin_sending(&mut self) {
+        self.permit = match mem::take(&mut self.permit) {
+            Permit::Held(permit) => Permit::Sending(permit),
+            other => other,
+        };
+    }
+
+    fn end_sending(&mut self) {
+        self.permit = match mem::take(&mut self.permit) {
+            Permit::Sending(permit) => {
+                drop(permit);
+                Permit::None
+            }
+            other => other,
+        };
+    }
+
+    /// Reads one part of the past of a queue. Dropping this before its end changes nothing.
     async fn read_on(&mut self, queue: QueueName) -> Result<(), Fault> {
         let queues = &self.waiting.inner.queues;
         let part = EventLimit { entries: self.entries, events: limits::CATCH_UP_EVENTS };
-        let mut position = self.positions[&queue];
+        let Followed { position, state } = self.queues[&queue];
+        let mut position = position.unwrap_or_default();
         let mut passage = queues.events_after(&queue, position, part).await?;
         let complete = passage.complete;
         if !complete && passage.events.is_empty() && !passage.more {
@@ -190,37 +231,38 @@ impl Feed {
             position = Position::default();
             passage = queues.events_after(&queue, position, part).await?;
         }
-        if !passage.more && self.unfollowed.contains(&queue) {
-            // Follow the queue from here, and read once more for events in between.
-            let following = self.waiting.follow(&queue).await?;
-            self.follow(following);
-            self.unfollowed.remove(&queue);
-        } else if !passage.more {
-            self.catching_up.pop();
-        }
+        let state = match state {
+            state if passage.more => state,
+            State::Resuming => {
+                // Follow the queue from here, and read once more for events in between.
+                let following = self.waiting.follow(&queue).await?;
+                self.follow(following);
+                State::CatchingUp
+            }
+            _ => State::Live,
+        };
         if !complete {
             self.updates.push_back(TailUpdate::Gap(queue.clone()));
         }
-        self.accept_page(queue, position, passage);
+        // Without an event, nothing else advances the position.
+        let position = Some(if passage.events.is_empty() && passage.more { passage.reached } else { position });
+        self.queues.insert(queue, Followed { position, state });
+        self.accept_page(passage.events);
         Ok(())
     }
 
-    fn accept_page(&mut self, queue: QueueName, position: Position, passage: EventPage) {
-        let EventPage { events, more, reached, .. } = passage;
+    fn accept_page(&mut self, events: Vec<Event>) {
         self.entries = match events.len() {
             few if few < limits::CATCH_UP_EVENTS / 2 => (self.entries * 2).min(limits::CATCH_UP_EVENTS),
             all if all < limits::CATCH_UP_EVENTS => self.entries,
             _ => (self.entries / 2).max(2),
         };
-        // Without an event, nothing else advances the position.
-        let position = if events.is_empty() && more { reached } else { position };
-        self.positions.insert(queue, position);
         self.updates.extend(events.into_iter().map(|event| TailUpdate::Event(Arc::new(event))));
-        self.sending = self.permit.take();
+        self.begin_sending();
     }
 
     /// The position in each queue, after the last event that was sent.
-    pub fn positions(&self) -> &BTreeMap<QueueName, Position> {
-        &self.positions
+    pub fn positions(&self) -> impl Iterator<Item = (&QueueName, Position)> {
+        self.queues.iter().filter_map(|(queue, followed)| Some((queue, followed.position?)))
     }
 }

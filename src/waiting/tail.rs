@@ -55,6 +55,15 @@ pub enum TailUpdate {
     Back(QueueName),
 }
 
+impl TailUpdate {
+    pub(super) fn queue(&self) -> &QueueName {
+        match self {
+            Self::Event(event) => &event.queue,
+            Self::Gap(queue) | Self::Away(queue) | Self::Back(queue) => queue,
+        }
+    }
+}
+
 /// The reader is too slow.
 #[derive(Debug)]
 pub struct TooSlow;

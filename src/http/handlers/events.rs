@@ -170,8 +170,7 @@ impl EventStream {
     }
 
     fn message(&self, kind: &str, data: &impl serde::Serialize) -> Message {
-        let positions: Vec<_> =
-            self.feed.positions().iter().map(|(queue, position)| format!("{queue}@{position}")).collect();
+        let positions: Vec<_> = self.feed.positions().map(|(queue, position)| format!("{queue}@{position}")).collect();
         let data = serde_json::to_string(data).unwrap_or_default();
         Message::default().id(positions.join(",")).event(kind).data(data)
     }
