@@ -31,7 +31,7 @@ const STORE: &str = "crates/intray-store/src";
 
 /// The same for the folders of the store, a package of its own. Uses inside a folder are listed below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
-    ("upkeep", &["handle", "keys", "redis", "registry", "retention", "runner", "script"]),
+    ("upkeep", &["availability", "handle", "keys", "redis", "registry", "retention", "script"]),
     (
         "transitions",
         &[
@@ -64,10 +64,12 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("reservation", &["payload", "redis", "transition"]),
     ("layout", &["payload", "record_fields", "redis"]),
     ("transition", &["figures", "redis", "runner"]),
-    ("runner", &["figures", "keys", "redis", "retention", "script"]),
+    ("runner", &["availability", "figures", "keys", "notices", "redis", "retention", "script"]),
     ("redis", &["keys", "record_fields"]),
     ("script", &["keys", "record_fields"]),
     ("record_fields", &["keys"]),
+    ("availability", &[]),
+    ("notices", &[]),
     ("retention", &[]),
     ("keys", &[]),
     ("figures", &[]),

@@ -4,7 +4,7 @@
  */
 import { ASLEEP, aborted, jitter, mark, since } from './clock.js'
 import { RETRY_WITHIN } from './calls.js'
-import { LONGEST, TokenEnded, TokenFailure, Tries, TRIES, bounded, isFinal } from './http.js'
+import { LONGEST, TokenEnded, TokenFailure, Tries, TRIES, requestedPause, isFinal } from './http.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls, Handouts } from './calls.js' */
@@ -135,7 +135,7 @@ export class Acquirer {
       const own = reason === 'reserved' && last !== null // theirs until it is final
       if (reason !== 'shutdown') this.#tell({ reason: own ? 'closing' : reason, remaining })
       const waited = round.wait >= 1_000 && since(asked) >= round.wait - 1_000
-      const pause = waited ? 100 : (bounded(answer.retry_after_ms, LONGEST) ?? 1_000)
+      const pause = waited ? 100 : (requestedPause(answer.retry_after_ms, LONGEST) ?? 1_000)
       if (round.looked && !round.renews) await this.#calls.pause(jitter(pause), stop)
       const max = own ? Math.max(1_000, this.#jobStore.reopening.left(last) + 500) : Infinity
       Object.assign(round, { wait: Math.min(this.#plan.wait, Math.ceil(max)), looked: true, renews: false })

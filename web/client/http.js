@@ -148,7 +148,7 @@ function retryAfter(response) {
  * @param {unknown} ms
  * @param {number} max
  */
-export function bounded(ms, max) {
+export function requestedPause(ms, max) {
   return typeof ms === 'number' && ms > 0 ? Math.min(ms, max) : undefined
 }
 
@@ -170,7 +170,7 @@ export class IntrayError extends Error {
     this.problem = { title: 'Refused', ...problem, type: this.type, status, detail: this.message }
     this.reason = problem.reason
     this.jobState = problem.job_state
-    this.retryAfter = bounded(problem.retry_after_ms ?? retryAfter, longestPause(this))
+    this.retryAfter = requestedPause(problem.retry_after_ms ?? retryAfter, longestPause(this))
   }
 
   get lost() {

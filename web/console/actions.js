@@ -90,8 +90,8 @@ export const pause = (queue, paused, changed) => act(
   changeText(queue, paused ? `${queue} is paused: nothing new is handed out.` : `${queue} is resumed.`),
 )
 
-export const sweep = (queue) => act(
-  then(() => api.sweep(queue)),
+export const returnOverdue = (queue) => act(
+  then(() => api.returnOverdue(queue)),
   ({ expired, due, forgotten }) => `Swept: ${many(expired, 'lease')} over, ${due} due, ${forgotten} forgotten.`,
 )
 

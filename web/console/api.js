@@ -99,7 +99,7 @@ export async function form(name, signal) {
 export const setForm = (name, text) => call('PATCH', queue(name), { text: `{"result_schema":${text}}` })
 /** Where a refusal names a place in the form. */
 export const FORM_POINTER = '/result_schema'
-export const sweep = (name) => call('POST', queue(name, '/sweep'), { body: {} })
+export const returnOverdue = (name) => call('POST', queue(name, '/sweep'), { body: {} })
 export const jobs = (name, query, signal) => call('GET', queue(name, '/jobs'), { query, signal })
 export const workers = (name, query, signal) => call('GET', queue(name, '/workers'), { query, signal })
 export const events = (name, query, signal) => call('GET', queue(name, '/events'), { query, signal })

@@ -16,7 +16,7 @@ export const readMember = (text, name) => readExact(text, new Set([name]))
 // What is not seen is written as JSON may write it.
 const unit = (half) => `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`
 const escaped = ({ char }) => char.split('').map(unit).join('')
-const seen = (text) => visible(text, escaped)
+const escapeInvisible = (text) => visible(text, escaped)
 
 /** The same tokens, one member a line. Invisible letters stay, because edited text is sent again. */
 export function pretty(exact, isShown = true) {
@@ -31,13 +31,13 @@ export function pretty(exact, isShown = true) {
     else if (token === ',') out += token + line()
     else out += token === ':' ? ': ' : token
   })
-  return isShown ? seen(out) : out
+  return isShown ? escapeInvisible(out) : out
 }
 
 /** So much of it as fits in a row. */
 export function brief(exact, length = 160) {
   const head = exact.text.length > length * 4 ? `${exact.text.slice(0, length * 4)}` : exact.text
-  const text = seen(head.replace(/\s+/g, ' '))
+  const text = escapeInvisible(head.replace(/\s+/g, ' '))
   return text.length > length ? `${text.slice(0, length)}…` : text
 }
 

@@ -21,7 +21,7 @@ use super::{
     runner::Runner,
     script::StoreScript,
     transition::{
-        BatchPolicy, BatchedTransition, CallHandle, MAX_SWEEPS, QueueCheck, Reply, Retry, SweepFn, call_handle,
+        BatchPolicy, BatchedTransition, CallHandle, MAX_SWEEPS, NextStep, QueueCheck, Reply, SweepFn, call_handle,
     },
 };
 use crate::job::QueueName;
@@ -227,7 +227,7 @@ impl Batcher {
             Ok((shared, items)) => self.deliver(name, group, &shared, items).await,
             Err(fault) => {
                 // The script may have moved jobs.
-                self.runner.mark_active(&name.0);
+                self.runner.notices.moved(&name.0);
                 group.into_iter().for_each(|pending| pending.handle.fail(fault.clone()));
             }
         }
@@ -237,21 +237,21 @@ impl Batcher {
     async fn deliver(&self, name: &LaneKey, group: Vec<PendingCall>, shared: &[Value], items: Vec<Value>) {
         let (mut again, mut sweeps) = (Vec::new(), false);
         for (mut pending, item) in group.into_iter().zip(items) {
-            match pending.handle.retry(&item) {
-                Retry::Again => {}
-                Retry::After(place, member) if pending.tries < MAX_CONTINUATIONS && !pending.skips_overdue => {
+            match pending.handle.next_step(&item) {
+                NextStep::Again => {}
+                NextStep::After(place, member) if pending.tries < MAX_CONTINUATIONS && !pending.skips_overdue => {
                     pending.tries += if member.is_empty() { 1 } else { PASSED_OVER };
                     pending.args = pending.handle.args_after(place, member);
                 }
-                Retry::AfterSweep if pending.tries < MAX_SWEEPS => {
+                NextStep::AfterSweep if pending.tries < MAX_SWEEPS => {
                     pending.tries += 1;
                     sweeps = true;
                 }
-                Retry::AfterSweep if !pending.skips_overdue => {
+                NextStep::AfterSweep if !pending.skips_overdue => {
                     pending.skips_overdue = true;
                     pending.args = pending.handle.args_without_waiting();
                 }
-                Retry::Done | Retry::After(..) | Retry::AfterSweep => {
+                NextStep::Done | NextStep::After(..) | NextStep::AfterSweep => {
                     pending.handle.deliver(Reply { item: &item, shared, queue: &name.0, runner: &self.runner });
                     continue;
                 }

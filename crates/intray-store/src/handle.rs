@@ -111,17 +111,17 @@ impl Queues {
 
     /// The queues in which this instance has moved jobs since the last call, with the number of calls.
     pub fn take_active(&self) -> impl IntoIterator<Item = (QueueName, u32)> + use<> {
-        self.parts.runner.take_active()
+        self.parts.runner.notices.take_moved()
     }
 
     /// Records whether a queue keeps day sheets.
     pub fn note_sheets(&self, queue: &QueueName, are_kept: bool) {
-        self.parts.runner.note_sheets(queue, are_kept);
+        self.parts.runner.notices.sheets(queue, are_kept);
     }
 
     /// The queues that keep day sheets: those that this instance has swept or was asked about.
     pub fn with_sheets(&self) -> Vec<QueueName> {
-        self.parts.runner.with_sheets()
+        self.parts.runner.notices.with_sheets()
     }
 
     /// The number of the server that holds a queue. A fault of one server affects all its queues and no others.

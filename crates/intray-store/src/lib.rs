@@ -3,6 +3,7 @@
 //! An outcome is not an error: each method returns what became of the job, and [`Fault`] means that Redis does not work. Each
 //! transition has a file here and one in `lua/`.
 
+mod availability;
 mod batcher;
 mod completion;
 /// The metrics by queue.
@@ -12,6 +13,7 @@ mod handle;
 mod keys;
 mod layout;
 /// JSON that is stored without being parsed into values.
+mod notices;
 pub mod payload;
 mod record_fields;
 mod redis;

@@ -1,23 +1,15 @@
 //! Runs all scripts: measures each, counts the transitions that its reply reports, and logs faults.
 
-use std::{
-    collections::BTreeSet,
-    mem,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
-use foldhash::HashMap;
-use intray_redis::{Applied, Args, Fault, Links, LogLimiter};
-use parking_lot::Mutex;
+use intray_redis::{Args, Fault, Links, LogLimiter};
 use redis::Value;
 use tokio_util::task::TaskTracker;
 
 use super::{
+    availability::{Availability, NOT_CHECKED},
     keys::{self, KeyNames},
+    notices::Notices,
     redis::{counts, move_marker},
     retention::Retention,
     script::{Scripts, StoreScript},
@@ -28,8 +20,6 @@ use crate::{figures::QueueMetrics, job::QueueName};
 const MAX_KEY_SUFFIX: usize = 16;
 /// How often a call is retried after memory was freed: other calls may take that memory first.
 const MAX_RELIEFS: u32 = 3;
-/// Why scripts are not run yet.
-pub(crate) const NOT_CHECKED: &str = "it has not answered since the start";
 
 /// What it takes to run a script.
 pub(crate) struct Runner {
@@ -39,16 +29,10 @@ pub(crate) struct Runner {
     pub(crate) log_limiter: Arc<LogLimiter>,
     pub(crate) figures: QueueMetrics,
     pub(crate) retention: Retention,
-    /// The last time that Redis was unavailable, and why.
-    away: Mutex<Option<(Instant, Fault)>>,
+    pub(crate) availability: Availability,
+    pub(crate) notices: Notices,
     /// Tasks that must finish before the program ends.
     pub(crate) tasks: TaskTracker,
-    /// How many calls of this instance have moved jobs, by queue, since the sweeper last asked.
-    active: Mutex<HashMap<QueueName, u32>>,
-    /// The queues that keep day sheets, as far as this instance knows.
-    with_sheets: Mutex<BTreeSet<QueueName>>,
-    /// No script on a queue is run before the store has been checked.
-    is_held: AtomicBool,
 }
 
 impl Runner {
@@ -60,11 +44,9 @@ impl Runner {
             log_limiter,
             figures: QueueMetrics::default(),
             retention: Retention::default(),
-            away: Mutex::default(),
+            availability: Availability::default(),
+            notices: Notices::default(),
             tasks: TaskTracker::new(),
-            active: Mutex::default(),
-            with_sheets: Mutex::default(),
-            is_held: AtomicBool::new(false),
         }
     }
 
@@ -114,7 +96,7 @@ impl Runner {
     pub(crate) async fn run_timed(&self, script: &StoreScript, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
         let start = Instant::now();
         let run = async {
-            if self.is_held() && script.name != keys::WEBHOOKS {
+            if self.availability.is_held() && script.name != keys::WEBHOOKS {
                 return Err(Fault::unavailable(&NOT_CHECKED));
             }
             self.link.run(script, keys, items).await
@@ -127,25 +109,14 @@ impl Runner {
         if let Err(fault) = &answer {
             self.log_limiter.log(script_failed, script.name, fault.to_string());
             intray_metrics::SCRIPT_FAULTS_TOTAL.of(&[script.name]).inc();
-            if matches!(fault, Fault::Unavailable { .. }) {
-                *self.away.lock() = Some((Instant::now(), fault.clone()));
-            }
+            self.availability.note(fault);
         }
         answer
     }
 
-    pub(crate) fn is_held(&self) -> bool {
-        self.is_held.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn hold(&self, is_held: bool) {
-        self.is_held.store(is_held, Ordering::Relaxed);
-    }
-
     /// Why Redis was unavailable a moment ago, if it was.
     pub(crate) fn lately_away(&self) -> Option<Fault> {
-        let (away, recent) = (self.away.lock(), self.link.timeouts().recent_fault());
-        away.as_ref().filter(|(at, _)| at.elapsed() < recent).map(|(_, fault)| fault.clone().with(Applied::No))
+        self.availability.lately_away(self.link.timeouts().recent_fault())
     }
 
     /// A plain command on a key that scripts write. A key of the wrong type can mean that the queues have moved elsewhere.
@@ -154,34 +125,6 @@ impl Runner {
             Err(fault) => Err(Box::pin(move_marker::explain(&self.link, fault, &self.keys.registry())).await),
             done => done,
         }
-    }
-
-    /// Records that this instance has moved a job of the queue, or may have.
-    pub(crate) fn mark_active(&self, queue: &QueueName) {
-        let mut active = self.active.lock();
-        match active.get_mut(queue) {
-            Some(calls) => *calls = calls.saturating_add(1),
-            None => _ = active.insert(queue.clone(), 1),
-        }
-    }
-
-    /// Records whether the queue keeps day sheets.
-    pub(crate) fn note_sheets(&self, queue: &QueueName, are_kept: bool) {
-        let mut known = self.with_sheets.lock();
-        if !are_kept {
-            known.remove(queue);
-        } else if !known.contains(queue) {
-            known.insert(queue.clone());
-        }
-    }
-
-    pub(crate) fn with_sheets(&self) -> Vec<QueueName> {
-        self.with_sheets.lock().iter().cloned().collect()
-    }
-
-    /// Takes the marks since the last call.
-    pub(crate) fn take_active(&self) -> HashMap<QueueName, u32> {
-        mem::take(&mut *self.active.lock())
     }
 }
 

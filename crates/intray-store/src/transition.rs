@@ -102,7 +102,7 @@ pub(crate) fn conclude<T: Transition>(
     }
     match outcome.as_ref().map_or(T::EFFECT_OF_FAULT, |outcome| call.effect(outcome)) {
         Effect::None => {}
-        Effect::Moved => runner.mark_active(queue),
+        Effect::Moved => runner.notices.moved(queue),
         Effect::Counted(what, n) => runner.figures.count(queue.as_str(), what.word(), n),
         Effect::Lost => runner.figures.count_lost(),
     }
@@ -174,8 +174,8 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
     }
 
     /// Whether the call is finished by this reply.
-    fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
-        Retry::of(word(reply))
+    fn next_step<'r>(&self, reply: &'r Value) -> NextStep<'r> {
+        NextStep::of(word(reply))
     }
 
     /// The arguments to continue after a place in line.
@@ -227,7 +227,7 @@ pub(crate) enum QueueCheck {
 
 /// What to do with a call after a reply.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Retry<'r> {
+pub(crate) enum NextStep<'r> {
     Done,
     /// The script was full: send the call again. There is no limit, because each script serves some caller.
     Again,
@@ -237,7 +237,7 @@ pub(crate) enum Retry<'r> {
     AfterSweep,
 }
 
-impl Retry<'_> {
+impl NextStep<'_> {
     /// Chooses by the first word of a reply.
     pub(crate) fn of(word: Option<&str>) -> Self {
         match word {

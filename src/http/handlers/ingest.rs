@@ -184,7 +184,7 @@ impl Import {
             .map_err(|error| Problem::new(ProblemType::NotJson, format!("not UTF-8: {error}")))?
             .trim_ascii();
         if let Some(repeat) = &mut self.call.repeat {
-            repeat.set_body(text.slice_ref(line.as_bytes()));
+            repeat.set_line(text.slice_ref(line.as_bytes()));
         }
         self.call.index = usize::try_from(number - 1).unwrap_or(usize::MAX);
         let job = self.call.job(line);
@@ -192,7 +192,7 @@ impl Import {
         self.call.derived.clear();
         if let Some(repeat) = &mut self.call.repeat {
             // The buffer of the lines is used again only when no part of it is kept.
-            repeat.set_body(Bytes::new());
+            repeat.set_line(Bytes::new());
         }
         job.map(|((), job)| job)
     }

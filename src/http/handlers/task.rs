@@ -126,8 +126,8 @@ impl IdempotentCall {
         Self { credential: caller.credential().to_owned(), key, body, fingerprint: OnceLock::new() }
     }
 
-    /// Sets the body to a line.
-    pub fn set_body(&mut self, body: Bytes) {
+    /// The next line is what is repeated: it takes the place of the body.
+    pub fn set_line(&mut self, body: Bytes) {
         (self.body, self.fingerprint) = (body, OnceLock::new());
     }
 

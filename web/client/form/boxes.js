@@ -7,7 +7,7 @@ import { WORDS } from './words.js'
 
 /** @import { About, Control } from '../form.js' */
 
-const MAX_OF_A_LINE = 120
+const SINGLE_LINE_MAX_LENGTH = 120
 const TEXT_ROWS = { least: 3, limit: 20 }
 
 /** @param {any} field @param {About} about @returns {Control} */
@@ -55,7 +55,7 @@ function text(field, about) {
   const shown = asText(about.value)
   const type = { email: 'email', uri: 'url' }[/** @type {string} */ (field.format)]
   const isFilled = about.from === 'job' && field.default !== undefined
-  const isLine = (type || field.maxLength <= MAX_OF_A_LINE) && !isFilled && !shown?.includes('\n')
+  const isLine = (type || field.maxLength <= SINGLE_LINE_MAX_LENGTH) && !isFilled && !shown?.includes('\n')
   if (isLine) return control(make('input', { type: type ?? 'text' }), field, about, { shown })
   const isPlain = !shown || visible(shown) === shown
   const isWhole = isFilled && isPlain

@@ -1,6 +1,6 @@
 /** Whether a value is what a form asks for, by the rules of the service. `pattern` is the service's alone. */
 import { FORMATS, isMultiple } from './formats.js'
-import { bounded, escaped, faultsOf, isObject, lengthOf, readJson } from './json.js'
+import { limitFaults, escaped, faultsOf, isObject, lengthOf, readJson } from './json.js'
 import { WORDS } from './words.js'
 
 /** @import { Fault, Field, Form } from '../form.js' */
@@ -13,13 +13,13 @@ import { WORDS } from './words.js'
  */
 export function checkForm(form, value) {
   const faults = faultsOf(value)
-  return bounded(faults.length ? faults : checkValue(form, value))
+  return limitFaults(faults.length ? faults : checkValue(form, value))
 }
 
 /** The same of a text. @param {Form} form @param {string} text @returns {Fault[]} */
 export function checkText(form, text) {
   const { value, faults } = readJson(text)
-  return bounded(faults.length ? faults : checkValue(form, value))
+  return limitFaults(faults.length ? faults : checkValue(form, value))
 }
 
 const MAX_ITEMS = 256

@@ -4,7 +4,7 @@
  */
 import { checkValue } from './check.js'
 import { FORMATS } from './formats.js'
-import { MAX_FAULTS, bounded, escaped, faultsOf, isObject, readJson } from './json.js'
+import { MAX_FAULTS, limitFaults, escaped, faultsOf, isObject, readJson } from './json.js'
 import { checkKeywords, typeOf } from './keywords.js'
 import { isNull, isNullable, readOptions } from './options.js'
 
@@ -38,7 +38,7 @@ const TYPES = `${Object.keys(PLACES).join(', ')}, or a list of one of them and "
  */
 export function readForm(schema, { from = 'queue' } = {}) {
   const text = typeof schema === 'string' ? schema : (JSON.stringify(schema) ?? 'null')
-  const refused = (/** @type {Fault[]} */ faults) => ({ faults: bounded(faults) })
+  const refused = (/** @type {Fault[]} */ faults) => ({ faults: limitFaults(faults) })
   if (new TextEncoder().encode(text).length > MAX_BYTES) {
     return refused([{ pointer: '', detail: `must have at most ${MAX_BYTES} bytes` }])
   }

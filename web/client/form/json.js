@@ -16,7 +16,7 @@ const MAX_POINTER = 512
  * @param {Fault[]} faults
  * @returns {Fault[]}
  */
-export function bounded(faults) {
+export function limitFaults(faults) {
   return faults.slice(0, MAX_FAULTS).map(({ pointer, detail }) => {
     const steps = pointer.split('/').slice(1)
     let bytes = 0

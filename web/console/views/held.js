@@ -45,7 +45,7 @@ export function Held({ name, queue, selected }) {
       <span>${many(live, 'job')} out${overdue > 0 && html`, <b class="bad">${overdue} overdue</b>`}</span>
       <span class="space"></span>
       <${Act} kind="row" label="Sweep now: take back what is overdue"
-        onClick=${() => actions.sweep(name)}>Sweep now<//></div>
+        onClick=${() => actions.returnOverdue(name)}>Sweep now<//></div>
     <${List} label="held jobs" columns=${COLUMNS} pages=${pages} items=${items} id=${(job) => job.id} row=${row}
       empty=${html`<${Empty} title="Nobody holds anything">
         Reserved jobs are here, with the time that is left.<//>`} />`

@@ -126,7 +126,7 @@ async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, max_steps
     for _ in 0..max_steps {
         let SweepReply { swept: step, is_overdue, alarms_due, has_sheets, .. } = run(runner, queue, sweep).await?;
         if has_sheets {
-            runner.note_sheets(queue, true);
+            runner.notices.sheets(queue, true);
         }
         swept.expired += step.expired;
         swept.due += step.due;

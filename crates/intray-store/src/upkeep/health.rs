@@ -7,7 +7,7 @@ use super::{
     durable,
     migrate::{self, LayoutError},
 };
-use crate::{handle::Queues, runner::NOT_CHECKED};
+use crate::{availability::NOT_CHECKED, handle::Queues};
 
 /// The oldest version of Redis with flags of scripts.
 const OLDEST: u32 = 7;
@@ -22,7 +22,7 @@ struct ServerInfos {
 impl Queues {
     /// The checks of readiness.
     pub async fn ready(&self) -> Vec<Check> {
-        if self.parts.runner.is_held() {
+        if self.parts.runner.availability.is_held() {
             return vec![check("redis", Some(Fault::unavailable(&NOT_CHECKED).to_string()))];
         }
         self.fit().await
@@ -71,7 +71,7 @@ impl Queues {
 
     /// Runs no script on a queue while the store may be unfit.
     pub fn hold(&self, is_held: bool) {
-        self.parts.runner.hold(is_held);
+        self.parts.runner.availability.hold(is_held);
     }
 
     /// Why no server answers, if that may pass by itself; `None` also if a server refuses this client.

@@ -25,7 +25,7 @@ use crate::{
         read::{Fields, broken, word},
     },
     scan_cursors::{ScanCursors, Seeker},
-    transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Retry, Transition},
+    transition::{BatchPolicy, BatchedTransition, Effect, NextStep, QueueCheck, Reply, Transition},
     transitions::undo::Undo,
 };
 
@@ -239,13 +239,13 @@ impl BatchedTransition for ReserveRequest {
         self.packed_with(SKIP_OVERDUE)
     }
 
-    fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
+    fn next_step<'r>(&self, reply: &'r Value) -> NextStep<'r> {
         match (word(reply), reply) {
             (Some("more"), Value::Array(parts)) => match parts.as_slice() {
-                [_, Value::BulkString(place), Value::BulkString(member)] => Retry::After(place, member),
-                _ => Retry::Done,
+                [_, Value::BulkString(place), Value::BulkString(member)] => NextStep::After(place, member),
+                _ => NextStep::Done,
             },
-            (word, _) => Retry::of(word),
+            (word, _) => NextStep::of(word),
         }
     }
 }
