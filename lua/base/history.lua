@@ -1,22 +1,20 @@
 -- history: the counts of a queue by minute and by hour, in one hash. The field `m` and a number holds 120 minutes, `h` and a
 -- number 120 hours. A minute or hour that counted something has an entry: its place in the field, a bit for each column that is
 -- not 0, and these columns. Columns are the jobs waiting and reserved at its end, then the gain of each total. Over the size
--- limit, fields that are over are stored encoded as `M` and `H`; then the oldest are dropped, and `since` holds the first minute
--- and hour that is left. `last` holds when the totals were last read, the totals, and the current hour with its sums.
+-- limit, the oldest fields are dropped, and `since` holds the first minute and hour that is left. `last` holds when the totals were
+-- last read, the totals, and the current hour with its sums.
 local clock = require 'base/clock'
 local text = require 'base/text'
-local history_codec = require 'base/history_codec'
 local history = {}
 local call, floor, bytes = redis.call, math.floor, text.bytes
 local TOTALS = $TOTALS
 
 local MINUTE, HOUR = clock.MINUTE, 60
 local PLACES = $HISTORY_PLACES -- in a field
-local COLUMNS = #TOTALS + $GAUGES
 local KEPT = {m = $HISTORY_MINUTES, h = $HISTORY_HOURS}
-local MAX_BYTES = 24000 -- 32 KiB with the overhead of Redis
-local MAX_BYTES_OF_MINUTES = 10000 -- when hours compete for the space
-local PACKED = 2 -- fields encoded per call; each takes a millisecond
+-- 64 KiB with the overhead of Redis: enough for all minutes and hours of a queue of 30,000 jobs a day.
+local MAX_BYTES = 56000
+local MAX_BYTES_OF_MINUTES = 20000 -- when hours compete for the space
 -- The background task runs just after a minute ends: counts that it finds within this time belong to the previous minute.
 local SOON = 5000
 
@@ -38,35 +36,11 @@ local function entry(at, columns)
   return bytes[at % PLACES] .. varint(has) .. values
 end
 
-local function number(entries, at)
-  local n, unit = 0, 1
-  while true do
-    local byte = entries:byte(at)
-    at, n, unit = at + 1, n + byte % 128 * unit, unit * 128
-    if byte < 128 then return n, at end
-  end
-end
-
 -- Adds two rows; the gauges (waiting, reserved) are those of the later one.
 local function joined(before, columns)
   local sum = {columns[1], columns[2]}
   for i = $GAUGES + 1, #columns do sum[i] = (before[i] or 0) + columns[i] end
   return sum
-end
-
--- The rows of entries, by their places.
-local function rows_of(entries)
-  local rows, at = {}, 1
-  while at <= #entries do
-    local place, columns, has = entries:byte(at), {}
-    has, at = number(entries, at + 1)
-    for i = 1, COLUMNS do
-      columns[i] = 0
-      if floor(has / 2 ^ (i - 1)) % 2 == 1 then columns[i], at = number(entries, at) end
-    end
-    rows[place] = joined(rows[place] or {}, columns)
-  end
-  return rows
 end
 
 local function numbers(words)
@@ -105,10 +79,10 @@ local function minute_of(q)
   return floor((clock.now(q) - SOON) / MINUTE)
 end
 
--- A field's kind and number, and whether it is encoded.
+-- The kind of a field and its number; nil for another.
 local function named(field)
-  local letter, digits = field:match('^([mhMH])(%d+)')
-  if letter then return letter:lower(), tonumber(digits), letter ~= letter:lower() end
+  local kind, digits = field:match('^([mh])(%d+)')
+  return kind, tonumber(digits)
 end
 
 -- The hash as a table; `set` and `gone` collect the changes to write.
@@ -133,7 +107,7 @@ local function append(kept, kind, at, columns)
 end
 
 local function is_older(a, b)
-  return a.at < b.at or a.at == b.at and a.is_packed and not b.is_packed
+  return a.at < b.at
 end
 
 -- The fields of minutes or of hours, oldest first; fields past their retention are dropped, and so are those that a clock a day
@@ -141,8 +115,8 @@ end
 local function in_order(kept, kind, now)
   local list, ahead = {}, (now + KEPT[kind]) / PLACES
   for field in pairs(kept.fields) do
-    local own, at, is_packed = named(field)
-    if own == kind then list[#list + 1] = {name = field, kind = kind, at = at, is_packed = is_packed} end
+    local own, at = named(field)
+    if own == kind then list[#list + 1] = {name = field, kind = kind, at = at} end
   end
   table.sort(list, is_older)
   local stays = {}
@@ -162,25 +136,6 @@ local function size_of(kept, list)
   return size
 end
 
--- Encodes the oldest full fields, at most `limit`. A field that was entered again after the clock was set back stays, and so does
--- one that would not get shorter. Returns how many were encoded.
-local function pack(kept, list, limit)
-  local count = 0
-  for i = 1, #list - 1 do
-    local field = list[i]
-    local name, entries = field.kind:upper() .. text.of(field.at), kept.fields[field.name]
-    if count < limit and not field.is_packed and not kept.fields[name] then
-      local less = history_codec.pack(rows_of(entries), COLUMNS)
-      if #less < #entries then
-        drop(kept, field.name)
-        put(kept, name, less)
-        field.name, field.is_packed, count = name, true, count + 1
-      end
-    end
-  end
-  return count
-end
-
 -- Drops the oldest fields until the size fits: minutes only while they exceed their own limit.
 local function make_room(kept, minutes, hours)
   local of_minutes = size_of(kept, minutes)
@@ -198,12 +153,7 @@ end
 
 local function write(q, kept, minute)
   local minutes, hours = in_order(kept, 'm', minute), in_order(kept, 'h', floor(minute / HOUR))
-  if size_of(kept, minutes) + size_of(kept, hours) > MAX_BYTES then
-    local count = pack(kept, minutes, PACKED)
-    count = count + pack(kept, hours, PACKED - count)
-    -- Nothing is dropped while fields are left to encode.
-    if count < PACKED then make_room(kept, minutes, hours) end
-  end
+  make_room(kept, minutes, hours)
   local set = {}
   for field, entries in pairs(kept.set) do set[#set + 1], set[#set + 2] = field, entries end
   call('HSET', q.history, unpack(set))
@@ -227,27 +177,26 @@ function history.enter(q)
   return false
 end
 
-local function append_shown(shown, at, columns)
-  shown[#shown + 1], shown[#shown + 2], shown[#shown + 3] = at - at % PLACES, 'entries', entry(at, columns)
+local function append_shown(shown, first, entries)
+  shown[#shown + 1], shown[#shown + 2] = first, entries
 end
 
--- All minutes ('m') or hours ('h') as stored: the first one left (-1: none was dropped), then of each field its first place, its
--- form and its bytes; last the counts that are not entered yet.
+local function append_row(shown, at, columns)
+  append_shown(shown, at - at % PLACES, entry(at, columns))
+end
+
+-- All minutes ('m') or hours ('h') as stored: the first one left (-1: none was dropped), then of each field its first place and its
+-- entries; last the counts that are not entered yet.
 function history.show(q, kind)
   local last, kept = read_last(q), open(q)
-  local shown, late = {kept.since[kind] > 0 and kept.since[kind] or -1}, {}
+  local shown = {kept.since[kind] > 0 and kept.since[kind] or -1}
   for field, entries in pairs(kept.fields) do
-    local own, at, is_packed = named(field)
-    if own == kind then
-      -- Entries next to an encoded field are the later ones.
-      local list = is_packed and shown or late
-      list[#list + 1], list[#list + 2], list[#list + 3] = at * PLACES, is_packed and 'packed' or 'entries', entries
-    end
+    local own, at = named(field)
+    if own == kind then append_shown(shown, at * PLACES, entries) end
   end
-  for _, value in ipairs(late) do shown[#shown + 1] = value end
-  if kind == 'h' and #last.columns > 0 then append_shown(shown, last.hour, last.columns) end
+  if kind == 'h' and #last.columns > 0 then append_row(shown, last.hour, last.columns) end
   local columns = deltas(q, last)
-  if columns then append_shown(shown, floor(minute_of(q) / (kind == 'h' and HOUR or 1)), columns) end
+  if columns then append_row(shown, floor(minute_of(q) / (kind == 'h' and HOUR or 1)), columns) end
   return shown
 end
 

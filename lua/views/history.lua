@@ -2,7 +2,7 @@
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · restricted zset · totals hash · history hash
 -- ARGV   'm' for minutes, 'h' for hours
--- REPLY  {now ms, minute or hour where what is left begins (-1: nothing was dropped), first one of a field, its form, its bytes …}
+-- REPLY  {now ms, minute or hour where what is left begins (-1: nothing was dropped), first one of a field, its entries …}
 local clock = require 'base/clock'
 local history = require 'base/history'
 

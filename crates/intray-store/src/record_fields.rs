@@ -4,7 +4,6 @@
 pub(crate) mod batch_fields;
 mod constants;
 pub(crate) mod event_fields;
-pub(crate) mod history_fields;
 pub(crate) mod lease_marks;
 pub(crate) mod reserve_fields;
 pub(crate) mod route_parts;

@@ -1,13 +1,14 @@
-//! The history of a queue: fields that are still written, as `lua/base/history.lua` writes them.
+//! The history of a queue, as `lua/base/history.lua` writes it.
 
 use std::collections::BTreeMap;
 
 use intray_redis::Fault;
 
 use crate::job::Total;
-use crate::record_fields::history_fields::GAUGES;
 use crate::redis::read::broken;
 
+/// The columns before those of the totals.
+pub(crate) const GAUGES: usize = 2;
 /// Columns: waiting jobs, reserved jobs, then the increase of each total.
 pub(crate) const COLUMNS: usize = GAUGES + Total::ALL.len();
 
@@ -16,7 +17,7 @@ pub(crate) type Spans = BTreeMap<u64, HistoryColumns>;
 pub(crate) type HistoryColumns = [u64; COLUMNS];
 
 /// Adds a span. One that is there already gets the sum of the totals, and the newer numbers of waiting and reserved jobs.
-pub(crate) fn enter(spans: &mut Spans, at: u64, columns: &HistoryColumns) {
+fn enter(spans: &mut Spans, at: u64, columns: &HistoryColumns) {
     let span = spans.entry(at).or_default();
     for (column, (value, found)) in span.iter_mut().zip(columns).enumerate() {
         *value = if column < GAUGES { *found } else { value.saturating_add(*found) };

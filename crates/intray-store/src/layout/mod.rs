@@ -9,7 +9,6 @@ pub(crate) mod ended;
 pub(crate) mod history;
 pub(crate) mod member;
 pub(crate) mod moment;
-pub(crate) mod packed;
 pub(crate) mod progress;
 pub(crate) mod record;
 pub(crate) mod route;

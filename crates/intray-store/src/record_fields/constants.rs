@@ -1,9 +1,11 @@
 //! The names by which scripts know these tables: `$NAME` in a file of `lua/`.
 
-use super::{batch_fields as batch, event_fields as event, history_fields as history, reserve_fields as reserve, *};
+use crate::layout::history;
+
+use super::{batch_fields as batch, event_fields as event, reserve_fields as reserve, *};
 
 pub(crate) fn constants() -> Vec<(&'static str, String)> {
-    let numbers = numbers().into_iter().chain(marks()).chain(columns());
+    let numbers = numbers().into_iter().chain(marks());
     let numbers = numbers.map(|(name, number)| (name, number.to_string()));
     let formats = formats().into_iter().map(|(name, fields)| (name, format_of(&fields)));
     numbers.chain(formats).chain(lists()).collect()
@@ -27,6 +29,7 @@ fn numbers() -> Vec<(&'static str, u64)> {
         ("INHERITED", INHERITED.into()),
         ("STAMPS_PER_MS", STAMPS_PER_MS),
         ("LAST_TIME", LAST_TIME),
+        ("GAUGES", history::GAUGES as u64),
         ("MAX_LATE", (1 << (8 * LATE.width)) - 1),
     ];
     sizes.map(|(name, size)| (name, size as u64)).into_iter().chain(numbers).collect()
@@ -46,27 +49,6 @@ fn marks() -> [(&'static str, u64); 11] {
         ("REASON_NOTE", event::REASON_NOTE.into()),
         ("WHOLE_ENTRY", event::WHOLE_ENTRY.into()),
         ("GATE_MARK_LEN", event::GATE_MARK_LEN as u64),
-    ]
-}
-
-/// The history.
-fn columns() -> [(&'static str, u64); 14] {
-    let column = |column: usize| column as u64 + 1;
-    [
-        ("GAUGES", history::GAUGES as u64),
-        ("WAITING_COLUMN", column(history::WAITING)),
-        ("RESERVED_COLUMN", column(history::RESERVED)),
-        ("ENQUEUED_COLUMN", column(history::ENQUEUED)),
-        ("HANDED_OUT_COLUMN", column(history::HANDED_OUT)),
-        ("COMPLETED_COLUMN", column(history::COMPLETED)),
-        ("PLAIN", history::PLAIN),
-        ("CHANGE", history::CHANGE),
-        ("EXPECTED", history::EXPECTED),
-        ("ALL_ZERO", history::ALL_ZERO),
-        ("LONG_FROM", history::LONG_FROM),
-        ("COLUMNS_BITS", history::COLUMNS_BITS.into()),
-        ("ENCODING_BITS", history::ENCODING_BITS.into()),
-        ("LENGTH_BITS", history::LENGTH_BITS.into()),
     ]
 }
 

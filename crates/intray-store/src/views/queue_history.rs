@@ -7,8 +7,7 @@ use crate::job::{Millis, QueueName, Total, limits};
 use crate::{
     handle::Queues,
     layout::history::{COLUMNS, Spans, add},
-    layout::packed::unpack,
-    redis::read::{Fields, broken},
+    redis::read::Fields,
     views::stats::Totals,
 };
 
@@ -92,12 +91,8 @@ impl Queues {
         let now = answer.time()?;
         let (since, mut spans) = (answer.maybe()?, Spans::new());
         while !answer.is_done() {
-            let (first, form, bytes) = (answer.count()?, answer.word()?, answer.slice()?);
-            match form {
-                "entries" => add(&mut spans, first, bytes)?,
-                "packed" => unpack(&mut spans, first, bytes)?,
-                _ => return Err(broken("a form of the history")),
-            }
+            let (first, entries) = (answer.count()?, answer.slice()?);
+            add(&mut spans, first, entries)?;
         }
         let (this, ms) = (now.0 / step.ms(), step.ms());
         let oldest = (this + 1).saturating_sub(step.kept());
