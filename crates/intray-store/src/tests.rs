@@ -8,6 +8,7 @@ mod forms;
 mod gates;
 mod history;
 mod layout;
+mod lists;
 mod look;
 mod looks;
 mod outbox;

@@ -110,6 +110,32 @@ async fn queue_setting_disables_deduplication() {
     w.check().await;
 }
 
+/// The key is theirs until both have ended.
+#[tokio::test]
+async fn equal_dead_jobs_requeued_at_once_share_their_dedupe_key() {
+    let w = World::start().await;
+    w.update_settings(json!({ "max_attempts": 1 })).await;
+    for (n, first_to_end) in [0, 1].into_iter().enumerate() {
+        let payload = json!({ "payload": n });
+        let mut dead = Vec::new();
+        for _ in 0..2 {
+            let id = w.enqueue_with(payload.clone()).await;
+            w.fail(&w.reserve_with(json!({ "id": id })).await).await.is(200);
+            dead.push(id);
+        }
+        let requeued = w.requeue_all().await;
+        assert_eq!(requeued, 2);
+        let complete = async |id: &str| w.complete(&w.reserve_with(json!({ "id": id })).await).await.is(200);
+        let (ends, stays) = (dead.remove(first_to_end), dead.remove(0));
+        complete(&ends).await;
+        assert_eq!(id_of(&w.send_enqueue(payload.clone()).await.is(200)), stays, "{first_to_end} ends first");
+        complete(&stays).await;
+        let fresh = w.send_enqueue(payload).await.is(201);
+        w.delete(&format!("/jobs/{}", id_of(&fresh))).await.is(200);
+    }
+    w.check().await;
+}
+
 /// When one of two equal jobs ends, a new duplicate gets the id of the other.
 #[tokio::test]
 async fn requeued_job_shares_its_dedupe_key() {

@@ -7,6 +7,8 @@ use crate::world::{
 };
 
 const LEASE_MS: u64 = 10_000;
+/// Parts that a batch remembers.
+const MAX_PARTS: usize = 16;
 
 /// A batch of so many equal jobs.
 async fn ask(w: &World, overlap: u64) -> String {
@@ -204,6 +206,23 @@ async fn skip_stays_when_the_job_is_taken_again_by_its_id() {
         assert_eq!(other.refused("not-eligible")["rule"], "overlap", "after {end}");
         w.cancel_batch(&batch).await.is(200);
     }
+    w.check().await;
+}
+
+/// Only Ann has had hers.
+#[tokio::test]
+async fn skip_is_not_forgotten_for_those_of_another_job() {
+    let w = World::start().await;
+    let batch = ask(&w, 2).await;
+    let first = w.reserve_as("ann").await;
+    leave(&w, &first, json!({ "skip": true })).await;
+    let other = [0, 1].map(|n| member_id(&batch, n)).into_iter().find(|id| *id != first.id).expect("another job");
+    for n in 0..MAX_PARTS {
+        let held = w.reserve_with(json!({ "worker": format!("w{n}"), "id": other })).await;
+        leave(&w, &held, json!({ "skip": true })).await;
+    }
+    let refused = w.send_reserve(json!({ "worker": "ann", "id": other })).await;
+    assert_eq!(refused.refused("not-eligible")["rule"], "overlap");
     w.check().await;
 }
 

@@ -4,7 +4,8 @@ use intray_redis::Args;
 
 use super::{Redis, job, queue, server::ask_for, without_times};
 use crate::{
-    Actor, Appended, BatchCancellation, BatchCreation, Complete, Completion, NewBatch, NewMember, ReserveOutcome, Task,
+    Actor, Appended, BatchCancellation, BatchCreation, Cancellation, Complete, Completion, NewBatch, NewMember,
+    ReserveOutcome, Task,
     job::{BatchState, LockName, State, ids},
     payload::Json,
     record_fields,
@@ -132,6 +133,24 @@ async fn open_batch_accepts_jobs_until_sealed() {
     assert_eq!(state, State::Cancelled);
     let empty = redis.create(batch(None, true, 0)).await;
     assert_eq!(empty.state, BatchState::Completed);
+}
+
+/// The lease of its only attempt has run out, and no sweep has come since.
+#[tokio::test]
+async fn job_that_died_with_its_batch_is_not_cancelled() {
+    let redis = Redis::start().await;
+    let mut new = batch(None, true, 1);
+    new.jobs[0].task.max_attempts = Some(1);
+    let made = redis.create(new).await;
+    let held = redis.take(1).await.remove(0).reservation.job;
+    let key = redis.queues.parts.runner.keys.of(&queue(), "reserved");
+    let mut command = redis::cmd("ZADD");
+    command.arg(key).arg("XX").arg(1).arg(held.code.as_str());
+    redis.queues.parts.runner.link.plain(&command).await.expect("overdue");
+    let refused = redis.queues.cancel(held, true, &Actor::default()).await.expect("an answer");
+    assert_eq!(refused, Cancellation::WrongState(State::Dead));
+    let over = redis.queues.batch(&made.id).await.expect("an answer").expect("a batch");
+    assert_eq!((over.state, over.counts.dead, over.counts.cancelled), (BatchState::Failed, 1, 0));
 }
 
 fn write_member(tail: &mut Vec<u8>, priority: u8, mark: u8) {

@@ -115,6 +115,21 @@ async fn reports_take_put_off_give_back_and_fail() {
 }
 
 #[tokio::test]
+async fn deliveries_that_were_taken_leave_nothing() {
+    let redis = Redis::start().await;
+    redis.forward("a", step(None, "5-0-1", 1..=3)).await;
+    let taken = |one: crate::DueDelivery| Posted { id: one.id, head: one.head, sent: Sent::Taken };
+    let posted: Vec<_> = redis.collect("a", 10).await.into_iter().map(taken).collect();
+    redis.queues.posted(&queue(), &webhook("a"), &posted).await.expect("posted");
+    for key in ["bodies", "deliveries"] {
+        let mut command = redis::cmd("EXISTS");
+        command.arg(redis.queues.parts.runner.keys.of(&queue(), key));
+        let exists = redis.queues.parts.runner.link.plain(&command).await.expect("an answer");
+        assert_eq!(exists, redis::Value::Int(0), "{key}");
+    }
+}
+
+#[tokio::test]
 async fn pages_of_deliveries_continue_after_the_last_one() {
     let redis = Redis::start().await;
     redis.forward("b", step(None, "5-0-1", [90])).await;
@@ -155,6 +170,25 @@ async fn sweep_spares_ended_jobs_whose_end_is_not_read() {
     redis.forward("a", step(Some(&stored), &end, [])).await;
     redis.sweep_with("0").await;
     assert!(!exists(&unread).await);
+}
+
+/// No instance serves the webhook any more.
+#[tokio::test]
+async fn sweep_spares_no_job_that_ended_ten_minutes_ago() {
+    const STAMPS_PER_MS: i64 = 64;
+    let redis = Redis::start().await;
+    redis.forward("a", step(None, "5-0-1", [])).await;
+    let ended = redis.enqueue("1").await;
+    let args = completed(redis.reserve().await, "1");
+    redis.queues.run_view("complete", &queue(), &args).await.expect("completed");
+    for (by_ms, stays) in [(599_000, true), (2_000, false)] {
+        let mut command = redis::cmd("ZINCRBY");
+        command.arg(redis.queues.parts.runner.keys.of(&queue(), "ended")).arg(-by_ms * STAMPS_PER_MS);
+        command.arg(ended.code.as_str());
+        redis.queues.parts.runner.link.plain(&command).await.expect("earlier");
+        redis.sweep_with("0").await;
+        assert_eq!(redis.queues.job(ended.clone()).await.expect("an answer").is_some(), stays, "{by_ms}");
+    }
 }
 
 #[tokio::test]

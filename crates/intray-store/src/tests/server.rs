@@ -134,6 +134,19 @@ impl Redis {
         [first, second]
     }
 
+    /// Runs a script once with several items, and returns the words of each reply.
+    pub(super) async fn together(&self, script: &str, items: &[&Args]) -> Vec<String> {
+        let runner = &self.queues.parts.runner;
+        let script = runner.scripts.named(script, false);
+        let replies = runner.run(script, &queue(), &runner.keys_of(script, &queue()), items).await.expect("replies");
+        let Value::Array(replies) = replies else { panic!("a list: {replies:?}") };
+        let text = |reply| match reply {
+            Value::BulkString(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            other => panic!("words: {other:?}"),
+        };
+        replies.into_iter().map(text).collect()
+    }
+
     pub(super) async fn enqueue(&self, payload: &str) -> crate::job::JobId {
         match self.queues.enqueue(job(payload)).await {
             Ok(Enqueued::Stored { id, .. }) => id,
