@@ -7,6 +7,7 @@ mod import;
 mod options;
 mod retry_budget;
 mod silence;
+mod table_options;
 #[cfg(test)]
 mod tests;
 

@@ -139,6 +139,27 @@ pub async fn whole<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
     Ok(heard(limit, body.collect()).await??.to_bytes())
 }
 
+/// Posts JSON under an idempotency key. An answer that refuses what was sent is an outcome.
+///
+/// # Errors
+/// The call fails, or is refused for another reason.
+pub async fn post_json(
+    service: &Service,
+    path: &str,
+    key: &str,
+    body: Bytes,
+) -> Result<Result<Bytes, ServiceRefusal>, Failure> {
+    let headers = [("content-type", "application/json"), ("idempotency-key", key)];
+    let sent = send(service, ("POST", path), &headers, body, silence::ANSWER_TIMEOUT).await;
+    let answer =
+        sent.map_err(|error| if is_mistrust(&error) { Failure::Final(error) } else { Failure::passing(error) })?;
+    match answer.status().as_u16() {
+        200 | 201 => whole(answer.into_body(), silence::ANSWER_TIMEOUT).await.map(Ok).map_err(Failure::passing),
+        413 | 422 => Ok(Err(refusal(answer).await)),
+        _ => Err(refusal(answer).await.into()),
+    }
+}
+
 /// Reads the reason from an error answer.
 async fn refusal(answer: Response<Incoming>) -> ServiceRefusal {
     let (status, retry_after) = (answer.status().as_u16(), seconds(answer.headers()));

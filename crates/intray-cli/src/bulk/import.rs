@@ -5,6 +5,7 @@ mod again;
 mod form;
 mod job;
 mod source;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,7 @@ use serde::Deserialize;
 
 use self::source::LineSource;
 use super::{
-    bar::Bar,
+    bar::{Bar, FileParts},
     calls::{Failure, NDJSON, ServiceRefusal, call, whole},
     options::ImportOptions,
     retry_budget::{AskedPause, RetryBudget},
@@ -43,6 +44,26 @@ pub(super) struct ImportSummary {
     error: Option<ServiceRefusal>,
 }
 
+impl ImportSummary {
+    /// Adds what became of so many more lines of the file.
+    fn add(&mut self, lines: u64, more: &Self) {
+        self.lines += lines;
+        self.created += more.created;
+        self.known += more.known;
+        self.duplicates += more.duplicates;
+        self.errors += more.errors;
+        self.retryable += more.retryable;
+    }
+
+    /// The last line of the output.
+    fn text(&self, parts: &str) -> String {
+        let Self { lines, created, known, duplicates, errors, .. } = self;
+        format!(
+            "{lines} {parts}: {created} new, {known} known; {duplicates} equal to one that is there; {errors} refused"
+        )
+    }
+}
+
 #[derive(Deserialize)]
 pub(super) struct Refused {
     line: u64,
@@ -64,10 +85,13 @@ struct ImportChunk {
 /// # Errors
 /// One line that says why the import did not finish.
 pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
+    if options.table.csv {
+        return table::import(options).await;
+    }
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
     let mut source = LineSource::open(&options.file, options.payloads)?;
     let key = options.idempotency_key.as_ref().unwrap_or(&source.key).clone();
-    let bar = Bar::new(source.size);
+    let bar = Bar::new(source.size, FileParts::Lines);
     let (mut sum, mut bytes) = (ImportSummary::default(), source.pass_over(options.first_line - 1)?);
     let mut away = RetryBudget::new();
     loop {
@@ -82,17 +106,11 @@ pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
             line => format!("stopped after line {line}"),
         })?;
         bytes += some.read;
-        sum.lines += some.lines;
-        sum.created += summary.created;
-        sum.known += summary.known;
-        sum.duplicates += summary.duplicates;
-        sum.errors += summary.errors;
-        sum.retryable += summary.retryable;
+        sum.add(some.lines, &summary);
         bar.is_at(bytes, sum.created + sum.known + sum.duplicates);
     }
     drop(bar);
-    let ImportSummary { lines, created, known, duplicates, errors, .. } = sum;
-    println!("{lines} lines: {created} new, {known} known; {duplicates} equal to one that is there; {errors} refused");
+    println!("{}", sum.text("lines"));
     finished(&sum, &key)
 }
 
@@ -154,11 +172,11 @@ fn asked_by(refused: &[Refused]) -> AskedPause {
 fn say(bar: &Bar, first: u64, refused: &[Refused], summary: &ImportSummary) {
     let listed = refused.len() as u64;
     for Refused { line, queue, error } in refused {
-        let of = queue.as_ref().map(|queue| format!(" of queue {queue}")).unwrap_or_default();
-        bar.says(&format!("line {line}{of}: {}", error.detail));
+        bar.refuses(*line, queue.as_deref(), &error.detail);
     }
     if summary.errors > listed {
-        bar.says(&format!("and {} more up to line {}", summary.errors - listed, first + summary.lines - 1));
+        let (more, last) = (summary.errors - listed, first + summary.lines - 1);
+        bar.says(&format!("and {more} more up to {} {last}", bar.noun()));
     }
 }
 

@@ -6,11 +6,12 @@ use clap::{Args, builder::RangedU64ValueParser};
 
 use intray_job::{QueueName, State, limits};
 
+use super::table_options::TableOptions;
 use crate::remote::Remote;
 
 #[derive(Debug, Args)]
 pub struct ImportOptions {
-    /// File with one job per line, as JSON; - for standard input
+    /// File with one job per line, as JSON, or with --csv a table; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Queue for the lines that name none, or for all lines with --exported
@@ -23,11 +24,13 @@ pub struct ImportOptions {
     /// history
     #[arg(long, conflicts_with = "payloads")]
     pub exported: bool,
+    #[command(flatten)]
+    pub table: TableOptions,
     /// Makes it safe to run the import again: lines that were sent under the same key add no second job [default: made of the
     /// file's name and its first line]
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
-    /// First line to import; the lines before it are there already
+    /// First line to import, or row of a table, whose first row has the names; what is before it is there already
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<u64>::new().range(1..=limits::COUNT.into()))]
     pub first_line: u64,
     #[command(flatten)]

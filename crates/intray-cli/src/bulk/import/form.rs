@@ -10,7 +10,7 @@ const PACKED: [(&[u8], &str, &str); 5] = [
     (b"\xfd7zXZ\0", "compressed by xz", "xz -dc"),
     (b"BZh", "compressed by bzip2", "bzip2 -dc"),
 ];
-const UTF16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
+pub const UTF16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
 /// Returns a sentence if the file does not begin with lines of JSON. `beginning` has no UTF-8 byte order mark.
 pub fn foreign(beginning: &[u8], payloads: bool) -> Option<String> {
@@ -31,7 +31,7 @@ pub fn foreign(beginning: &[u8], payloads: bool) -> Option<String> {
         b'[' if several || !payloads => Some(format!("is one array, not a job a line: {}", by("jq -c '.[]'"))),
         b'{' if several => Some(format!("is JSON over several lines, not a job a line: {}", by("jq -c ."))),
         b'<' => Some("is XML or HTML: a job a line is wanted, as JSON".to_owned()),
-        _ if is_heading(line) => Some("is a table: a job a line is wanted, as JSON".to_owned()),
+        _ if is_heading(line) => Some("is a table, not a job a line: intray import --csv FILE".to_owned()),
         _ => None,
     }
 }

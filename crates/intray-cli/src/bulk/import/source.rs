@@ -16,9 +16,41 @@ use intray_base::{
 use intray_job::{chance::random, limits};
 
 /// Maximum bytes of a line, more than any service accepts. A longer line is cut here, and only that line is refused.
-const MAX_LINE_BYTES: u64 = limits::BODY as u64 + (64 << 10);
+pub const MAX_LINE_BYTES: u64 = limits::BODY as u64 + (64 << 10);
 /// Bytes that are inspected for the format and the key.
 const BEGINNING: u64 = 8 << 10;
+
+/// A file of which the beginning has been read.
+pub struct OpenedFile {
+    pub name: PathBuf,
+    /// Without a byte order mark.
+    pub beginning: Vec<u8>,
+    pub rest: Box<dyn Read>,
+    /// The default idempotency key, which makes it safe to send the file again.
+    pub key: String,
+    /// In bytes, if known.
+    pub size: Option<u64>,
+}
+
+impl OpenedFile {
+    /// # Errors
+    /// The file cannot be read.
+    pub fn open(file: &Path) -> anyhow::Result<Self> {
+        let name = if file.as_os_str() == "-" { "standard input".into() } else { file.to_owned() };
+        let opened = opened(file).with_context(|| name.display().to_string())?;
+        let (mut rest, size) = opened;
+        let mut beginning = Vec::new();
+        let read = rest.by_ref().take(BEGINNING).read_to_end(&mut beginning);
+        read.with_context(|| name.display().to_string())?;
+        if beginning.starts_with(MARK) {
+            beginning.drain(..MARK.len());
+        }
+        let of_a_file = size.and_then(|_| key_of(file, &beginning));
+        // The contents of a pipe cannot be recognised on a later run, so each run has its own key.
+        let key = of_a_file.unwrap_or_else(|| format!("import-{}", hex(random::<16>())));
+        Ok(Self { name, beginning, rest, key, size })
+    }
+}
 
 pub struct LineSource {
     name: PathBuf,
@@ -41,22 +73,11 @@ impl LineSource {
     /// # Errors
     /// The file cannot be read, or is not lines of JSON.
     pub fn open(file: &Path, payloads: bool) -> anyhow::Result<Self> {
-        let name = if file.as_os_str() == "-" { "standard input".into() } else { file.to_owned() };
-        let opened = opened(file).with_context(|| name.display().to_string())?;
-        let (mut from, size) = opened;
-        let mut beginning = Vec::new();
-        let read = from.by_ref().take(BEGINNING).read_to_end(&mut beginning);
-        read.with_context(|| name.display().to_string())?;
-        if beginning.starts_with(MARK) {
-            beginning.drain(..MARK.len());
-        }
+        let OpenedFile { name, beginning, rest, key, size } = OpenedFile::open(file)?;
         if let Some(foreign) = foreign(&beginning, payloads) {
             bail!("{} {foreign}", name.display());
         }
-        let of_a_file = size.and_then(|_| key_of(file, &beginning));
-        // The contents of a pipe cannot be recognised on a later run, so each run has its own key.
-        let key = of_a_file.unwrap_or_else(|| format!("import-{}", hex(random::<16>())));
-        Ok(Self { name, lines: Cursor::new(beginning).chain(BufReader::new(from)), key, size })
+        Ok(Self { name, lines: Cursor::new(beginning).chain(BufReader::new(rest)), key, size })
     }
 
     /// Returns the next line, `None` at the end.

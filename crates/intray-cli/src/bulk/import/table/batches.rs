@@ -1,0 +1,132 @@
+//! Sends each row as a batch of opinions, under a key of its own.
+//!
+//! The answer does not say whether the batch is new. A row that comes before the first new batch is asked first, by an item that the
+//! service refuses unless a batch has the key. Batches that are made after the first new one are not older than it.
+
+use anyhow::{Context, anyhow};
+use bytes::Bytes;
+use serde::Deserialize;
+
+use intray_base::sha256::{Sha256, hex};
+
+use super::{ImportSummary, TableImport, stopped_before};
+use crate::{
+    bulk::{
+        calls::{Failure, ServiceRefusal, post_json},
+        retry_budget::RetryBudget,
+    },
+    client::Service,
+};
+
+#[derive(Deserialize)]
+struct CreatedBatches {
+    batches: Vec<CreatedBatch>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum CreatedBatch {
+    Refused { error: ServiceRefusal },
+    Created { created_at: String },
+}
+
+/// The outcome of a row.
+enum Created {
+    New,
+    Known,
+    Refused(ServiceRefusal),
+}
+
+/// # Errors
+/// The import stopped before the end.
+pub async fn send(service: &Service, table: &mut TableImport<'_>, overlap: u32) -> anyhow::Result<ImportSummary> {
+    let mut sum = ImportSummary::default();
+    let mut sender = BatchSender { service, key: table.key.clone(), retries: RetryBudget::new(), first_new: None };
+    let queue = table.options.queue.clone();
+    while let Some((row, job)) = table.job()? {
+        let asked = queue.as_ref().map_or_else(|| "{}".to_owned(), |queue| format!("{{\"queue\":\"{queue}\"}}"));
+        let created = sender.create(row, &asked, &job.batch(queue.as_ref(), overlap)).await;
+        let mut one = ImportSummary::default();
+        match created.with_context(|| stopped_before(row))? {
+            Created::New => one.created = 1,
+            Created::Known => one.known = 1,
+            Created::Refused(refusal) => {
+                one.errors = 1;
+                table.bar.refuses(row, None, &refusal.detail);
+            }
+        }
+        sum.add(1, &one);
+        table.show(&sum);
+    }
+    Ok(sum)
+}
+
+struct BatchSender<'s> {
+    service: &'s Service,
+    key: String,
+    retries: RetryBudget,
+    /// When the first new batch was made, by Redis's clock.
+    first_new: Option<String>,
+}
+
+impl BatchSender<'_> {
+    /// `asked` is an item without a job, for the same queue.
+    async fn create(&mut self, row: u64, asked: &str, batch: &str) -> anyhow::Result<Created> {
+        let key = row_key(&self.key, row);
+        let was_there = match self.first_new {
+            None => self.post(&key, asked).await?.is_err(),
+            Some(_) => false,
+        };
+        let batch = match self.post(&key, batch).await? {
+            Err(refusal) => return Ok(Created::Refused(refusal)),
+            Ok(batch) => batch,
+        };
+        match (batch, &self.first_new) {
+            (CreatedBatch::Refused { error }, _) => Ok(Created::Refused(error)),
+            (CreatedBatch::Created { .. }, None) if was_there => Ok(Created::Known),
+            (CreatedBatch::Created { created_at }, Some(first)) if created_at < *first => Ok(Created::Known),
+            (CreatedBatch::Created { created_at }, first) => {
+                self.first_new = Some(first.clone().unwrap_or(created_at));
+                Ok(Created::New)
+            }
+        }
+    }
+
+    /// Posts an array of one item until the service answers.
+    async fn post(&mut self, key: &str, item: &str) -> anyhow::Result<Result<CreatedBatch, ServiceRefusal>> {
+        let body = Bytes::from(format!("[{item}]"));
+        loop {
+            match post_once(self.service, key, body.clone()).await {
+                Ok(outcome) => {
+                    self.retries.reset();
+                    return Ok(outcome);
+                }
+                Err(Failure::Passing(error, asked)) => self.retries.after(error, asked).await?,
+                Err(Failure::Final(error)) => return Err(error),
+            }
+        }
+    }
+}
+
+async fn post_once(service: &Service, key: &str, body: Bytes) -> Result<Result<CreatedBatch, ServiceRefusal>, Failure> {
+    match post_json(service, "/batches", key, body).await? {
+        Err(refusal) => Ok(Err(refusal)),
+        Ok(answer) => match read(&answer).map_err(Failure::Final)? {
+            // The item's server is the reason, not the item.
+            CreatedBatch::Refused { error } if error.status >= 500 => Err(error.into()),
+            batch => Ok(Ok(batch)),
+        },
+    }
+}
+
+fn read(answer: &[u8]) -> anyhow::Result<CreatedBatch> {
+    let batches = serde_json::from_slice::<CreatedBatches>(answer).ok().map(|answer| answer.batches);
+    let one = batches.and_then(|batches| <[CreatedBatch; 1]>::try_from(batches).ok());
+    one.map(|[batch]| batch).ok_or_else(|| anyhow!("the answer is not one batch, so it is not from intray"))
+}
+
+/// A key for a row, however long the import's key is.
+fn row_key(key: &str, row: u64) -> String {
+    let digest = Sha256::digest(format!("{key}\0{row}"));
+    format!("row-{row}-{}", hex(&digest[..16]))
+}
