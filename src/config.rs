@@ -92,7 +92,7 @@ pub enum Command {
     Key(KeyCommand),
     /// Print the line of a new webhook for the webhooks file, with a fresh secret
     Webhook(WebhookCommand),
-    /// Enqueue the jobs of a file, one a line, in a running service
+    /// Enqueue the jobs of a file, one a line or a row, in a running service
     Import(ImportOptions),
     /// Write a queue's jobs as lines or as a table
     Export(ExportOptions),

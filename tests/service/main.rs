@@ -300,6 +300,7 @@ mod program {
     mod full_disk; // The private server's disk is full: acknowledged changes survive.
     mod guards; // Empty or garbled credential files and settings, and byte order marks.
     mod import; // What `intray import` reads, and the job that each line becomes.
+    mod import_table; // `intray import --csv`: the rows of a table become jobs, or batches of opinions.
     mod late_redis; // A Redis that comes after the service: it serves unready until then, and then does all its work.
     mod man_page; // Shell completions and the man page.
     mod metric_totals; // Transition metrics of all instances add up to the queue's totals.
