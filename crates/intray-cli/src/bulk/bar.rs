@@ -5,9 +5,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::terminal::clean;
 
 /// What a file consists of.
-pub enum FileParts {
+enum FileParts {
     Lines,
-    /// Rows of a table; each field of a job with the columns that set it.
     Rows(Vec<(&'static str, String)>),
 }
 
@@ -15,7 +14,16 @@ pub struct Bar(ProgressBar, FileParts);
 
 impl Bar {
     /// `bytes` is the total size, if known.
-    pub fn new(bytes: Option<u64>, parts: FileParts) -> Self {
+    pub fn new(bytes: Option<u64>) -> Self {
+        Self::of(bytes, FileParts::Lines)
+    }
+
+    /// The same for a table: each field of a job with the column that sets it.
+    pub fn of_table(bytes: Option<u64>, columns: Vec<(&'static str, String)>) -> Self {
+        Self::of(bytes, FileParts::Rows(columns))
+    }
+
+    fn of(bytes: Option<u64>, parts: FileParts) -> Self {
         let (bar, style) = match bytes {
             Some(bytes) => (ProgressBar::new(bytes), "{bar:30} {bytes}/{total_bytes} {msg} {eta}"),
             None => (ProgressBar::no_length(), "{spinner} {bytes} {msg} {elapsed}"),

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use self::source::LineSource;
 use super::{
-    bar::{Bar, FileParts},
+    bar::Bar,
     calls::{Failure, NDJSON, ServiceRefusal, call, whole},
     options::ImportOptions,
     retry_budget::{AskedPause, RetryBudget},
@@ -91,7 +91,7 @@ pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
     let mut source = LineSource::open(&options.file, options.payloads)?;
     let key = options.idempotency_key.as_ref().unwrap_or(&source.key).clone();
-    let bar = Bar::new(source.size, FileParts::Lines);
+    let bar = Bar::new(source.size);
     let (mut sum, mut bytes) = (ImportSummary::default(), source.pass_over(options.first_line - 1)?);
     let mut away = RetryBudget::new();
     loop {

@@ -24,11 +24,7 @@ use super::{
     source::{MAX_LINE_BYTES, OpenedFile},
 };
 use crate::{
-    bulk::{
-        bar::{Bar, FileParts},
-        options::ImportOptions,
-        retry_budget::RetryBudget,
-    },
+    bulk::{bar::Bar, options::ImportOptions, retry_budget::RetryBudget},
     client::Service,
     terminal::clean,
 };
@@ -106,7 +102,7 @@ impl<'o> TableImport<'o> {
             return Err(of_the_file("is empty: its first row must name the columns".to_owned()));
         };
         let columns = TableColumns::new(&heading, &options.table).map_err(of_the_file)?;
-        let bar = Bar::new(size, FileParts::Rows(columns.fields()));
+        let bar = Bar::of_table(size, columns.fields());
         let key = options.idempotency_key.clone().unwrap_or(key);
         Ok(Self { name, rows, columns, options, key, bar, read: heading.read, refused: 0, ahead: None })
     }

@@ -41,8 +41,7 @@ fn answer(mut stream: TcpStream, body: &str) {
 }
 
 async fn delivered(service: &Service, away: &mut RetryBudget) -> ImportSummary {
-    let summary =
-        deliver(service, "key", 1, Bytes::from_static(b"{}\n{}\n"), (&Bar::new(None, FileParts::Lines), away)).await;
+    let summary = deliver(service, "key", 1, Bytes::from_static(b"{}\n{}\n"), (&Bar::new(None), away)).await;
     summary.expect("an answer")
 }
 
