@@ -87,8 +87,7 @@ pub async fn call(
     kind: &str,
 ) -> Result<Response<Incoming>, Failure> {
     let sent = send(service, (method, path), headers, body, silence::ANSWER_TIMEOUT).await;
-    let answer =
-        sent.map_err(|error| if is_mistrust(&error) { Failure::Final(error) } else { Failure::passing(error) })?;
+    let answer = sent.map_err(unanswered)?;
     if answer.status() != 200 {
         return Err(refusal(answer).await.into());
     }
@@ -122,10 +121,11 @@ async fn send(
     answer.await.with_context(|| format!("no answer from {}", service.url))
 }
 
-/// Whether the peer's certificate is invalid. A retry is unlikely to get a valid one.
-fn is_mistrust(error: &anyhow::Error) -> bool {
+/// Why there is no answer. If the peer's certificate is invalid, a retry is unlikely to get a valid one.
+fn unanswered(error: anyhow::Error) -> Failure {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref());
-    causes.any(|cause| matches!(cause, rustls::Error::InvalidCertificate(_)))
+    let is_mistrust = causes.any(|cause| matches!(cause, rustls::Error::InvalidCertificate(_)));
+    if is_mistrust { Failure::Final(error) } else { Failure::passing(error) }
 }
 
 /// Reads the whole body of an answer.
@@ -151,8 +151,7 @@ pub async fn post_json(
 ) -> Result<Result<Bytes, ServiceRefusal>, Failure> {
     let headers = [("content-type", "application/json"), ("idempotency-key", key)];
     let sent = send(service, ("POST", path), &headers, body, silence::ANSWER_TIMEOUT).await;
-    let answer =
-        sent.map_err(|error| if is_mistrust(&error) { Failure::Final(error) } else { Failure::passing(error) })?;
+    let answer = sent.map_err(unanswered)?;
     match answer.status().as_u16() {
         200 | 201 => whole(answer.into_body(), silence::ANSWER_TIMEOUT).await.map(Ok).map_err(Failure::passing),
         413 | 422 => Ok(Err(refusal(answer).await)),

@@ -5,7 +5,7 @@ mod again;
 mod form;
 mod job;
 mod source;
-mod table;
+pub(super) mod table;
 #[cfg(test)]
 mod tests;
 

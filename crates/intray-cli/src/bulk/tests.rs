@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     calls::{Failure, NDJSON},
-    import::send_some,
+    import::{send_some, table::batches::post_once},
     retry_budget::{AskedPause, RetryBudget},
 };
 use crate::client::Service;
@@ -48,12 +48,16 @@ fn answer(case: &Value) -> String {
 }
 
 fn service(case: &Value) -> Service {
+    if case["failure"] == "no connection" {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        return Service::open(listener.local_addr().expect("bound"));
+    }
+    answering(answer(case))
+}
+
+fn answering(answer: String) -> Service {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let service = Service::open(listener.local_addr().expect("bound"));
-    if case["failure"] == "no connection" {
-        return service;
-    }
-    let answer = answer(case);
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a caller");
         // hyper accepts no answer that arrives before its call.
@@ -72,10 +76,11 @@ async fn command_line_follows_the_table_of_retries() {
     assert_eq!(client["tries"], 1, "what others try a few times is final");
     for case in cases(&table) {
         let failure = send_some(&service(case), "key", 1, Bytes::from_static(b"{}\n")).await.err();
-        let pause = match failure.unwrap_or_else(|| panic!("{case}: it is no failure")) {
-            Failure::Passing(_, asked) => RetryBudget::new().pause(Instant::now(), asked),
-            Failure::Final(_) => None,
-        };
+        let pauses = [
+            pause(failure.unwrap_or_else(|| panic!("{case}: it is no failure"))),
+            // A row of a table, refused by itself or with its call.
+            post_once(&service(case), "key", Bytes::from_static(b"[{}]")).await.map_or_else(pause, |_| None),
+        ];
         let rule = case["but"].get("cli").unwrap_or(case);
         let range = match rule["do"].as_str() {
             Some("final" | "few") => None,
@@ -84,7 +89,26 @@ async fn command_line_follows_the_table_of_retries() {
             _ => panic!("{case}: the command line has no such rule"),
         };
         let ms = |n: usize| range.and_then(|range| range[n].as_u64()).map(Duration::from_millis);
-        assert!(ms(0) <= pause && pause <= ms(1), "{case}: {pause:?}");
+        assert!(pauses.iter().all(|pause| ms(0) <= *pause && *pause <= ms(1)), "{case}: {pauses:?}");
+    }
+}
+
+fn pause(failure: Failure) -> Option<Duration> {
+    match failure {
+        Failure::Passing(_, asked) => RetryBudget::new().pause(Instant::now(), asked),
+        Failure::Final(_) => None,
+    }
+}
+
+#[tokio::test]
+async fn refused_batch_of_a_row_is_sent_again_if_that_may_help() {
+    for (status, retried) in [(422, false), (403, false), (429, true), (503, true), (507, true)] {
+        let error = json!({ "type": "/problems/x", "status": status, "detail": "no", "retry_after_ms": 700 });
+        let body = json!({ "batches": [{ "error": error }] }).to_string();
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}", body.len());
+        let outcome = post_once(&answering(format!("{head}\r\n\r\n{body}")), "key", Bytes::from_static(b"[{}]")).await;
+        let expected = retried.then_some(Duration::from_millis(700));
+        assert_eq!(outcome.map_or_else(pause, |_| None), expected, "{status}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sends the rows of a table as jobs, or as batches of opinions. A row's number is that of its line in `POST /jobs`.
 
-mod batches;
+pub(in crate::bulk) mod batches;
 mod columns;
 mod form;
 mod rows;
@@ -133,11 +133,16 @@ impl<'o> TableImport<'o> {
     }
 
     fn refuse(&mut self, number: u64, RowError { column, detail }: &RowError) {
-        self.refused += 1;
-        if self.refused <= MAX_NAMED {
+        if self.counts_refused() {
             let column = column.as_ref().map(|column| format!(", column {column}")).unwrap_or_default();
             self.bar.says(&format!("row {number}{column}: {detail}"));
         }
+    }
+
+    /// Counts a refused row, and returns whether it is to be named.
+    fn counts_refused(&mut self) -> bool {
+        self.refused += 1;
+        self.refused <= MAX_NAMED
     }
 
     /// Shows what an import would send.

@@ -25,7 +25,7 @@ struct CreatedBatches {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum CreatedBatch {
+pub enum CreatedBatch {
     Refused { error: ServiceRefusal },
     Created { created_at: String },
 }
@@ -39,23 +39,26 @@ enum Created {
 
 /// # Errors
 /// The import stopped before the end.
-pub async fn send(service: &Service, table: &mut TableImport<'_>, overlap: u32) -> anyhow::Result<ImportSummary> {
+pub(super) async fn send(
+    service: &Service,
+    table: &mut TableImport<'_>,
+    overlap: u32,
+) -> anyhow::Result<ImportSummary> {
     let mut sum = ImportSummary::default();
     let mut sender = BatchSender { service, key: table.key.clone(), retries: RetryBudget::new(), first_new: None };
     let queue = table.options.queue.clone();
     while let Some((row, job)) = table.job()? {
         let asked = queue.as_ref().map_or_else(|| "{}".to_owned(), |queue| format!("{{\"queue\":\"{queue}\"}}"));
         let created = sender.create(row, &asked, &job.batch(queue.as_ref(), overlap)).await;
-        let mut one = ImportSummary::default();
         match created.with_context(|| stopped_before(row))? {
-            Created::New => one.created = 1,
-            Created::Known => one.known = 1,
+            Created::New => sum.add(1, &ImportSummary { created: 1, ..ImportSummary::default() }),
+            Created::Known => sum.add(1, &ImportSummary { known: 1, ..ImportSummary::default() }),
             Created::Refused(refusal) => {
-                one.errors = 1;
-                table.bar.refuses(row, None, &refusal.detail);
+                if table.counts_refused() {
+                    table.bar.refuses(row, None, &refusal.detail);
+                }
             }
         }
-        sum.add(1, &one);
         table.show(&sum);
     }
     Ok(sum)
@@ -108,12 +111,20 @@ impl BatchSender<'_> {
     }
 }
 
-async fn post_once(service: &Service, key: &str, body: Bytes) -> Result<Result<CreatedBatch, ServiceRefusal>, Failure> {
+/// Posts one batch, in an array. A refusal that no retry brings is an outcome.
+///
+/// # Errors
+/// There is no answer, or a refusal that may pass.
+pub async fn post_once(
+    service: &Service,
+    key: &str,
+    body: Bytes,
+) -> Result<Result<CreatedBatch, ServiceRefusal>, Failure> {
     match post_json(service, "/batches", key, body).await? {
         Err(refusal) => Ok(Err(refusal)),
         Ok(answer) => match read(&answer).map_err(Failure::Final)? {
-            // The item's server is the reason, not the item.
-            CreatedBatch::Refused { error } if error.status >= 500 => Err(error.into()),
+            // The queue or its server is the reason, not the item.
+            CreatedBatch::Refused { error } if error.is_passing() => Err(error.into()),
             batch => Ok(Ok(batch)),
         },
     }
