@@ -38,9 +38,13 @@ impl Separator {
     fn parse(text: &str) -> Result<Self, Invalid> {
         match text.as_bytes() {
             b"tab" | b"\\t" => Ok(Self(b'\t')),
-            [byte] if byte.is_ascii() && !b"\"\r\n\0".contains(byte) => Ok(Self(*byte)),
+            [byte] => Self::of(*byte).ok_or(Self::RULE),
             _ => Err(Self::RULE),
         }
+    }
+
+    pub fn of(byte: u8) -> Option<Self> {
+        (byte.is_ascii() && !b"\"\r\n\0".contains(&byte)).then_some(Self(byte))
     }
 }
 

@@ -26,10 +26,24 @@ pub struct OpenedFile {
     /// Without a byte order mark.
     pub beginning: Vec<u8>,
     pub rest: Box<dyn Read>,
-    /// The default idempotency key, which makes it safe to send the file again.
-    pub key: String,
     /// In bytes, if known.
     pub size: Option<u64>,
+    pub key: DefaultKey,
+}
+
+/// The default idempotency key, which makes it safe to send the file again. It has the path of the file, if there is one.
+pub struct DefaultKey(Option<PathBuf>);
+
+impl DefaultKey {
+    /// Makes the key of the path and the heading of the file, so that it stays the same when the file grows.
+    pub fn with(&self, heading: &[u8]) -> String {
+        // The contents of a pipe cannot be recognised on a later run, so each run has its own key.
+        let digest = self.0.as_ref().map_or_else(random::<16>, |path| {
+            let digest = Sha256::digest([path.as_os_str().as_encoded_bytes(), b"\0", heading].concat());
+            std::array::from_fn(|i| digest[i])
+        });
+        format!("import-{}", hex(digest))
+    }
 }
 
 impl OpenedFile {
@@ -45,17 +59,15 @@ impl OpenedFile {
         if beginning.starts_with(MARK) {
             beginning.drain(..MARK.len());
         }
-        let of_a_file = size.and_then(|_| key_of(file, &beginning));
-        // The contents of a pipe cannot be recognised on a later run, so each run has its own key.
-        let key = of_a_file.unwrap_or_else(|| format!("import-{}", hex(random::<16>())));
-        Ok(Self { name, beginning, rest, key, size })
+        let key = DefaultKey(size.and_then(|_| file.canonicalize().ok()));
+        Ok(Self { name, beginning, rest, size, key })
     }
 }
 
 pub struct LineSource {
     name: PathBuf,
     lines: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read>>>,
-    /// The default idempotency key, which makes it safe to send the file again.
+    /// The default idempotency key.
     pub key: String,
     /// In bytes, if known.
     pub size: Option<u64>,
@@ -77,6 +89,7 @@ impl LineSource {
         if let Some(foreign) = foreign(&beginning, payloads) {
             bail!("{} {foreign}", name.display());
         }
+        let key = key.with(beginning.split(|byte| *byte == b'\n').next().unwrap_or_default());
         Ok(Self { name, lines: Cursor::new(beginning).chain(BufReader::new(rest)), key, size })
     }
 
@@ -118,12 +131,4 @@ fn opened(file: &Path) -> std::io::Result<(Box<dyn Read>, Option<u64>)> {
     let opened = File::open(file)?;
     let about = opened.metadata()?;
     Ok((Box::new(opened), about.is_file().then_some(about.len())))
-}
-
-/// Derives the key from the path and the first line, so that it stays the same when the file grows.
-fn key_of(file: &Path, beginning: &[u8]) -> Option<String> {
-    let first = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let name = file.canonicalize().ok()?;
-    let digest = Sha256::digest([name.as_os_str().as_encoded_bytes(), b"\0", first].concat());
-    Some(format!("import-{}", hex(&digest[..16])))
 }

@@ -83,7 +83,7 @@ pub async fn import(options: &ImportOptions) -> anyhow::Result<u64> {
 
 impl<'o> TableImport<'o> {
     fn open(options: &'o ImportOptions) -> anyhow::Result<Self> {
-        let OpenedFile { name, beginning, rest, key, size } = OpenedFile::open(&options.file)?;
+        let OpenedFile { name, mut beginning, rest, size, key } = OpenedFile::open(&options.file)?;
         let of_the_file = |what: String| anyhow!("{} {what}", name.display());
         if let Some(foreign) = form::foreign(&beginning) {
             return Err(of_the_file(foreign));
@@ -91,7 +91,11 @@ impl<'o> TableImport<'o> {
         if size.is_some() && !is_utf8(&options.file).with_context(|| name.display().to_string())? {
             return Err(of_the_file(form::NOT_UTF8.to_owned()));
         }
-        let separator = match options.table.separator {
+        let declared = form::declared_separator(&beginning).map(|(separator, length)| {
+            beginning.drain(..length);
+            separator
+        });
+        let separator = match options.table.separator.or(declared) {
             Some(separator) => separator,
             None => form::separator(&beginning).map_err(of_the_file)?,
         };
@@ -103,7 +107,7 @@ impl<'o> TableImport<'o> {
         };
         let columns = TableColumns::new(&heading, &options.table).map_err(of_the_file)?;
         let bar = Bar::of_table(size, columns.fields());
-        let key = options.idempotency_key.clone().unwrap_or(key);
+        let key = options.idempotency_key.clone().unwrap_or_else(|| key.with(columns.names().as_bytes()));
         Ok(Self { name, rows, columns, options, key, bar, read: heading.read, refused: 0, ahead: None })
     }
 

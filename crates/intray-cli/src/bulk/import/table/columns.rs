@@ -8,8 +8,9 @@ use crate::bulk::{
     table_options::{ColumnTarget, TableOptions},
 };
 
-/// Maximum characters of a cell that an error quotes.
+/// Maximum characters of a cell, and of all names, that an error quotes.
 const QUOTED: usize = 40;
+const QUOTED_NAMES: usize = 400;
 
 struct Column {
     name: String,
@@ -54,8 +55,12 @@ impl TableColumns {
         if let Some(name) = repeated(names.iter().filter(|name| !name.is_empty())) {
             return Err(format!("has two columns of the name {name}: rename one"));
         }
+        if names.iter().all(String::is_empty) {
+            return Err("has no name in its first row, which must name the columns".to_owned());
+        }
         if let Some(map) = options.mappings.iter().find(|map| !names.contains(&map.column)) {
-            return Err(format!("has no column {}: its columns are {}", map.column, names.join(", ")));
+            let quoted = start(&names.join(", "), QUOTED_NAMES);
+            return Err(format!("has no column {}: its columns are {quoted}", map.column));
         }
         let columns = names.into_iter().map(|name| {
             let own = options.mappings.iter().filter(|map| map.column == name).map(|map| map.target.clone());
@@ -77,6 +82,12 @@ impl TableColumns {
         Ok(columns)
     }
 
+    /// The names, a line each.
+    pub fn names(&self) -> String {
+        let names = self.0.iter().filter(|column| !column.name.is_empty());
+        names.map(|column| format!("{}\n", column.name)).collect()
+    }
+
     fn targets(&self) -> impl Iterator<Item = (&ColumnTarget, &str)> {
         self.0.iter().flat_map(|column| column.targets.iter().map(move |target| (target, column.name.as_str())))
     }
@@ -87,7 +98,7 @@ impl TableColumns {
         fields.map(|(target, column)| (target.field(), column.to_owned())).collect()
     }
 
-    /// Returns `None` for a row whose cells are all empty.
+    /// Returns `None` for a row whose cells are all empty or blank.
     ///
     /// # Errors
     /// The row becomes no job.
@@ -101,7 +112,7 @@ impl TableColumns {
             return Err(RowError::of_row(format!("the file ends in it, after {count} of {columns} columns")));
         }
         let mut job = None;
-        for (index, cell) in row.cells().enumerate().filter(|(_, cell)| !cell.is_empty()) {
+        for (index, cell) in row.cells().enumerate().filter(|(_, cell)| !cell.trim_ascii().is_empty()) {
             let Some(column) = self.0.get(index) else {
                 return Err(RowError::of_row(format!("has {count} cells, but there are {columns} columns")));
             };
@@ -129,10 +140,7 @@ impl TableJob {
             }
             ColumnTarget::Priority | ColumnTarget::DelayMs => whole(cell.trim())?,
             ColumnTarget::DedupeKey => json(cell),
-            ColumnTarget::Client | ColumnTarget::Skill => match cell.trim() {
-                "" => return Ok(()),
-                name => json(name),
-            },
+            ColumnTarget::Client | ColumnTarget::Skill => json(cell.trim()),
             ColumnTarget::Assignees | ColumnTarget::Excluded => {
                 let names: Vec<_> = cell.split('|').map(str::trim).filter(|name| !name.is_empty()).map(json).collect();
                 if names.is_empty() {
@@ -179,11 +187,12 @@ fn json(text: &str) -> String {
 }
 
 fn whole(cell: &str) -> Result<String, String> {
-    let number = cell.parse::<u64>().map_err(|_| {
-        let quoted: String = cell.chars().take(QUOTED).collect();
-        format!("{} is no whole number", json(&quoted))
-    })?;
+    let number = cell.parse::<u64>().map_err(|_| format!("{} is no whole number", json(&start(cell, QUOTED))))?;
     Ok(number.to_string())
+}
+
+fn start(text: &str, characters: usize) -> String {
+    text.chars().take(characters).collect()
 }
 
 fn explain(fault: RowFault) -> String {

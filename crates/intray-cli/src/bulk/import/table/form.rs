@@ -40,29 +40,49 @@ pub fn foreign(beginning: &[u8]) -> Option<String> {
 /// What to do about a table in another encoding.
 pub const NOT_UTF8: &str = "is not UTF-8: save it as CSV UTF-8, or iconv -f WINDOWS-1252 -t UTF-8 FILE >table.csv";
 
+/// Returns the separator that a first line like `sep=;` names, and the length of that line. Excel reads such a line and does not
+/// keep it, so it is no row.
+pub fn declared_separator(beginning: &[u8]) -> Option<(Separator, usize)> {
+    let end = beginning.iter().position(|byte| b"\r\n".contains(byte))?;
+    let line = &beginning[..end];
+    let text = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    let (byte, name) = text.split_last()?;
+    let separator = Separator::of(*byte).filter(|_| name.eq_ignore_ascii_case(b"sep="))?;
+    let line_break = if beginning[end..].starts_with(b"\r\n") { 2 } else { 1 };
+    Some((separator, end + line_break))
+}
+
 /// Finds the one separator in the first row, outside of quotes. A table with one column has none.
 ///
 /// # Errors
-/// A sentence about the file, if there are two.
+/// A sentence about the file, if there are two, or another that is likely.
 pub fn separator(beginning: &[u8]) -> Result<Separator, String> {
-    let mut is_quoted = false;
-    let mut found = [false; SEPARATORS.len()];
+    let unquoted = unquoted_bytes(beginning);
+    let found: Vec<_> = SEPARATORS.iter().filter(|(byte, _)| unquoted.contains(byte)).collect();
+    let what = match found.as_slice() {
+        [] if unquoted.contains(&b'|') => "no comma, semicolon or tab in its first row, but |".to_owned(),
+        [] => return Ok(Separator(b',')),
+        [(byte, _)] => return Ok(Separator(*byte)),
+        [(_, one), (_, other), ..] => format!("{one} and {other} in its first row"),
+    };
+    Err(format!("has {what}: name what separates the cells by --separator"))
+}
+
+/// The bytes of the first row that are outside of quotes. A quote within a cell is a character like others.
+fn unquoted_bytes(beginning: &[u8]) -> Vec<u8> {
+    let (mut is_quoted, mut may_quote, mut unquoted) = (false, true, Vec::new());
     for byte in beginning.iter().skip_while(|byte| b"\r\n".contains(byte)) {
         match byte {
-            b'"' => is_quoted = !is_quoted,
-            b'\r' | b'\n' if !is_quoted => break,
+            b'"' if is_quoted || may_quote => (is_quoted, may_quote) = (!is_quoted, true),
             _ if is_quoted => {}
-            _ => SEPARATORS.iter().zip(&mut found).for_each(|((own, _), found)| *found |= own == byte),
+            b'\r' | b'\n' => break,
+            _ => {
+                may_quote = SEPARATORS.iter().any(|(separator, _)| separator == byte);
+                unquoted.push(*byte);
+            }
         }
     }
-    let found: Vec<_> = SEPARATORS.iter().zip(found).filter(|(_, found)| *found).map(|(own, _)| own).collect();
-    match found.as_slice() {
-        [] => Ok(Separator(b',')),
-        [(byte, _)] => Ok(Separator(*byte)),
-        [(_, one), (_, other), ..] => {
-            Err(format!("has {one} and {other} in its first row: name what separates the cells by --separator"))
-        }
-    }
+    unquoted
 }
 
 #[cfg(test)]
@@ -100,12 +120,14 @@ mod tests {
             ("a\tb", b'\t'),
             ("\r\n\"a,b\";\"c\td\"\n", b';'),
             ("\"a\n,\";b", b';'),
+            ("5\" wide;\"a,b\"", b';'),
+            ("\"5\"\" wide\";a", b';'),
             ("a", b','),
             ("", b','),
         ] {
             assert_eq!(separator(text.as_bytes()), Ok(Separator(byte)), "{text:?}");
         }
-        for (text, words) in [("a,b;c", ", and ;"), ("a;b\tc", "; and tab")] {
+        for (text, words) in [("a,b;c", ", and ;"), ("a;b\tc", "; and tab"), ("a|b", "but |")] {
             assert!(separator(text.as_bytes()).is_err_and(|error| error.contains(words)), "{text:?}");
         }
     }

@@ -93,6 +93,8 @@ fn file_that_is_no_clear_table_is_refused_as_a_whole() {
         (b"a,b,a\n", &[], "two columns of the name a"),
         (b"a, a\n", &[], "two columns of the name a"),
         (b"a;b,c\n", &[], "--separator"),
+        (b"a|b\n", &[], "--separator"),
+        (b"\n;;\na;b\n", &[], "no name in its first row"),
         (b"a,b\n", &["--map", "c=priority"], "has no column c: its columns are a, b"),
         (b"a,b\n", &["--map", "a=payload.b"], "two columns for payload.b"),
         (b"a,b\n", &["--map", "a=skill", "--map", "b=skill"], "two columns for skill"),
@@ -109,6 +111,58 @@ fn file_that_is_no_clear_table_is_refused_as_a_whole() {
     let error = lines([long.as_bytes(), b"gr\xfc\xdfe\n"].concat(), &[]).expect_err("no UTF-8");
     assert!(error.contains("is not UTF-8"), "{error}");
     assert_eq!(lines("a,b\n", &[]), Ok((vec![], 0)), "a table of no rows");
+}
+
+#[test]
+fn cell_of_blanks_is_absent() {
+    let text = "a,who\n 1 , ann | | bob \n  ,\t\n2, \n3,|, \n   \n \n";
+    let (jobs, refused) = lines(text, &["--map", "who=assignees"]).expect("a table");
+    let job = |n: &str| json!({ "payload": { "a": n } });
+    let first = json!({ "payload": { "a": " 1 " }, "assignees": ["ann", "bob"] });
+    assert_eq!((jobs, refused), (vec![(2, first), (4, job("2")), (5, job("3"))], 0));
+}
+
+#[test]
+fn first_line_for_excel_names_the_separator() {
+    for (line, separator, flags) in [
+        ("sep=|\r\n", '|', &[][..]),
+        ("\u{feff}SEP=,\n", ',', &[]),
+        ("\"sep=\t\"\r", '\t', &[]),
+        ("sep=,\n", ';', &["--separator", ";"]),
+    ] {
+        let (jobs, refused) = lines(format!("{line}\"a;,\"{separator}b\n1{separator}2\n"), flags).expect("a table");
+        assert_eq!((jobs, refused), (vec![(2, json!({ "payload": { "a;,": "1", "b": "2" } }))], 0), "{line:?}");
+    }
+    for line in ["sep=", "sep=\"", "sep=;;", "step=;"] {
+        let (jobs, _) = lines(format!("{line}\n1\n"), &["--separator", ","]).expect("a table");
+        assert_eq!(jobs, [(2, json!({ "payload": { line: "1" } }))]);
+    }
+}
+
+#[test]
+fn key_is_the_same_after_a_spreadsheet_saved_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = |text: &str, name: &str| {
+        let file = folder.path().join(name);
+        fs::write(&file, text).expect("written");
+        TableImport::open(&options(&file, &[])).expect("a table").key.clone()
+    };
+    let key_of_header = key("a,b c\n1,2\n", "one");
+    for same in ["\u{feff}a;b c\r\n", "\"a\"\t\"b c\"\n", "sep=,\na, b c,,\n", "\n\na,b c"] {
+        assert_eq!(key(same, "one"), key_of_header, "{same:?}");
+    }
+    assert_ne!(key("a,b c\n1,2\n", "two"), key_of_header);
+    for other in ["a,b\n", "a b c\n", "a,b,c\n"] {
+        assert_ne!(key(other, "one"), key_of_header, "{other}");
+    }
+}
+
+#[test]
+fn names_of_columns_are_any_text() {
+    let text = "__proto__,a.b,\"c\nd\",x=y,\"\"\"q\"\"\",type\n1,2,3,4,5,6\n";
+    let (jobs, _) = lines(text, &["--map", "x=y=payload.m.n"]).expect("a table");
+    let expected = r#"{"payload":{"__proto__":"1","a.b":"2","c\nd":"3","m.n":"4","\"q\"":"5","type":"6"}}"#;
+    assert_eq!(jobs, [(2, serde_json::from_str(expected).expect("JSON"))]);
 }
 
 #[test]
