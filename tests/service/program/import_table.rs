@@ -1,10 +1,10 @@
 //! `intray import --csv`: the rows of a table become jobs, or batches of opinions.
 
-use std::{fs, process::Stdio};
+use std::{fs, process::Stdio, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::bulk::imported;
+use super::bulk::{calling, imported};
 use crate::world::{Exit, World, run, tool};
 
 /// As Excel writes it in a country with a decimal comma.
@@ -37,11 +37,11 @@ async fn sheet_of_excel_becomes_a_job_a_row() {
     assert_eq!((end.status.code(), end.stdout, end.stderr.as_str()), (Some(0), report(3, 3, 0, 0), ""));
     let jobs = jobs(&w, "own").await;
     assert_eq!(jobs.len(), 3, "{jobs:?}");
-    assert_eq!(jobs[0]["payload"], json!({ "Nr": "007", "Frage": "Ist das\r\n\"gut\"?" }), "the most urgent one");
-    assert_eq!((&jobs[0]["priority"], &jobs[0]["assignees"]), (&json!(10), &json!(["ann", "bob"])));
-    assert_eq!(jobs[1]["payload"], json!({ "Nr": "8", "Frage": "Größe?" }));
-    assert_eq!((&jobs[1]["priority"], &jobs[1]["assignees"]), (&json!(50), &Value::Null));
-    assert_eq!(jobs[2]["payload"], json!({ "Nr": "9", "Frage": "Und das?" }));
+    assert_eq!(jobs[0]["payload"], json!({ "Nr": "8", "Frage": "Größe?" }));
+    assert_eq!((&jobs[0]["priority"], &jobs[0]["assignees"]), (&json!(50), &Value::Null));
+    assert_eq!(jobs[1]["payload"], json!({ "Nr": "9", "Frage": "Und das?" }));
+    assert_eq!(jobs[2]["payload"], json!({ "Nr": "007", "Frage": "Ist das\r\n\"gut\"?" }), "it is for two people");
+    assert_eq!((&jobs[2]["priority"], &jobs[2]["assignees"]), (&json!(10), &json!(["ann", "bob"])));
     w.check().await;
 }
 
@@ -117,6 +117,29 @@ async fn overlap_makes_a_batch_of_opinions_a_row() {
     let end = table(&w, text.replace("200", "20").replace("ann", "bob"), &flags).await;
     assert_eq!((end.status.code(), end.stdout), (Some(3), report(3, 0, 2, 1)), "a changed row is no new one");
     assert_eq!(batches(&w, "own").await.len(), 4);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn killed_import_of_a_table_is_completed_by_the_next() {
+    let w = World::start().await;
+    for (queue, rows, flags, jobs) in [("own", 30_000, &[][..], 30_000), ("opinions", 300, &["--overlap", "2"], 600)] {
+        let text: String = (0..rows).map(|n| format!("{n}\n")).collect();
+        fs::write(w.folder().join("table.csv"), format!("Nr\n{text}")).expect("written");
+        let words = [&["--csv", "table.csv", "--queue", queue], flags].concat();
+        let mut command = calling(&w, &[&["import"], &*words].concat());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
+        let path = format!("/queues/{queue}");
+        while w.get(&path).await.json()["totals"]["enqueued"].as_u64().is_none_or(|jobs| jobs == 0) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        let end = imported(&w, &words).await;
+        assert!(end.status.success() && !end.stdout.contains(" 0 known"), "{end:?}");
+        let counts = &w.get(&path).await.is(200)["counts"];
+        assert_eq!(counts["waiting"], jobs, "{queue}: {counts}");
+    }
     w.check().await;
 }
 
