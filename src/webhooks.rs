@@ -1,16 +1,15 @@
 //! Webhooks: receivers that the operator's file names, to which the events of queues are sent. The stream of events is the outbox: no
 //! call that changes jobs knows of a webhook.
 
-mod attempt;
 mod body;
-mod courier;
+mod breaker;
 mod dispatch;
 mod file;
 mod forget;
 mod line;
+mod queue;
 mod reader;
 mod schedule;
-mod shared;
 mod state;
 mod test_event;
 mod types;
@@ -20,37 +19,32 @@ use std::{sync::Arc, time::Duration};
 use intray_webhook::{Attempt, Sender};
 use tokio_util::sync::CancellationToken;
 
+use self::dispatch::{Dispatch, WebhookContext};
 pub use self::{
-    attempt::LastAttempt,
     file::{WebhookFile, Webhooks},
     line::{NewWebhook, Webhook},
-    shared::WebhookCounts,
-    state::{WebhookHealth, WebhookState},
+    state::{LastAttempt, WebhookCounts, WebhookHealth, WebhookState},
     test_event::{TestReport, send_test, test_all},
     types::Types,
 };
-use self::{dispatch::Dispatch, shared::Shared};
 use crate::{
     job::{Name, QueueName},
     store::{Actor, DeliveryId, Fault, KnownWebhook, Queues},
     waiting::Waiting,
 };
 
-/// How often one webhook may be tested.
-const TEST_PAUSE: Duration = Duration::from_secs(1);
-
 /// The webhooks of this instance. A cheap handle.
 #[derive(Clone)]
 pub struct Dispatcher {
     /// `None`: this instance sends nothing.
     source: Option<(WebhookFile, Sender)>,
-    shared: Arc<Shared>,
+    context: Arc<WebhookContext>,
 }
 
 impl Dispatcher {
     /// With the file of the webhooks and what sends them.
     pub fn new(queues: Queues, waiting: Waiting, source: Option<(WebhookFile, Sender)>) -> Self {
-        Self { source, shared: Arc::new(Shared::new(queues, waiting)) }
+        Self { source, context: Arc::new(WebhookContext::new(queues, waiting)) }
     }
 
     /// Names the webhooks of the file: events from then on are for them. What Redis does not take now, [`Self::run`] names later.
@@ -63,7 +57,7 @@ impl Dispatcher {
     /// Names the webhooks of the file. Returns all that instances have named.
     async fn name(&self) -> Result<Vec<KnownWebhook>, Fault> {
         let file = self.all();
-        self.shared.queues.name_webhooks(file.iter().map(|webhook| webhook.named())).await
+        self.context.queues.name_webhooks(file.iter().map(|webhook| webhook.named())).await
     }
 
     /// Reads events and sends deliveries until it is stopped.
@@ -71,7 +65,7 @@ impl Dispatcher {
         let forgetting = forget::run(self.clone(), stop.clone());
         match self.source {
             Some((file, sender)) => {
-                let dispatch = Dispatch::new(self.shared, sender, file.subscribe());
+                let dispatch = Dispatch::new(self.context, sender, file.subscribe());
                 tokio::join!(forgetting, file.run(stop.clone()), dispatch.run(stop));
             }
             None => forgetting.await,
@@ -98,12 +92,12 @@ impl Dispatcher {
         sees: impl Fn(&QueueName) -> bool,
     ) -> Result<Vec<WebhookState>, Fault> {
         let known = self.name().await?;
-        let mut names = self.shared.queues.names().await?;
+        let mut names = self.context.queues.names().await?;
         names.retain(|queue| sees(queue) && webhooks.iter().any(|webhook| webhook.pattern.matches(queue)));
-        let states = self.shared.read_all(&names).await?;
+        let states = self.context.read_all(&names).await?;
         let of = |webhook: &Arc<Webhook>| {
-            let counts = states.iter().flatten().filter(|state| state.webhook == webhook.name);
-            WebhookState::new(known.iter().find(|known| known.name == webhook.name), WebhookCounts::of(counts))
+            let counts = WebhookCounts::of(states.iter().flatten(), &webhook.name);
+            WebhookState::new(known.iter().find(|known| known.name == webhook.name), counts)
         };
         Ok(webhooks.iter().map(of).collect())
     }
@@ -120,13 +114,14 @@ impl Dispatcher {
         webhook: &Name,
         id: Option<&DeliveryId>,
     ) -> Result<u64, Fault> {
-        let Shared { queues, .. } = &*self.shared;
+        let WebhookContext { queues, tasks, .. } = &*self.context;
         let count = queues.redeliver(queue, webhook, id, actor).await?;
         queues.start_webhook(webhook).await?;
         self.source.iter().for_each(|(_, sender)| sender.reconnect());
-        let orders = self.shared.courier(webhook);
-        orders.stop(false);
-        orders.due_in(queue, Duration::ZERO);
+        self.context.breaker(webhook).stop(false);
+        if let Some(task) = tasks.lock().get(queue) {
+            task.due_in(webhook, Duration::ZERO);
+        }
         Ok(count)
     }
 
@@ -135,8 +130,8 @@ impl Dispatcher {
     /// # Errors
     /// The time until this webhook may be tested again.
     pub async fn test(&self, webhook: &Webhook) -> Result<Attempt, Duration> {
-        self.shared.may_test(&webhook.name, TEST_PAUSE)?;
-        let (_, sender) = self.source.as_ref().ok_or(TEST_PAUSE)?;
+        self.context.breaker(&webhook.name).may_test()?;
+        let (_, sender) = self.source.as_ref().ok_or(Duration::ZERO)?;
         let attempt = send_test(sender, webhook).await;
         if attempt.is_taken() {
             // Where Redis is not well, the next delivery that is taken reports it.
@@ -147,16 +142,16 @@ impl Dispatcher {
 
     /// The receiver is there again: this instance no longer pauses.
     async fn end_failing(&self, webhook: &Name) -> Result<(), Fault> {
-        self.shared.courier(webhook).end_failing();
+        self.context.breaker(webhook).end_failing();
         let known = self.name().await?.into_iter().find(|known| known.name == *webhook);
         if let Some(last) = known.and_then(|known| LastAttempt::parse(&known.last)).filter(|last| last.failures > 0) {
-            self.shared.note(webhook, &LastAttempt { failures: 0, ..last }).await;
+            self.context.note(webhook, &LastAttempt { failures: 0, ..last }).await;
         }
         Ok(())
     }
 
     /// The webhooks of the file with their counts, as this instance has last read them.
     pub fn last_counts(&self) -> Vec<(Arc<Webhook>, WebhookCounts)> {
-        self.all().into_iter().map(|webhook| (webhook.clone(), self.shared.counts.of(&webhook.name))).collect()
+        self.all().into_iter().map(|webhook| (webhook.clone(), self.context.counts.of(&webhook.name))).collect()
     }
 }

@@ -1,274 +1,231 @@
-//! The rounds of this instance over the queues that webhooks are for, and its couriers.
+//! The queues that webhooks are for, each with a task on this instance, and what these tasks share.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use intray_webhook::Sender;
-use tokio::{
-    sync::{mpsc, watch},
-    task::JoinSet,
-};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{courier::Courier, file::Webhooks, line::Webhook, reader::QueueReader, shared::Shared};
+use super::{
+    breaker::Breaker,
+    file::Webhooks,
+    line::Webhook,
+    queue::QueueTask,
+    state::{LastAttempt, QueueStates},
+};
 use crate::{
-    job::{Name, QueueName},
-    store::{Fault, Hint, KnownWebhook, Wanted},
+    job::{Millis, Name, QueueName},
+    store::{Fault, Hint, OutboxState, Queues, Wanted},
+    waiting::Waiting,
 };
 
-/// How often due visits are looked for.
+/// How often new queues are looked for among those in use here.
 const TICK: Duration = Duration::from_millis(500);
 /// Queues whose hints are subscribed to; the others are visited at their next check.
 const MAX_HEARD: usize = 1_000;
-/// Visits at the same time.
+/// Queues that are read at the same time.
 const MAX_VISITS: usize = 16;
+/// Queues read in one pipeline: few enough not to delay other calls.
+const MAX_PIPELINED: usize = 32;
 const LIST_EVERY: Duration = Duration::from_secs(10);
 /// How often other instances learn that this one serves its webhooks, and how often it learns which were stopped.
 const LEARN_EVERY: Duration = Duration::from_secs(2);
-/// The pause of a queue whose visit failed.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// A webhook of the file that is known to Redis, and since when: events from then on are for it.
+pub(super) type ServedWebhook = (Arc<Webhook>, Millis);
+
+/// What the tasks of queues and the calls of operators share.
+pub(super) struct WebhookContext {
+    pub(super) queues: Queues,
+    pub(super) waiting: Waiting,
+    /// The states of the webhooks in each queue, as this instance has last read them.
+    pub(super) counts: QueueStates,
+    pub(super) visits: Semaphore,
+    pub(super) tasks: Mutex<HashMap<QueueName, Arc<QueueTask>>>,
+    wanted: Wanted,
+    heard: Mutex<HashSet<QueueName>>,
+    breakers: Mutex<HashMap<Name, Arc<Breaker>>>,
+}
+
+impl WebhookContext {
+    pub(super) fn new(queues: Queues, waiting: Waiting) -> Self {
+        let (counts, tasks, wanted, heard, breakers) = Default::default();
+        Self { queues, waiting, counts, visits: Semaphore::new(MAX_VISITS), tasks, wanted, heard, breakers }
+    }
+
+    pub(super) fn breaker(&self, webhook: &Name) -> Arc<Breaker> {
+        self.breakers.lock().entry(webhook.clone()).or_insert_with(|| Arc::new(Breaker::new())).clone()
+    }
+
+    /// Listens to the hints of a queue, or no longer.
+    pub(super) fn hear(&self, queue: &QueueName, is_wanted: bool) {
+        let mut heard = self.heard.lock();
+        if !is_wanted && heard.remove(queue) {
+            self.wanted.remove(queue);
+        } else if is_wanted && heard.len() < MAX_HEARD && heard.insert(queue.clone()) {
+            self.wanted.add(queue);
+        }
+    }
+
+    /// The states of the webhooks in each of these queues, and the last known ones where a node is away.
+    pub(super) async fn read_all(&self, names: &[QueueName]) -> Result<Vec<Vec<OutboxState>>, Fault> {
+        let mut states = Vec::with_capacity(names.len());
+        for some in names.chunks(MAX_PIPELINED) {
+            let read = some.iter().map(|queue| async move {
+                match self.queues.outbox(queue).await {
+                    Err(Fault::Unavailable { .. }) if self.queues.is_lost(queue) => Ok(self.counts.in_queue(queue)),
+                    answer => answer,
+                }
+            });
+            states.extend(futures_util::future::try_join_all(read).await?);
+        }
+        Ok(states)
+    }
+
+    /// Tells other instances of the last attempt.
+    pub(super) async fn note(&self, webhook: &Name, last: &LastAttempt) {
+        if self.breaker(webhook).is_news(last.failures) {
+            // The next attempt is noted too.
+            let _ = self.queues.note_attempt(webhook, &last.to_string()).await;
+        }
+    }
+}
 
 pub(super) struct Dispatch {
-    shared: Arc<Shared>,
+    context: Arc<WebhookContext>,
     sender: Sender,
     file: watch::Receiver<Webhooks>,
-    /// Grows with each change of the file.
-    version: u64,
-    /// The webhooks of the file that are known to Redis.
-    webhooks: Vec<(Arc<Webhook>, KnownWebhook)>,
-    couriers: HashMap<Name, (watch::Sender<Arc<Webhook>>, CancellationToken)>,
-    tasks: TaskTracker,
-    queues: HashMap<QueueName, QueueVisits>,
-    /// To be visited now, in the order in which their news came.
-    due: VecDeque<QueueName>,
+    served: watch::Sender<Vec<ServedWebhook>>,
+    running: TaskTracker,
     /// Queues that no webhook is for, as they were last listed.
     ignored: HashSet<QueueName>,
-    visits: JoinSet<(QueueReader, Result<(), Fault>)>,
-    heard: HashSet<QueueName>,
     learned: Option<Instant>,
     listed: Option<Instant>,
 }
 
-/// A queue that a webhook is for.
-struct QueueVisits {
-    /// `None` during a visit.
-    reader: Option<QueueReader>,
-    /// It is to be visited, now or at the end of a visit.
-    is_due: bool,
-    not_before: Option<Instant>,
-}
-
 impl Dispatch {
-    pub(super) fn new(shared: Arc<Shared>, sender: Sender, file: watch::Receiver<Webhooks>) -> Self {
-        Self {
-            shared,
-            sender,
-            file,
-            version: 0,
-            webhooks: Vec::new(),
-            couriers: HashMap::new(),
-            tasks: TaskTracker::new(),
-            queues: HashMap::new(),
-            due: VecDeque::new(),
-            ignored: HashSet::new(),
-            visits: JoinSet::new(),
-            heard: HashSet::new(),
-            learned: None,
-            listed: None,
-        }
+    pub(super) fn new(context: Arc<WebhookContext>, sender: Sender, file: watch::Receiver<Webhooks>) -> Self {
+        let (served, running, ignored, learned, listed) = Default::default();
+        Self { context, sender, file, served, running, ignored, learned, listed }
     }
 
     pub(super) async fn run(mut self, stop: CancellationToken) {
-        let (wanted, (sender, mut hints)) = (Wanted::default(), mpsc::unbounded_channel());
-        let queues = self.shared.queues.clone();
-        let listening = queues.listen(&wanted, sender, stop.clone());
+        let (sender, mut hints) = mpsc::unbounded_channel();
+        let context = self.context.clone();
+        let listening = context.queues.listen(&context.wanted, sender, stop.clone());
         let rounds = async {
             let mut ticks = tokio::time::interval(TICK);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
                     () = stop.cancelled() => break,
-                    _ = ticks.tick() => self.tick(&wanted, &stop).await,
+                    _ = ticks.tick() => self.tick(&stop).await,
                     // A change of the file counts at once.
-                    Ok(()) = self.file.changed() => self.tick_after_change(&wanted, &stop).await,
-                    Some(hint) = hints.recv() => self.hear(hint),
-                    Some(done) = self.visits.join_next(), if !self.visits.is_empty() => self.end_visit(done.ok(), &wanted),
+                    Ok(()) = self.file.changed() => {
+                        (self.learned, self.listed) = (None, None);
+                        self.tick(&stop).await;
+                    }
+                    Some(hint) = hints.recv() => self.pass_on(&hint),
                 }
-                self.begin_visits();
             }
-            self.visits.abort_all();
-            self.tasks.close();
-            self.tasks.wait().await;
+            self.running.close();
+            self.running.wait().await;
+            self.context.tasks.lock().clear();
         };
         tokio::join!(listening, rounds);
     }
 
-    async fn tick_after_change(&mut self, wanted: &Wanted, stop: &CancellationToken) {
-        (self.version, self.learned, self.listed) = (self.version + 1, None, None);
-        self.tick(wanted, stop).await;
-    }
-
-    async fn tick(&mut self, wanted: &Wanted, stop: &CancellationToken) {
+    async fn tick(&mut self, stop: &CancellationToken) {
         let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
         // While Redis is away, the next tick tries again.
-        if is_due(self.learned, LEARN_EVERY) && self.learn(stop).await.is_err() {
+        if is_due(self.learned, LEARN_EVERY) && self.learn().await.is_err() {
             return;
         }
-        if is_due(self.listed, LIST_EVERY) && self.list(wanted).await.is_ok() {
+        if is_due(self.listed, LIST_EVERY) && self.list(stop).await.is_ok() {
             self.listed = Some(Instant::now());
         }
-        let in_use = self.shared.queues.in_use();
-        self.add(in_use, wanted);
-        self.mark_overdue();
+        self.add(self.context.queues.in_use(), stop);
     }
 
     /// Names the webhooks of the file, and learns how they stand.
-    async fn learn(&mut self, stop: &CancellationToken) -> Result<(), Fault> {
-        let file = self.file.borrow().clone();
-        let known = self.shared.queues.name_webhooks(file.iter().map(|webhook| webhook.named())).await?;
+    async fn learn(&mut self) -> Result<(), Fault> {
+        let (context, file) = (&self.context, self.file.borrow().clone());
+        let known = context.queues.name_webhooks(file.iter().map(|webhook| webhook.named())).await?;
         self.learned = Some(Instant::now());
-        self.shared.learn(&known);
-        let of = |webhook: &Arc<Webhook>| {
-            let known = known.iter().find(|known| known.name == webhook.name)?.clone();
-            Some((webhook.clone(), known))
-        };
-        self.webhooks = file.iter().filter_map(of).collect();
-        self.staff(&file, stop);
-        Ok(())
-    }
-
-    /// A courier for each webhook of the file, and none for others.
-    fn staff(&mut self, file: &Webhooks, stop: &CancellationToken) {
-        self.couriers.retain(|name, (_, leaving)| {
-            let stays = file.iter().any(|webhook| webhook.name == *name);
-            if !stays {
-                leaving.cancel();
-            }
-            stays
-        });
-        for webhook in file.iter() {
-            if let Some((current, _)) = self.couriers.get(&webhook.name) {
-                current.send_if_modified(|before| {
-                    let is_new = before != webhook;
-                    *before = webhook.clone();
-                    is_new
-                });
-                continue;
-            }
-            let (current, webhook_of) = watch::channel(webhook.clone());
-            let leaving = stop.child_token();
-            self.tasks.spawn(Courier::new(self.shared.clone(), self.sender.clone(), webhook_of).run(leaving.clone()));
-            self.couriers.insert(webhook.name.clone(), (current, leaving));
+        for webhook in &known {
+            context.breaker(&webhook.name).stop(webhook.stopped_at.is_some());
         }
+        let since = |webhook: &Webhook| Some(known.iter().find(|known| known.name == webhook.name)?.since);
+        let served: Vec<_> = file.iter().filter_map(|webhook| Some((webhook.clone(), since(webhook)?))).collect();
+        self.served.send_if_modified(|before| {
+            // The receiver of a line that changes may be another now.
+            let new = served.iter().filter(|webhook| !before.contains(webhook));
+            new.for_each(|(webhook, _)| context.breaker(&webhook.name).end_failing());
+            let is_new = *before != served;
+            *before = served;
+            is_new
+        });
+        Ok(())
     }
 
     fn is_for_a_webhook(&self, queue: &QueueName) -> bool {
-        self.webhooks.iter().any(|(webhook, _)| webhook.pattern.matches(queue))
+        self.served.borrow().iter().any(|(webhook, _)| webhook.pattern.matches(queue))
     }
 
-    async fn list(&mut self, wanted: &Wanted) -> Result<(), Fault> {
-        let names = self.shared.queues.names().await?;
+    async fn list(&mut self, stop: &CancellationToken) -> Result<(), Fault> {
+        let names = self.context.queues.names().await?;
         let is_there = |queue: &QueueName| names.binary_search(queue).is_ok() && self.is_for_a_webhook(queue);
-        let gone: Vec<_> = self.queues.keys().filter(|queue| !is_there(queue)).cloned().collect();
-        for queue in gone {
-            self.queues.remove(&queue);
-            self.listen_to(&queue, false, wanted);
-        }
+        let gone = self.context.tasks.lock().extract_if(|queue, _| !is_there(queue)).collect::<Vec<_>>();
+        gone.iter().for_each(|(_, task)| task.stop.cancel());
         self.ignored.clear();
-        self.add(names, wanted);
-        self.shared.counts.retain(|queue| self.queues.contains_key(queue));
+        self.add(names, stop);
+        let tasks = self.context.tasks.lock();
+        self.context.counts.retain(|queue| tasks.contains_key(queue));
         Ok(())
     }
 
-    fn add(&mut self, names: Vec<QueueName>, wanted: &Wanted) {
+    /// Each of these queues that a webhook is for gets a task.
+    fn add(&mut self, names: Vec<QueueName>, stop: &CancellationToken) {
+        let mut tasks = self.context.tasks.lock();
         for queue in names {
-            if self.queues.contains_key(&queue) || self.ignored.contains(&queue) {
+            if tasks.contains_key(&queue) || self.ignored.contains(&queue) {
                 continue;
             }
             if !self.is_for_a_webhook(&queue) {
                 self.ignored.insert(queue);
                 continue;
             }
-            self.listen_to(&queue, true, wanted);
-            let reader = Some(QueueReader::new(queue.clone()));
-            self.queues.insert(queue.clone(), QueueVisits { reader, is_due: false, not_before: None });
-            self.mark_due(&queue);
+            let task = Arc::new(QueueTask {
+                context: self.context.clone(),
+                sender: self.sender.clone(),
+                queue: queue.clone(),
+                served: self.served.subscribe(),
+                stop: stop.child_token(),
+                has_events: Notify::new(),
+                due: Mutex::default(),
+                due_changed: Notify::new(),
+            });
+            self.running.spawn(task.clone().run());
+            tasks.insert(queue, task);
         }
     }
 
-    /// Listens to the hints of a queue, or no longer.
-    fn listen_to(&mut self, queue: &QueueName, is_wanted: bool, wanted: &Wanted) {
-        if !is_wanted && self.heard.remove(queue) {
-            wanted.remove(queue);
-        } else if is_wanted && self.heard.len() < MAX_HEARD && self.heard.insert(queue.clone()) {
-            wanted.add(queue);
-        }
-    }
-
-    fn hear(&mut self, hint: Hint) {
+    fn pass_on(&self, hint: &Hint) {
         match hint {
             Hint::Ready(queue, _) | Hint::Listening(queue) => {
-                self.mark_due(&queue);
+                if let Some(task) = self.context.tasks.lock().get(queue) {
+                    task.has_events.notify_one();
+                }
             }
             // The queues are subscribed to again, and visited then.
             Hint::Disconnected => {}
             // The events of the call came with a number.
             Hint::Lines(..) => {}
         }
-    }
-
-    fn mark_due(&mut self, queue: &QueueName) {
-        let Some(visits) = self.queues.get_mut(queue).filter(|visits| !visits.is_due) else { return };
-        visits.is_due = true;
-        if visits.reader.is_some() && visits.not_before.is_none() {
-            self.due.push_back(queue.clone());
-        }
-    }
-
-    /// Queues that were not checked for a while, and those whose pause is over.
-    fn mark_overdue(&mut self) {
-        let (now, version) = (Instant::now(), self.version);
-        for (queue, visits) in &mut self.queues {
-            let Some(reader) = &visits.reader else { continue };
-            let was_paused = visits.not_before.take_if(|at| *at <= now).is_some();
-            if visits.not_before.is_none() && (was_paused || !visits.is_due && reader.is_due(version)) {
-                visits.is_due = true;
-                self.due.push_back(queue.clone());
-            }
-        }
-    }
-
-    fn begin_visits(&mut self) {
-        while self.visits.len() < MAX_VISITS
-            && let Some(queue) = self.due.pop_front()
-        {
-            let Some(visits) = self.queues.get_mut(&queue) else { continue };
-            let Some(mut reader) = visits.reader.take() else { continue };
-            visits.is_due = false;
-            let is_for_it = |(webhook, _): &&(Arc<Webhook>, KnownWebhook)| webhook.pattern.matches(&queue);
-            let webhooks: Vec<_> = self.webhooks.iter().filter(is_for_it).cloned().collect();
-            let (shared, version) = (self.shared.clone(), self.version);
-            self.visits.spawn(async move {
-                let outcome = reader.visit(&shared, &webhooks, version).await;
-                (reader, outcome)
-            });
-        }
-    }
-
-    fn end_visit(&mut self, done: Option<(QueueReader, Result<(), Fault>)>, wanted: &Wanted) {
-        let Some((reader, outcome)) = done else { return };
-        let Some(visits) = self.queues.get_mut(&reader.queue) else { return };
-        let (has_room, queue) = (reader.has_room(), reader.queue.clone());
-        visits.reader = Some(reader);
-        if outcome.is_err() {
-            (visits.is_due, visits.not_before) = (true, Some(Instant::now() + RETRY_AFTER));
-        } else if visits.is_due {
-            // There was news during the visit.
-            self.due.push_back(queue.clone());
-        }
-        self.listen_to(&queue, has_room, wanted);
     }
 }

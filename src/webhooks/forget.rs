@@ -37,18 +37,18 @@ impl Dispatcher {
         tokio::time::sleep(UNKNOWN_FOR).await;
         // After a jump of the clock, the instances that serve a webhook have named it again by now.
         let file = self.all();
-        let known = self.shared.queues.forget_webhooks(file.iter().map(|webhook| webhook.named())).await?;
+        let known = self.context.queues.forget_webhooks(file.iter().map(|webhook| webhook.named())).await?;
         unknown.retain(|(queue, webhook)| !is_known(&known, queue, webhook));
         for (queue, webhook) in unknown {
-            self.shared.queues.discard(&queue, &webhook).await?;
+            self.context.queues.discard(&queue, &webhook).await?;
         }
         Ok(())
     }
 
     /// The webhooks that have read in a queue and that no instance has named for it.
     async fn unknown(&self) -> Result<Vec<(QueueName, Name)>, Fault> {
-        let (names, known) = (self.shared.queues.names().await?, self.name().await?);
-        let states = self.shared.read_all(&names).await?;
+        let (names, known) = (self.context.queues.names().await?, self.name().await?);
+        let states = self.context.read_all(&names).await?;
         let of = names.iter().zip(&states).flat_map(|(queue, states)| {
             states.iter().map(|state| (queue.clone(), state.webhook.clone())).collect::<Vec<_>>()
         });

@@ -1,16 +1,20 @@
-//! Reads the events of queues after the cursors of webhooks, and makes deliveries of them. Every instance does so; the script that
+//! Reads the events of a queue after the cursors of webhooks, and makes deliveries of them. Every instance does so; the script that
 //! moves a cursor lets one of them win.
 
 use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
+    collections::HashMap,
     time::{Duration, Instant},
 };
 
-use super::{body::Contents, line::Webhook, shared::Shared};
+use super::{
+    body::Contents,
+    dispatch::ServedWebhook,
+    line::Webhook,
+    queue::{QueueTask, RETRY_AFTER},
+};
 use crate::{
-    job::{Name, QueueName, limits},
-    store::{Event, EventLimit, Fault, Forward, Forwarded, KnownWebhook, Position, Queues},
+    job::{Millis, Name, limits},
+    store::{Event, EventLimit, Fault, Forward, Forwarded, OutboxState, Position},
 };
 
 /// The state of a queue's webhooks is read at least this often: another instance may have stopped, or moved a cursor.
@@ -36,131 +40,132 @@ struct Reading {
     is_full: bool,
 }
 
-/// One queue, as this instance reads it.
-pub(super) struct QueueReader {
-    pub(super) queue: QueueName,
+/// The part of a queue's task that reads.
+pub(super) struct QueueReader<'t> {
+    task: &'t QueueTask,
     readings: HashMap<Name, Reading>,
-    checked: Option<Instant>,
-    /// The version of the file when it was last checked.
-    version: u64,
+    next_check: Instant,
 }
 
-impl QueueReader {
-    pub(super) fn new(queue: QueueName) -> Self {
-        Self { queue, readings: HashMap::new(), checked: None, version: 0 }
+impl<'t> QueueReader<'t> {
+    pub(super) fn new(task: &'t QueueTask) -> Self {
+        Self { task, readings: HashMap::new(), next_check: Instant::now() }
     }
 
-    /// Whether a webhook can take more deliveries: otherwise it needs no hints of new events.
-    pub(super) fn has_room(&self) -> bool {
-        self.readings.is_empty() || self.readings.values().any(|reading| !reading.is_full)
-    }
-
-    pub(super) fn is_due(&self, version: u64) -> bool {
-        version != self.version || self.checked.is_none_or(|checked| checked.elapsed() >= CHECK_EVERY)
+    /// Reads when there is news, for as long as it is polled.
+    pub(super) async fn run(mut self) {
+        let (mut served, mut webhooks) = (self.task.served.clone(), Vec::new());
+        loop {
+            let current = self.task.webhooks();
+            if current != webhooks {
+                (webhooks, self.next_check) = (current, Instant::now());
+            }
+            let visit = self.task.context.visits.acquire().await;
+            let outcome = Box::pin(self.visit(&webhooks)).await;
+            drop(visit);
+            // Where no webhook can take more deliveries, hints of new events are of no use.
+            let has_room = self.readings.is_empty() || self.readings.values().any(|reading| !reading.is_full);
+            self.task.context.hear(&self.task.queue, has_room);
+            if outcome.is_err() {
+                tokio::time::sleep(RETRY_AFTER).await;
+                continue;
+            }
+            tokio::select! {
+                () = self.task.has_events.notified() => {}
+                Ok(()) = served.changed() => {}
+                () = tokio::time::sleep_until(self.next_check.into()) => {}
+            }
+        }
     }
 
     /// Forwards all events that are for these webhooks.
     ///
     /// # Errors
     /// When Redis is not well, or has no memory for deliveries. The next visit continues from there.
-    pub(super) async fn visit(
-        &mut self,
-        shared: &Shared,
-        webhooks: &[(Arc<Webhook>, KnownWebhook)],
-        version: u64,
-    ) -> Result<(), Fault> {
-        if self.is_due(version) {
-            self.check(shared, webhooks).await?;
-            (self.checked, self.version) = (Some(Instant::now()), version);
+    async fn visit(&mut self, webhooks: &[ServedWebhook]) -> Result<(), Fault> {
+        if Instant::now() >= self.next_check {
+            self.check(webhooks).await?;
+            self.next_check = Instant::now() + CHECK_EVERY;
         }
-        while self.read_page(shared, webhooks).await? {}
+        while self.read_page(webhooks).await? {}
         Ok(())
     }
 
     /// Learns how the webhooks stand here, and stores where they have read to.
-    async fn check(&mut self, shared: &Shared, webhooks: &[(Arc<Webhook>, KnownWebhook)]) -> Result<(), Fault> {
-        let states = shared.queues.outbox(&self.queue).await?;
+    async fn check(&mut self, webhooks: &[ServedWebhook]) -> Result<(), Fault> {
+        let task = self.task;
+        let QueueTask { context, queue, .. } = task;
+        let states = context.queues.outbox(queue).await?;
         self.readings.retain(|name, _| webhooks.iter().any(|(webhook, _)| webhook.name == *name));
-        for (webhook, known) in webhooks {
+        for (webhook, since) in webhooks {
             let state = states.iter().find(|state| state.webhook == webhook.name);
-            let stored = state.map(|state| state.cursor.clone());
-            let from = stored.as_deref().map_or_else(|| begin(known), parse);
-            let reading = self.readings.entry(webhook.name.clone()).or_insert_with(|| Reading {
-                stored: stored.clone(),
-                position: from,
-                unstored: 0,
-                is_full: false,
-            });
-            if reading.stored != stored {
-                (reading.stored, reading.position) = (stored.clone(), from);
+            self.resume(&webhook.name, *since, state).await?;
+            let Some(state) = state else { continue };
+            if state.has_old {
+                // Deliveries are collected only where one is due.
+                context.queues.collect(queue, &webhook.name, 0, 0).await?;
             }
-            reading.is_full = state.is_some_and(|state| state.waiting >= limits::WAITING_DELIVERIES);
-            if stored.as_deref() != Some(reading.position.to_string().as_str()) && !reading.is_full {
-                store(&shared.queues, &self.queue, &webhook.name, reading).await?;
-            }
-            if state.is_some_and(|state| state.has_old) {
-                // Couriers come only where something is due.
-                shared.queues.collect(&self.queue, &webhook.name, 0, 0).await?;
-            }
-            if let Some(next) = state.and_then(|state| state.next) {
-                shared.courier(&webhook.name).due_in(&self.queue, next);
+            if let Some(next) = state.next {
+                task.due_in(&webhook.name, next);
             }
         }
-        for (webhook, lost) in shared.counts.put(&self.queue, states) {
-            tracing::warn!(
-                webhook = webhook.as_str(), queue = %self.queue, lost,
-                "events were deleted before this webhook could read them: it is too far behind"
-            );
+        context.counts.put(queue, states);
+        Ok(())
+    }
+
+    /// Continues where the webhook has read to, on any instance.
+    async fn resume(&mut self, webhook: &Name, since: Millis, state: Option<&OutboxState>) -> Result<(), Fault> {
+        let stored = state.map(|state| state.cursor.clone());
+        let from = stored.as_deref().map_or_else(|| begin(since), parse);
+        let reading = self.readings.entry(webhook.clone()).or_insert_with(|| Reading {
+            stored: stored.clone(),
+            position: from,
+            unstored: 0,
+            is_full: false,
+        });
+        if reading.stored != stored {
+            (reading.stored, reading.position) = (stored.clone(), from);
+        }
+        reading.is_full = state.is_some_and(|state| state.waiting >= limits::WAITING_DELIVERIES);
+        if stored.as_deref() != Some(reading.position.to_string().as_str()) && !reading.is_full {
+            store(self.task, webhook, reading).await?;
         }
         Ok(())
     }
 
     /// Reads a page from where the slowest webhook is. Returns whether there may be more.
-    async fn read_page(&mut self, shared: &Shared, webhooks: &[(Arc<Webhook>, KnownWebhook)]) -> Result<bool, Fault> {
+    async fn read_page(&mut self, webhooks: &[ServedWebhook]) -> Result<bool, Fault> {
+        let task = self.task;
         let from = self.readings.values().filter(|reading| !reading.is_full).map(|reading| reading.position).min();
         let Some(from) = from else { return Ok(false) };
-        let page = shared.queues.events_after(&self.queue, from, PAGE).await?;
-        let is_for = |webhook: &Webhook, reading: &Reading, event: &Event| {
-            event.at > reading.position && webhook.types.wants(event.kind)
+        let page = task.context.queues.events_after(&task.queue, from, PAGE).await?;
+        let is_for = |event: &Event, webhook: &Webhook, readings: &HashMap<Name, Reading>| {
+            let reading = readings.get(&webhook.name).filter(|reading| !reading.is_full);
+            reading.is_some_and(|reading| event.at > reading.position && webhook.types.wants(event.kind))
         };
-        let mine = |webhook: &Webhook| self.readings.get(&webhook.name).filter(|reading| !reading.is_full);
-        let wanted = |event: &&Event| {
-            webhooks.iter().any(|(webhook, _)| mine(webhook).is_some_and(|reading| is_for(webhook, reading, event)))
-        };
-        let wanted: Vec<_> = page.events.iter().filter(wanted).collect();
-        let (mut rest, mut overtaken) = (&wanted[..], HashSet::new());
-        while !rest.is_empty() {
-            let permit = shared.waiting.webhook_permit().await;
-            let (contents, count) = Contents::read(&shared.queues, &self.queue, rest).await?;
-            permit.finish_read(contents.size());
-            let (part, later) = rest.split_at(count);
-            for (webhook, _) in webhooks {
-                let Some(reading) = self.readings.get_mut(&webhook.name).filter(|reading| !reading.is_full) else {
-                    continue;
-                };
-                let events: Vec<_> = part.iter().copied().filter(|event| is_for(webhook, reading, event)).collect();
-                if !overtaken.contains(&webhook.name)
-                    && !send(shared, &self.queue, webhook, reading, &contents, &events).await?
-                {
-                    overtaken.insert(&webhook.name);
-                }
-            }
-            rest = later;
-        }
-        let mut more = page.more;
+        let is_wanted = |event: &&Event| webhooks.iter().any(|(webhook, _)| is_for(event, webhook, &self.readings));
+        let wanted: Vec<_> = page.events.iter().filter(is_wanted).collect();
+        // Held until all webhooks have what was read.
+        let permit = if wanted.is_empty() { None } else { Some(task.context.waiting.webhook_permit().await) };
+        let (contents, count) = Contents::read(&task.context.queues, &task.queue, &wanted).await?;
+        permit.iter().for_each(|permit| permit.finish_read(contents.size()));
+        let (part, rest) = wanted.split_at(count);
+        // The jobs of the rest had no room: these events are read again.
+        let reached = part.last().filter(|_| !rest.is_empty()).map_or(page.reached, |event| event.at);
+        let mut more = page.more || !rest.is_empty();
         for (webhook, _) in webhooks {
-            let Some(reading) = self.readings.get_mut(&webhook.name).filter(|reading| !reading.is_full) else {
-                continue;
-            };
-            if overtaken.contains(&webhook.name) {
-                // Another instance was faster: this one continues after it.
-                more = true;
+            let events: Vec<_> = part.iter().copied().filter(|event| is_for(event, webhook, &self.readings)).collect();
+            let reading = self.readings.get_mut(&webhook.name).filter(|reading| !reading.is_full);
+            let Some(reading) = reading else { continue };
+            if !send(task, webhook, reading, &contents, &events).await? {
+                // Another instance was faster, and this one continues after it.
+                more |= !reading.is_full;
                 continue;
             }
-            reading.position = reading.position.max(page.reached);
+            reading.position = reading.position.max(reached);
             reading.unstored += page.events.len();
             if reading.unstored >= MAX_UNSTORED {
-                store(&shared.queues, &self.queue, &webhook.name, reading).await?;
+                store(task, &webhook.name, reading).await?;
             }
         }
         Ok(more)
@@ -169,8 +174,7 @@ impl QueueReader {
 
 /// Makes deliveries of these events. False: another instance was faster, or too many wait.
 async fn send(
-    shared: &Shared,
-    queue: &QueueName,
+    task: &QueueTask,
     webhook: &Webhook,
     reading: &mut Reading,
     contents: &Contents,
@@ -184,10 +188,10 @@ async fn send(
         step.deliveries.push(delivery);
         let is_last = nth + 1 == events.len();
         if is_last || step.deliveries.len() == MAX_DELIVERIES || bytes >= MAX_BYTES {
-            if !forward(&shared.queues, queue, &webhook.name, reading, std::mem::take(&mut step)).await? {
+            if !forward(task, &webhook.name, reading, std::mem::take(&mut step)).await? {
                 return Ok(false);
             }
-            shared.courier(&webhook.name).due_in(queue, Duration::ZERO);
+            task.due_in(&webhook.name, Duration::ZERO);
             bytes = 0;
         }
     }
@@ -195,41 +199,32 @@ async fn send(
 }
 
 /// Stores where a webhook has read to.
-async fn store(queues: &Queues, queue: &QueueName, webhook: &Name, reading: &mut Reading) -> Result<(), Fault> {
+async fn store(task: &QueueTask, webhook: &Name, reading: &mut Reading) -> Result<(), Fault> {
     let step = Forward { reached: reading.position.to_string(), ..Forward::default() };
-    forward(queues, queue, webhook, reading, step).await.map(drop)
+    forward(task, webhook, reading, step).await.map(drop)
 }
 
 /// Returns whether this instance has moved the cursor.
-async fn forward(
-    queues: &Queues,
-    queue: &QueueName,
-    webhook: &Name,
-    reading: &mut Reading,
-    step: Forward,
-) -> Result<bool, Fault> {
+async fn forward(task: &QueueTask, webhook: &Name, reading: &mut Reading, step: Forward) -> Result<bool, Fault> {
     let step = Forward { read: reading.stored.clone(), ..step };
-    match queues.forward(queue, webhook, &step).await? {
+    match task.context.queues.forward(&task.queue, webhook, &step).await? {
         Forwarded::Done => {
             (reading.position, reading.stored, reading.unstored) = (parse(&step.reached), Some(step.reached), 0);
+            return Ok(true);
         }
         // In this way what this instance has sent without learning of it is noticed too.
         Forwarded::Moved(stored) => {
             reading.position = stored.as_deref().map_or(reading.position, parse);
             reading.stored = stored;
-            return Ok(false);
         }
-        Forwarded::Full => {
-            reading.is_full = true;
-            return Ok(false);
-        }
+        Forwarded::Full => reading.is_full = true,
     }
-    Ok(true)
+    Ok(false)
 }
 
 /// Before the first event of the millisecond in which the webhook became known.
-fn begin(known: &KnownWebhook) -> Position {
-    Position { ms: known.since.0.saturating_sub(1), sequence: u64::MAX, index: u32::MAX }
+fn begin(since: Millis) -> Position {
+    Position { ms: since.0.saturating_sub(1), sequence: u64::MAX, index: u32::MAX }
 }
 
 /// A cursor that cannot be read begins again: its events are sent twice rather than not.
