@@ -3,6 +3,7 @@
 
 mod body;
 mod breaker;
+mod context;
 mod dispatch;
 mod file;
 mod forget;
@@ -19,7 +20,7 @@ use std::{sync::Arc, time::Duration};
 use intray_webhook::{Attempt, Sender};
 use tokio_util::sync::CancellationToken;
 
-use self::dispatch::{Dispatch, WebhookContext};
+use self::{context::WebhookContext, dispatch::Dispatch};
 pub use self::{
     file::{WebhookFile, Webhooks},
     line::{NewWebhook, Webhook},

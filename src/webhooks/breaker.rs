@@ -63,8 +63,12 @@ impl Breaker {
             match self.is_probe_next() {
                 Ok(is_probe) => {
                     let permits = if is_probe { IN_FLIGHT } else { 1 };
-                    let permit = self.slots.clone().acquire_many_owned(permits).await;
-                    let slot = SendSlot { is_probe, _permit: permit.expect("it is never closed") };
+                    let permit = tokio::select! {
+                        permit = self.slots.clone().acquire_many_owned(permits) => permit.expect("it is never closed"),
+                        // A probe need not wait for a slow receiver that is well again.
+                        () = self.changed.notified() => continue,
+                    };
+                    let slot = SendSlot { is_probe, _permit: permit };
                     // The deliveries in flight may have failed meanwhile.
                     if self.is_probe_next() == Ok(is_probe) {
                         return slot;
@@ -108,14 +112,16 @@ impl Breaker {
 
     /// The receiver is there, or it may be another now.
     pub(super) fn end_failing(&self) {
-        self.state.lock().failures = 0;
-        self.changed.notify_one();
+        if std::mem::take(&mut self.state.lock().failures) > 0 {
+            self.changed.notify_one();
+        }
     }
 
     /// A webhook whose receiver is gone rests until it is started again.
     pub(super) fn stop(&self, is_stopped: bool) {
-        self.state.lock().is_stopped = is_stopped;
-        self.changed.notify_one();
+        if std::mem::replace(&mut self.state.lock().is_stopped, is_stopped) != is_stopped {
+            self.changed.notify_one();
+        }
     }
 
     pub(super) fn failures(&self) -> u32 {
@@ -178,6 +184,19 @@ mod tests {
         record(&breaker, 204);
         drop(probe);
         assert!(!breaker.slot().await.is_probe);
+    }
+
+    #[tokio::test]
+    async fn receiver_that_is_well_again_waits_for_no_slow_delivery() {
+        let breaker = Breaker::new();
+        let slow = breaker.slot().await;
+        (0..FAILURES_BEFORE_PAUSE).for_each(|_| record(&breaker, 500));
+        breaker.state.lock().probe_at = Some(Instant::now());
+        let (next, ()) = tokio::join!(breaker.slot(), async {
+            tokio::task::yield_now().await;
+            record(&breaker, 204);
+        });
+        assert!(!next.is_probe && !slow.is_probe);
     }
 
     #[tokio::test]

@@ -1,100 +1,32 @@
-//! The queues that webhooks are for, each with a task on this instance, and what these tasks share.
+//! The queues that webhooks are for, each with a task on this instance.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use intray_webhook::Sender;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    breaker::Breaker,
+    context::{QueueTask, ServedWebhook, WebhookContext},
     file::Webhooks,
     line::Webhook,
-    queue::QueueTask,
-    state::{LastAttempt, QueueStates},
+    queue,
 };
 use crate::{
-    job::{Millis, Name, QueueName},
-    store::{Fault, Hint, OutboxState, Queues, Wanted},
-    waiting::Waiting,
+    job::QueueName,
+    store::{Fault, Hint},
 };
 
 /// How often new queues are looked for among those in use here.
 const TICK: Duration = Duration::from_millis(500);
-/// Queues whose hints are subscribed to; the others are visited at their next check.
-const MAX_HEARD: usize = 1_000;
-/// Queues that are read at the same time.
-const MAX_VISITS: usize = 16;
-/// Queues read in one pipeline: few enough not to delay other calls.
-const MAX_PIPELINED: usize = 32;
 const LIST_EVERY: Duration = Duration::from_secs(10);
 /// How often other instances learn that this one serves its webhooks, and how often it learns which were stopped.
 const LEARN_EVERY: Duration = Duration::from_secs(2);
-
-/// A webhook of the file that is known to Redis, and since when: events from then on are for it.
-pub(super) type ServedWebhook = (Arc<Webhook>, Millis);
-
-/// What the tasks of queues and the calls of operators share.
-pub(super) struct WebhookContext {
-    pub(super) queues: Queues,
-    pub(super) waiting: Waiting,
-    /// The states of the webhooks in each queue, as this instance has last read them.
-    pub(super) counts: QueueStates,
-    pub(super) visits: Semaphore,
-    pub(super) tasks: Mutex<HashMap<QueueName, Arc<QueueTask>>>,
-    wanted: Wanted,
-    heard: Mutex<HashSet<QueueName>>,
-    breakers: Mutex<HashMap<Name, Arc<Breaker>>>,
-}
-
-impl WebhookContext {
-    pub(super) fn new(queues: Queues, waiting: Waiting) -> Self {
-        let (counts, tasks, wanted, heard, breakers) = Default::default();
-        Self { queues, waiting, counts, visits: Semaphore::new(MAX_VISITS), tasks, wanted, heard, breakers }
-    }
-
-    pub(super) fn breaker(&self, webhook: &Name) -> Arc<Breaker> {
-        self.breakers.lock().entry(webhook.clone()).or_insert_with(|| Arc::new(Breaker::new())).clone()
-    }
-
-    /// Listens to the hints of a queue, or no longer.
-    pub(super) fn hear(&self, queue: &QueueName, is_wanted: bool) {
-        let mut heard = self.heard.lock();
-        if !is_wanted && heard.remove(queue) {
-            self.wanted.remove(queue);
-        } else if is_wanted && heard.len() < MAX_HEARD && heard.insert(queue.clone()) {
-            self.wanted.add(queue);
-        }
-    }
-
-    /// The states of the webhooks in each of these queues, and the last known ones where a node is away.
-    pub(super) async fn read_all(&self, names: &[QueueName]) -> Result<Vec<Vec<OutboxState>>, Fault> {
-        let mut states = Vec::with_capacity(names.len());
-        for some in names.chunks(MAX_PIPELINED) {
-            let read = some.iter().map(|queue| async move {
-                match self.queues.outbox(queue).await {
-                    Err(Fault::Unavailable { .. }) if self.queues.is_lost(queue) => Ok(self.counts.in_queue(queue)),
-                    answer => answer,
-                }
-            });
-            states.extend(futures_util::future::try_join_all(read).await?);
-        }
-        Ok(states)
-    }
-
-    /// Tells other instances of the last attempt.
-    pub(super) async fn note(&self, webhook: &Name, last: &LastAttempt) {
-        if self.breaker(webhook).is_news(last.failures) {
-            // The next attempt is noted too.
-            let _ = self.queues.note_attempt(webhook, &last.to_string()).await;
-        }
-    }
-}
 
 pub(super) struct Dispatch {
     context: Arc<WebhookContext>,
@@ -206,11 +138,12 @@ impl Dispatch {
                 queue: queue.clone(),
                 served: self.served.subscribe(),
                 stop: stop.child_token(),
+                shutdown: stop.clone(),
                 has_events: Notify::new(),
                 due: Mutex::default(),
                 due_changed: Notify::new(),
             });
-            self.running.spawn(task.clone().run());
+            self.running.spawn(queue::serve(task.clone()));
             tasks.insert(queue, task);
         }
     }

@@ -8,21 +8,17 @@ use std::{
     collections::{HashMap, HashSet},
     panic::{AssertUnwindSafe, resume_unwind},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use futures_util::FutureExt;
-use intray_webhook::{Attempt, Sender};
-use parking_lot::Mutex;
-use tokio::{
-    sync::{Notify, watch},
-    task::{JoinError, JoinSet},
-};
+use intray_webhook::Attempt;
+use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     breaker::{SendSlot, is_gone},
-    dispatch::{ServedWebhook, WebhookContext},
+    context::{QueueTask, RETRY_AFTER},
     reader::QueueReader,
     schedule,
     state::LastAttempt,
@@ -32,52 +28,19 @@ use crate::{
     store::{DueDelivery, Posted, Queues, Sent},
 };
 
-/// The pause after a call to Redis that failed, and after a panic.
-pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// What is in flight at the end may take this long. It is sent again by another instance if it took longer.
 const LAST_ATTEMPTS: Duration = Duration::from_secs(3);
 
-/// The task of a queue, and what it is told.
-pub(super) struct QueueTask {
-    pub(super) context: Arc<WebhookContext>,
-    pub(super) sender: Sender,
-    pub(super) queue: QueueName,
-    pub(super) served: watch::Receiver<Vec<ServedWebhook>>,
-    pub(super) stop: CancellationToken,
-    /// There are events that it has not read.
-    pub(super) has_events: Notify,
-    /// When the next delivery of a webhook is due.
-    pub(super) due: Mutex<HashMap<Name, Instant>>,
-    pub(super) due_changed: Notify,
-}
-
-impl QueueTask {
-    /// Serves the queue until it is stopped.
-    pub(super) async fn run(self: Arc<Self>) {
-        let work = || async {
-            tokio::join!(self.stop.run_until_cancelled(QueueReader::new(&self).run()), QueueSender::new(&self).run());
-        };
-        run_despite_panics(&self.queue, &self.stop, work).await;
-        self.context.hear(&self.queue, false);
-    }
-
-    /// The webhooks that are for the queue.
-    pub(super) fn webhooks(&self) -> Vec<ServedWebhook> {
-        self.served.borrow().iter().filter(|(webhook, _)| webhook.pattern.matches(&self.queue)).cloned().collect()
-    }
-
-    /// The next delivery of a webhook is due after this time.
-    pub(super) fn due_in(&self, webhook: &Name, after: Duration) {
-        let at = Instant::now() + after;
-        self.due.lock().entry(webhook.clone()).and_modify(|due| *due = at.min(*due)).or_insert(at);
-        self.due_changed.notify_one();
-    }
-
-    /// The webhooks with deliveries that are due, which it forgets.
-    fn take_due(&self) -> Vec<Name> {
-        let now = Instant::now();
-        self.due.lock().extract_if(|_, at| *at <= now).map(|(webhook, _)| webhook).collect()
-    }
+/// Serves the queue until it is stopped.
+pub(super) async fn serve(task: Arc<QueueTask>) {
+    let read = || async {
+        task.stop.run_until_cancelled(QueueReader::new(&task).run()).await;
+        task.context.hear(&task.queue, false);
+    };
+    let work = || async {
+        tokio::join!(read(), QueueSender::new(&task).run());
+    };
+    run_despite_panics(&task.queue, &task.stop, work).await;
 }
 
 /// Does the work of a queue, again after each panic. The panic itself is not logged: its text may have a secret.
@@ -103,7 +66,7 @@ struct SentDelivery {
     webhook: Name,
     delivery: DueDelivery,
     attempt: Attempt,
-    slot: SendSlot,
+    was_probe: bool,
 }
 
 impl<'t> QueueSender<'t> {
@@ -126,18 +89,31 @@ impl<'t> QueueSender<'t> {
             };
             tokio::select! {
                 Some(slot) = self.asking.join_next() => self.send(joined(slot)).await,
-                Some(sent) = self.flight.join_next() => self.report(joined(sent)).await,
+                Some(ended) = self.flight.join_next() => self.report(ended).await,
                 () = task.due_changed.notified() => {}
                 () = next_is_due => {}
                 () = task.stop.cancelled() => {}
             }
         }
-        let _ = tokio::time::timeout(LAST_ATTEMPTS, async {
-            while let Some(sent) = self.flight.join_next().await {
-                self.report(joined(sent)).await;
+        self.end_flight().await;
+    }
+
+    /// Waits for what is in flight: to its end if only the queue is no longer served.
+    async fn end_flight(&mut self) {
+        let task = self.task;
+        let last_attempts = async {
+            task.shutdown.cancelled().await;
+            tokio::time::sleep(LAST_ATTEMPTS).await;
+        };
+        let reports = async {
+            while let Some(ended) = self.flight.join_next().await {
+                self.report(ended).await;
             }
-        })
-        .await;
+        };
+        tokio::select! {
+            () = reports => {}
+            () = last_attempts => {}
+        }
     }
 
     /// Waits for a slot for each webhook with a delivery that is due. One that waits for a slot already gets all that are due with it.
@@ -179,18 +155,27 @@ impl<'t> QueueSender<'t> {
                 let (id, body) = (delivery.id.to_string(), delivery.body.clone());
                 let attempt = sender.send(&webhook.target, &webhook.secrets, &id, body).await;
                 breaker.record(&attempt);
-                SentDelivery { webhook: webhook.name.clone(), delivery, attempt, slot }
+                let was_probe = slot.is_probe;
+                drop(slot);
+                SentDelivery { webhook: webhook.name.clone(), delivery, attempt, was_probe }
             });
         }
     }
 
     /// Reports what has become of this delivery, and of others that are done.
-    async fn report(&mut self, first: SentDelivery) {
+    async fn report(&mut self, first: Result<SentDelivery, JoinError>) {
         let mut by_webhook = HashMap::<_, Vec<_>>::new();
         let mut next = Some(first);
-        while let Some(sent) = next {
-            by_webhook.entry(sent.webhook.clone()).or_default().push(sent);
-            next = self.flight.try_join_next().map(joined);
+        while let Some(ended) = next {
+            match ended {
+                Ok(sent) => by_webhook.entry(sent.webhook.clone()).or_default().push(sent),
+                // It was collected, so it is due again after a while.
+                Err(_) => tracing::error!(
+                    queue = %self.task.queue,
+                    "sending a delivery of this queue has met a panic, and it is tried again in a minute: report it"
+                ),
+            }
+            next = self.flight.try_join_next();
         }
         for (webhook, all) in by_webhook {
             self.mark(&webhook, all).await;
@@ -225,14 +210,14 @@ impl<'t> QueueSender<'t> {
 
     /// What becomes of a delivery after an attempt.
     fn judge(&mut self, sent: SentDelivery) -> Posted {
-        let SentDelivery { webhook, delivery, attempt, slot } = sent;
+        let SentDelivery { webhook, delivery, attempt, was_probe } = sent;
         let DueDelivery { id, due_at, mut head, .. } = delivery;
         (head.status, head.error) = (attempt.status, LastAttempt::error_of(&attempt));
         let (outcome, sent) = if attempt.is_taken() {
             ("taken", Sent::Taken)
         } else if is_gone(&attempt) {
             ("retried", Sent::Back(due_at))
-        } else if slot.is_probe {
+        } else if was_probe {
             // The next one is tried then: this one alone may be what the receiver cannot take.
             *self.tried.entry(webhook.clone()).or_default() += 1;
             ("retried", Sent::Back(due_at))

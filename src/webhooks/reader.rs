@@ -8,9 +8,8 @@ use std::{
 
 use super::{
     body::Contents,
-    dispatch::ServedWebhook,
+    context::{QueueTask, RETRY_AFTER, ServedWebhook},
     line::Webhook,
-    queue::{QueueTask, RETRY_AFTER},
 };
 use crate::{
     job::{Millis, Name, limits},
@@ -151,7 +150,7 @@ impl<'t> QueueReader<'t> {
         permit.iter().for_each(|permit| permit.finish_read(contents.size()));
         let (part, rest) = wanted.split_at(count);
         // The jobs of the rest had no room: these events are read again.
-        let reached = part.last().filter(|_| !rest.is_empty()).map_or(page.reached, |event| event.at);
+        let reached = if rest.is_empty() { page.reached } else { part.last().map_or(from, |event| event.at) };
         let mut more = page.more || !rest.is_empty();
         for (webhook, _) in webhooks {
             let events: Vec<_> = part.iter().copied().filter(|event| is_for(event, webhook, &self.readings)).collect();
