@@ -207,6 +207,7 @@ mod undo {
 /// Webhooks: what is delivered, how often, and what becomes of a receiver that does not take it.
 mod webhooks {
     mod deliveries; // What is delivered: each event of a webhook's types and queues, once, signed, with the job.
+    mod independence; // Webhooks and queues do not wait for each other, and a queue that is matched no longer rests.
     mod large_jobs; // Webhooks for large jobs: what is too long for a delivery is not read.
     mod operators; // What operators see of webhooks and do with them: by role and pattern, and never a secret.
     mod retries; // Deliveries that are not taken: when they are tried again, and under which id.
