@@ -4,12 +4,14 @@
 mod count;
 mod erase;
 mod read;
+mod recent;
 mod tally;
 
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use self::recent::RecentRead;
 pub use self::{erase::ForgetOutcome, read::SheetLine};
 use crate::{
     job::{Day, Millis, QueueName, chance::between},
@@ -25,6 +27,7 @@ const MAX_VISITS: usize = 16;
 #[derive(Clone)]
 pub struct Sheets {
     queues: Queues,
+    recent_read: RecentRead,
 }
 
 /// The sheets of a queue at a time.
@@ -49,7 +52,7 @@ impl SheetBook {
 
 impl Sheets {
     pub fn new(queues: Queues) -> Self {
-        Self { queues }
+        Self { queues, recent_read: RecentRead::default() }
     }
 
     pub fn queues(&self) -> &Queues {

@@ -1,6 +1,7 @@
 //! Long polls for jobs. A caller is registered, tries to reserve, and then sleeps until a hint, the safety tick or its
 //! deadline. All callers share the connections to Redis.
 
+mod callers;
 mod feed;
 mod looks;
 mod reads;

@@ -18,6 +18,7 @@ pub mod overlap;
 pub mod queue_actions;
 pub mod queues;
 pub mod recent_events;
+pub mod recent_workers;
 pub mod reserve;
 pub mod routing;
 pub mod selection;

@@ -1,13 +1,18 @@
-//! The lines of a day.
+//! The lines of a day, and who has lines.
+
+use std::{collections::BTreeSet, slice};
 
 use super::Sheets;
 use crate::{
     job::{Day, Name, QueueName, SheetCounts},
-    store::{Fault, Shard, ShardSet, SheetLines, read_lines},
+    store::{Fault, Shard, ShardSet, SheetHead, SheetLines, read_lines},
 };
 
 /// Fields of one call: an answer has a part of a day.
 const PART: usize = 128;
+/// Days that are looked through for workers, and fields of them.
+const RECENT_DAYS: usize = 14;
+const RECENT_FIELDS: usize = 1_024;
 
 /// What a worker did on a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +42,30 @@ impl Sheets {
         let is_asked = |name: &str| worker.is_none_or(|worker| worker.as_str() == name);
         let lines = all.into_iter().filter(|(name, _)| is_asked(name));
         Ok(lines.map(|(name, counts)| SheetLine { worker: Name::parse(&name).ok(), counts }).collect())
+    }
+
+    /// The workers in the sheets of the last 14 days that have lines, from the newest day on, as far as a bounded read comes.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub(super) async fn recent_names(&self, queue: &QueueName) -> Result<BTreeSet<Name>, Fault> {
+        let stored = self.read(queue, &[SheetHead::FIELD.to_owned()]).await?;
+        let Some(head) = stored.iter().find(|head| !head.is_empty()) else { return Ok(BTreeSet::new()) };
+        let days: Vec<_> = SheetHead::read(head)?.days.into_iter().rev().take(RECENT_DAYS).collect();
+        let names: Vec<_> = days.iter().map(|day| ShardSet::field(*day)).collect();
+        let sets = self.read(queue, &names).await?;
+        let of_day = |(day, set): (&Day, &Vec<u8>)| {
+            let day = *day;
+            ShardSet::shards_in(slice::from_ref(set)).into_iter().map(move |shard| shard.field(day))
+        };
+        let fields: Vec<_> = days.iter().zip(&sets).flat_map(of_day).take(RECENT_FIELDS).collect();
+        let mut found = BTreeSet::new();
+        for part in fields.chunks(PART) {
+            for stored in self.read(queue, part).await? {
+                found.extend(read_lines(&stored)?.into_keys().filter_map(|name| Name::parse(&name).ok()));
+            }
+        }
+        Ok(found)
     }
 
     async fn read(&self, queue: &QueueName, names: &[String]) -> Result<Vec<Vec<u8>>, Fault> {

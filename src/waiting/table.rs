@@ -134,6 +134,13 @@ impl Table {
         state.queues.get(queue).map_or_else(Vec::new, |callers| callers.asleep.lines(after, max))
     }
 
+    /// At most `max` lines of the queue that callers which sleep may look into, and as many of those that are awake.
+    pub(super) fn lines(&self, queue: &QueueName, max: usize) -> Vec<Line> {
+        let state = self.0.lock();
+        let of_queue = state.queues.get(queue).into_iter().flat_map(|queue| [&queue.asleep, &queue.awake]);
+        of_queue.flat_map(|callers| callers.lines(None, max)).collect()
+    }
+
     /// Makes all watches read their queue now.
     pub(super) fn tick_all(&self) {
         self.0.lock().queues.values().for_each(|queue| queue.tick.notify_one());

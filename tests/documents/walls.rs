@@ -101,6 +101,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("views::locks", "views::inspect"),
     ("views::queue_history", "views::stats"),
     ("views::recent", "views::events"),
+    ("views::recent_workers", "views::events"),
     ("views::sheets", "views::events"),
 ];
 

@@ -70,6 +70,7 @@ mod routing {
     mod mine; // The list of the jobs that are for a worker.
     mod one_job; // A token for one job: a link in a message.
     mod patch_and_reassign; // An operator changes who may have a job, and gives what waits for one worker to others.
+    mod recent_workers; // A queue lists who has worked in it lately, and a call that names others is told so.
     mod request_fields; // The fields have ranges, are refused at their pointers, and are a part of idempotency.
     mod token_skills; // Skills of a token are narrowed by a call, and never widened.
     mod wake_ups; // A job in a line wakes one waiter who may have it, and no other.

@@ -72,6 +72,8 @@ pub const HISTORY_PLACES: u64 = 120;
 pub const SHEETS_DAYS: std::ops::RangeInclusive<u32> = 1..=400;
 /// How many waiting callers are listed.
 pub const WAITERS: usize = 1_000;
+/// Names of workers, and skills, that a queue lists as seen lately.
+pub const RECENT: usize = 1_000;
 /// Items in one settle call.
 pub const SETTLE_ITEMS: usize = 100;
 /// Jobs in one reserve.

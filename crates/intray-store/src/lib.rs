@@ -87,6 +87,7 @@ pub use views::{
     personal::PersonalQueue,
     queue_history::{HistoryStep, QueueHistory, Span},
     recent::Recent,
+    recent_workers::RecentWorkers,
     sheets::{SheetFields, SheetState, TallyCursor},
     stats::{QueueInfo, QueuePage, ReservationCounts, Totals},
 };

@@ -7,6 +7,7 @@ use crate::{
     http::{
         handlers::{
             queues::{require_queue, states},
+            recent_workers::{GivenNames, RecentCall},
             routing::read_successors,
             selection::read_selection,
         },
@@ -77,6 +78,7 @@ pub async fn reprioritize(
 pub async fn reassign(
     State(queues): State<Queues>,
     caller: Caller,
+    recent: RecentCall,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Audited<shapes::ReassignedBody>, Problem> {
@@ -85,8 +87,11 @@ pub async fn reassign(
     require_queue(&queues, &call.queue).await?;
     let act = AuditEntry::on_worker("reassign", &call.queue, &call.from, &caller);
     let act = act.with(body.parameters(&["queue", "after"]));
+    // The first call of several says it for all.
+    let given = call.to.iter().flatten().filter(|_| call.after.is_none());
+    let unseen = recent.unseen(&call.queue, &GivenNames::new(given, None)).await;
     let Reassigned { changed, refused, next } = queues.reassign(call, &act.actor()).await?;
-    let answer = shapes::ReassignedBody { changed, refused, more: next.is_some(), next };
+    let answer = shapes::ReassignedBody { changed, refused, unseen, more: next.is_some(), next };
     Ok(Audited(act.counted(changed), answer))
 }
 

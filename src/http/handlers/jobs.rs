@@ -11,6 +11,7 @@ use crate::{
         handlers::{
             ingest,
             new_job::{EnqueueContext, enqueued},
+            recent_workers::{GivenNames, RecentCall},
             routing::{ROUTING_FIELDS, read_routing_patch},
             task::{EnqueueBody, JsonCall, TIME_FIELDS, read_time_limits},
         },
@@ -105,6 +106,7 @@ pub async fn patch(
     State(queues): State<Queues>,
     InPath(id): InPath<JobId>,
     caller: Caller,
+    recent: RecentCall,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Audited<shapes::ChangedBody>, Problem> {
@@ -117,10 +119,11 @@ pub async fn patch(
     let (limits, routing) = (read_time_limits(&mut fields), read_routing_patch(&mut fields));
     let names_assignees = routing.assignees.is_some();
     let patch = fields.finish(Some(JobPatch { priority, limits, routing }))?;
+    let unseen = recent.unseen(&id.queue, &GivenNames::of_patch(&patch.routing)).await;
     let act = AuditEntry::on_job("reprioritize", &id, &caller).with(body.parameters(&[]));
     match queues.reprioritize(id.clone(), patch, &act.actor()).await? {
         Reprioritized::Changed { state, priority, route } => {
-            Ok(Audited(act.counted(1), shapes::ChangedBody::new(id, state, priority, route)))
+            Ok(Audited(act.counted(1), shapes::ChangedBody::new(id, state, priority, route, unseen)))
         }
         Reprioritized::UnknownJob => Err(Problem::unknown_job()),
         Reprioritized::WrongState(state) => Err(Problem::wrong_state(state)),

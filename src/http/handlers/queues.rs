@@ -9,6 +9,7 @@ use axum::{
 use crate::{
     access::Caller,
     http::{
+        handlers::recent_workers::RecentCall,
         request::{
             path::InPath,
             query::{NoQuery, Query, read_page},
@@ -94,12 +95,18 @@ pub async fn form(
 pub async fn workers(
     State(queues): State<Queues>,
     InPath(queue): InPath<QueueName>,
-    reader: ReadCall,
+    call: RecentCall,
     mut query: Query,
 ) -> Result<Response, Problem> {
+    if query.take("recent", rules::flag_text).unwrap_or(false) {
+        reject_page(&mut query);
+        query.finish(Some(()))?;
+        require_queue(&queues, &queue).await?;
+        return call.answer(&queue).await;
+    }
     let (after, limit) = read_page(&mut query, Cursor::parse);
     query.finish(Some(()))?;
-    let turn = reader.read_permit().await?;
+    let turn = call.reader.read_permit().await?;
     require_queue(&queues, &queue).await?;
     let page = queues.workers(&queue, after, limit).await.map_err(Problem::from_read)?;
     let (next, server_time) = (page.next, page.now);
@@ -123,6 +130,15 @@ pub async fn locks(
     let locks = page.locks.iter().map(|held| shapes::LockBody::new(held, page.now)).collect();
     let (next, server_time) = (page.next, page.now);
     Ok(counted::answer(turn, &shapes::LockPageBody { locks, next, server_time }))
+}
+
+/// The list of recent workers has no pages.
+fn reject_page(query: &mut Query) {
+    for name in ["after", "limit"] {
+        if !query.all(name).is_empty() {
+            query.reject(name, "is not for the list of recent workers");
+        }
+    }
 }
 
 /// Refuses unknown queues, because a read must not create one.

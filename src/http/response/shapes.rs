@@ -26,7 +26,7 @@ pub use self::{
     },
     sheets::{RemovedBody, SheetLineBody, SheetsBody},
     webhooks::{DeliveryPageBody, RedeliveredBody, WebhookListBody, WebhookTestedBody},
-    workers::WorkersBody,
+    workers::{RecentWorkersBody, WorkersBody},
 };
 use crate::{
     access::{Caller, Pattern},
@@ -78,12 +78,19 @@ pub struct ChangedBody {
     breached: bool,
     #[serde(flatten)]
     eligibility: store::Eligibility,
+    unseen: Option<Vec<String>>,
 }
 
 impl ChangedBody {
-    pub fn new(id: JobId, state: State, priority: Priority, route: store::JobRoute) -> Self {
+    pub fn new(
+        id: JobId,
+        state: State,
+        priority: Priority,
+        route: store::JobRoute,
+        unseen: Option<Vec<String>>,
+    ) -> Self {
         let store::JobRoute { expires_at, sla_at, breached, .. } = route;
-        Self { id, state, priority, expires_at, sla_at, breached, eligibility: route.into() }
+        Self { id, state, priority, expires_at, sla_at, breached, eligibility: route.into(), unseen }
     }
 }
 
@@ -182,6 +189,8 @@ pub struct ReprioritizedAllBody {
 pub struct ReassignedBody {
     pub changed: u64,
     pub refused: u64,
+    /// `None`: it could not be read.
+    pub unseen: Option<Vec<String>>,
     pub more: bool,
     pub next: Option<Progress>,
 }

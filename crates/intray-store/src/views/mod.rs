@@ -18,5 +18,6 @@ pub(crate) mod outbox;
 pub(crate) mod personal;
 pub(crate) mod queue_history;
 pub(crate) mod recent;
+pub(crate) mod recent_workers;
 pub(crate) mod sheets;
 pub(crate) mod stats;

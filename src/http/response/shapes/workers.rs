@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::HeldJobBody;
 use crate::{
-    job::{Millis, Name, QueueName},
+    job::{Millis, Name, QueueName, Skill, limits},
     store,
     waiting::WaitInfo,
 };
@@ -56,6 +56,26 @@ impl<'a> WorkersBody<'a> {
             waiting_total,
             server_time: page.now,
             unavailable: &page.unavailable,
+        }
+    }
+}
+
+/// Who has worked in a queue lately, and with which skills.
+#[derive(Serialize)]
+pub struct RecentWorkersBody<'a> {
+    names: Vec<&'a Name>,
+    skills: Vec<&'a Skill>,
+    /// More are known than are listed.
+    more: bool,
+}
+
+impl<'a> RecentWorkersBody<'a> {
+    pub fn new(found: &'a store::RecentWorkers) -> Self {
+        let store::RecentWorkers { names, skills } = found;
+        Self {
+            names: names.iter().take(limits::RECENT).collect(),
+            skills: skills.iter().take(limits::RECENT).collect(),
+            more: names.len().max(skills.len()) > limits::RECENT,
         }
     }
 }
