@@ -118,6 +118,7 @@ class Intray:
     purge = blocking(Calls.purge)
     release = blocking(Calls.release)
     change = blocking(Calls.change)
+    recent_workers = blocking(Calls.recent_workers)
     reassign = blocking(Calls.reassign)
     reprioritize_all = blocking(Calls.reprioritize_all)
     release_all = blocking(Calls.release_all)

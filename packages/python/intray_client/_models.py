@@ -210,6 +210,19 @@ class Reassigned:
 
     changed: int
     refused: int
+    #: The new names that have not worked in the queue lately; `None`: that could not be read.
+    unseen: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class RecentWorkers:
+    """Who has worked in a queue lately: by the jobs in hand, the day sheets, the last events and the calls that wait."""
+
+    names: tuple[str, ...]
+    #: What they can do, as far as it was asked for.
+    skills: tuple[str, ...]
+    #: More are known than the 1,000 that are listed.
+    more: bool
 
 
 @dataclass(frozen=True)

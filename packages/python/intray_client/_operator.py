@@ -7,7 +7,20 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 from ._caller import Caller, in_path, log
-from ._models import Action, Job, JobChange, Queue, Reassigned, Settings, SettingsChange, SheetLine, Sheets, State, read
+from ._models import (
+    Action,
+    Job,
+    JobChange,
+    Queue,
+    Reassigned,
+    RecentWorkers,
+    Settings,
+    SettingsChange,
+    SheetLine,
+    Sheets,
+    State,
+    read,
+)
 
 #: Jobs, queues, and actions, on a page.
 JOBS, QUEUES, ACTIONS = 100, 1_000, 100
@@ -130,21 +143,33 @@ class Operator:
         return await self._until_done("DELETE", _of_queue(queue), "removed", query=query)
 
     async def change(self, id: str, changes: JobChange) -> State:
-        """Changes a job that has not ended: its priority, its times, who may have it. Answers its state."""
+        """Changes a job that has not ended: its priority, its times, who may have it. Answers its state. The log warns of names and
+        of a skill that have not worked in the queue lately.
+        """
         answer = await self._caller.call("PATCH", "/jobs/" + in_path(id), changes)
+        if unseen := answer.get("unseen"):
+            log.warning("job %s: no one called %s has worked in its queue lately", id, ", ".join(unseen))
         return cast(State, answer["state"])
+
+    async def recent_workers(self, queue: str) -> RecentWorkers:
+        """Who has worked in the queue lately."""
+        answer = await self._caller.call("GET", f"{_of_queue(queue)}/workers", query={"recent": "true"})
+        return RecentWorkers(tuple(answer["names"]), tuple(answer["skills"]), bool(answer["more"]))
 
     async def reassign(self, queue: str, worker: str, to: Sequence[str] | None) -> Reassigned:
         """Gives the jobs that wait for a worker to others; `None`: only takes them from the worker."""
         body = {"queue": queue, "from": worker, "to": None if to is None else list(to)}
         changed = refused = 0
+        unseen: tuple[str, ...] | None = None
         after: dict[str, str] = {}
         while True:
             answer = await self._caller.call("POST", "/jobs/reassign", {**body, **after})
             changed += int(answer["changed"])
             refused += int(answer["refused"])
+            if not after and answer.get("unseen") is not None:
+                unseen = tuple(answer["unseen"])
             if not answer["more"]:
-                return Reassigned(changed, refused)
+                return Reassigned(changed, refused, unseen)
             after = {} if answer["next"] is None else {"after": answer["next"]}
 
     async def release(self, id: str) -> int:

@@ -37,6 +37,24 @@ class Lists(Story):
         self.assertEqual(asyncio.run(mine()), list(range(150)))
 
 
+class Colleagues(Story):
+    def test_names_that_have_not_worked_lately_are_reported(self) -> None:
+        self.intray.enqueue(self.queue, NewJob(1, skill="de"))
+        (held,) = self.intray.reserve([self.queue], worker="ann", skills=["de"])
+        held.complete()
+        recent = self.intray.recent_workers(self.queue)
+        self.assertEqual((recent.names, recent.skills, recent.more), (("ann",), ("de",), False))
+        jobs = [self.intray.enqueue(self.queue, NewJob(n, assignees=["bob"], dedupe=False)) for n in range(2, 123)]
+        moved = self.intray.reassign(self.queue, "bob", ["ann", "carol"])
+        self.assertEqual((moved.changed, moved.unseen), (121, ("carol",)))
+        self.assertEqual(self.intray.reassign(self.queue, "bob", None).unseen, ())
+        with self.assertLogs("intray_client", "WARNING") as logged:
+            self.intray.change(jobs[0].id, {"skill": "germn", "excluded": ["eve"]})
+        self.assertIn("no one called eve, germn has worked in its queue lately", logged.output[0])
+        with self.assertNoLogs("intray_client", "WARNING"):
+            self.intray.change(jobs[0].id, {"skill": "de", "excluded": None})
+
+
 class Tokens(Story):
     @classmethod
     def setUpClass(cls) -> None:
