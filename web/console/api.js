@@ -102,6 +102,8 @@ export const FORM_POINTER = '/result_schema'
 export const returnOverdue = (name) => call('POST', queue(name, '/sweep'), { body: {} })
 export const jobs = (name, query, signal) => call('GET', queue(name, '/jobs'), { query, signal })
 export const workers = (name, query, signal) => call('GET', queue(name, '/workers'), { query, signal })
+/** Who has worked in it lately: `{names, skills, more}`. */
+export const recentWorkers = (name) => call('GET', queue(name, '/workers'), { query: { recent: 'true' } })
 export const events = (name, query, signal) => call('GET', queue(name, '/events'), { query, signal })
 export const operatorActions = (name, query, signal) => call('GET', queue(name, '/actions'), { query, signal })
 export const redis = (signal) => call('GET', '/redis', { signal })
@@ -125,7 +127,9 @@ export const enqueue = (text, key) => call('POST', '/jobs', { text, more: { 'ide
 export const inspect = (id, signal) => call('GET', job(id), { signal })
 export const story = (id, query, signal) => call('GET', `${job(id)}/events`, { query, signal })
 export const cancel = (id, force) => call('DELETE', job(id), { query: { force: force || undefined } })
-export const reprioritize = (id, priority) => call('PATCH', job(id), { body: { priority } })
+/** `changes`: what a job has of `priority`, `assignees`, `excluded`, `skill`, `fallback_ms`; `null` takes one away. */
+export const change = (id, changes) => call('PATCH', job(id), { body: changes })
+export const reprioritize = (id, priority) => change(id, { priority })
 export const release = (what) => call('POST', '/jobs/release', { body: what })
 export const requeue = (what) => call('POST', '/jobs/requeue', { body: what })
 export const batches = (query, signal) => call('GET', '/batches', { query, signal })

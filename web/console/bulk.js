@@ -41,15 +41,17 @@ export function outcome({ done, skipped }, what) {
   return [`${many(done, 'job')} ${what}`, ...reasons].join('; ').replace(/\.?$/, '.')
 }
 
-function onPicked(picks, changed, { act, what, ...question }) {
+/** `prepare(value, confirmed)` makes what each job gets of what was typed, or refuses it. */
+export function onPicked(picks, changed, { act, what, prepare = (value) => value, ...question }) {
   // A second confirmation after a failure applies to the jobs that are left.
   const left = new Set(picks.jobs)
   const over = (job) => { left.delete(job); picks.drop(job) }
   ask({
     ...question,
-    work: async (tell, value) => {
+    work: async (tell, value, confirmed) => {
+      const read = await prepare(value, confirmed)
       try {
-        return await each([...left], (job) => act(job, value), tell, over)
+        return await each([...left], (job) => act(job, read), tell, over)
       } finally {
         again()
         changed()

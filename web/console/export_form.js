@@ -3,6 +3,7 @@
 import { html, useEffect, useStore } from './html.js'
 import { MAX_MEMBERS } from './columns.js'
 import { many, number } from './format.js'
+import { visible } from './shown.js'
 import { Button } from './ui.js'
 
 /** A name is another's text. */
@@ -56,7 +57,7 @@ function Group({ group: { name, columns, found }, ticks, rows, set }) {
     <p class="tools">${every(true, 'All')} ${every(false, 'None')}</p>
     ${found > MAX_MEMBERS && html`<p>The ${MAX_MEMBERS} commonest of ${number(found)} members can be
       columns. The column ${name} has all of them.</p>`}
-    ${columns.map((column) => html`<label class="check" key=${column.name} title=${short(column.name)}>
+    ${columns.map((column) => html`<label class="check" key=${column.name} title=${visible(short(column.name))}>
       <input type="checkbox" checked=${isTicked(column, ticks)}
         onChange=${({ target }) => set([column], target.checked)} />
       <bdi>${short(column.label) || '“” (no name)'}</bdi> <${Note} column=${column} rows=${rows} /></label>`)}

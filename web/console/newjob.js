@@ -6,7 +6,9 @@ import { pretty } from './exact_json.js'
 import { tail } from './format.js'
 import { again, live } from './live.js'
 import { go, link } from './router.js'
+import { recentOf, requireSeen } from './recent.js'
 import { ask } from './ui.js'
+import { EVERYBODY, WhomFields, given, namedIn } from './whom.js'
 
 /** Unsent texts by queue or job, because dialogs are closed by accident. */
 const drafts = new Map()
@@ -55,9 +57,12 @@ function askFor(draft, value, { work, ...question }) {
     form: JobForm,
     value: { ...value, ...drafts.get(draft) },
     onChange: (typed) => drafts.set(draft, typed),
-    work: async (tell, typed) => {
-      const { payload, priority, client, isTwin } = typed
-      const more = { priority: Number(priority), ...(client && { client }), ...(isTwin && { dedupe: false }) }
+    work: async (tell, typed, confirmed) => {
+      const { payload, priority, client, isTwin, whom } = typed
+      const rights = given(whom)
+      await requireSeen(question.recent ?? recentOf(typed.queue), namedIn(rights), confirmed)
+      const others = { ...(client && { client }), ...(isTwin && { dedupe: false }) }
+      const more = { priority: Number(priority), ...others, ...rights }
       const answer = await work((rest) => send(payload, { ...more, ...rest }, keyOf), typed)
       drafts.delete(draft)
       again()
@@ -68,8 +73,9 @@ function askFor(draft, value, { work, ...question }) {
 
 /** `queue`: its name; without one it is asked for. */
 export const addJob = (queue) => askFor(`queue ${queue ?? ''}`, {
-  queue, payload: '', priority: '50', client: '', isTwin: false,
+  queue, payload: '', priority: '50', client: '', isTwin: false, whom: EVERYBODY,
 }, {
+  recent: queue && recentOf(queue),
   title: queue ? `Add a job to ${queue}` : 'Add a job',
   asksQueue: !queue,
   text: 'It is put in line like any other job.',
@@ -89,8 +95,9 @@ export function runAgain(job) {
   }
   askFor(`job ${id}`, {
     queue, payload: pretty(job.payload, false), priority: String(job.priority), client: job.client ?? '', isTwin: false,
-    isWithdrawn: false,
+    isWithdrawn: false, whom: EVERYBODY,
   }, {
+    recent: recentOf(queue),
     title: `Run job ${tail(id)} again with another payload`,
     isDead,
     text: ['This makes a new job with an id of its own. The old one stays as it is',
@@ -129,6 +136,8 @@ function JobForm({ what, value, onChange }) {
         <input value=${value.client} autocomplete="off" spellcheck=${false} onInput=${set('client')} /></label></div>
     ${what.isDead && html`<label class="check"><input type="checkbox" checked=${value.isWithdrawn}
       onChange=${set('isWithdrawn', 'checked')} /> Withdraw the old job</label>`}
+    <details><summary>For whom</summary>
+      <${WhomFields} what=${what} value=${value.whom} onChange=${(whom) => onChange({ ...value, whom })} /></details>
     <label class="check"><input type="checkbox" checked=${value.isTwin} onChange=${set('isTwin', 'checked')} />
       Add it even if an equal job has not ended</label>`
 }

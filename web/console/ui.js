@@ -146,7 +146,8 @@ onLeave(() => question.set(() => null))
  * the service's answer when it is refused; `tell(text, waits)` says how far it is and whether the service takes no
  * more for now, and answers whether to go on. `typed` must be typed first. `field`, `{label, value}` and `options` or
  * what an input has, is asked for and handed to `work` too; so is the `value` of a `form`, a part that gets
- * `{what, value, onChange}`. `onChange` hears of it.
+ * `{what, value, onChange}`. `onChange` hears of it. An error with `isDoubt` asks once more: `work` gets it as its
+ * third argument when the same is confirmed again.
  */
 export const ask = (what) => question.set(() => ({ ...what }))
 
@@ -160,7 +161,7 @@ function Dialog({ what }) {
   const isOpen = useRef(true)
   const [typed, setTyped] = useState('')
   const [value, setValue] = useState(what.field?.value ?? what.value)
-  const change = (next) => { setValue(next); what.onChange?.(next) }
+  const change = (next) => { setValue(next); what.onChange?.(next); forget() }
   // Before anything is painted: a quick Escape is meant for it.
   useLayoutEffect(() => {
     dialog.current.showModal()
@@ -175,7 +176,7 @@ function Dialog({ what }) {
     dialog.current?.close()
     question.set((other) => (other === what ? null : other))
   }
-  const { busy, problem, go } = useWork(what, value, isOpen, close)
+  const { busy, problem, isEarly, go, forget } = useWork(what, value, isOpen, close)
   return html`<dialog ref=${dialog} class=${classes('question', what.form && 'wide')}
       aria-labelledby="question" onClose=${close}>
     <form onSubmit=${go}>
@@ -186,17 +187,24 @@ function Dialog({ what }) {
           onInput=${(event) => setTyped(event.target.value)} /></label>`}
       ${what.field && html`<${Asked} field=${what.field} value=${value} onChange=${change} />`}
       ${what.form && html`<${what.form} what=${what} value=${value} onChange=${change} />`}
-      ${problem && html`<p class="problem" role="alert">${problem.message}</p>`}
+      ${problem && html`<${Problem} of=${problem} key=${problem} />`}
       ${busy?.waits && html`<p class="waits" role="status">
         The service limits the calls per second. It continues by itself.</p>`}
       <p class="choices">
         <button type="button" class="button" onClick=${close}>${busy ? 'Stop' : 'Cancel'}</button>
         <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}
-          disabled=${busy !== null || (what.typed && typed !== what.typed)}>
-          ${busy ? `${what.action} ${busy.far}` : what.action}</button>
+          disabled=${busy !== null || isEarly || (what.typed && typed !== what.typed)}>
+          ${busy ? `${what.action} ${busy.far}` : problem?.isDoubt ? `${what.action} anyway` : what.action}</button>
       </p>
     </form>
   </dialog>`
+}
+
+/** A doubt has the focus: a key that was meant for the question before confirms nothing. */
+function Problem({ of: { message, isDoubt } }) {
+  const text = useRef(null)
+  useLayoutEffect(() => { if (isDoubt) text.current.focus() }, [])
+  return html`<p class="problem" role="alert" tabindex=${isDoubt ? '-1' : undefined} ref=${text}>${message}</p>`
 }
 
 function Asked({ field: { label, options, value: _, ...how }, value, onChange }) {
@@ -206,10 +214,13 @@ function Asked({ field: { label, options, value: _, ...how }, value, onChange })
     : html`<input ...${how} value=${value} required onInput=${set} />`}</label>`
 }
 
+const DOUBLE_CLICK = 500
+
 /** Runs the confirmed action, and reports the result even if the dialog was closed. */
 function useWork(what, value, isOpen, close) {
   const [busy, setBusy] = useState(null)
   const [problem, setProblem] = useState(null)
+  const [isEarly, setEarly] = useState(false)
   const tell = (far, waits = false) => {
     // After one wait more will follow, and a flickering line cannot be read.
     setBusy((last) => ({ far, waits: waits || Boolean(last?.waits) }))
@@ -217,10 +228,11 @@ function useWork(what, value, isOpen, close) {
   }
   const go = async (event) => {
     event.preventDefault()
+    const doubt = problem?.isDoubt ? problem : undefined
     setProblem(null)
     tell('…')
     try {
-      const answer = await what.work(tell, value)
+      const answer = await what.work(tell, value, doubt)
       const done = typeof what.done === 'function' ? what.done(answer) : what.done
       say(isOpen.current ? done : `Stopped. ${done}`)
       close()
@@ -228,7 +240,10 @@ function useWork(what, value, isOpen, close) {
       if (!isOpen.current) say(error.message, 'bad')
       setProblem(error)
       setBusy(null)
+      // The second half of a double click is no answer to the doubt.
+      setEarly(Boolean(error.isDoubt))
+      setTimeout(setEarly, DOUBLE_CLICK, false)
     }
   }
-  return { busy, problem, go }
+  return { busy, problem, isEarly, go, forget: () => setProblem(null) }
 }

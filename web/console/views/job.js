@@ -8,6 +8,7 @@ import { useTop } from '../list.js'
 import { mayAct } from '../live.js'
 import { runAgain } from '../newjob.js'
 import { link, tabOf } from '../router.js'
+import { forWhom } from '../whom.js'
 import { Ago, Button, Closing, Copy, Left, Missing, Name, Payload, State, Until } from '../ui.js'
 import { ForWhom } from './for_whom.js'
 import { Story } from './story.js'
@@ -114,6 +115,7 @@ function Actions({ job, changed }) {
       onClick=${() => actions.requeue(job, changed)}>Requeue<//>${again}`}
     ${state === 'delayed' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Run now<//>`}
     ${state !== 'dead' && html`<${Priority} job=${job} changed=${changed} />`}
+    <${Button} keys="o" onClick=${() => forWhom(job, changed)}>For whom…<//>
     <span class="space"></span>
     <${Button} kind="danger" keys="c" onClick=${() => actions.cancel(job, changed)}>Withdraw<//>
   </p>`

@@ -13,6 +13,7 @@ import { Pick, PickAll, usePicks } from '../picks.js'
 import { reassign } from '../reassign.js'
 import { go, link, tabOf } from '../router.js'
 import { Act, Ago, Brief, Button, Empty, Until } from '../ui.js'
+import { forWhomPicked } from '../whom.js'
 import { Lines, linesOf } from './for_whom.js'
 import { newestFirst } from './job.js'
 
@@ -111,12 +112,12 @@ export function Jobs({ name, state, count, selected, only }) {
   return html`<div class="bar">
       <${Filters} state=${state} only=${only} setOnly=${setOnly} />
       ${isLookedFor(only) && data && html`<span role="status">${number(data.looked)} looked at</span>`}
-      ${only.line?.startsWith('@') && html`<${Act} kind="row" keys="R" label="Reassign"
-        onClick=${() => reassign(name, only.line.slice(1), changed)}>Reassign…<//>`}
+      ${only.line && html`<${Act} kind="row" keys="R" label="Reassign"
+        onClick=${() => reassign(name, only.line, changed)}>Reassign…<//>`}
       ${matching.n > 0 && html`<${All} queue=${name} state=${state} matching=${matching} only=${only} picks=${picks}
         changed=${changed} />`}
     </div>
-    ${picks.jobs.length > 0 && html`<${Picked} list=${list} picks=${picks} changed=${changed} />`}
+    ${picks.jobs.length > 0 && html`<${Picked} queue=${name} list=${list} picks=${picks} changed=${changed} />`}
     <${List} label=${`${state} jobs`} columns=${columns} pages=${pages} items=${(page) => page.jobs}
       id=${(job) => job.id} row=${row} empty=${html`<${Nothing} list=${list} only=${only} setOnly=${setOnly} />`} />`
 }
@@ -142,10 +143,12 @@ function All({ queue, state, matching, only, picks, changed }) {
 }
 
 /** What is done to those that are picked. */
-const Picked = ({ list, picks, changed }) => html`<div class="bar picked" role="group" aria-label="What is picked">
+const Picked = ({ queue, list, picks, changed }) => html`<div class="bar picked" role="group"
+    aria-label="What is picked">
   <b role="status">${number(picks.jobs.length)} picked</b>
   ${list.rises && html`<${Act} onClick=${() => bulk.requeuePicked(picks, changed)}>Put in line<//>`}
   ${list.moves && html`<${Act} onClick=${() => bulk.reprioritizePicked(picks, changed)}>Set priority…<//>`}
+  ${!list.final && html`<${Act} onClick=${() => forWhomPicked(queue, picks, changed)}>For whom…<//>`}
   ${!list.final && html`<${Act} kind="danger" onClick=${() => bulk.cancelPicked(picks, changed)}>Withdraw them…<//>`}
   <${Button} kind="quiet" onClick=${picks.none}>Pick none<//>
 </div>`

@@ -35,8 +35,8 @@ export function Lines({ name }) {
       <td class="whom">${isWorker ? 'a worker' : 'a skill'}</td>
       <td class="n waiting" data-title="waiting">${number(waiting)}</td>
       <${Oldest} ms=${oldest} at=${answer.at} />
-      <td class="do always">${isWorker && html`<${Act} kind="row" keys="R" label="Reassign"
-        onClick=${() => reassign(name, line.slice(1), answer.reload)}>Reassign…<//>`}</td>
+      <td class="do always"><${Act} kind="row" keys="R" label="Reassign"
+        onClick=${() => reassign(name, line, answer.reload)}>Reassign…<//></td>
     <//>`
   }
   return html`<${Missing} answer=${answer}>${({ lines }) => html`
