@@ -20,7 +20,7 @@ use std::{sync::Arc, time::Duration};
 use intray_webhook::{Attempt, Sender};
 use tokio_util::sync::CancellationToken;
 
-use self::{context::WebhookContext, dispatch::Dispatch};
+use self::{context::WebhookContext, dispatch::Dispatch, reader::QueueReader};
 pub use self::{
     file::{WebhookFile, Webhooks},
     line::{NewWebhook, Webhook},
@@ -71,6 +71,20 @@ impl Dispatcher {
             }
             None => forgetting.await,
         }
+    }
+
+    /// Makes deliveries of all events of a queue, for the webhooks of the file that it is for. False: its task is not there yet.
+    ///
+    /// # Errors
+    /// When Redis is not well, or has no memory for deliveries.
+    pub async fn catch_up(&self, queue: &QueueName) -> Result<bool, Fault> {
+        if !self.all().iter().any(|webhook| webhook.pattern.matches(queue)) {
+            return Ok(true);
+        }
+        let task = self.context.tasks.lock().get(queue).cloned();
+        let Some(task) = task else { return Ok(false) };
+        QueueReader::new(&task).catch_up().await?;
+        Ok(true)
     }
 
     /// The webhooks of the file, in its order.

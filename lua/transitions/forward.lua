@@ -1,9 +1,9 @@
 -- forward: makes deliveries of the events that a webhook is for, and moves its cursor past them. It writes nothing if another
 --          instance has moved the cursor meanwhile, so that each event becomes one delivery. Refused at `maxmemory`: the events
 --          wait in the stream.
--- KEYS   cursors hash · deliveries zset · bodies hash
+-- KEYS   events stream · cursors hash · deliveries zset · bodies hash
 -- ARGV   webhook, its cursor as it was read ('' = none), its new cursor; per delivery 3: id, head, body
--- REPLY  {'forwarded'} | {'moved', cursor} | {'full'}: too many wait already
+-- REPLY  {'forwarded'} | {'moved', cursor}: or there are no events to begin with | {'full'}: too many wait already
 local clock = require 'base/clock'
 local text = require 'base/text'
 local outbox = require 'base/outbox'
@@ -14,6 +14,8 @@ local FIRST, STRIDE = 4, 3
 return function(q, args)
   local reader = outbox.of(q, args[1])
   if args[2] ~= (reader and reader.position or '') then return {'moved', reader and reader.position or ''} end
+  -- A queue that was forgotten meanwhile stays so.
+  if not reader and redis.call('EXISTS', q.events) == 0 then return {'moved', ''} end
   reader = reader or outbox.new(q, args[1])
   if #args >= FIRST and delivery.count(q, delivery.waiting, reader) >= delivery.MAX then return {'full'} end
 

@@ -1,8 +1,8 @@
 -- unseen: lists queues unused for a day, or removes one from the registry or from its limit.
 -- FLAGS  allow-oom
 -- KEYS   registry zset
--- ARGV   'list' offset | 'forget' name | 'vacate' name
--- REPLY  {names …}: a name that came back into use meanwhile is not forgotten; of one that is vacated the score is below 0
+-- ARGV   'list' offset | 'forget' name | 'drop' name, the score that it had | 'vacate' name
+-- REPLY  {names …}: a name that came back into use meanwhile is not forgotten or dropped; of one that is vacated the score is below 0
 local clock = require 'base/clock'
 local DAY, MAX = clock.DAY, 100
 
@@ -16,8 +16,10 @@ return function(q, args)
     redis.call('ZADD', q.registry, 'XX', -now, args[2])
     return {args[2]}
   end
-  local seen = math.abs(tonumber(redis.call('ZSCORE', q.registry, args[2]) or math.huge))
-  if seen > long_ago then return {} end
+  local score = tonumber(redis.call('ZSCORE', q.registry, args[2]) or math.huge)
+  local is_used = math.abs(score) > long_ago
+  if args[1] == 'drop' then is_used = score ~= tonumber(args[3]) end
+  if is_used then return {} end
 
   redis.call('ZREM', q.registry, args[2])
   return {args[2]}

@@ -135,7 +135,7 @@ fn for_operators() -> Routes {
         .route("/jobs/reprioritize", post(operators(bulk::reprioritize)))
         .route("/jobs/reassign", post(operators(bulk::reassign)))
         .route("/queues", get(viewers(queues::queues)))
-        .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
+        .route("/queues/{queue}", queue.delete(operators(bulk::remove)))
         .route("/queues/{queue}/sweep", post(operators(queue_actions::sweep)))
         .route("/queues/{queue}/workers", get(viewers(queues::workers)))
         .route("/queues/{queue}/events", get(viewers(recent_events::recent)))

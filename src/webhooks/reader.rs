@@ -90,6 +90,20 @@ impl<'t> QueueReader<'t> {
         Ok(())
     }
 
+    /// Forwards all events, and stores that they are read.
+    ///
+    /// # Errors
+    /// As [`Self::visit`].
+    pub(super) async fn catch_up(mut self) -> Result<(), Fault> {
+        Box::pin(self.visit(&self.task.webhooks())).await?;
+        for (name, reading) in &mut self.readings {
+            if reading.unstored > 0 && !reading.is_full {
+                store(self.task, name, reading).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Learns how the webhooks stand here, and stores where they have read to.
     async fn check(&mut self, webhooks: &[ServedWebhook]) -> Result<(), Fault> {
         let task = self.task;

@@ -161,6 +161,7 @@ mod queues {
     mod cursors; // A page continues only from a cursor that a page has returned.
     mod deep_columns; // A table costs one pass of each job, whatever its columns are.
     mod ended_feed; // Feeds of ended jobs: a reader that follows the cursor misses no job.
+    mod forgotten; // A queue without a job is removed at once, and nothing of it comes back.
     mod history; // The history of a queue: counts by minute and by hour, each counted once.
     mod list_export; // Whole lists as lines, as a table, or as a stream that follows.
     mod many_readers; // Many large reads at once take turns and do not slow other callers.

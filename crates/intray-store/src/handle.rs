@@ -171,17 +171,17 @@ impl Queues {
         self.parts.registry.in_use()
     }
 
-    /// Every queue. Queues in use here that the registry has lost are registered again.
+    /// Every queue. Queues in use here that the registry has lost are registered again, if they have keys.
     ///
     /// # Errors
     /// When Redis is not well.
     pub async fn names_and_ours(&self) -> Result<Vec<QueueName>, Fault> {
         let registry = &self.parts.registry;
-        let (mut names, mut ours) = (registry.names().await?, registry.in_use());
-        ours.retain(|queue| names.binary_search(queue).is_err());
-        if !ours.is_empty() {
-            registry.reregister(&ours).await?;
-            names.extend(ours);
+        let mut names = registry.names().await?;
+        let lost = registry.lost(&names).await;
+        if !lost.is_empty() {
+            registry.reregister(&lost).await?;
+            names.extend(lost);
             names.sort();
         }
         Ok(names)

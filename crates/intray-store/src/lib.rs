@@ -89,7 +89,7 @@ pub use views::{
     recent::Recent,
     recent_workers::RecentWorkers,
     sheets::{SheetFields, SheetState, TallyCursor},
-    stats::{QueueInfo, QueuePage, ReservationCounts, Totals},
+    stats::{Configured, QueueInfo, QueuePage, ReservationCounts, Totals},
 };
 
 pub use webhooks::KnownWebhook;

@@ -1,6 +1,7 @@
 //! The registry lists the queues. A queue is registered before its first key is written, and again each minute while it is
 //! in use. Reads never create a queue.
 
+mod forgotten;
 mod limit;
 pub(crate) mod store_id;
 
@@ -59,6 +60,8 @@ pub(crate) struct Registry {
     runner: Arc<Runner>,
     /// When this instance last registered each queue.
     registered: Mutex<HashMap<QueueName, Instant>>,
+    /// When this instance has made queues forgotten, as an operator wants.
+    forgotten: Mutex<HashMap<QueueName, Instant>>,
     /// Queues that were found. Missing ones are not cached: they may be created at any moment.
     known: Mutex<HashMap<QueueName, Instant>>,
     /// The last list of all queues, for when the node of the registry is away.
@@ -72,8 +75,17 @@ pub(crate) struct Registry {
 
 impl Registry {
     pub(crate) fn new(runner: Arc<Runner>) -> Self {
-        let (registered, known, listed, counted) = Default::default();
-        Self { runner, registered, known, listed, max_queues: AtomicU32::new(0), owners: OnceLock::new(), counted }
+        let (registered, forgotten, known, listed, counted) = Default::default();
+        Self {
+            runner,
+            registered,
+            forgotten,
+            known,
+            listed,
+            max_queues: AtomicU32::new(0),
+            owners: OnceLock::new(),
+            counted,
+        }
     }
 
     /// Limits the number of queues; the last free places are kept for owners with few queues.
@@ -123,7 +135,8 @@ impl Registry {
         if is_lost { Err(Fault::Unavailable { applied: Applied::No, why: why() }) } else { Ok(()) }
     }
 
-    async fn has_keys(&self, queue: &QueueName) -> Result<bool, Fault> {
+    /// Whether anything was ever put into the queue.
+    pub(crate) async fn has_keys(&self, queue: &QueueName) -> Result<bool, Fault> {
         self.has_any(queue, &["jobs", "settings", "totals"]).await
     }
 
@@ -183,9 +196,7 @@ impl Registry {
     }
 
     async fn is_listed(&self, queue: &QueueName) -> Result<bool, Fault> {
-        self.check_available()?;
-        let registry = self.runner.keys.registry();
-        Ok(self.runner.plain(redis::cmd("ZSCORE").arg(registry).arg(queue.as_str())).await? != Value::Nil)
+        Ok(self.last_seen(queue).await?.is_some())
     }
 
     /// Whether a queue exists: the registry lists it, or it has jobs although the registry has lost it.
@@ -249,8 +260,12 @@ impl Registry {
     async fn ask_unseen(&self, word: &str, what: &str) -> Result<Vec<QueueName>, Fault> {
         let mut args = Args::default();
         args.push(word).push(what);
+        self.run_unseen(&args).await
+    }
+
+    async fn run_unseen(&self, args: &Args) -> Result<Vec<QueueName>, Fault> {
         let script = self.runner.scripts.named("unseen", false);
-        names_in(Fields::of(&self.runner.run_timed(script, &self.key(), &[&args]).await?)?)
+        names_in(Fields::of(&self.runner.run_timed(script, &self.key(), &[args]).await?)?)
     }
 
     /// The key of the scripts that work on the registry.

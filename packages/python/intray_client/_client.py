@@ -116,6 +116,7 @@ class Intray:
     requeue = blocking(Calls.requeue)
     requeue_all = blocking(Calls.requeue_all)
     purge = blocking(Calls.purge)
+    forget_queue = blocking(Calls.forget_queue)
     release = blocking(Calls.release)
     change = blocking(Calls.change)
     recent_workers = blocking(Calls.recent_workers)

@@ -47,9 +47,12 @@ class Operator:
         """The settings of a queue."""
         return (await self.queue(queue)).settings
 
-    async def configure(self, queue: str, changes: SettingsChange) -> Settings:
-        """Changes the given settings; `None` resets one to its default. A queue that is not there is made, and the log warns of it."""
-        answer = await self._caller.call("PATCH", _of_queue(queue), changes)
+    async def configure(self, queue: str, changes: SettingsChange, *, create: bool = True) -> Settings:
+        """Changes the given settings; `None` resets one to its default. A queue that is not there is made, and the log warns of it;
+        with `create=False` it is refused.
+        """
+        query = {} if create else {"create": "false"}
+        answer = await self._caller.call("PATCH", _of_queue(queue), changes, query=query)
         if answer.get("created"):
             log.warning("the queue %s was not there: it is made with these settings", queue)
         return read(Queue, answer).settings
@@ -141,6 +144,12 @@ class Operator:
         only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before)
         query = {"state": state, **only, **({"force": "true"} if force else {})}
         return await self._until_done("DELETE", _of_queue(queue), "removed", query=query)
+
+    async def forget_queue(self, queue: str) -> None:
+        """Removes a queue that has no jobs, for good: its settings, totals, history, events and day sheets. It is refused while there is
+        a job in any state, ended ones included; `purge` removes those.
+        """
+        await self._caller.call("DELETE", _of_queue(queue), query={"forget": "true"})
 
     async def change(self, id: str, changes: JobChange) -> State:
         """Changes a job that has not ended: its priority, its times, who may have it. Answers its state. The log warns of names and

@@ -1,6 +1,9 @@
 //! Actions of operators on many jobs; each call changes a bounded part of the selection.
 
-use axum::extract::State;
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
 
 use crate::{
     access::Caller,
@@ -26,8 +29,10 @@ use crate::{
     },
     job::{Invalid, JobId, Name, QueueName, State as JobState},
     store::{
-        Progress, Purge, Purged, Queues, Reassign, Reassigned, ReprioritizeAll, ReprioritizedAll, Requeue, Requeued,
+        KeptFor, Progress, Purge, Purged, QueueRemoval, Queues, Reassign, Reassigned, ReprioritizeAll, ReprioritizedAll,
+        Requeue, Requeued,
     },
+    webhooks::Dispatcher,
 };
 
 /// `POST /jobs/requeue`
@@ -96,10 +101,51 @@ pub async fn reassign(
 }
 
 /// `DELETE /queues/{queue}`
-pub async fn purge(
+pub async fn remove(
     State(queues): State<Queues>,
+    State(dispatcher): State<Dispatcher>,
     InPath(queue): InPath<QueueName>,
     caller: Caller,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    if query.take("forget", rules::flag_text).unwrap_or(false) {
+        return Ok(forget(&queues, &dispatcher, &queue, &caller, query).await?.into_response());
+    }
+    Ok(purge(&queues, queue, &caller, query).await?.into_response())
+}
+
+/// Removes the queue itself, which has no jobs.
+async fn forget(
+    queues: &Queues,
+    dispatcher: &Dispatcher,
+    queue: &QueueName,
+    caller: &Caller,
+    mut query: Query,
+) -> Result<Audited<shapes::ForgottenQueueBody>, Problem> {
+    for name in ["state", "force", "client", "batch", "error", "enqueued_before", "after"] {
+        if !query.all(name).is_empty() {
+            query.reject(name, "is not for forget=true, which removes no jobs");
+        }
+    }
+    query.finish(Some(()))?;
+    if !dispatcher.catch_up(queue).await? {
+        require_queue(queues, queue).await?;
+        return Err(Problem::queue_not_empty(KeptFor::Deliveries));
+    }
+    match queues.forget(queue).await? {
+        QueueRemoval::Done => {
+            let act = AuditEntry::new("forget", queue, caller).counted(1);
+            Ok(Audited(act, shapes::ForgottenQueueBody { forgotten: true }))
+        }
+        QueueRemoval::Unknown => Err(Problem::unknown_queue()),
+        QueueRemoval::Kept(why) => Err(Problem::queue_not_empty(why)),
+    }
+}
+
+async fn purge(
+    queues: &Queues,
+    queue: QueueName,
+    caller: &Caller,
     mut query: Query,
 ) -> Result<Audited<shapes::PurgedBody>, Problem> {
     let parameters = query.parameters(&["after"]);
@@ -107,8 +153,8 @@ pub async fn purge(
     let selection = read_selection(&mut query, &queue);
     let after = query.take("after", Progress::of_state);
     let state = query.finish(state)?;
-    require_queue(&queues, &queue).await?;
-    let act = AuditEntry::new("purge", &queue, &caller).with(parameters);
+    require_queue(queues, &queue).await?;
+    let act = AuditEntry::new("purge", &queue, caller).with(parameters);
     let purge = Purge { queue, state, force, selection, after, actor: act.actor() };
     let Purged { removed, next } = queues.purge(purge).await?;
     let more = next.is_some();

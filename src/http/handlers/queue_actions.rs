@@ -20,14 +20,14 @@ use crate::{
             body::JsonBody,
             fields::JsonFields,
             path::{InPath, NewQueue},
-            query::NoQuery,
+            query::{NoQuery, Query},
             rules,
         },
         response::{field_error::Rule, json::JsonResponse, problem::Problem, shapes},
     },
     job::{JobId, Name, QueueName, ZoneName, limits},
     sheets::Sheets,
-    store::{Queues, Release, Released, SettingsPatch, Swept},
+    store::{Configured, Queues, Release, Released, SettingsPatch, Swept},
 };
 
 /// `POST /jobs/release`
@@ -59,16 +59,21 @@ pub async fn configure(
     State(sheets): State<Sheets>,
     InPath(NewQueue(name)): InPath<NewQueue>,
     caller: Caller,
-    _: NoQuery,
+    mut query: Query,
     body: JsonBody,
 ) -> Result<Response, Problem> {
+    let makes = query.take("create", rules::flag_text).unwrap_or(true);
+    query.finish(Some(()))?;
     let (patch, act) = (read_settings(body.fields()?)?, AuditEntry::new("configure", &name, &caller));
     if patch.time_zone.is_some() {
         // What has happened so far counts to the days of the old zone.
         sheets.open(&name).await?;
     }
-    let set = queues.set(&name, patch, &act.actor()).await?;
-    let (info, created) = set.ok_or_else(Problem::too_many_queues)?;
+    let (info, created) = match queues.set(&name, patch, makes, &act.actor()).await? {
+        Configured::Done { info, created } => (*info, created),
+        Configured::Unknown => return Err(Problem::unknown_queue()),
+        Configured::TooManyQueues => return Err(Problem::too_many_queues()),
+    };
     let mut answer = Audited(act.counted(1), shapes::ConfiguredBody { info, created }).into_response();
     if created {
         *answer.status_mut() = StatusCode::CREATED;

@@ -3,6 +3,7 @@
 mod answer;
 mod attempts;
 mod failure;
+mod removal;
 mod reservation;
 #[cfg(test)]
 mod tests;

@@ -21,8 +21,8 @@ pub use self::{
     job::{EmptyReserveBody, ForgottenBody, HandoutBody, HandoutsBody, JobBody, JobPageBody},
     memory::RedisMemoryBody,
     queue::{
-        ConfiguredBody, FormBody, HeldJobBody, LockBody, LockPageBody, QueueBody, ReservationBody, ReservationsBody,
-        WorkerBody, WorkerPageBody,
+        ConfiguredBody, ForgottenQueueBody, FormBody, HeldJobBody, LockBody, LockPageBody, QueueBody, ReservationBody,
+        ReservationsBody, WorkerBody, WorkerPageBody,
     },
     sheets::{RemovedBody, SheetLineBody, SheetsBody},
     webhooks::{DeliveryPageBody, RedeliveredBody, WebhookListBody, WebhookTestedBody},

@@ -12,6 +12,7 @@ mod crowd;
 mod enqueue;
 mod extend;
 mod fail;
+mod forget;
 mod hand_over;
 mod look;
 mod pass;
@@ -142,6 +143,7 @@ operations! {
     sweep::Sweep,
     record::Record,
     retire::Retire,
+    forget::Forget,
     set::Set,
     create_batch::CreateBatch,
     append::Append,

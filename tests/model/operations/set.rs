@@ -83,11 +83,17 @@ impl Operation for Set {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let answer =
-            walk.real.handle.set(&walk.real.queue, self.patch(), &store::Actor::default()).await.map_err(broken)?;
+        let answer = walk
+            .real
+            .handle
+            .set(&walk.real.queue, self.patch(), true, &store::Actor::default())
+            .await
+            .map_err(broken)?;
         walk.model.set(self);
-        let (info, _) = answer.ok_or("there is no bound on queues here")?;
-        same_debug("the queue's counts", &info, &walk.model.info(&info))
+        let store::Configured::Done { info, .. } = answer else {
+            return Err("there is no bound on queues here".into());
+        };
+        same_debug("the queue's counts", &*info, &walk.model.info(&info))
     }
 }
 

@@ -45,6 +45,24 @@ class Operating(Story):
         with self.assertNoLogs("intray_client", "WARNING"):
             self.intray.resume(self.queue)
 
+    def test_change_makes_no_queue_if_it_may_not(self) -> None:
+        with self.assertRaises(Refused) as refused:
+            self.intray.configure(self.queue, {"paused": True}, create=False)
+        self.assertEqual(refused.exception.type, "/problems/unknown-queue")
+        self.intray.configure(self.queue, {"paused": True})
+        self.assertFalse(self.intray.configure(self.queue, {"paused": None}, create=False)["paused"])
+
+    def test_queue_without_jobs_is_forgotten(self) -> None:
+        self.die(1)
+        with self.assertRaises(Refused) as refused:
+            self.intray.forget_queue(self.queue)
+        self.assertEqual(refused.exception.type, "/problems/wrong-state")
+        self.intray.purge(self.queue, "all")
+        self.intray.forget_queue(self.queue)
+        with self.assertRaises(Refused) as refused:
+            self.intray.queue(self.queue)
+        self.assertEqual(refused.exception.type, "/problems/unknown-queue")
+
     def test_paused_queues_hand_out_nothing(self) -> None:
         self.intray.enqueue(self.queue, 1)
         self.assertTrue(self.intray.pause(self.queue)["paused"])

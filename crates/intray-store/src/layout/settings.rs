@@ -16,6 +16,18 @@ use crate::{
 /// The setting that names the form of a queue, whose text is stored apart.
 const FORM_DIGEST: &str = "result_schema_sha256";
 
+/// What became of a change of settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Changed {
+    Set,
+    /// The queue was not there.
+    Made,
+    /// There is no such queue, and none was to be made.
+    Unknown,
+    /// The limit of queues is reached.
+    TooManyQueues,
+}
+
 /// Reads what `set` has written.
 pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fault> {
     let mut settings = DEFAULT;

@@ -18,7 +18,7 @@ const FORM: &str = r#"{"type":"object","properties":{},"required":[],"additional
 
 async fn set_form(redis: &Redis) {
     let patch = SettingsPatch { result_schema: Some(Some(FORM.to_owned())), ..SettingsPatch::default() };
-    redis.queues.change_settings(&queue(), &patch, &Actor::default()).await.expect("settings");
+    redis.queues.change_settings(&queue(), &patch, true, &Actor::default()).await.expect("settings");
 }
 
 fn completion(reservation: &Reservation, result: &str) -> Complete {

@@ -33,6 +33,10 @@ fn named(names: &[Name]) -> impl Iterator<Item = (&Name, &str)> {
 
 impl Redis {
     pub(super) async fn forward(&self, name: &str, step: Forward) -> Forwarded {
+        // A queue that a webhook reads has an event; where it has later ones, this is refused.
+        let (runner, mut event) = (&self.queues.parts.runner, redis::cmd("XADD"));
+        event.arg(runner.keys.of(&queue(), "events")).arg("1-0").arg("0").arg("");
+        drop(runner.link.plain(&event).await);
         self.queues.forward(&queue(), &webhook(name), &step).await.expect("forwarded")
     }
 
@@ -50,6 +54,18 @@ impl Redis {
         args.push("all").push(kept_ms);
         self.queues.run_view("sweep", &queue(), &args).await.expect("swept");
     }
+}
+
+#[tokio::test]
+async fn queue_without_events_gets_no_cursor() {
+    let redis = Redis::start().await;
+    let before = redis.dump().await;
+    for deliveries in [0..0, 1..2] {
+        let step = step(None, "5-0-1", deliveries);
+        let answer = redis.queues.forward(&queue(), &webhook("a"), &step).await.expect("an answer");
+        assert_eq!(answer, Forwarded::Moved(None));
+    }
+    assert_eq!(redis.dump().await, before);
 }
 
 #[tokio::test]

@@ -53,6 +53,7 @@ pub use self::{
     reprioritize::{JobPatch, ReprioritizeAll, Reprioritized, ReprioritizedAll},
     requeue::{Requeue, Requeued},
     reserve::{Handout, HandoverNote, PassedLines, Reserve, ReserveOutcome, Snapshot},
+    retire::{KeptFor, QueueRemoval},
     sweep::Swept,
     tally::SheetChange,
     undo::Undo,

@@ -1,66 +1,92 @@
 //! set: an operator changes the settings of a queue.
 
-use intray_redis::{Args, Fault};
+use intray_redis::{Applied, Args, Fault};
 
 use crate::{
     handle::Queues,
     job::{QueueName, settings::SettingsPatch},
-    layout::{action::Actor, settings::write_patch},
+    layout::{
+        action::Actor,
+        settings::{Changed, write_patch},
+    },
+    redis::read::broken,
     transition::{Effect, Reply, Transition},
 };
 
 impl Queues {
-    /// Changes settings, and creates the queue if it is new; returns whether this call has registered it. `None`: the limit of queues is
-    /// reached.
+    /// Changes settings. A queue that is not there is made only if `makes`.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn change_settings(
+    pub(crate) async fn change_settings(
         &self,
         queue: &QueueName,
         patch: &SettingsPatch,
+        makes: bool,
         actor: &Actor,
-    ) -> Result<Option<bool>, Fault> {
-        let registration = self.parts.registry.register(queue).await?;
-        if registration.is_refused() {
-            return Ok(None);
+    ) -> Result<Changed, Fault> {
+        let registry = &self.parts.registry;
+        // So that a mistyped name is not registered.
+        if !makes && !registry.has_keys(queue).await? {
+            return Ok(Changed::Unknown);
         }
-        let set = self.run_alone(queue, &Set { patch, actor }).await;
+        let registration = registry.register(queue).await?;
+        if registration.is_refused() {
+            return Ok(Changed::TooManyQueues);
+        }
+        let changed = self.run_alone(queue, &Set { patch, makes, actor }).await;
         // Without an answer it may be set all the same.
         if patch.result_schema.is_some() {
             self.parts.forms.forget(queue);
         }
-        set?;
+        let changed = changed?;
+        if changed == Changed::Unknown {
+            if registration.is_new() {
+                registry.remove(queue, registry.last_seen(queue).await?).await?;
+            }
+            return Ok(changed);
+        }
+        if changed == Changed::Made && !registration.is_new() {
+            // Another instance has made it forgotten since this one has registered it.
+            registry.reregister(std::slice::from_ref(queue)).await.map_err(|fault| fault.with(Applied::Unknown))?;
+        }
         if patch.sheets == Some(Some(true)) {
             self.note_sheets(queue, true);
         }
-        Ok(Some(registration.is_new()))
+        Ok(changed)
     }
 }
 
 struct Set<'s> {
     patch: &'s SettingsPatch,
+    makes: bool,
     actor: &'s Actor,
 }
 
 impl Transition for Set<'_> {
-    type Outcome = ();
+    type Outcome = Changed;
     const SCRIPT: &'static str = "set";
 
     fn args(&self) -> Args {
         let mut args = Args::default();
         self.actor.push(&mut args);
+        args.number(self.makes.into());
         let form = self.patch.result_schema.as_ref().and_then(Option::as_deref);
         args.push(form.unwrap_or_default());
         write_patch(self.patch, &mut args);
         args
     }
 
-    fn read(&self, _: Reply<'_>) -> Result<(), Fault> {
-        Ok(())
+    fn read(&self, reply: Reply<'_>) -> Result<Changed, Fault> {
+        match reply.words()?.0 {
+            "set" => Ok(Changed::Set),
+            "made" => Ok(Changed::Made),
+            "unknown" => Ok(Changed::Unknown),
+            _ => Err(broken("set, made or unknown")),
+        }
     }
 
-    fn effect(&self, (): &()) -> Effect {
+    fn effect(&self, _: &Changed) -> Effect {
         Effect::None
     }
 }

@@ -1,6 +1,6 @@
 //! Queues with their counts, settings and totals.
 
-use intray_redis::{Args, Fault};
+use intray_redis::{Applied, Args, Fault};
 use serde::{Serialize, Serializer};
 
 use crate::job::{
@@ -9,8 +9,12 @@ use crate::job::{
 };
 use crate::{
     handle::Queues,
-    layout::{action::Actor, batch::StateCounts, settings::read_settings},
-    redis::read::{Fields, broken},
+    layout::{
+        action::Actor,
+        batch::StateCounts,
+        settings::{Changed, read_settings},
+    },
+    redis::read::Fields,
 };
 
 /// A queue.
@@ -23,6 +27,20 @@ pub struct QueueInfo {
     pub reservations: ReservationCounts,
     pub settings: Settings,
     pub totals: Totals,
+}
+
+/// What became of a change of settings.
+#[derive(Debug)]
+pub enum Configured {
+    Done {
+        info: Box<QueueInfo>,
+        /// This call has made the queue.
+        created: bool,
+    },
+    /// There is no such queue, and none was to be made.
+    Unknown,
+    /// The limit of queues is reached.
+    TooManyQueues,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,8 +90,7 @@ impl Queues {
         if self.exists(queue).await? { self.stats(queue).await.map(Some) } else { Ok(None) }
     }
 
-    /// Changes settings, creates the queue if it is new, and returns it, and whether it is new. `None`: the limit of queues is
-    /// reached.
+    /// Changes settings and returns the queue. One that is not there is made only if `makes`.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -81,13 +98,17 @@ impl Queues {
         &self,
         queue: &QueueName,
         patch: SettingsPatch,
+        makes: bool,
         actor: &Actor,
-    ) -> Result<Option<(QueueInfo, bool)>, Fault> {
-        // A registry that was lost knows none of the queues, which still have jobs.
-        let is_unknown = !self.exists(queue).await?;
-        let Some(is_registered) = self.change_settings(queue, &patch, actor).await? else { return Ok(None) };
-        let info = self.queue(queue).await?.ok_or_else(|| broken("a queue that was just set"))?;
-        Ok(Some((info, is_unknown && is_registered)))
+    ) -> Result<Configured, Fault> {
+        let created = match self.change_settings(queue, &patch, makes, actor).await? {
+            Changed::Set => false,
+            Changed::Made => true,
+            Changed::Unknown => return Ok(Configured::Unknown),
+            Changed::TooManyQueues => return Ok(Configured::TooManyQueues),
+        };
+        let info = self.stats(queue).await.map_err(|fault| fault.with(Applied::Unknown))?;
+        Ok(Configured::Done { info: Box::new(info), created })
     }
 
     /// Every queue, by name.

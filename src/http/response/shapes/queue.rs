@@ -36,6 +36,12 @@ pub struct ConfiguredBody {
     pub created: bool,
 }
 
+/// The answer to `DELETE /queues/{queue}?forget=true`.
+#[derive(Serialize)]
+pub struct ForgottenQueueBody {
+    pub forgotten: bool,
+}
+
 #[derive(Serialize)]
 struct LineBody {
     line: String,

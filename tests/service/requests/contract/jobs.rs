@@ -38,7 +38,11 @@ pub async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answe
         ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
         ("PATCH", "/queues/{queue}") if status == 201 => w.patch("/queues/made", json!({})).await,
         ("PATCH", "/queues/{queue}") => w.patch(&path, json!({})).await,
-        ("DELETE", "/queues/{queue}") => w.delete(&format!("{path}?state=dead")).await,
+        ("DELETE", "/queues/{queue}") => {
+            w.configure("left", json!({})).await;
+            w.delete("/queues/left?forget=true").await.is(200);
+            w.delete(&format!("{path}?state=dead")).await
+        }
         ("DELETE", "/workers/{worker}") => w.delete("/workers/zoe").await,
         ("GET", "/events") => w.listen_answer("").await,
         (method, _) => w.request(method, &path).send().await,
@@ -84,6 +88,9 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
             let id = w.enqueue_with(json!({ "payload": "not for bob", "excluded": ["bob"] })).await;
             let held = w.reserve_with(json!({ "id": id, "worker": "nell" })).await;
             send(json!({ "reservation": held.reservation, "to": "bob" })).await
+        }
+        "unknown-queue" if *method == "PATCH" => {
+            w.patch("/queues/nowhere?create=false", json!({ "paused": true })).await
         }
         "unknown-queue" => {
             let unknown = path.replace("default", "nowhere");
@@ -132,6 +139,10 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
             let (first, second) = (fresh(w).await, fresh(w).await);
             w.reserve_with(json!({ "id": first, "worker": "limited" })).await;
             send(json!({ "id": second, "worker": "limited" })).await
+        }
+        "wrong-state" if *template == "/queues/{queue}" => {
+            fresh(w).await;
+            w.delete(&format!("{path}?forget=true")).await
         }
         "wrong-state" if *template == "/workers/{worker}" => {
             let id = fresh(w).await;
