@@ -4,7 +4,9 @@ import * as api from './api.js'
 import { narrowed } from './filters.js'
 import { changeText, many, tail } from './format.js'
 import { again } from './live.js'
+import { changed as changedOrAsked } from './making.js'
 import { jobsOf } from './matching.js'
+import { go, overviewLink } from './router.js'
 import { act, ask, say } from './ui.js'
 
 /** Notifies the views of the changed object. */
@@ -85,10 +87,27 @@ export function purge(queue, state, matching, only, changed) {
   })
 }
 
-export const pause = (queue, paused, changed) => act(
-  then(() => api.configure(queue, { paused: paused || null }), changed),
-  changeText(queue, paused ? `${queue} is paused: nothing new is handed out.` : `${queue} is resumed.`),
-)
+export async function pause(queue, paused, changed) {
+  const change = then((create) => api.configure(queue, { paused: paused || null }, create), changed)
+  const done = changeText(queue, paused ? `${queue} is paused: nothing new is handed out.` : `${queue} is resumed.`)
+  return act(() => changedOrAsked(queue, change, done), (answer) => answer && done(answer))
+}
+
+/** The queue is gone: its page closes. */
+export const forget = (queue) => ask({
+  title: `Remove the queue ${queue}?`,
+  text: 'Its settings, totals, history, events, day sheets and the list of what operators did are removed. '
+    + 'This cannot be undone.',
+  action: 'Remove the queue',
+  danger: true,
+  typed: queue,
+  work: async () => {
+    await api.forget(queue)
+    again()
+    go(overviewLink())
+  },
+  done: `${queue} is removed.`,
+})
 
 export const returnOverdue = (queue) => act(
   then(() => api.returnOverdue(queue)),

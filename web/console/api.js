@@ -89,14 +89,19 @@ export async function queues(signal) {
   return { queues: all }
 }
 export const me = (signal) => call('GET', '/me', { signal })
-export const configure = (name, settings) => call('PATCH', queue(name), { body: settings })
+/** `create`: a queue that is not there is made; else it is refused. */
+export const configure = (name, settings, create = false) =>
+  call('PATCH', queue(name), { query: { create }, body: settings })
+/** Removes a queue without jobs. */
+export const forget = (name) => call('DELETE', queue(name), { query: { forget: true } })
 /** Its text, as it was set. */
 export async function form(name, signal) {
   const parse = (text) => readMember(text, 'result_schema')
   return (await call('GET', queue(name, '/form'), { signal, parse })).result_schema
 }
 /** `text`: JSON, sent as it was typed. */
-export const setForm = (name, text) => call('PATCH', queue(name), { text: `{"result_schema":${text}}` })
+export const setForm = (name, text, create = false) =>
+  call('PATCH', queue(name), { query: { create }, text: `{"result_schema":${text}}` })
 /** Where a refusal names a place in the form. */
 export const FORM_POINTER = '/result_schema'
 export const returnOverdue = (name) => call('POST', queue(name, '/sweep'), { body: {} })

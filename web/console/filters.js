@@ -3,7 +3,7 @@
 
 import { html, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import * as api from './api.js'
-import { age, readDuration, readId, tail, time } from './format.js'
+import { SUCH_AS, age, readDuration, readId, tail, time } from './format.js'
 import { Button, say } from './ui.js'
 
 /** In words: whose the jobs are that an act on all of them changes. Begins with a blank, unless it is nothing. */
@@ -87,7 +87,7 @@ export function Filters({ state, only, setOnly }) {
   /** A moment, not an age: the pages that follow are of the same jobs. */
   const setBefore = (text) => {
     const ms = text ? readDuration(text) : 0
-    if (Number.isNaN(ms)) return say('An age is written like 90 s, 5 min or 1 h 30 min.', 'bad')
+    if (Number.isNaN(ms)) return say(`An age is written with its unit, ${SUCH_AS}.`, 'bad')
     const moment = text && new Date(api.now() - ms).toISOString()
     setAgo({ moment, text })
     set('enqueued_before')(moment)

@@ -8,7 +8,7 @@ export const number = (n) => (n >= 1_000_000 ? SHORT.format(n) : NUMBER.format(n
 
 export const many = (n, one, more = `${one}s`) => `${number(n)} ${n === 1 ? one : more}`
 
-/** The message after a change of settings. A queue may be gone that a page still shows: the change makes a new one. */
+/** The message after a change of settings, which may have made the queue. */
 export const changeText = (queue, text) => ({ created }) => (
   created ? `${queue} was not there, so it was made. ${text}` : text)
 
@@ -76,14 +76,22 @@ export function accessOf(access) {
   return access.key ? `${by} ${access.key}` : 'by a token'
 }
 
-/** "1 h 30 min", "90s" or "300000" in ms; NaN for other texts. */
+/** What people write for the units. */
+const WORDS = new Map([
+  ...UNITS, ['sec', 1_000], ['second', 1_000], ['seconds', 1_000], ['m', 60_000], ['minute', 60_000],
+  ['minutes', 60_000], ['hour', 3_600_000], ['hours', 3_600_000], ['day', 86_400_000], ['days', 86_400_000],
+])
+
+/** How a time is typed, for the field that takes it. */
+export const SUCH_AS = 'such as 10 s, 5 min, 2 h or 30 d'
+
+/** "1 h 30 min", "90s" or "0" in ms; NaN for other texts, also for a number without a unit. */
 export function readDuration(text) {
   const trimmed = text.trim().toLowerCase()
-  if (/^\d+$/.test(trimmed)) return Number(trimmed)
-  if (!/^(\d+(\.\d+)?\s*(ms|s|sec|min|m|h|d)\s*)+$/.test(trimmed)) return NaN
-  const sizes = { ...Object.fromEntries(UNITS), m: 60_000, sec: 1_000 }
-  const parts = [...trimmed.matchAll(/(\d+(?:\.\d+)?)\s*(ms|s|sec|min|m|h|d)(?![a-z])/g)]
-  return Math.round(parts.reduce((sum, [, n, unit]) => sum + Number(n) * sizes[unit], 0))
+  if (trimmed === '0') return 0
+  if (!/^(\d+(\.\d+)?\s*[a-z]+\s*)+$/.test(trimmed)) return NaN
+  const parts = [...trimmed.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)/g)]
+  return Math.round(parts.reduce((sum, [, n, unit]) => sum + Number(n) * (WORDS.get(unit) ?? NaN), 0))
 }
 
 export function time(iso) {

@@ -5,6 +5,7 @@ import * as api from './api.js'
 import { pretty } from './exact_json.js'
 import { tail } from './format.js'
 import { again, live } from './live.js'
+import { requireQueue } from './making.js'
 import { go, link } from './router.js'
 import { recentOf, requireSeen } from './recent.js'
 import { ask } from './ui.js'
@@ -60,6 +61,7 @@ function askFor(draft, value, { work, ...question }) {
     work: async (tell, typed, confirmed) => {
       const { payload, priority, client, isTwin, whom } = typed
       const rights = given(whom)
+      if (question.asksQueue) await requireQueue(typed.queue, typed.isMade)
       await requireSeen(question.recent ?? recentOf(typed.queue), namedIn(rights), confirmed)
       const others = { ...(client && { client }), ...(isTwin && { dedupe: false }) }
       const more = { priority: Number(priority), ...others, ...rights }
@@ -73,7 +75,7 @@ function askFor(draft, value, { work, ...question }) {
 
 /** `queue`: its name; without one it is asked for. */
 export const addJob = (queue) => askFor(`queue ${queue ?? ''}`, {
-  queue, payload: '', priority: '50', client: '', isTwin: false, whom: EVERYBODY,
+  queue, payload: '', priority: '50', client: '', isTwin: false, isMade: live.get().queues?.length === 0, whom: EVERYBODY,
 }, {
   recent: queue && recentOf(queue),
   title: queue ? `Add a job to ${queue}` : 'Add a job',
@@ -124,7 +126,9 @@ function JobForm({ what, value, onChange }) {
   return html`
     ${what.asksQueue && html`<label>Queue
       <input value=${value.queue ?? ''} required autofocus autocomplete="off" spellcheck=${false}
-        onInput=${set('queue')} /></label>`}
+        onInput=${set('queue')} /></label>
+      <label class="check"><input type="checkbox" checked=${value.isMade} onChange=${set('isMade', 'checked')} />
+        Make it if there is none of this name</label>`}
     <label>Payload, as JSON
       <textarea rows="10" required autofocus spellcheck=${false} autocomplete="off" aria-invalid=${isWrong}
         value=${value.payload} onInput=${set('payload')}

@@ -112,11 +112,12 @@ export function say(text, kind = 'good') {
 
 const drop = (id) => messages.set((list) => list.filter((message) => message.id !== id))
 
-/** Runs the action and reports its result or the service's reason for refusing. */
+/** Runs the action and reports its result, if there is one to report, or the service's reason for refusing. */
 export async function act(work, done) {
   try {
     const answer = await work()
-    say(typeof done === 'function' ? done(answer) : done)
+    const text = typeof done === 'function' ? done(answer) : done
+    if (text) say(text)
     return true
   } catch (error) {
     say(error.message, 'bad')

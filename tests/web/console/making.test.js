@@ -25,6 +25,7 @@ test('jobs_are_added_by_hand', async () => {
   await page.getByRole('button', { name: 'Add a job' }).click()
   await page.getByLabel('Queue').fill('by-hand')
   await payload(page).fill('{"photo": 17}')
+  await page.getByLabel('Make it if').check()
   await confirm(page, 'Add the job')
   await shown(page, 'is added.')
   await page.goto(`${on.url}/console/#/q/by-hand/waiting`)
@@ -39,6 +40,68 @@ test('jobs_are_added_by_hand', async () => {
   const [first, second] = await jobs('by-hand', 'waiting')
   assert.deepEqual([first.priority, first.client, second.priority, second.client], [3, 'acme', 50, null])
   assert.match(await text(first.id), /"payload":\{"big":12345678901234567890\}/)
+})
+
+test('job_for_a_mistyped_queue_makes_none', async () => {
+  await on.service.enqueue('reviews', 1)
+  const page = await on.open()
+  await page.locator('[data-row]', { hasText: 'reviews' }).waitFor()
+  await page.keyboard.press('A')
+  await dialog(page).getByLabel('Queue').fill('reviws')
+  await payload(page).fill('{"photo": 17}')
+  await page.getByLabel('Make it if').uncheck()
+  await confirm(page, 'Add the job')
+  await reads(dialog(page).getByRole('alert'), /there is no queue reviws/)
+  assert.equal((await fetch(`${on.service.url}/queues/reviws`)).status, 404)
+  await dialog(page).getByLabel('Queue').fill('reviews')
+  await confirm(page, 'Add the job')
+  await becomes(() => count('reviews', 'waiting'), 2)
+})
+
+test('change_of_a_queue_that_is_gone_asks_before_it_makes_one', async () => {
+  const gone = async (name) => {
+    on.wire.rule = null
+    await on.service.set(name, { lease_ms: 60_000 })
+    const page = await on.open(`/console/#/q/${name}/settings`)
+    await page.getByLabel('Lease', { exact: true }).waitFor()
+    // The page does not learn of it.
+    on.wire.rule = ({ method, path }) => (method === 'GET' && !path.startsWith('/queues/') ? 'cut' : null)
+    await on.service.call('DELETE', `/queues/${name}?forget=true`)
+    return page
+  }
+  const page = await gone('drained')
+  await page.getByLabel('Lease', { exact: true }).fill('2 min')
+  await page.getByRole('button', { name: 'Save 1 change' }).click()
+  await shown(page, 'Make the queue drained?')
+  await dialog(page).getByRole('button', { name: 'Cancel' }).click()
+  assert.equal((await fetch(`${on.service.url}/queues/drained`)).status, 404)
+  await page.getByRole('button', { name: 'Save 1 change' }).click()
+  await confirm(page, 'Make the queue')
+  await shown(page, 'drained was not there, so it was made.')
+  await becomes(async () => (await on.service.queue('drained')).settings.lease_ms, 120_000)
+  const paused = await gone('paused')
+  await paused.getByRole('button', { name: 'Pause paused' }).click()
+  await confirm(paused, 'Make the queue')
+  await becomes(async () => (await on.service.queue('paused')).settings.paused, true)
+})
+
+test('queue_without_jobs_is_removed', async () => {
+  const id = await on.service.enqueue('over', 1)
+  const page = await on.open('/console/#/q/over/settings')
+  const remove = async () => {
+    await page.getByRole('button', { name: 'Remove the queue…' }).click()
+    await dialog(page).getByRole('textbox').fill('over')
+    await confirm(page, 'Remove the queue')
+  }
+  await remove()
+  await reads(dialog(page).getByRole('alert'), /the queue has jobs/)
+  await dialog(page).getByRole('button', { name: 'Cancel' }).click()
+  await on.service.call('DELETE', `/jobs/${id}`)
+  await on.service.call('DELETE', '/queues/over?state=all')
+  await remove()
+  await shown(page, 'over is removed.')
+  await page.waitForURL(/#\/$/)
+  assert.equal((await fetch(`${on.service.url}/queues/over`)).status, 404)
 })
 
 test('invalid_json_payload_is_refused_before_sending', async () => {

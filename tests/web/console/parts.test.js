@@ -121,8 +121,17 @@ test('ages are readable', () => {
   assert.deepEqual([0, 999, 12_000, 180_000, 7_500_000, 200_000_000].map(age), ['0 s', '0 s', '12 s', '3 min', '2 h 5 min', '2 d 7 h'])
   assert.deepEqual([0, 9_000, 252_000, 3_753_000].map(countdown), ['0:00', '0:09', '4:12', '1:02:33'])
   for (const ms of [0, 1, 90_000, 300_000, 5_400_000, 86_400_000, 2_592_000_000]) assert.equal(readDuration(duration(ms)), ms)
-  assert.deepEqual(['90s', '1.5 h', '5m', '300000'].map(readDuration), [90_000, 5_400_000, 300_000, 300_000])
-  assert.ok(['', 'soon', '5 parsecs', '-1'].map(readDuration).every(Number.isNaN))
+  const good = {
+    '10 s': 10_000, '90s': 90_000, ' 5 min ': 300_000, '5m': 300_000, '2 h': 7_200_000, '1.5 h': 5_400_000, '30 d': 2_592_000_000,
+    '1 h 30 min': 5_400_000, '1h30m': 5_400_000, '2 days': 172_800_000, '1 Day': 86_400_000, '3 hours': 10_800_000, '1 minute': 60_000,
+    '45 Seconds': 45_000, '20 sec': 20_000, '250 ms': 250, 0: 0, '0 s': 0, '0.5 s': 500,
+  }
+  for (const [text, ms] of Object.entries(good)) assert.equal(readDuration(text), ms, text)
+  const bad = [
+    '', ' ', 'soon', '5 parsecs', '-1', '-1 s', '300000', '30', '1.5', '1,5 h', '5 min 30', 's', 's 5', '5 s later', '1:30', '1e3 s', '5 constructor',
+    '5 .5 s', '٣ s',
+  ]
+  for (const text of bad) assert.ok(Number.isNaN(readDuration(text)), text)
 })
 
 test('an id is found in pasted text', () => {

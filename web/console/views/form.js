@@ -5,7 +5,10 @@ import * as api from '../api.js'
 import { placeIn, pretty } from '../exact_json.js'
 import { changeText } from '../format.js'
 import { again, mayAct } from '../live.js'
+import { changed } from '../making.js'
 import { Button, ask, say } from '../ui.js'
+
+const savedText = (queue) => changeText(queue, 'The form is saved.')
 
 /** Only this page needs it. */
 const load = () => import('../../form.js')
@@ -34,16 +37,17 @@ function Editor({ name, stored, forms, draft, setDraft }) {
   const isDirty = text !== stored
   const found = text.trim() === '' ? [] : forms.readForm(text).faults ?? []
   const faults = refused.text === text ? refused.faults : found
-  const set = async (schema, done) => {
-    const answer = await api.setForm(name, schema)
+  const set = async (schema, create) => {
+    const answer = await api.setForm(name, schema, create)
     again(answer)
     setDraft((last) => (last === draft ? null : last))
-    return changeText(name, done)(answer)
+    return answer
   }
   const save = async () => {
     setBusy(true)
     try {
-      say(await set(text, 'The form is saved.'))
+      const answer = await changed(name, (create) => set(text, create), savedText(name))
+      if (answer) say(savedText(name)(answer))
     } catch (error) {
       const errors = (error.problem?.errors ?? []).filter(({ pointer = '' }) => pointer.startsWith(api.FORM_POINTER))
       const own = errors.map(({ pointer, detail }) => ({ pointer: pointer.slice(api.FORM_POINTER.length), detail }))
@@ -56,8 +60,8 @@ function Editor({ name, stored, forms, draft, setDraft }) {
     text: 'Results are no longer checked, and the desk asks for Approve or Reject.',
     action: 'Take it away',
     danger: true,
-    work: () => set('null', 'The form is taken away.'),
-    done: (answer) => answer,
+    work: () => set('null', false),
+    done: 'The form is taken away.',
   })
   const goTo = ({ from, to }) => {
     box.current.focus()

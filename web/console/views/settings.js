@@ -2,10 +2,12 @@
 
 import { html, classes, useLayoutEffect, useState } from '../html.js'
 import * as api from '../api.js'
-import { changeText, duration, inUnits, many, readDuration } from '../format.js'
+import { SUCH_AS, changeText, duration, inUnits, many, readDuration } from '../format.js'
 import { again, mayAct } from '../live.js'
+import { changed } from '../making.js'
 import { Button, ask, say } from '../ui.js'
 import { ResultForm } from './form.js'
+import { Remove } from './remove.js'
 // The service makes it of its own settings.
 import { DEFAULTS } from '../words.js'
 
@@ -38,11 +40,17 @@ const ZERO = {
 const HASTY = 'Without a wait after a failure, all attempts may be over within a second'
 
 const SAVED = 'The settings are saved.'
-const UNREAD = 'cannot be read: write it like 90 s, 5 min or 1 h 30 min'
+const UNREAD = `cannot be read: write it with its unit, ${SUCH_AS}`
+const NO_NUMBER = 'cannot be read: write a whole number'
+const DAY = 86_400_000
 
 const isDuration = (name) => name.endsWith('_ms')
-const write = (name, value) =>
-  (value === 0 && ZERO[name]) || (isDuration(name) ? duration(value) : String(value))
+/** What is typed as a time: one in ms, one in days. */
+const isTime = (name) => isDuration(name) || name === 'backoff' || name === 'sheets_days'
+function write(name, value) {
+  if (value === 0 && ZERO[name]) return ZERO[name]
+  return isTime(name) ? duration(name === 'sheets_days' ? value * DAY : value) : String(value)
+}
 
 function usually(name, usual) {
   if (usual === null) return 'none'
@@ -73,7 +81,8 @@ function useDraft(name, settings) {
 
 export const Settings = ({ queue }) => html`
   ${mayAct() ? html`<${Form} queue=${queue} />` : html`<${Seen} queue=${queue} />`}
-  <${ResultForm} key=${queue.name} queue=${queue} />`
+  <${ResultForm} key=${queue.name} queue=${queue} />
+  ${mayAct() && html`<${Remove} name=${queue.name} />`}`
 
 /** For who may look and change nothing. */
 const Seen = ({ queue: { settings } }) => html`<div class="settings">
@@ -96,8 +105,8 @@ function Form({ queue }) {
   useLayoutEffect(() => setSaved(false), [name])
   const fields = Object.keys(settings).filter((field) => !ELSEWHERE.includes(field))
 
-  const send = async (patch) => {
-    const answer = await api.configure(name, patch)
+  const send = async (patch, create = false) => {
+    const answer = await api.configure(name, patch, create)
     again(answer)
     saved(draft)
     setSaved(true)
@@ -107,11 +116,15 @@ function Form({ queue }) {
     event.preventDefault()
     const patch = Object.fromEntries(dirty.map((field) => [field, read(field, draft[field], settings)]))
     const unread = Object.entries(patch).filter(([, value]) => Number.isNaN(value))
-    if (unread.length) return setErrors(Object.fromEntries(unread.map(([field]) => [field, UNREAD])))
+    if (unread.length) {
+      return setErrors(Object.fromEntries(unread.map(([field]) => [field, isTime(field) ? UNREAD : NO_NUMBER])))
+    }
     if (keepsLess(patch, settings)) return askToKeepLess(name, () => send(patch))
     setBusy(true)
     try {
-      say(changeText(name, SAVED)(await send(patch)))
+      const done = changeText(name, SAVED)
+      const answer = await changed(name, (create) => send(patch, create), done)
+      if (answer) say(done(answer))
     } catch (error) {
       const known = (error.problem?.errors ?? []).map(({ pointer = '', detail }) => {
         const path = pointer.split('/').slice(1)
@@ -169,7 +182,8 @@ function Field({ name, value, now, error, hint, onChange }) {
       ${!isUsual && name in DEFAULTS && html`<${Button} kind="quiet" label=${`${back}: ${title(name)}`}
         onClick=${() => onChange(null)}>${back}<//>`}
     </div>
-    <p>${text}${isUsual && html`<span class="dim"> · default</span>`}</p>
+    <p id=${`${id}-about`}>${text}${isTime(name) && html`<span class="dim"> · ${SUCH_AS}</span>`}${
+      isUsual && html`<span class="dim"> · default</span>`}</p>
     ${hint && html`<p class="hint" role="status">${hint}.</p>`}
     ${error && html`<p class="problem" role="alert">${error}</p>`}
   </div>`
@@ -182,8 +196,9 @@ function Input({ id, name, value, raw, kind, onChange }) {
       onChange=${(event) => onChange(event.target.checked)} />`
   }
   const text = raw ? value : write(name, value)
-  return html`<input id=${id} type="text" inputmode=${isDuration(name) ? 'text' : 'numeric'} value=${text}
-    autocomplete="off" spellcheck=${false} onInput=${(event) => onChange(event.target.value)} />`
+  return html`<input id=${id} type="text" inputmode=${isTime(name) ? 'text' : 'numeric'} value=${text}
+    aria-describedby=${`${id}-about`} autocomplete="off" spellcheck=${false}
+    onInput=${(event) => onChange(event.target.value)} />`
 }
 
 function Backoff({ id, value, onChange }) {
@@ -204,8 +219,15 @@ function read(name, value, settings) {
   if (name === 'backoff') return readBackoff(value)
   if (name in ZERO && ['', 'none', 'no limit'].includes(value.trim().toLowerCase())) return 0
   if (isDuration(name)) return readDuration(value)
+  if (name === 'sheets_days') return readDays(value)
   if (typeof settings[name] === 'number') return /^\d+$/.test(value.trim()) ? Number(value) : NaN
   return value
+}
+
+/** A number alone is one of days. */
+function readDays(text) {
+  const days = /^\d+$/.test(text.trim()) ? Number(text) : readDuration(text) / DAY
+  return Number.isInteger(days) ? days : NaN
 }
 
 function readBackoff({ type, delay_ms: delay, max_ms: longest }) {
