@@ -37,7 +37,7 @@ pub struct Feed {
     live: SelectAll<LiveUpdates>,
     /// How many entries the next read takes.
     entries: usize,
-    permit: Permit,
+    permit: CatchUpPermit,
 }
 
 /// What a feed knows of a queue.
@@ -63,7 +63,7 @@ enum State {
 
 /// The permit to read the past.
 #[derive(Default)]
-enum Permit {
+enum CatchUpPermit {
     #[default]
     None,
     Requested(Pin<Box<dyn Future<Output = ReadPermit> + Send>>),
@@ -192,27 +192,27 @@ impl Feed {
 
     /// Waits for a permit to read. If this is dropped while it waits, the place in line is kept.
     async fn take_permit(&mut self) {
-        if let Permit::None = self.permit {
+        if let CatchUpPermit::None = self.permit {
             let (waiting, who) = (self.waiting.clone(), self.who.clone());
-            self.permit = Permit::Requested(Box::pin(async move { waiting.inner.catch_ups.enter(&who).await }));
+            self.permit = CatchUpPermit::Requested(Box::pin(async move { waiting.inner.catch_ups.enter(&who).await }));
         }
-        if let Permit::Requested(request) = &mut self.permit {
-            self.permit = Permit::Held(request.await);
+        if let CatchUpPermit::Requested(request) = &mut self.permit {
+            self.permit = CatchUpPermit::Held(request.await);
         }
     }
 
     fn begin_sending(&mut self) {
         self.permit = match mem::take(&mut self.permit) {
-            Permit::Held(permit) => Permit::Sending(permit),
+            CatchUpPermit::Held(permit) => CatchUpPermit::Sending(permit),
             other => other,
         };
     }
 
     fn end_sending(&mut self) {
         self.permit = match mem::take(&mut self.permit) {
-            Permit::Sending(permit) => {
+            CatchUpPermit::Sending(permit) => {
                 drop(permit);
-                Permit::None
+                CatchUpPermit::None
             }
             other => other,
         };

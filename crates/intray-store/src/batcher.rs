@@ -21,7 +21,7 @@ use super::{
     runner::Runner,
     script::StoreScript,
     transition::{
-        BatchPolicy, BatchedTransition, CallHandle, MAX_SWEEPS, NextStep, QueueCheck, Reply, SweepFn, call_handle,
+        BatchPolicy, BatchedTransition, CallHandle, FollowUp, MAX_SWEEPS, QueueCheck, Reply, SweepFn, call_handle,
     },
 };
 use crate::job::QueueName;
@@ -237,21 +237,21 @@ impl Batcher {
     async fn deliver(&self, name: &LaneKey, group: Vec<PendingCall>, shared: &[Value], items: Vec<Value>) {
         let (mut again, mut sweeps) = (Vec::new(), false);
         for (mut pending, item) in group.into_iter().zip(items) {
-            match pending.handle.next_step(&item) {
-                NextStep::Again => {}
-                NextStep::After(place, member) if pending.tries < MAX_CONTINUATIONS && !pending.skips_overdue => {
+            match pending.handle.follow_up(&item) {
+                FollowUp::Again => {}
+                FollowUp::After(place, member) if pending.tries < MAX_CONTINUATIONS && !pending.skips_overdue => {
                     pending.tries += if member.is_empty() { 1 } else { PASSED_OVER };
                     pending.args = pending.handle.args_after(place, member);
                 }
-                NextStep::AfterSweep if pending.tries < MAX_SWEEPS => {
+                FollowUp::AfterSweep if pending.tries < MAX_SWEEPS => {
                     pending.tries += 1;
                     sweeps = true;
                 }
-                NextStep::AfterSweep if !pending.skips_overdue => {
+                FollowUp::AfterSweep if !pending.skips_overdue => {
                     pending.skips_overdue = true;
                     pending.args = pending.handle.args_without_waiting();
                 }
-                NextStep::Done | NextStep::After(..) | NextStep::AfterSweep => {
+                FollowUp::Done | FollowUp::After(..) | FollowUp::AfterSweep => {
                     pending.handle.deliver(Reply { item: &item, shared, queue: &name.0, runner: &self.runner });
                     continue;
                 }

@@ -47,6 +47,8 @@ pub(crate) mod flags {
     ];
 }
 
+/// The columns of the history before those of the totals.
+pub(crate) const GAUGES: usize = 2;
 /// The layout of both records, which their first byte holds.
 pub(crate) const LAYOUT: u8 = keys::LAYOUT.as_bytes()[0] - b'0';
 

@@ -174,8 +174,8 @@ pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
     }
 
     /// Whether the call is finished by this reply.
-    fn next_step<'r>(&self, reply: &'r Value) -> NextStep<'r> {
-        NextStep::of(word(reply))
+    fn follow_up<'r>(&self, reply: &'r Value) -> FollowUp<'r> {
+        FollowUp::of(word(reply))
     }
 
     /// The arguments to continue after a place in line.
@@ -227,7 +227,7 @@ pub(crate) enum QueueCheck {
 
 /// What to do with a call after a reply.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NextStep<'r> {
+pub(crate) enum FollowUp<'r> {
     Done,
     /// The script was full: send the call again. There is no limit, because each script serves some caller.
     Again,
@@ -237,7 +237,7 @@ pub(crate) enum NextStep<'r> {
     AfterSweep,
 }
 
-impl NextStep<'_> {
+impl FollowUp<'_> {
     /// Chooses by the first word of a reply.
     pub(crate) fn of(word: Option<&str>) -> Self {
         match word {

@@ -29,8 +29,8 @@ use crate::{
     },
     job::{Invalid, JobId, Name, QueueName, State as JobState},
     store::{
-        KeptFor, Progress, Purge, Purged, QueueRemoval, Queues, Reassign, Reassigned, ReprioritizeAll, ReprioritizedAll,
-        Requeue, Requeued,
+        KeptFor, Progress, Purge, Purged, QueueRemoval, Queues, Reassign, Reassigned, ReprioritizeAll,
+        ReprioritizedAll, Requeue, Requeued,
     },
     webhooks::Dispatcher,
 };

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use intray_redis::Fault;
 
 use crate::job::Total;
+use crate::record_fields::GAUGES;
 use crate::redis::read::broken;
 
-/// The columns before those of the totals.
-pub(crate) const GAUGES: usize = 2;
 /// Columns: waiting jobs, reserved jobs, then the increase of each total.
 pub(crate) const COLUMNS: usize = GAUGES + Total::ALL.len();
 

@@ -1,7 +1,5 @@
 //! The names by which scripts know these tables: `$NAME` in a file of `lua/`.
 
-use crate::layout::history;
-
 use super::{batch_fields as batch, event_fields as event, reserve_fields as reserve, *};
 
 pub(crate) fn constants() -> Vec<(&'static str, String)> {
@@ -29,7 +27,7 @@ fn numbers() -> Vec<(&'static str, u64)> {
         ("INHERITED", INHERITED.into()),
         ("STAMPS_PER_MS", STAMPS_PER_MS),
         ("LAST_TIME", LAST_TIME),
-        ("GAUGES", history::GAUGES as u64),
+        ("GAUGES", GAUGES as u64),
         ("MAX_LATE", (1 << (8 * LATE.width)) - 1),
     ];
     sizes.map(|(name, size)| (name, size as u64)).into_iter().chain(numbers).collect()

@@ -13,11 +13,11 @@ async fn call_that_is_twice_in_a_list_is_stored_once() {
     first.fingerprint = Some(*b"12345678");
     let args = first.args();
     assert_eq!(redis.together("enqueue", &[&args, &args]).await, ["stored waiting", "again waiting"]);
-    // Equal to the first, by another call: each is told so, and one alias remembers it.
+    // Equal to the first, by another call: each is answered so, and one alias remembers it.
     let mut twin = job("1");
     twin.fingerprint = Some(*b"87654321");
-    let (args, told) = (twin.args(), format!("twin {} waiting 0", first.id.code.as_str()));
-    assert_eq!(redis.together("enqueue", &[&args, &args]).await, [told.clone(), told]);
+    let (args, answer) = (twin.args(), format!("twin {} waiting 0", first.id.code.as_str()));
+    assert_eq!(redis.together("enqueue", &[&args, &args]).await, [answer.clone(), answer]);
     let info = redis.queues.queue(&queue()).await.expect("stats").expect("a queue");
     assert_eq!((info.counts.waiting, info.counts.completed, info.totals.get(Total::Enqueued)), (1, 1, 2));
 }

@@ -1,10 +1,8 @@
-//! Webhooks: the scripts that move events into deliveries, and what the sweep spares for them.
+//! Webhooks: the scripts that move events into deliveries.
 
 use std::time::Duration;
 
-use intray_redis::Args;
-
-use super::{Redis, completed, gates::batch, queue};
+use super::{Redis, queue};
 use crate::{
     Actor, DeliveryHead, DeliveryId, Forward, Forwarded, OutboxState, Posted, Sent,
     job::{DeliveryState, Millis, Name},
@@ -47,12 +45,6 @@ impl Redis {
 
     async fn collect(&self, name: &str, limit: u32) -> Vec<crate::DueDelivery> {
         self.queues.collect(&queue(), &webhook(name), limit, 0).await.expect("collected").due
-    }
-
-    async fn sweep_with(&self, kept_ms: &str) {
-        let mut args = Args::default();
-        args.push("all").push(kept_ms);
-        self.queues.run_view("sweep", &queue(), &args).await.expect("swept");
     }
 }
 
@@ -162,69 +154,6 @@ async fn pages_of_deliveries_continue_after_the_last_one() {
         }
     }
     assert_eq!(seen, [vec![1, 2], vec![3, 4], vec![5]]);
-}
-
-#[tokio::test]
-async fn sweep_spares_ended_jobs_whose_end_is_not_read() {
-    let redis = Redis::start().await;
-    let (read, unread) = (redis.enqueue("1").await, redis.enqueue("2").await);
-    let complete = async || {
-        let args = completed(redis.reserve().await, "1");
-        redis.queues.run_view("complete", &queue(), &args).await.expect("completed");
-    };
-    complete().await;
-    let end = redis.queues.last_event(&queue()).await.expect("a position").to_string();
-    redis.forward("a", step(None, &end, [])).await;
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    complete().await;
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    redis.sweep_with("0").await;
-    let exists = async |id: &crate::job::JobId| redis.queues.job(id.clone()).await.expect("a job").is_some();
-    assert_eq!((exists(&read).await, exists(&unread).await), (false, true));
-    let stored = redis.outbox_of("a").await.cursor;
-    let end = redis.queues.last_event(&queue()).await.expect("a position").to_string();
-    redis.forward("a", step(Some(&stored), &end, [])).await;
-    redis.sweep_with("0").await;
-    assert!(!exists(&unread).await);
-}
-
-/// No instance serves the webhook any more.
-#[tokio::test]
-async fn sweep_spares_no_job_that_ended_ten_minutes_ago() {
-    const STAMPS_PER_MS: i64 = 64;
-    let redis = Redis::start().await;
-    redis.forward("a", step(None, "5-0-1", [])).await;
-    let ended = redis.enqueue("1").await;
-    let args = completed(redis.reserve().await, "1");
-    redis.queues.run_view("complete", &queue(), &args).await.expect("completed");
-    for (by_ms, stays) in [(599_000, true), (2_000, false)] {
-        let mut command = redis::cmd("ZINCRBY");
-        command.arg(redis.queues.parts.runner.keys.of(&queue(), "ended")).arg(-by_ms * STAMPS_PER_MS);
-        command.arg(ended.code.as_str());
-        redis.queues.parts.runner.link.plain(&command).await.expect("earlier");
-        redis.sweep_with("0").await;
-        assert_eq!(redis.queues.job(ended.clone()).await.expect("an answer").is_some(), stays, "{by_ms}");
-    }
-}
-
-#[tokio::test]
-async fn sweep_spares_batches_whose_end_is_not_read() {
-    let redis = Redis::start().await;
-    let begin = redis.queues.last_event(&queue()).await.expect("a position").to_string();
-    redis.forward("a", step(None, &begin, [])).await;
-    let batch = redis.create(batch(None, true, 1)).await.id;
-    redis.finish(&redis.take(1).await[0]).await;
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    let sweeps = async || {
-        for _ in 0..10 {
-            redis.sweep_with("0").await;
-        }
-        redis.queues.batch(&batch).await.expect("a batch").is_some()
-    };
-    assert!(sweeps().await, "its jobs are not read yet");
-    let end = redis.queues.last_event(&queue()).await.expect("a position").to_string();
-    redis.forward("a", step(Some(&begin), &end, [])).await;
-    assert!(!sweeps().await);
 }
 
 #[tokio::test]

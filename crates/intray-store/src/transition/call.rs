@@ -7,7 +7,7 @@ use intray_redis::{Args, Fault};
 use redis::Value;
 use tokio::sync::oneshot;
 
-use super::{BatchedTransition, NextStep, Reply, conclude};
+use super::{BatchedTransition, FollowUp, Reply, conclude};
 use crate::{job::QueueName, runner::Runner};
 
 /// A pending call of a batch, whose type is erased.
@@ -19,7 +19,7 @@ pub(crate) trait CallHandle: Send {
     fn args(&self) -> Args;
     /// The caller no longer waits for the answer.
     fn is_abandoned(&self) -> bool;
-    fn next_step<'r>(&self, item: &'r Value) -> NextStep<'r>;
+    fn follow_up<'r>(&self, item: &'r Value) -> FollowUp<'r>;
     /// The arguments to continue after a place in line.
     fn args_after(&mut self, place: &[u8], member: &[u8]) -> Args;
     /// The arguments of a call that no longer waits for overdue jobs.
@@ -70,8 +70,8 @@ impl<T: BatchedTransition> CallHandle for TypedCall<T> {
         self.answer.is_closed()
     }
 
-    fn next_step<'r>(&self, item: &'r Value) -> NextStep<'r> {
-        self.call.next_step(item)
+    fn follow_up<'r>(&self, item: &'r Value) -> FollowUp<'r> {
+        self.call.follow_up(item)
     }
 
     fn args_after(&mut self, place: &[u8], member: &[u8]) -> Args {

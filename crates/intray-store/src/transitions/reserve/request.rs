@@ -25,7 +25,7 @@ use crate::{
         read::{Fields, broken, word},
     },
     scan_cursors::{ScanCursors, Seeker},
-    transition::{BatchPolicy, BatchedTransition, Effect, NextStep, QueueCheck, Reply, Transition},
+    transition::{BatchPolicy, BatchedTransition, Effect, FollowUp, QueueCheck, Reply, Transition},
     transitions::undo::Undo,
 };
 
@@ -239,13 +239,13 @@ impl BatchedTransition for ReserveRequest {
         self.packed_with(SKIP_OVERDUE)
     }
 
-    fn next_step<'r>(&self, reply: &'r Value) -> NextStep<'r> {
+    fn follow_up<'r>(&self, reply: &'r Value) -> FollowUp<'r> {
         match (word(reply), reply) {
             (Some("more"), Value::Array(parts)) => match parts.as_slice() {
-                [_, Value::BulkString(place), Value::BulkString(member)] => NextStep::After(place, member),
-                _ => NextStep::Done,
+                [_, Value::BulkString(place), Value::BulkString(member)] => FollowUp::After(place, member),
+                _ => FollowUp::Done,
             },
-            (word, _) => NextStep::of(word),
+            (word, _) => FollowUp::of(word),
         }
     }
 }
