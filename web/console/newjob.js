@@ -75,7 +75,8 @@ function askFor(draft, value, { work, ...question }) {
 
 /** `queue`: its name; without one it is asked for. */
 export const addJob = (queue) => askFor(`queue ${queue ?? ''}`, {
-  queue, payload: '', priority: '50', client: '', isTwin: false, isMade: live.get().queues?.length === 0, whom: EVERYBODY,
+  queue, payload: '', priority: '50', client: '', isTwin: false, whom: EVERYBODY,
+  isMade: live.get().queues?.length === 0,
 }, {
   recent: queue && recentOf(queue),
   title: queue ? `Add a job to ${queue}` : 'Add a job',
