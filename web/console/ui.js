@@ -216,7 +216,6 @@ function Asked({ field: { label, options, value: _, ...how }, value, onChange })
 }
 
 const DOUBLE_CLICK = 500
-
 /** Runs the confirmed action, and reports the result even if the dialog was closed. */
 function useWork(what, value, isOpen, close) {
   const [busy, setBusy] = useState(null)

@@ -4,7 +4,7 @@ import { html } from './html.js'
 import * as api from './api.js'
 import { onPicked } from './bulk.js'
 import { Chips, chips, namesOf } from './chips.js'
-import { duration, many, readDuration, tail } from './format.js'
+import { SUCH_AS, duration, many, readDuration, tail } from './format.js'
 import { again } from './live.js'
 import { recentOf, requireSeen, useRecent } from './recent.js'
 import { ask } from './ui.js'
@@ -26,7 +26,7 @@ export function atMost(max, names, rule) {
 export function readWhom({ assignees, skill, excluded, fallback }) {
   const some = (names) => (names.length > 0 ? names : null)
   const ms = fallback.trim() ? readDuration(fallback) : null
-  if (Number.isNaN(ms)) throw new Error('A time is written like 90 s, 5 min or 1 h 30 min.')
+  if (Number.isNaN(ms)) throw new Error(`A time is written with its unit, ${SUCH_AS}.`)
   return {
     assignees: some(atMost(MAX_ASSIGNEES, namesOf(assignees), ASSIGNEES_RULE)),
     skill: atMost(1, namesOf(skill), SKILL_RULE)[0] ?? null,

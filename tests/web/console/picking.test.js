@@ -154,7 +154,7 @@ test('filters select the jobs that an action moves', async () => {
   await shown(page, 'No jobs match these filters.')
   await page.getByLabel('Older than').fill('soon')
   await page.keyboard.press('Enter')
-  await shown(page, 'An age is written like')
+  await shown(page, 'An age is written with its unit')
   await page.getByLabel('Batch').fill('none')
   await page.keyboard.press('Enter')
   await shown(page, 'not the id of a batch')

@@ -138,7 +138,7 @@ test('new_job_is_for_those_who_are_named', async () => {
   await field(page, 'Only these workers').fill('carol')
   await dialog(page).getByLabel('For everybody after').fill('soon')
   await confirm(page, 'Add the job')
-  await reads(alert(page), /A time is written like 90 s, 5 min or 1 h 30 min\./)
+  await reads(alert(page), /A time is written with its unit, such as 10 s, 5 min, 2 h or 30 d\./)
   await dialog(page).getByLabel('For everybody after').fill('10 s')
   await confirm(page, 'Add the job')
   await reads(alert(page), /No one called “carol” has worked here lately\./)
