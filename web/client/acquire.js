@@ -84,7 +84,7 @@ export class Acquirer {
     const round = { key: unique(), wait: 0, asked: mark(), looked: false, renews: false }
     let tries = new Tries()
     for (let failures = 0; ; ) {
-      const job = this.#jobStore.reopening.next()
+      const job = this.#jobStore.next()
       if (job) return job
       stop.throwIfAborted()
       if (!this.#mayAsk()) {
@@ -131,13 +131,13 @@ export class Acquirer {
     } else if (reason === 'replaced') {
       await this.#calls.pause(RETRY_WITHIN, stop) // the same person waits elsewhere, where they came last
     } else {
-      const { last } = this.#jobStore.reopening
+      const { lastHandedIn: last, windows } = this.#jobStore
       const own = reason === 'reserved' && last !== null // theirs until it is final
       if (reason !== 'shutdown') this.#tell({ reason: own ? 'closing' : reason, remaining })
       const waited = round.wait >= 1_000 && since(asked) >= round.wait - 1_000
       const pause = waited ? 100 : (requestedPause(answer.retry_after_ms, LONGEST) ?? 1_000)
       if (round.looked && !round.renews) await this.#calls.pause(jitter(pause), stop)
-      const max = own ? Math.max(1_000, this.#jobStore.reopening.left(last) + 500) : Infinity
+      const max = own ? Math.max(1_000, windows.left(last) + 500) : Infinity
       Object.assign(round, { wait: Math.min(this.#plan.wait, Math.ceil(max)), looked: true, renews: false })
     }
   }

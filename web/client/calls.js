@@ -16,7 +16,7 @@ const LONGEST_TIMER = 2 ** 31 - 1
 /** @import * as Types from './client.d.ts' */
 /** @import { Asked, Token } from './http.js' */
 /** @import { Handout, Plan } from './types.js' */
-/** @import { Reopened } from './reopening.js' */
+/** @import { Reopened } from './states_of_undo.js' */
 
 /** @typedef {{ jobs: Handout[], remaining: number, reason?: string, retry_after_ms?: number }} Handouts */
 /** @typedef {{ state: Types.ServiceState, expires_in_ms: number }} Extended */

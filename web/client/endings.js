@@ -5,6 +5,8 @@
 import { aborted } from './clock.js'
 import { Tries, isFinal } from './http.js'
 import { mustBeOpen } from './record.js'
+import { accepted, handedIn, refused } from './states.js'
+import { takenBackElsewhere } from './states_of_undo.js'
 import { Undo, closingOf } from './undo.js'
 
 /** @import * as Types from './client.d.ts' */
@@ -50,7 +52,7 @@ export class Endings {
    */
   async settle(r, action, body) {
     mustBeOpen(r)
-    this.#jobStore.settle(r, action, body)
+    this.#jobStore.apply(r, handedIn(r, action, body))
     this.#over(r.id)
     try {
       if (r.undo) await this.#sending.get(r.id)?.catch(() => {}) // an earlier one
@@ -75,10 +77,9 @@ export class Endings {
 
   /** The last completion that can be taken back. */
   get closing() {
-    const { records, reopening } = this.#jobStore
-    const r = reopening.last
+    const { records, windows, lastHandedIn: r } = this.#jobStore
     const job = () => records.find(r?.id ?? '')?.job ?? null
-    return r && closingOf(r, () => reopening.left(r), () => this.undo(r).then(job))
+    return r && closingOf(r, () => windows.left(r), () => this.undo(r).then(job))
   }
 
   /**
@@ -194,7 +195,8 @@ export class Endings {
       const until = { final: answer.final !== false, finalIn: answer.final_in_ms ?? null }
       this.#over(r.id)
       const announced = !this.#drawer.get(r.id)?.ending // by another tab, which tried as well
-      if (!this.#isTakenBack(r, body)) this.#jobStore.ended(r, { action, late, duplicate, ...until, announced })
+      const how = { action, late, duplicate, ...until, announced }
+      if (!this.#isTakenBack(r, body)) this.#jobStore.apply(r, accepted(r, how))
       return { sent: true, state, late, duplicate, ...(action === 'complete' && until) }
     } catch (error) {
       if (this.#triesOf(r.id).isOver(error)) this.#refused(r, body, /** @type {IntrayError} */ (error))
@@ -210,8 +212,9 @@ export class Endings {
   #refused(r, body, error) {
     this.#over(r.id)
     if (this.#isTakenBack(r, body)) return
-    if (error.type === '/problems/undone') this.#jobStore.reopening.elsewhere(r)
-    else this.#jobStore.refused(r, error)
+    const isUndone = error.type === '/problems/undone'
+    const steps = isUndone ? takenBackElsewhere(r) : refused(r, error, r === this.#jobStore.current)
+    this.#jobStore.apply(r, steps)
   }
 
   /**

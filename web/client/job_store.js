@@ -1,18 +1,19 @@
 /**
- * The one writer of records. What it changes here it changes in the drawer and in the other tabs, with the event that
- * goes with it.
+ * The one writer of records: it takes the steps that states.js answers. What it changes here it changes in the drawer
+ * and in the other tabs, with the event that goes with it.
  */
 import { mark } from './clock.js'
 import { KEPT } from './drawer.js'
 import { serves } from './plan.js'
-import { DONE, HELD, asJson, handedOut, mayGoAlong, newRecord, reasonOf, refusedBy } from './record.js'
+import { newRecord } from './record.js'
 import { Records } from './records.js'
-import { Reopening } from './reopening.js'
+import { LEFT, givenAway, handedOut, inHand } from './states.js'
+import { fetched, final } from './states_of_undo.js'
+import { UndoWindows } from './undo_windows.js'
 
-/** @import * as Types from './client.d.ts' */
 /** @import { Drawer } from './drawer.js' */
-/** @import { IntrayError } from './http.js' */
 /** @import { Job } from './job.js' */
+/** @import { Step } from './states.js' */
 /** @import { Entry, EventName, Fields, Handout, JobRecord, Message, Own, Plan, Shared } from './types.js' */
 /** @import { Tabs } from './tabs.js' */
 
@@ -37,7 +38,8 @@ export class JobStore {
     this.#makeJob = makeJob
     this.#emit = emit
     this.#changed = changed
-    this.reopening = new Reopening({ plan, drawer, store: this, change: this.#change.bind(this) })
+    this.windows = new UndoWindows((id) => this.#known(id), (r) => this.apply(r, final()))
+    for (const { id, closing } of drawer.all()) if (closing) this.windows.watch(id)
   }
 
   /** @returns {JobRecord | null} of the job in hand, or of the last one */
@@ -64,102 +66,44 @@ export class JobStore {
     }
     const isKnown = this.records.find(id) !== null
     const r = this.#of(handout, entry, behind)
-    const news = handedOut(r, handout)
-    const elsewhere = isKnown && JSON.stringify(news.draft) !== JSON.stringify(r.draft ?? null)
-    this.#change(r, { ...news, behind }, elsewhere ? 'draft' : undefined, { draft: news.draft })
+    this.apply(r, handedOut(r, handout, { behind, isKnown }))
   }
 
-  /**
-   * The person has typed. The page has the draft already; the other tabs do not.
-   * @param {JobRecord} r
-   * @param {any} draft
-   */
-  type(r, draft) {
-    const base = r.other === undefined ? r.base : JSON.stringify(r.other)
-    const news = { draft: asJson(draft), base, unsent: JSON.stringify(draft) !== base, other: undefined }
-    this.#change(r, news, 'draft', { draft: news.draft }, { here: false })
+  /** The job in hand; or else the one held after it, which is in hand then. */
+  next() {
+    const r = this.job ? null : this.records.next()
+    if (r) {
+      this.#bring(r)
+      this.apply(r, inHand(r))
+    }
+    return this.job
   }
 
-  /**
-   * The service says that it is ours, and for how long; with the draft that it was sent, as JSON.
-   * @param {JobRecord} r
-   * @param {number} expiresIn
-   * @param {string} [sent]
-   */
-  extended(r, expiresIn, sent) {
-    /** @type {Partial<Entry & Shared>} */
-    const found = r.doubtful ? { state: 'held', doubtful: false, reason: undefined } : {}
-    this.#change(r, { ...found, left: expiresIn }, 'extended', { expiresIn })
-    if (!sent) return
-    const unsent = sent !== JSON.stringify(r.draft)
-    this.#change(r, { base: sent, unsent }, 'saved', { draft: JSON.parse(sent) })
-  }
-
-  /**
-   * The draft stays. The next next() asks again for a job that only expired, because it may still be free.
-   * @param {Entry | JobRecord} r
-   * @param {{ reason?: string, jobState?: string | null, certain: boolean }} how
-   */
-  lose(r, { reason: given, jobState = null, certain }) {
-    const reason = reasonOf(given)
-    const again = ['expired', 'abandoned'].includes(reason)
-    const detail = { reason, jobState, certain, draft: r.draft }
-    this.#change(r, { state: 'lost', doubtful: !certain, reason, again }, 'lost', detail)
-  }
-
-  /**
-   * It is handed in, or given back: into the drawer first, and then to the service.
-   * @param {JobRecord} r
-   * @param {Types.Action} action
-   * @param {object} body
-   */
-  settle(r, action, body) {
-    const goesOn = action === 'abandon' || action === 'hand-over'
-    const draft = goesOn && mayGoAlong(r) ? r.draft : undefined
-    const ending = asJson({ action, body: { reservation: r.handout.reservation, ...body, draft } })
-    this.#change(r, { state: 'ending', doubtful: false, again: false, aside: false, ending })
-  }
-
-  /**
-   * The service has accepted it, from this tab or from another one, which has then announced it.
-   * @param {Entry | JobRecord} r of an earlier page, it is only an entry
-   * @param {Types.Ended & { announced: boolean }} how
-   */
-  ended(r, { announced, ...detail }) {
-    const { action, finalIn } = detail
-    const { body } = r.ending ?? {}
-    const closing = finalIn === null ? undefined : { reservation: body?.reservation, until: Date.now() + finalIn }
-    const state = closing ? 'closing' : DONE[action]
-    this.#change(r, { state, ending: undefined, closing }, announced ? undefined : 'ended', detail)
-    if (closing) return this.reopening.finish(r.id)
-    // Keeps the draft of a failed job, which is stored nowhere else.
-    const isKept = action !== 'complete' && ((r.unsent && body?.draft === undefined) || r.result !== undefined)
-    if (isKept) this.#drawer.letGo({ ...r, reason: DONE[action] })
-    else this.#drawer.drop(r.id)
-  }
-
-  /**
-   * The service, or a proxy before it, has refused for good.
-   * @param {Entry | JobRecord} r
-   * @param {IntrayError} error
-   */
-  refused(r, error) {
-    const { problem, status } = error
-    this.#change(r, refusedBy(r, error, r === this.current), 'refused', { action: r.ending?.action, problem, status })
-  }
-
-  /**
-   * Others have the job now.
-   * @param {string} id
-   */
+  /** @param {string} id */
   givenAway(id) {
     const r = this.current?.id === id ? this.current : this.#drawer.get(id)
-    if (r) this.#change(r, { aside: false })
+    if (r) this.apply(r, givenAway())
+  }
+
+  /** The last completion that can be taken back. */
+  get lastHandedIn() {
+    const entry = this.#drawer.handedIn(this.#plan, (entry) => this.windows.left(entry))
+    return entry ? (this.records.find(entry.id) ?? entry) : null
+  }
+
+  /** @param {Entry} entry which was reopened @param {Handout} [handout] of the wait for it, if that has answered */
+  fetched(entry, handout) {
+    if (handout) {
+      this.#cover(entry.id)
+      this.take(handout)
+    }
+    const r = this.records.find(entry.id) ?? entry
+    this.apply(r, fetched(r))
   }
 
   /** The person leaves: no job here is theirs from now on. */
   leave() {
-    for (const r of this.records.all) write(r, { ...HELD, state: 'abandoned', again: false, undo: undefined })
+    for (const r of this.records.all) write(r, LEFT)
     this.records = new Records()
   }
 
@@ -179,7 +123,7 @@ export class JobStore {
   hear({ id, queue, news, event, detail, at }) {
     const { handout } = news
     const isNext = handout && (!this.job || event === 'undone') && serves(this.#plan, { id, queue })
-    if (isNext && event === 'undone') this.reopening.cover(id)
+    if (isNext && event === 'undone') this.#cover(id)
     const r = isNext && news.state === 'held' ? this.#of(handout) : this.records.find(id)
     if (r) {
       const isSame = handout?.reservation === r.handout.reservation
@@ -187,7 +131,7 @@ export class JobStore {
       this.#learn(r, news, at)
       if (news.undo && this.#drawer.get(id)?.ending) this.#drawer.put(r)
     }
-    if (news.closing) this.reopening.finish(id)
+    if (news.closing) this.windows.watch(id)
     if (event) this.#emit(r ?? { id, queue }, event, detail)
     if (r) this.#changed()
     return true
@@ -201,24 +145,57 @@ export class JobStore {
   #of(handout, entry, behind = false) {
     const r = this.records.find(handout.id) ?? newRecord(handout, entry, this.#makeJob)
     if (behind) this.records.putBehind(r)
-    else this.reopening.bring(r)
+    else this.#bring(r)
     return r
   }
 
+  /** @param {string} id */
+  #known(id) {
+    return this.records.find(id) ?? this.#drawer.get(id)
+  }
+
   /**
-   * @param {Entry | JobRecord} r
-   * @param {Partial<Entry & Shared>} news
-   * @param {EventName} [event]
-   * @param {object} [detail]
-   * @param {{ here?: boolean }} [how]
+   * This one is in hand now; the one that was stays held, and comes after it.
+   * @param {JobRecord} r
    */
-  #change(r, news, event, detail, { here = true } = {}) {
-    const at = Date.now()
-    this.#learn(r, news, at)
-    if (KEPT.some((name) => name in news)) this.#drawer.put(r)
-    this.#tabs.post({ id: r.id, queue: r.queue, news, event, detail, at })
-    if (event && here) this.#emit(r, event, detail)
-    this.#changed()
+  #bring(r) {
+    write(r, { covered: false })
+    const before = this.records.bring(/** @type {Fields} */ (r))
+    if (!before) return
+    write(before, { behind: true })
+    this.#drawer.put(before)
+  }
+
+  /**
+   * A job that was taken back comes in place of the one that the page shows.
+   * @param {string} id
+   */
+  #cover(id) {
+    if (this.current && this.current.id !== id) write(this.current, { covered: true })
+  }
+
+  /**
+   * @param {Entry | JobRecord} r of an earlier page, it is only an entry
+   * @param {Step[]} steps
+   */
+  apply(r, steps) {
+    for (const { own, shown, news, event, detail, quiet, then, keptAs } of steps) {
+      if (own) write(r, own)
+      if (shown) this.#cover(r.id)
+      if (shown && 'job' in r) this.#bring(r)
+      const at = Date.now()
+      this.#learn(r, news, at)
+      if (KEPT.some((name) => name in news)) this.#drawer.put(r)
+      this.#tabs.post({ id: r.id, queue: r.queue, news, event, detail, at })
+      if (event && !quiet) this.#emit(r, event, detail)
+      this.#changed()
+      if (then === 'watch') this.windows.watch(r.id)
+      if (keptAs) this.#drawer.letGo({ ...r, reason: keptAs })
+      if (then === 'drop') {
+        this.windows.forget(r.id)
+        this.#drawer.drop(r.id)
+      }
+    }
   }
 
   /**

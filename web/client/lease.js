@@ -6,6 +6,8 @@ import { backoff } from './calls.js'
 import { mark, since } from './clock.js'
 import { Tries, isFinal, isForeign } from './http.js'
 import { left, mayGoAlong, mustBeOpen, ours, rest, sendable } from './record.js'
+import { extended, lost, typed } from './states.js'
+import { takenBack } from './states_of_undo.js'
 
 /** @import { Calls } from './calls.js' */
 /** @import { Endings } from './endings.js' */
@@ -55,7 +57,7 @@ export class Lease {
     const over = left(r) <= -CLOCK_MARGIN_MS
     this.#jobStore.note(r, { due: r.due || (over && !r.over), over: over ? (r.over ?? mark()) : null })
     if (r.state === 'held' && r.over && since(r.over) > PATIENCE) {
-      this.#jobStore.lose(r, { reason: 'expired', certain: false })
+      this.#jobStore.apply(r, lost(r, { reason: 'expired', certain: false }))
     }
     const isWanted = this.#isPresent() || sendable(r) || over
     const again = r.vain && !r.vain.owed && sendable(r) && !rest(r)
@@ -91,7 +93,7 @@ export class Lease {
    */
   async save(r, draft = null) {
     mustBeOpen(r)
-    this.#jobStore.type(r, draft)
+    this.#jobStore.apply(r, typed(r, draft))
     while (r.state === 'held' && sendable(r)) {
       if (r.vain?.isForeign && rest(r)) await this.#calls.pause(rest(r))
       const before = r.vain
@@ -126,7 +128,7 @@ export class Lease {
       const { expires_in_ms } = await this.#calls.extend(r.handout.reservation, draft)
       if (!ours(r)) return false
       this.#jobStore.note(r, { vain: r.vain && !sent ? { ...r.vain, owed: false } : null })
-      this.#jobStore.extended(r, Math.round(expires_in_ms - since(asked)), sent)
+      this.#jobStore.apply(r, extended(r, Math.round(expires_in_ms - since(asked)), sent))
       return true
     } catch (error) {
       this.#notExtended(r, error, sent)
@@ -144,7 +146,7 @@ export class Lease {
   #notExtended(r, error, sent) {
     if (isFinal(error) && error.lost) {
       const { reason, jobState } = error
-      if (ours(r)) this.#jobStore.lose(r, { reason, jobState, certain: true })
+      if (ours(r)) this.#jobStore.apply(r, lost(r, { reason, jobState, certain: true }))
       return
     }
     if (isFinal(error) && error.type === '/problems/closing') return this.#completed(r)
@@ -169,8 +171,9 @@ export class Lease {
    */
   #completed(r) {
     if (!ours(r)) return
-    if (!r.brisk) return this.#jobStore.lose(r, { reason: 'completed', jobState: 'reserved', certain: true })
-    this.#jobStore.reopening.begin(r)
+    const how = { reason: 'completed', jobState: 'reserved', certain: true }
+    if (!r.brisk) return this.#jobStore.apply(r, lost(r, how))
+    this.#jobStore.apply(r, takenBack(r))
     this.#endings.carry()
   }
 

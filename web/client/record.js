@@ -1,27 +1,11 @@
 /**
- * What is known of a job: its record, the same in all tabs of a person. Its states, and what leads to each:
- *
- *   (in line) ──── take ───▶ held ──────── settle ───────▶ ending ──── ended ───▶ completed, abandoned, failed,
- *                            ▲  │                          ▲    │                  handed-over; or closing
- *              take, extended│  │lose                      │    │refused
- *                            │  ▼                          │    ▼
- *                            lost ──────── settle ─────────┘   held; or lost, when it was no longer ours, or when
- *                                                              something between page and service refused
- *
- * What is `closing` is completed when its time is over; `takeBack` makes it held again, and what is still `ending` too.
- * The service must hear of an `undo` before any other call of the job.
- *
- * A record is `lost` for certain when the service says so. Until then it is only `doubtful`: its time is over, and
- * nobody could be asked, so that an extend may still find it to be held. What is lost may be handed in all the same: it
- * counts if nobody else has taken the job.
+ * What is known of a job: its record, the same in all tabs of a person. How it changes is in states.js.
  *
  * The job store alone writes one. All else reads it: a `JobRecord` is read-only, which the compiler sees to.
  */
 import { mark, since } from './clock.js'
-import { isForeign } from './http.js'
 
 /** @import * as Types from './client.d.ts' */
-/** @import { IntrayError } from './http.js' */
 /** @import { Job } from './job.js' */
 /** @import { Entry, Fields, Handout, JobRecord, Shared } from './types.js' */
 
@@ -99,52 +83,11 @@ export function newRecord(handout, entry, makeJob) {
 }
 
 /**
- * What a hand-out makes of a record: what was typed here and has not arrived goes before what the service has, unless
- * both are new.
- * @param {JobRecord} r
- * @param {Handout} handout
- * @returns {Partial<Entry & Shared>}
- */
-export function handedOut(r, handout) {
-  const { draft: theirs = null, expires_in_ms: lasts } = handout
-  const known = JSON.stringify(theirs)
-  const unsent = Boolean(r.unsent) && JSON.stringify(r.draft) !== known
-  const clash = unsent && r.base !== known
-  const warn = Math.max(r.warn ?? 0, lasts - handout.warn_in_ms)
-  const drafts = { draft: unsent ? r.draft : theirs, unsent, base: clash ? r.base : known }
-  return { handout, left: lasts, warn, due: handout.resumed, ...HELD, ...drafts, other: clash ? theirs : undefined }
-}
-
-/**
  * How a reservation ended, in the service's words.
  * @param {string} [given]
  */
 export function reasonOf(given = 'unknown') {
   return /** @type {Types.LostReason} */ (given)
-}
-
-/**
- * What becomes of a record when its ending is refused. What something else refused would be refused again.
- * @param {Entry | JobRecord} r
- * @param {IntrayError} error
- * @param {boolean} isInHand whether it is the job on the desk
- * @returns {Partial<Entry>}
- */
-export function refusedBy(r, error, isInHand) {
-  const { body } = r.ending ?? {}
-  const over = { ending: undefined, closing: undefined }
-  const typed = { ...over, result: body?.result ?? r.result, words: wordsOf(body) ?? r.words }
-  if (error.lost) return { ...typed, state: 'lost', reason: reasonOf(error.reason) }
-  if (isForeign(error)) return { ...typed, state: 'lost', reason: 'refused', aside: true }
-  return { ...typed, state: isInHand ? 'held' : 'lost', again: true }
-}
-
-/**
- * What a person has written with an ending.
- * @param {any} body
- */
-function wordsOf(body) {
-  return body?.error ?? body?.reason ?? body?.note
 }
 
 /**

@@ -11,10 +11,11 @@
  *   leaving   logging out
  *   endings   complete, abandon, fail and hand-over, sent now or later
  *   undo      taking completions back
- *   reopening what becomes of their records
  *   job_store the only writer of job records
  *   records   the records of a page
- *   record    a job record and its states
+ *   record    a job record
+ *   states    what becomes of it, by what happens; states_of_undo: when a completion is taken back
+ *   undo_windows for how long one can be
  *   tabs      the tabs of a person: one leads, all share the state
  *   words     errors and reasons, cut to the service's limits
  *   plan      the settings of a desk

@@ -2,6 +2,8 @@
  * Taking completions back. One that the service has is asked for until it answers; one that it may not have is in hand
  * at once, and the service is asked all the same, for it may have arrived.
  */
+import { reopened, takenBack, undoRefused } from './states_of_undo.js'
+
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls } from './calls.js' */
 /** @import { IntrayError, Tries } from './http.js' */
@@ -38,9 +40,9 @@ export class Undo {
   async begin(r) {
     mustBeUndoable(r)
     if (r.state === 'completed' && 'job' in r) {
-      return this.#jobStore.reopening.done(r, await this.#calls.undo(r.handout.reservation))
+      return this.#jobStore.apply(r, reopened(r, await this.#calls.undo(r.handout.reservation)))
     }
-    if (!r.undo || r.ending) this.#jobStore.reopening.begin(r)
+    if (!r.undo || r.ending) this.#jobStore.apply(r, takenBack(r))
     // What asks already sends the next completion too, and asks again if that one is taken back meanwhile.
     if (!this.isAsking(r.id)) {
       this.#asking.set(r.id, this.#untilAnswered(r).finally(() => this.#asking.delete(r.id)))
@@ -75,10 +77,10 @@ export class Undo {
   async ask(r, reservation, tries) {
     try {
       const answer = await this.#calls.undo(reservation)
-      this.#jobStore.reopening.done(r, answer)
+      this.#jobStore.apply(r, reopened(r, answer))
       if (!('job' in r)) await this.#takeAgain(r)
     } catch (error) {
-      if (tries.isOver(error)) this.#jobStore.reopening.refused(r, /** @type {IntrayError} */ (error))
+      if (tries.isOver(error)) this.#jobStore.apply(r, undoRefused(r, /** @type {IntrayError} */ (error)))
       if (r.undo || !r.ending) throw error
     }
   }
@@ -89,7 +91,7 @@ export class Undo {
    */
   async #takeAgain(entry) {
     const { jobs } = await this.#calls.resume(entry.id).catch(() => ({ jobs: [] }))
-    this.#jobStore.reopening.back(entry, jobs[0])
+    this.#jobStore.fetched(entry, jobs[0])
   }
 }
 
