@@ -12,7 +12,10 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use self::recent::RecentRead;
-pub use self::{erase::ForgetOutcome, read::SheetLine};
+pub use self::{
+    erase::ForgetOutcome,
+    read::{SheetLine, WorkerDays},
+};
 use crate::{
     job::{Day, Millis, QueueName, chance::between},
     store::{Fault, Queues, SheetHead, SheetState},

@@ -68,6 +68,14 @@ function batch.read(q, code)
   return seen[code]
 end
 
+-- Reads many at once.
+function batch.prefetch(q, codes)
+  local seen, raws = state_of(q).seen, write.ask(q, 'HMGET', q.batches, unpack(codes))
+  for i, code in ipairs(codes) do
+    if seen[code] == nil then seen[code] = raws[i] and batch.unpack(raws[i]) end
+  end
+end
+
 -- `total`: jobs so far; `expected`: jobs of its creation; `cursor`: progress of a long operation.
 function batch.unpack(raw)
   local b, _ = {counts = {}}, nil

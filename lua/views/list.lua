@@ -1,23 +1,27 @@
--- list: the jobs of one state, in the order of their set, a part of a page at a time; the blocked by their gate.
---        reads only
+-- list: the jobs of one state, in the order of their set, a part of a page at a time; the blocked by their gate. The completed jobs of
+--       one worker: those of batches follow, which are in no set.   reads only
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · restricted zset ·
 -- KEYS   jobs hash · payloads hash · live hash · results hash · gates hash · batches hash · timers zset ·
 -- KEYS   routes hash · alarms zset · totals hash · events stream
--- ARGV   state, limit, worker ('' = any), client ('' = any), batch ('' = any), text of an error ('' = any),
--- ARGV   enqueued before (ms, '' = any), text of the payload or an error ('' = any), breached SLA (0 = any | 1), line
--- ARGV   ('' = any), score and member of the one seen last ('' = from the start), bytes of bodies that the page has already
+-- ARGV   state, limit, worker ('' = any): who holds it, has completed it or had it last when it died, client ('' = any), batch
+-- ARGV   ('' = any), text of an error ('' = any), enqueued before (ms, '' = any), text of the payload or an error ('' = any),
+-- ARGV   breached SLA (0 = any | 1), line ('' = any), score and member of the one seen last ('' = from the start), bytes of bodies
+-- ARGV   that the page has already
 -- REPLY  {score and member of the last that was looked at ('' = none), the end (0 | 1), bytes of the page, full (0 | 1), how
 -- REPLY  many were looked at, {jobs, as
 -- REPLY  `job` shows them …}, how many had ended before the first that was looked at, forgotten ones included ('' = it is no
--- REPLY  list of ended jobs), {of each job, how many of those looked at stand before it …}}
+-- REPLY  list of ended jobs), {of each job, how many of those looked at stand before it, in batches the score of its place …}}
 local record = require 'base/record'
 local write = require 'base/write'
+local text = require 'base/text'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
 local page = require 'jobs/page'
 local job_page = require 'jobs/job_page'
 local search = require 'jobs/search'
+local ended = require 'jobs/ended'
+local in_batches = require 'jobs/in_batches'
 local route = require 'jobs/route'
 local routing = require 'jobs/routing'
 local json_escapes = require 'base/json_escapes'
@@ -32,6 +36,8 @@ local function open(q, args)
   local state, list = args[1], job_page.new(tonumber(args[2]), tonumber(args[13]))
   list.state, list.worker, list.filter, list.text = state, args[3], search.filter(args, 4), args[8]
   list.breached, list.line, list.after_score, list.after = args[9] == '1', args[10], args[11], args[12]
+  list.is_of_worker = state == 'completed' and list.worker ~= ''
+  list.is_in_batches = list.is_of_worker and in_batches.is_place(list.after)
   list.searched, list.decoded, list.looked, list.ranks, list.mark = 0, 0, 0, {}, ''
   list.set = ({
     waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
@@ -55,6 +61,7 @@ end
 -- Members of the line are compared as numbers and ids, because Lua compares strings by the locale of the server.
 local function is_passed(list, member)
   local after = list.after
+  if list.is_in_batches then return false end
   if list.state ~= 'waiting' or #member ~= #after then return member <= after end
   local own, last = place.arrival_of(member), place.arrival_of(after)
   return own < last or own == last and place.id_of(member) <= place.id_of(after)
@@ -67,6 +74,14 @@ local function is_in(q, wanted, id, header)
   return false
 end
 
+-- Does the worker hold the job, or has completed it, or had it last when it died?
+local function is_workers(list, r)
+  if r.lease ~= '' then return record.lease(r.lease).worker == list.worker end
+  if r.state ~= record.COMPLETED and r.state ~= record.DEAD then return false end
+  local _, worker = ended.latest(r)
+  return worker == list.worker
+end
+
 -- Does the job match, by header and live record?
 local function fits(q, list, id, header, r)
   if record.is_alias(header) or record.STATES[r.state] ~= list.state then return false end
@@ -77,7 +92,7 @@ local function fits(q, list, id, header, r)
   local of = record.is_member(header) and batch.read(q, batch.of(id))
   -- A batch in the making is invisible.
   if of and of.stage == batch.MAKING then return false end
-  return list.worker == '' or r.lease ~= '' and record.lease(r.lease).worker == list.worker
+  return list.worker == '' or is_workers(list, r)
 end
 
 -- Does a payload contain the text, as sent or decoded?
@@ -103,8 +118,10 @@ end
 
 -- Adds a job to the page; false if the page or the budget is full.
 local function put(q, list, id, header, r, raw, score)
-  if not job_page.put(q, list, id, header, r, raw, r.state ~= record.BLOCKED and list.mark .. score or '') then return false end
-  list.ranks[#list.page] = list.looked
+  local at = r.state ~= record.BLOCKED and list.mark .. score or ''
+  if list.is_in_batches then at = text.of(r.score) end
+  if not job_page.put(q, list, id, header, r, raw, at) then return false end
+  list.ranks[#list.page] = list.is_in_batches and score or list.looked
   return true
 end
 
@@ -137,24 +154,45 @@ end
 
 -- Forgotten jobs count as before all that are left, so this number never shrinks for a job.
 local function ended_before(q, list, from)
-  if list.set ~= q.ended then return '' end
+  if list.set ~= q.ended or list.is_in_batches then return '' end
   return tonumber(redis.call('HGET', q.totals, 'gone') or 0) + from
+end
+
+-- The next entries, the rank of the first, and whether these are the last of the set.
+local function read(q, list)
+  if list.is_in_batches then
+    local entries, is_last = in_batches.read(q, list.after_score, list.after, LOOK)
+    return entries, 0, is_last
+  end
+  local from = rank_after(q, list)
+  local entries = redis.call('ZRANGE', list.set, from, from + LOOK - 1, 'WITHSCORES')
+  return entries, from, #entries < LOOK * 2
+end
+
+-- The place before a set that continues the list, nil for none.
+local function next_set(q, list)
+  if list.set == q.inbound and redis.call('EXISTS', q.restricted) == 1 then
+    list.mark = IN_RESTRICTED
+    return {'0', search.FIRST}
+  end
+  if list.is_of_worker and not list.is_in_batches and redis.call('EXISTS', q.timers) == 1 then
+    return {in_batches.SCORE, in_batches.MEMBER}
+  end
 end
 
 return function(q, args)
   local list = open(q, args)
-  local from, all = rank_after(q, list), true
-  local entries = redis.call('ZRANGE', list.set, from, from + LOOK - 1, 'WITHSCORES')
+  local entries, from, is_last = read(q, list)
+  local all = true
   for first = 1, #entries, CHUNK * 2 do
     all = look_at(q, list, entries, first, math.min(first + CHUNK * 2, #entries + 1))
     if not all then break end
   end
   -- The last entry looked at may be the last of the set.
   local last = list.last or {list.after_score, list.after}
-  local is_end = #entries == 0 or #entries < LOOK * 2 and (all or last[2] == entries[#entries - 1])
-  if is_end and list.set == q.inbound and redis.call('EXISTS', q.restricted) == 1 then
-    list.mark, last, is_end = IN_RESTRICTED, {'0', search.FIRST}, false
-  end
+  local is_end = #entries == 0 or is_last and (all or last[2] == entries[#entries - 1])
+  local next_place = is_end and next_set(q, list)
+  if next_place then last, is_end = next_place, false end
   return {
     list.mark .. last[1], last[2], is_end and 1 or 0, list.bytes, list.full and 1 or 0, list.looked, list.page,
     ended_before(q, list, from), list.ranks,

@@ -28,4 +28,5 @@ pub mod task;
 pub mod tokens;
 pub mod undo;
 pub mod webhooks;
+pub mod worker_summary;
 pub mod workers;

@@ -14,7 +14,7 @@ mod tests;
 use axum::{
     Router,
     http::{Method, Uri},
-    routing::{delete, get, post},
+    routing::{get, post},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +25,7 @@ pub use self::middleware::{
 use self::{
     handlers::{
         actions, batches, bulk, events, history, job_lists, jobs, me, memory, queue_actions, queues, recent_events,
-        reserve, settle::settle, sheets, tokens, webhooks, workers as people,
+        reserve, settle::settle, sheets, tokens, webhooks, worker_summary, workers as people,
     },
     middleware::{
         auth::AuthContext,
@@ -144,7 +144,7 @@ fn for_operators() -> Routes {
         .route("/queues/{queue}/sheets", get(holdings(sheets::sheets)))
         .route("/queues/{queue}/locks", get(viewers(queues::locks)))
         .route("/workers", get(viewers(people::workers)))
-        .route("/workers/{worker}", delete(operators(sheets::forget)))
+        .route("/workers/{worker}", get(holdings(worker_summary::summary)).delete(operators(sheets::forget)))
         .route("/events", get(viewers(events::events)))
         .route("/webhooks", get(viewers(webhooks::webhooks)))
         .route("/webhooks/{name}/deliveries", get(viewers(webhooks::deliveries)))

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, slice};
 
 use super::Sheets;
 use crate::{
-    job::{Day, Name, QueueName, SheetCounts},
+    job::{Day, Name, QueueName, SheetCounts, limits},
     store::{Fault, Shard, ShardSet, SheetHead, SheetLines, read_lines},
 };
 
@@ -21,6 +21,9 @@ pub struct SheetLine {
     pub worker: Option<Name>,
     pub counts: SheetCounts,
 }
+
+/// What a worker did on each day.
+pub type WorkerDays = Vec<(Day, SheetLine)>;
 
 impl Sheets {
     /// The lines of a day, by worker; of one worker if it is named.
@@ -49,9 +52,7 @@ impl Sheets {
     /// # Errors
     /// When Redis is not well.
     pub(super) async fn recent_names(&self, queue: &QueueName) -> Result<BTreeSet<Name>, Fault> {
-        let stored = self.read(queue, &[SheetHead::FIELD.to_owned()]).await?;
-        let Some(head) = stored.iter().find(|head| !head.is_empty()) else { return Ok(BTreeSet::new()) };
-        let days: Vec<_> = SheetHead::read(head)?.days.into_iter().rev().take(RECENT_DAYS).collect();
+        let days: Vec<_> = self.kept_days(queue).await?.into_iter().rev().take(RECENT_DAYS).collect();
         let names: Vec<_> = days.iter().map(|day| ShardSet::field(*day)).collect();
         let sets = self.read(queue, &names).await?;
         let of_day = |(day, set): (&Day, &Vec<u8>)| {
@@ -66,6 +67,33 @@ impl Sheets {
             }
         }
         Ok(found)
+    }
+
+    /// What a worker did on the last days with lines of some queues, by queue, the newest day first, as far as it is counted. A queue whose
+    /// node is away is left out.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn of_worker(&self, queues: &[QueueName], worker: &Name) -> Result<Vec<(QueueName, WorkerDays)>, Fault> {
+        let asked = queues.iter().map(|queue| (queue, self.days_of(queue, worker)));
+        Ok(self.queues.ask_each(asked).await?.0)
+    }
+
+    async fn days_of(&self, queue: &QueueName, worker: &Name) -> Result<WorkerDays, Fault> {
+        let days: Vec<_> = self.kept_days(queue).await?.into_iter().rev().take(limits::SUMMARY_DAYS).collect();
+        let fields: Vec<_> = days.iter().map(|day| Shard::of(worker.as_str()).field(*day)).collect();
+        let mut found = WorkerDays::new();
+        for (day, stored) in days.into_iter().zip(self.read(queue, &fields).await?) {
+            let counts = read_lines(&stored)?.remove(worker.as_str());
+            found.extend(counts.map(|counts| (day, SheetLine { worker: Some(worker.clone()), counts })));
+        }
+        Ok(found)
+    }
+
+    async fn kept_days(&self, queue: &QueueName) -> Result<Vec<Day>, Fault> {
+        let stored = self.read(queue, &[SheetHead::FIELD.to_owned()]).await?;
+        let head = stored.iter().find(|head| !head.is_empty()).map(|head| SheetHead::read(head)).transpose()?;
+        Ok(head.map(|head| head.days).unwrap_or_default())
     }
 
     async fn read(&self, queue: &QueueName, names: &[String]) -> Result<Vec<Vec<u8>>, Fault> {

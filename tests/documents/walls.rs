@@ -100,9 +100,15 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("views::list", "views::inspect"),
     ("views::locks", "views::inspect"),
     ("views::queue_history", "views::stats"),
+    ("views::latest_events", "views::events"),
     ("views::recent", "views::events"),
+    ("views::recent", "views::latest_events"),
     ("views::recent_workers", "views::events"),
+    ("views::recent_workers", "views::latest_events"),
     ("views::sheets", "views::events"),
+    ("views::worker_summary", "views::events"),
+    ("views::worker_summary", "views::inspect"),
+    ("views::worker_summary", "views::latest_events"),
 ];
 
 /// Words that the code of a module must not contain.

@@ -158,6 +158,7 @@ mod events {
 /// Queues: what operators change and see, and what the service does in the background.
 mod queues {
     mod bulk_priority; // One call changes the priority of many jobs: which, in which order, and where it stopped.
+    mod by_worker; // Completed and dead jobs are found by their worker, page by page, with bounded work per call.
     mod cursors; // A page continues only from a cursor that a page has returned.
     mod deep_columns; // A table costs one pass of each job, whatever its columns are.
     mod ended_feed; // Feeds of ended jobs: a reader that follows the cursor misses no job.
@@ -176,6 +177,7 @@ mod queues {
     mod stalled_crowds; // Readers that take nothing of their answers, by several credentials of one tenant.
     mod strays; // Entries in a queue's sets that are not jobs are removed when they are found.
     mod sweeper; // The sweeper delays no other work and costs almost nothing where nothing is due.
+    mod worker_summary; // One worker: what they hold, what they have handed in and given back lately, and their days.
     mod workers; // The list of workers: who holds which job in all queues, and who waits.
 }
 

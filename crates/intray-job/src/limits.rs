@@ -74,6 +74,10 @@ pub const SHEETS_DAYS: std::ops::RangeInclusive<u32> = 1..=400;
 pub const WAITERS: usize = 1_000;
 /// Names of workers, and skills, that a queue lists as seen lately.
 pub const RECENT: usize = 1_000;
+/// Queues of one summary of a worker, how many of the worker's ended reservations it has, and days of day sheets.
+pub const SUMMARY_QUEUES: usize = 32;
+pub const SUMMARY_ENDED: usize = 100;
+pub const SUMMARY_DAYS: usize = 31;
 /// Items in one settle call.
 pub const SETTLE_ITEMS: usize = 100;
 /// Jobs in one reserve.

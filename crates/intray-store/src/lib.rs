@@ -44,7 +44,7 @@ pub use layout::{
     cursor::Cursor,
     delivery::{DeliveryHead, DeliveryId},
     eligibility::Eligibility,
-    ended::{AbandonReason, Completed},
+    ended::{AbandonReason, Completed, LastAttempt},
     member::NewMember,
     moment::{Delay, Moment},
     progress::{JobSelection, Progress},
@@ -90,6 +90,7 @@ pub use views::{
     recent_workers::RecentWorkers,
     sheets::{SheetFields, SheetState, TallyCursor},
     stats::{Configured, QueueInfo, QueuePage, ReservationCounts, Totals},
+    worker_summary::WorkerSummary,
 };
 
 pub use webhooks::KnownWebhook;

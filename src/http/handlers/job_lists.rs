@@ -58,7 +58,7 @@ pub async fn jobs(
     Ok(counted::answer(turn, &shapes::JobPageBody { jobs, next, resume, looked: page.looked, forgotten }))
 }
 
-/// A producer reads the results of a queue, and a worker the jobs that are for them.
+/// A producer reads the results of a queue, and a worker the jobs that are for them and those that they have done.
 fn may_see(caller: &Caller, filter: &JobFilter) -> Result<(), Problem> {
     if caller.job.is_some() {
         return Err(Problem::forbidden(auth::FOR_ONE_JOB));
@@ -67,7 +67,10 @@ fn may_see(caller: &Caller, filter: &JobFilter) -> Result<(), Problem> {
         (Role::Producer | Role::Asker, _) if filter.state != JobState::Completed => {
             Err(Problem::forbidden("a producer or an asker reads the results of a queue: state=completed"))
         }
-        (Role::Worker, None) => Err(Problem::forbidden("a worker reads the jobs that are for them: mine=true")),
+        (Role::Worker, None) if filter.for_worker => auth::worker(caller, filter.worker.as_ref()),
+        (Role::Worker, None) => Err(Problem::forbidden(
+            "a worker reads the jobs that are for them, mine=true, and their own completed and dead ones, worker=NAME",
+        )),
         (_, None) => Ok(()),
         (_, Some(mine)) => auth::worker(caller, Some(&mine.worker)),
     }
@@ -102,6 +105,22 @@ fn read_mine(query: &mut Query, caller: &Caller, worker: Option<Name>, state: Jo
     Some(Mine { worker: worker?, skills })
 }
 
+/// What others said of a job is not shown to a worker, so it finds no job either.
+const NOT_FOR_WORKERS: [&str; 2] = ["error", "search"];
+
+/// Whether a worker asks for the jobs that they have done.
+fn read_for_worker(query: &mut Query, caller: &Caller, worker: Option<&Name>, state: JobState) -> bool {
+    let is_over = matches!(state, JobState::Completed | JobState::Dead);
+    let is_asked = caller.role == Role::Worker && worker.is_some() && is_over && !query.has("mine");
+    for name in NOT_FOR_WORKERS {
+        if is_asked && query.has(name) {
+            query.all(name);
+            query.reject(name, "is not for a worker");
+        }
+    }
+    is_asked
+}
+
 fn read_filter(query: &mut Query, queue: &QueueName, caller: &Caller) -> JobFilter {
     let word = |word: &str| JobState::parse(word).ok_or_else(|| format!("must be {}", states()));
     let (after, limit) = read_page(query, Cursor::of_jobs);
@@ -109,6 +128,7 @@ fn read_filter(query: &mut Query, queue: &QueueName, caller: &Caller) -> JobFilt
     // A waiting job has no worker.
     let usual = if worker.is_some() && !query.has("mine") { JobState::Reserved } else { JobState::Waiting };
     let state = query.take("state", word).unwrap_or(usual);
+    let for_worker = read_for_worker(query, caller, worker.as_ref(), state);
     let mine = read_mine(query, caller, worker.clone(), state);
     let line = query.take("line", Line::parse);
     if line.is_some() && state != JobState::Waiting {
@@ -118,6 +138,7 @@ fn read_filter(query: &mut Query, queue: &QueueName, caller: &Caller) -> JobFilt
         state,
         selection: read_selection(query, queue),
         worker,
+        for_worker,
         search: query.take("search", rules::search),
         breached: query.take("breached", rules::flag_text).unwrap_or(false),
         line,
@@ -152,6 +173,9 @@ fn read_walk(
     };
     if follows && (filter.state != JobState::Completed || kind == ListFormat::Table) {
         query.reject("follow", "is for the lines of state=completed");
+    }
+    if follows && filter.worker.is_some() {
+        query.reject("follow", "does not go together with worker");
     }
     query.finish(Some((form, filter, follows)))
 }

@@ -26,7 +26,7 @@ pub use self::{
     },
     sheets::{RemovedBody, SheetLineBody, SheetsBody},
     webhooks::{DeliveryPageBody, RedeliveredBody, WebhookListBody, WebhookTestedBody},
-    workers::{RecentWorkersBody, WorkersBody},
+    workers::{RecentWorkersBody, WorkerSummaryBody, WorkersBody},
 };
 use crate::{
     access::{Caller, Pattern},

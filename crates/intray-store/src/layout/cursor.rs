@@ -66,6 +66,11 @@ impl Cursor {
         Self::after(score, &counted)
     }
 
+    /// The cursor after a job in the walk through batches: `lua/jobs/in_batches.lua`. `score`: of the batch's timer.
+    pub(crate) fn in_batches(score: &str, code: Code) -> Option<Self> {
+        Self::after(score, format!("{IN_BATCHES}{}", code.as_str()).as_bytes())
+    }
+
     /// The number of jobs that had ended up to here, if the cursor has it.
     pub(crate) fn ended(&self) -> Option<u64> {
         let (_, member) = self.split()?;
@@ -85,6 +90,9 @@ impl Cursor {
 /// Encloses the number before a member. It sorts after every member, so an older version, which reads number and member as
 /// one name, continues after the same job.
 const MARK: char = '~';
+
+/// Before the id of a job of a batch, in a list that goes on with the jobs of batches.
+const IN_BATCHES: char = '#';
 
 /// The number before a member, and the member.
 fn counted(member: &[u8]) -> Option<(&str, &[u8])> {

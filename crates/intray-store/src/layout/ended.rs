@@ -1,4 +1,4 @@
-//! The last reservations of a job: who completed it, and why others gave it back.
+//! The last reservations of a job: who completed it or had it last when it died, and why others gave it back.
 
 use serde::Serialize;
 
@@ -20,6 +20,20 @@ pub struct Completed {
     pub at: Millis,
     pub held_ms: u64,
     pub late: bool,
+}
+
+/// Who had a job last when it died.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LastAttempt {
+    pub worker: Option<Name>,
+    pub reserved_at: Millis,
+    pub at: Millis,
+}
+
+/// The last attempt of a dead job, which is its latest reservation.
+pub(crate) fn last_attempt(live: &LiveRecord) -> Option<LastAttempt> {
+    let Ended { worker, reserved_at, at, .. } = live.ended.first().filter(|_| live.state == State::Dead)?;
+    Some(LastAttempt { worker: worker.clone(), reserved_at: *reserved_at, at: *at })
 }
 
 /// The completion of a completed job, which is its latest reservation.

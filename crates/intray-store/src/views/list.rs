@@ -17,7 +17,10 @@ use crate::{
 pub struct JobFilter {
     pub state: State,
     pub selection: JobSelection,
+    /// Who holds a reserved job, has completed a completed one, or had a dead one last.
     pub worker: Option<Name>,
+    /// The worker asks, so what others said of a job is left out.
+    pub for_worker: bool,
     /// The payload or a stored error contains this text.
     pub search: Option<String>,
     /// Only jobs whose SLA was breached.
@@ -43,7 +46,7 @@ pub struct JobPage {
     pub places: Vec<Option<Cursor>>,
     /// The next page, if there is more.
     pub next: Option<Cursor>,
-    /// For a list of ended jobs: where to continue later, even at its end.
+    /// For a list of ended jobs of all workers: where to continue later, even at its end.
     pub resume: Option<Cursor>,
     /// How many jobs were read for this page.
     pub looked: u64,
@@ -68,6 +71,29 @@ impl JobFilter {
         }
         args.push(score).push(member).number(page.bytes);
         args
+    }
+
+    /// The worker who asks does not hold the jobs.
+    fn hides_others(&self) -> bool {
+        self.mine.is_some() || self.for_worker
+    }
+
+    /// A job of a page and its place. `ended`: the number of jobs that had ended before the page.
+    fn read_job(
+        &self,
+        queue: &QueueName,
+        fields: Fields<'_>,
+        ended: Option<u64>,
+        ranks: &mut Fields<'_>,
+    ) -> Result<(Job, Option<Cursor>), Fault> {
+        if let Some(ended) = ended {
+            return read_job(queue, fields, Some(ended + ranks.count()? + 1));
+        }
+        let (job, place) = read_job(queue, fields, None)?;
+        // The completed jobs that are in no set.
+        let place =
+            if self.state == State::Completed { Cursor::in_batches(&ranks.text()?, job.id.code) } else { place };
+        Ok((job, place))
     }
 }
 
@@ -142,9 +168,8 @@ impl Queues {
             let place = page.resume.clone().or_else(|| Cursor::after(&score, &member));
             page.next = place.filter(|_| !is_end);
             for job in jobs.lists() {
-                let ended = ended.map(|ended| Ok(ended + ranks.count()? + 1)).transpose()?;
-                let (job, place) = read_job(queue, job?, ended)?;
-                page.jobs.push(if filter.mine.is_some() { job.without_others() } else { job });
+                let (job, place) = filter.read_job(queue, job?, ended, &mut ranks)?;
+                page.jobs.push(if filter.hides_others() { job.without_others() } else { job });
                 page.places.push(place);
             }
             if page.has_only_forgotten_jobs() {
@@ -156,6 +181,8 @@ impl Queues {
                 break;
             }
         }
+        // What a worker completes later is not always after the end of their list.
+        page.resume = page.resume.filter(|_| filter.worker.is_none());
         Ok(page)
     }
 }

@@ -5,8 +5,10 @@ use intray_redis::Fault;
 use crate::{
     handle::Queues,
     job::QueueName,
-    redis::read::Fields,
-    views::events::{Event, Position, read_entry},
+    views::{
+        events::{Event, Position},
+        latest_events::LatestEvents,
+    },
 };
 
 /// A page of events, newest first.
@@ -29,29 +31,15 @@ impl Queues {
     /// When Redis is not well.
     pub async fn recent(&self, queue: &QueueName, before: Option<Position>, limit: usize) -> Result<Recent, Fault> {
         let is_older = |event: &Event| before.is_none_or(|before| event.at < before);
-        let mut end = before.map_or_else(|| "+".to_owned(), |before| format!("{}-{}", before.ms, before.sequence));
-        let (mut events, mut next) = (Vec::new(), None);
+        let mut latest = LatestEvents::new(self, queue, before, ENTRIES);
+        let mut events = Vec::new();
         for _ in 0..READS {
-            let mut command = redis::cmd("XREVRANGE");
-            command.arg(self.parts.runner.keys.of(queue, "events")).arg(&end).arg("-").arg("COUNT").arg(ENTRIES);
-            let answered = self.parts.runner.plain(&command).await?;
-            let (mut count, entries) = (0, Fields::of(&answered)?);
-            for entry in entries.lists() {
-                count += 1;
-                let mut together = Vec::new();
-                let at = read_entry(queue, entry?, &mut together)?;
-                end = format!("({}-{}", at.ms, at.sequence);
-                next = Some(at);
-                events.extend(together.into_iter().rev().filter(is_older));
-            }
-            if count < ENTRIES {
-                next = None;
-                break;
-            }
-            if events.len() > limit {
+            events.extend(latest.read().await?.into_iter().filter(is_older));
+            if latest.is_over || events.len() > limit {
                 break;
             }
         }
+        let mut next = latest.reached.filter(|_| !latest.is_over);
         if events.len() > limit {
             events.truncate(limit);
             next = events.last().map(|event: &Event| event.at);

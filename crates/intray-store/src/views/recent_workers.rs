@@ -9,7 +9,10 @@ use crate::{
     job::{Code, EventKind, Name, QueueName, Skill, limits},
     layout::route::JobRoute,
     redis::read::Fields,
-    views::events::{Event, Subject, read_entry},
+    views::{
+        events::{Event, Subject},
+        latest_events::LatestEvents,
+    },
 };
 
 /// Entries of one read, and reads of one call. An entry holds all events of one script.
@@ -77,25 +80,16 @@ impl Queues {
         found: &mut RecentWorkers,
         is_enough: impl Fn(&RecentWorkers) -> bool,
     ) -> Result<(), Fault> {
-        let (mut end, mut jobs) = ("+".to_owned(), GivenJobs::default());
+        let mut latest = LatestEvents::new(self, queue, None, ENTRIES);
+        let mut jobs = GivenJobs::default();
         for _ in 0..READS {
-            let mut command = redis::cmd("XREVRANGE");
-            command.arg(self.parts.runner.keys.of(queue, "events")).arg(&end).arg("-").arg("COUNT").arg(ENTRIES);
-            let answered = self.parts.runner.plain(&command).await?;
-            let mut count = 0;
-            for entry in Fields::of(&answered)?.lists() {
-                count += 1;
-                let mut together = Vec::new();
-                let at = read_entry(queue, entry?, &mut together)?;
-                end = format!("({}-{}", at.ms, at.sequence);
-                for event in together.into_iter().rev() {
-                    jobs.read(&event);
-                    found.names.extend(event.worker);
-                }
+            for event in latest.read().await? {
+                jobs.read(&event);
+                found.names.extend(event.worker);
             }
             let given: Vec<_> = std::mem::take(&mut jobs.given).into_iter().collect();
             self.add_skills(queue, &given, found).await?;
-            if count < ENTRIES || is_enough(found) {
+            if latest.is_over || is_enough(found) {
                 break;
             }
         }

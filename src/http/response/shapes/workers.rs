@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::HeldJobBody;
+use super::{EventBody, HeldJobBody, SheetLineBody};
 use crate::{
     job::{Millis, Name, QueueName, Skill, limits},
+    sheets::WorkerDays,
     store,
     waiting::WaitInfo,
 };
@@ -76,6 +77,59 @@ impl<'a> RecentWorkersBody<'a> {
             names: names.iter().take(limits::RECENT).collect(),
             skills: skills.iter().take(limits::RECENT).collect(),
             more: names.len().max(skills.len()) > limits::RECENT,
+        }
+    }
+}
+
+/// What a worker holds and has done.
+#[derive(Serialize)]
+pub struct WorkerSummaryBody<'a> {
+    worker: &'a Name,
+    holds: Vec<HoldBody<'a>>,
+    ended: Vec<EventBody<'a>>,
+    since: Option<Millis>,
+    sheets: Vec<WorkerDaysBody<'a>>,
+    next: Option<&'a QueueName>,
+    server_time: Option<Millis>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    unavailable: &'a [QueueName],
+}
+
+#[derive(Serialize)]
+struct HoldBody<'a> {
+    queue: &'a QueueName,
+    #[serde(flatten)]
+    job: HeldJobBody<'a>,
+    final_at: Option<Millis>,
+}
+
+#[derive(Serialize)]
+struct WorkerDaysBody<'a> {
+    queue: &'a QueueName,
+    lines: Vec<SheetLineBody<'a>>,
+}
+
+impl<'a> WorkerSummaryBody<'a> {
+    pub fn new(worker: &'a Name, summary: &'a store::WorkerSummary, sheets: &'a [(QueueName, WorkerDays)]) -> Self {
+        let now = summary.now.unwrap_or(Millis(0));
+        let hold = |held: &'a store::Held| HoldBody {
+            queue: &held.id.queue,
+            job: HeldJobBody::new(held, now),
+            final_at: held.final_at,
+        };
+        let days = |(queue, days): &'a (QueueName, WorkerDays)| WorkerDaysBody {
+            queue,
+            lines: days.iter().map(|(day, line)| SheetLineBody::new(*day, line)).collect(),
+        };
+        Self {
+            worker,
+            holds: summary.held.iter().map(hold).collect(),
+            ended: summary.ended.iter().map(EventBody::new).collect(),
+            since: summary.since,
+            sheets: sheets.iter().filter(|(_, days)| !days.is_empty()).map(days).collect(),
+            next: summary.next.as_ref(),
+            server_time: summary.now,
+            unavailable: &summary.unavailable,
         }
     }
 }

@@ -8,14 +8,15 @@ use intray::{
 use super::{super::prelude::*, pages, sorted};
 use crate::{
     fixtures::{SKILLS, STAMPS, WORKERS, known, name, skill},
-    reference::{Caller, Gate},
+    reference::{Caller, Gate, Job},
 };
 
 /// The first of a state.
 fn all(state: State, limit: u32) -> JobFilter {
     let selection = JobSelection::default();
     let (worker, search, line, mine, after) = (None, None, None, None, None);
-    JobFilter { state, selection, worker, search, breached: false, line, mine, after, limit }
+    let (for_worker, breached) = (false, false);
+    JobFilter { state, selection, worker, for_worker, search, breached, line, mine, after, limit }
 }
 
 pub async fn list(
@@ -35,10 +36,31 @@ pub async fn list(
     let found: Vec<_> = found.await?.iter().map(|job| job.id.code).collect();
     let mut expected = listed(walk, state);
     let jobs = &walk.model.jobs;
+    if state == State::Completed && !worker.is_empty() {
+        expected.extend(completed_in_batches(walk));
+    }
     expected.retain(|id| !breached || jobs[id].breached);
     expected.retain(|id| client.is_empty() || jobs[id].client == client);
-    expected.retain(|id| worker.is_empty() || jobs[id].hold.is_some() && jobs[id].worker() == worker);
+    expected.retain(|id| worker.is_empty() || is_of(&jobs[id], worker));
     same(&format!("the list of the {}", state.word()), &found, &expected)
+}
+
+/// Who holds it, has completed it or had it last when it died.
+fn is_of(job: &Job, worker: &str) -> bool {
+    match job.state {
+        State::Completed | State::Dead => job.ring.first().is_some_and(|ended| ended.worker == worker),
+        State::Waiting | State::Blocked | State::Delayed | State::Reserved | State::Cancelled => {
+            job.hold.is_some() && job.worker() == worker
+        }
+    }
+}
+
+/// Batch by batch, from the one with the latest timer on.
+fn completed_in_batches(walk: &Walk<'_>) -> Vec<Code> {
+    let mut batches: Vec<_> = walk.model.batches.iter().collect();
+    batches.sort_by_key(|(code, batch)| std::cmp::Reverse((batch.rank(), **code)));
+    let members = batches.into_iter().flat_map(|(_, batch)| &batch.members).copied();
+    members.filter(|id| walk.model.jobs[id].state == State::Completed).collect()
 }
 
 /// In the order of their list. Those of a batch that have ended are in its results instead.

@@ -72,6 +72,8 @@ async fn call_over_several_queues_names_the_unavailable_one() {
             answer_naming(&queues[lost], w.get(&format!("/workers/ann%20{lost}/reservations?{}", query(&queues))))
                 .await;
         assert_eq!(held["reservations"].as_array().map(Vec::len), Some(1), "{held}");
+        let all = answer_naming(&queues[lost], w.get(&format!("/workers/ann%20{lost}"))).await;
+        assert_eq!(all["holds"].as_array().map(Vec::len), Some(1), "{all}");
         let listed = answer_naming(&queues[lost], w.get("/queues")).await;
         assert_eq!(listed["queues"].as_array().map(Vec::len), Some(2), "{listed}");
         let metrics = w.get("/metrics").await.text();
