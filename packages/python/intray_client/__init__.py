@@ -46,6 +46,7 @@ from ._models import (
 from ._opinions import agreement
 from ._reserved import Ended, Reserved
 from ._webhooks import WebhookEvent, verify
+from ._worker_summary import WorkerSummary
 from .aio import AsyncFeed, AsyncIntray, AsyncReserved
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "Unavailable",
     "WebhookEvent",
     "Withdrawn",
+    "WorkerSummary",
     "WrongAnswer",
     "agreement",
     "verify",

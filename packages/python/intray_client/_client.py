@@ -125,6 +125,7 @@ class Intray:
     release_all = blocking(Calls.release_all)
     actions = iterating(Calls.actions)
     sheets = blocking(Calls.sheets)
+    worker_summary = blocking(Calls.worker_summary)
     forget_worker = blocking(Calls.forget_worker)
 
     def feed(

@@ -102,6 +102,8 @@ class Job:
     breached: bool = False
     #: The `reason` why it was cancelled: `expired` or `withdrawn`.
     cancelled: Mapping[str, Any] | None = None
+    #: The `worker` that had it last when it died, from `reserved_at` until `at`.
+    died: Mapping[str, Any] | None = None
     #: Only these workers, and only those with this skill, are given it, until then; `None`: it is for all of them.
     assignees: Sequence[str] | None = None
     skill: str | None = None

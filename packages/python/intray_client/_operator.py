@@ -21,6 +21,7 @@ from ._models import (
     State,
     read,
 )
+from ._worker_summary import WorkerSummary, joined, read_summary
 
 #: Jobs, queues, and actions, on a page.
 JOBS, QUEUES, ACTIONS = 100, 1_000, 100
@@ -76,13 +77,14 @@ class Operator:
         enqueued_before: str | None = None,
         search: str | None = None,
         line: str | None = None,
+        worker: str | None = None,
     ) -> AsyncIterator[Job]:
         """The queue's jobs of one state, in the order of that state. `search`: in the payload and the errors. `line`: waiting jobs
-        for a worker (`@bob`) or a skill (`+de`).
+        for a worker (`@bob`) or a skill (`+de`). `worker`: who holds a reserved job, has completed a completed one, of a batch or
+        not, or had a dead one last.
         """
-        only = _only(
-            client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search, line=line
-        )
+        only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search)
+        only |= _only(line=line, worker=worker)
         async for page in self._pages(_of_queue(queue) + "/jobs", {"state": state, "limit": JOBS, **only}):
             for job in page["jobs"]:
                 yield read(Job, job)
@@ -107,10 +109,11 @@ class Operator:
         error: str | None = None,
         enqueued_before: str | None = None,
         search: str | None = None,
+        worker: str | None = None,
     ) -> AsyncIterator[Job]:
         """The queue's dead jobs, the oldest death first, with their `errors`."""
         only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search)
-        return self.jobs(queue, "dead", **only)
+        return self.jobs(queue, "dead", **only, **_only(worker=worker))
 
     async def requeue(self, id: str) -> int:
         """Puts a dead job back in line with new attempts, or makes a delayed one ready. 0: it is ready or reserved."""
@@ -218,6 +221,18 @@ class Operator:
         asked = _only(to=end, worker=worker) | ({} if start is None else {"from": start})
         sheets = read(Sheets, await self._caller.call("GET", _of_queue(queue) + "/sheets", query=asked))
         return replace(sheets, lines=[read(SheetLine, cast("Mapping[str, Any]", line)) for line in sheets.lines])
+
+    async def worker_summary(self, worker: str) -> WorkerSummary:
+        """What a worker holds now, and has done lately, in all queues of the key."""
+        found: WorkerSummary | None = None
+        after: dict[str, str] = {}
+        while True:
+            page = await self._caller.call("GET", "/workers/" + in_path(worker), query=after)
+            part = read_summary(page)
+            found = part if found is None else joined(found, part)
+            if page["next"] is None:
+                return found
+            after = {"after": page["next"]}
 
     async def forget_worker(self, worker: str) -> int:
         """Removes a worker's lines from the day sheets of all queues of the key, and answers how many."""

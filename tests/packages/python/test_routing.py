@@ -54,6 +54,24 @@ class Colleagues(Story):
         with self.assertNoLogs("intray_client", "WARNING"):
             self.intray.change(jobs[0].id, {"skill": "de", "excluded": None})
 
+    def test_work_of_a_worker_is_found(self) -> None:
+        self.set(max_attempts=1, sheets=True)
+        done, died, held = (self.intray.enqueue(self.queue, NewJob(n)) for n in range(3))
+        (one,) = self.intray.reserve([self.queue], worker="J. D\u00f6e")
+        one.complete({"fine": True})
+        (one,) = self.intray.reserve([self.queue], worker="J. D\u00f6e")
+        one.fail("broken")
+        self.intray.reserve([self.queue], worker="J. D\u00f6e")
+        jobs = list(self.intray.jobs(self.queue, "completed", worker="J. D\u00f6e"))
+        self.assertEqual([(job.id, job.result) for job in jobs], [(done.id, {"fine": True})])
+        self.assertEqual([job.id for job in self.intray.dead(self.queue, worker="J. D\u00f6e")], [died.id])
+        self.assertEqual(list(self.intray.dead(self.queue, worker="ann")), [])
+        self.intray.sheets(self.queue)
+        found = self.intray.worker_summary("J. D\u00f6e")
+        self.assertIn(held.id, [one["id"] for one in found.holds])
+        self.assertEqual([event["type"] for event in found.ended if event["queue"] == self.queue], ["failed", "completed"])
+        self.assertEqual([line.handed_out for line in found.sheets[self.queue]], [3])
+
 
 class Tokens(Story):
     @classmethod

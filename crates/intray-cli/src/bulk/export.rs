@@ -53,8 +53,8 @@ async fn fetch(
 
 fn path(options: &ExportOptions, after: Option<&str>) -> String {
     let mut path = format!("/queues/{}/jobs?state={}", options.queue, options.state.word());
-    let columns = options.columns.as_deref();
-    for (name, value) in [("client", options.client.as_deref()), ("after", after), ("columns", columns)] {
+    let (client, worker, columns) = (options.client.as_deref(), options.worker.as_deref(), options.columns.as_deref());
+    for (name, value) in [("client", client), ("worker", worker), ("after", after), ("columns", columns)] {
         if let Some(value) = value {
             let encoded: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
             path.push_str(&format!("&{name}={encoded}"));

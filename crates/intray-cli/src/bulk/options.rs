@@ -47,6 +47,9 @@ pub struct ExportOptions {
     /// Only jobs of this client
     #[arg(long)]
     pub client: Option<String>,
+    /// Only reserved jobs that this worker holds, completed jobs that they handed in, or dead jobs that they had last
+    #[arg(long)]
+    pub worker: Option<String>,
     /// Continue after this place of the list: the `next` of a line
     #[arg(long, value_name = "NEXT")]
     pub after: Option<String>,
@@ -60,7 +63,7 @@ pub struct ExportOptions {
     #[arg(long, requires = "csv")]
     pub bom: bool,
     /// Keep running, and write jobs as they are completed
-    #[arg(long, conflicts_with = "csv")]
+    #[arg(long, conflicts_with_all = ["csv", "worker"])]
     pub follow: bool,
     /// File to write; none: standard output. With --after, the output is appended to what is in the file
     #[arg(long, value_name = "FILE")]
