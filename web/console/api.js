@@ -119,6 +119,8 @@ export const sheetsTable = (name, query) => call('GET', queue(name, '/sheets'), 
   query, more: { accept: 'text/csv' }, parse: String, within: PATIENCE_WITH_A_FILE,
 })
 export const people = (query, signal) => call('GET', '/workers', { query, signal })
+/** One of them, in the next queues. */
+export const worker = (name, query, signal) => call('GET', `/workers/${segment(name)}`, { query, signal })
 const webhook = (name, more) => `/webhooks/${segment(name)}${more}`
 export const webhooks = (signal) => call('GET', '/webhooks', { signal })
 export const deliveries = (name, query, signal) => call('GET', webhook(name, '/deliveries'), { query, signal })

@@ -15,6 +15,7 @@ import { Overview } from './views/overview.js'
 import { Queue } from './views/queue.js'
 import { SignIn } from './views/signin.js'
 import { Webhooks } from './views/webhooks.js'
+import { Worker } from './views/worker.js'
 import { Workers } from './views/workers.js'
 
 const LINKS = {
@@ -32,12 +33,13 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
 
 function App() {
   const state = useStore(live)
-  const { page, queue, tab, id, webhook, only } = useStore(place)
+  const { page, queue, tab, id, webhook, worker, only } = useStore(place)
   const current = (name) => (page === name ? 'page' : undefined)
   const [help, setHelp] = useState(false)
   useEffect(() => onLeave(() => setHelp(false)), [])
   const [theme, setTheme] = useTheme()
-  useEffect(() => { document.title = queue ? `${queue} · intray` : TITLES[page] }, [queue, page])
+  const title = queue ?? worker
+  useEffect(() => { document.title = title ? `${title} · intray` : TITLES[page] }, [title, page])
   if (state.access === 'needed' || state.access === 'refused') {
     return html`<${SignIn} refused=${state.access === 'refused'} reason=${state.error?.message} /><${Messages} />`
   }
@@ -58,7 +60,7 @@ function App() {
       ${api.hasKey() && html`<${Button} kind="quiet" title=${who(state.me)} onClick=${leave}>Sign out<//>`}
     </header>
     ${state.error && html`<${Offline} state=${state} />`}
-    ${page === 'workers' && html`<${Workers} />`}
+    ${page === 'workers' && (worker ? html`<${Worker} key=${worker} name=${worker} />` : html`<${Workers} />`)}
     ${page === 'webhooks' && html`<${Webhooks} name=${webhook} only=${only} queues=${state.queues} />`}
     ${page === 'dead' && html`<${Dead} queues=${state.queues} />`}
     ${page === 'overview' && html`<${Overview} queues=${state.queues} at=${state.at} theme=${theme} only=${only} />`}

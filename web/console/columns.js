@@ -15,7 +15,8 @@ const OWN = [
 export const PARTS = ['payload', 'result']
 
 const lastError = ({ errors }) => errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))[0]?.error
-const OF = { worker: (job) => job.reserved?.worker ?? job.completed?.worker, error: lastError }
+const lastWorker = ({ reserved, completed, died }) => (reserved ?? completed ?? died)?.worker
+const OF = { worker: lastWorker, error: lastError }
 
 /** The members of an object by their names; the last of one name counts. `null`: it is no object. */
 export function membersOf({ text }) {

@@ -1,9 +1,10 @@
 // What a list is narrowed to. The words are the service's, so that what is shown is what an act on all of it changes;
-// but for `search`, `breached` and `line`, which only show.
+// but for `search`, `breached`, `line` and `worker`, which only show.
 
 import { html, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import * as api from './api.js'
 import { SUCH_AS, age, readDuration, readId, tail, time } from './format.js'
+import { hasFilter } from './router.js'
 import { Button, say } from './ui.js'
 
 /** In words: whose the jobs are that an act on all of them changes. Begins with a blank, unless it is nothing. */
@@ -12,13 +13,14 @@ export const narrowed = (only) => [
   only.batch && ` of batch ${tail(only.batch)}`,
   only.error && ` with “${only.error}” in an error`,
   only.line && ` in the line ${only.line}`,
+  only.worker && ` by ${only.worker}`,
   only.enqueued_before && ` that came before ${time(only.enqueued_before)}`,
 ].filter(Boolean).join(',')
 
 export const isNarrowed = (only) => Object.keys(only).length > 0
 
 /** The service looks through the jobs for it, and changes none by it. */
-export const isLookedFor = (only) => Boolean(only.search || only.breached)
+export const isLookedFor = (only) => Boolean(only.search || only.breached || only.worker)
 
 /** The service shows the jobs, and takes no order that is for them alone. */
 export const onlyShows = (only) => Boolean(isLookedFor(only) || only.line)
@@ -99,6 +101,8 @@ export function Filters({ state, only, setOnly }) {
   return html`
     <${Field} label="Client" keys="f" hint="all" value=${only.client ?? ''} onChange=${set('client')} />
     <${Field} label="Contains" keys="i" value=${only.search ?? ''} onChange=${set('search')} />
+    ${hasFilter(state, 'worker') && html`
+      <${Field} label="Worker" hint="all" value=${only.worker ?? ''} onChange=${set('worker')} />`}
     ${state === 'waiting' && (isOpen || only.line) && html`
       <${Field} label="Line" hint="@bob, +de" value=${only.line ?? ''} onChange=${setLine} />`}
     ${isOpen && html`

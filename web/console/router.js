@@ -1,7 +1,7 @@
 // The address: #/ is all queues, #/q/NAME/TAB one of a queue's lists, #/q/NAME/TAB/ID a job or a batch next to it,
-// #/workers all who work, #/dead the dead jobs of all queues, #/webhooks the webhooks, #/webhooks/NAME the deliveries
-// of one. What narrows or sorts a page follows a question mark, so that a link and the browser's Back and Forward
-// restore it.
+// #/workers all who work, #/workers/NAME one of them, #/dead the dead jobs of all queues, #/webhooks the webhooks,
+// #/webhooks/NAME the deliveries of one. What narrows or sorts a page follows a question mark, so that a link and the
+// browser's Back and Forward restore it.
 
 import { store } from './store.js'
 
@@ -10,7 +10,10 @@ export const TABS = [
   'sheets', 'settings',
 ]
 /** The filters of a list of jobs, by the service's words. */
-export const FILTERS = ['client', 'search', 'breached', 'error', 'batch', 'enqueued_before', 'line']
+const FILTERS = ['client', 'search', 'breached', 'error', 'batch', 'enqueued_before', 'line', 'worker']
+/** The lists of those that only some have. */
+const OF_SOME = { line: ['waiting'], worker: ['completed', 'dead'] }
+export const hasFilter = (tab, name) => (OF_SOME[name] ?? [tab]).includes(tab)
 /** Which day sheets are shown. */
 export const SHEETS = ['from', 'to', 'worker']
 const OVERVIEW = ['find', 'sort', 'way']
@@ -19,7 +22,7 @@ const PAGES = ['workers', 'dead', 'webhooks']
 
 export const place = store(read())
 
-/** `{page, queue, tab, id, webhook, only}`: `only` has the known parameters that are not empty. */
+/** `{page, queue, tab, id, webhook, worker, only}`: `only` has the known parameters that are not empty. */
 function read() {
   const mark = location.hash.indexOf('?')
   const path = mark < 0 ? location.hash : location.hash.slice(0, mark)
@@ -28,14 +31,13 @@ function read() {
   const only = (names) => Object.fromEntries(names.map((name) => [name, query.get(name)]).filter(([, text]) => text))
   if (kind === 'q' && queue) {
     const known = TABS.includes(tab) ? tab : 'waiting'
-    // Only waiting jobs are in a line.
-    const jobs = known === 'waiting' ? FILTERS : FILTERS.filter((name) => name !== 'line')
-    const filters = known === 'sheets' ? SHEETS : jobs
+    const filters = known === 'sheets' ? SHEETS : FILTERS.filter((name) => hasFilter(known, name))
     return { page: 'queue', queue, tab: known, id: id || null, only: only(filters) }
   }
   const page = PAGES.includes(kind) ? kind : 'overview'
   const webhook = (page === 'webhooks' && queue) || null
-  return { page, queue: null, tab: null, id: null, webhook, only: only(webhook ? DELIVERIES : OVERVIEW) }
+  const worker = (page === 'workers' && queue) || null
+  return { page, queue: null, tab: null, id: null, webhook, worker, only: only(webhook ? DELIVERIES : OVERVIEW) }
 }
 
 function decode(part) {
@@ -54,6 +56,7 @@ function withQuery(path, only = {}) {
 export const link = (queue, tab = 'waiting', id = null, only = {}) =>
   withQuery(['#', ...['q', queue, tab, ...(id ? [id] : [])].map(encodeURIComponent)].join('/'), only)
 export const webhookLink = (name, only = {}) => withQuery(`#/webhooks/${encodeURIComponent(name)}`, only)
+export const workerLink = (name) => `#/workers/${encodeURIComponent(name)}`
 export const overviewLink = (only) => withQuery('#/', only)
 
 /** The list that holds jobs of a state. */

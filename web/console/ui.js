@@ -21,8 +21,7 @@ export function Button({ keys, kind, busy, label, children, ...rest }) {
 /** A button that makes a change; viewers get neither the button nor its key. */
 export const Act = (props) => (mayAct() ? html`<${Button} ...${props} />` : null)
 
-/** The worker's name, or a note that there is none. */
-export const Name = ({ worker }) => (worker === null ? html`<em>no name</em>` : html`<bdi>${worker}</bdi>`)
+export { Name } from './name.js'
 
 /** How long ago, ticking. */
 export function Ago({ at }) {

@@ -54,6 +54,10 @@ const PAGES = {
     await page.goto(`${on.url}/console/#/dead`)
     await page.locator('[data-row]').first().waitFor()
   },
+  async 'one worker'(page) {
+    await page.goto(`${on.url}/console/#/workers/ann`)
+    await page.locator('[data-row]').first().waitFor()
+  },
   async webhooks(page) {
     stubWebhooks(on)
     await page.goto(`${on.url}/console/#/webhooks`)

@@ -32,7 +32,7 @@ test('a viewer sees everything and no action buttons', async () => {
     await page.goto(`${on.url}/console/#/q/calls/${tab}`)
     await shown(page, text)
     if (tab !== 'settings') {
-      await page.locator('.main [data-row] a').first().click()
+      await page.locator('.main [data-row] td.id a').first().click()
       await page.locator('.panel h3').first().waitFor()
     }
     const names = await page.getByRole('button').evaluateAll((all) => all.map((one) => one.ariaLabel ?? one.textContent))

@@ -5,7 +5,7 @@ import * as api from '../api.js'
 import { reasonOf, tail, time } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { link, tabOf } from '../router.js'
-import { Button, Empty } from '../ui.js'
+import { Button, Empty, Name } from '../ui.js'
 import { Operators } from './operators.js'
 // The service makes it of its list of events: where to look for a job after each.
 import { AFTER } from '../words.js'
@@ -58,7 +58,7 @@ function Happened({ event, name, fresh }) {
     <td class="n when" title=${event.at}>${time(event.at)}</td>
     <td class="kind"><span class=${`state ${AFTER[type] ?? ''} ${type}`}>${type}</span></td>
     <td class="id">${(job || batch) && html`<a href=${href} title=${job ?? batch}>${tail(job ?? batch)}</a>`}</td>
-    <td class="worker">${event.worker && html`<bdi>${event.worker}</bdi>`}${
+    <td class="worker">${event.worker && html`<${Name} worker=${event.worker} />`}${
       event.by && html`<span class="dim" title="whose key it was">by ${event.by}</span>`}</td>
     <td class="client">${event.client && html`<bdi>${event.client}</bdi>`}</td>
     <td class="why">${event.reason && html`<bdi>${reasonOf(event)}</bdi>`}</td>

@@ -3,6 +3,7 @@
 import { html, useSecondTick } from '../html.js'
 import { now } from '../api.js'
 import { countdown, duration } from '../format.js'
+import { Name } from '../name.js'
 import { link } from '../router.js'
 
 /** The lines that a job waits in, or would; none: it is everybody's. */
@@ -14,7 +15,7 @@ export function linesOf({ assignees, skill, handed_to: to }) {
 
 export const Lines = ({ of }) => of.map((line) => html`<bdi class="chip line" key=${line}>${line}</bdi> `)
 
-const Names = ({ of }) => of.map((name) => html`<bdi class="chip" key=${name}>${name}</bdi>`)
+const Names = ({ of }) => of.map((name) => html`<span class="chip" key=${name}><${Name} worker=${name} /></span>`)
 
 /** 4:12, as long as there is time. */
 function In({ at }) {
@@ -35,8 +36,7 @@ export function ForWhom({ job }) {
   const { assignees, excluded, skill, handed_to: to } = job
   if (!assignees && !excluded && !skill && !to) return null
   return html`<section><h3>For whom</h3><dl>
-    ${to && html`<dt>Handed to</dt><dd><${Lines} of=${linesOf(job)} /> by ${
-      to.from === null ? html`<em>no name</em>` : html`<bdi>${to.from}</bdi>`}</dd>
+    ${to && html`<dt>Handed to</dt><dd><${Lines} of=${linesOf(job)} /> by <${Name} worker=${to.from} /></dd>
       <dt>Until</dt><dd><${In} at=${to.until} />, then as before</dd>`}
     ${assignees && html`<dt>Only</dt><dd class="chips"><${Names} of=${assignees} /></dd>`}
     ${skill && html`<dt>Skill</dt><dd><bdi class="chip">${skill}</bdi></dd>`}

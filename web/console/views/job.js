@@ -95,7 +95,7 @@ function About({ job, settings }) {
 
 /** A text of a worker, and its time. */
 const Quote = ({ of, text }) => html`<li>
-  <p class="facts"><span>${time(of.at)}</span><bdi>${of.worker ?? 'no name'}</bdi></p><pre>${text}</pre></li>`
+  <p class="facts"><span>${time(of.at)}</span><${Name} worker=${of.worker} /></p><pre>${text}</pre></li>`
 
 export const newestFirst = (errors) => errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))
 

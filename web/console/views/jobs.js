@@ -12,7 +12,7 @@ import { jobsOf, useMatching } from '../matching.js'
 import { Pick, PickAll, usePicks } from '../picks.js'
 import { reassign } from '../reassign.js'
 import { go, link, tabOf } from '../router.js'
-import { Act, Ago, Brief, Button, Empty, Until } from '../ui.js'
+import { Act, Ago, Brief, Button, Empty, Name, Until } from '../ui.js'
 import { forWhomPicked } from '../whom.js'
 import { Lines, linesOf } from './for_whom.js'
 import { newestFirst } from './job.js'
@@ -26,6 +26,7 @@ const What = ({ job }) => html`<td class="what">${job.breached && html`<b class=
 const Client = ({ job }) => html`<td class="client" data-title="client">${
   job.client && html`<bdi>${job.client}</bdi>`}</td>`
 const Priority = ({ job }) => html`<td class="n priority" data-title="priority">${job.priority}</td>`
+const Who = ({ by }) => html`<td class="worker">${by && html`<${Name} worker=${by.worker} />`}</td>`
 const Attempts = ({ job }) => html`<td class="n attempts" data-title="attempts">${job.attempts || ''}</td>`
 
 const LISTS = {
@@ -59,9 +60,10 @@ const LISTS = {
     empty: ['Nothing is delayed', 'No job waits for its time.'],
   },
   dead: {
-    columns: [['error', 'Last error'], ['n attempts', 'Attempts'], ['n age', 'Died']],
+    columns: [['error', 'Last error'], ['worker', 'Who'], ['n attempts', 'Attempts'], ['n age', 'Died']],
     cells: (job) => [html`<td class="error"><bdi>${newestFirst(job.errors)[0]?.error ?? 'ran out of time'}</bdi></td>`,
-      html`<${Attempts} job=${job} />`, html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
+      html`<${Who} by=${job.died} />`, html`<${Attempts} job=${job} />`,
+      html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
     act: (job, changed) => html`<${Act} kind="row" keys="u" label="Requeue"
       onClick=${() => actions.requeue(job, changed)}>Requeue<//>`,
     rises: true,
@@ -70,12 +72,13 @@ const LISTS = {
     empty: ['Nothing has died', 'A job lands here when it has failed as often as its queue allows.'],
   },
   completed: {
-    columns: [['result', 'Result'], ['client', 'Client'], ['n age', 'Ended']],
+    columns: [['result', 'Result'], ['worker', 'Who'], ['client', 'Client'], ['n age', 'Ended']],
     cells: (job) => [html`<td class="result">${!job.result.isNull && html`<${Brief} exact=${job.result} />`}</td>`,
-      html`<${Client} job=${job} />`, html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
+      html`<${Who} by=${job.completed} />`, html`<${Client} job=${job} />`,
+      html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
     final: true,
     empty: ['Nothing completed is kept', 'Completed jobs and their results stay for the retention of the queue. '
-      + 'Those of a batch are with their batch.'],
+      + 'Those of a batch are with their batch, and in the list of one worker.'],
   },
   cancelled: {
     columns: [['client', 'Client'], ['n priority', 'Priority'], ['n age', 'Ended']],

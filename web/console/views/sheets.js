@@ -16,11 +16,12 @@ const DAY = 86_400_000
 /** The days that are shown at first. */
 const WEEK = 6
 
-const COLUMNS = [
-  ['day', 'Day'], ['name', 'Worker'], ['n handed', 'Handed out'], ['n done', 'Completed'], ['n late', 'Late'],
+export const NUMBERS = [
+  ['n handed', 'Handed out'], ['n done', 'Completed'], ['n late', 'Late'],
   ['n skipped', 'Skipped'], ['n back', 'Given back'], ['n expired', 'Expired'], ['n failed', 'Failed'],
   ['n over', 'Handed over'], ['n half', 'Half within'], ['n p90', '9 of 10 within'],
 ]
+const COLUMNS = [['day', 'Day'], ['name', 'Worker'], ...NUMBERS]
 
 /** The day that it is in the queue's time zone, whose days the sheets have. */
 function dateOf(ms, timeZone) {
@@ -36,13 +37,8 @@ const before = (day, days) => new Date(Date.parse(day) - days * DAY).toISOString
 const counted = (n) => n > 0 && number(n)
 const took = (ms) => ms !== null && age(ms)
 
-function Line({ name, line, only }) {
-  const { worker, day } = line
-  const href = link(name, 'sheets', null, { ...only, worker })
-  return html`<${Row} href=${href}>
-    <td class="day">${day}</td>
-    <td class="name">${worker === null ? html`<${Name} worker=${null} />`
-      : html`<a href=${href}><bdi>${worker}</bdi></a>`}</td>
+/** What a worker did on a day. */
+export const Numbers = ({ line }) => html`
     <td class="n handed" data-title="handed out">${counted(line.handed_out)}</td>
     <td class="n done" data-title="completed">${counted(line.completed)}</td>
     <td class="n late" data-title="late">${counted(line.late)}</td>
@@ -52,7 +48,15 @@ function Line({ name, line, only }) {
     <td class="n failed" data-title="failed">${counted(line.failed)}</td>
     <td class="n over" data-title="handed over">${counted(line.handed_over)}</td>
     <td class="n half" data-title="half within">${took(line.p50_ms)}</td>
-    <td class="n p90" data-title="9 of 10 within">${took(line.p90_ms)}</td>
+    <td class="n p90" data-title="9 of 10 within">${took(line.p90_ms)}</td>`
+
+function Line({ name, line, only }) {
+  const { worker, day } = line
+  const href = link(name, 'sheets', null, { ...only, worker })
+  return html`<${Row} href=${href}>
+    <td class="day">${day}</td>
+    <td class="name"><${Name} worker=${worker} /></td>
+    <${Numbers} line=${line} />
   <//>`
 }
 

@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from '../html.js'
 import * as api from '../api.js'
 import { accessOf, reasonOf, time } from '../format.js'
-import { Button } from '../ui.js'
+import { Button, Name } from '../ui.js'
 import { AFTER } from '../words.js'
 
 /** Each page has some thousand events of the queue; after this many pages a button reads on. */
@@ -23,7 +23,7 @@ async function load(id, known, signal) {
 const Happened = ({ event }) => html`<li>
   <p class="facts"><span title=${event.at}>${time(event.at)}</span>
     <span class=${`state ${AFTER[event.type] ?? ''} ${event.type}`}>${event.type}</span>
-    ${event.worker && html`<bdi>${event.worker}</bdi>`}
+    ${event.worker && html`<${Name} worker=${event.worker} />`}
     ${accessOf(event.access) && html`<span title="the worker's credential">${accessOf(event.access)}</span>`}
     ${event.by && html`<span title="whose key it was">by ${event.by}</span>`}</p>
   ${event.reason && html`<pre>${reasonOf(event)}</pre>`}</li>`
