@@ -26,7 +26,7 @@ const What = ({ job }) => html`<td class="what">${job.breached && html`<b class=
 const Client = ({ job }) => html`<td class="client" data-title="client">${
   job.client && html`<bdi>${job.client}</bdi>`}</td>`
 const Priority = ({ job }) => html`<td class="n priority" data-title="priority">${job.priority}</td>`
-const Who = ({ by }) => html`<td class="worker">${by && html`<${Name} worker=${by.worker} />`}</td>`
+const Who = ({ by }) => html`<td class="worker" data-title="by">${by && html`<${Name} worker=${by.worker} />`}</td>`
 const Attempts = ({ job }) => html`<td class="n attempts" data-title="attempts">${job.attempts || ''}</td>`
 
 const LISTS = {

@@ -96,7 +96,7 @@ function Lists({ worker: { ended, holds, sheets, worker } }) {
   if (names.length === 0) return null
   const links = (state) => names.map((name) => html`
     <a key=${name} href=${link(name, state, null, { worker })}><bdi>${name}</bdi></a> `)
-  return html`<h2>All that is kept</h2><dl>
+  return html`<h2>All that is kept</h2><dl class="kept">
     <dt>Completed</dt><dd>${links('completed')}</dd>
     <dt>Dead after the worker had it</dt><dd>${links('dead')}</dd>
   </dl>`
