@@ -160,7 +160,11 @@ async fn batch_that_ends_meanwhile_leaves_no_job_out() {
         w.complete(&held).await.is(200);
     }
     let first = list(&w, "state=completed&worker=ann&limit=1").await.is(200);
-    // The rest moves while the list is read.
+    // While the list is read, the batch that it stands in ends first, and the others after it.
+    let own = first["jobs"][0]["batch"].as_str().expect("a batch");
+    let held = w.reserve_with(json!({ "worker": "bob", "id": member_id(own, 1) })).await;
+    w.complete(&held).await.is(200);
+    w.advance_clock(1_000);
     complete_as(&w, "bob").await;
     let after = percent_encode(first["next"].as_str().expect("a cursor"));
     let rest = list(&w, &format!("state=completed&worker=ann&after={after}")).await.is(200);
