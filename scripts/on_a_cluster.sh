@@ -14,7 +14,8 @@ queues::bulk_priority::reprioritize_of_thousands_uses_small_scripts
 routing::many::jobs_for_others_cost_a_reserve_two_commands
 routing::many::jobs_of_four_skills_are_read_at_once
 queues::search::search_of_many_escapes_uses_small_scripts
-queues::search::search_of_large_payloads_uses_small_scripts'
+queues::search::search_of_large_payloads_uses_small_scripts
+queues::by_worker::filter_by_worker_reads_1000_jobs_per_call'
 
 # They count connections or commands at one server, or ask it in which order scripts ran.
 counts='

@@ -44,7 +44,7 @@ pub use layout::{
     cursor::Cursor,
     delivery::{DeliveryHead, DeliveryId},
     eligibility::Eligibility,
-    ended::{AbandonReason, Completed, LastAttempt},
+    ended::{AbandonReason, Completed, Death},
     member::NewMember,
     moment::{Delay, Moment},
     progress::{JobSelection, Progress},

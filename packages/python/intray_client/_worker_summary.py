@@ -17,11 +17,10 @@ class WorkerSummary:
     """A worker in all queues of the key."""
 
     worker: str
-    #: The jobs that the worker holds, each with `queue`, `id`, `reserved_at`, `expires_at` and, once it is completed and can still be
-    #: taken back, `final_at`.
+    #: The jobs that the worker holds, each with `queue`, `id`, `reserved_at` and `expires_at`.
     holds: Sequence[Mapping[str, Any]]
-    #: The last 100 reservations that ended, as events, the newest first: `type` is `completed`, `abandoned`, `failed`, `handed-over`,
-    #: `expired`, `released` or `cancelled`.
+    #: The last 100 reservations that ended, as events, the newest first: `type` is `completed`, `closing` while the worker can take
+    #: that back, `abandoned`, `failed`, `handed-over`, `expired`, `released` or `cancelled`.
     ended: Sequence[Mapping[str, Any]]
     #: Reservations that ended earlier may be missing; `None`: all that the kept events know are there.
     since: str | None

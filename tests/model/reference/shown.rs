@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use intray::{
     job::{BatchId, CancelReason, JobId, Millis, Reservation, State},
     store::{
-        self, AbandonReason, Cancelled, Completed, Eligibility, Handout, HandoverNote, Held, JobError, LateResult,
-        QueueInfo, Reason, ReservationCounts, StateCounts, Totals,
+        self, AbandonReason, Cancelled, Completed, Death, Eligibility, Handout, HandoverNote, Held, JobError,
+        LateResult, QueueInfo, Reason, ReservationCounts, StateCounts, Totals,
     },
 };
 
@@ -76,6 +76,7 @@ impl Queue {
             counts: job.counts,
             reserved: job.hold.as_ref().map(|_| self.held(id)),
             completed: done.map(completion),
+            died: job.ring.first().filter(|_| job.state == State::Dead).map(death),
             errors: job
                 .errors
                 .iter()
@@ -197,6 +198,10 @@ fn note_of(handed: &HandedTo) -> Option<HandoverNote> {
 
 fn cancel_reason(job: &Job) -> CancelReason {
     if job.is_cut_off { CancelReason::Expired } else { CancelReason::Withdrawn }
+}
+
+fn death(ended: &Ended) -> Death {
+    Death { worker: name(ended.worker), reserved_at: Millis(ended.reserved_at), at: Millis(ended.at) }
 }
 
 fn completion(ended: &Ended) -> Completed {

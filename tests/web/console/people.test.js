@@ -70,9 +70,9 @@ test('a_name_leads_to_the_page_of_its_worker', async () => {
 })
 
 test('page_of_a_worker_whom_no_queue_knows_is_empty', async () => {
-  const page = await on.open('/console/#/workers/nobody%20at%20all')
+  const page = await on.open('/console/#/workers/zed%20of%20nowhere')
   await shown(page, 'Nothing lately.')
-  await page.getByRole('heading', { name: 'nobody at all' }).waitFor()
+  await page.getByRole('heading', { name: 'zed of nowhere' }).waitFor()
   assert.equal(await page.getByRole('table').count(), 0)
   await page.goto(`${on.url}/console/#/workers`)
   await page.getByRole('heading', { name: 'At work' }).waitFor()

@@ -5,7 +5,7 @@ import * as api from '../api.js'
 import { age, many, reasonOf, tail, time } from '../format.js'
 import { Pager, Row, Table, usePages } from '../list.js'
 import { link, tabOf } from '../router.js'
-import { Ago, Closing, Left, Missing } from '../ui.js'
+import { Ago, Left, Missing } from '../ui.js'
 import { AFTER } from '../words.js'
 import { NUMBERS, Numbers } from './sheets.js'
 
@@ -46,8 +46,7 @@ function Holds({ worker: { holds } }) {
     <td class="queue"><${Queue} name=${job.queue} /></td>
     <td class="id"><a href=${link(job.queue, 'held', job.id)} title=${job.id}>${tail(job.id)}</a></td>
     <td class="n age"><${Ago} at=${job.reserved_at} /></td>
-    <td class="lease">${job.final_at ? html`<${Closing} at=${job.final_at} />`
-      : html`<${Left} until=${job.expires_at} since=${job.reserved_at} />`}</td>
+    <td class="lease"><${Left} until=${job.expires_at} since=${job.reserved_at} /></td>
   <//>`
   return html`<h2>Holds now</h2><${Table} label="what the worker holds" columns=${HOLDS} items=${holds} row=${row}
     empty=${html`<p class="empty">Nothing.</p>`} />`

@@ -24,16 +24,16 @@ pub struct Completed {
 
 /// Who had a job last when it died.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LastAttempt {
+pub struct Death {
     pub worker: Option<Name>,
     pub reserved_at: Millis,
     pub at: Millis,
 }
 
 /// The last attempt of a dead job, which is its latest reservation.
-pub(crate) fn last_attempt(live: &LiveRecord) -> Option<LastAttempt> {
+pub(crate) fn death(live: &LiveRecord) -> Option<Death> {
     let Ended { worker, reserved_at, at, .. } = live.ended.first().filter(|_| live.state == State::Dead)?;
-    Some(LastAttempt { worker: worker.clone(), reserved_at: *reserved_at, at: *at })
+    Some(Death { worker: worker.clone(), reserved_at: *reserved_at, at: *at })
 }
 
 /// The completion of a completed job, which is its latest reservation.

@@ -1,12 +1,14 @@
 //! What a worker holds, and how their last reservations ended.
 
+use std::collections::BTreeSet;
+
 use intray_redis::Fault;
 
 use crate::{
     handle::Queues,
-    job::{EventKind, Millis, Name, QueueName, limits},
+    job::{Code, EventKind, Millis, Name, QueueName, limits},
     views::{
-        events::{Event, GivenBack},
+        events::{Event, GivenBack, Subject},
         inspect::Held,
         latest_events::LatestEvents,
     },
@@ -78,11 +80,11 @@ impl Queues {
     async fn in_queue(&self, queue: &QueueName, worker: &Name) -> Result<InQueue, Fault> {
         let (held, now, _) = self.reservations(std::slice::from_ref(queue), worker).await?;
         let mut latest = LatestEvents::new(self, queue, None, ENTRIES);
-        let mut ended = Vec::new();
+        let (mut ended, mut later) = (Vec::new(), LaterEvents::default());
         for _ in 0..READS {
             let events = latest.read().await?;
-            let own = |event: &Event| event.worker.as_ref() == Some(worker) && ends_reservation(event);
-            ended.extend(events.into_iter().filter(own));
+            let own = events.into_iter().filter(|event| event.worker.as_ref() == Some(worker));
+            ended.extend(own.filter(|event| later.ends_reservation(event)));
             if latest.is_over || ended.len() > limits::SUMMARY_ENDED {
                 break;
             }
@@ -111,7 +113,28 @@ impl WorkerSummary {
     }
 }
 
-/// Whether a reservation of the event's worker ended, that is, the worker had the job.
+/// The jobs that the worker has completed for good, or not, by events that are read from the newest on.
+#[derive(Default)]
+struct LaterEvents(BTreeSet<Code>);
+
+impl LaterEvents {
+    /// Whether a reservation of the event's worker ended, that is, the worker had the job. A completion that can be taken back is one
+    /// until it is final or taken back.
+    fn ends_reservation(&mut self, event: &Event) -> bool {
+        let is_known = match &event.subject {
+            Subject::Job(id) | Subject::Member(id) if is_completion(event.kind) => !self.0.insert(id.code),
+            Subject::Job(_) | Subject::Member(_) | Subject::Batch(_) | Subject::Queue => false,
+        };
+        if event.kind == EventKind::Closing { !is_known } else { ends_reservation(event) }
+    }
+}
+
+/// It says something of a completion.
+fn is_completion(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Closing | EventKind::Undone | EventKind::Completed)
+}
+
+/// Whether the worker had the job, and has it no more for good.
 fn ends_reservation(event: &Event) -> bool {
     match event.kind {
         EventKind::Abandoned => event.given_back != Some(GivenBack::Undelivered),
@@ -121,21 +144,21 @@ fn ends_reservation(event: &Event) -> bool {
         | EventKind::Expired
         | EventKind::Released
         | EventKind::Cancelled => true,
-        EventKind::Enqueued
+        EventKind::Paused
+        | EventKind::Unpaused
+        | EventKind::BatchCompleted
+        | EventKind::Closing
+        | EventKind::Undone
+        | EventKind::Dead
+        | EventKind::Enqueued
         | EventKind::Due
         | EventKind::Blocked
         | EventKind::Reserved
         | EventKind::Resumed
         | EventKind::Extended
-        | EventKind::Dead
-        | EventKind::Requeued
-        | EventKind::Changed
-        | EventKind::Paused
-        | EventKind::Unpaused
-        | EventKind::BatchCompleted
         | EventKind::SlaBreached
         | EventKind::Fallback
-        | EventKind::Closing
-        | EventKind::Undone => false,
+        | EventKind::Requeued
+        | EventKind::Changed => false,
     }
 }

@@ -100,7 +100,6 @@ struct HoldBody<'a> {
     queue: &'a QueueName,
     #[serde(flatten)]
     job: HeldJobBody<'a>,
-    final_at: Option<Millis>,
 }
 
 #[derive(Serialize)]
@@ -112,11 +111,7 @@ struct WorkerDaysBody<'a> {
 impl<'a> WorkerSummaryBody<'a> {
     pub fn new(worker: &'a Name, summary: &'a store::WorkerSummary, sheets: &'a [(QueueName, WorkerDays)]) -> Self {
         let now = summary.now.unwrap_or(Millis(0));
-        let hold = |held: &'a store::Held| HoldBody {
-            queue: &held.id.queue,
-            job: HeldJobBody::new(held, now),
-            final_at: held.final_at,
-        };
+        let hold = |held: &'a store::Held| HoldBody { queue: &held.id.queue, job: HeldJobBody::new(held, now) };
         let days = |(queue, days): &'a (QueueName, WorkerDays)| WorkerDaysBody {
             queue,
             lines: days.iter().map(|(day, line)| SheetLineBody::new(*day, line)).collect(),
