@@ -45,7 +45,7 @@ async fn summary_has_what_a_worker_holds_and_how_the_rest_ended() {
     let held = give("images", "ann").await;
     let found = summary(&w, "ann").await;
     let before = [("images", "released"), ("texts", "abandoned"), ("texts", "completed"), ("images", "failed")];
-    assert_eq!(types(&found), [&[("texts", "closing")], &before[..]].concat());
+    assert_eq!(types(&found), [&[("texts", "closing")][..], &before].concat());
     assert_contains(&found, json!({ "worker": "ann", "since": null, "next": null }));
     assert_contains(&found["ended"][2], json!({ "job": skipped.id, "reason": "mine", "worker": "ann" }));
     assert_contains(&found["ended"][3], json!({ "job": done.id, "completed": { "late": false } }));
@@ -59,7 +59,7 @@ async fn summary_has_what_a_worker_holds_and_how_the_rest_ended() {
     w.close(&give("texts", "ann").await, 1, 5_000).await.is(200);
     w.advance_clock(6_000);
     w.post("/queues/texts/sweep", json!({})).await.is(200);
-    let after = [&[("texts", "completed"), ("texts", "completed")], &before[..]].concat();
+    let after = [&[("texts", "completed"), ("texts", "completed")][..], &before].concat();
     assert_eq!(types(&summary(&w, "ann").await), after, "each of them once");
     w.get("/queues/images/sheets").await.is(200);
     let days = summary(&w, "ann").await["sheets"].clone();
