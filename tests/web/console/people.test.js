@@ -6,6 +6,7 @@ import { shown, stage } from '../world/stage.js'
 import { becomes, reads } from '../world/until.js'
 
 const ODD = 'J. Döe/50% #1?'
+const NAMED = 'Zoë & son/100% #2?'
 const on = stage()
 
 async function reserve(queue, worker, payload, more) {
@@ -48,23 +49,23 @@ test('completed_and_dead_jobs_say_who_and_are_narrowed_to_one', async () => {
 
 test('a_name_leads_to_the_page_of_its_worker', async () => {
   await on.service.set('texts', { sheets: true, worker_limit: 0, max_attempts: 1 })
-  await done('texts', ODD, 'done')
-  await on.service.fail(await reserve('texts', ODD, 'failed'), 'cannot read it')
-  const held = await reserve('texts', ODD, 'in hand')
+  await done('texts', NAMED, 'done')
+  await on.service.fail(await reserve('texts', NAMED, 'failed'), 'cannot read it')
+  const held = await reserve('texts', NAMED, 'in hand')
   await on.service.call('GET', '/queues/texts/sheets')
   const page = await on.open('/console/#/q/texts/completed')
   await rows(page).locator('td.worker a').first().click()
-  await page.getByRole('heading', { name: ODD, level: 1 }).waitFor()
-  await becomes(() => page.title(), `${ODD} · intray`)
+  await page.getByRole('heading', { name: NAMED, level: 1 }).waitFor()
+  await becomes(() => page.title(), `${NAMED} · intray`)
   await reads(table(page, 'what the worker holds'), new RegExp(held.id.slice(-6)))
   const ended = table(page, 'what the worker handed in and gave back').locator('[data-row]')
   await becomes(async () => (await ended.locator('td.kind').allInnerTexts()).join(), 'failed,completed')
   await reads(ended.first(), /cannot read it/)
   await becomes(() => table(page, 'day sheets').locator('td.handed').innerText(), '3')
   await page.getByRole('link', { name: 'texts' }).last().click()
-  await becomes(() => new URL(page.url()).hash, `#/q/texts/dead?worker=${encodeURIComponent(ODD).replaceAll('%20', '+')}`)
+  await becomes(() => new URL(page.url()).hash, `#/q/texts/dead?worker=${encodeURIComponent(NAMED).replaceAll('%20', '+')}`)
   await page.goBack()
-  await page.getByRole('heading', { name: ODD, level: 1 }).waitFor()
+  await page.getByRole('heading', { name: NAMED, level: 1 }).waitFor()
   await ended.last().locator('td.id a').click()
   await page.locator('.panel').waitFor()
 })
