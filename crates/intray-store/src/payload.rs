@@ -1,10 +1,15 @@
 //! JSON that is passed through: payloads and results stay text, byte for byte.
 
 mod canon;
+mod number;
+pub mod pointers;
 pub mod scan;
+pub mod votes;
+
+use std::borrow::Cow;
 
 use memchr::memchr2_iter;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use self::canon::meaning;
@@ -58,6 +63,15 @@ impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
+}
+
+/// A JSON string, decoded.
+#[derive(Deserialize)]
+pub struct UnicodeText<'b>(#[serde(borrow)] pub Cow<'b, str>);
+
+/// A JSON string as Unicode text; `None` when it is something else.
+pub fn unicode_text(json: &str) -> Option<Cow<'_, str>> {
+    serde_json::from_str(json).ok().map(|UnicodeText(text)| text)
 }
 
 fn depth(text: &[u8]) -> usize {

@@ -3,7 +3,6 @@
 mod csv;
 mod format;
 mod heartbeat;
-mod pointers;
 
 use std::{
     io,

@@ -15,7 +15,7 @@ use crate::{
         problem::{Problem, ProblemType},
     },
     job::{Invalid, Priority, limits},
-    payload::Json,
+    payload::{Json, UnicodeText, unicode_text},
 };
 
 /// Text for a parser of the domain.
@@ -157,18 +157,10 @@ pub fn elements(text: &str, max: usize) -> Option<Option<Vec<&RawValue>>> {
     reader.end().ok().map(|()| elements)
 }
 
-/// A JSON string as Unicode text; `None` when it is something else.
-pub fn unicode_text(json: &str) -> Option<Cow<'_, str>> {
-    serde_json::from_str(json).ok().map(|UnicodeText(text)| text)
-}
-
 /// Whether a text starts with the bracket.
 pub fn starts_with(text: &str, bracket: u8) -> bool {
     text.as_bytes().trim_ascii_start().first() == Some(&bracket)
 }
-
-#[derive(Deserialize)]
-struct UnicodeText<'b>(#[serde(borrow)] Cow<'b, str>);
 
 struct Members<'b>(Vec<(Cow<'b, str>, &'b RawValue)>);
 

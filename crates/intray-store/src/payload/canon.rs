@@ -4,15 +4,16 @@ use std::{borrow::Cow, ops::Range};
 
 use serde_json::value::RawValue;
 
-use super::{depth, scan::Scan};
+use super::{depth, number, scan::Scan};
 use crate::job::limits;
 
 /// Levels of nesting around a payload: a list of jobs, a job, and one spare.
 const ENVELOPE_DEPTH: usize = 3;
 
-/// How [`Canon`] writes strings.
-const AS_WRITTEN: bool = false;
-const BY_MEANING: bool = true;
+/// How [`Canon`] writes strings, numbers, and members that an object has twice.
+const AS_WRITTEN: u8 = 0;
+const BY_MEANING: u8 = 1;
+const BY_VALUE: u8 = 2;
 
 /// No white space outside strings, and object keys sorted. The text is valid JSON.
 pub(super) fn as_written(json: &str) -> Vec<u8> {
@@ -29,8 +30,14 @@ pub fn meaning(text: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
+/// Returns a form that is the same for equal values: that of [`meaning`], in which numbers are exact decimals in one spelling (`1`, `1.0` and
+/// `10e-1` are one) and the last member of a name counts. The text is valid JSON, nested at most [`limits::DEPTH`] deep.
+pub(super) fn by_value(json: &str) -> Vec<u8> {
+    Canon::<BY_VALUE>::of(json)
+}
+
 /// Writes text in its order, and sorts the members of all objects at the end in one copy, so that nesting costs nothing.
-struct Canon<'t, const SPELLING: bool> {
+struct Canon<'t, const FORM: u8> {
     text: Scan<'t>,
     out: Vec<u8>,
     /// The objects whose keys are out of order.
@@ -46,7 +53,7 @@ struct Unsorted {
     members: Range<usize>,
 }
 
-impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
+impl<'t, const FORM: u8> Canon<'t, FORM> {
     fn of(text: &'t str) -> Vec<u8> {
         let out = Vec::with_capacity(text.len());
         let mut canon = Self { text: Scan::of(text), out, unsorted: Vec::new(), members: Vec::new() };
@@ -65,9 +72,10 @@ impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
             Some(b'"') => {
-                let string = spelled::<SPELLING>(self.text.string());
+                let string = spelled::<FORM>(self.text.string());
                 self.out.extend_from_slice(&string);
             }
+            Some(b'-' | b'0'..=b'9') if FORM == BY_VALUE => number::write(self.text.word(), &mut self.out),
             _ => self.out.extend_from_slice(self.text.word().as_bytes()),
         }
     }
@@ -77,7 +85,7 @@ impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
         self.out.push(b'{');
         let mut members: Vec<(Cow<'t, [u8]>, Range<usize>)> = Vec::new();
         while self.text.next_item(b'}') {
-            let key = spelled::<SPELLING>(self.text.key());
+            let key = spelled::<FORM>(self.text.key());
             let from = self.out.len();
             self.out.extend_from_slice(&key);
             self.out.push(b':');
@@ -86,9 +94,15 @@ impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
             self.out.push(b',');
         }
         self.close(b'}', members.is_empty());
-        if !members.is_sorted_by(|(one, _), (other, _)| one <= other) {
+        let keeps_last = FORM == BY_VALUE;
+        if !members.is_sorted_by(|(one, _), (other, _)| one < other || !keeps_last && one == other) {
             // The sort is stable: duplicate keys keep their order, so that texts which differ in it stay distinct.
             members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            if keeps_last {
+                members.reverse();
+                members.dedup_by(|(one, _), (other, _)| one == other);
+                members.reverse();
+            }
             let first = self.members.len();
             self.members.extend(members.into_iter().map(|(_, member)| member));
             let (close, members) = (self.out.len() - 1, first..self.members.len());
@@ -135,8 +149,8 @@ impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
 }
 
 /// A string as it is written into the output.
-fn spelled<const SPELLING: bool>(written: &str) -> Cow<'_, [u8]> {
-    if SPELLING == BY_MEANING && written.contains('\\') {
+fn spelled<const FORM: u8>(written: &str) -> Cow<'_, [u8]> {
+    if FORM != AS_WRITTEN && written.contains('\\') {
         // A lone surrogate has no other spelling, so it stays as written.
         let text = serde_json::from_str::<String>(written).and_then(|text| serde_json::to_vec(&text));
         return text.map_or(written.as_bytes().into(), Cow::Owned);
@@ -161,6 +175,23 @@ mod tests {
             assert_ne!(meaning(other.as_bytes()), meaning(same[0].as_bytes()), "{other}");
         }
         assert_ne!(meaning(br#"["\ud83d"]"#), meaning(br#"["\ud83e"]"#));
+    }
+
+    #[test]
+    fn value_is_one_for_equal_values() {
+        let same = [
+            r#"{"b":[1,{"c":-20}],"a":"\u00fc"}"#,
+            r#"{ "a":"ü", "b":[1.0,{"c":-2.00E+1}] }"#,
+            r#"{"a":0,"b":{},"b":[10e-1,{"c":7,"c":-20}],"a":"ü"}"#,
+        ];
+        for text in same {
+            assert_eq!(by_value(text), by_value(same[0]), "{text}");
+        }
+        for other in [r#"{"a":"ü","b":["1",{"c":-20}]}"#, r#"{"a":"ü","b":[true,{"c":-20}]}"#, r#"{"a":"ü"}"#] {
+            assert_ne!(by_value(other), by_value(same[0]), "{other}");
+        }
+        assert_eq!(by_value(r#"{"a":1,"a":2,"b":[],"b":0}"#), by_value(r#"{"b":0,"a":2}"#));
+        assert_ne!(by_value("9007199254740993"), by_value("9007199254740992"));
     }
 
     #[test]

@@ -4,13 +4,16 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::pointers::Pointers;
 use crate::{
     http::{
-        request::{query::Query, rules::unicode_text},
+        request::query::Query,
         response::{field_error::Rule, formula, shapes},
     },
     job::limits,
+    payload::{
+        pointers::{self, Pointers},
+        unicode_text,
+    },
 };
 
 /// Columns of a table without `columns`.
@@ -41,7 +44,7 @@ impl Columns {
         if names.is_empty() {
             names.extend(DEFAULT_COLUMNS.map(str::to_owned));
         }
-        let mut pointers = Pointers::new();
+        let mut pointers = Pointers::default();
         for name in &names {
             match steps(name) {
                 Ok(steps) => pointers.add(steps),
@@ -79,15 +82,12 @@ impl Columns {
 
 /// The unescaped steps of a pointer.
 fn steps(name: &str) -> Result<Vec<String>, Rule> {
-    let steps: Vec<_> = name.strip_prefix('/').unwrap_or(name).split('/').collect();
-    let is_escaped = |step: &&str| step.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
-    if name.is_empty() || !steps.iter().all(is_escaped) {
-        return Err("must be JSON pointers, like id or /payload/photo".into());
-    }
+    let steps = pointers::steps(name.strip_prefix('/').unwrap_or(name)).filter(|_| !name.is_empty());
+    let steps = steps.ok_or("must be JSON pointers, like id or /payload/photo")?;
     if steps.len() > limits::COLUMN_STEPS {
         return Err(format!("must be JSON pointers of at most {} steps", limits::COLUMN_STEPS).into());
     }
-    Ok(steps.into_iter().map(|step| step.replace("~1", "/").replace("~0", "~")).collect())
+    Ok(steps)
 }
 
 /// Text without quotes, objects and arrays as JSON, and nothing for `null`.
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn cell(column: &str, job: &str) -> String {
-        let mut pointers = Pointers::new();
+        let mut pointers = Pointers::default();
         pointers.add(steps(column).expect("a pointer"));
         let mut text = Vec::new();
         write(Columns { names: vec![column.to_owned()], pointers }.cells(job), &mut text);

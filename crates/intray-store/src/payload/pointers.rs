@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{http::request::rules::unicode_text, payload::scan::Scan};
+use super::{scan::Scan, unicode_text};
 
 /// Pointers as a tree of their steps.
 pub struct Pointers {
@@ -36,11 +36,13 @@ struct Search<'p, 't> {
     visits: usize,
 }
 
-impl Pointers {
-    pub fn new() -> Self {
+impl Default for Pointers {
+    fn default() -> Self {
         Self { nodes: vec![Node::default()], ends: Vec::new() }
     }
+}
 
+impl Pointers {
     /// Adds a pointer of unescaped steps.
     pub fn add(&mut self, steps: impl IntoIterator<Item = String>) {
         let end = steps.into_iter().fold(ROOT, |parent, step| self.child(parent, step));
@@ -128,6 +130,18 @@ impl<'t> Search<'_, 't> {
     }
 }
 
+/// The unescaped steps of a pointer without its first slash; `None`: a `~` in it escapes nothing.
+pub fn steps(pointer: &str) -> Option<Vec<String>> {
+    let is_escaped = |step: &str| step.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    let step = |step: &str| is_escaped(step).then(|| step.replace("~1", "/").replace("~0", "~"));
+    pointer.split('/').map(step).collect()
+}
+
+/// A name as a step of a pointer.
+pub fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
@@ -135,7 +149,7 @@ mod tests {
     use super::*;
 
     fn pointers<'s>(names: impl IntoIterator<Item = &'s str>) -> Pointers {
-        let mut pointers = Pointers::new();
+        let mut pointers = Pointers::default();
         names.into_iter().for_each(|name| pointers.add(name.split('/').map(str::to_owned)));
         pointers
     }
