@@ -14,6 +14,7 @@ pub mod me;
 pub mod memory;
 pub mod new_batch;
 pub mod new_job;
+pub mod opinions;
 pub mod overlap;
 pub mod queue_actions;
 pub mod queues;

@@ -100,6 +100,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("views::latest_events", "views::events"),
     ("views::list", "views::inspect"),
     ("views::locks", "views::inspect"),
+    ("views::opinions", "views::inspect"),
     ("views::queue_history", "views::stats"),
     ("views::recent", "views::events"),
     ("views::recent", "views::latest_events"),

@@ -78,6 +78,7 @@ mod routing {
 
 /// Opinions: equal jobs of a batch, each for another worker.
 mod opinions {
+    mod agreement; // What such a batch says of its answers: which are equal, who gave which, and what the other jobs are.
     mod answers; // Who sees whose answer, and what a batch with an overlap shares with every other.
     mod changes; // An operator's change leaves each job of a batch with an overlap a worker of its own.
     mod many; // Five people and many batches at random: always different ones, and nothing hides what one may have.

@@ -31,7 +31,7 @@ pub use priority::Priority;
 pub use reason::Reason;
 pub use role::Role;
 pub use sheet::{HELD_CLASSES, SheetCounter, SheetCounts};
-pub use state::{BatchState, DeliveryState, State};
+pub use state::{Agreement, BatchState, DeliveryState, State};
 pub use time::{Backoff, Millis};
 
 /// A text does not follow the rule of its type. The message states the rule and may be sent to the client.

@@ -1,4 +1,4 @@
-//! The states of a job and of a batch.
+//! The states of a job and of a batch, and how the answers to a batch agree.
 
 use super::words::words;
 
@@ -39,6 +39,28 @@ impl BatchState {
     /// The state is final.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+words! {
+    /// Whether the answers to the jobs of a batch with an overlap have one value.
+    pub enum Agreement {
+        /// Every job is completed, with an equal value.
+        Unanimous = "unanimous",
+        /// Two values differ.
+        Divided = "divided",
+        /// No two values differ, and a job has none: it is not completed, or was completed without one.
+        Incomplete = "incomplete",
+    }
+}
+
+impl Agreement {
+    /// The jobs that must be completed for it, at least.
+    pub fn min_completed(self) -> u32 {
+        match self {
+            Self::Unanimous | Self::Divided => 2,
+            Self::Incomplete => 0,
+        }
     }
 }
 

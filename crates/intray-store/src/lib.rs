@@ -83,6 +83,7 @@ pub use views::{
     lines::LineCount,
     list::{Forgotten, JobFilter, JobPage, Mine},
     locks::{HeldLock, LockPage},
+    opinions::{JudgedBatch, JudgedPage, Opinion, OpinionFilter, Opinions},
     outbox::OutboxState,
     personal::PersonalQueue,
     queue_history::{HistoryStep, QueueHistory, Span},

@@ -50,9 +50,26 @@ class Batches:
             offset += len(part)
         return read(Batch, await self._caller.call("POST", _path(batch.id, "/seal"), {}, retry_for=retry_for))
 
-    async def batch(self, id: str) -> Batch:
-        """Its state and counts."""
-        return read(Batch, await self._caller.call("GET", _path(id)))
+    async def batch(self, id: str, *, at: str | None = None) -> Batch:
+        """Its state and counts. With `at`, a JSON pointer into each result (`""`: the whole of it), its `opinions` too."""
+        query = {} if at is None else {"opinions": "true", "at": at}
+        return read(Batch, await self._caller.call("GET", _path(id), query=query))
+
+    async def batches(self, queue: str, *, at: str = "", agreement: str | None = None) -> AsyncIterator[Batch]:
+        """The batches of a queue with their `opinions`, by when something happens to them next.
+
+        `at`: a JSON pointer to what is compared of each result. `agreement`: only batches with an overlap whose answers are
+        `unanimous`, `divided` or `incomplete`. The service reads page by page: what it leaves out costs as much as what it answers.
+        """
+        query = {"queue": queue, "opinions": "true", "at": at, **({} if agreement is None else {"agreement": agreement})}
+        after: dict[str, str] = {}
+        while True:
+            page = await self._caller.call("GET", "/batches", query={**query, **after})
+            for batch in page["batches"]:
+                yield read(Batch, batch)
+            if page["next"] is None:
+                return
+            after = {"after": page["next"]}
 
     async def wait_batch(self, id: str, timeout: float | None = None) -> Batch:
         """Waits for the end of the batch. `TimeoutError`: it has not ended in time."""

@@ -97,6 +97,7 @@ class Intray:
     create_batch = blocking(Calls.create_batch)
     opinions = blocking(Calls.opinions)
     batch = blocking(Calls.batch)
+    batches = iterating(Calls.batches)
     wait_batch = blocking(Calls.wait_batch)
     results = iterating(Calls.results)
     cancel_batch = blocking(Calls.cancel_batch)

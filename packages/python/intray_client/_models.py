@@ -130,6 +130,9 @@ class Batch:
     created_at: str
     sealed_at: str | None
     ended_at: str | None
+    #: If they were asked for and it has an overlap: the `payload`, `agreement` (`unanimous`, `divided` or `incomplete`), the different
+    #: `answers` with their `votes`, where they differ (`differs`), and its `jobs`, each with its `worker` and the place of its `answer`.
+    opinions: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def is_over(self) -> bool:

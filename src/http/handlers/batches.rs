@@ -10,6 +10,7 @@ use crate::{
     http::{
         handlers::{
             new_batch::created_batch,
+            opinions,
             overlap::{create_each, create_overlap},
             queues::require_queue,
             task::{IdempotentCall, JsonCall, read_task},
@@ -75,9 +76,14 @@ pub async fn list(
     mut query: Query,
 ) -> Result<Response, Problem> {
     let queue = query.take("queue", QueueName::parse).unwrap_or_default();
+    let filter = opinions::read_filter(&mut query);
     let (after, limit) = read_page(&mut query, Cursor::of_batches);
     query.finish(Some(()))?;
     auth::queue(&caller, &queue)?;
+    if let Some(filter) = filter {
+        require_queue(&queues, &queue).await?;
+        return opinions::list(&queues, &caller, &reader, &queue, filter).await;
+    }
     let turn = reader.read_permit().await?;
     require_queue(&queues, &queue).await?;
     let page = queues.batches(&queue, after, limit).await.map_err(Problem::from_read)?;
@@ -88,12 +94,21 @@ pub async fn list(
 /// `GET /batches/{id}`
 pub async fn inspect(
     State(waiting): State<Waiting>,
+    State(queues): State<Queues>,
     pass: Pass,
+    reader: ReadCall,
     InPath(id): InPath<BatchId>,
     mut query: Query,
 ) -> Result<Response, Problem> {
+    let part = opinions::read_part(&mut query);
+    if part.is_some() && query.has("wait_ms") {
+        query.reject("wait_ms", "does not go together with opinions=true");
+    }
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
+    if let Some(part) = part {
+        return opinions::inspect(&queues, &pass.caller, &reader, &id, &part).await;
+    }
     let who = reader::who(&pass);
     let seen = auth::while_valid(&pass, wait, waiting.batch(&id, wait, &who)).await?;
     let WaitedRead { what, turn } = seen.map_err(reader::read_problem)?;

@@ -35,6 +35,21 @@ class Opinions(Story):
         self.assertTrue(self.intray.batch(batch.id).is_over)
         self.assertEqual(agreement(self.intray.results(batch.id), "/verdict"), ("cat", 2))
 
+    def test_service_says_which_answers_are_equal(self) -> None:
+        split, same = (self.intray.opinions(self.queue, n, people=2) for n in (1, 2))
+        for worker, verdicts in (("ann", (1, "fine")), ("bob", (2, "fine"))):
+            for verdict in verdicts:
+                self.assertTrue(self.answer(worker, verdict))
+        self.assertIsNone(self.intray.batch(split.id).opinions)
+        seen = self.intray.batch(split.id, at="/verdict").opinions or {}
+        self.assertEqual((seen["payload"], seen["agreement"]), (1, "divided"))
+        self.assertEqual(seen["answers"], [{"value": 1, "votes": 1}, {"value": 2, "votes": 1}])
+        self.assertEqual([(job["worker"], job["answer"]) for job in seen["jobs"]], [("ann", 0), ("bob", 1)])
+        self.assertEqual((self.intray.batch(split.id, at="").opinions or {})["differs"], ["/verdict"])
+        found = {word: [batch.id for batch in self.intray.batches(self.queue, agreement=word)] for word in ("divided", "unanimous")}
+        self.assertEqual(found, {"divided": [split.id], "unanimous": [same.id]})
+        self.assertEqual({batch.id for batch in self.intray.batches(self.queue)}, {split.id, same.id})
+
     def test_tie_is_broken_by_one_person_more(self) -> None:
         batch = self.intray.opinions(self.queue, 1, people=2)
         self.assertTrue(self.answer("ann", "cat") and self.answer("bob", "dog"))

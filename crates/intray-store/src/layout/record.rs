@@ -117,7 +117,22 @@ pub(crate) struct Ended {
 
 impl LiveRecord {
     pub(crate) fn parse(raw: &[u8]) -> Result<Self, Fault> {
+        Self::read(&mut Bytes(raw))
+    }
+
+    /// And who has skipped the job, the latest first.
+    pub(crate) fn parse_with_skips(raw: &[u8]) -> Result<(Self, Vec<Name>), Fault> {
         let mut bytes = Bytes(raw);
+        let live = Self::read(&mut bytes)?;
+        let _gate = bytes.blob(fields::LONG.width)?;
+        let (mut entries, mut skips) = (Bytes(bytes.blob(fields::LONG.width)?), Vec::new());
+        while !entries.0.is_empty() {
+            skips.extend(entries.name()?);
+        }
+        Ok((live, skips))
+    }
+
+    fn read(bytes: &mut Bytes) -> Result<Self, Fault> {
         bytes.layout()?;
         let state = (bytes.uint(fields::STATE.width)? as usize).checked_sub(1).and_then(|n| State::ALL.get(n).copied());
         let state = state.ok_or_else(|| broken("a state"))?;

@@ -15,6 +15,7 @@ pub(crate) mod lines;
 pub(crate) mod list;
 pub(crate) mod locks;
 pub(crate) mod making;
+pub(crate) mod opinions;
 pub(crate) mod outbox;
 pub(crate) mod personal;
 pub(crate) mod queue_history;

@@ -52,6 +52,26 @@ pub struct BatchPageBody<'a> {
     pub next: Option<store::Cursor>,
 }
 
+/// A batch with its opinions; `None`: it has no overlap.
+#[derive(Serialize)]
+pub struct JudgedBatchBody<'a> {
+    #[serde(flatten)]
+    batch: BatchBody<'a>,
+    opinions: Option<&'a store::Opinions>,
+}
+
+impl<'a> JudgedBatchBody<'a> {
+    pub fn new(judged: &'a store::JudgedBatch) -> Self {
+        Self { batch: BatchBody::new(&judged.batch), opinions: judged.opinions.as_ref() }
+    }
+}
+
+#[derive(Serialize)]
+pub struct JudgedPageBody<'a> {
+    pub batches: Vec<JudgedBatchBody<'a>>,
+    pub next: Option<&'a store::Cursor>,
+}
+
 #[derive(Serialize)]
 pub struct ResultPageBody<'a> {
     results: &'a [store::MemberResult],
