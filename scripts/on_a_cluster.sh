@@ -11,6 +11,8 @@ queues::selection::bounded_purge_returns_a_cursor_for_the_next_call
 queues::selection::selection_reads_each_unmatched_job_once_per_call
 queues::prefixes::prefixes_in_one_redis_are_isolated
 queues::bulk_priority::reprioritize_of_thousands_uses_small_scripts
+opinions::agreement::page_reads_a_bounded_amount
+opinions::agreement::lists_of_many_batches_use_small_scripts
 routing::many::jobs_for_others_cost_a_reserve_two_commands
 routing::many::jobs_of_four_skills_are_read_at_once
 queues::search::search_of_many_escapes_uses_small_scripts

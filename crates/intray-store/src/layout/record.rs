@@ -220,15 +220,6 @@ pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Js
     Ok((at, worker, result))
 }
 
-/// Writes the number of locks, then each lock after its length.
-pub(crate) fn pack_locks(locks: &[LockName], into: &mut Vec<u8>) {
-    into.push(locks.len() as u8);
-    for lock in locks {
-        fields::LONG.put(lock.as_str().len() as u64, into);
-        into.extend(lock.as_str().as_bytes());
-    }
-}
-
 pub(crate) fn json(text: Vec<u8>) -> Result<Json, Fault> {
     String::from_utf8(text).ok().and_then(Json::from_text).ok_or_else(|| broken("JSON"))
 }

@@ -93,7 +93,7 @@ impl Task {
             out.extend(trace.as_bytes());
         }
         if !self.locks.is_empty() {
-            record::pack_locks(&self.locks, out);
+            pack_locks(&self.locks, out);
         }
         if !self.is_external() {
             out.extend(self.payload.as_str().as_bytes());
@@ -184,5 +184,13 @@ impl Task {
 
     fn is_external(&self) -> bool {
         self.payload.len() > limits::INLINE_PAYLOAD
+    }
+}
+/// Writes the number of locks, then each lock after its length.
+fn pack_locks(locks: &[LockName], into: &mut Vec<u8>) {
+    into.push(locks.len() as u8);
+    for lock in locks {
+        LONG.put(lock.as_str().len() as u64, into);
+        into.extend(lock.as_str().as_bytes());
     }
 }

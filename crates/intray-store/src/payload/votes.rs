@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_are_one_and_most_votes_come_first() {
+    fn equal_values_are_one_and_more_votes_come_first() {
         let votes = count(&[r#"{"v":2}"#, r#"{"v":1.0}"#, "", r#"{ "v" : 1 }"#, "null"], &[]);
         assert_eq!(values(&votes), [(r#"{"v":1.0}"#, 2), (r#"{"v":2}"#, 1)]);
         assert_eq!((votes.of.as_slice(), votes.cast()), (&[Some(1), Some(0), None, Some(0), None][..], 3));
