@@ -1,6 +1,6 @@
 // The service's calls. The key lives in this module's memory, and in the tab's storage if the user asks for that.
 
-import { read, readMember } from './exact_json.js'
+import { read, readMember, readOpinions } from './exact_json.js'
 import { IntrayError, request } from './http.js'
 import * as tabKey from './tab_key.js'
 import { STOPPED, patiently } from './patience.js'
@@ -139,8 +139,11 @@ export const change = (id, changes) => call('PATCH', job(id), { body: changes })
 export const reprioritize = (id, priority) => change(id, { priority })
 export const release = (what) => call('POST', '/jobs/release', { body: what })
 export const requeue = (what) => call('POST', '/jobs/requeue', { body: what })
-export const batches = (query, signal) => call('GET', '/batches', { query, signal })
-export const inspectBatch = (id, signal) => call('GET', batch(id), { signal })
+/** With what was asked and answered. `query`: what is compared, `at`, and which are shown, `agreement`. */
+const withOpinions = (path, query, signal) =>
+  call('GET', path, { query: { opinions: true, ...query }, signal, parse: readOpinions })
+export const batches = (query, signal) => withOpinions('/batches', query, signal)
+export const inspectBatch = (id, query, signal) => withOpinions(batch(id), query, signal)
 export const results = (id, query, signal) => call('GET', batch(id, '/results'), { query, signal })
 export const seal = (id) => call('POST', batch(id, '/seal'), { body: {} })
 export const cancelBatch = (id) => call('DELETE', batch(id))

@@ -74,7 +74,7 @@ function part() {
 }
 
 /** A member as in a JSON pointer: the service has the same names for its columns. */
-const step = (name) => name.replaceAll('~', '~0').replaceAll('/', '~1')
+export const step = (name) => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 const own = (name) => ({ name, label: name, isTicked: true, of: OF[name] ?? ((job) => job[name]) })
 

@@ -10,6 +10,9 @@ const KEPT = new Set(['payload', 'result', 'draft'])
 
 /** The value of a JSON text, with an `Exact` for each payload, result and draft. */
 export const read = (text) => readExact(text, KEPT)
+const OPINIONS = new Set(['payload', 'value'])
+/** The same of batches with their opinions. */
+export const readOpinions = (text) => readExact(text, OPINIONS)
 /** The same of an answer with this member alone. */
 export const readMember = (text, name) => readExact(text, new Set([name]))
 

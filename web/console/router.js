@@ -16,6 +16,8 @@ const OF_SOME = { line: ['waiting'], worker: ['completed', 'dead'] }
 export const hasFilter = (tab, name) => (OF_SOME[name] ?? [tab]).includes(tab)
 /** Which day sheets are shown. */
 export const SHEETS = ['from', 'to', 'worker']
+/** Which batches are shown, and what of their answers is compared. */
+const OPINIONS = ['agreement', 'at']
 const OVERVIEW = ['find', 'sort', 'way']
 const DELIVERIES = ['queue', 'state']
 const PAGES = ['workers', 'dead', 'webhooks']
@@ -31,7 +33,8 @@ function read() {
   const only = (names) => Object.fromEntries(names.map((name) => [name, query.get(name)]).filter(([, text]) => text))
   if (kind === 'q' && queue) {
     const known = TABS.includes(tab) ? tab : 'waiting'
-    const filters = known === 'sheets' ? SHEETS : FILTERS.filter((name) => hasFilter(known, name))
+    const jobs = FILTERS.filter((name) => hasFilter(known, name))
+    const filters = known === 'sheets' ? SHEETS : known === 'batches' ? OPINIONS : jobs
     return { page: 'queue', queue, tab: known, id: id || null, only: only(filters) }
   }
   const page = PAGES.includes(kind) ? kind : 'overview'

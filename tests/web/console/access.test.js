@@ -27,6 +27,9 @@ async function begin({ service }) {
   await service.batch(queue, { client: 'press', jobs: [{ payload: 1 }, { payload: 2 }], sealed: false })
   await service.enqueue(queue, { n: 'usual' }, { client: 'acme' })
   await service.enqueue('reviews', { n: 'of a webhook' })
+  const { id } = await service.batch('judged', { overlap: 3, job: { payload: { text: 'is it fine?' } } })
+  for (const worker of ['ann', 'bob']) await service.complete(await service.reserve('judged', worker), { verdict: worker })
+  on.judged = id
   const properties = { fine: { type: 'boolean' }, note: { type: 'string' }, topic: { type: 'string', enum: ['a', 'b'] } }
   await service.set(queue, { result_schema: { type: 'object', properties } })
   on.dead = dead
@@ -50,6 +53,10 @@ const tab = (name) => async (page) => {
 const PAGES = {
   'all queues': (page) => page.locator('[data-row]').first().waitFor(),
   ...Object.fromEntries(TABS.map((name) => [name, tab(name)])),
+  async opinions(page) {
+    await page.goto(`${on.url}/console/#/q/judged/batches/${on.judged}`)
+    await page.locator('.panel').getByText('no two agree').waitFor()
+  },
   async 'the dead by error'(page) {
     await page.goto(`${on.url}/console/#/dead`)
     await page.locator('[data-row]').first().waitFor()
@@ -107,7 +114,7 @@ const PAGES = {
 const WAYS = [
   ['in light', {}, Object.keys(PAGES)],
   ['in dark', { dark: true }, ['all queues', 'dead', 'the dead by error', 'activity', 'webhooks', 'the deliveries of one', 'a job that is made', 'no match', 'a job and its story', 'what is picked', 'a question', 'the root']],
-  ['on a phone', { width: 360, height: 740, touch: true }, ['all queues', 'held', 'batches', 'activity', 'the dead by error', 'webhooks', 'the deliveries of one', 'a job that is made', 'a job and its story', 'the root']],
+  ['on a phone', { width: 360, height: 740, touch: true }, ['all queues', 'held', 'batches', 'opinions', 'activity', 'the dead by error', 'webhooks', 'the deliveries of one', 'a job that is made', 'a job and its story', 'the root']],
 ]
 
 for (const [name, how, pages] of WAYS) {

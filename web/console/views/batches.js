@@ -1,12 +1,13 @@
 // Requests that were split into many jobs, and how far each has come.
 
-import { html, useAnswer } from '../html.js'
+import { html, useAnswer, useRef } from '../html.js'
 import * as api from '../api.js'
 import * as actions from '../actions.js'
 import { many, number, tail, time } from '../format.js'
 import { List, Row, usePages, useTop } from '../list.js'
-import { link, tabOf } from '../router.js'
-import { Act, Ago, Brief, Copy, Empty, Missing, Name, State } from '../ui.js'
+import { go, link, tabOf } from '../router.js'
+import { Act, Ago, Brief, Button, Copy, Empty, Missing, Name, State } from '../ui.js'
+import { Agreed, NoMeasure, OpinionFilters, Opinions } from './opinions.js'
 
 const SEGMENTS = ['completed', 'reserved', 'dead', 'cancelled', 'waiting', 'blocked', 'delayed']
 const COLUMNS = [
@@ -36,13 +37,30 @@ const Actions = ({ batch, changed, kind = 'row' }) => !isOver(batch) && html`
     onClick=${() => actions.seal(batch, changed)}>Seal<//>`}
   <${Act} kind=${kind} keys="c" label="Withdraw" onClick=${() => actions.cancelBatch(batch, changed)}>Withdraw<//>`
 
-export function Batches({ name, selected }) {
-  const pages = usePages((page, signal) => api.batches({ queue: name, limit: 50, ...page }, signal), [name], name)
-  const row = (batch, fresh) => html`<${Row} key=${batch.id} href=${link(name, 'batches', batch.id)}
+/** What was asked, where it is known. */
+const ITEM = {
+  heads: [['what', 'Item']],
+  cells: (exact) => html`<td class="what">${exact && html`<${Brief} exact=${exact} />`}</td>`,
+}
+
+export function Batches({ name, selected, only }) {
+  const load = (page, signal) => api.batches({ queue: name, ...only, limit: 50, ...page }, signal)
+  const pages = usePages(load, [name, only.agreement, only.at], name)
+  const setOnly = (next) => go(link(name, 'batches', selected, next))
+  const list = pages.answer.data?.batches ?? []
+  const isAsked = Boolean(only.agreement || only.at)
+  // Without a batch with an overlap there is nothing to compare. What was asked with stays, and so does its focus.
+  const hadOpinions = useRef(false)
+  hadOpinions.current ||= isAsked || list.some(({ opinions }) => opinions)
+  const hasOpinions = hadOpinions.current
+  const row = (batch, fresh) => html`<${Row} key=${batch.id} href=${link(name, 'batches', batch.id, only)}
       selected=${batch.id === selected} fresh=${fresh}>
-    <td class="id"><a href=${link(name, 'batches', batch.id)} title=${batch.id}>${batch.id.slice(-10, -4)}</a></td>
+    <td class="id"><a href=${link(name, 'batches', batch.id, only)} title=${batch.id}>${
+      batch.id.slice(-10, -4)}</a></td>
+    ${hasOpinions && ITEM.cells(batch.opinions?.payload)}
     <td class="client" data-title="client">${batch.client && html`<bdi>${batch.client}</bdi>`}</td>
-    <td class="progress"><${Progress} batch=${batch} /></td>
+    <td class="progress">${batch.opinions
+      ? html`<${Agreed} opinions=${batch.opinions} />` : html`<${Progress} batch=${batch} />`}</td>
     <td class="n done">${number(ended(batch))}<span class="dim"> / ${number(batch.counts.total)}</span></td>
     <td class="n out" data-title="out">${batch.counts.reserved}${
       batch.concurrency !== null && html`<span class="dim"> / ${batch.concurrency}</span>`}</td>
@@ -50,16 +68,24 @@ export function Batches({ name, selected }) {
     <td class="status"><${State} of=${batch.state} /></td>
     <td class="do"><${Actions} batch=${batch} changed=${pages.answer.reload} /></td>
   <//>`
-  const empty = html`<${Empty} title="No batches">
+  const none = html`<${Empty} title="No batches">
     A request that is split into many jobs is here until the retention of the queue is over.<//>`
-  return html`<${List} label="batches" columns=${COLUMNS} pages=${pages} items=${(data) => data.batches}
-    id=${(batch) => batch.id} row=${row} empty=${empty} />`
+  const noMatch = html`<div class="empty"><strong>No batch matches this filter.</strong>
+    <${Button} onClick=${() => setOnly({})}>Clear<//></div>`
+  return html`
+    ${hasOpinions && html`<${OpinionFilters} name=${name} batches=${list} only=${only} setOnly=${setOnly} />`}
+    <${List} label="batches" columns=${hasOpinions ? COLUMNS.toSpliced(1, 0, ...ITEM.heads) : COLUMNS} pages=${pages}
+      items=${(data) => data.batches} id=${(batch) => batch.id} row=${row} empty=${only.agreement ? noMatch : none} />
+    ${hasOpinions && html`<${NoMeasure} />`}`
 }
 
 /** Next to the list. */
-export function Batch({ name, id, back }) {
+export function Batch({ name, id, only, back }) {
   useTop(id)
-  const answer = useAnswer((signal) => api.inspectBatch(id, signal), [id], name)
+  const answer = useAnswer((signal) => api.inspectBatch(id, { at: only.at }, signal), [id, only.at], name)
+  // While another part of the answers is compared, what was there stays.
+  const last = useRef()
+  last.current = answer.error ? answer.data : answer.data ?? last.current
   return html`<aside class="panel" aria-label=${`Batch ${tail(id)}`}>
     <header>
       <h2 tabindex="-1"><span class="dim">${id.slice(0, -10)}</span>${id.slice(-10, -4)}<span
@@ -67,7 +93,7 @@ export function Batch({ name, id, back }) {
       <${Copy} text=${id} label="Copy the id" />
       <a class="button quiet" href=${back} aria-keyshortcuts="Escape" aria-label="Close" title="Close (Esc)">×</a>
     </header>
-    <${Missing} answer=${answer}>${(batch) => html`
+    <${Missing} answer=${{ ...answer, data: last.current }}>${(batch) => html`
       <p class="facts"><${State} of=${batch.state} /><span>created <${Ago} at=${batch.created_at} /> ago</span>
         ${batch.ended_at && html`<span>ended <${Ago} at=${batch.ended_at} /> ago</span>`}</p>
       ${!isOver(batch) && html`<p class="actions"><${Actions} batch=${batch} changed=${answer.reload} kind="" /></p>`}
@@ -75,13 +101,14 @@ export function Batch({ name, id, back }) {
         <${Progress} batch=${batch} />
         <ul class="legend">${SEGMENTS.filter((state) => batch.counts[state]).map((state) =>
           html`<li><${State} of=${state} /> ${number(batch.counts[state])}</li>`)}</ul></section>
+      ${batch.opinions && html`<${Opinions} name=${name} batch=${batch} only=${only} />`}
       <section><h3>About it</h3><dl>
         <dt>Out at once</dt><dd>${batch.concurrency === null ? 'any number' : `at most ${batch.concurrency}`}</dd>
         <dt>Priority</dt><dd>${batch.priority}</dd>
         <dt>Client</dt><dd>${batch.client === null ? 'none' : html`<bdi>${batch.client}</bdi>`}</dd>
         <dt>Sealed</dt><dd>${batch.sealed_at ? time(batch.sealed_at) : 'not yet: more may come'}</dd>
       </dl></section>
-      <section><h3>Its jobs</h3><${Results} name=${name} id=${id} /></section>`}
+      ${!batch.opinions && html`<section><h3>Its jobs</h3><${Results} name=${name} id=${id} /></section>`}`}
     <//>
   </aside>`
 }

@@ -39,7 +39,7 @@ export function Queue({ name, tab, id, only, state, theme }) {
     <div class=${classes('split', id && 'open')}>
       <section class="main" aria-label=${tab}>
         <${View} queue=${queue} tab=${tab} id=${id} only=${only} /></section>
-      ${id && isBatch && html`<${Batch} key=${id} name=${name} id=${id} back=${back} />`}
+      ${id && isBatch && html`<${Batch} key=${id} name=${name} id=${id} only=${only} back=${back} />`}
       ${id && !isBatch && html`<${Job} key=${id} queue=${queue} id=${id} back=${back} />`}
     </div>
   </main>`
@@ -88,7 +88,7 @@ function View({ queue, tab, id, only }) {
   const { name, counts } = queue
   if (tab === 'held') return html`<${Held} key=${name} name=${name} queue=${queue} selected=${id} />`
   if (tab === 'locks') return html`<${Locks} key=${name} name=${name} selected=${id} />`
-  if (tab === 'batches') return html`<${Batches} key=${name} name=${name} selected=${id} />`
+  if (tab === 'batches') return html`<${Batches} key=${name} name=${name} selected=${id} only=${only} />`
   if (tab === 'lines') return html`<${Lines} key=${name} name=${name} />`
   if (tab === 'activity') return html`<${Activity} key=${name} name=${name} />`
   if (tab === 'sheets') return html`<${Sheets} key=${name} name=${name} settings=${queue.settings} only=${only} />`
