@@ -10,6 +10,7 @@ pub mod history;
 pub mod ingest;
 pub mod job_lists;
 pub mod jobs;
+pub mod made_queues;
 pub mod me;
 pub mod memory;
 pub mod new_batch;

@@ -167,6 +167,7 @@ mod queues {
     mod history; // The history of a queue: counts by minute and by hour, each counted once.
     mod list_export; // Whole lists as lines, as a table, or as a stream that follows.
     mod many_readers; // Many large reads at once take turns and do not slow other callers.
+    mod no_new_queue; // `create=false`: jobs, lines and batches for a queue that is not there.
     mod operator_actions; // Actions of operators: requeue, priority, pause, settings, sweep.
     mod personal; // The queues that a person may work in, each with what waits for them.
     mod prefixes; // Two prefixes in one Redis do not see each other.

@@ -158,6 +158,14 @@ impl Queues {
         self.parts.registry.has(queue).await
     }
 
+    /// Whether anything was ever put into the queue, so that no call makes it.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn is_made(&self, queue: &QueueName) -> Result<bool, Fault> {
+        self.parts.registry.has_keys(queue).await
+    }
+
     /// Every queue, by name.
     ///
     /// # Errors

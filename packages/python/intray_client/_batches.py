@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from ._caller import Caller, in_path
 from ._models import Batch, Result, read, job_body
-from ._producer import chunks, fresh_key, waits
+from ._producer import chunks, fresh_key, may_create, waits
 
 #: Jobs in the call that creates a batch, and in one that appends to it.
 CREATE, APPEND = 10_000, 200
@@ -26,12 +27,14 @@ class Batches:
         priority: int | None = None,
         client: str | None = None,
         idempotency_key: str | None = None,
+        create: bool = True,
         retry_for: float | None = None,
     ) -> Batch:
         """A batch of any number of payloads or `NewJob`s. `concurrency`: the limit of jobs that are reserved at once.
 
         What does not go into one call is appended, and the batch sealed after it. With an `idempotency_key` of yours, the same
-        call after any exception continues where it stopped.
+        call after any exception continues where it stopped. A queue that is not there is made; with
+        `create=False` the batch is refused.
         """
         key = fresh_key() if idempotency_key is None else idempotency_key
         items = (job_body(job) for job in jobs)
@@ -40,7 +43,7 @@ class Batches:
         about = {"queue": queue, "concurrency": concurrency, "priority": priority, "client": client}
         about = {name: value for name, value in about.items() if value is not None}
         body = {**about, "jobs": first, "sealed": second is None}
-        batch = read(Batch, await self._caller.call("POST", "/batches", body, key=key, retry_for=retry_for))
+        batch = read(Batch, await self._caller.call("POST", "/batches", body, query=may_create(create), key=key, retry_for=retry_for))
         if second is None:
             return batch
         offset = len(first)
@@ -48,7 +51,8 @@ class Batches:
             appended = {"offset": offset, "jobs": part}
             await self._caller.call("POST", _path(batch.id, "/jobs"), appended, retry_for=retry_for)
             offset += len(part)
-        return read(Batch, await self._caller.call("POST", _path(batch.id, "/seal"), {}, retry_for=retry_for))
+        sealed = read(Batch, await self._caller.call("POST", _path(batch.id, "/seal"), {}, retry_for=retry_for))
+        return replace(sealed, known=batch.known)
 
     async def batch(self, id: str, *, at: str | None = None) -> Batch:
         """Its state and counts. With `at`, a JSON pointer into each result (`""`: the whole of it), its `opinions` too."""

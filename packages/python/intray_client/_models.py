@@ -133,6 +133,8 @@ class Batch:
     #: If they were asked for and it has an overlap: the `payload`, `agreement` (`unanimous`, `divided` or `incomplete`), the different
     #: `answers` with their `votes`, where they differ (`differs`), and its `jobs`, each with its `worker` and the place of its `answer`.
     opinions: Mapping[str, Any] | None = field(default=None, repr=False)
+    #: From `create_batch`: whether an earlier call with the same `idempotency_key` has created it.
+    known: bool | None = None
 
     @property
     def is_over(self) -> bool:

@@ -21,6 +21,7 @@ from ._models import (
     State,
     read,
 )
+from ._producer import may_create
 from ._worker_summary import WorkerSummary, joined, read_summary
 
 #: Jobs, queues, and actions, on a page.
@@ -52,8 +53,7 @@ class Operator:
         """Changes the given settings; `None` resets one to its default. A queue that is not there is made, and the log warns of it;
         with `create=False` it is refused.
         """
-        query = {} if create else {"create": "false"}
-        answer = await self._caller.call("PATCH", _of_queue(queue), changes, query=query)
+        answer = await self._caller.call("PATCH", _of_queue(queue), changes, query=may_create(create))
         if answer.get("created"):
             log.warning("the queue %s was not there: it is made with these settings", queue)
         return read(Queue, answer).settings

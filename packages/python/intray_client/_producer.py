@@ -29,6 +29,11 @@ def fresh_key() -> str:
     return secrets.token_hex(16)
 
 
+def may_create(create: bool) -> dict[str, str]:
+    """The query that says whether a queue that is not there is made."""
+    return {} if create else {"create": "false"}
+
+
 def chunks(items: Iterable[dict[str, Any]], limit: int) -> Iterator[list[dict[str, Any]]]:
     """Splits items into calls."""
     chunk: list[dict[str, Any]] = []
@@ -48,12 +53,19 @@ class Producer(Generic[E]):
     _caller: Caller
 
     async def enqueue(
-        self, queue: str, job: Any, *, idempotency_key: str | None = None, retry_for: float | None = None
+        self,
+        queue: str,
+        job: Any,
+        *,
+        idempotency_key: str | None = None,
+        create: bool = True,
+        retry_for: float | None = None,
     ) -> Enqueued:
-        """Enqueues a payload or a `NewJob`. Retries make one job."""
+        """Enqueues a payload or a `NewJob`. Retries make one job. A queue that is not there is made; with `create=False` the job is refused."""
         key = fresh_key() if idempotency_key is None else idempotency_key
         body = {"queue": queue, **job_body(job)}
-        return read(Enqueued, await self._caller.call("POST", "/jobs", body, key=key, retry_for=retry_for))
+        answer = await self._caller.call("POST", "/jobs", body, query=may_create(create), key=key, retry_for=retry_for)
+        return read(Enqueued, answer)
 
     async def enqueue_many(
         self,
@@ -61,6 +73,7 @@ class Producer(Generic[E]):
         jobs: Iterable[Any],
         *,
         idempotency_key: str | None = None,
+        create: bool = True,
         retry_for: float | None = None,
     ) -> list[Enqueued]:
         """Payloads, or `NewJob`s, however many, with an entry for each in order. `SomeRefused`: the others are stored.
@@ -72,7 +85,13 @@ class Producer(Generic[E]):
         for n, chunk in enumerate(chunks(({"queue": queue, **job_body(job)} for job in jobs), ITEMS)):
             try:
                 answer = await self._caller.call(
-                    "POST", "/jobs", chunk, key=f"{key}-{n}", retry_for=retry_for, passing=_refused_for_now
+                    "POST",
+                    "/jobs",
+                    chunk,
+                    query=may_create(create),
+                    key=f"{key}-{n}",
+                    retry_for=retry_for,
+                    passing=_refused_for_now,
                 )
             except Refused as refused:
                 if refused.is_own:

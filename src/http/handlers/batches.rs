@@ -9,6 +9,7 @@ use crate::{
     access::{Caller, Pass, RequiredRole},
     http::{
         handlers::{
+            made_queues::MadeQueues,
             new_batch::created_batch,
             opinions,
             overlap::{create_each, create_overlap},
@@ -55,17 +56,19 @@ pub async fn create(
         return create_each(&queues, &call, text, max_payload).await;
     }
     let fields = JsonFields::of(text)?;
-    let batch = match fields.has("overlap") {
+    let (batch, is_known) = match fields.has("overlap") {
         true => create_overlap(&queues, &call, fields, max_payload).await?,
         false => {
             let new = long_work::run(text.len(), || read_batch(fields, &call, max_payload))?;
             if let Some(repeat) = &call.repeat {
                 repeat.guard_batches(&queues, &[new.id.queue.clone()].into()).await?;
             }
-            created_batch(queues.create_batch(new).await?)?
+            let (queue, made) =
+                (new.id.queue.clone(), MadeQueues::find(&queues, call.creates, [&new.id.queue].into_iter()).await);
+            created_batch(made.put(&queue, queues.create_batch(new)).await?)?
         }
     };
-    Ok(created(&["batches/", &batch.id.to_string()], shapes::BatchBody::new(&batch)))
+    Ok(created(&["batches/", &batch.id.to_string()], shapes::CreatedBatchBody::new(&batch, is_known)))
 }
 
 /// `GET /batches`

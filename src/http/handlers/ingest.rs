@@ -16,6 +16,7 @@ use self::{
 use crate::{
     http::{
         handlers::{
+            made_queues::MadeQueues,
             new_job::{EnqueueContext, enqueued},
             task::NdjsonCall,
         },
@@ -30,7 +31,7 @@ use crate::{
         },
     },
     job::{QueueName, limits},
-    store::{Applied, NewJob, Queues},
+    store::{Applied, Fault, NewJob, Queues},
 };
 
 /// Pending lines, and bytes of them, before reading pauses.
@@ -47,6 +48,13 @@ struct LineAnswer {
     line: u64,
     outcome: LineOutcome,
     trouble: Option<LineFault>,
+}
+
+/// A line after parsing.
+struct ReadLine {
+    number: u64,
+    bytes: usize,
+    job: Result<NewJob, Problem>,
 }
 
 /// A fault of a server, not of the line.
@@ -70,6 +78,7 @@ pub async fn take(queues: Queues, max_payload: usize, lined: NdjsonCall) -> Resu
         _ => Err("must be errors or all"),
     });
     let first = query.take("first_line", rules::whole_text(1..=limits::COUNT)).unwrap_or(1);
+    let creates = query.take("create", rules::flag_text).unwrap_or(true);
     let all = query.finish(Some(all.unwrap_or(false)))?;
     let call =
         EnqueueContext { caller: pass.caller.clone(), repeat, traceparent, max_payload, index: 0, derived: Vec::new() };
@@ -78,6 +87,7 @@ pub async fn take(queues: Queues, max_payload: usize, lined: NdjsonCall) -> Resu
         call,
         lines: BodyLines::new(body, &budget, max_payload + MAX_ENVELOPE_BYTES),
         before: u64::from(first) - 1,
+        creates,
         pending: FuturesOrdered::new(),
         pending_bytes: 0,
         paid: limits::ENQUEUE_ITEMS as u64,
@@ -96,6 +106,8 @@ struct Import {
     lines: BodyLines,
     /// Line numbers before the first line of this body.
     before: u64,
+    /// A queue that is not there is made.
+    creates: bool,
     pending: FuturesOrdered<PendingLine>,
     /// Bytes of pending lines.
     pending_bytes: usize,
@@ -132,7 +144,7 @@ impl Import {
                 }
                 lines = self.lines.next(self.pending_bytes), if wants_more && !owes => match lines {
                     Ok(lines) if lines.is_empty() => self.input_ended = self.lines.is_finished(),
-                    Ok(lines) => lines.into_iter().for_each(|(number, line)| self.send(self.before + number, line)),
+                    Ok(lines) => self.send_all(lines).await,
                     Err(problem) => self.stop(problem),
                 },
             }
@@ -158,7 +170,23 @@ impl Import {
         answers
     }
 
-    fn send(&mut self, number: u64, line: BodyLine) {
+    /// Enqueues lines in their order.
+    async fn send_all(&mut self, lines: Vec<(u64, BodyLine)>) {
+        if self.creates {
+            return lines.into_iter().for_each(|(number, line)| {
+                let read = self.read_line(self.before + number, line);
+                self.send(read, &MadeQueues::default());
+            });
+        }
+        let lines: Vec<_> =
+            lines.into_iter().map(|(number, line)| self.read_line(self.before + number, line)).collect();
+        let named = lines.iter().filter_map(|read| read.job.as_ref().ok()).map(|job| &job.id.queue);
+        let served = named.filter(|queue| self.away.of(queue).is_none());
+        let made = MadeQueues::find(&self.queues, false, served).await;
+        lines.into_iter().for_each(|read| self.send(read, &made));
+    }
+
+    fn read_line(&mut self, number: u64, line: BodyLine) -> ReadLine {
         let (bytes, job) = match line {
             BodyLine::Text(text) => (text.len(), self.read(number, &text)),
             BodyLine::TooLong => {
@@ -166,13 +194,21 @@ impl Import {
                 (0, Err(Problem::new(ProblemType::TooLarge, format!("a line has at most {max} bytes here"))))
             }
         };
+        ReadLine { number, bytes, job }
+    }
+
+    fn send(&mut self, ReadLine { number, bytes, job }: ReadLine, made: &MadeQueues) {
         self.pending_bytes += bytes;
         let refused = |problem, trouble| LineAnswer { line: number, outcome: Err(problem), trouble };
         let sent: PendingLine = match job {
             Err(problem) => Box::pin(ready((bytes, refused(problem, None)))),
             Ok(job) => match self.away.of(&job.id.queue) {
                 Some((problem, trouble)) => Box::pin(ready((bytes, refused(problem, Some(trouble))))),
-                None => Box::pin(enqueue_line(self.queues.clone(), number, job).map(move |answer| (bytes, answer))),
+                None => {
+                    let is_made = made.has(&job.id.queue);
+                    let enqueued = enqueue_line(self.queues.clone(), number, job, is_made);
+                    Box::pin(enqueued.map(move |answer| (bytes, answer)))
+                }
             },
         };
         self.pending.push_back(sent);
@@ -208,9 +244,14 @@ impl Import {
     }
 }
 
-async fn enqueue_line(queues: Queues, line: u64, job: NewJob) -> LineAnswer {
+async fn enqueue_line(queues: Queues, line: u64, job: NewJob, is_made: Result<bool, Fault>) -> LineAnswer {
     let queue = job.id.queue.clone();
-    match queues.enqueue(job).await {
+    let outcome = match is_made {
+        Ok(true) => queues.enqueue(job).await.map(Some),
+        Ok(false) => Ok(None),
+        Err(fault) => Err(fault),
+    };
+    match outcome {
         Ok(outcome) => LineAnswer { line, outcome: enqueued(outcome), trouble: None },
         Err(fault) => {
             let is_of_all = queues.is_of_all(&fault).await;

@@ -10,6 +10,7 @@ use crate::{
     http::{
         handlers::{
             ingest,
+            made_queues::MadeQueues,
             new_job::{EnqueueContext, enqueued},
             recent_workers::{GivenNames, RecentCall},
             routing::{ROUTING_FIELDS, read_routing_patch},
@@ -31,7 +32,7 @@ use crate::{
         response::{counted, json::created, problem::Problem, shapes},
     },
     job::{JobId, State as JobState, limits},
-    store::{Cancellation, DerivedIds, JobPatch, Queues, Reprioritized},
+    store::{Cancellation, DerivedIds, JobPatch, NewJob, Queues, Reprioritized},
     waiting::{WaitedRead, Waiting},
 };
 
@@ -41,7 +42,7 @@ pub async fn enqueue(
     State(PayloadLimit(max_payload)): State<PayloadLimit>,
     body: EnqueueBody,
 ) -> Result<Response, Problem> {
-    let JsonCall { caller, repeat, traceparent, body } = match body {
+    let JsonCall { caller, repeat, traceparent, creates, body } = match body {
         EnqueueBody::Json(whole) => whole,
         EnqueueBody::Lines(lines) => return ingest::take(queues, max_payload, *lines).await,
     };
@@ -56,7 +57,11 @@ pub async fn enqueue(
             return Err(Problem::key_reused());
         }
     }
-    let answers = items.each(|job| queues.enqueue(job), |(), outcome| enqueued(outcome)).await;
+    let made = MadeQueues::find(&queues, creates, items.calls().map(|job| &job.id.queue)).await;
+    let put = async |job: NewJob| {
+        if made.has(&job.id.queue)? { queues.enqueue(job).await.map(Some) } else { Ok(None) }
+    };
+    let answers = items.each(put, |(), outcome| enqueued(outcome)).await;
     Ok(match answers {
         ItemAnswers::One(Ok(job)) if !job.duplicate => {
             let JobId { queue, code } = &job.id;

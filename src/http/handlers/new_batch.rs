@@ -5,11 +5,13 @@ use crate::{
     store::{Batch, BatchCreation},
 };
 
+/// A batch, and whether an earlier call has created it. `None`: its queue is not there, and the call makes none.
+///
 /// # Errors
 /// A problem, when the batch was refused.
-pub fn created_batch(outcome: BatchCreation) -> Result<Batch, Problem> {
-    match outcome {
-        BatchCreation::Created(batch) => Ok(batch),
+pub fn created_batch(outcome: Option<BatchCreation>) -> Result<(Batch, bool), Problem> {
+    match outcome.ok_or_else(Problem::unknown_queue)? {
+        BatchCreation::Created { batch, is_known } => Ok((batch, is_known)),
         BatchCreation::KeyReused => Err(Problem::key_reused()),
         BatchCreation::QueueFull => Err(Problem::queue_full()),
         BatchCreation::TooManyQueues => Err(Problem::too_many_queues()),
@@ -21,9 +23,9 @@ pub fn created_batch(outcome: BatchCreation) -> Result<Batch, Problem> {
 ///
 /// # Errors
 /// A problem, when the batch was refused.
-pub fn created_overlap(outcome: BatchCreation) -> Result<Batch, Problem> {
+pub fn created_overlap(outcome: Option<BatchCreation>) -> Result<(Batch, bool), Problem> {
     match outcome {
-        BatchCreation::Untimely(errors) => Err(Problem::untimely_overlap(&errors)),
+        Some(BatchCreation::Untimely(errors)) => Err(Problem::untimely_overlap(&errors)),
         outcome => created_batch(outcome),
     }
 }

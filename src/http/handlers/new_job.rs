@@ -66,10 +66,12 @@ fn dedupe(fields: &mut JsonFields<'_>) -> Dedupe {
     }
 }
 
+/// `None`: the job's queue is not there, and the call makes none.
+///
 /// # Errors
 /// A problem, when the job was refused.
-pub fn enqueued(outcome: Enqueued) -> Result<shapes::EnqueuedBody, Problem> {
-    match outcome {
+pub fn enqueued(outcome: Option<Enqueued>) -> Result<shapes::EnqueuedBody, Problem> {
+    match outcome.ok_or_else(Problem::unknown_queue)? {
         Enqueued::Stored { id, state, is_new } => {
             Ok(shapes::EnqueuedBody { is_new, ..shapes::EnqueuedBody::new(id, state) })
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use axum::response::Response;
 
 use super::{
+    made_queues::MadeQueues,
     new_batch::created_overlap,
     task::{IdempotentCall, JsonCall, read_task},
 };
@@ -32,12 +33,14 @@ pub async fn create_overlap(
     call: &JsonCall,
     fields: JsonFields<'_>,
     max_payload: usize,
-) -> Result<Batch, Problem> {
+) -> Result<(Batch, bool), Problem> {
     let new = read_overlap(fields, call, None, &mut BTreeSet::new(), max_payload)?;
     if let Some(repeat) = &call.repeat {
         repeat.guard_batches(queues, &[new.id.queue.clone()].into()).await?;
     }
-    created_overlap(queues.create_batch(repeated(new)).await?)
+    let (queue, made) =
+        (new.id.queue.clone(), MadeQueues::find(queues, call.creates, [&new.id.queue].into_iter()).await);
+    created_overlap(made.put(&queue, queues.create_batch(repeated(new))).await?)
 }
 
 /// Creates the batches of an array, each stored or refused by itself.
@@ -58,8 +61,13 @@ pub async fn create_each(
         repeat.guard_batches(queues, &named).await?;
     }
     // Batches of one array stand in line in its order.
-    let answers = items.in_turn(|new| queues.create_batch(repeated(new)), |(), outcome| created_overlap(outcome)).await;
-    answers.batches_response(shapes::BatchBody::new)
+    let made = MadeQueues::find(queues, call.creates, items.calls().map(|new| &new.id.queue)).await;
+    let create = async |new: NewBatch| {
+        let queue = new.id.queue.clone();
+        made.put(&queue, queues.create_batch(repeated(new))).await
+    };
+    let answers = items.in_turn(create, |(), outcome| created_overlap(outcome)).await;
+    answers.batches_response(|(batch, is_known)| shapes::CreatedBatchBody::new(batch, *is_known))
 }
 
 /// The batch with all of its equal jobs. Their payloads are copied only when it is its turn.

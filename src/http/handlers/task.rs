@@ -19,7 +19,7 @@ use crate::{
             fields::JsonFields,
             headers::{IdempotencyKey, Traceparent},
             lines::NDJSON,
-            query::{NoQuery, Query},
+            query::Query,
             rules,
             time::time,
         },
@@ -44,6 +44,8 @@ pub struct JsonCall {
     /// `None` without an `Idempotency-Key`.
     pub repeat: Option<IdempotentCall>,
     pub traceparent: Option<String>,
+    /// A queue that is not there is made.
+    pub creates: bool,
     pub body: JsonBody,
 }
 
@@ -75,12 +77,14 @@ impl<S: Sync> FromRequest<S> for JsonCall {
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
         let caller = Caller::from_request_parts(&mut parts, state).await?;
-        NoQuery::from_request_parts(&mut parts, state).await?;
+        let mut query = Query::from_request_parts(&mut parts, state).await?;
+        let creates = query.take("create", rules::flag_text).unwrap_or(true);
+        query.finish(Some(()))?;
         let IdempotencyKey(key) = IdempotencyKey::from_request_parts(&mut parts, state).await?;
         let Ok(Traceparent(traceparent)) = Traceparent::from_request_parts(&mut parts, state).await;
         let body = JsonBody::from_request(Request::from_parts(parts, body), state).await?;
         let repeat = key.map(|key| IdempotentCall::new(key, body.0.clone(), &caller));
-        Ok(Self { caller, repeat, traceparent, body })
+        Ok(Self { caller, repeat, traceparent, creates, body })
     }
 }
 

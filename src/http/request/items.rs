@@ -87,6 +87,15 @@ impl<N, C> ReadItems<N, C> {
         matches!(self, Self::Many(..))
     }
 
+    /// The valid items.
+    pub fn calls(&self) -> impl Iterator<Item = &C> {
+        let (one, many) = match self {
+            Self::One(item) => (item.as_ref().ok().map(|(_, call)| call), &[][..]),
+            Self::Many(_, calls) => (None, calls.as_slice()),
+        };
+        one.into_iter().chain(many)
+    }
+
     /// Executes the valid items at once, which keep their order if they come into one batch of calls, and answers every item.
     pub async fn each<O, T, F: Future<Output = Result<O, Fault>>>(
         self,

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub use self::{
     action::ActionPageBody,
-    batch::{BatchBody, BatchPageBody, JudgedBatchBody, JudgedPageBody, ResultPageBody},
+    batch::{BatchBody, BatchPageBody, CreatedBatchBody, JudgedBatchBody, JudgedPageBody, ResultPageBody},
     event::{EventBody, JobHistoryBody, QueueNameBody, RecentEventsBody},
     history::HistoryBody,
     job::{EmptyReserveBody, ForgottenBody, HandoutBody, HandoutsBody, JobBody, JobPageBody},

@@ -107,6 +107,7 @@ impl CreateBatch {
 impl Queue {
     fn create(&mut self, new: &store::NewBatch) -> BatchCreation {
         self.be_known();
+        let is_known = self.batches.contains_key(&new.id.code);
         if let Some(batch) = self.batches.get(&new.id.code) {
             if batch.fingerprint != new.fingerprint {
                 return BatchCreation::KeyReused;
@@ -118,7 +119,8 @@ impl Queue {
         } else {
             self.make(new);
         }
-        BatchCreation::Created(self.batch_shown(&new.id).expect("it is there"))
+        let batch = self.batch_shown(&new.id).expect("it is there");
+        BatchCreation::Created { batch, is_known }
     }
 
     fn make(&mut self, new: &store::NewBatch) {

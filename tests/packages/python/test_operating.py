@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from intray_client import Refused
+from intray_client import Refused, SomeRefused
 from world import Story
 
 
@@ -51,6 +51,18 @@ class Operating(Story):
         self.assertEqual(refused.exception.type, "/problems/unknown-queue")
         self.intray.configure(self.queue, {"paused": True})
         self.assertFalse(self.intray.configure(self.queue, {"paused": None}, create=False)["paused"])
+
+    def test_what_is_put_in_makes_no_queue_if_it_may_not(self) -> None:
+        with self.assertRaises(Refused) as refused:
+            self.intray.enqueue(self.queue, 1, create=False)
+        self.assertEqual(refused.exception.type, "/problems/unknown-queue")
+        with self.assertRaises(Refused):
+            self.intray.create_batch(self.queue, [1], create=False)
+        with self.assertRaises(SomeRefused):
+            self.intray.enqueue_many(self.queue, [1, 2], create=False)
+        self.intray.enqueue(self.queue, 1)
+        self.intray.enqueue_many(self.queue, [2, 3], create=False)
+        self.assertFalse(self.intray.create_batch(self.queue, [4], create=False).known)
 
     def test_queue_without_jobs_is_forgotten(self) -> None:
         self.die(1)

@@ -211,7 +211,7 @@ class Batching(Story):
     def test_batch_results_are_in_order(self) -> None:
         jobs = [NewJob("a", priority=90), "b", "c"]
         batch, again = (self.intray.create_batch(self.queue, jobs, idempotency_key="mine") for _ in range(2))
-        self.assertEqual(again.id, batch.id)
+        self.assertEqual((again.id, again.known, batch.known), (batch.id, True, False))
         threading.Thread(target=self.work_off, args=(3, str.upper)).start()
         self.assertEqual(self.intray.wait_batch(batch.id, timeout=20).state, "completed")
         self.assertEqual([result.result for result in self.intray.results(batch.id)], ["A", "B", "C"])

@@ -100,7 +100,7 @@ impl Redis {
         let id = ids::random_batch(queue());
         let new = NewBatch { id: id.clone(), concurrency, priority, client, sealed: false, jobs, fingerprint };
         let created = self.queues.create_batch(new).await;
-        assert!(matches!(created, Ok(BatchCreation::Created(_))), "{created:?}");
+        assert!(matches!(created, Ok(BatchCreation::Created { is_known: false, .. })), "{created:?}");
         id
     }
 

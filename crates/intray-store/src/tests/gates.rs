@@ -48,7 +48,7 @@ impl Redis {
 
     pub(super) async fn create(&self, new: NewBatch) -> crate::Batch {
         match self.queues.create_batch(new).await {
-            Ok(BatchCreation::Created(batch)) => batch,
+            Ok(BatchCreation::Created { batch, .. }) => batch,
             other => panic!("{other:?}"),
         }
     }

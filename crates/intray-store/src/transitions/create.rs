@@ -36,7 +36,11 @@ pub struct NewBatch {
 
 #[derive(Debug)]
 pub enum BatchCreation {
-    Created(Batch),
+    Created {
+        batch: Batch,
+        /// An earlier call with the same idempotency key has created it.
+        is_known: bool,
+    },
     /// Another call has used the idempotency key.
     KeyReused,
     QueueFull,
@@ -73,14 +77,17 @@ impl Queues {
         let marks = marks(&new.jobs, &new.fingerprint.unwrap_or_else(chance::random));
         let unknown = |fault: Fault| fault.with(Applied::Unknown);
         loop {
-            match self.run_alone(&new.id.queue, &Create(&new)).await? {
+            let is_known = match self.run_alone(&new.id.queue, &Create(&new)).await? {
                 CreateReply::Making => match self.fill(&new, &marks).await {
-                    Ok(true) => self.continue_stage(&new.id).await.map_err(unknown)?,
+                    Ok(true) => {
+                        self.continue_stage(&new.id).await.map_err(unknown)?;
+                        false
+                    }
                     // A repeat of this call has removed the batch meanwhile.
                     Ok(false) => continue,
                     Err(fault) => return Err(self.undo_create(&new.id, fault).await),
                 },
-                CreateReply::Made => {}
+                CreateReply::Made => true,
                 CreateReply::Removing => {
                     self.continue_stage(&new.id).await?;
                     continue;
@@ -88,9 +95,10 @@ impl Queues {
                 CreateReply::KeyReused => return Ok(BatchCreation::KeyReused),
                 CreateReply::QueueFull => return Ok(BatchCreation::QueueFull),
                 CreateReply::Untimely(now) => return Ok(BatchCreation::Untimely(untimely(&new.jobs, now))),
-            }
+            };
             let batch = self.batch(&new.id).await.map_err(unknown)?;
-            return batch.map(BatchCreation::Created).ok_or_else(|| broken("the batch that was just made"));
+            let batch = batch.ok_or_else(|| broken("the batch that was just made"))?;
+            return Ok(BatchCreation::Created { batch, is_known });
         }
     }
 

@@ -46,6 +46,21 @@ impl<'a> BatchBody<'a> {
     }
 }
 
+/// The answer to the call that creates it.
+#[derive(Serialize)]
+pub struct CreatedBatchBody<'a> {
+    #[serde(flatten)]
+    batch: BatchBody<'a>,
+    known: bool,
+}
+
+impl<'a> CreatedBatchBody<'a> {
+    /// `known`: an earlier call with the same idempotency key has created it.
+    pub fn new(batch: &'a store::Batch, known: bool) -> Self {
+        Self { batch: BatchBody::new(batch), known }
+    }
+}
+
 #[derive(Serialize)]
 pub struct BatchPageBody<'a> {
     pub batches: Vec<BatchBody<'a>>,

@@ -33,6 +33,9 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
     let appends = *template == "/batches/{id}/jobs";
     match slug {
         "unknown-batch" => send(path, if appends { items() } else { json!({}) }).await,
+        "unknown-queue" if *method == "POST" => {
+            send(&format!("{path}?create=false"), json!({ "queue": "nowhere", "jobs": items()["jobs"] })).await
+        }
         "unknown-queue" => w.get(&format!("{path}?queue=nowhere")).await,
         "too-many-items" => {
             let max = if appends { 200 } else { 10_000 };

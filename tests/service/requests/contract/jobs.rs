@@ -89,6 +89,9 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
             let held = w.reserve_with(json!({ "id": id, "worker": "nell" })).await;
             send(json!({ "reservation": held.reservation, "to": "bob" })).await
         }
+        "unknown-queue" if *template == "/jobs" => {
+            w.post("/jobs?create=false", json!({ "queue": "nowhere", "payload": 1 })).await
+        }
         "unknown-queue" if *method == "PATCH" => {
             w.patch("/queues/nowhere?create=false", json!({ "paused": true })).await
         }

@@ -1,7 +1,4 @@
 //! Sends each row as a batch of opinions, under a key of its own.
-//!
-//! The answer does not say whether the batch is new. A row that comes before the first new batch is asked first, by an item that the
-//! service refuses unless a batch has the key. Batches that are made after the first new one are not older than it.
 
 use anyhow::{Context, anyhow};
 use bytes::Bytes;
@@ -26,8 +23,13 @@ struct CreatedBatches {
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum CreatedBatch {
-    Refused { error: ServiceRefusal },
-    Created { created_at: String },
+    Refused {
+        error: ServiceRefusal,
+    },
+    Created {
+        /// An earlier import has created it.
+        known: bool,
+    },
 }
 
 /// The outcome of a row.
@@ -45,11 +47,10 @@ pub(super) async fn send(
     overlap: u32,
 ) -> anyhow::Result<ImportSummary> {
     let mut sum = ImportSummary::default();
-    let mut sender = BatchSender { service, key: table.key.clone(), retries: RetryBudget::new(), first_new: None };
+    let mut sender = BatchSender { service, key: table.key.clone(), retries: RetryBudget::new() };
     let queue = table.options.queue.clone();
     while let Some((row, job)) = table.job()? {
-        let asked = queue.as_ref().map_or_else(|| "{}".to_owned(), |queue| format!("{{\"queue\":\"{queue}\"}}"));
-        let created = sender.create(row, &asked, &job.batch(queue.as_ref(), overlap)).await;
+        let created = sender.create(row, &job.batch(queue.as_ref(), overlap)).await;
         match created.with_context(|| stopped_before(row))? {
             Created::New => sum.add(1, &ImportSummary { created: 1, ..ImportSummary::default() }),
             Created::Known => sum.add(1, &ImportSummary { known: 1, ..ImportSummary::default() }),
@@ -68,31 +69,15 @@ struct BatchSender<'s> {
     service: &'s Service,
     key: String,
     retries: RetryBudget,
-    /// When the first new batch was made, by Redis's clock.
-    first_new: Option<String>,
 }
 
 impl BatchSender<'_> {
-    /// `asked` is an item without a job, for the same queue.
-    async fn create(&mut self, row: u64, asked: &str, batch: &str) -> anyhow::Result<Created> {
-        let key = row_key(&self.key, row);
-        let was_there = match self.first_new {
-            None => self.post(&key, asked).await?.is_err(),
-            Some(_) => false,
-        };
-        let batch = match self.post(&key, batch).await? {
-            Err(refusal) => return Ok(Created::Refused(refusal)),
-            Ok(batch) => batch,
-        };
-        match (batch, &self.first_new) {
-            (CreatedBatch::Refused { error }, _) => Ok(Created::Refused(error)),
-            (CreatedBatch::Created { .. }, None) if was_there => Ok(Created::Known),
-            (CreatedBatch::Created { created_at }, Some(first)) if created_at < *first => Ok(Created::Known),
-            (CreatedBatch::Created { created_at }, first) => {
-                self.first_new = Some(first.clone().unwrap_or(created_at));
-                Ok(Created::New)
-            }
-        }
+    async fn create(&mut self, row: u64, batch: &str) -> anyhow::Result<Created> {
+        Ok(match self.post(&row_key(&self.key, row), batch).await? {
+            Err(error) | Ok(CreatedBatch::Refused { error }) => Created::Refused(error),
+            Ok(CreatedBatch::Created { known: true }) => Created::Known,
+            Ok(CreatedBatch::Created { known: false }) => Created::New,
+        })
     }
 
     /// Posts an array of one item until the service answers.
