@@ -129,8 +129,17 @@ export const redeliver = (name, what) => call('POST', webhook(name, '/redeliver'
 export const testWebhook = (name) =>
   call('POST', webhook(name, '/test'), { body: {}, within: PATIENCE_WITH_A_RECEIVER })
 export const locks = (name, query, signal) => call('GET', queue(name, '/locks'), { query, signal })
-/** `text`: the job as JSON. */
-export const enqueue = (text, key) => call('POST', '/jobs', { text, more: { 'idempotency-key': key } })
+/** `text`: the job as JSON; `create`: a queue that is not there is made; else it is refused. */
+export const enqueue = (text, key, create = false) =>
+  call('POST', '/jobs', { query: { create }, text, more: { 'idempotency-key': key } })
+/** `text`: a job a line, the `first` of this number. Answers the lines as text. */
+export const addLines = (text, { key, first, create, signal }) => call('POST', '/jobs', {
+  query: { create, first_line: first }, text, signal, parse: String, within: PATIENCE_WITH_A_FILE,
+  more: { 'content-type': 'application/x-ndjson', 'idempotency-key': key },
+})
+/** `text`: an array of batches with an overlap. */
+export const addBatches = (text, { key, create, signal }) =>
+  call('POST', '/batches', { query: { create }, text, signal, more: { 'idempotency-key': key } })
 export const inspect = (id, signal) => call('GET', job(id), { signal })
 export const story = (id, query, signal) => call('GET', `${job(id)}/events`, { query, signal })
 export const cancel = (id, force) => call('DELETE', job(id), { query: { force: force || undefined } })

@@ -14,6 +14,7 @@ import { placeOf } from './views/job.js'
 import { Overview } from './views/overview.js'
 import { Queue } from './views/queue.js'
 import { SignIn } from './views/signin.js'
+import { Upload } from './views/upload.js'
 import { Webhooks } from './views/webhooks.js'
 import { Worker } from './views/worker.js'
 import { Workers } from './views/workers.js'
@@ -27,6 +28,7 @@ const LINKS = {
 
 const TITLES = {
   overview: 'intray console', workers: 'Workers · intray', dead: 'Dead jobs · intray', webhooks: 'Webhooks · intray',
+  upload: 'Upload · intray',
 }
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
@@ -62,6 +64,7 @@ function App() {
     ${state.error && html`<${Offline} state=${state} />`}
     ${page === 'workers' && (worker ? html`<${Worker} key=${worker} name=${worker} />` : html`<${Workers} />`)}
     ${page === 'webhooks' && html`<${Webhooks} name=${webhook} only=${only} queues=${state.queues} />`}
+    ${page === 'upload' && html`<${Upload} key=${only.queue} queue=${only.queue} queues=${state.queues} />`}
     ${page === 'dead' && html`<${Dead} queues=${state.queues} />`}
     ${page === 'overview' && html`<${Overview} queues=${state.queues} at=${state.at} theme=${theme} only=${only} />`}
     ${queue && html`<${Queue} name=${queue} tab=${tab} id=${id} only=${only} state=${state} theme=${theme} />`}

@@ -84,8 +84,8 @@ export const HELP = [
 export const HELP_TO_ACT = [
   ['What you do', [
     ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now, send again'], ['c', 'withdraw'],
-    ['y', 'priority'], ['o', 'for whom'], ['A', 'add a job'], ['E', 'edit and run again'], ['R', 'reassign'],
-    ['U', 'requeue all that died, send all again'],
+    ['y', 'priority'], ['o', 'for whom'], ['A', 'add a job'], ['I', 'upload a table'],
+    ['E', 'edit and run again'], ['R', 'reassign'], ['U', 'requeue all that died, send all again'],
     ['T', 'test a webhook'],
   ]],
 ]

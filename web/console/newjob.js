@@ -5,7 +5,7 @@ import * as api from './api.js'
 import { pretty } from './exact_json.js'
 import { tail } from './format.js'
 import { again, live } from './live.js'
-import { requireQueue } from './making.js'
+import { isUnknownQueue } from './making.js'
 import { go, link } from './router.js'
 import { recentOf, requireSeen } from './recent.js'
 import { ask } from './ui.js'
@@ -39,11 +39,14 @@ function idempotencyKeys() {
 }
 
 /** `more`: the job's other fields; the payload is sent as typed. */
-async function send(payload, more, keyOf) {
+async function send(payload, more, keyOf, isMade) {
   const problem = jsonProblem(payload)
   if (problem) throw new Error(problem)
   const text = `${JSON.stringify(more).slice(0, -1)},"payload":${payload.trim()}}`
-  const answer = await api.enqueue(text, keyOf(text))
+  const answer = await api.enqueue(text, keyOf(text), isMade).catch((error) => {
+    if (!isUnknownQueue(error)) throw error
+    throw new Error(`Nothing was added: there is no queue ${more.queue}. Correct the name, or choose to make it.`)
+  })
   if (answer.duplicate) {
     throw new Error(`Nothing was added: job ${tail(answer.id)} is equal and has not ended. `
       + 'Change the payload, or choose to add it all the same.')
@@ -61,11 +64,11 @@ function askFor(draft, value, { work, ...question }) {
     work: async (tell, typed, confirmed) => {
       const { payload, priority, client, isTwin, whom } = typed
       const rights = given(whom)
-      if (question.asksQueue) await requireQueue(typed.queue, typed.isMade)
       await requireSeen(question.recent ?? recentOf(typed.queue), namedIn(rights), confirmed)
       const others = { ...(client && { client }), ...(isTwin && { dedupe: false }) }
       const more = { priority: Number(priority), ...others, ...rights }
-      const answer = await work((rest) => send(payload, { ...more, ...rest }, keyOf), typed)
+      const isMade = !question.asksQueue || typed.isMade
+      const answer = await work((rest) => send(payload, { ...more, ...rest }, keyOf, isMade), typed)
       drafts.delete(draft)
       again()
       return answer

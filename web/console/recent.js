@@ -22,7 +22,13 @@ class Doubt extends Error {
   isDoubt = true
 }
 
-const quoted = (names) => names.map((name) => `“${name}”`).join(', ')
+/** Names that a question quotes; a table may have thousands. */
+const MAX_QUOTED = 20
+
+function quoted(names) {
+  const shown = names.slice(0, MAX_QUOTED).map((name) => `“${name}”`).join(', ')
+  return names.length > MAX_QUOTED ? `${shown} or ${names.length - MAX_QUOTED} others` : shown
+}
 
 /**
  * Throws a `Doubt` about the names and skills that have not worked in the queue lately, unless it is the one that was

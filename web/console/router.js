@@ -1,7 +1,7 @@
 // The address: #/ is all queues, #/q/NAME/TAB one of a queue's lists, #/q/NAME/TAB/ID a job or a batch next to it,
-// #/workers all who work, #/workers/NAME one of them, #/dead the dead jobs of all queues, #/webhooks the webhooks,
-// #/webhooks/NAME the deliveries of one. What narrows or sorts a page follows a question mark, so that a link and the
-// browser's Back and Forward restore it.
+// #/workers all who work, #/workers/NAME one of them, #/dead the dead jobs of all queues, #/upload a table that is put in,
+// #/webhooks the webhooks, #/webhooks/NAME the deliveries of one. What narrows or sorts a page follows a question mark,
+// so that a link and the browser's Back and Forward restore it.
 
 import { store } from './store.js'
 
@@ -20,7 +20,8 @@ export const SHEETS = ['from', 'to', 'worker']
 const OPINIONS = ['agreement', 'at']
 const OVERVIEW = ['find', 'sort', 'way']
 const DELIVERIES = ['queue', 'state']
-const PAGES = ['workers', 'dead', 'webhooks']
+const UPLOAD = ['queue']
+const PAGES = ['workers', 'dead', 'webhooks', 'upload']
 
 export const place = store(read())
 
@@ -40,7 +41,8 @@ function read() {
   const page = PAGES.includes(kind) ? kind : 'overview'
   const webhook = (page === 'webhooks' && queue) || null
   const worker = (page === 'workers' && queue) || null
-  return { page, queue: null, tab: null, id: null, webhook, worker, only: only(webhook ? DELIVERIES : OVERVIEW) }
+  const usual = page === 'upload' ? UPLOAD : OVERVIEW
+  return { page, queue: null, tab: null, id: null, webhook, worker, only: only(webhook ? DELIVERIES : usual) }
 }
 
 function decode(part) {
@@ -60,6 +62,7 @@ export const link = (queue, tab = 'waiting', id = null, only = {}) =>
   withQuery(['#', ...['q', queue, tab, ...(id ? [id] : [])].map(encodeURIComponent)].join('/'), only)
 export const webhookLink = (name, only = {}) => withQuery(`#/webhooks/${encodeURIComponent(name)}`, only)
 export const workerLink = (name) => `#/workers/${encodeURIComponent(name)}`
+export const uploadLink = (queue) => withQuery('#/upload', { queue })
 export const overviewLink = (only) => withQuery('#/', only)
 
 /** The list that holds jobs of a state. */

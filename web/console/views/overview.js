@@ -6,9 +6,10 @@ import * as api from '../api.js'
 import { Chart, Spark } from '../chart.js'
 import { age, number, rate } from '../format.js'
 import { Row, Table } from '../list.js'
+import { mayAct } from '../live.js'
 import { addJob } from '../newjob.js'
 import { ratesOf } from '../rates.js'
-import { go, link, overviewLink } from '../router.js'
+import { go, link, overviewLink, uploadLink } from '../router.js'
 import { byTrouble, troublesOf } from '../trouble.js'
 import { Act, Empty, Waiting } from '../ui.js'
 import { Redis } from './redis.js'
@@ -48,7 +49,9 @@ export function Overview({ queues, at, theme, only }) {
     return html`<main class="page"><div class="empty"><strong>No queue yet</strong>
       <p>A queue comes into being with its first job: <code>${first()}</code>${api.hasKey()
         && html`, where <code>KEY</code> is a producer's key`}</p>
-      <${Act} kind="primary" keys="A" onClick=${() => addJob()}>Add a job…<//></div></main>`
+      <${Act} kind="primary" keys="A" onClick=${() => addJob()}>Add a job…<//>
+      ${mayAct() && html`<a class="button" href=${uploadLink()}
+        aria-keyshortcuts="I">Upload a table…</a>`}</div></main>`
   }
   const find = only.find ?? ''
   const order = readOrder(only)

@@ -3,8 +3,8 @@
 import { html, classes, useSecondTick, useEffect, useRef } from '../html.js'
 import { Chart } from '../chart.js'
 import { age, countdown, number } from '../format.js'
-import { lookAt } from '../live.js'
-import { TABS, link } from '../router.js'
+import { lookAt, mayAct } from '../live.js'
+import { TABS, link, uploadLink } from '../router.js'
 import { Act, Empty, Waiting } from '../ui.js'
 import { Activity } from './activity.js'
 import { Batch, Batches } from './batches.js'
@@ -55,6 +55,8 @@ function Head({ queue, at, theme }) {
       <h1>${name}</h1>${settings.paused && html`<span class="state paused">paused</span>`}
       <span class="space"></span>
       <${Act} keys="A" label="Add a job" onClick=${() => addJob(name)}>Add a job…<//>
+      ${mayAct() && html`<a class="button" href=${uploadLink(name)} aria-keyshortcuts="I"
+        title="Upload a table (I)">Upload…</a>`}
       <${Pause} queue=${queue} />
     </div>
     <dl class="vital">

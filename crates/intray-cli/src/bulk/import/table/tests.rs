@@ -1,5 +1,7 @@
 //! Files as people save them, and the jobs that their rows become.
 
+mod cases;
+
 use std::{fs, path::Path};
 
 use clap::Parser;
