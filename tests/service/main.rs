@@ -309,12 +309,14 @@ mod program {
     mod import; // What `intray import` reads, and the job that each line becomes.
     mod import_table; // `intray import --csv`: the rows of a table become jobs, or batches of opinions.
     mod late_redis; // A Redis that comes after the service: it serves unready until then, and then does all its work.
+    mod lead_page; // The commands of docs/lead.md, from a table to a report and to a leaver.
     mod man_page; // Shell completions and the man page.
     mod metric_totals; // Transition metrics of all instances add up to the queue's totals.
     mod metrics; // The metrics match their page, and measure waiting and holding times.
     mod pages; // Pages for browsers: the module, the console, the docs and the demo.
     mod power_cuts; // Power cuts of the private server's machine: what each level of durability loses.
     mod probes; // Probes, metrics and logs.
+    mod quality_page; // The scripts of docs/quality.md, on answers whose figures are known.
     mod restored_jobs; // What was exported becomes the same jobs again, also with an SLA that is over.
     mod rolling_update; // New instances replace old ones under load.
     mod shutdown; // Shutdown after a signal.
