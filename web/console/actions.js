@@ -111,7 +111,7 @@ export const forget = (queue) => ask({
 
 export const returnOverdue = (queue) => act(
   then(() => api.returnOverdue(queue)),
-  ({ expired, due, forgotten }) => `Swept: ${many(expired, 'lease')} over, ${due} due, ${forgotten} forgotten.`,
+  ({ expired, due, forgotten }) => `Checked: ${many(expired, 'job')} taken back, ${due} due, ${forgotten} forgotten.`,
 )
 
 export const reprioritize = (job, priority, changed) => act(

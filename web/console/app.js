@@ -22,7 +22,7 @@ import { Workers } from './views/workers.js'
 const LINKS = {
   starting: ['Connecting', 'The first answer is on its way'],
   live: ['Live', 'What happens is here at once'],
-  polling: ['Polling', 'Asked for every two seconds: the stream of events does not come through, or says too much'],
+  polling: ['Every 2 s', 'Asked for every two seconds: the stream of events does not come through, or says too much'],
   away: ['Offline', 'The service does not answer'],
 }
 

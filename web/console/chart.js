@@ -8,7 +8,7 @@ import { RANGES, columns, joined, load, sum, wholeSince } from './history.js'
 import { SPAN, history, ratesOf } from './rates.js'
 import { Button } from './ui.js'
 
-const SERIES = [['enqueued', 'In'], ['handed_out', 'Taken'], ['completed', 'Done']]
+const SERIES = [['enqueued', 'Added'], ['handed_out', 'Handed out'], ['completed', 'Completed']]
 const { now } = api
 const NAMES = SERIES.map(([name]) => name)
 const HEIGHT = 132
@@ -71,6 +71,26 @@ function usePast(queue, range) {
   return past?.range === range ? past.all : null
 }
 
+const narrow = matchMedia('(max-width: 720px)')
+/** A phone has no room for it above each list; unfolded on one page, it is on the next. */
+let isUnfolded = false
+
+function useFold() {
+  const [isNarrow, setNarrow] = useState(narrow.matches)
+  const [isOpen, setOpen] = useState(isUnfolded)
+  useEffect(() => {
+    const tell = () => setNarrow(narrow.matches)
+    narrow.addEventListener('change', tell)
+    return () => narrow.removeEventListener('change', tell)
+  }, [])
+  const toggle = ({ currentTarget: { open } }) => {
+    if (!isNarrow) return
+    isUnfolded = open
+    setOpen(open)
+  }
+  return { open: !isNarrow || isOpen, onToggle: toggle }
+}
+
 /** `queue`: its name, or "" for all of them together. `theme` only says that the colours have changed. */
 export function Chart({ queue, theme }) {
   useSecondTick()
@@ -79,6 +99,7 @@ export function Chart({ queue, theme }) {
   const box = useRef(null)
   const plot = useRef(null)
   const [hidden, setHidden] = useState([])
+  const fold = useFold()
   const from = useRef(null)
   const data = () => drawnOf(queue, past, range, NAMES)
   from.current = (first) => (past ? (now() - RANGES[range].ms) / 1_000 : now() / 1_000 - span(first))
@@ -102,22 +123,20 @@ export function Chart({ queue, theme }) {
   useEffect(() => { plot.current?.setData(data()) })
   useEffect(() => { plot.current?.redraw(false, true) }, [theme])
   const rates = ratesOf(queue)
-  return html`<figure class="chart" aria-label="Rates, per minute">
-    <figcaption>${SERIES.map(([name, label], n) => html`<button type="button" class="key" title="Show or hide the line"
-        aria-pressed=${!hidden.includes(name)} onClick=${() => setHidden(toggled(hidden, name))}>
+  return html`<details class="chart" ...${fold}><summary>Chart</summary>
+    <figure aria-label="Rates, per minute"><figcaption>${SERIES.map(([name, label], n) => html`<button type="button"
+        class="key" title="Show or hide the line" aria-pressed=${!hidden.includes(name)}
+        onClick=${() => setHidden(toggled(hidden, name))}>
       <i class=${`swatch ${name}`}></i>${label}
-      <b>${rates ? rated(rates[name]) : '–'}</b>${n === SERIES.length - 1 && html`<span>/ min</span>`}</button>`)}
+      <b>${rate(rates?.[name] ?? null)}</b>${n === SERIES.length - 1 && html`<span>/ min</span>`}</button>`)}
     </figcaption>
     <div class="plot" ref=${box} aria-hidden="true"></div>
     ${past && html`<${Ranges} past=${past} range=${range} setRange=${setRange} />`}
-  </figure>`
+  </figure></details>`
 }
 
 const toggled = (hidden, name) =>
   (hidden.includes(name) ? hidden.filter((other) => other !== name) : [...hidden, name])
-
-/** A rate that would read as 0 is a point. */
-const rated = (n) => (n < 0.05 ? '·' : rate(n))
 
 /** This page has seen the end of the hour itself, to the second. */
 function drawnOf(queue, past, range, names) {

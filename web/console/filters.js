@@ -12,8 +12,8 @@ export const narrowed = (only) => [
   only.client && ` of ${only.client}`,
   only.batch && ` of batch ${tail(only.batch)}`,
   only.error && ` with “${only.error}” in an error`,
-  only.line && ` in the line ${only.line}`,
-  only.worker && ` by ${only.worker}`,
+    only.line && ` for ${only.line}`,
+    only.worker && ` by ${only.worker}`,
   only.enqueued_before && ` that came before ${time(only.enqueued_before)}`,
 ].filter(Boolean).join(',')
 
@@ -72,7 +72,8 @@ function useAge(moment) {
   const typed = useRef({})
   const text = useMemo(() => {
     if (!moment) return ''
-    return typed.current.moment === moment ? typed.current.text : age(api.now() - Date.parse(moment))
+    const ms = api.now() - Date.parse(moment)
+    return typed.current.moment === moment ? typed.current.text : ms < 1_000 ? '0 s' : age(ms)
   }, [moment])
   return [text, (known) => { typed.current = known }]
 }
@@ -95,7 +96,7 @@ export function Filters({ state, only, setOnly }) {
     set('enqueued_before')(moment)
   }
   const setLine = (text) => {
-    if (text && !/^[@+]./.test(text)) return say('A line is @ and a name, or + and a skill.', 'bad')
+    if (text && !/^[@+]./.test(text)) return say('Write @ and a name, or + and a skill.', 'bad')
     set('line')(text)
   }
   return html`
@@ -104,7 +105,7 @@ export function Filters({ state, only, setOnly }) {
     ${hasFilter(state, 'worker') && html`
       <${Field} label="Worker" hint="all" value=${only.worker ?? ''} onChange=${set('worker')} />`}
     ${state === 'waiting' && (isOpen || only.line) && html`
-      <${Field} label="Line" hint="@bob, +de" value=${only.line ?? ''} onChange=${setLine} />`}
+      <${Field} label="For whom" hint="@bob, +de" value=${only.line ?? ''} onChange=${setLine} />`}
     ${isOpen && html`
       <${Field} label="Error" input=${first} value=${only.error ?? ''} onChange=${set('error')} />
       <${Field} label="Batch" value=${only.batch ?? ''} onChange=${setBatch} />

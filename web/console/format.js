@@ -4,6 +4,9 @@ const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 const UNITS = [['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 1_000], ['ms', 1]]
 
+/** Where there is no such thing, a time for instance. A count of nothing is 0, and in the cell of a list a blank. */
+export const NONE = '–'
+
 export const number = (n) => (n >= 1_000_000 ? SHORT.format(n) : NUMBER.format(n))
 
 export const many = (n, one, more = `${one}s`) => `${number(n)} ${n === 1 ? one : more}`
@@ -23,16 +26,17 @@ export function bytes(n) {
 
 /** Per minute. */
 export function rate(n) {
-  if (n === null) return '–'
-  if (n > 0 && n < 10) return n.toFixed(1)
+  if (n === null) return NONE
+  if (n < 0.05) return '0'
+  if (n < 10) return n.toFixed(1)
   return number(Math.round(n))
 }
 
 /** "3 min"; longer times have two units: "2 h 5 min". */
 export function age(ms) {
-  if (ms === null || ms === undefined || Number.isNaN(ms)) return '–'
+  if (ms === null || ms === undefined || Number.isNaN(ms)) return NONE
   const whole = Math.max(0, ms)
-  if (whole < 1_000) return '0 s'
+  if (whole < 1_000) return '< 1 s'
   const at = UNITS.findIndex(([, size]) => whole >= size)
   const [unit, size] = UNITS[at]
   const main = Math.floor(whole / size)
@@ -95,7 +99,7 @@ export function readDuration(text) {
 }
 
 export function time(iso) {
-  if (!iso) return '–'
+  if (!iso) return NONE
   const then = new Date(iso)
   const today = new Date().toDateString() === then.toDateString()
   const clock = then.toLocaleTimeString('en-GB')

@@ -72,7 +72,7 @@ export const HELP = [
   ['In lists', [
     ['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'],
     ['i', 'what is in it'], ['F', 'more filters, and into the first'], ['x  X', 'pick, all up to here'],
-    ['a', 'pick the page'], ['e', 'export'], ['Tab', "to the row's buttons"],
+    ['a', 'pick the page'], ['C', 'columns of the payload'], ['e', 'export'], ['Tab', "to the row's buttons"],
   ]],
   ['All queues', [['d', 'what died, by error']]],
   ['A queue', [['1 … 9', 'its lists'], ['0', 'whom jobs wait for'], ['v', 'what happens'],

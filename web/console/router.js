@@ -9,6 +9,10 @@ export const TABS = [
   'waiting', 'held', 'blocked', 'delayed', 'dead', 'completed', 'cancelled', 'locks', 'batches', 'lines', 'activity',
   'sheets', 'settings',
 ]
+const TITLES = { lines: 'for whom' }
+/** What a tab is called; its name stays in addresses. */
+export const titleOf = (tab) => TITLES[tab] ?? tab
+
 /** The filters of a list of jobs, by the service's words. */
 const FILTERS = ['client', 'search', 'breached', 'error', 'batch', 'enqueued_before', 'line', 'worker']
 /** The lists of those that only some have. */

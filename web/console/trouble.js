@@ -2,14 +2,16 @@
 
 import { number } from './format.js'
 
+const OVERDUE = 'Jobs whose time is over, and that are not back in line yet'
+
 const isIdle = ({ counts, reservations, settings }) =>
   counts.waiting > 0 && reservations.live === 0 && !settings.paused
 
-/** Problems that no other column of the overview shows: `[kind, words]` of each. */
+/** Problems that no other column of the overview shows: `[kind, words, what it means]` of each. */
 export const troublesOf = (queue) => [
-  queue.reservations.overdue > 0 && ['overdue', `${number(queue.reservations.overdue)} overdue`],
-  isIdle(queue) && ['idle', 'no workers'],
-  queue.settings.paused && ['paused', 'paused'],
+  queue.reservations.overdue > 0 && ['overdue', `${number(queue.reservations.overdue)} overdue`, OVERDUE],
+  isIdle(queue) && ['idle', 'no one at work', 'Jobs wait, and no one holds one just now'],
+  queue.settings.paused && ['paused', 'paused', 'No job is handed out'],
 ].filter(Boolean)
 
 /**

@@ -3,7 +3,7 @@
 import { useStore, html, classes, useSecondTick, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import { brief, pretty } from './exact_json.js'
 import { now } from './api.js'
-import { age, countdown, time } from './format.js'
+import { NONE, age, countdown, time } from './format.js'
 import { live, mayAct } from './live.js'
 import { onLeave } from './router.js'
 import { store } from './store.js'
@@ -26,7 +26,7 @@ export { Name } from './name.js'
 /** How long ago, ticking. */
 export function Ago({ at }) {
   useSecondTick()
-  return html`<time datetime=${at} title=${at}>${at ? age(now() - Date.parse(at)) : '–'}</time>`
+  return html`<time datetime=${at} title=${at}>${at ? age(now() - Date.parse(at)) : NONE}</time>`
 }
 
 /** How long until; nothing is below zero. */

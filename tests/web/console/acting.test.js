@@ -30,12 +30,13 @@ test('reservations are listed and can be released', async () => {
 
 test('a dismissed question changes nothing', async () => {
   const id = await on.service.enqueue('calm', 1)
-  const page = await on.open('/console/#/q/calm/waiting')
-  await row(page, tail(id)).getByRole('button', { name: 'Withdraw' }).click()
+  const page = await on.open(`/console/#/q/calm/waiting/${id}`)
+  const withdraw = page.locator('.panel').getByRole('button', { name: 'Withdraw' })
+  await withdraw.click()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   // Or a quick Escape would come before the question that it is meant for.
-  const isOpen = await row(page, tail(id)).getByRole('button', { name: 'Withdraw' }).evaluate(async (button) => {
+  const isOpen = await withdraw.evaluate(async (button) => {
     button.click()
     await new Promise((turn) => { setTimeout(turn) })
     return document.querySelector('dialog')?.open
@@ -59,8 +60,8 @@ test('all reservations of a worker can be released at once', async () => {
 
 test('cancelling needs a confirmation, with a warning if reserved', async () => {
   const id = await on.service.enqueue('gone', { a: 1 })
-  const page = await on.open('/console/#/q/gone/waiting')
-  await row(page, tail(id)).getByRole('button', { name: 'Withdraw' }).click()
+  const page = await on.open(`/console/#/q/gone/waiting/${id}`)
+  await page.locator('.panel').getByRole('button', { name: 'Withdraw' }).click()
   await confirm(page, 'Withdraw the job')
   await becomes(() => on.service.state(id), 'cancelled')
   const other = await on.service.enqueue('gone', { a: 2 })
@@ -279,7 +280,7 @@ test('batches show progress and are sealed and cancelled', async () => {
 test('overdue jobs are swept on request', async () => {
   await on.service.enqueue('dusty', 1)
   const page = await on.open('/console/#/q/dusty/held')
-  await page.getByRole('button', { name: 'Sweep now' }).click()
-  await shown(page, 'Swept:')
+  await page.getByRole('button', { name: 'Check now' }).click()
+  await shown(page, 'Checked:')
 })
 

@@ -65,7 +65,7 @@ test('dialogs_close_when_the_page_is_left', async () => {
   const page = await on.open('/console/#/q/left/waiting')
   const questions = [
     () => page.keyboard.press('?'),
-    () => page.getByRole('button', { name: 'Withdraw' }).first().click(),
+    () => page.locator('[data-row]').first().getByRole('button', { name: 'For whom' }).click(),
     () => page.getByRole('button', { name: 'Remove' }).click(),
     () => page.getByRole('button', { name: 'Export' }).click(),
   ]

@@ -157,7 +157,7 @@ test('without an event stream the console polls', async () => {
   const page = await on.open('/console/#/q/polled/waiting')
   await on.service.enqueue('polled', { n: 'first' })
   await page.locator('[data-row]', { hasText: '"first"' }).waitFor()
-  assert.equal(await link(page), 'Polling')
+  assert.equal(await link(page), 'Every 2 s')
   await on.service.enqueue('polled', { n: 'second' })
   await page.locator('[data-row]', { hasText: '"second"' }).waitFor()
   on.wire.rule = null

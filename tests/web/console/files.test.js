@@ -74,6 +74,15 @@ test('the console stores only the key, if asked, and how lists are exported, for
   }
 })
 
+test('buttons_and_fields_that_the_page_for_leads_names_are_those_of_the_console', async () => {
+  const page = await read(new URL('../../../docs/', import.meta.url), 'lead.md')
+  const named = [...page.matchAll(/`([A-Z][a-z ]+…?)`/g), ...page.matchAll(/(?<!\*)\*([A-Z][a-z ]+)\*(?!\*)/g)].map((found) => found[1])
+  assert.ok(named.length > 20, named)
+  const text = (await own()).map(([, source]) => source).join('\n')
+  const desk = await read(new URL('../../../web/desk/', import.meta.url), 'words.js')
+  for (const name of named) assert.ok(text.includes(name) || desk.includes(`'${name}'`), name)
+})
+
 test('console files stay short', async () => {
   for (const [name, text] of await own()) {
     const lines = text.split('\n')

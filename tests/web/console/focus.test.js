@@ -8,6 +8,13 @@ import { becomes } from '../world/until.js'
 const on = stage()
 
 const fill = (queue, n) => on.service.call('POST', '/jobs', Array.from({ length: n }, (_, at) => ({ queue, payload: { n: at } })))
+/** As many jobs, each in the hands of a worker. */
+async function hold(queue, n) {
+  await fill(queue, n)
+  const held = []
+  for (let at = 0; at < n; at += 1) held.push(await on.service.reserve(queue, `w${at}`))
+  return held
+}
 const keys = async (page, ...names) => { for (const name of names) await page.keyboard.press(name) }
 const focused = (page, selector) => becomes(() => page.evaluate((wanted) => {
   const { activeElement: active } = document
@@ -45,30 +52,29 @@ test('focus stays in the list after an action and a page', async () => {
 })
 
 test("focus moves to the next row or the list's name", async () => {
-  await fill('rows', 3)
-  const page = await on.open('/console/#/q/rows/waiting')
+  await hold('rows', 3)
+  const page = await on.open('/console/#/q/rows/held')
   await page.locator('[data-row]').first().waitFor()
   await keys(page, 'j', 'j')
   for (const [n, place] of [[1, '{"n":2}'], [2, '{"n":0}']]) {
     assert.ok((await rowOf(page)).includes(`{"n":${n}}`))
-    await keys(page, 'c')
-    await confirm(page, 'Withdraw the job')
+    await keys(page, 'r')
+    await confirm(page, 'Release the job')
     await becomes(async () => (await rowOf(page)).includes(place))
   }
-  await keys(page, 'c')
-  await confirm(page, 'Withdraw the job')
-  await shown(page, 'Nothing is waiting')
+  await keys(page, 'r')
+  await confirm(page, 'Release the job')
+  await shown(page, 'Nobody holds anything')
   await focused(page, '.tabs [aria-current]')
 })
 
 test('focus moves to the next row from a question about one that is gone', async () => {
-  await fill('asked', 3)
-  const page = await on.open('/console/#/q/asked/waiting')
+  const held = await hold('asked', 3)
+  const page = await on.open('/console/#/q/asked/held')
   await page.locator('[data-row]').first().waitFor()
   await keys(page, 'j', 'j')
-  await keys(page, 'c')
-  const { jobs } = await on.service.call('GET', '/queues/asked/jobs?state=waiting')
-  await on.service.call('DELETE', `/jobs/${jobs[1].id}`)
+  await keys(page, 'r')
+  await on.service.call('POST', '/jobs/release', { id: held[1].id })
   await becomes(() => page.locator('[data-row]').count(), 2)
   await confirm(page, 'Cancel')
   await becomes(() => rowOf(page).then((row) => row.includes('{"n":2}')))

@@ -14,12 +14,12 @@ test('a reload shows the stored history at once', async () => {
   for (let n = 0; n < 3; n += 1) await on.service.enqueue('past', { n })
   await on.service.complete(await on.service.reserve('past', 'ann'), { fine: true })
   const page = await on.open('/console/#/q/past/waiting')
-  await shown(page, '3 in, 1 taken, 1 done in the last hour')
+  await shown(page, '3 added, 1 handed out, 1 completed in the last hour')
   await page.reload()
-  await shown(page, '3 in, 1 taken, 1 done in the last hour')
+  await shown(page, '3 added, 1 handed out, 1 completed in the last hour')
   for (const [range, words] of [['Day', 'the last day'], ['90 days', 'the last 90 days'], ['Hour', 'the last hour']]) {
     await page.getByRole('button', { name: range, exact: true }).click()
-    await becomes(() => counted(page), `3 in, 1 taken, 1 done in ${words}`)
+    await becomes(() => counted(page), `3 added, 1 handed out, 1 completed in ${words}`)
   }
   const since = new Date(Date.now() - 40 * 86_400_000)
   on.wire.rule = async ({ path }) => {
@@ -29,10 +29,10 @@ test('a reload shows the stored history at once', async () => {
   }
   await page.getByRole('button', { name: '90 days', exact: true }).click()
   const day = since.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
-  await becomes(() => counted(page), `3 in, 1 taken, 1 done since ${day}`)
+  await becomes(() => counted(page), `3 added, 1 handed out, 1 completed since ${day}`)
   await on.service.enqueue('other', 'x')
   await page.goto(`${on.url}/console/`)
-  await shown(page, '4 in, 1 taken, 1 done in the last hour')
+  await shown(page, '4 added, 1 handed out, 1 completed in the last hour')
 })
 
 test('a_line_of_the_chart_is_hidden_so_that_the_others_show', async () => {
@@ -49,10 +49,10 @@ test('a_line_of_the_chart_is_hidden_so_that_the_others_show', async () => {
     }
   })
   await page.reload()
-  await shown(page, '900 in, 1 taken, 1 done in the last hour')
+  await shown(page, '900 added, 1 handed out, 1 completed in the last hour')
   const highest = () => page.evaluate(() => Math.max(...globalThis.drawn.splice(0).filter((text) => /^[\d,]+$/.test(text))
     .map((text) => Number(text.replace(',', '')))))
-  const key = page.locator('.chart').getByRole('button', { name: /^In/ })
+  const key = page.locator('.chart').getByRole('button', { name: /^Added/ })
   await becomes(async () => (await highest()) >= 100, true)
   await key.click()
   assert.equal(await key.getAttribute('aria-pressed'), 'false')

@@ -19,7 +19,7 @@ const me = (role, more) => ({
   body: { role, name: role, worker: null, queues: ['*'], until: null, ...more },
 })
 const here = (who) => ({ path }) => (path === '/me' ? who : null)
-const ACTS = /^(Add|Edit|Release|Requeue|Withdraw|Reorder|Run now|Pause|Resume|Seal|Sweep|Remove|Save|Set)/
+const ACTS = /^(Add\b|Edit|Release|Requeue|Withdraw|Reorder|Run now|Pause|Resume|Seal|Check now|For whom|Remove|Save|Set)/
 
 test('a viewer sees everything and no action buttons', async () => {
   on.wire.rule = here(me('viewer'))
@@ -106,8 +106,8 @@ test('a question is not shown to the next user', async () => {
     await page.locator('[data-row]').first().waitFor()
   }
   await signIn()
-  await page.locator('[data-row]').first().getByRole('button', { name: 'Withdraw' }).click()
-  await shown(page, 'Withdraw job')
+  await page.locator('[data-row]').first().getByRole('button', { name: 'For whom' }).click()
+  await shown(page, 'Who may have job')
   key = 'of-another'
   // Asked at once, as after a look at another tab.
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))

@@ -35,7 +35,7 @@ const TROUBLE = ['d-dead', 'e-dead', 'b-idle', 'c-paused', 'f-busy', 'a-calm']
 test('queues_are_sorted_by_trouble_and_as_the_address_says', async () => {
   const page = await on.open()
   await becomes(() => names(page), TROUBLE)
-  await reads(row(page, 'b-idle'), /no workers/)
+  await reads(row(page, 'b-idle'), /no one at work/)
   await page.getByRole('button', { name: 'Sort by Queue' }).click()
   await becomes(() => names(page), TROUBLE.toSorted())
   await page.getByRole('button', { name: 'Sort by Dead' }).click()
@@ -67,14 +67,16 @@ test('queues_with_overdue_jobs_are_marked', async () => {
   await reads(row(page, 'f-busy'), /2 overdue/)
 })
 
-test('the_overview_prints_no_zeros', async () => {
+test('rows_of_the_overview_have_no_zeros_and_its_totals_say_0', async () => {
   const page = await on.open()
   await becomes(() => names(page), TROUBLE)
   // The rates are known by then.
   await page.waitForFunction(() => !document.querySelector('figcaption').innerText.includes('–'))
-  const zeros = await page.locator('[data-row] td:not(.name), .total b, .total small, figcaption b').evaluateAll((all) =>
+  const zeros = await page.locator('[data-row] td:not(.name), .total small').evaluateAll((all) =>
     all.map((one) => one.innerText).filter((text) => /^[0.–-]+$/.test(text.trim())))
   assert.deepEqual(zeros, [])
+  assert.deepEqual(await page.locator('.total b, figcaption b').evaluateAll((all) => all.filter((one) => !/^[\d,.]+$/.test(one.innerText))), [])
+  await reads(page.locator('.total', { hasText: 'Completed' }), /Completed\s*0/)
   assert.equal(await row(page, 'a-calm').locator('td.dead').innerText(), '')
   assert.equal(await row(page, 'd-dead').locator('td.dead').innerText(), '5')
 })

@@ -33,7 +33,7 @@ test('chips_end_with_a_comma_or_enter_and_go_with_backspace', async () => {
   await seen('chips')
   const id = await on.service.enqueue('chips', 1)
   const page = await on.open(`/console/#/q/chips/waiting/${id}`)
-  await page.getByRole('button', { name: 'For whom' }).click()
+  await page.locator('.panel').getByRole('button', { name: 'For whom' }).click()
   const names = field(page, 'Only these workers')
   await becomes(() => offered(page, 'Only these workers'), ['ann', 'bob'])
   await page.keyboard.type('ann, bob')
@@ -173,7 +173,7 @@ test('without_the_list_names_are_sent_unasked', async () => {
   const refusal = { status: 422, type: 'application/problem+json', body: { title: 'x', detail: 'y' } }
   on.wire.rule = ({ path }) => (path.includes('recent=true') ? refusal : null)
   const page = await on.open(`/console/#/q/older/waiting/${id}`)
-  await page.getByRole('button', { name: 'For whom' }).click()
+  await page.locator('.panel').getByRole('button', { name: 'For whom' }).click()
   await field(page, 'Only these workers').fill('carol')
   await confirm(page, 'Save')
   await shown(page, 'It is changed who may have job')
@@ -182,7 +182,7 @@ test('without_the_list_names_are_sent_unasked', async () => {
 test('dialog_of_names_fits_on_a_phone', async () => {
   const id = await on.service.enqueue('pocket', 1, { assignees: [`${'w'.repeat(120)}`, 'b'], excluded: ['c'], skill: 'd' })
   const page = await on.open(`/console/#/q/pocket/waiting/${id}`, { width: 360, height: 740, touch: true })
-  await page.getByRole('button', { name: 'For whom' }).tap()
+  await page.locator('.panel').getByRole('button', { name: 'For whom' }).tap()
   await dialog(page).waitFor()
   assert.ok(await fits(page))
   assert.ok(await dialog(page).evaluate((box) => box.scrollWidth <= box.clientWidth))

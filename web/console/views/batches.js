@@ -11,7 +11,7 @@ import { Agreed, NoMeasure, OpinionFilters, Opinions } from './opinions.js'
 
 const SEGMENTS = ['completed', 'reserved', 'dead', 'cancelled', 'waiting', 'blocked', 'delayed']
 const COLUMNS = [
-  ['id', 'Batch'], ['client', 'Client'], ['progress', 'Progress'], ['n done', 'Done'], ['n out', 'Out'],
+  ['id', 'Batch'], ['client', 'Client'], ['progress', 'Progress'], ['n done', 'Done'], ['n out', 'Held'],
   ['n age', 'Age'], ['status', 'State'],
   ['do', html`<span class="unseen">Actions</span>`],
 ]
@@ -21,6 +21,8 @@ const percent = (n, total) => (total ? (100 * n) / total : 0)
 
 export function Progress({ batch }) {
   const { counts } = batch
+  // Fifty full bars say no more than fifty ticks.
+  if (counts.total > 0 && counts.completed === counts.total) return html`<span class="all-done">✓ All completed</span>`
   const done = Math.round(percent(ended(batch), counts.total))
   const there = SEGMENTS.filter((state) => counts[state] > 0)
   return html`<span class="bar-of" role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${done}
@@ -29,6 +31,9 @@ export function Progress({ batch }) {
       style=${{ inlineSize: `${percent(counts[state], counts.total)}%` }}></i>`)}
   </span>`
 }
+
+/** `sealed`, in plain words: all its jobs are there, and some have not ended. */
+const BatchState = ({ of }) => html`<span class=${`state ${of}`}>${of === 'sealed' ? 'in work' : of}</span>`
 
 const isOver = (batch) => !['open', 'sealed'].includes(batch.state)
 
@@ -62,10 +67,10 @@ export function Batches({ name, selected, only }) {
     <td class="progress">${batch.opinions
       ? html`<${Agreed} opinions=${batch.opinions} />` : html`<${Progress} batch=${batch} />`}</td>
     <td class="n done">${number(ended(batch))}<span class="dim"> / ${number(batch.counts.total)}</span></td>
-    <td class="n out" data-title="out">${batch.counts.reserved}${
+    <td class="n out" data-title="held">${batch.counts.reserved}${
       batch.concurrency !== null && html`<span class="dim"> / ${batch.concurrency}</span>`}</td>
     <td class="n age"><${Ago} at=${batch.created_at} /></td>
-    <td class="status"><${State} of=${batch.state} /></td>
+    <td class="status"><${BatchState} of=${batch.state} /></td>
     <td class="do"><${Actions} batch=${batch} changed=${pages.answer.reload} /></td>
   <//>`
   const none = html`<${Empty} title="No batches">
@@ -94,7 +99,7 @@ export function Batch({ name, id, only, back }) {
       <a class="button quiet" href=${back} aria-keyshortcuts="Escape" aria-label="Close" title="Close (Esc)">×</a>
     </header>
     <${Missing} answer=${{ ...answer, data: last.current }}>${(batch) => html`
-      <p class="facts"><${State} of=${batch.state} /><span>created <${Ago} at=${batch.created_at} /> ago</span>
+      <p class="facts"><${BatchState} of=${batch.state} /><span>created <${Ago} at=${batch.created_at} /> ago</span>
         ${batch.ended_at && html`<span>ended <${Ago} at=${batch.ended_at} /> ago</span>`}</p>
       ${!isOver(batch) && html`<p class="actions"><${Actions} batch=${batch} changed=${answer.reload} kind="" /></p>`}
       <section><h3>${number(ended(batch))} of ${many(batch.counts.total, 'job')} done</h3>
@@ -103,10 +108,11 @@ export function Batch({ name, id, only, back }) {
           html`<li><${State} of=${state} /> ${number(batch.counts[state])}</li>`)}</ul></section>
       ${batch.opinions && html`<${Opinions} name=${name} batch=${batch} only=${only} />`}
       <section><h3>About it</h3><dl>
-        <dt>Out at once</dt><dd>${batch.concurrency === null ? 'any number' : `at most ${batch.concurrency}`}</dd>
+        <dt>Held at once</dt><dd>${batch.concurrency === null ? 'any number' : `at most ${batch.concurrency}`}</dd>
         <dt>Priority</dt><dd>${batch.priority}</dd>
         <dt>Client</dt><dd>${batch.client === null ? 'none' : html`<bdi>${batch.client}</bdi>`}</dd>
-        <dt>Sealed</dt><dd>${batch.sealed_at ? time(batch.sealed_at) : 'not yet: more may come'}</dd>
+        <dt>All jobs are there</dt><dd>${batch.sealed_at
+          ? `since ${time(batch.sealed_at)}` : 'not yet: more may come'}</dd>
       </dl></section>
       ${!batch.opinions && html`<section><h3>Its jobs</h3><${Results} name=${name} id=${id} /></section>`}`}
     <//>

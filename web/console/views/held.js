@@ -5,11 +5,12 @@ import * as api from '../api.js'
 import * as actions from '../actions.js'
 import { many, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
+import { usePayloadColumns } from '../payload_columns.js'
 import { link } from '../router.js'
-import { Act, Ago, Brief, Closing, Empty, Left, Name } from '../ui.js'
+import { Act, Ago, Closing, Empty, Left, Name } from '../ui.js'
 
-const COLUMNS = [
-  ['worker', 'Who'], ['id', 'Job'], ['what', 'Payload'], ['n age', 'Holds it for'], ['lease', 'Time left'],
+const LAST = [
+  ['n age', 'Holds it for'], ['lease', 'Time left'],
   ['do', html`<span class="unseen">Actions</span>`],
 ]
 
@@ -29,11 +30,13 @@ export function Held({ name, queue, selected }) {
     return [...worked, ...(data.next ? [] : closing.filter(({ id }) => !ids.has(id)))]
   }
   const changed = pages.answer.reload
+  const payload = usePayloadColumns(name, [...payloads.values()])
+  const columns = [['worker', 'Who'], ['id', 'Job'], ...payload.heads, ...LAST]
   const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, 'held', job.id)}
       selected=${job.id === selected} fresh=${fresh}>
     <td class="worker">${job.first && html`<${Who} job=${job} name=${name} changed=${changed} />`}</td>
     <td class="id"><a href=${link(name, 'held', job.id)} title=${job.id}>${tail(job.id)}</a></td>
-    <td class="what">${payloads.has(job.id) && html`<${Brief} exact=${payloads.get(job.id)} />`}</td>
+    ${payload.cells(payloads.get(job.id))}
     <td class="n age"><${Ago} at=${job.reserved_at} /></td>
     <td class="lease">${job.final_at ? html`<${Closing} at=${job.final_at} />`
       : html`<${Left} until=${job.expires_at} since=${job.reserved_at} />`}</td>
@@ -42,11 +45,12 @@ export function Held({ name, queue, selected }) {
   <//>`
   const { live, overdue } = queue?.reservations ?? { live: 0, overdue: 0 }
   return html`<div class="bar">
-      <span>${many(live, 'job')} out${overdue > 0 && html`, <b class="bad">${overdue} overdue</b>`}</span>
+      <span>${many(live, 'job')} held${overdue > 0 && html`, <b class="bad">${overdue} overdue</b>`}</span>
       <span class="space"></span>
-      <${Act} kind="row" label="Sweep now: take back what is overdue"
-        onClick=${() => actions.returnOverdue(name)}>Sweep now<//></div>
-    <${List} label="held jobs" columns=${COLUMNS} pages=${pages} items=${items} id=${(job) => job.id} row=${row}
+      ${payload.button}
+      <${Act} kind="row" label="Check now: take back what is overdue"
+        onClick=${() => actions.returnOverdue(name)}>Check now<//></div>
+    <${List} label="held jobs" columns=${columns} pages=${pages} items=${items} id=${(job) => job.id} row=${row}
       empty=${html`<${Empty} title="Nobody holds anything">
         Reserved jobs are here, with the time that is left.<//>`} />`
 }

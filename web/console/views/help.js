@@ -12,10 +12,11 @@ export function Help({ onClose }) {
   const groups = mayAct() ? [...HELP, ...HELP_TO_ACT] : HELP
   const outside = (event) => { if (event.target === dialog.current) dialog.current.close() }
   return html`<dialog ref=${dialog} class="help" aria-labelledby="help" onClose=${onClose} onClick=${outside}>
-    <h2 id="help">Keys</h2>
+    <header><h2 id="help">Keys</h2>
+      <button type="button" class="button quiet" title="Close (Esc)"
+        onClick=${() => dialog.current.close()}>Close</button></header>
     <div class="groups">${groups.map(([title, keys]) => html`<section><h3>${title}</h3><dl>
       ${keys.map(([key, what]) => html`<dt>${key.split(/(  | … )/).map(drawn)}</dt><dd>${what}</dd>`)}
     </dl></section>`)}</div>
-    <button type="button" class="button" onClick=${() => dialog.current.close()}>Close</button>
   </dialog>`
 }

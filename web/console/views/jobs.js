@@ -9,11 +9,12 @@ import { Filters, isLookedFor, isNarrowed, onlyShows } from '../filters.js'
 import { number, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { jobsOf, useMatching } from '../matching.js'
+import { usePayloadColumns } from '../payload_columns.js'
 import { Pick, PickAll, usePicks } from '../picks.js'
 import { reassign } from '../reassign.js'
 import { go, link, tabOf } from '../router.js'
 import { Act, Ago, Brief, Button, Empty, Name, Until } from '../ui.js'
-import { forWhomPicked } from '../whom.js'
+import { forWhom, forWhomPicked } from '../whom.js'
 import { Lines, linesOf } from './for_whom.js'
 import { newestFirst } from './job.js'
 
@@ -21,8 +22,8 @@ const PAGE = 50
 
 const Id = ({ job, href }) => html`<td class="id">
   <a href=${href} title=${job.id}>${tail(job.id)}</a></td>`
-const What = ({ job }) => html`<td class="what">${job.breached && html`<b class="chip breached">SLA breached</b> `}
-  <${Lines} of=${linesOf(job)} />  <${Brief} exact=${job.payload} /></td>`
+const lead = (job) => html`${job.breached && html`<b class="chip breached">SLA breached</b> `}
+  <${Lines} of=${linesOf(job)} />  `
 const Client = ({ job }) => html`<td class="client" data-title="client">${
   job.client && html`<bdi>${job.client}</bdi>`}</td>`
 const Priority = ({ job }) => html`<td class="n priority" data-title="priority">${job.priority}</td>`
@@ -100,17 +101,18 @@ export function Jobs({ name, state, count, selected, only }) {
   const changed = () => { reload(); matching.reload() }
   const setOnly = (filters) => go(link(name, tab, selected, filters))
   const picks = usePicks(data?.jobs ?? [], `${name} ${state} ${narrowing}`)
+  const payload = usePayloadColumns(name, (data?.jobs ?? []).map((job) => job.payload))
   const last = ['do', html`<span class="unseen">Actions</span>`]
   const pick = ['pick', html`<${PickAll} picks=${picks} />`]
-  const columns = [pick, ['id', 'Job'], ['what', 'Payload'], ...list.columns, last]
+  const columns = [pick, ['id', 'Job'], ...payload.heads, ...list.columns, last]
   const href = (job) => link(name, tab, job.id, only)
   const row = (job, fresh) => html`<${Row} key=${job.id} href=${href(job)}
       selected=${job.id === selected} fresh=${fresh}>
     <${Pick} job=${job} picks=${picks} />
-    <${Id} job=${job} href=${href(job)} /><${What} job=${job} />${list.cells(job)}
+    <${Id} job=${job} href=${href(job)} />${payload.cells(job.payload, lead(job))}${list.cells(job)}
     <td class="do">${list.act?.(job, changed)}
-      ${!list.final && html`<${Act} kind="row" keys="c" label="Withdraw"
-        onClick=${() => actions.cancel(job, changed)}>Withdraw<//>`}</td>
+      ${list.moves && html`<${Act} kind="row quiet" keys="o" label="For whom"
+        onClick=${() => forWhom(job, changed)}>For whom…<//>`}</td>
   <//>`
   return html`<div class="bar">
       <${Filters} state=${state} only=${only} setOnly=${setOnly} />
@@ -118,7 +120,7 @@ export function Jobs({ name, state, count, selected, only }) {
       ${only.line && html`<${Act} kind="row" keys="R" label="Reassign"
         onClick=${() => reassign(name, only.line, changed)}>Reassign…<//>`}
       ${matching.n > 0 && html`<${All} queue=${name} state=${state} matching=${matching} only=${only} picks=${picks}
-        changed=${changed} />`}
+        changed=${changed}>${payload.button}<//>`}
     </div>
     ${picks.jobs.length > 0 && html`<${Picked} queue=${name} list=${list} picks=${picks} changed=${changed} />`}
     <${List} label=${`${state} jobs`} columns=${columns} pages=${pages} items=${(page) => page.jobs}
@@ -132,9 +134,9 @@ function Nothing({ list: { empty: [title, text] }, only, setOnly }) {
 }
 
 /** What is done to all that the list shows. By what it contains the service finds jobs, and changes none. */
-function All({ queue, state, matching, only, picks, changed }) {
+function All({ queue, state, matching, only, picks, changed, children }) {
   const list = LISTS[state]
-  return html`<span class="acts">${!onlyShows(only) && html`
+  return html`<span class="acts">${children}${!onlyShows(only) && html`
       ${list.all?.(queue, matching, only, changed)}
       ${list.moves && html`<${Act} kind="row"
         onClick=${() => bulk.reprioritizeAll(queue, state, matching, only, changed)}>${

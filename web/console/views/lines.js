@@ -14,7 +14,7 @@ const LONG = 3_600_000
 const MAX = 100
 
 const COLUMNS = [
-  ['line', 'Line'], ['whom', 'For'], ['n waiting', 'Waiting'], ['n age', 'Oldest'],
+  ['line', 'For whom'], ['whom', 'Which is'], ['n waiting', 'Waiting'], ['n age', 'Oldest'],
   ['do', html`<span class="unseen">Actions</span>`],
 ]
 
@@ -40,10 +40,10 @@ export function Lines({ name }) {
     <//>`
   }
   return html`<${Missing} answer=${answer}>${({ lines }) => html`
-    <${Table} label="lines" columns=${COLUMNS} items=${lines} id=${({ line }) => line} row=${row}
+    <${Table} label="for whom jobs wait" columns=${COLUMNS} items=${lines} id=${({ line }) => line} row=${row}
       empty=${html`<${Empty} title="All that waits is everybody's">
         Jobs that are assigned, need a skill or were handed over are here, by whom they wait for.<//>`} />
-    ${lines.length >= MAX && html`<p class="more">The first ${MAX} lines</p>`}
+    ${lines.length >= MAX && html`<p class="more">The first ${MAX} names and skills</p>`}
     ${answer.error && html`<p class="stale" role="status">Not up to date: ${answer.error.message}</p>`}`}
   <//>`
 }

@@ -30,5 +30,5 @@ export function Locks({ name, selected }) {
   <//>`
   return html`<${List} label="locks" columns=${COLUMNS} pages=${pages} items=${(data) => data.locks}
     id=${(lock) => lock.lock} row=${row} empty=${html`<${Empty} title="No lock is held">
-      A lock is held exactly as long as the job that needs it is out.<//>`} />`
+      A lock is held exactly as long as the job that needs it.<//>`} />`
 }

@@ -33,8 +33,8 @@ const NUMBERS = [
   ['blocked', 'Blocked', count('blocked'), 'blocked', counted],
   ['delayed', 'Delayed', count('delayed'), 'delayed', counted],
   ['dead', 'Dead', count('dead'), 'dead', counted],
-  ['in', 'In / min', per('enqueued'), 'activity', rated],
-  ['out', 'Done / min', per('completed'), 'activity', rated],
+  ['in', 'Added / min', per('enqueued'), 'activity', rated],
+  ['out', 'Completed / min', per('completed'), 'activity', rated],
 ]
 const SORTS = [['trouble', 'Trouble'], ['name', 'Queue'], ...NUMBERS]
 
@@ -85,8 +85,7 @@ const Summary = ({ queues, at, theme }) => html`<section class="summary">
 
 function Total({ of, title, value, more, bad, href, keys }) {
   const n = sum(of, value)
-  const shown = n > 0 ? number(n) : html`<span class="dim" aria-hidden="true">·</span><span class="unseen">none</span>`
-  const inside = html`<span>${title}</span><b class=${classes(bad && n > 0 && 'bad')}>${shown}</b>
+  const inside = html`<span>${title}</span><b class=${classes(n === 0 && 'dim', bad && n > 0 && 'bad')}>${number(n)}</b>
     <small>${n > 0 && (href ? 'by error' : more)}</small>`
   return href
     ? html`<a class="total" href=${href} aria-keyshortcuts=${keys} title=${`By error (${keys})`}>${inside}</a>`
@@ -147,8 +146,8 @@ function columns([by, way], setOrder) {
 function Line({ queue, at }) {
   const { name } = queue
   return html`<${Row} href=${link(name)}>
-    <td class="name"><a href=${link(name)}>${name}</a>${troublesOf(queue).map(([kind, words]) => html`
-      <span class=${`state ${kind}`}>${words}</span>`)}</td>
+    <td class="name"><a href=${link(name)}>${name}</a>${troublesOf(queue).map(([kind, words, why]) => html`
+      <span class=${`state ${kind}`} title=${why}>${words}</span>`)}</td>
     ${NUMBERS.map(([kind, title, value, tab, draw]) => html`<${Figure} kind=${kind} title=${title}
       href=${link(name, tab)} drawn=${draw(queue, at, value(queue))} />`)}
     <td class="trend"><${Spark} queue=${name} /></td>

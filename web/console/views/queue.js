@@ -2,9 +2,9 @@
 
 import { html, classes, useSecondTick, useEffect, useRef } from '../html.js'
 import { Chart } from '../chart.js'
-import { age, countdown, number } from '../format.js'
+import { NONE, age, countdown, number } from '../format.js'
 import { lookAt, mayAct } from '../live.js'
-import { TABS, link, uploadLink } from '../router.js'
+import { TABS, link, titleOf, uploadLink } from '../router.js'
 import { Act, Empty, Waiting } from '../ui.js'
 import { Activity } from './activity.js'
 import { Batch, Batches } from './batches.js'
@@ -19,6 +19,22 @@ import { Settings } from './settings.js'
 import { Sheets } from './sheets.js'
 
 const KEYS = { lines: '0', activity: 'v', sheets: 'S', settings: 's' }
+/** What each list has. */
+const MEANINGS = {
+  waiting: 'Ready to be handed out',
+  held: 'In the hands of people',
+  blocked: 'Waits for a lock, or for room in its batch',
+  delayed: 'Waits for its time',
+  dead: 'Failed as often as the queue allows',
+  completed: 'Done, and kept for a time',
+  cancelled: 'Withdrawn or expired, and kept for a time',
+  locks: 'What no two jobs may have at once',
+  batches: 'Jobs that belong together',
+  lines: 'What waits for certain workers or a skill',
+  activity: 'What happens, and what operators did',
+  sheets: 'What each worker did per day',
+  settings: 'How the queue behaves',
+}
 
 export function Queue({ name, tab, id, only, state, theme }) {
   useEffect(() => {
@@ -37,7 +53,7 @@ export function Queue({ name, tab, id, only, state, theme }) {
     <${Head} queue=${queue} at=${state.at} theme=${theme} />
     <${Tabs} queue=${queue} tab=${tab} />
     <div class=${classes('split', id && 'open')}>
-      <section class="main" aria-label=${tab}>
+      <section class="main" aria-label=${titleOf(tab)}>
         <${View} queue=${queue} tab=${tab} id=${id} only=${only} /></section>
       ${id && isBatch && html`<${Batch} key=${id} name=${name} id=${id} only=${only} back=${back} />`}
       ${id && !isBatch && html`<${Job} key=${id} queue=${queue} id=${id} back=${back} />`}
@@ -60,11 +76,14 @@ function Head({ queue, at, theme }) {
       <${Pause} queue=${queue} />
     </div>
     <dl class="vital">
-      <div><dt>Oldest waiting</dt><dd>${oldest === null ? '–' : age(oldest + since)}</dd></div>
-      <div><dt>Held now</dt><dd>${number(reservations.live)}${
+      <div title="For how long the job has waited that waits longest"><dt>Oldest waiting</dt>
+        <dd>${oldest === null ? NONE : age(oldest + since)}</dd></div>
+      <div title="Jobs that people have in hand"><dt>Held now</dt><dd>${number(reservations.live)}${
         overdue > 0 && html` <span class="bad">+ ${number(overdue)} overdue</span>`}</dd></div>
-      <div><dt>Next one runs out</dt><dd>${soonest === null ? '–' : countdown(soonest - since)}</dd></div>
-      <div><dt>Came back</dt><dd title="ran out of time, failed">${number(totals.expired + totals.failed)}<small>${
+      <div title="When the first held job goes back, unless its page asks for more time"><dt>Next lease ends</dt>
+        <dd>${soonest === null ? NONE : countdown(soonest - since)}</dd></div>
+      <div title="How often the time was over, or the worker reported a failure, of all that was handed out">
+        <dt>Expired or failed</dt><dd>${number(totals.expired + totals.failed)}<small>${
         ` of ${number(totals.handed_out)}`}</small></dd></div>
     </dl>
     <${Chart} queue=${name} theme=${theme} />
@@ -73,17 +92,29 @@ function Head({ queue, at, theme }) {
 
 function Tabs({ queue, tab }) {
   const bar = useRef(null)
+  /** Says at which ends there are more. */
+  const edges = () => {
+    if (!bar.current) return
+    const { scrollLeft, scrollWidth, clientWidth, dataset } = bar.current
+    dataset.more = classes(scrollLeft > 1 && 'before', scrollLeft + clientWidth < scrollWidth - 1 && 'after')
+  }
+  useEffect(() => {
+    const sizes = new ResizeObserver(edges)
+    sizes.observe(bar.current)
+    return () => sizes.disconnect()
+  }, [])
   useEffect(() => {
     const current = bar.current.querySelector('[aria-current]')
     bar.current.scrollLeft = current.offsetLeft - (bar.current.clientWidth - current.clientWidth) / 2
+    edges()
   }, [tab, queue.name])
   const count = (name) => (name === 'held' ? queue.counts.reserved : queue.counts[name])
   const draw = (name, n) => html`
     <a href=${link(queue.name, name)} class=${classes(name, count(name) === 0 && 'zero')}
       aria-current=${name === tab ? 'page' : undefined} aria-keyshortcuts=${KEYS[name] ?? n + 1}
-      title=${`${name} (${KEYS[name] ?? n + 1})`}>${name}${
+      title=${`${MEANINGS[name]} (${KEYS[name] ?? n + 1})`}>${titleOf(name)}${
         count(name) !== undefined && html` <b>${number(count(name))}</b>`}</a>`
-  return html`<nav class="tabs" ref=${bar} aria-label="Lists">${TABS.map(draw)}</nav>`
+  return html`<nav class="tabs" ref=${bar} aria-label="Lists" onScroll=${edges}>${TABS.map(draw)}</nav>`
 }
 
 function View({ queue, tab, id, only }) {

@@ -87,8 +87,8 @@ export const Settings = ({ queue }) => html`
 /** For who may look and change nothing. */
 const Seen = ({ queue: { settings } }) => html`<div class="settings">
   ${Object.keys(settings).filter((field) => !ELSEWHERE.includes(field)).map((field) => html`<div class="field">
-    <span>${title(field)}</span><div class="value"><b>${describe(field, settings[field])}</b></div>
-    <p>${KNOWN[field]?.[1]}</p></div>`)}
+    <span>${title(field)}</span><p>${KNOWN[field]?.[1]}</p>
+    <div class="value"><b>${describe(field, settings[field])}</b></div></div>`)}
 </div>`
 
 export function describe(name, value) {
@@ -177,13 +177,13 @@ function Field({ name, value, now, error, hint, onChange }) {
   const back = `Back to ${usually(name, usual)}`
   return html`<div class=${classes('field', error && 'bad')}>
     <label for=${id}>${title(name)}</label>
+    <p id=${`${id}-about`}>${text}${isTime(name) && html`<span class="dim"> · ${SUCH_AS}</span>`}</p>
     <div class="value"><${Input} id=${id} name=${name} value=${value ?? shown} raw=${typeof value === 'string'}
       kind=${typeof (now ?? usual)} onChange=${onChange} />
       ${!isUsual && name in DEFAULTS && html`<${Button} kind="quiet" label=${`${back}: ${title(name)}`}
         onClick=${() => onChange(null)}>${back}<//>`}
+      ${isUsual && html`<span class="dim">default</span>`}
     </div>
-    <p id=${`${id}-about`}>${text}${isTime(name) && html`<span class="dim"> · ${SUCH_AS}</span>`}${
-      isUsual && html`<span class="dim"> · default</span>`}</p>
     ${hint && html`<p class="hint" role="status">${hint}.</p>`}
     ${error && html`<p class="problem" role="alert">${error}</p>`}
   </div>`
