@@ -151,9 +151,17 @@ local function make_room(kept, minutes, hours)
   end
 end
 
+-- This version reads no packed fields, which older ones made.
+local function drop_packed(kept)
+  for field in pairs(kept.fields) do
+    if field:find('^[MH]%d') then drop(kept, field) end
+  end
+end
+
 local function write(q, kept, minute)
   local minutes, hours = in_order(kept, 'm', minute), in_order(kept, 'h', floor(minute / HOUR))
   make_room(kept, minutes, hours)
+  drop_packed(kept)
   local set = {}
   for field, entries in pairs(kept.set) do set[#set + 1], set[#set + 2] = field, entries end
   call('HSET', q.history, unpack(set))

@@ -134,6 +134,19 @@ async fn history_keeps_minutes_for_a_day_and_hours_for_90_days() {
 }
 
 #[tokio::test]
+async fn fields_that_older_versions_packed_are_removed() {
+    let w = start_at(0).await;
+    enqueue(&w, 1).await;
+    let _: i64 = w.engine.run("HSET intray:{default}:2:history M100 packed H7 packed").await;
+    w.advance_clock(MINUTE);
+    w.sweep().await;
+    let fields: Vec<String> = w.engine.run("HKEYS intray:{default}:2:history").await;
+    assert!(fields.iter().all(|field| !field.starts_with(['M', 'H'])), "{fields:?}");
+    assert_adds_up(&w).await;
+    w.check().await;
+}
+
+#[tokio::test]
 async fn history_adds_up_after_clock_steps_back() {
     let w = start_at(0).await;
     for ms in [0, 90_000, -2 * HOUR as i64, 30_000, 3 * HOUR as i64, -1_000, 61_000] {
