@@ -37,11 +37,11 @@ test-all: test test-web test-contract test-cluster test-sentinel test-deploy tes
 	cargo test --locked --features scripts-only --test model -- queue_behaves
 
 # The history checker: everything is broken all the time, and all answers and events must hold together.
-# `make history SECONDS=600 SEED=7 TOPOLOGY=one`, or `cluster`, or `sentinel`; `make history CHECK=FILE` checks once more what a
-# run has written, and `PROFILE=test` runs what `make test` has built.
+# `make history SECONDS=600 SEED=7 TOPOLOGY=one`, or `cluster`, or `sentinel`; with `FROM=COMMIT` half of the instances are of an
+# older commit; `make history CHECK=FILE` checks once more what a run has written, and `PROFILE=test` runs what `make test` has built.
 history: rust engine
 	$(if $(filter cluster,$(TOPOLOGY)),scripts/engine.sh latest)
-	HISTORY_SECONDS=$(or $(SECONDS),120) HISTORY_SEED=$(or $(SEED),random) HISTORY_TOPOLOGY=$(or $(TOPOLOGY),one) \
+	$(if $(FROM),binary=$$(scripts/older.sh $(FROM)) && INTRAY_OLDER_PROGRAM=$$binary) HISTORY_SECONDS=$(or $(SECONDS),120) HISTORY_SEED=$(or $(SEED),random) HISTORY_TOPOLOGY=$(or $(TOPOLOGY),one) \
 	HISTORY_CHECK=$(abspath $(CHECK)) cargo test --profile $(or $(PROFILE),release) --locked --test history -- --nocapture \
 	$(if $(CHECK),recorded_history_file,no_job_is_lost)
 

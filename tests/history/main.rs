@@ -4,6 +4,7 @@
 //!
 //! ```sh
 //! make history SECONDS=120 SEED=7
+//! make history SECONDS=120 FROM=COMMIT # every second start of an instance is of that commit
 //! make history CHECK=target/tmp/history/one-7.ndjson # checks the file of an earlier run
 //! ```
 //!
@@ -46,7 +47,7 @@ mod world {
     mod shim;
 
     pub use engine::{Engine, NodeSettings, latest_server_program, moves::SlotMove, nodes::SHARDS};
-    pub use service::{Service, program, with_default_redis_timeout};
+    pub use service::{Service, program, program_at, with_default_redis_timeout};
 
     /// Waits for a condition, with a deadline that only a broken program exceeds.
     pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {

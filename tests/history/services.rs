@@ -4,7 +4,11 @@ use std::{
     fs::File,
     io::Write,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex as Lock, PoisonError},
+    process::Command,
+    sync::{
+        Arc, Mutex as Lock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -12,7 +16,7 @@ use crate::{
     load::Chance,
     topology::{Reach, Topology},
     wire::Wire,
-    world::{Service, program, with_default_redis_timeout},
+    world::{Service, program, program_at, with_default_redis_timeout},
 };
 
 pub struct Services {
@@ -88,10 +92,19 @@ impl Instance {
 async fn started(flags: &[String]) -> Service {
     let args = ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", "200"].map(str::to_owned);
     for _ in 0..300 {
-        match Service::try_start(with_default_redis_timeout(program(args.iter().chain(flags)))).await {
+        match Service::try_start(with_default_redis_timeout(next_program(args.iter().chain(flags)))).await {
             Ok(service) => return service,
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
     panic!("an instance no longer starts")
+}
+
+/// With INTRAY_OLDER_PROGRAM every second start is of that program, so that instances of both serve together and replace each other.
+fn next_program<'a>(args: impl Iterator<Item = &'a String>) -> Command {
+    static STARTS: AtomicUsize = AtomicUsize::new(0);
+    match std::env::var_os("INTRAY_OLDER_PROGRAM") {
+        Some(older) if STARTS.fetch_add(1, Ordering::Relaxed) % 2 == 1 => program_at(older, args),
+        _ => program(args),
+    }
 }
