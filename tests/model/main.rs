@@ -18,7 +18,7 @@
 //! | `walk/` | runs a sequence on both, and compares after each step; recounts what must always be true |
 //! | `real/` | the queue under test, its Redis, and eyes that read what lies there |
 //! | `run`, `shrink` | many walks, and the smallest that fails |
-//! | `differential`, `mirror`, `library` | each script on two servers: of this program and of an older one |
+//! | `differential`, `mirror`, `library` | each script on two servers: of this program and of an older one; `allowed.txt`: what may differ |
 //! | `mutants`, `patch_scripts`, `hints` | faults in the scripts; the model must find each of them |
 //!
 //! When the two differ, the sequence is made as small as possible and shown step by step, with the command that runs it

@@ -1,6 +1,8 @@
 //! Runs every script on two servers: as it is on the first, as an older program has it on the second. Both must give the same reply and
-//! leave the same keys after each call.
+//! leave the same keys after each call, except where `allowed` says otherwise.
 
+mod allowed;
+mod call;
 mod reply;
 
 use std::{
@@ -16,10 +18,11 @@ use tokio::{
     net::{UnixListener, UnixStream},
 };
 
-use self::reply::Reply;
+pub use self::allowed::Allowances;
+use self::{call::Call, reply::Reply};
 use crate::{
     fixtures::Verdict,
-    library::Library,
+    library::{self, Library, ScriptKeys},
     patch_scripts::{self, Edit},
 };
 
@@ -35,6 +38,7 @@ struct State {
     calls: u64,
     /// Those of the scripts that only read.
     views: BTreeSet<Vec<u8>>,
+    keys: ScriptKeys,
     ours: Connection,
     theirs: Connection,
 }
@@ -61,6 +65,7 @@ impl Mirror {
             difference: None,
             calls: 0,
             views: BTreeSet::new(),
+            keys: ScriptKeys::new(),
             ours: connect(&ours),
             theirs: connect(&theirs),
         };
@@ -118,7 +123,7 @@ impl Servers {
     async fn run(&mut self, words: &[Vec<u8>], state: &Mutex<State>) -> Vec<u8> {
         match (words[0].as_slice(), words.get(1).map(Vec::as_slice)) {
             (b"FUNCTION", Some(b"LOAD")) => self.load(words, state).await,
-            (b"FCALL", Some(function)) => self.call(words, self.other.named(function), state).await,
+            (b"FCALL", Some(_)) => self.call(words, state).await,
             _ => self.ours.call(words).await,
         }
     }
@@ -127,26 +132,32 @@ impl Servers {
         let theirs = self.other.code.clone().into_bytes();
         let loaded = self.theirs.call(&[words[0].clone(), words[1].clone(), b"REPLACE".to_vec(), theirs]).await;
         assert_eq!(loaded[0], b'$', "{}", String::from_utf8_lossy(&loaded));
-        state.lock().unwrap_or_else(PoisonError::into_inner).views = views(&String::from_utf8_lossy(&words[2]));
+        let code = String::from_utf8_lossy(&words[2]);
+        {
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            (state.views, state.keys) = (views(&code), library::keys_of(&code));
+        }
         self.ours.call(&[words[0].clone(), words[1].clone(), patched(&words[2], &self.edits)]).await
     }
 
     /// Calls a function of both, which the second server may know by another name.
-    async fn call(&mut self, words: &[Vec<u8>], named: Vec<u8>, state: &Mutex<State>) -> Vec<u8> {
+    async fn call(&mut self, words: &[Vec<u8>], state: &Mutex<State>) -> Vec<u8> {
         let raw = self.ours.call(words).await;
         if raw.starts_with(b"-ERR Function not found") {
             return raw;
         }
-        let mut same = words.to_vec();
-        same[1] = named;
+        let call = Call::of(words);
+        let same = {
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            call.for_other(words, &self.other, &state.keys)
+        };
         let theirs = self.theirs.call(&same).await;
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_view = state.views.contains(&words[1]);
-        let (ours, theirs) = (Reply::parse(&raw, is_view), Reply::parse(&theirs, is_view));
+        let (mut ours, mut theirs) = (Reply::parse(&raw, is_view), Reply::parse(&theirs, is_view));
         state.calls += 1;
         if state.difference.is_none() {
-            let found =
-                if ours.is_same(&theirs) { state.compare_keys() } else { Err(report("the reply", &ours, &theirs)) };
+            let found = state.compare(&call, &mut ours, &mut theirs, &self.other.allowed);
             state.difference = found.err().map(|what| format!("{}\n  {}", what, spelled(words)));
         }
         raw
@@ -154,8 +165,38 @@ impl Servers {
 }
 
 impl State {
-    /// Every key of both servers, with its content.
+    fn compare(&mut self, call: &Call, ours: &mut Reply, theirs: &mut Reply, allowed: &Allowances) -> Verdict {
+        let copied = allowed.copied(&call.script, &call.argument, &ours.items);
+        allowed.adapt(&call.script, &call.argument, ours, theirs);
+        if !ours.is_same(theirs, allowed.fast_paths()) {
+            return Err(report("the reply", ours, theirs));
+        }
+        for key in copied {
+            self.copy_keys(key)?;
+        }
+        self.compare_keys()
+    }
+
+    /// Gives the second server the keys of one kind, or all, as they are on the first.
+    fn copy_keys(&mut self, kind: Option<&str>) -> Verdict {
+        let pattern = kind.map_or_else(|| "*".to_owned(), |kind| format!("*:{kind}"));
+        let names = |of: &mut Connection| redis::cmd("KEYS").arg(&pattern).query::<Vec<String>>(of).map_err(broken);
+        for name in names(&mut self.theirs)? {
+            redis::cmd("DEL").arg(&name).exec(&mut self.theirs).map_err(broken)?;
+        }
+        for name in names(&mut self.ours)? {
+            let content: Vec<u8> = redis::cmd("DUMP").arg(&name).query(&mut self.ours).map_err(broken)?;
+            redis::cmd("RESTORE").arg(&name).arg(0).arg(content).exec(&mut self.theirs).map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    /// Every key of both servers, with its content. Nearly always the digest of all keys says enough.
     fn compare_keys(&mut self) -> Verdict {
+        let digest = |of: &mut Connection| redis::cmd("DEBUG").arg("DIGEST").query::<String>(of).map_err(broken);
+        if digest(&mut self.ours)? == digest(&mut self.theirs)? {
+            return Ok(());
+        }
         let (ours, theirs) = (dump(&mut self.ours)?, dump(&mut self.theirs)?);
         let names: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
         let differing = names.into_iter().find(|name| ours.get(*name) != theirs.get(*name));
@@ -163,7 +204,11 @@ impl State {
     }
 }
 
-fn report<T: Debug>(what: &str, ours: &T, theirs: &T) -> String {
+fn broken(error: redis::RedisError) -> String {
+    format!("Redis: {error}")
+}
+
+fn report<T: Debug + ?Sized>(what: &str, ours: &T, theirs: &T) -> String {
     format!("{what}\n  on the first server: {ours:?}\n  on the second: {theirs:?}")
 }
 
@@ -206,7 +251,6 @@ impl Server {
 
 /// Every key with its content.
 fn dump(connection: &mut Connection) -> Result<BTreeMap<String, Value>, String> {
-    let broken = |e: redis::RedisError| format!("Redis: {e}");
     let names: Vec<String> = redis::cmd("KEYS").arg("*").query(connection).map_err(broken)?;
     if names.is_empty() {
         return Ok(BTreeMap::new());
