@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::recent::RecentRead;
 pub use self::{
-    erase::ForgetOutcome,
+    erase::{ErasedName, ForgetOutcome},
     read::{SheetLine, WorkerDays},
 };
 use crate::{

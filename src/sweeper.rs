@@ -1,6 +1,7 @@
 //! The background task: expires leases, makes delayed jobs due, and removes old jobs. Every instance runs it, once a second by
 //! default; its steps are idempotent, so instances need no leader. It continues after any fault.
 
+mod erasures;
 mod memory_probe;
 mod minute;
 mod unreachable;
@@ -12,7 +13,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use self::{memory_probe::MemoryProbe, minute::Minute, unreachable::Unreachable};
+use self::{erasures::Erasures, memory_probe::MemoryProbe, minute::Minute, unreachable::Unreachable};
 use crate::{
     job::{QueueName, chance::between},
     sheets::Sheets,
@@ -104,6 +105,7 @@ pub struct Sweeper {
     tidied: Option<Instant>,
     minute: Minute,
     memory: MemoryProbe,
+    erasures: Erasures,
 }
 
 impl Sweeper {
@@ -120,6 +122,7 @@ impl Sweeper {
             tidied: None,
             minute: Minute::default(),
             memory: MemoryProbe::default(),
+            erasures: Erasures::default(),
         }
     }
 
@@ -152,6 +155,7 @@ impl Sweeper {
         }
         more |= self.shorten_retention(is_room_wanted, &forgot_in);
         self.record(&mut unreachable).await;
+        self.erasures.visit(&self.queues, &mut unreachable).await;
         intray_metrics::SWEEP_DURATION_SECONDS.of(&[]).observe(start.elapsed().as_secs_f64());
         if self.retired.elapsed() >= TIDY_EVERY {
             self.retired = Instant::now();

@@ -51,4 +51,17 @@ function draft.give(q, id, lease)
   change_owner(q, id, draft.owner('', lease.nonce), '')
 end
 
+function draft.owner_of(kept)
+  return (unpack_draft('$SHORT_FORMAT', kept))
+end
+
+-- The name of the owner goes. What was handed over stays with the job, and so does what each holder may see; other text goes. Returns
+-- whether it was that owner's.
+function draft.unname(q, id, kept, name, is_given, is_shared)
+  local whose, stop = unpack_draft('$SHORT_FORMAT', kept)
+  if whose ~= name then return false end
+  if is_given or is_shared then keep(q, id, is_given and '' or UNNAMED, sub(kept, stop)) else write.ask(q, 'HDEL', q.drafts, id) end
+  return true
+end
+
 return draft

@@ -167,4 +167,15 @@ function part.finish(q, id, header, worker)
   if is_shared(q, id, header) then set(q, id, worker, DONE) end
 end
 
+-- The name of a worker goes; that they have had a job stays. One that they hold stays theirs. Returns whether there was any.
+function part.unname(q, code, worker)
+  if not state_of(q).known[code] then read(q, {code}) end
+  local found = false
+  for _, one in ipairs(q.parts.known[code]) do
+    if one.worker == worker and one.how ~= HELD then one.worker, found = '', true end
+  end
+  if found then q.parts.moved[code] = true end
+  return found
+end
+
 return part

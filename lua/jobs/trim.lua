@@ -117,6 +117,48 @@ local function slowest(readers)
   return found
 end
 
+-- Whether every reader has read all of an entry.
+function trim.is_read(readers, entry)
+  for _, reader in ipairs(readers) do
+    if unread_of(reader.position, entry[1], tonumber(entry[2][1])) > 0 then return false end
+  end
+  return true
+end
+
+-- A reader loses what it has not read of an entry.
+local function lose(readers, id, n)
+  for _, reader in ipairs(readers) do
+    local unread = unread_of(reader.position, id, n)
+    if unread > 0 then reader.lost, reader.has_lost = reader.lost + unread, true end
+  end
+end
+
+local function write_lost(q, readers)
+  for _, reader in ipairs(readers) do
+    if reader.has_lost then outbox.write(q, reader) end
+  end
+end
+
+-- Deletes entries from the middle of the stream too. Without the right to do that they stay until they are the oldest.
+function trim.delete(q, readers, entries)
+  local parts, ids = read_parts(q), {}
+  for i, entry in ipairs(entries) do
+    local n = tonumber(entry[2][1])
+    ids[i] = entry[1]
+    for _, part in ipairs(parts) do
+      if not outbox.is_behind(part.id, ids[i]) then
+        part.n = max(part.n - n, 0)
+        break
+      end
+    end
+    lose(readers, ids[i], n)
+  end
+  local answer = redis.pcall('XDEL', q.events, unpack(ids))
+  if type(answer) ~= 'number' then return end
+  write_lost(q, readers)
+  if #parts > 0 then write_parts(q, parts) end
+end
+
 -- Removes the first entries of a stream that a reader has left too long, up to this one, and counts what it has lost by it.
 local function drop_unread(q, readers, parts, until_id)
   local entries = call('XRANGE', q.events, '-', until_id, 'COUNT', text.of(LOST))
@@ -124,14 +166,9 @@ local function drop_unread(q, readers, parts, until_id)
     local id, n = entry[1], tonumber(entry[2][1])
     parts[1].n = max(parts[1].n - n, 0)
     if parts[1].id == id then drop(parts, 1) end
-    for _, reader in ipairs(readers) do
-      local unread = unread_of(reader.position, id, n)
-      if unread > 0 then reader.lost, reader.has_lost = reader.lost + unread, true end
-    end
+    lose(readers, id, n)
   end
-  for _, reader in ipairs(readers) do
-    if reader.has_lost then outbox.write(q, reader) end
-  end
+  write_lost(q, readers)
   if #entries > 0 then call('XTRIM', q.events, 'MINID', id_after(entries[#entries][1])) end
 end
 

@@ -4,7 +4,7 @@
 -- KEYS   restricted zset · lines zset · turns hash · jobs hash · payloads hash · live hash · results hash ·
 -- KEYS   drafts hash · dedupe hash · gates hash · batches hash · timers zset · routes hash · alarms zset ·
 -- KEYS   tops hash · settings hash · form hash · totals hash · history hash · events stream · cursors hash ·
--- KEYS   deliveries zset · bodies hash · actions hash · sheets hash
+-- KEYS   deliveries zset · bodies hash · actions hash · sheets hash · erasures hash
 -- ARGV   'unused': not a queue with settings or deliveries either | 'forgotten': not one of which a webhook still gets something
 -- REPLY  {'retired', whether it had anything (0 | 1)} | {'kept', 'jobs' | 'batches' | 'settings' | 'deliveries'}
 local outbox = require 'base/outbox'
@@ -38,7 +38,7 @@ return function(q, args)
   local count = call(
     'UNLINK', q.inbound, q.reserved, q.delayed, q.dead, q.ended, q.parked, q.held, q.restricted, q.lines, q.turns, q.jobs,
     q.payloads, q.live, q.results, q.drafts, q.dedupe, q.gates, q.batches, q.timers, q.routes, q.alarms, q.tops, q.settings, q.form, q.totals,
-    q.history, q.events, q.cursors, q.deliveries, q.bodies, q.actions, q.sheets
+    q.history, q.events, q.cursors, q.deliveries, q.bodies, q.actions, q.sheets, q.erasures
   )
   return {'retired', count > 0 and 1 or 0}
 end

@@ -1,21 +1,38 @@
-//! Removes days that are too old, and the lines of a worker.
+//! Removes days that are too old, and a worker's name: the lines first, then all else that a queue keeps.
 
 use std::time::Duration;
 
 use super::{SheetBook, Sheets};
 use crate::{
     job::{Day, Millis, Name, QueueName},
-    store::{Applied, Fault, Shard, ShardSet, SheetChange, SheetHead, SheetState, TallyCursor, pack_lines, read_lines},
+    store::{
+        Applied, Fault, Shard, ShardSet, SheetChange, SheetHead, SheetState, TallyCursor, UnnameFrom, pack_lines,
+        read_lines,
+    },
 };
 
 /// Queues read in one pipeline: few enough not to delay other calls.
 const MAX_PIPELINED: usize = 32;
 
-/// What became of a worker's sheets.
+/// Steps of one call, each of up to a hundred jobs.
+const MAX_STEPS: u32 = 200;
+
+/// What a call has removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ErasedName {
+    /// Lines of day sheets.
+    pub lines: u64,
+    pub jobs: u64,
+    /// What webhooks have still to be sent.
+    pub deliveries: u64,
+    /// The same call goes on.
+    pub more: bool,
+}
+
+/// What became of a worker's name.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
-    /// The number of lines that were removed.
-    Removed(u64),
+    Erased(ErasedName),
     /// The worker holds a job in this queue: nothing was removed there, and in no later queue.
     Holds(QueueName),
     /// The same for a job that they have completed and can undo for this long.
@@ -46,7 +63,8 @@ impl Sheets {
         Ok(())
     }
 
-    /// Removes the lines of a worker in some queues, unless they hold a job in one of them.
+    /// Takes the name of a worker out of some queues, unless they hold a job in one of them, in bounded steps: the same call goes on in the
+    /// queue in which the one before has stopped.
     ///
     /// # Errors
     /// When Redis is not well. Queues before the fault keep the effect, so the call may be repeated.
@@ -56,17 +74,63 @@ impl Sheets {
                 return Ok(busy);
             }
         }
-        let mut removed = 0;
-        for some in queues.chunks(MAX_PIPELINED) {
-            let forgetting = some.iter().map(|queue| self.forget_in(queue, worker));
-            for outcome in futures_util::future::try_join_all(forgetting).await? {
-                match outcome {
-                    ForgetOutcome::Removed(count) => removed += count,
-                    busy @ (ForgetOutcome::Holds(_) | ForgetOutcome::Closing(..)) => return Ok(busy),
-                }
+        let stopped_at = self.stopped_at(queues, worker).await?;
+        let (mut erased, mut steps) = (ErasedName::default(), 0);
+        for (n, queue) in queues.iter().enumerate().skip(stopped_at.unwrap_or(0)) {
+            if steps >= MAX_STEPS {
+                erased.more = true;
+                self.queues.unname(queue, worker, UnnameFrom::Announce).await?;
+                break;
+            }
+            match self.remove_lines(queue, worker).await? {
+                Ok(lines) => erased.lines += lines,
+                Err(busy) => return Ok(busy),
+            }
+            let from = if stopped_at == Some(n) { UnnameFrom::Continue } else { UnnameFrom::Begin };
+            self.unname(queue, worker, from, &mut steps, &mut erased).await?;
+            if erased.more {
+                break;
             }
         }
-        Ok(ForgetOutcome::Removed(removed))
+        Ok(ForgetOutcome::Erased(erased))
+    }
+
+    /// The first queue in which a call has stopped before its end.
+    async fn stopped_at(&self, queues: &[QueueName], worker: &Name) -> Result<Option<usize>, Fault> {
+        for (n, some) in queues.chunks(MAX_PIPELINED).enumerate() {
+            let asked = some.iter().map(|queue| self.queues.is_erasing(queue, worker));
+            let answers = futures_util::future::try_join_all(asked).await?;
+            if let Some(at) = answers.into_iter().position(|is_erasing| is_erasing) {
+                return Ok(Some(n * MAX_PIPELINED + at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes the name out of a queue, as far as the steps of the call suffice. Events that no reader waits for go at once.
+    async fn unname(
+        &self,
+        queue: &QueueName,
+        worker: &Name,
+        mut from: UnnameFrom,
+        steps: &mut u32,
+        erased: &mut ErasedName,
+    ) -> Result<(), Fault> {
+        loop {
+            let step = self.queues.unname(queue, worker, from).await?;
+            *steps += 1;
+            erased.jobs += step.jobs;
+            erased.deliveries += step.deliveries;
+            if !step.more {
+                break;
+            }
+            if *steps >= MAX_STEPS {
+                erased.more = true;
+                return Ok(());
+            }
+            from = UnnameFrom::Continue;
+        }
+        self.queues.begin_expunge(queue, worker).await
     }
 
     /// A job that the worker holds, or may hold again.
@@ -86,11 +150,11 @@ impl Sheets {
 
     /// The events so far are counted before, so that they do not bring a line back. What the worker does meanwhile is an event that the
     /// script finds, and then all is looked at again.
-    async fn forget_in(&self, queue: &QueueName, worker: &Name) -> Result<ForgetOutcome, Fault> {
+    async fn remove_lines(&self, queue: &QueueName, worker: &Name) -> Result<Result<u64, ForgetOutcome>, Fault> {
         loop {
-            let Some(book) = self.open(queue).await? else { return Ok(ForgetOutcome::Removed(0)) };
+            let Some(book) = self.open(queue).await? else { return Ok(Ok(0)) };
             if let Some(busy) = self.busy(std::slice::from_ref(queue), worker).await? {
-                return Ok(busy);
+                return Ok(Err(busy));
             }
             let shard = Shard::of(worker.as_str());
             let names: Vec<_> = book.head.days.iter().map(|day| shard.field(*day)).collect();
@@ -106,7 +170,7 @@ impl Sheets {
             // What is not counted would bring a line back, or make the first: the script looks for the worker in it.
             let is_counted = book.incomplete.is_none();
             if removed == 0 && is_counted || self.erase(queue, &book.state, Some(worker), fields).await?.is_some() {
-                return Ok(ForgetOutcome::Removed(removed));
+                return Ok(Ok(removed));
             }
             if let Some(fault) = book.incomplete {
                 return Err(fault);

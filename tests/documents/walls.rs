@@ -58,6 +58,7 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ),
     ("scan_cursors", &["redis"]),
     ("forms", &[]),
+    ("personal", &[]),
     ("batcher", &["redis", "registry", "runner", "script", "transition"]),
     ("registry", &["redis", "runner"]),
     ("completion", &["figures", "payload", "redis", "reservation", "transition"]),
@@ -93,6 +94,7 @@ const GRANTED_IN_HTTP: &[(&str, &[&str])] = &[
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::erase", "transitions::tally"),
+    ("transitions::expunge", "transitions::unname"),
     ("transitions::reserve", "transitions::undo"),
     ("transitions::sweep", "transitions::expire"),
     ("views::deadlines", "views::inspect"),

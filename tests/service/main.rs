@@ -123,6 +123,7 @@ mod forms {
 /// Day sheets: what each worker did per day.
 mod sheets {
     mod days; // A day begins at midnight of the queue's zone, and is kept as long as the setting says.
+    mod erasing; // A name goes out of every place in which Redis has it.
     mod forget; // The lines of a worker are removed, unless they hold a job.
     pub mod lines; // Each event counts once in the line of its worker, on any instance.
     mod reads; // Who reads which lines, as JSON and as CSV.

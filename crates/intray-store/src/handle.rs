@@ -124,6 +124,16 @@ impl Queues {
         self.parts.runner.notices.with_sheets()
     }
 
+    /// Records whether a queue has events to be deleted because they name a worker.
+    pub(super) fn note_erasures(&self, queue: &QueueName, are_there: bool) {
+        self.parts.runner.notices.erasures(queue, are_there);
+    }
+
+    /// The queues with such events: those that this instance has looked at.
+    pub fn with_erasures(&self) -> Vec<QueueName> {
+        self.parts.runner.notices.with_erasures()
+    }
+
     /// The number of the server that holds a queue. A fault of one server affects all its queues and no others.
     pub fn shard(&self, queue: &QueueName) -> u16 {
         self.parts.runner.shard(queue)

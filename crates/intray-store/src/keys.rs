@@ -8,7 +8,7 @@ use crate::job::QueueName;
 pub(crate) const LAYOUT: &str = "2";
 
 /// The keys of a queue with their types. They share one hash tag.
-pub(crate) const KEYS: [(&str, &str); 33] = [
+pub(crate) const KEYS: [(&str, &str); 34] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -41,6 +41,7 @@ pub(crate) const KEYS: [(&str, &str); 33] = [
     ("bodies", "hash"),
     ("actions", "hash"),
     ("sheets", "hash"),
+    ("erasures", "hash"),
     // A channel, named like a key: on a cluster it belongs to a slot too.
     (HINTS, "channel"),
 ];

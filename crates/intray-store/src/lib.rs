@@ -15,6 +15,7 @@ mod layout;
 /// JSON that is stored without being parsed into values.
 mod notices;
 pub mod payload;
+mod personal;
 mod record_fields;
 mod redis;
 mod registry;
@@ -53,6 +54,7 @@ pub use layout::{
     sheet::{Shard, ShardSet, SheetGap, SheetHead, SheetLines, pack_lines, read_lines},
     task::Task,
 };
+pub use personal::{LEFT_PLACES, LeftPlace, NAME_PLACES, NamePlace};
 pub use redis::{
     gate_mark::{GateMark, OpenedGates},
     hints::{Hint, Wanted},

@@ -13,6 +13,8 @@ pub(crate) struct Notices {
     moved: Mutex<HashMap<QueueName, u32>>,
     /// The queues that keep day sheets.
     with_sheets: Mutex<BTreeSet<QueueName>>,
+    /// The queues with events to be deleted because they name a worker.
+    with_erasures: Mutex<BTreeSet<QueueName>>,
 }
 
 impl Notices {
@@ -32,15 +34,28 @@ impl Notices {
 
     /// Whether the queue keeps day sheets.
     pub(crate) fn sheets(&self, queue: &QueueName, are_kept: bool) {
-        let mut known = self.with_sheets.lock();
-        if !are_kept {
-            known.remove(queue);
-        } else if !known.contains(queue) {
-            known.insert(queue.clone());
-        }
+        note(&self.with_sheets, queue, are_kept);
     }
 
     pub(crate) fn with_sheets(&self) -> Vec<QueueName> {
         self.with_sheets.lock().iter().cloned().collect()
+    }
+
+    /// Whether the queue has events to be deleted because they name a worker.
+    pub(crate) fn erasures(&self, queue: &QueueName, are_there: bool) {
+        note(&self.with_erasures, queue, are_there);
+    }
+
+    pub(crate) fn with_erasures(&self) -> Vec<QueueName> {
+        self.with_erasures.lock().iter().cloned().collect()
+    }
+}
+
+fn note(known: &Mutex<BTreeSet<QueueName>>, queue: &QueueName, is_there: bool) {
+    let mut known = known.lock();
+    if !is_there {
+        known.remove(queue);
+    } else if !known.contains(queue) {
+        known.insert(queue.clone());
     }
 }

@@ -235,8 +235,14 @@ class Operator:
             after = {"after": page["next"]}
 
     async def forget_worker(self, worker: str) -> int:
-        """Removes a worker's lines from the day sheets of all queues of the key, and answers how many."""
-        return int((await self._caller.call("DELETE", "/workers/" + in_path(worker)))["removed"])
+        """Erases a worker's name in all queues of the key, in as many calls as that takes. Answers how many lines of day sheets are gone."""
+        removed = 0
+        while True:
+            erased = await self._caller.call("DELETE", "/workers/" + in_path(worker))
+            removed += int(erased["removed"])
+            # A service of an earlier version removes the lines only, in one call.
+            if not erased.get("more", False):
+                return removed
 
     async def _pages(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[Any]:
         after: dict[str, str] = {}

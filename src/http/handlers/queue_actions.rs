@@ -92,6 +92,7 @@ pub async fn sweep(
     queues::require_queue(&queues, &queue).await?;
     let swept = queues.sweep(&queue).await?;
     queues.record(&queue).await?;
+    queues.expunge(&queue).await?;
     Ok(JsonResponse(swept))
 }
 

@@ -74,13 +74,13 @@ pub async fn forget(
     caller: Caller,
     InPath(worker): InPath<Name>,
     _: NoQuery,
-) -> Result<Audited<shapes::RemovedBody>, Problem> {
+) -> Result<Audited<shapes::ErasedBody>, Problem> {
     let mut names = queues.names().await?;
     names.retain(|queue| caller.may_see(queue));
     match sheets.forget(&names, &worker).await? {
-        ForgetOutcome::Removed(removed) => {
-            let entry = AuditEntry::on_worker_everywhere("forget-worker", &worker, &caller).counted(removed);
-            Ok(Audited(entry, shapes::RemovedBody { removed }))
+        ForgetOutcome::Erased(erased) => {
+            let entry = AuditEntry::on_worker_everywhere("forget-worker", &worker, &caller);
+            Ok(Audited(entry.counted(erased.lines + erased.jobs), shapes::ErasedBody::new(&erased)))
         }
         ForgetOutcome::Holds(queue) => Err(Problem::worker_holds(&queue)),
         ForgetOutcome::Closing(queue, left) => Err(Problem::worker_may_undo(&queue, left)),

@@ -24,7 +24,7 @@ pub use self::{
         ConfiguredBody, ForgottenQueueBody, FormBody, HeldJobBody, LockBody, LockPageBody, QueueBody, ReservationBody,
         ReservationsBody, WorkerBody, WorkerPageBody,
     },
-    sheets::{RemovedBody, SheetLineBody, SheetsBody},
+    sheets::{ErasedBody, SheetLineBody, SheetsBody},
     webhooks::{DeliveryPageBody, RedeliveredBody, WebhookListBody, WebhookTestedBody},
     workers::{RecentWorkersBody, WorkerSummaryBody, WorkersBody},
 };

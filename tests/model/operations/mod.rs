@@ -1,5 +1,7 @@
 //! What can happen to the queue. One operation is one file: how it is drawn, how the service is called, what the model does
 //! with it, and so what is answered. A new one is such a file, its `mod` and its line in the list.
+//!
+//! To erase the name of a worker is none of them: the story `sheets::erasing` looks for the name in all of Redis.
 
 mod abandon;
 mod append;

@@ -55,7 +55,9 @@ pub async fn check(engine: &Engine, client: &Client) {
         check.parts_are_a_recount();
         check.no_data_is_left_over();
         check.totals_are_a_recount();
-        check.events_match_totals(&keyspace::events(engine, &queue).await);
+        if !keyspace::has_erased_events(engine, &queue).await {
+            check.events_match_totals(&keyspace::events(engine, &queue).await);
+        }
         check.counts_match_answer(&answer);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{engine::Engine, records};
 
 /// Every key that a queue may have, with its type.
-pub const KEYS: [(&str, &str); 32] = [
+pub const KEYS: [(&str, &str); 33] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -38,6 +38,7 @@ pub const KEYS: [(&str, &str); 32] = [
     ("bodies", "hash"),
     ("actions", "hash"),
     ("sheets", "hash"),
+    ("erasures", "hash"),
 ];
 /// Belong to no queue.
 const COMMON: [(&str, &str); 5] = [
@@ -220,6 +221,17 @@ pub struct Event {
 
 pub async fn events(engine: &Engine, queue: &str) -> Vec<Event> {
     marked_events(engine, queue).await.into_iter().map(|(_, event, _)| event).collect()
+}
+
+/// Whether events were deleted from the middle of the stream because they named a worker. Trimming it counts as no such deletion.
+pub async fn has_erased_events(engine: &Engine, queue: &str) -> bool {
+    let key = format!("intray:{{{queue}}}:2:events");
+    if engine.run::<u64>(&format!("EXISTS {key}")).await == 0 {
+        return false;
+    }
+    let info: HashMap<String, redis::Value> = engine.run(&format!("XINFO STREAM {key}")).await;
+    let deleted = info.get("max-deleted-entry-id").cloned().map(redis::from_redis_value::<String>);
+    deleted.is_some_and(|id| id.expect("an id") != "0-0")
 }
 
 /// The events, each with its time in ms, and with what its note says besides: that an abandon skips the job, or how a late completion

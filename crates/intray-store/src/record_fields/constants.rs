@@ -21,6 +21,7 @@ fn numbers() -> Vec<(&'static str, u64)> {
         ("TRACE_SIZE", TRACE.width),
         ("SECRET_DIGEST_SIZE", SECRET_DIGEST.width),
         ("RESERVED_AT", offset(&ENDED, RESERVED_AT.name)),
+        ("LATE_AT", offset(&LIVE, LATE.name)),
     ];
     let numbers = [
         ("LAYOUT", LAYOUT.into()),

@@ -10,6 +10,7 @@ pub(crate) mod discard;
 pub(crate) mod enqueue;
 pub(crate) mod erase;
 pub(crate) mod expire;
+pub(crate) mod expunge;
 pub(crate) mod extend;
 pub(crate) mod fail;
 pub(crate) mod forward;
@@ -31,6 +32,7 @@ pub(crate) mod stage;
 pub(crate) mod sweep;
 pub(crate) mod tally;
 pub(crate) mod undo;
+pub(crate) mod unname;
 pub(crate) mod withdraw;
 
 pub use self::{
@@ -57,6 +59,7 @@ pub use self::{
     sweep::Swept,
     tally::SheetChange,
     undo::Undo,
+    unname::{UnnameFrom, Unnamed},
     withdraw::BatchCancellation,
 };
 

@@ -91,7 +91,11 @@ impl Queues {
     pub async fn next_due(&self, queue: &QueueName) -> Result<Option<u64>, Fault> {
         let mut args = Args::default();
         args.number(self.parts.runner.retention_ms(queue));
-        Fields::of(&self.run_view("due", queue, &args).await?)?.maybe()
+        let answered = self.run_view("due", queue, &args).await?;
+        let mut fields = Fields::of(&answered)?;
+        let next_ms = fields.maybe()?;
+        self.note_erasures(queue, fields.flag()?);
+        Ok(next_ms)
     }
 
     /// Lets time act on the jobs of a queue, for a call that decides by more of them than it names. Very many of them it leaves to the

@@ -12,7 +12,7 @@ use super::{
 use crate::handle::Queues;
 
 /// The commands in [`TRIALS`] that Redis writes into its append-only file.
-const APPENDED: [&str; 9] = ["HDEL", "HINCRBY", "HSET", "SET", "UNLINK", "XADD", "XTRIM", "ZADD", "ZREM"];
+const APPENDED: [&str; 10] = ["HDEL", "HINCRBY", "HSET", "SET", "UNLINK", "XADD", "XDEL", "XTRIM", "ZADD", "ZREM"];
 
 const NAME: &str = "restart";
 

@@ -20,7 +20,7 @@ pub(super) type Trial = (&'static str, &'static [&'static str]);
 
 /// Every command that a script or this program calls, sorted, with arguments that change nothing if the key does not exist.
 /// Redis checks rights before arguments, so some arguments are invalid. A `|` precedes a subcommand.
-pub(super) const TRIALS: [Trial; 39] = [
+pub(super) const TRIALS: [Trial; 40] = [
     ("ACL|DRYRUN", &["default", "ping"]),
     ("EVAL", &[IDLE, "0"]),
     ("EVALSHA", &[NOBODYS, "0"]),
@@ -45,6 +45,7 @@ pub(super) const TRIALS: [Trial; 39] = [
     ("UNLINK", &[HERE]),
     ("UNWATCH", &[]),
     ("XADD", &[HERE, "0-0", "", ""]),
+    ("XDEL", &[HERE, "0-0"]),
     ("XINFO|STREAM", &[HERE]),
     ("XRANGE", &[HERE, "-", "+"]),
     ("XREVRANGE", &[HERE, "+", "-"]),
@@ -69,7 +70,7 @@ const LISTENING: [&str; 2] = ["SUBSCRIBE", "UNSUBSCRIBE"];
 /// Optional rights. Without them the service works, but some events come late: waiting calls are not woken, and the pool does
 /// not reuse connections. Or Redis has more work: scripts are not library functions, and old libraries remain. Or a check is
 /// left out.
-const COMFORTS: [(&str, &str); 7] = [
+const COMFORTS: [(&str, &str); 8] = [
     (
         "ACL|DRYRUN",
         "it is not verified that Redis keeps all jobs when it is restarted with a restricted user `default`",
@@ -80,6 +81,7 @@ const COMFORTS: [(&str, &str); 7] = [
     ("PUBLISH", "some things come late"),
     ("SUBSCRIBE", "some things come late"),
     ("UNWATCH", "some things come late"),
+    ("XDEL", "events that name a worker whose name is taken out stay until they are old"),
 ];
 
 impl Queues {

@@ -6,6 +6,7 @@ pub(crate) mod contents;
 pub(crate) mod deadlines;
 pub(crate) mod deliveries;
 pub(crate) mod eligible;
+pub(crate) mod erasing;
 pub(crate) mod events;
 pub(crate) mod form;
 pub(crate) mod inspect;

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
     job::{Day, Millis, SheetCounter, ZoneName},
-    sheets::{SheetBook, SheetLine},
+    sheets::{ErasedName, SheetBook, SheetLine},
     store::SheetGap,
 };
 
@@ -88,6 +88,16 @@ impl Serialize for SheetLineBody<'_> {
 }
 
 #[derive(Serialize)]
-pub struct RemovedBody {
-    pub removed: u64,
+pub struct ErasedBody {
+    removed: u64,
+    jobs: u64,
+    deliveries: u64,
+    more: bool,
+}
+
+impl ErasedBody {
+    pub fn new(erased: &ErasedName) -> Self {
+        let ErasedName { lines, jobs, deliveries, more } = *erased;
+        Self { removed: lines, jobs, deliveries, more }
+    }
 }
