@@ -92,7 +92,9 @@ pub async fn sweep(
     queues::require_queue(&queues, &queue).await?;
     let swept = queues.sweep(&queue).await?;
     queues.record(&queue).await?;
-    queues.expunge(&queue).await?;
+    if queues.with_erasures().contains(&queue) {
+        queues.expunge(&queue).await?;
+    }
     Ok(JsonResponse(swept))
 }
 
