@@ -12,8 +12,7 @@ end
 
 -- Whether what stands before `at` in a JSON text ends with an escape, whose last byte is a letter or a digit, but of no word.
 local function follows_escape(given, at)
-  local before = sub(given, math.max(at - 6, 1), at - 1)
-  return find(before, '\\[bfnrt]$') or find(before, '\\u00[01]%x$')
+  return at > 2 and find(given, '^\\[bfnrt]', at - 2) or at > 6 and find(given, '^\\u00[01]%x', at - 6)
 end
 
 -- A text with the sign in the place of the name, where that is a word of its own. `is_json`: text and name are as JSON writes them.
