@@ -66,7 +66,7 @@ export class JobStore {
     }
     const isKnown = this.records.find(id) !== null
     const r = this.#of(handout, entry, behind)
-    this.apply(r, handedOut(r, handout, { behind, isKnown }))
+    this.apply(r, handedOut(r, handout, { after: behind, isKnown }))
   }
 
   /** The job in hand; or else the one held after it, which is in hand then. */

@@ -42,10 +42,10 @@ import { DONE, HELD, asJson, mayGoAlong, reasonOf } from './record.js'
  * What was typed here and has not arrived goes before what the service has, unless both are new.
  * @param {JobRecord} r
  * @param {Handout} handout
- * @param {{ behind: boolean, isKnown: boolean }} how it comes after the job in hand; this page had it before
+ * @param {{ after: boolean, isKnown: boolean }} how it comes after the job in hand; this page had it before
  * @returns {Step[]}
  */
-export function handedOut(r, handout, { behind, isKnown }) {
+export function handedOut(r, handout, { after, isKnown }) {
   const { draft: theirs = null, expires_in_ms: lasts } = handout
   const known = JSON.stringify(theirs)
   const unsent = Boolean(r.unsent) && JSON.stringify(r.draft) !== known
@@ -53,7 +53,7 @@ export function handedOut(r, handout, { behind, isKnown }) {
   const draft = unsent ? r.draft : theirs
   const drafts = { draft, unsent, base: clash ? r.base : known, other: clash ? theirs : undefined }
   const warn = Math.max(r.warn ?? 0, lasts - handout.warn_in_ms)
-  const news = { handout, left: lasts, warn, due: handout.resumed, ...HELD, ...drafts, behind }
+  const news = { handout, left: lasts, warn, due: handout.resumed, ...HELD, ...drafts, behind: after }
   const elsewhere = isKnown && JSON.stringify(draft) !== JSON.stringify(r.draft ?? null)
   return [elsewhere ? { news, event: 'draft', detail: { draft } } : { news }]
 }

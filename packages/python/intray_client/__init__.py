@@ -35,7 +35,6 @@ from ._models import (
     NewJob,
     Queue,
     Reassigned,
-    RecentWorkers,
     Result,
     Settings,
     SettingsChange,
@@ -46,7 +45,7 @@ from ._models import (
 from ._opinions import agreement
 from ._reserved import Ended, Reserved
 from ._webhooks import WebhookEvent, verify
-from ._worker_summary import WorkerSummary
+from ._worker_summary import RecentWorkers, WorkerSummary
 from .aio import AsyncFeed, AsyncIntray, AsyncReserved
 
 __all__ = [

@@ -222,17 +222,6 @@ class Reassigned:
 
 
 @dataclass(frozen=True)
-class RecentWorkers:
-    """Who has worked in a queue lately: by the jobs in hand, the day sheets, the last events and the calls that wait."""
-
-    names: tuple[str, ...]
-    #: What they can do, as far as it was asked for.
-    skills: tuple[str, ...]
-    #: More are known than the 1,000 that are listed.
-    more: bool
-
-
-@dataclass(frozen=True)
 class Action:
     """What an operator did in a queue."""
 

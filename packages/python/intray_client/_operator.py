@@ -13,7 +13,6 @@ from ._models import (
     JobChange,
     Queue,
     Reassigned,
-    RecentWorkers,
     Settings,
     SettingsChange,
     SheetLine,
@@ -22,7 +21,7 @@ from ._models import (
     read,
 )
 from ._producer import may_create
-from ._worker_summary import WorkerSummary, joined, read_summary
+from ._worker_summary import RecentWorkers, WorkerSummary, joined, read_summary
 
 #: Jobs, queues, and actions, on a page.
 JOBS, QUEUES, ACTIONS = 100, 1_000, 100

@@ -1,4 +1,4 @@
-"""What a worker holds and has done lately."""
+"""Who has worked lately, and what a worker holds and has done."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ from ._models import SheetLine, read
 
 #: How many ended reservations a summary has.
 ENDED = 100
+
+
+@dataclass(frozen=True)
+class RecentWorkers:
+    """Who has worked in a queue lately: by the jobs in hand, the day sheets, the last events and the calls that wait."""
+
+    names: tuple[str, ...]
+    #: What they can do, as far as it was asked for.
+    skills: tuple[str, ...]
+    #: More are known than the 1,000 that are listed.
+    more: bool
 
 
 @dataclass(frozen=True)

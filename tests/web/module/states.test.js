@@ -27,7 +27,7 @@ const PLACES = {
 
 /** What can happen to a record in each state, and the state that follows. */
 const TABLE = {
-  handedOut: [(r) => states.handedOut(r, HANDOUT, { behind: false, isKnown: true }), {
+  handedOut: [(r) => states.handedOut(r, HANDOUT, { after: false, isKnown: true }), {
     held: 'held', doubtful: 'held', lost: 'held', ending: 'held', closing: 'held', completed: 'held',
   }],
   typed: [(r) => states.typed(r, { text: 'cat' }), { held: 'held', doubtful: 'lost', lost: 'lost' }],
@@ -61,7 +61,7 @@ function take(r, steps) {
 
 function recordIn(place) {
   const r = newRecord(HANDOUT, null, () => ({}))
-  take(r, states.handedOut(r, HANDOUT, { behind: false, isKnown: false }))
+  take(r, states.handedOut(r, HANDOUT, { after: false, isKnown: false }))
   for (const event of PLACES[place]) take(r, event(r))
   return r
 }

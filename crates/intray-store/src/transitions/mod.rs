@@ -59,7 +59,7 @@ pub use self::{
     sweep::Swept,
     tally::SheetChange,
     undo::Undo,
-    unname::{UnnameFrom, Unnamed},
+    unname::{NamesTaken, UnnameFrom},
     withdraw::BatchCancellation,
 };
 

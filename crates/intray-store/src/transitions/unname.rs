@@ -20,7 +20,7 @@ pub enum UnnameFrom {
 
 /// What a step has changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Unnamed {
+pub struct NamesTaken {
     pub more: bool,
     pub jobs: u64,
     /// What webhooks have still to be sent.
@@ -38,7 +38,7 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well. What was changed before stays so, and the next step continues there.
-    pub async fn unname(&self, queue: &QueueName, worker: &Name, from: UnnameFrom) -> Result<Unnamed, Fault> {
+    pub async fn unname(&self, queue: &QueueName, worker: &Name, from: UnnameFrom) -> Result<NamesTaken, Fault> {
         if from == UnnameFrom::Begin {
             self.catch_up(queue).await?;
         }
@@ -55,7 +55,7 @@ pub(super) fn in_json(name: &Name) -> String {
 }
 
 impl Transition for UnnameStep<'_> {
-    type Outcome = Unnamed;
+    type Outcome = NamesTaken;
     const SCRIPT: &'static str = "unname";
 
     fn args(&self) -> Args {
@@ -68,13 +68,13 @@ impl Transition for UnnameStep<'_> {
         args
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<Unnamed, Fault> {
+    fn read(&self, reply: Reply<'_>) -> Result<NamesTaken, Fault> {
         let mut fields = reply.fields()?;
-        Ok(Unnamed { more: fields.flag()?, jobs: fields.count()?, deliveries: fields.count()? })
+        Ok(NamesTaken { more: fields.flag()?, jobs: fields.count()?, deliveries: fields.count()? })
     }
 
     /// A hand-over or a fallback may end with it, and then another time is next.
-    fn effect(&self, unnamed: &Unnamed) -> Effect {
+    fn effect(&self, unnamed: &NamesTaken) -> Effect {
         Effect::moved_if(unnamed.jobs > 0)
     }
 }
