@@ -25,7 +25,7 @@ end
 -- The batches from a place on with the scores of their timers, flat, and their codes; read from Redis.
 local function batches_from(q, score, code, limit)
   local rank = redis.call('ZCARD', q.timers) - page.rank_after(q.timers, score, code)
-  local timers, codes = redis.call('ZREVRANGE', q.timers, rank, rank + limit - 1, 'WITHSCORES'), {}
+  local timers, codes = redis.call('ZRANGE', q.timers, rank, rank + limit - 1, 'REV', 'WITHSCORES'), {}
   for i = 1, #timers, 2 do codes[#codes + 1] = timers[i] end
   if #codes > 0 then batch.prefetch(q, codes) end
   return timers, codes

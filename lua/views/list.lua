@@ -26,6 +26,8 @@ local route = require 'jobs/route'
 local routing = require 'jobs/routing'
 local json_escapes = require 'base/json_escapes'
 local LOOK, CHUNK = $PAGE_ENTRIES, 100
+-- Before all scores.
+local FIRST_SCORE = '0'
 -- Bytes of external payloads that a call searches; the last one may exceed it.
 local SEARCHED = 524288
 -- Bytes of payloads that a call decodes, which takes some milliseconds; the last one may exceed it.
@@ -173,7 +175,7 @@ end
 local function next_set(q, list)
   if list.set == q.inbound and redis.call('EXISTS', q.restricted) == 1 then
     list.mark = IN_RESTRICTED
-    return {'0', search.FIRST}
+    return {FIRST_SCORE, search.FIRST}
   end
   if list.is_of_worker and not list.is_in_batches and redis.call('EXISTS', q.timers) == 1 then
     return {in_batches.SCORE, in_batches.MEMBER}

@@ -1,5 +1,5 @@
 // The address: #/ is all queues, #/q/NAME/TAB one of a queue's lists, #/q/NAME/TAB/ID a job or a batch next to it,
-// #/workers all who work, #/workers/NAME one of them, #/dead the dead jobs of all queues, #/upload a table that is put in,
+// #/workers all who work, #/workers/NAME one of them, #/dead the dead jobs of all queues, #/upload a table to put in,
 // #/webhooks the webhooks, #/webhooks/NAME the deliveries of one. What narrows or sorts a page follows a question mark,
 // so that a link and the browser's Back and Forward restore it.
 

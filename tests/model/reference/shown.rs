@@ -82,13 +82,7 @@ impl Queue {
                 .iter()
                 .map(|note| JobError { at: Millis(note.at), worker: name(note.worker), error: note.text.clone() })
                 .collect(),
-            reasons: given_back
-                .map(|ended| AbandonReason {
-                    at: Millis(ended.at),
-                    worker: name(ended.worker),
-                    reason: ended.reason.to_owned(),
-                })
-                .collect(),
+            reasons: given_back.map(reason).collect(),
             result: job.result.map(json),
             late_results: late
                 .map(|late| LateResult {
@@ -198,6 +192,10 @@ fn note_of(handed: &HandedTo) -> Option<HandoverNote> {
 
 fn cancel_reason(job: &Job) -> CancelReason {
     if job.is_cut_off { CancelReason::Expired } else { CancelReason::Withdrawn }
+}
+
+fn reason(ended: &Ended) -> AbandonReason {
+    AbandonReason { at: Millis(ended.at), worker: name(ended.worker), reason: ended.reason.to_owned() }
 }
 
 fn death(ended: &Ended) -> Death {

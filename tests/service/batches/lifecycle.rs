@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{
     World, assert_contains,
-    batch_verbs::{items, member_id, with_summed_counts},
+    batch_verbs::{created, items, member_id, with_summed_counts},
     id_of,
 };
 
@@ -12,7 +12,7 @@ use crate::world::{
 async fn batch_concurrency_limits_reservations_until_it_completes() {
     let w = World::start().await;
     let request = json!({ "concurrency": 2, "priority": 30, "client": "acme ü", "jobs": items(0..5) });
-    let batch = with_summed_counts(w.post("/batches", request).await.is(201));
+    let batch = created(with_summed_counts(w.post("/batches", request).await.is(201)));
     let id = id_of(&batch);
     assert!(id.starts_with("default-") && id.ends_with("0000") && id.len() == "default-".len() + 26, "{id}");
     assert_contains(
@@ -102,7 +102,7 @@ async fn batch_without_concurrency_is_reserved_in_full() {
 #[tokio::test]
 async fn empty_batch_completes_when_sealed() {
     let w = World::start().await;
-    let batch = w.post("/batches", json!({ "jobs": [] })).await.is(201);
+    let batch = created(w.post("/batches", json!({ "jobs": [] })).await.is(201));
     assert_contains(&batch, json!({ "state": "completed", "counts": { "total": 0 } }));
     let id = id_of(&batch);
     assert_eq!(w.recounted_batch(&id).await, batch);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, Fault, World, assert_contains, id_of};
+use crate::world::{Answer, Client, Fault, World, assert_contains, batch_verbs::known, id_of};
 
 pub(super) async fn keyed(w: &World, path: &str, key: &str, body: Value) -> Answer {
     w.request("POST", path).header("idempotency-key", key).json(body.to_string()).send().await
@@ -78,7 +78,8 @@ async fn idempotency_key_ignores_how_json_is_spelled() {
         let made = send(path, first).await;
         assert!(made.status < 300, "{path} {first}: {}", made.status);
         let repeated = send(path, again).await;
-        assert_eq!((repeated.status, repeated.json()), (made.status, made.json()), "{path} {again}");
+        let expected = if path == "/batches" { known(made.json()) } else { made.json() };
+        assert_eq!((repeated.status, repeated.json()), (made.status, expected), "{path} {again}");
         send(path, other).await.refused("idempotency-key-reused");
     }
     let line = |text: &'static str| {

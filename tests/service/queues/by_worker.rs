@@ -1,6 +1,6 @@
 //! Completed and dead jobs are found by their worker, page by page, with bounded work per call.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, slice::from_ref};
 
 use serde_json::{Value, json};
 
@@ -49,8 +49,8 @@ async fn completed_jobs_are_found_by_who_handed_in_the_result() {
     w.sweep().await;
     w.complete(&late).await.is(200);
     let rest = complete_as(&w, "J. D\u{f6}e").await;
-    assert_eq!(found(&w, "state=completed&worker=ann", 1).await, [late.id.clone()], "late, and accepted");
-    assert_eq!(found(&w, "state=completed&worker=bob", 1).await, [second.id.clone()]);
+    assert_eq!(found(&w, "state=completed&worker=ann", 1).await, from_ref(&late.id), "late, and accepted");
+    assert_eq!(found(&w, "state=completed&worker=bob", 1).await, from_ref(&second.id));
     let named = format!("state=completed&worker={}", percent_encode("J. D\u{f6}e"));
     assert_eq!(found(&w, &named, 5).await, rest);
     assert_eq!(found(&w, "state=completed&worker=who", 5).await, [""; 0]);
@@ -69,8 +69,8 @@ async fn dead_jobs_are_found_by_who_had_them_last() {
     w.fail_with(&w.reserve_as("ann").await, "no").await.is(200);
     w.fail_with(&w.reserve_as("bob").await, "neither").await.is(200);
     assert_eq!(found(&w, "state=dead&worker=ann", 5).await, [""; 0]);
-    assert_eq!(found(&w, "state=dead&worker=bob", 5).await, [id.clone()]);
-    assert_eq!(found(&w, "state=dead&worker=bob&error=no", 5).await, [id.clone()], "in any of its errors");
+    assert_eq!(found(&w, "state=dead&worker=bob", 5).await, from_ref(&id));
+    assert_eq!(found(&w, "state=dead&worker=bob&error=no", 5).await, from_ref(&id), "in any of its errors");
     w.requeue(&id).await;
     for (worker, dies) in [("ann", false), ("bob", true)] {
         w.reserve_as(worker).await;

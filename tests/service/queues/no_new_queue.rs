@@ -46,7 +46,9 @@ async fn job_that_may_not_make_its_queue_is_refused() {
 async fn lines_that_may_not_make_their_queue_are_refused_alone() {
     let w = World::start().await;
     w.enqueue_with(json!({ "queue": "reviews", "payload": 0 })).await;
-    let job = |n: u64| format!("{{\"queue\":\"{}\",\"payload\":{n}}}\n", if n % 3 == 0 { "reviws" } else { "reviews" });
+    let job = |n: u64| {
+        format!("{{\"queue\":\"{}\",\"payload\":{n}}}\n", if n.is_multiple_of(3) { "reviws" } else { "reviews" })
+    };
     let text: String = (1..=2_000).map(job).collect();
     let answers = lines(&w, "&answers=all", &text).await;
     let (last, each) = answers.split_last().expect("a last line");

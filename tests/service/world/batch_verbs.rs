@@ -173,6 +173,26 @@ pub fn with_summed_counts(batch: Value) -> Value {
     batch
 }
 
+/// A batch that was created now, as other calls show it.
+pub fn created(mut batch: Value) -> Value {
+    let known = batch.as_object_mut().and_then(|batch| batch.remove("known"));
+    assert_eq!(known, Some(json!(false)), "{batch}");
+    batch
+}
+
+/// What a repeated creation answers, where the first one answered this.
+pub fn known(mut answer: Value) -> Value {
+    let several = answer.get_mut("batches").and_then(Value::as_array_mut);
+    let Some(batches) = several else {
+        answer["known"] = json!(true);
+        return answer;
+    };
+    for batch in batches.iter_mut().filter(|batch| batch.get("error").is_none()) {
+        batch["known"] = json!(true);
+    }
+    answer
+}
+
 /// Panics if a lock is in two hands.
 #[track_caller]
 pub fn assert_locks_unique(held: &[ReservedJob]) {

@@ -122,7 +122,7 @@ test('the_first_escape_leaves_a_filter_that_was_changed', async () => {
   const page = await on.open('/console/#/q/escape/dead')
   await page.locator('[data-row]').first().waitFor()
   await keys(page, 'F')
-  await focused(page, '.filter:nth-child(3) input')
+  await focused(page, '.filter:nth-child(4) input')
   await page.keyboard.type('paper')
   await keys(page, 'Escape')
   await shown(page, 'No jobs match these filters.')

@@ -116,7 +116,7 @@ test('phone_folds_the_chart_and_shows_that_there_are_more_tabs', async () => {
   const page = await list('folded', 'waiting', 9, PHONE)
   const chart = page.locator('details.chart')
   assert.equal(await chart.locator('.plot').isVisible(), false)
-  assert.ok((await box(page.locator('[data-row]').first())).y < 540, 'the list is in sight')
+  assert.ok((await box(page.locator('[data-row]').first())).y < 600, 'the list is in sight')
   const tabs = page.getByRole('navigation', { name: 'Lists' })
   await becomes(() => tabs.getAttribute('data-more'), 'after')
   await tabs.evaluate((bar) => { bar.scrollLeft = 200 })

@@ -43,7 +43,7 @@ test('rows_become_jobs_as_they_were_shown', async () => {
   await map(page, 'Prio', 'priority')
   await page.getByLabel('Name of Note in the payload').fill('memo')
   await reads(page.locator('.found [role=status]'), /3 rows: 2 jobs, 1 refused/)
-  await reads(page.locator('.refused li'), /Row 5, column Prio "high" is no whole number/)
+  await reads(page.locator('.refused li'), /Row 5, column Prio\s"high" is no whole number/)
   assert.deepEqual((await page.locator('.first pre').allTextContents()).map((text) => JSON.parse(text)), [
     { queue: 'pictures', payload: { Nr: '007', Frage: 'Ist das\r\n"gut"?', memo: 'x' }, priority: 10 },
     { queue: 'pictures', payload: { Nr: '8', Frage: 'Größe?' } },
@@ -70,7 +70,7 @@ test('refused_rows_are_listed_and_downloaded', async () => {
   const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
   assert.match(lines[0], /row,column,reason/)
   assert.match(lines[1], /^3,Prio,.*priority: must be/)
-  assert.deepEqual(lines.slice(2), ['4,Prio,"""=x"" is no whole number"', '5,,"has 3 cells, but there are 2 columns"'])
+  assert.deepEqual(lines.slice(2), [`4,Prio,"'""=x"" is no whole number"`, '5,,"has 3 cells, but there are 2 columns"'])
   // Corrected, only the three are new.
   await choose(page, 'Prio,Text\n1,a\n20,b\n4,c\n3,d\n')
   await map(page, 'Prio', 'priority')
@@ -123,7 +123,7 @@ test('each_row_is_a_batch_of_opinions', async () => {
   await reads(page.locator('.found [role=status]'), /3 rows: 3 batches of 3 jobs, 0 refused/)
   await send(page)
   assert.deepEqual(await outcome(page), ['2', '0', '1'])
-  await reads(page.locator('.refused li'), /Row 3, column Prio priority: must be/)
+  await reads(page.locator('.refused li'), /Row 3, column Prio\spriority: must be/)
   await choose(page, 'Nr,Prio\n1,10\n2,20\n3,\n')
   await map(page, 'Prio', 'priority')
   await page.getByLabel('Each row is for').selectOption('3')

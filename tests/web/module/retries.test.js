@@ -40,7 +40,7 @@ async function asked(t, given, token) {
   const [life, pauses] = [new AbortController(), []]
   const plan = { url, worker: 'ann', queues: ['default'], wait: 20_000 }
   const calls = new Calls(plan, token, life.signal, ({ delay }) => pauses.push(delay) === ENOUGH && life.abort())
-  const jobStore = { job: null, reopening: { next: () => null } }
+  const jobStore = { job: null, next: () => null }
   const [drawer, endings] = [{ again: () => null }, { settled: async () => {} }]
   const desk = new Acquirer({ plan, calls, drawer, endings, jobStore, mayAsk: () => true, tell: () => {} })
   const error = await desk.next(life.signal).then(() => assert.fail('it was answered'), (error) => error)
