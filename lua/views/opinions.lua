@@ -19,9 +19,10 @@ local function read(q, score, code)
   local entries = redis.call('ZRANGE', q.timers, from, from + LOOK - 1, 'WITHSCORES')
   for i = 1, #entries, 2 do codes[#codes + 1] = entries[i] end
   if #codes == 0 then return found, false end
-  for i, raw in ipairs(redis.call('HMGET', q.batches, unpack(codes))) do
-    local b = raw and batch.unpack(raw)
-    found[i] = {code = codes[i], score = entries[i * 2], batch = batch.is_seen(b) and b}
+  batch.prefetch(q, codes)
+  for i, one in ipairs(codes) do
+    local b = batch.read(q, one)
+    found[i] = {code = one, score = entries[i * 2], batch = batch.is_seen(b) and b}
   end
   answers.prefetch(q, codes)
   return found, #codes >= LOOK
