@@ -39,6 +39,7 @@ class Lead {
   choose = (name, option, within = this.page) =>
     this.#do(within.getByRole('combobox', { name }).first().selectOption(option))
 
+  check = (label) => this.#do(this.page.getByLabel(label, { exact: true }).check())
   type = (name, text) => this.#do(this.dialog.getByRole('combobox', { name }).pressSequentially(text))
 
   /** `file`: a text, or what was downloaded. */
@@ -72,7 +73,7 @@ class Lead {
     await this.click('button', 'Export')
     await this.choose('As', 'CSV', this.dialog)
     const mark = this.dialog.getByLabel('Byte order mark, for Excel')
-    if (!(await mark.isChecked())) await this.#do(mark.check())
+    if (!(await mark.isChecked())) await this.check('Byte order mark, for Excel')
     return this.save('Export', this.dialog)
   }
 
@@ -88,7 +89,7 @@ const skillsOf = (worker) => (READ_GERMAN.includes(worker) ? ['de'] : [])
 const reserve = async (queue, worker) =>
   (await call('POST', '/jobs/reserve', { queues: [queue], worker, skills: skillsOf(worker) })).jobs[0]
 
-/** All at their pages, until no one gets a job any more. */
+/** All at their pages, until there is no job for any of them. */
 async function work(queue, people, answer) {
   await Promise.all(people.map(async (worker) => {
     for (let job; (job = await reserve(queue, worker)) !== undefined;) await on.service.complete(job, answer(job, worker))
@@ -143,7 +144,7 @@ test('a_lead_gets_through_a_day_without_a_line_of_code', async (t) => {
   assert.equal((await lead.outcome()).New, '50')
   await lead.click('link', 'Look at the queue')
   await lead.tab(/^settings/i)
-  await lead.page.getByLabel('Day sheets', { exact: true }).check()
+  await lead.check('Day sheets')
   await lead.click('button', /^Save/)
   await becomes(async () => (await on.service.queue('comments')).settings.sheets, true)
 
@@ -198,7 +199,7 @@ test('a_lead_gets_through_a_day_without_a_line_of_code', async (t) => {
   await work('comments', ['eve', 'ann'], judge())
 
   // Four eyes: the table of the answers is a table of questions, for anyone but who gave them.
-  await page.goto(`${on.url}/console/#/q/comments/completed`)
+  await lead.tab(/^completed/i)
   const answers = await lead.exportList()
   assert.ok(answers.startsWith('\ufeff'), 'Excel reads it')
   assert.equal(rowsOf(answers).length, 1 + 450 + 4 + 1)
@@ -213,7 +214,9 @@ test('a_lead_gets_through_a_day_without_a_line_of_code', async (t) => {
   for (const { excluded, completed } of looked) assert.ok(excluded.length === 1 && !excluded.includes(completed.worker))
 
   // The reports: per person, how far they agree, and the table that was exported.
-  await page.goto(`${on.url}/console/#/q/comments/sheets`)
+  await lead.click('link', 'intray')
+  await lead.click('link', 'comments')
+  await lead.tab(/^sheets/i)
   const sheets = rowsOf(await lead.save('As CSV'))
   const of = sheets[0].split(',').indexOf('completed')
   const completed = sheets.slice(1).reduce((sum, line) => sum + Number(line.split(',')[of]), 0)
