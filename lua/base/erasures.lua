@@ -3,7 +3,7 @@
 local clock = require 'base/clock'
 local text = require 'base/text'
 local erasures = {
-  -- The name is in no job any more, only in events, which wait for their readers; then in deliveries that were made of them meanwhile.
+  -- The name is only in events now, which wait for their readers; then in deliveries that were made of them meanwhile.
   EVENTS = 'events', BODIES = 'bodies',
   -- Events wait no longer. An erasure that a caller has not continued for so long is given up.
   MAX_WAIT_MS = 600000,

@@ -95,7 +95,7 @@ local function change_route(q, id, r, header, name)
   local moves = r and r.state == record.WAITING and is_in_line(own, name)
   if moves then lines.leave(q, id, r, header) end
   own.assignees, own.excluded = unnamed.list(own.assignees, name), unnamed.list(own.excluded, name)
-  -- Nobody could have a job of which each assignee is excluded.
+  -- A job of which each assignee is excluded could be given to no one.
   if routing.excludes_all(own, text.names(own.assignees or '')) then own.assignees = nil end
   own.handed = handed_without(own.handed, name)
   if not routing.is_for_some(own) then own.fallback_at = nil end

@@ -31,7 +31,7 @@ return function(q, args)
   unnaming.step(q, walk)
   local more = walk.stage ~= nil
   local reply = commit(q, {more and 1 or 0, walk.jobs, walk.deliveries})
-  -- With the events of this step, which name nobody.
+  -- With the events of this step, which have no worker.
   local last = not more and last_event(q)
   if last then walk.stage, walk.score, walk.member = erasures.EVENTS, last[1], '' end
   if more or last then erasures.write(q, name, walk) else erasures.forget(q, name) end

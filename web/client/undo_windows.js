@@ -8,7 +8,7 @@ import { mark, since } from './clock.js'
 
 /** Timers of browsers stop while a machine sleeps. */
 const LOOK_AGAIN = 60_000
-/** A completion can be taken back for no longer, whatever a clock says that was set meanwhile. */
+/** A completion can be taken back for no longer, even if a clock was set meanwhile. */
 const LONGEST_UNDO = 60_000
 
 export class UndoWindows {

@@ -38,7 +38,7 @@ pub const NAME_PLACES: [NamePlace; 13] = [
         "one to the worker ends; one by the worker has no giver; the name in the note is `*`",
     ),
     place("opinions: who has had an item", "routes", "the batch is removed", "it was a worker without a name"),
-    place("drafts", "drafts", "the job has ended", "removed; one that was handed over or is shared belongs to nobody"),
+    place("drafts", "drafts", "the job has ended", "removed; one that was handed over or is shared has no owner"),
     place(
         "events",
         "events",

@@ -131,7 +131,7 @@ async fn assert_jobs_go_on(w: &World) {
     assert_contains(&held.body, json!({ "draft": "half", "note": { "text": "from *", "from": null } }));
     assert_eq!(take(w, "drafted", "bob").await.body["draft"], json!(null));
     assert_eq!(take(w, "shared", "bob").await.body["draft"], json!("mine"));
-    // Nothing says any more that she has had one of the item.
+    // Nothing says now that she has had one of the item.
     take(w, "opinions", NAME).await;
 }
 
@@ -195,7 +195,7 @@ async fn large_queue_is_erased_in_bounded_calls_that_go_on() {
             break answer;
         }
     };
-    assert_eq!((calls, &sums["jobs"]), (2, &json!(1)), "it has not begun anew");
+    assert_eq!((calls, &sums["jobs"]), (2, &json!(1)), "it has gone on, not begun again");
     assert_eq!(keys_with_name(&w).await, BTreeSet::new(), "no reader waits for the events");
     w.check().await;
 }

@@ -98,7 +98,7 @@ function Choices({ table, typed, change, queues, isOff }) {
   </fieldset>`
 }
 
-/** What would be sent is read anew after each change. */
+/** What would be sent is read again after each change. */
 function useCheck(table, problem) {
   const [state, setState] = useState({ far: 0 })
   useEffect(() => {
