@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs those stories of the program to which it matters in each way that a run may be started in; `started_ways.sh all`: `make test`;
-# or another command. Prints a line per way, what a failed one printed, and fails if one does.
+# Runs those stories of the program to which it matters in each way that a run may be started in, or another command; `started_ways.sh
+# all`: `make test`, in three runs that take the ways together. Prints a line per way, what a failed one printed, and fails if one does.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export PATH="$PWD/.engine:$PATH"
@@ -53,15 +53,22 @@ foreign="REDIS_URL=redis://127.0.0.1:1 INTRAY_LISTEN=203.0.113.1:1 INTRAY_KEYS_F
     LANG=tr_TR.UTF-8 LC_ALL=C TZ=Asia/Kathmandu http_proxy=http://127.0.0.1:1 HTTPS_PROXY=http://127.0.0.1:1 all_proxy=http://127.0.0.1:1
     GIT_DIR=/nowhere GREP_OPTIONS=-v PYTHONDONTWRITEBYTECODE=1 PORT=1 HOST=203.0.113.1 DATABASE_URL=postgres://127.0.0.1:1 CI=1"
 
-way plain "$work/run"
-way 'under nohup' nohup "$work/run"
-way 'in the background of a script, which ignores SIGINT and SIGQUIT' sh -c '"$0" & wait $!' "$work/run"
-way 'with nothing on standard input' sh -c '"$0" </dev/null' "$work/run"
-way 'with standard input closed' sh -c '"$0" <&-' "$work/run"
-way 'without a terminal' setsid --wait "$work/run"
-way 'in a terminal' script -qec "$work/run" /dev/null
-# shellcheck disable=SC2086
-way "with another project's variables" env $foreign "$work/run"
+if [ "${1:-}" = all ]; then
+    way 'in a terminal' script -qec "$work/run" /dev/null
+    # shellcheck disable=SC2086
+    way "in the background of a script under nohup, without a terminal and standard input, with another project's variables" \
+        env $foreign nohup setsid --wait sh -c '"$0" <&- & wait $!' "$work/run"
+else
+    way plain "$work/run"
+    way 'under nohup' nohup "$work/run"
+    way 'in the background of a script, which ignores SIGINT and SIGQUIT' sh -c '"$0" & wait $!' "$work/run"
+    way 'with nothing on standard input' sh -c '"$0" </dev/null' "$work/run"
+    way 'with standard input closed' sh -c '"$0" <&-' "$work/run"
+    way 'without a terminal' setsid --wait "$work/run"
+    way 'in a terminal' script -qec "$work/run" /dev/null
+    # shellcheck disable=SC2086
+    way "with another project's variables" env $foreign "$work/run"
+fi
 if [ "$(id -u)" = 0 ]; then
     chown 65534:65534 "$work/home"
     way 'as a user without rights' setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$work/home" TMPDIR="$work/home" "$work/run-built"

@@ -3,8 +3,9 @@
 
     tests/planted/run.py [--of COMMIT] [--only TEXT]
 
-Prints a table: each fault, and the test that found it. `--of` plants them in an older commit. Without a fault the tests must pass, which is
-tried first. The copy stays in target/planted with what was built of it, so the next run builds less. Ends with 1 if a fault was not found.
+Prints a table: each fault, and the test that found it. `--of` plants in an older commit those that have a place there. Without a fault the
+tests must pass, which is tried first. The copy stays in target/planted with what was built of it, so the next run builds less. Ends with 1
+if a fault was not found.
 """
 import argparse
 import os
@@ -31,6 +32,10 @@ class Copy:
         if not self.folder.exists():
             git('clone', '--quiet', '--shared', '--no-checkout', ROOT, self.folder)
         git('checkout', '--quiet', '--force', '--detach', self.commit, folder=self.folder)
+
+    def has_place(self, fault):
+        file = self.folder / fault['file']
+        return file.exists() and file.read_text().count(fault['from']) == 1
 
     def failing(self, part, names):
         """The first test that fails; `None` if all pass."""
@@ -87,8 +92,6 @@ def try_without_faults(copy, faults):
 def plant(copy, fault):
     file = copy.folder / fault['file']
     text = file.read_text()
-    if text.count(fault['from']) != 1:
-        sys.exit(f"{fault['file']} has the text of {fault['what']!r} {text.count(fault['from'])} times")
     part, *names = fault['by'].split()
     file.write_text(text.replace(fault['from'], fault['to']))
     try:
@@ -106,6 +109,8 @@ def main():
     # Those of Rust last: until then the program is the one without a fault, which reads the other files from disk.
     faults.sort(key=lambda fault: fault['file'].endswith('.rs'))
     copy, missed = Copy(asked.of), 0
+    # A test of the documents counts them in this commit.
+    faults = [fault for fault in faults if copy.has_place(fault)]
     try_without_faults(copy, faults)
     print(f'Faults planted in {copy.commit}\n\n| fault | in | found by |\n|---|---|---|')
     for fault in faults:
