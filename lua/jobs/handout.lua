@@ -1,6 +1,6 @@
 -- handout: the parts of a job that a reserve returns: record, live record, payload, draft.
 local text = require 'base/text'
-local record_bytes = require 'base/record_bytes'
+local record_flags = require 'base/record_flags'
 local write = require 'base/write'
 local draft = require 'jobs/draft'
 local handout = {BYTES = $RESERVE_BYTES}
@@ -17,7 +17,7 @@ function handout.is_full(q)
 end
 
 local function payload_of(q, id, raw)
-  if record_bytes.is_whole(raw) then return '' end
+  if record_flags.is_whole(raw) then return '' end
   local h = q.handout
   if not h.bodies[id] then
     h.bodies[id], h.read = write.ask(q, 'HGET', q.payloads, id) or '', h.read + 1
@@ -27,7 +27,7 @@ end
 
 -- The bytes of a job in the reply. A payload that may no longer fit is measured and not read.
 function handout.size(q, id, raw)
-  if record_bytes.is_whole(raw) then return #raw end
+  if record_flags.is_whole(raw) then return #raw end
   if q.handout.spent > handout.BYTES / 2 and not q.handout.bodies[id] then
     return #raw + write.ask(q, 'HSTRLEN', q.payloads, id)
   end
@@ -38,7 +38,7 @@ end
 function handout.can_show(q, those)
   local h, external = q.handout, 0
   for _, job in ipairs(those) do
-    if not record_bytes.is_whole(job.raw) and not h.bodies[job.id] then external = external + 1 end
+    if not record_flags.is_whole(job.raw) and not h.bodies[job.id] then external = external + 1 end
   end
   return h.read == 0 and #h.with_drafts == 0 or h.read + external <= BODIES and write.has_left(q, external)
 end

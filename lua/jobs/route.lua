@@ -1,7 +1,7 @@
 -- route: what a job has besides its records, in `routes`: when it expires, when its SLA is over, who may have it, and what has
 -- happened by that. Only a job with the flag ROUTED is looked up.
 local record = require 'base/record'
-local record_bytes = require 'base/record_bytes'
+local record_flags = require 'base/record_flags'
 local clock = require 'base/clock'
 local write = require 'base/write'
 local route_codec = require 'base/route_codec'
@@ -43,7 +43,7 @@ end
 function route.prefetch(q, ids, raws)
   local routed = {}
   for i, id in ipairs(ids) do
-    if raws[i] and record_bytes.is_routed(raws[i]) then routed[#routed + 1] = id end
+    if raws[i] and record_flags.is_routed(raws[i]) then routed[#routed + 1] = id end
   end
   route.read(q, routed)
 end
@@ -158,7 +158,7 @@ end
 -- From now on the record says that the job has a route.
 function route.flag(q, id, header)
   if record.is_routed(header) then return end
-  header.flags, header.raw = header.flags + record.ROUTED, record_bytes.with_route(header.raw)
+  header.flags, header.raw = header.flags + record.ROUTED, record_flags.with_route(header.raw)
   write.set(q, 'jobs', id, header.raw)
 end
 

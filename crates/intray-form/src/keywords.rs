@@ -1,4 +1,4 @@
-//! The one table of keywords. The gate refuses what it does not list, and the docs print it.
+//! The one table of keywords. The parser refuses what it does not list, and the docs print it.
 
 use crate::{
     fault::{Faults, Path, cut},
@@ -144,7 +144,7 @@ pub(crate) fn types<'n>(node: &'n JsonNode) -> Option<(&'n str, bool)> {
 }
 
 const FIELDS: &[SchemaKind] = &[Object, Text, Choice, Number, Boolean, List, Reference, Nullable];
-const WITH_OPTIONS: &[SchemaKind] =
+const FIELDS_AND_OPTION: &[SchemaKind] =
     &[SchemaKind::Option, Object, Text, Choice, Number, Boolean, List, Reference, Nullable];
 const TYPED: &[SchemaKind] = &[Null, SchemaKind::Option, Object, Text, Choice, Number, Boolean, List];
 
@@ -164,8 +164,8 @@ static KEYWORDS: [Keyword; 33] = [
     row("properties", &[Object], Value::NamedSchemas, "the members, in the order of the form", "one input each"),
     row("required", &[Object], Value::Texts, "members that must be there", "the others are marked as optional"),
     row("additionalProperties", &[Object], Value::Boolean, "false refuses members that the form does not have", "not drawn"),
-    row("title", WITH_OPTIONS, Value::Text, "none", "the label"),
-    row("description", WITH_OPTIONS, Value::Text, "none", "a line below the label"),
+    row("title", FIELDS_AND_OPTION, Value::Text, "none", "the label"),
+    row("description", FIELDS_AND_OPTION, Value::Text, "none", "a line below the label"),
     row("default", FIELDS, Value::Anything, "none; it must fit", "filled in; choices and booleans in a queue's form only"),
     row("enum", &[Choice], Value::Options, "one of these texts", "buttons up to nine, then a list with search"),
     row("const", &[Choice, SchemaKind::Option], Value::Text, "this text", "a button"),
@@ -189,10 +189,10 @@ static KEYWORDS: [Keyword; 33] = [
     row("$defs", &[Root], Value::NamedSchemas, "what a `$ref` may name", "not drawn"),
     row("$schema", &[Root], Value::Dialect, "none", "not drawn"),
     row("$id", &[Root], Value::Text, "none", "not drawn"),
-    row("$comment", WITH_OPTIONS, Value::Text, "none", "not drawn"),
-    row("examples", WITH_OPTIONS, Value::List, "none", "not drawn"),
-    row("deprecated", WITH_OPTIONS, Value::Boolean, "none", "not drawn"),
-    row("readOnly", WITH_OPTIONS, Value::Boolean, "none", "not drawn"),
+    row("$comment", FIELDS_AND_OPTION, Value::Text, "none", "not drawn"),
+    row("examples", FIELDS_AND_OPTION, Value::List, "none", "not drawn"),
+    row("deprecated", FIELDS_AND_OPTION, Value::Boolean, "none", "not drawn"),
+    row("readOnly", FIELDS_AND_OPTION, Value::Boolean, "none", "not drawn"),
 ];
 
 /// The whole vocabulary of a form.

@@ -7,10 +7,10 @@ mod check;
 mod decimal;
 mod fault;
 mod format;
-mod gate;
 mod json;
 mod keywords;
 pub mod limits;
+mod parser;
 mod pattern;
 mod shape;
 
@@ -35,7 +35,7 @@ impl Form {
     /// # Errors
     /// Where the text is not a form, at most [`limits::FAULTS`] places. The pointers lead into the form.
     pub fn parse(text: &str, owner: Owner) -> Result<Self, FormError> {
-        gate::parse(text, owner).map(Self).map_err(FormError)
+        parser::parse_form(text, owner).map(Self).map_err(FormError)
     }
 
     /// The bytes of its patterns once they are compiled: most of what a form takes.

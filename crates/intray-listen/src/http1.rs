@@ -66,8 +66,8 @@ impl FlushObserver for Http1Connection {
     }
 
     /// The request is over, unless the next one has begun meanwhile. All of this runs on one task.
-    fn is_written(&self) {
-        self.outbox.is_written();
+    fn on_flushed(&self) {
+        self.outbox.on_flushed();
         if self.is_unwritten.swap(false, Ordering::Relaxed) && !self.is_asked.load(Ordering::Relaxed) {
             self.permit.end_request();
         }

@@ -126,8 +126,8 @@ impl Outbox {
         self.0.lock().push(body);
     }
 
-    /// All consumed bodies are written.
-    pub(super) fn is_written(&self) {
+    /// All consumed bodies are written: they are let go.
+    pub(super) fn on_flushed(&self) {
         let mut cx = Context::from_waker(Waker::noop());
         for mut body in self.0.lock().drain(..) {
             let _ = http_body::Body::poll_frame(Pin::new(&mut body), &mut cx);
@@ -188,8 +188,8 @@ pub(super) trait FlushObserver {
     /// These bytes were read.
     fn on_read(&self, _bytes: &[u8]) {}
     /// A flush has ended.
-    fn is_written(&self) {
-        self.outbox().is_written();
+    fn on_flushed(&self) {
+        self.outbox().on_flushed();
     }
 }
 
@@ -239,7 +239,7 @@ impl<S: AsyncWrite + Unpin, W: FlushObserver> AsyncWrite for ObservedStream<S, W
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        self.writes.is_written();
+        self.writes.on_flushed();
         Poll::Ready(Ok(()))
     }
 

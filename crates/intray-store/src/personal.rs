@@ -15,16 +15,21 @@ const fn place(what: &'static str, key: &'static str, until: &'static str, after
     NamePlace { what, key, until, afterwards }
 }
 
-const OF_JOB: &str = "the job is removed";
+const UNTIL_JOB_IS_REMOVED: &str = "the job is removed";
 
 /// What the call clears.
 pub const NAME_PLACES: [NamePlace; 13] = [
     place("day sheets", "sheets", "`sheets_days`, or sheets are switched off", "the lines are removed"),
-    place("jobs: who has had one, and how that ended", "live", OF_JOB, "`worker` is `null`; results and times stay"),
-    place("reasons and errors", "live", OF_JOB, "`worker` is `null`, and the name in the text is `*`"),
+    place(
+        "jobs: who has had one, and how that ended",
+        "live",
+        UNTIL_JOB_IS_REMOVED,
+        "`worker` is `null`; results and times stay",
+    ),
+    place("reasons and errors", "live", UNTIL_JOB_IS_REMOVED, "`worker` is `null`, and the name in the text is `*`"),
     place("skips", "live", "the job has ended", "the skip is gone"),
-    place("late results", "results", OF_JOB, "`worker` is `null`; the result stays"),
-    place("assignees and exclusions", "routes", OF_JOB, "the name is not in the list"),
+    place("late results", "results", UNTIL_JOB_IS_REMOVED, "`worker` is `null`; the result stays"),
+    place("assignees and exclusions", "routes", UNTIL_JOB_IS_REMOVED, "the name is not in the list"),
     place(
         "the line of a worker",
         "lines",
@@ -78,8 +83,8 @@ pub const LEFT_PLACES: [LeftPlace; 11] = [
         "as those are kept",
         "none: they say who did what. Name keys after programs and teams",
     ),
-    left("payloads and results", OF_JOB, "purge the jobs"),
-    left("`client`, names of locks, of skills and of queues", OF_JOB, "do not put names of people there"),
+    left("payloads and results", UNTIL_JOB_IS_REMOVED, "purge the jobs"),
+    left("`client`, names of locks, of skills and of queues", UNTIL_JOB_IS_REMOVED, "do not put names of people there"),
     left("the list of erasures (`erasures`)", "the events are deleted, at most ten minutes", "wait"),
     left("an instance's memory", "a minute", "wait"),
     left("tokens", "they expire", "give out no more, or change the secret"),

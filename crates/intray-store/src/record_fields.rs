@@ -169,7 +169,7 @@ fn offset(fields: &[Field], name: &str) -> usize {
     before.map(|field| field.width).sum::<usize>() + 1
 }
 
-fn format_of(fields: &[Field]) -> String {
+fn struct_format(fields: &[Field]) -> String {
     format!(">{}", fields.iter().map(Field::format).collect::<String>())
 }
 

@@ -137,11 +137,11 @@ impl Registry {
 
     /// Whether anything was ever put into the queue.
     pub(crate) async fn has_keys(&self, queue: &QueueName) -> Result<bool, Fault> {
-        self.has_any(queue, &["jobs", "settings", "totals"]).await
+        self.has_any_key(queue, &["jobs", "settings", "totals"]).await
     }
 
     /// Whether the queue has any of these keys.
-    async fn has_any(&self, queue: &QueueName, names: &[&str]) -> Result<bool, Fault> {
+    async fn has_any_key(&self, queue: &QueueName, names: &[&str]) -> Result<bool, Fault> {
         let keys: Vec<_> = names.iter().map(|name| self.runner.keys.of(queue, name)).collect();
         Ok(self.runner.link.plain(redis::cmd("EXISTS").arg(keys)).await? != Value::Int(0))
     }
@@ -216,7 +216,7 @@ impl Registry {
             known.insert(queue.clone(), Instant::now());
             return Ok(true);
         }
-        self.has_any(queue, &["jobs"]).await
+        self.has_any_key(queue, &["jobs"]).await
     }
 
     /// Every queue, by name; the last known list while the node of the registry is away.

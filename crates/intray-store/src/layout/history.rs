@@ -16,7 +16,7 @@ pub(crate) type Spans = BTreeMap<u64, HistoryColumns>;
 pub(crate) type HistoryColumns = [u64; COLUMNS];
 
 /// Adds a span. One that is there already gets the sum of the totals, and the newer numbers of waiting and reserved jobs.
-fn enter(spans: &mut Spans, at: u64, columns: &HistoryColumns) {
+fn add_span(spans: &mut Spans, at: u64, columns: &HistoryColumns) {
     let span = spans.entry(at).or_default();
     for (column, (value, found)) in span.iter_mut().zip(columns).enumerate() {
         *value = if column < GAUGES { *found } else { value.saturating_add(*found) };
@@ -33,7 +33,7 @@ pub(crate) fn add(spans: &mut Spans, first: u64, mut entries: &[u8]) -> Result<(
                 *value = number(&mut entries)?;
             }
         }
-        enter(spans, first + u64::from(*place), &columns);
+        add_span(spans, first + u64::from(*place), &columns);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::{batch_fields as batch, event_fields as event, reserve_fields as rese
 pub(crate) fn constants() -> Vec<(&'static str, String)> {
     let numbers = numbers().into_iter().chain(marks());
     let numbers = numbers.map(|(name, number)| (name, number.to_string()));
-    let formats = formats().into_iter().map(|(name, fields)| (name, format_of(&fields)));
+    let formats = formats().into_iter().map(|(name, fields)| (name, struct_format(&fields)));
     numbers.chain(formats).chain(lists()).collect()
 }
 

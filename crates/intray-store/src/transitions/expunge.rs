@@ -37,7 +37,7 @@ impl Queues {
     pub async fn expunge(&self, queue: &QueueName) -> Result<(), Fault> {
         let mut is_any = false;
         for name in self.run_alone(queue, &UnnamedWorkers).await? {
-            is_any |= !self.expunge_one(queue, &name, VISIT_STEPS).await?;
+            is_any |= !self.expunge_worker(queue, &name, VISIT_STEPS).await?;
         }
         self.note_erasures(queue, is_any);
         Ok(())
@@ -48,12 +48,12 @@ impl Queues {
     /// # Errors
     /// As [`Self::expunge`].
     pub async fn begin_expunge(&self, queue: &QueueName, worker: &Name) -> Result<(), Fault> {
-        self.expunge_one(queue, worker, CALL_STEPS).await?;
+        self.expunge_worker(queue, worker, CALL_STEPS).await?;
         Ok(())
     }
 
     /// Returns whether nothing is left of the name.
-    async fn expunge_one(&self, queue: &QueueName, worker: &Name, max_steps: u32) -> Result<bool, Fault> {
+    async fn expunge_worker(&self, queue: &QueueName, worker: &Name, max_steps: u32) -> Result<bool, Fault> {
         for _ in 0..max_steps {
             match self.run_alone(queue, &Expunge(worker)).await? {
                 ExpungeLeft::More => {}

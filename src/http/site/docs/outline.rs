@@ -36,11 +36,11 @@ pub(super) fn ends(event: &Event<'_>) -> bool {
 
 /// The text of the heading at the start of these events.
 pub(super) fn heading(events: &[Event<'_>]) -> String {
-    let words = events.iter().take_while(|event| !ends(event)).filter_map(word);
+    let words = events.iter().take_while(|event| !ends(event)).filter_map(text_of);
     words.map(CowStr::as_ref).collect()
 }
 
-fn word<'e>(event: &'e Event<'_>) -> Option<&'e CowStr<'e>> {
+fn text_of<'e>(event: &'e Event<'_>) -> Option<&'e CowStr<'e>> {
     match event {
         Event::Text(text) | Event::Code(text) => Some(text),
         _ => None,
@@ -51,7 +51,7 @@ fn word<'e>(event: &'e Event<'_>) -> Option<&'e CowStr<'e>> {
 pub(super) fn text<'e>(events: impl Iterator<Item = &'e Event<'e>>) -> String {
     let mut text = String::new();
     for event in events {
-        match (word(event), event) {
+        match (text_of(event), event) {
             (Some(word), _) => text.push_str(word),
             (None, Event::SoftBreak | Event::HardBreak | Event::End(_)) => text.push(' '),
             (None, _) => {}

@@ -18,7 +18,7 @@ use crate::{
     shape::{FieldKind, FieldRules, ListRules, Member, NumberRules, ObjectRules, Options, TextRules},
 };
 
-pub(crate) fn parse(text: &str, owner: Owner) -> Result<ObjectRules, Vec<FormFault>> {
+pub(crate) fn parse_form(text: &str, owner: Owner) -> Result<ObjectRules, Vec<FormFault>> {
     let mut faults = Faults::default();
     if text.len() > limits::FORM {
         faults.add(&Path::Root, format!("must have at most {} bytes", limits::FORM));
