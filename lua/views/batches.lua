@@ -12,9 +12,12 @@ return function(q, args)
   local entries = redis.call('ZRANGE', q.timers, from, from + limit - 1, 'WITHSCORES')
   local answer = {'', ''}
   if #entries == limit * 2 then answer = {entries[#entries], entries[#entries - 1]} end
-  for i = 1, #entries, 2 do
-    local b = batch.read(q, entries[i])
-    if batch.is_seen(b) then answer[#answer + 1] = {entries[i], batch.pack(b)} end
+  local codes = {}
+  for i = 1, #entries, 2 do codes[#codes + 1] = entries[i] end
+  if #codes > 0 then batch.prefetch(q, codes) end
+  for _, code in ipairs(codes) do
+    local b = batch.read(q, code)
+    if batch.is_seen(b) then answer[#answer + 1] = {code, batch.pack(b)} end
   end
   return answer
 end
