@@ -1,5 +1,6 @@
--- erasures: the workers whose names are being taken out of a queue, and how far that has come: when the last step ran, its stage, and the
--- place in that, a score and a member.
+-- erasures: the workers whose names are being taken out of a queue, and how far that has come: when the last step ran, its stage, whose
+-- call it is (the queues that the caller may see), since when events that name the worker wait for their readers (0: none do) and the last
+-- of these, and the place in the stage, a score and a member.
 local clock = require 'base/clock'
 local text = require 'base/text'
 local erasures = {
@@ -12,13 +13,20 @@ local erasures = {
 -- Nil for none.
 function erasures.parse(raw)
   if not raw then return nil end
-  local at, stage, score, stop = raw:match('^(%d+) (%l+) (%S*) ()')
-  return {at = tonumber(at), stage = stage, score = score, member = raw:sub(stop)}
+  local at, stage, by, since, last, score, stop = raw:match('^(%d+) (%l+) (%S+) (%d+) (%S+) (%S*) ()')
+  return at and {
+    at = tonumber(at), stage = stage, by = by, since = tonumber(since), last = last, score = score, member = raw:sub(stop),
+  }
 end
 
--- `at`: when it came to this stage, nil for now.
-function erasures.write(q, name, own, at)
-  redis.call('HSET', q.erasures, name, text.words(text.of(at or clock.now(q)), own.stage, own.score, own.member))
+function erasures.write(q, name, own)
+  local at, since = text.of(clock.now(q)), text.of(own.since)
+  redis.call('HSET', q.erasures, name, text.words(at, own.stage, own.by, since, own.last, own.score, own.member))
+end
+
+-- Whether its caller, who has to continue it, has not done so for too long.
+function erasures.is_given_up(q, own)
+  return clock.now(q) - own.at >= erasures.MAX_WAIT_MS
 end
 
 function erasures.forget(q, name)

@@ -28,13 +28,26 @@ function event.add(q, kind, id, worker, header, note)
   q.kinds[counted_kind] = (q.kinds[counted_kind] or 0) + 1
 end
 
+-- What the service itself says of an abandon.
+event.OWN_REASONS = {grace = true, undelivered = true}
+
 -- The note of an abandon: the reason, after a byte that says that its worker skips the job, or that this is a reason which could be
 -- taken for another note.
 local SKIPPED, REASON = '\$SKIPPED_NOTE', '\$REASON_NOTE'
 function event.reason(reason, skips)
   if skips then return SKIPPED .. reason end
   local first = reason:sub(1, 1)
-  return (first == SKIPPED or first == REASON or reason == 'undelivered') and REASON .. reason or reason
+  return (first == SKIPPED or first == REASON or event.OWN_REASONS[reason]) and REASON .. reason or reason
+end
+
+-- The note of an abandon that the service has made by itself.
+function event.own_reason(reason, skips)
+  return skips and SKIPPED .. reason or reason
+end
+
+-- Whether a note is one of the service: none of these is a text of a person.
+function event.is_own_reason(note)
+  return event.OWN_REASONS[note:sub(1, 1) == SKIPPED and note:sub(2) or note]
 end
 
 -- The name of the API key of this call; '' for none.

@@ -109,10 +109,10 @@ local function change_route(q, id, r, header, name)
 end
 
 -- The jobs in which something names the worker, by id.
-local function find_named(q, ids, name, has_drafts)
+local function find_named(q, ids, name)
   local lives, named = write.ask(q, 'HMGET', q.live, unpack(ids)), {}
   local routes = route.is_used(q) and write.ask(q, 'HMGET', q.routes, unpack(ids)) or NONE
-  local drafts = has_drafts and write.ask(q, 'HMGET', q.drafts, unpack(ids)) or NONE
+  local drafts = write.ask(q, 'HMGET', q.drafts, unpack(ids))
   for i, id in ipairs(ids) do
     local live, own = lives[i], routes[i]
     local is_named = live and (find(live, name, 1, true) or byte(live, $LATE_AT) + byte(live, $LATE_AT + 1) > 0)
@@ -154,10 +154,10 @@ local function change(q, id, found, name, shares)
   return change_route(q, id, r, header, name) or has_draft or has_late or is_recorded
 end
 
--- Takes the name out of some jobs. `has_drafts`: they may have drafts; `shares`: the queue shows these to each holder. Returns how many of
--- the jobs it has come to when the budget was spent, and how many it has changed.
-function erasure.jobs(q, ids, name, has_drafts, shares)
-  local named, changed = find_named(q, ids, name, has_drafts), 0
+-- Takes the name out of some jobs. `shares`: the queue shows drafts to each holder. Returns how many of the jobs it has come to when the
+-- budget was spent, and how many it has changed.
+function erasure.jobs(q, ids, name, shares)
+  local named, changed = find_named(q, ids, name), 0
   if #named == 0 then return #ids, 0 end
   prepare(q, named)
   for i, id in ipairs(ids) do

@@ -40,7 +40,7 @@ function leave.by_time(q, id, r, lease, header, is_over)
     local skips = record.is_marked(lease, record.SKIPS)
     if skips then skip.add(r, lease.worker) end
     leave.lease(q, id, r, lease, ended.GRACE_OVER, header, note)
-    event.add(q, 'abandoned', id, lease.worker, header, event.reason('grace', skips))
+    event.add(q, 'abandoned', id, lease.worker, header, event.own_reason('grace', skips))
     return total.count(q, 'abandoned')
   end
   r.expired, r.attempts = r.expired + 1, r.attempts + 1

@@ -29,6 +29,11 @@ local function decode(raw)
   return parts
 end
 
+-- Whether an entry of `routes` is of a batch.
+function part.is_list(raw)
+  return route_codec.read(raw, 1) == route_codec.PARTS
+end
+
 local function encode(parts)
   local entries = {}
   for i, one in ipairs(parts) do entries[i] = text.bytes[one.how] .. one.id .. text.short(one.worker) end
@@ -167,15 +172,15 @@ function part.finish(q, id, header, worker)
   if is_shared(q, id, header) then set(q, id, worker, DONE) end
 end
 
--- The name of a worker goes; that they have had a job stays. One that they hold stays theirs. Returns whether there was any.
-function part.unname(q, code, worker)
-  if not state_of(q).known[code] then read(q, {code}) end
-  local found = false
-  for _, one in ipairs(q.parts.known[code]) do
-    if one.worker == worker and one.how ~= HELD then one.worker, found = '', true end
+-- The name of a worker goes out of the parts of these batches; that somebody has had a job stays. One that they hold stays theirs.
+function part.unname(q, codes, worker)
+  if #codes == 0 then return end
+  read(q, codes)
+  for _, code in ipairs(codes) do
+    for _, one in ipairs(q.parts.known[code]) do
+      if one.worker == worker and one.how ~= HELD then one.worker, q.parts.moved[code] = '', true end
+    end
   end
-  if found then q.parts.moved[code] = true end
-  return found
 end
 
 return part

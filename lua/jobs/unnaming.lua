@@ -1,81 +1,63 @@
--- unnaming: the stages in which a name goes out of a queue, each a part at a time. A job that moves between two sets is met in one of them:
--- reserved jobs are looked at before those that wait and after them, and what ends comes last in its set.
+-- unnaming: the stages in which a name goes out of a queue, each a part at a time. Jobs are read in the order of their hashes, in which no
+-- transition moves them: a job that is there all the time is met.
 local text = require 'base/text'
 local write = require 'base/write'
-local batch = require 'base/batch'
 local unnamed = require 'base/unnamed'
-local place = require 'jobs/place'
-local search = require 'jobs/search'
 local part = require 'jobs/part'
 local erasure = require 'jobs/erasure'
 local erased_bodies = require 'jobs/erased_bodies'
-local unnaming = {STAGES = {
-  'reserved', 'parked', 'delayed', 'dead', 'inbound', 'restricted', 'again', 'ended', 'batches', 'actions', 'deliveries',
-}}
+local unnaming = {STAGES = {'live', 'routes', 'actions', 'deliveries'}}
 local LOOK = 100
-local call = redis.call
 -- The members of an operator's call that name workers, and those that are texts.
 local IN_ACTIONS = {
   worker = 'name', from = 'name', to = 'name', assignees = 'name', excluded = 'name', reason = 'text', note = 'text', error = 'text',
   text = 'text',
 }
 
--- Reserved jobs are looked at twice.
-local function sets_of(q)
-  return {
-    reserved = q.reserved, parked = q.parked, delayed = q.delayed, dead = q.dead, inbound = q.inbound, restricted = q.restricted,
-    again = q.reserved, ended = q.ended,
-  }
+-- The next part of a hash: its fields and values, and the place after it, '0' at the end.
+local function scan(q, hash, place)
+  local found = write.ask(q, 'HSCAN', hash, place ~= '' and place or '0', 'COUNT', LOOK)
+  return found[2], found[1]
 end
 
--- A part of the jobs of a set. Returns whether that is its end.
-local function look_at_set(q, walk)
-  local set = walk.sets[walk.stage]
-  local from = search.rank_after(q, set, walk.score, walk.member)
-  local entries, ids = write.ask(q, 'ZRANGE', set, from, from + LOOK - 1, 'WITHSCORES'), {}
-  for i = 1, #entries, 2 do ids[#ids + 1] = place.id_of(entries[i]) end
-  if #ids == 0 then return true end
-  local n, changed = erasure.jobs(q, ids, walk.name, walk.stage ~= 'ended' and walk.stage ~= 'dead', walk.shares)
-  walk.jobs, walk.looked = walk.jobs + changed, walk.looked + n
-  if n > 0 then walk.member, walk.score = entries[n * 2 - 1], entries[n * 2] end
-  return n == #ids and n < LOOK
-end
-
--- From the last timer to the first: a batch that ends meanwhile moves to a place that is still to come. Returns the code of the next batch;
--- nil for none.
-local function next_batch(q, walk, code)
-  local from = 0
-  if walk.score ~= '' then
-    local rank = call('ZSCORE', q.timers, code) == walk.score and call('ZRANK', q.timers, code)
-    from = rank and call('ZCARD', q.timers) - rank or call('ZCOUNT', q.timers, '(' .. walk.score, '+inf')
+-- Returns whether that is the end. Where the budget is too small for a part, the next step reads it once more, and goes on after the last
+-- job of this one.
+local function change_jobs(q, walk, ids, next_place)
+  local left, n, changed = {}, 0, 0
+  table.sort(ids)
+  for _, id in ipairs(ids) do
+    if id > walk.member then left[#left + 1] = id end
   end
-  write.spend(q, 4)
-  local found = call('ZRANGE', q.timers, from, from, 'REV', 'WITHSCORES')
-  walk.score = found[2] or walk.score
-  return found[1]
+  if #left > 0 then n, changed = erasure.jobs(q, left, walk.name, walk.shares) end
+  walk.jobs, walk.looked = walk.jobs + changed, walk.looked + math.max(n, 1)
+  if n < #left then
+    walk.member = left[n] or walk.member
+    return false
+  end
+  walk.score, walk.member = next_place, ''
+  return next_place == '0'
 end
 
--- The jobs of a batch, in any state.
-local function look_at_batch(q, walk)
-  local code, index = walk.member:sub(1, $ID_LEN), tonumber(walk.member:sub($ID_LEN + 1)) or -1
-  local b = index >= 0 and batch.read(q, code)
-  if not b or index >= b.total then
-    code, index = next_batch(q, walk, code), 0
-    if not code then return true end
-    b = batch.read(q, code)
-    if not b then
-      walk.member = code
-      return false
-    end
-    part.unname(q, code, walk.name)
-  end
+-- Jobs that were handed out once.
+local function look_at_live(q, walk)
+  local entries, next_place = scan(q, q.live, walk.score)
   local ids = {}
-  for i = index, math.min(index + LOOK, b.total) - 1 do ids[#ids + 1] = batch.member(code, i) end
-  local n, changed = 0, 0
-  if #ids > 0 then n, changed = erasure.jobs(q, ids, walk.name, true, walk.shares) end
-  walk.jobs, walk.looked = walk.jobs + changed, walk.looked + n
-  walk.member = code .. text.of(index + n)
-  return false
+  for i = 1, #entries, 2 do ids[#ids + 1] = entries[i] end
+  return change_jobs(q, walk, ids, next_place)
+end
+
+-- Jobs that never were, and the parts of batches.
+local function look_at_routes(q, walk)
+  local entries, next_place = scan(q, q.routes, walk.score)
+  local ids, codes = {}, {}
+  for i = 1, #entries, 2 do
+    local raw = entries[i + 1]
+    local named = raw:find(walk.name, 1, true) and (part.is_list(raw) and codes or ids)
+    if named then named[#named + 1] = entries[i] end
+  end
+  part.unname(q, codes, walk.name)
+  walk.looked = walk.looked + #entries / 2
+  return change_jobs(q, walk, ids, next_place)
 end
 
 -- The entry of an operator's action without the name. The name of the key stays.
@@ -103,7 +85,7 @@ local function look_at_actions(q, walk)
   return not is_any or newest <= #numbers
 end
 
-local OTHERS = {batches = look_at_batch, actions = look_at_actions, deliveries = erased_bodies.look}
+local LOOKS = {live = look_at_live, routes = look_at_routes, actions = look_at_actions, deliveries = erased_bodies.look}
 
 local function next_stage(stage)
   for i, one in ipairs(unnaming.STAGES) do
@@ -114,11 +96,10 @@ end
 -- `walk`: {name, json: the same as JSON writes it, stage, score, member}. Goes on until as many jobs are looked at as a step may, or the
 -- budget is spent. At the end `walk.stage` is nil.
 function unnaming.step(q, walk)
-  walk.looked, walk.jobs, walk.deliveries, walk.sets = 0, 0, 0, sets_of(q)
-  walk.shares = call('HGET', q.settings, 'share_drafts') == '1'
+  walk.looked, walk.jobs, walk.deliveries = 0, 0, 0
+  walk.shares = redis.call('HGET', q.settings, 'share_drafts') == '1'
   while walk.stage and walk.looked < LOOK and not write.is_spent(q) do
-    local look = OTHERS[walk.stage] or look_at_set
-    if look(q, walk) then walk.stage, walk.score, walk.member = next_stage(walk.stage), '', '' end
+    if LOOKS[walk.stage](q, walk) then walk.stage, walk.score, walk.member = next_stage(walk.stage), '', '' end
   end
 end
 

@@ -6,7 +6,6 @@
 -- KEYS   bodies hash · erasures hash
 -- ARGV   worker ('' = which are there?), the same as JSON writes it, without quotes
 -- REPLY  {'names', name …} | {'more'} | {'waits'}: for readers, or for its caller | {'done'}
-local clock = require 'base/clock'
 local erasures = require 'base/erasures'
 local write = require 'base/write'
 local erased_bodies = require 'jobs/erased_bodies'
@@ -25,14 +24,18 @@ local function clean_deliveries(q, name, json, own)
   write.commit(q)
   if is_over then return 'done' end
   own.score, own.member = walk.score, walk.member
-  erasures.write(q, name, own, own.at)
+  erasures.write(q, name, own)
   return 'more'
 end
 
 local function step(q, name, json, own)
   if own.stage == erasures.EVENTS then return erased_events.step(q, name, own) end
   if own.stage == erasures.BODIES then return clean_deliveries(q, name, json, own) end
-  return clock.now(q) - own.at < erasures.MAX_WAIT_MS and 'waits' or 'done'
+  if not erasures.is_given_up(q, own) then return 'waits' end
+  if own.since == 0 then return 'done' end
+  -- The events of a call before it still wait.
+  own.stage, own.score, own.member = erasures.EVENTS, '', ''
+  return erased_events.step(q, name, own)
 end
 
 return function(q, args)

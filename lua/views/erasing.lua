@@ -1,13 +1,12 @@
--- erasing: whether the name of a worker is being taken out of a queue by a call that is not done.   reads only
+-- erasing: whether the name of a worker is being taken out of a queue by a call of the same caller that is not done.   reads only
 -- FLAGS  no-writes
 -- KEYS   erasures hash
--- ARGV   worker
+-- ARGV   worker, whose call: the queues that the caller may see
 -- REPLY  {it is (0 | 1)}
-local clock = require 'base/clock'
 local erasures = require 'base/erasures'
 
 return function(q, args)
   local own = erasures.parse(redis.call('HGET', q.erasures, args[1]))
   local is_done = not own or own.stage == erasures.EVENTS or own.stage == erasures.BODIES
-  return {not is_done and clock.now(q) - own.at < erasures.MAX_WAIT_MS and 1 or 0}
+  return {not is_done and own.by == args[2] and not erasures.is_given_up(q, own) and 1 or 0}
 end

@@ -64,22 +64,23 @@ impl Sheets {
     }
 
     /// Takes the name of a worker out of some queues, unless they hold a job in one of them, in bounded steps: the same call goes on in the
-    /// queue in which the one before has stopped.
+    /// queue in which the one before has stopped. `seen`: the patterns of the queues that the caller may see, because another caller's call
+    /// may have looked at others.
     ///
     /// # Errors
     /// When Redis is not well. Queues before the fault keep the effect, so the call may be repeated.
-    pub async fn forget(&self, queues: &[QueueName], worker: &Name) -> Result<ForgetOutcome, Fault> {
+    pub async fn forget(&self, queues: &[QueueName], worker: &Name, seen: &str) -> Result<ForgetOutcome, Fault> {
         for some in queues.chunks(MAX_PIPELINED) {
             if let Some(busy) = self.busy(some, worker).await? {
                 return Ok(busy);
             }
         }
-        let stopped_at = self.stopped_at(queues, worker).await?;
+        let stopped_at = self.stopped_at(queues, worker, seen).await?;
         let (mut erased, mut steps) = (ErasedName::default(), 0);
         for (n, queue) in queues.iter().enumerate().skip(stopped_at.unwrap_or(0)) {
             if steps >= MAX_STEPS {
                 erased.more = true;
-                self.queues.unname(queue, worker, UnnameFrom::Announce).await?;
+                self.queues.unname(queue, worker, seen, UnnameFrom::Announce).await?;
                 break;
             }
             match self.remove_lines(queue, worker).await? {
@@ -87,7 +88,7 @@ impl Sheets {
                 Err(busy) => return Ok(busy),
             }
             let from = if stopped_at == Some(n) { UnnameFrom::Continue } else { UnnameFrom::Begin };
-            self.unname(queue, worker, from, &mut steps, &mut erased).await?;
+            self.unname(queue, (worker, seen), from, &mut steps, &mut erased).await?;
             if erased.more {
                 break;
             }
@@ -96,9 +97,9 @@ impl Sheets {
     }
 
     /// The first queue in which a call has stopped before its end.
-    async fn stopped_at(&self, queues: &[QueueName], worker: &Name) -> Result<Option<usize>, Fault> {
+    async fn stopped_at(&self, queues: &[QueueName], worker: &Name, seen: &str) -> Result<Option<usize>, Fault> {
         for (n, some) in queues.chunks(MAX_PIPELINED).enumerate() {
-            let asked = some.iter().map(|queue| self.queues.is_erasing(queue, worker));
+            let asked = some.iter().map(|queue| self.queues.is_erasing(queue, worker, seen));
             let answers = futures_util::future::try_join_all(asked).await?;
             if let Some(at) = answers.into_iter().position(|is_erasing| is_erasing) {
                 return Ok(Some(n * MAX_PIPELINED + at));
@@ -111,13 +112,13 @@ impl Sheets {
     async fn unname(
         &self,
         queue: &QueueName,
-        worker: &Name,
+        (worker, seen): (&Name, &str),
         mut from: UnnameFrom,
         steps: &mut u32,
         erased: &mut ErasedName,
     ) -> Result<(), Fault> {
         loop {
-            let step = self.queues.unname(queue, worker, from).await?;
+            let step = self.queues.unname(queue, worker, seen, from).await?;
             *steps += 1;
             erased.jobs += step.jobs;
             erased.deliveries += step.deliveries;

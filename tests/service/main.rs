@@ -123,7 +123,9 @@ mod forms {
 /// Day sheets: what each worker did per day.
 mod sheets {
     mod days; // A day begins at midnight of the queue's zone, and is kept as long as the setting says.
+    mod erased_texts; // In a text, a name goes where it is a word of its own, and nothing else does.
     mod erasing; // A name goes out of every place in which Redis has it.
+    mod erasing_calls; // A name goes though the call takes several, others call too, and jobs move meanwhile.
     mod forget; // The lines of a worker are removed, unless they hold a job.
     pub mod lines; // Each event counts once in the line of its worker, on any instance.
     mod reads; // Who reads which lines, as JSON and as CSV.

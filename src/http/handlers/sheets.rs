@@ -12,7 +12,7 @@ use futures_util::{StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    access::{Caller, Pass, Role},
+    access::{Caller, Pass, Pattern, Role},
     http::{
         handlers::{
             export::{ListFormat, quote_formula, write_row},
@@ -77,7 +77,8 @@ pub async fn forget(
 ) -> Result<Audited<shapes::ErasedBody>, Problem> {
     let mut names = queues.names().await?;
     names.retain(|queue| caller.may_see(queue));
-    match sheets.forget(&names, &worker).await? {
+    let patterns: Vec<_> = caller.patterns().iter().map(Pattern::as_str).collect();
+    match sheets.forget(&names, &worker, &patterns.join(",")).await? {
         ForgetOutcome::Erased(erased) => {
             let entry = AuditEntry::on_worker_everywhere("forget-worker", &worker, &caller);
             Ok(Audited(entry.counted(erased.lines + erased.jobs), shapes::ErasedBody::new(&erased)))

@@ -39,9 +39,9 @@ async fn tally_and_erase_survive_every_fault() {
         let counted = eventually("the next call does it", async || completed(&sheets, &queue).await).await;
         assert_eq!(counted, 1, "{fate:?}");
         w.proxy().inject("erase", 1, fate);
-        let result = sheets.forget(std::slice::from_ref(&queue), &ann).await;
+        let result = sheets.forget(std::slice::from_ref(&queue), &ann, "*").await;
         assert!(result.is_err() || w.engine.is_cluster(), "{fate:?}: {result:?}");
-        let forget = async || sheets.forget(std::slice::from_ref(&queue), &ann).await.ok();
+        let forget = async || sheets.forget(std::slice::from_ref(&queue), &ann, "*").await.ok();
         let outcome = eventually("the next call does it", forget).await;
         assert!(matches!(outcome, ForgetOutcome::Erased(_)), "{fate:?}: {outcome:?}");
         let left = eventually("it can be read", async || completed(&sheets, &queue).await).await;
@@ -72,9 +72,9 @@ async fn unname_and_expunge_survive_every_fault() {
         w.complete(&w.reserve_with(json!({ "queues": [q], "worker": "ann" })).await).await.is(200);
         assert!(keeps_name(&w, &q).await);
         w.proxy().inject(script, 1, fate);
-        let result = sheets.forget(std::slice::from_ref(&queue), &ann).await;
+        let result = sheets.forget(std::slice::from_ref(&queue), &ann, "*").await;
         assert!(result.is_err() || w.engine.is_cluster(), "{script} {fate:?}: {result:?}");
-        let forget = async || sheets.forget(std::slice::from_ref(&queue), &ann).await.ok();
+        let forget = async || sheets.forget(std::slice::from_ref(&queue), &ann, "*").await.ok();
         eventually("the next call does it", forget).await;
         assert!(!keeps_name(&w, &q).await, "{script} {fate:?}");
     }

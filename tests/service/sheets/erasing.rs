@@ -180,22 +180,20 @@ async fn large_queue_is_erased_in_bounded_calls_that_go_on() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     for from in (0..25_000).step_by(500) {
-        w.enqueue_many((0..500).map(|n| json!({ "payload": from + n, "dedupe": false }))).await;
+        w.enqueue_many((0..500).map(|n| json!({ "payload": from + n, "dedupe": false, "assignees": ["kim"] }))).await;
     }
-    // What has ended is looked at last.
+    w.enqueue(1).await;
     w.complete(&w.reserve_as(NAME).await).await.is(200);
-    let answer = w.delete(CALL).await.is(200);
-    assert_eq!((answer["more"].clone(), answer["jobs"].clone()), (json!(true), json!(0)), "{answer}");
-    assert!(keys_with_name(&w).await.contains("erasures"));
-    let mut calls = 1;
-    let sums = loop {
+    let (mut calls, mut jobs) = (0, 0);
+    loop {
         let answer = w.delete(CALL).await.is(200);
-        calls += 1;
+        (calls, jobs) = (calls + 1, jobs + answer["jobs"].as_u64().expect("a number"));
         if answer["more"] == json!(false) {
-            break answer;
+            break;
         }
-    };
-    assert_eq!((calls, &sums["jobs"]), (2, &json!(1)), "it has gone on, not begun again");
+        assert!(keys_with_name(&w).await.contains("erasures"));
+    }
+    assert_eq!((calls, jobs), (3, 1), "a call goes on, and does not begin again");
     assert_eq!(keys_with_name(&w).await, BTreeSet::new(), "no reader waits for the events");
     w.check().await;
 }
@@ -204,7 +202,7 @@ async fn large_queue_is_erased_in_bounded_calls_that_go_on() {
 async fn erasure_that_is_not_continued_is_given_up() {
     let w = World::start().await;
     for from in (0..21_000).step_by(500) {
-        w.enqueue_many((0..500).map(|n| json!({ "payload": from + n, "dedupe": false }))).await;
+        w.enqueue_many((0..500).map(|n| json!({ "payload": from + n, "dedupe": false, "assignees": ["kim"] }))).await;
     }
     assert_eq!(w.delete(CALL).await.is(200)["more"], json!(true));
     w.advance_clock(TEN_MINUTES - 1_000);
@@ -213,19 +211,5 @@ async fn erasure_that_is_not_continued_is_given_up() {
     w.advance_clock(1_000);
     w.sweep().await;
     assert_eq!(keys_with_name(&w).await, BTreeSet::new());
-    w.check().await;
-}
-
-/// Words that only contain the name are other words.
-#[tokio::test]
-async fn name_is_replaced_in_texts_where_it_is_a_word() {
-    let w = World::start().await;
-    let id = w.enqueue(1).await;
-    let held = w.reserve_as("ann").await;
-    let reason = "Ann and ann's mother Anna, joann, ann2 and \u{e9}ann; (ann) \"ann\" ann_1 ann";
-    w.post("/jobs/abandon", json!({ "reservation": held.reservation, "reason": reason })).await.is(200);
-    w.delete("/workers/ann").await.is(200);
-    let wanted = "Ann and *'s mother Anna, joann, ann2 and \u{e9}ann; (*) \\\"*\\\" *_1 *";
-    assert!(w.job(&id).await.to_string().contains(wanted), "{}", w.job(&id).await);
     w.check().await;
 }

@@ -29,20 +29,27 @@ pub struct NamesTaken {
 
 struct UnnameStep<'n> {
     worker: &'n Name,
+    seen: &'n str,
     from: UnnameFrom,
 }
 
 impl Queues {
     /// Takes the name out of a bounded number of jobs, also while Redis is full. The events that name the worker go later:
-    /// [`Self::expunge`].
+    /// [`Self::expunge`]. `seen`: the queues that the caller may see.
     ///
     /// # Errors
     /// When Redis is not well. What was changed before stays so, and the next step continues there.
-    pub async fn unname(&self, queue: &QueueName, worker: &Name, from: UnnameFrom) -> Result<NamesTaken, Fault> {
+    pub async fn unname(
+        &self,
+        queue: &QueueName,
+        worker: &Name,
+        seen: &str,
+        from: UnnameFrom,
+    ) -> Result<NamesTaken, Fault> {
         if from == UnnameFrom::Begin {
             self.catch_up(queue).await?;
         }
-        let unnamed = self.run_alone(queue, &UnnameStep { worker, from }).await?;
+        let unnamed = self.run_alone(queue, &UnnameStep { worker, seen, from }).await?;
         self.note_erasures(queue, true);
         Ok(unnamed)
     }
@@ -65,6 +72,7 @@ impl Transition for UnnameStep<'_> {
             UnnameFrom::Continue => "continue",
             UnnameFrom::Announce => "announce",
         });
+        args.push(self.seen);
         args
     }
 

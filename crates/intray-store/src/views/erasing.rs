@@ -9,13 +9,13 @@ use crate::{
 };
 
 impl Queues {
-    /// Whether the queue is where such a call has stopped and the next one continues.
+    /// Whether the queue is where such a call has stopped and the next one continues. `seen`: the queues that the caller may see.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn is_erasing(&self, queue: &QueueName, worker: &Name) -> Result<bool, Fault> {
+    pub async fn is_erasing(&self, queue: &QueueName, worker: &Name, seen: &str) -> Result<bool, Fault> {
         let mut args = Args::default();
-        args.push(worker.as_str());
+        args.push(worker.as_str()).push(seen);
         Fields::of(&self.run_view("erasing", queue, &args).await?)?.flag()
     }
 }

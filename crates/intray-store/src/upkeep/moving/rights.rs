@@ -43,7 +43,7 @@ pub(super) async fn expect(source: &Queues, target: &Queues) -> Result<(), Layou
 
 async fn missing(queues: &Queues, more: &[Trial], side: &str) -> Result<Option<String>, intray_redis::Fault> {
     let (mut lacking, places) = queues.lacking(more).await?;
-    lacking.retain(|name| cost(name).is_none());
+    lacking.retain(|name| cost(name).is_none() || more.iter().any(|(needed, _)| needed == name));
     if lacking.is_empty() {
         return Ok(None);
     }
@@ -56,7 +56,7 @@ async fn missing(queues: &Queues, more: &[Trial], side: &str) -> Result<Option<S
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::super::rights::TRIALS, *};
 
     #[test]
     fn page_on_moving_names_the_rights_of_both_sides() {
@@ -64,6 +64,9 @@ mod tests {
         for trials in [&LEAVING[..], &ARRIVING] {
             let words = granted(trials.iter().map(|(name, _)| *name));
             assert!(page.contains(&format!("`{}`", words.trim())), "{words}");
+            let of_a_move =
+                trials.iter().map(|(name, _)| *name).filter(|name| TRIALS.iter().all(|(own, _)| own != name));
+            let words = granted(of_a_move);
             assert!(page.contains(&format!("`{}`", words.trim().replace('+', "-"))), "to take them away: {words}");
         }
     }
