@@ -77,10 +77,14 @@ fn number(name: &str, default: u64) -> u64 {
     }
 }
 
+/// Among what was built, unless that is another user's.
 fn file(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("history");
-    fs::create_dir_all(&folder).expect("a folder for histories");
-    folder.join(format!("{name}.ndjson"))
+    let folders = [PathBuf::from(env!("CARGO_TARGET_TMPDIR")), std::env::temp_dir()].into_iter();
+    let is_writable = |file: &PathBuf| {
+        file.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok()) && fs::File::create(file).is_ok()
+    };
+    let mut files = folders.map(|folder| folder.join("history").join(format!("{name}.ndjson")));
+    files.find(is_writable).expect("a folder for histories")
 }
 
 /// Checks a history, and prints its size and the time needed.

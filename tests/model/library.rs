@@ -1,11 +1,11 @@
 //! The scripts of a program, as it gives them to a Redis.
 
-use std::{collections::BTreeMap, path::Path, process::Command};
+use std::{collections::BTreeMap, path::Path};
 
 use redis::Value;
 
 use crate::mirror::Allowances;
-use crate::world::{ChildProcess, Engine, eventually};
+use crate::world::{ChildProcess, Engine, eventually, tool};
 
 /// `intray_`, a digest of sixteen digits, `_`; after it comes the name of a script.
 const PREFIX_LEN: usize = 24;
@@ -39,7 +39,7 @@ impl Library {
     pub async fn of_program(program: &Path) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
         let engine = Engine::start(folder.path(), false).await;
-        let mut command = Command::new(program);
+        let mut command = tool(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--redis-url", &engine.url()]);
         let _program = ChildProcess::spawn(command);
         eventually("the program loads its library", async || {

@@ -54,7 +54,7 @@ mod world {
     pub mod records;
     mod shim;
 
-    pub use children::ChildProcess;
+    pub use children::{ChildProcess, tool};
     pub use engine::Engine;
 
     /// Waits for a condition, with a deadline that only a broken program meets.

@@ -66,7 +66,9 @@ impl Registry {
     /// Frees the place of a purged queue at once, if it has neither jobs nor settings left. Its totals and events are kept as
     /// long as those of any unused queue.
     pub(crate) async fn vacate(&self, queue: &QueueName) -> Result<(), Fault> {
-        if !self.has_any_key(queue, &["inbound", "restricted", "reserved", "delayed", "dead", "parked", "settings"]).await?
+        if !self
+            .has_any_key(queue, &["inbound", "restricted", "reserved", "delayed", "dead", "parked", "settings"])
+            .await?
         {
             self.ask_unseen("vacate", queue.as_str()).await?;
             self.registered.lock().remove(queue);
