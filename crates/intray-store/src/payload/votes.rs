@@ -10,6 +10,7 @@ use super::{
     scan::Scan,
     unicode_text,
 };
+use crate::job::limits;
 
 /// Limit of the members that are named for a difference.
 const NAMED_MEMBERS: usize = 50;
@@ -100,7 +101,9 @@ fn place_of<'t>(canon: Vec<u8>, text: &'t str, values: &mut Vec<(Vec<u8>, &'t st
 /// The names whose members differ among these objects, in the order in which they come, as pointers.
 fn differing(texts: &[&str], part: &str) -> Vec<String> {
     let objects: Option<Vec<_>> = texts.iter().map(|text| members(text)).collect();
-    let Some(objects) = objects.filter(|_| texts.len() > 1) else { return Vec::new() };
+    // Each pointer may be the part of the next call.
+    let is_last_step = part.matches('/').count() >= limits::COLUMN_STEPS;
+    let Some(objects) = objects.filter(|_| texts.len() > 1 && !is_last_step) else { return Vec::new() };
     let mut names: Vec<&str> = Vec::new();
     let mut known = BTreeSet::new();
     for object in &objects {
@@ -180,6 +183,10 @@ mod tests {
         assert_eq!(count(&texts, &[]).differs, ["/r~0~1", "/n"]);
         assert_eq!(count(&[texts[0], "[]"], &[]).differs, [""; 0], "an array has no members");
         assert_eq!(count(&[r#"{"o":{"x":1}}"#, r#"{"o":{"x":2}}"#], &["o"]).differs, ["/o/x"]);
+        let deep = |n: usize, x: u8| format!("{}{{\"x\":{x}}}{}", "{\"o\":".repeat(n), "}".repeat(n));
+        for (n, wanted) in [(limits::COLUMN_STEPS - 1, 1), (limits::COLUMN_STEPS, 0)] {
+            assert_eq!(count(&[&deep(n, 1), &deep(n, 2)], &vec!["o"; n]).differs.len(), wanted, "a part has a limit");
+        }
         let many = (0..80).map(|n| format!("\"{n}\":0")).collect::<Vec<_>>().join(",");
         assert_eq!(count(&[&format!("{{{many}}}"), "{}"], &[]).differs.len(), NAMED_MEMBERS);
         let too_many = (0..=COMPARED_MEMBERS).map(|n| format!("\"{n}\":0")).collect::<Vec<_>>().join(",");
