@@ -1,6 +1,7 @@
 // Names of workers, or skills, one after the other: each is a chip, which a comma or Enter ends.
 
 import { html, useRef, useState } from './html.js'
+import { twins } from './recent.js'
 import { visible } from './shown.js'
 
 /** A part that a comma or a line break ends. Between quotes a comma is a part of the name. */
@@ -34,8 +35,12 @@ export function Chips({ id, label, hint, value, known, isFirst, isOff, onChange 
   const input = useRef(null)
   const [news, tell] = useState('')
   const { names, text } = value
+  const added = (more) => {
+    const twin = twins(more, known)
+    tell(`${more.map((name) => visible(name)).join(', ')} added${twin && `. ${twin}`}`)
+  }
   const add = (more, rest) => {
-    if (more.length > 0) tell(`${more.map((name) => visible(name)).join(', ')} added`)
+    if (more.length > 0) added(more)
     onChange({ names: distinct([...names, ...more]), text: rest })
   }
   const remove = (name) => {
@@ -54,10 +59,11 @@ export function Chips({ id, label, hint, value, known, isFirst, isOff, onChange 
     if (event.key === 'Enter' && text.trim()) {
       event.preventDefault()
       onChange(chips(namesOf(value)))
-      tell(`${visible(text.trim())} added`)
+      added([text.trim()])
     }
     if (event.key === 'Backspace' && !text && names.length > 0) remove(names.at(-1))
   }
+  const twin = twins(namesOf(value), known)
   return html`<div class="whom" role="group" aria-label=${label}>
     <label for=${id}>${label}</label>
     <div class="entry">
@@ -65,9 +71,11 @@ export function Chips({ id, label, hint, value, known, isFirst, isOff, onChange 
         disabled=${isOff} aria-label=${`Remove ${visible(name)}`} onClick=${() => remove(name)}>×</button></span>`)}
       <input id=${id} ref=${input} list=${`${id}-known`} value=${text} autofocus=${isFirst} disabled=${isOff}
         placeholder=${names.length > 0 ? '' : hint} autocomplete="off" spellcheck=${false} autocapitalize="off"
+        aria-describedby=${twin ? `${id}-twins` : undefined}
         onInput=${type} onKeyDown=${press} />
       <${Known} id=${`${id}-known`} of=${known.filter((name) => !names.includes(name))} />
     </div>
+    ${twin && html`<p class="hint twins" id=${`${id}-twins`}>${twin}</p>`}
     <span class="unseen" role="status">${news}</span>
   </div>`
 }

@@ -30,19 +30,34 @@ function quoted(names) {
   return names.length > MAX_QUOTED ? `${shown} or ${names.length - MAX_QUOTED} others` : shown
 }
 
+const fold = (name) => name.toLowerCase()
+
+/** Which names were seen lately in another case, in a sentence; nothing if there are none. */
+export function twins(names, known) {
+  const seen = new Map()
+  for (const name of known) seen.set(fold(name), [...seen.get(fold(name)) ?? [], name])
+  const pairs = names.flatMap((name) => (seen.get(fold(name)) ?? []).filter((other) => other !== name)
+    .map((other) => `“${name}” is not “${other}”`))
+  if (pairs.length === 0) return ''
+  const rest = pairs.length > MAX_QUOTED ? ` (and ${pairs.length - MAX_QUOTED} more)` : ''
+  return `${pairs.slice(0, MAX_QUOTED).join(', ')}${rest}, seen here lately: upper and lower case count.`
+}
+
 /**
  * Throws a `Doubt` about the names and skills that have not worked in the queue lately, unless it is the one that was
- * confirmed. If not all who have are known, there is none.
+ * confirmed. If not all who have are known, there is one only about those that differ from a known one by case.
  */
 export async function requireSeen(recent, { names = [], skills = [] }, confirmed) {
   if (names.length === 0 && skills.length === 0) return
   const known = await recent()
-  if (!known || known.more) return
+  if (!known) return
   const workers = names.filter((name) => !known.names.includes(name))
   const abilities = skills.filter((skill) => !known.skills.includes(skill))
   const text = [
-    workers.length > 0 && `No one called ${quoted(workers)} has worked here lately.`,
-    abilities.length > 0 && `No one with the skill ${quoted(abilities)} has worked here lately.`,
+    !known.more && workers.length > 0 && `No one called ${quoted(workers)} has worked here lately.`,
+    !known.more && abilities.length > 0 && `No one with the skill ${quoted(abilities)} has worked here lately.`,
+    twins(workers, known.names),
+    twins(abilities, known.skills),
   ].filter(Boolean).join(' ')
   if (text && confirmed?.message !== text) throw new Doubt(text)
 }

@@ -115,6 +115,17 @@ test('names_that_have_not_worked_there_are_asked_about', async () => {
   await becomes(async () => (await jobs('known')).map(({ assignees }) => assignees), [['ann', 'carol'], ['ann']])
 })
 
+test('name_in_other_letters_than_one_who_worked_there_is_asked_about', async () => {
+  await on.service.enqueue('letters', 0)
+  await on.service.complete(await on.service.reserve('letters', 'kim'))
+  const page = await open('letters', 'who,text\nKim,a\nkim,b\n')
+  await map(page, 'who', 'assignees')
+  await page.getByRole('button', { name: 'Add 2 rows…' }).click()
+  await confirm(page, 'Add them')
+  await reads(dialog(page).getByRole('alert'), /“Kim” is not “kim”, seen here lately: upper and lower case count\.$/)
+  assert.equal(posts(), 0)
+})
+
 test('each_row_is_a_batch_of_opinions', async () => {
   await on.service.enqueue('opinions', 0)
   const page = await open('opinions', 'Nr,Prio\n1,10\n2,200\n3,\n')

@@ -96,6 +96,38 @@ test('names_that_have_not_worked_lately_are_asked_about', async () => {
   assert.equal(changesOf(), 2)
 })
 
+test('name_that_differs_only_by_case_from_another_is_pointed_out', async () => {
+  await seen('twins')
+  for (const worker of ['Ann', 'KIM']) {
+    await on.service.enqueue('twins', { by: worker })
+    await on.service.complete(await on.service.reserve('twins', worker))
+  }
+  const id = await on.service.enqueue('twins', 1)
+  const page = await on.open(`/console/#/q/twins/waiting/${id}`)
+  await page.locator('.panel').waitFor()
+  await page.keyboard.press('o')
+  const names = dialog(page).getByRole('group', { name: 'Only these workers' })
+  await becomes(async () => (await offered(page, 'Only these workers')).length, 4)
+  await field(page, 'Only these workers').pressSequentially('kim')
+  const twin = '“kim” is not “KIM”, seen here lately: upper and lower case count.'
+  await becomes(() => names.locator('.twins').innerText(), twin)
+  assert.equal(await field(page, 'Only these workers').evaluate((input) => document.getElementById(input.getAttribute('aria-describedby')).innerText), twin)
+  await page.keyboard.press(',')
+  await reads(names.getByRole('status'), /^kim added\. “kim” is not “KIM”/)
+  await confirm(page, 'Save')
+  await reads(alert(page), /^No one called “kim” has worked here lately\. “kim” is not “KIM”, seen here lately/)
+  assert.equal(changesOf(), 0)
+  // Both have worked here: no question, but it is said.
+  await dialog(page).getByRole('button', { name: 'Remove kim' }).click()
+  await field(page, 'Only these workers').pressSequentially('ann,bob,')
+  await becomes(() => names.locator('.twins').innerText(), '“ann” is not “Ann”, seen here lately: upper and lower case count.')
+  await field(page, 'Never these workers').pressSequentially('bob')
+  assert.equal(await dialog(page).getByRole('group', { name: 'Never these workers' }).locator('.twins').count(), 0)
+  await field(page, 'Never these workers').fill('')
+  await confirm(page, 'Save')
+  await becomes(async () => (await whomOf(id)).assignees, ['ann', 'bob'])
+})
+
 test('picked_jobs_get_what_is_typed_and_keep_the_rest', async () => {
   await seen('several')
   const ids = []
