@@ -68,6 +68,21 @@ test('list_shows_the_item_and_who_answered_what', async () => {
   assert.equal(await page.locator('.main').getByRole('progressbar').count(), 1, 'a batch without an overlap has its progress')
 })
 
+test('names_among_opinions_lead_to_the_page_of_each_worker', async () => {
+  const id = await asked('linked', 'an item', ['a', 'b'])
+  const page = await on.open(batches('linked'))
+  const name = (place) => place.getByRole('link', { name: 'bob', exact: true })
+  assert.equal(await name(row(page, 'an item')).getAttribute('href'), '#/workers/bob')
+  await row(page, 'an item').focus()
+  await page.keyboard.press('Enter')
+  await name(panel(page)).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'bob', level: 1 }).waitFor()
+  await page.goBack()
+  await panel(page).waitFor()
+  assert.ok(page.url().includes(id))
+})
+
 test('those_that_are_not_unanimous_are_found', async () => {
   await asked('mixed', 'all say yes', ['yes', 'yes'])
   await asked('mixed', 'they differ', ['yes', 'no'])

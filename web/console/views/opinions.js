@@ -4,7 +4,7 @@ import { html, classes, useRef } from '../html.js'
 import { Row, Table } from '../list.js'
 import { groups, notes, parts, placeName, placesOf, verdict } from '../opinions.js'
 import { go, link, tabOf } from '../router.js'
-import { Payload, State } from '../ui.js'
+import { Name, Payload, State } from '../ui.js'
 
 const KINDS = [
   ['', 'all'], ['divided', 'not unanimous'], ['unanimous', 'unanimous'], ['incomplete', 'not all answered'],
