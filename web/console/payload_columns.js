@@ -77,14 +77,14 @@ function choose(queue, payloads, names, chosen) {
   })
 }
 
-/** `payloads`: those on the page. `{heads, cells(exact, lead), Choose}` for the list. */
-export function usePayloadColumns(queue, payloads) {
+/** `payloads`: those on the page; `title` of the whole of one. `{heads, cells(exact, lead), button}` for the list. */
+export function usePayloadColumns(queue, payloads, title = 'Payload') {
   const [names, setNames] = useState(() => recall(queue).shown)
   useLayoutEffect(() => setNames(recall(queue).shown), [queue])
   const chosen = (shown) => { remember(queue, { shown }); setNames(shown) }
   const isOffered = names.length > 0 || payloads.some((exact) => members(exact)?.size > 0)
   return {
-    heads: names.length > 0 ? names.map((name) => ['what', short(name)]) : [['what', 'Payload']],
+    heads: names.length > 0 ? names.map((name) => ['what', short(name)]) : [['what', title]],
     cells: (exact, lead) => cells(names, exact, lead),
     button: isOffered && html`<${Button} kind="quiet" keys="C" label="Columns of the payload"
       onClick=${() => choose(queue, payloads, names, chosen)}>Columns…<//>`,

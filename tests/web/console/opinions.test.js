@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parts, placesOf, short, verdict } from '../../../web/console/opinions.js'
 import { Exact } from '../../../web/console/exact_json.js'
-import { shown, stage } from '../world/stage.js'
+import { confirm, shown, stage } from '../world/stage.js'
 import { becomes, reads } from '../world/until.js'
 
 const on = stage()
@@ -81,6 +81,25 @@ test('names_among_opinions_lead_to_the_page_of_each_worker', async () => {
   await page.goBack()
   await panel(page).waitFor()
   assert.ok(page.url().includes(id))
+})
+
+test('items_are_shown_by_the_columns_of_the_queue', async () => {
+  await asked('chosen', { text: 'is it a cat?', url: 'x' }, ['yes', 'no'])
+  await on.service.batch('chosen', { jobs: [{ payload: 'plain' }] })
+  const page = await on.open(batches('chosen'))
+  const heads = () => page.locator('.main th.what').allInnerTexts()
+  const cells = () => page.locator('.main td.what').allInnerTexts()
+  await becomes(heads, ['Item'])
+  await becomes(cells, ['', '{"text":"is it a cat?","url":"x"}'])
+  await page.keyboard.press('C')
+  for (const name of ['url', 'text']) await page.getByRole('dialog').getByRole('checkbox', { name }).check()
+  await confirm(page, 'Show')
+  await becomes(heads, ['url', 'text'])
+  await becomes(cells, ['', 'x', 'is it a cat?'])
+  const places = await page.locator('.main [data-row]').evaluateAll((rows) => rows.map((one) => one.querySelector('td.progress').offsetLeft))
+  assert.equal(places[0], places[1], 'each cell is in its column')
+  await page.getByRole('link', { name: /^waiting/i }).click()
+  await becomes(() => page.locator('.main th.what').allInnerTexts(), ['url', 'text'])
 })
 
 test('those_that_are_not_unanimous_are_found', async () => {

@@ -5,6 +5,7 @@ import * as api from '../api.js'
 import * as actions from '../actions.js'
 import { many, number, tail, time } from '../format.js'
 import { List, Row, usePages, useTop } from '../list.js'
+import { usePayloadColumns } from '../payload_columns.js'
 import { go, link, tabOf } from '../router.js'
 import { Act, Ago, Brief, Button, Copy, Empty, Missing, Name, State } from '../ui.js'
 import { Agreed, NoMeasure, OpinionFilters, Opinions } from './opinions.js'
@@ -42,12 +43,6 @@ const Actions = ({ batch, changed, kind = 'row' }) => !isOver(batch) && html`
     onClick=${() => actions.seal(batch, changed)}>Seal<//>`}
   <${Act} kind=${kind} keys="c" label="Withdraw" onClick=${() => actions.cancelBatch(batch, changed)}>Withdraw<//>`
 
-/** What was asked, where it is known. */
-const ITEM = {
-  heads: [['what', 'Item']],
-  cells: (exact) => html`<td class="what">${exact && html`<${Brief} exact=${exact} />`}</td>`,
-}
-
 export function Batches({ name, selected, only }) {
   const load = (page, signal) => api.batches({ queue: name, ...only, limit: 50, ...page }, signal)
   const pages = usePages(load, [name, only.agreement, only.at], name)
@@ -58,11 +53,12 @@ export function Batches({ name, selected, only }) {
   const hadOpinions = useRef(false)
   hadOpinions.current ||= isAsked || list.some(({ opinions }) => opinions)
   const hasOpinions = hadOpinions.current
+  const item = usePayloadColumns(name, list.flatMap(({ opinions }) => opinions?.payload ?? []), 'Item')
   const row = (batch, fresh) => html`<${Row} key=${batch.id} href=${link(name, 'batches', batch.id, only)}
       selected=${batch.id === selected} fresh=${fresh}>
     <td class="id"><a href=${link(name, 'batches', batch.id, only)} title=${batch.id}>${
       batch.id.slice(-10, -4)}</a></td>
-    ${hasOpinions && ITEM.cells(batch.opinions?.payload)}
+    ${hasOpinions && item.cells(batch.opinions?.payload)}
     <td class="client" data-title="client">${batch.client && html`<bdi>${batch.client}</bdi>`}</td>
     <td class="progress">${batch.opinions
       ? html`<${Agreed} opinions=${batch.opinions} />` : html`<${Progress} batch=${batch} />`}</td>
@@ -78,8 +74,9 @@ export function Batches({ name, selected, only }) {
   const noMatch = html`<div class="empty"><strong>No batch matches this filter.</strong>
     <${Button} onClick=${() => setOnly({})}>Clear<//></div>`
   return html`
-    ${hasOpinions && html`<${OpinionFilters} name=${name} batches=${list} only=${only} setOnly=${setOnly} />`}
-    <${List} label="batches" columns=${hasOpinions ? COLUMNS.toSpliced(1, 0, ...ITEM.heads) : COLUMNS} pages=${pages}
+    ${hasOpinions && html`<${OpinionFilters} name=${name} batches=${list} only=${only} setOnly=${setOnly}>${
+      item.button}<//>`}
+    <${List} label="batches" columns=${hasOpinions ? COLUMNS.toSpliced(1, 0, ...item.heads) : COLUMNS} pages=${pages}
       items=${(data) => data.batches} id=${(batch) => batch.id} row=${row} empty=${only.agreement ? noMatch : none} />
     ${hasOpinions && html`<${NoMeasure} />`}`
 }

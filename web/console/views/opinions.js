@@ -11,7 +11,7 @@ const KINDS = [
 ]
 
 /** Viewers are shown the answers without the names. */
-const Who = ({ worker }) => (worker === null ? html`<em>name hidden</em>` : html`<bdi>${worker}</bdi>`)
+const Who = ({ worker }) => (worker === null ? html`<em>name hidden</em>` : html`<${Name} worker=${worker} />`)
 
 /** "2 of 3: fine" */
 export const Verdict = ({ opinions }) => html`<b class=${classes('verdict', opinions.agreement)}>${
@@ -65,13 +65,14 @@ function Compared({ name, batches, only, setOnly }) {
 }
 
 /** Over the list. */
-export function OpinionFilters({ name, batches, only, setOnly }) {
+export function OpinionFilters({ name, batches, only, setOnly, children }) {
   const setKind = ({ target }) => setOnly({ ...only, agreement: target.value })
   return html`<div class="bar">
     <label class="filter"><span>Opinions</span>
       <select value=${only.agreement ?? ''} onChange=${setKind}>
         ${KINDS.map(([kind, words]) => html`<option value=${kind}>${words}</option>`)}</select></label>
     <${Compared} name=${name} batches=${batches} only=${only} setOnly=${setOnly} />
+    <span class="space"></span>${children}
   </div>`
 }
 
