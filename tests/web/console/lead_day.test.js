@@ -139,7 +139,6 @@ test('a_lead_gets_through_a_day_without_a_line_of_code', async (t) => {
     await lead.choose(`Where ${column} goes`, field)
   }
   await lead.choose('Each row is for', '3')
-  await lead.fill('Queue', 'comments')
   await lead.add('Add them anyway') // no one has worked there yet
   assert.equal((await lead.outcome()).New, '50')
   await lead.click('link', 'Look at the queue')

@@ -100,6 +100,20 @@ test('queue_that_is_not_there_is_asked_about', async () => {
   assert.equal((await fetch(`${on.service.url}/queues/reviws`)).status, 404)
 })
 
+test('queue_that_was_typed_is_kept_for_the_next_file', async () => {
+  const page = await on.open('/console/#/upload')
+  await choose(page, 'a\n1\n')
+  await page.getByLabel('Queue').fill('typed-once')
+  await choose(page, 'a\n2\n', 'second.csv')
+  await page.getByRole('heading', { name: 'second.csv' }).waitFor()
+  assert.equal(await page.getByLabel('Queue').inputValue(), 'typed-once')
+  assert.equal(await page.getByLabel('Name of this upload').inputValue(), 'second.csv')
+  // The page of a queue begins with that queue.
+  await page.goto(`${on.url}/console/#/upload?queue=other`)
+  await choose(page, 'a\n3\n')
+  await becomes(() => page.getByLabel('Queue').inputValue(), 'other')
+})
+
 test('names_that_have_not_worked_there_are_asked_about', async () => {
   await on.service.enqueue('known', 0)
   await on.service.complete(await on.service.reserve('known', 'ann'))

@@ -15,8 +15,10 @@ import { Columns, DropZone, Found, Report } from './upload_parts.js'
 
 const OVERLAPS = [2, 3, 4, 5, 6, 7, 8, 9]
 
-export function Upload({ queue, queues }) {
+export function Upload({ queue = '', queues }) {
   const [file, setFile] = useState(null)
+  // The next file is for the same one.
+  const kept = useRef(queue)
   // A file that is chosen again is read again.
   const [turn, setTurn] = useState(0)
   const choose = (chosen) => { setFile(chosen); setTurn((last) => last + 1) }
@@ -25,7 +27,7 @@ export function Upload({ queue, queues }) {
   return html`<main class="page upload">
     <div class="bar"><h1>Upload a table</h1></div>
     ${mayAct() ? html`<${DropZone} file=${file} isOver=${isOver} onFile=${choose} />
-      ${file && html`<${Table} key=${turn} file=${file} queue=${queue} queues=${queues ?? []} />`}`
+      ${file && html`<${Table} key=${turn} file=${file} kept=${kept} queues=${queues ?? []} />`}`
       : html`<${Empty} title="This key adds no jobs">It takes an operator's key.<//>`}
   </main>`
 }
@@ -58,11 +60,14 @@ function useTable(file, separator) {
   return table
 }
 
-function Table({ file, queue, queues }) {
-  const [typed, setTyped] = useState({ queue: queue ?? '', separator: '', overlap: 0, name: file.name })
+function Table({ file, kept, queues }) {
+  const [typed, setTyped] = useState({ queue: kept.current, separator: '', overlap: 0, name: file.name })
   const table = useTable(file, typed.separator)
   const [isSent, setSent] = useState(false)
-  const change = (part) => setTyped((last) => ({ ...last, ...part }))
+  const change = (part) => {
+    kept.current = part.queue ?? kept.current
+    setTyped((last) => ({ ...last, ...part }))
+  }
   const heading = useRef(null)
   useEffect(() => heading.current.focus(), [])
   return html`<section class="table" aria-labelledby="file">
