@@ -92,6 +92,16 @@ export const cancelPicked = (picks, changed) => onPicked(picks, changed, {
   act: async ({ id }) => { await api.cancel(id, false) },
 })
 
+/** Of several workers, perhaps. */
+export const releasePicked = (picks, changed) => onPicked(picks, changed, {
+  title: `Take ${many(picks.jobs.length, 'job')} from those who hold ${picks.jobs.length === 1 ? 'it' : 'them'}?`,
+  text: 'What is not saved yet is lost. The jobs return to their places, and this is not an attempt.',
+  action: 'Release them',
+  danger: true,
+  what: 'back in line',
+  act: async ({ id }) => ((await api.release({ id })).released ? '' : 'no one holds it any longer'),
+})
+
 export const reprioritizePicked = (picks, changed) => onPicked(picks, changed, {
   title: `Another priority for ${many(picks.jobs.length, 'job')}?`,
   text: 'They move in line as new arrivals of it, in the order in which they were picked.',

@@ -14,7 +14,6 @@ const SEGMENTS = ['completed', 'reserved', 'dead', 'cancelled', 'waiting', 'bloc
 const COLUMNS = [
   ['id', 'Batch'], ['client', 'Client'], ['progress', 'Progress'], ['n done', 'Done'], ['n out', 'Held'],
   ['n age', 'Age'], ['status', 'State'],
-  ['do', html`<span class="unseen">Actions</span>`],
 ]
 
 const ended = ({ counts }) => counts.completed + counts.dead + counts.cancelled
@@ -38,10 +37,10 @@ const BatchState = ({ of }) => html`<span class=${`state ${of}`}>${of === 'seale
 
 const isOver = (batch) => !['open', 'sealed'].includes(batch.state)
 
-const Actions = ({ batch, changed, kind = 'row' }) => !isOver(batch) && html`
-  ${batch.state === 'open' && html`<${Act} kind=${kind} keys="e" label="Seal"
-    onClick=${() => actions.seal(batch, changed)}>Seal<//>`}
-  <${Act} kind=${kind} keys="c" label="Withdraw" onClick=${() => actions.cancelBatch(batch, changed)}>Withdraw<//>`
+const Actions = ({ batch, changed }) => !isOver(batch) && html`<p class="actions">
+  ${batch.state === 'open' && html`<${Act} keys="e" onClick=${() => actions.seal(batch, changed)}>Seal<//>`}
+  <span class="space"></span>
+  <${Act} kind="danger" keys="c" onClick=${() => actions.cancelBatch(batch, changed)}>Withdraw<//></p>`
 
 export function Batches({ name, selected, only }) {
   const load = (page, signal) => api.batches({ queue: name, ...only, limit: 50, ...page }, signal)
@@ -67,7 +66,6 @@ export function Batches({ name, selected, only }) {
       batch.concurrency !== null && html`<span class="dim"> / ${batch.concurrency}</span>`}</td>
     <td class="n age"><${Ago} at=${batch.created_at} /></td>
     <td class="status"><${BatchState} of=${batch.state} /></td>
-    <td class="do"><${Actions} batch=${batch} changed=${pages.answer.reload} /></td>
   <//>`
   const none = html`<${Empty} title="No batches">
     A request that is split into many jobs is here until the retention of the queue is over.<//>`
@@ -98,7 +96,7 @@ export function Batch({ name, id, only, back }) {
     <${Missing} answer=${{ ...answer, data: last.current }}>${(batch) => html`
       <p class="facts"><${BatchState} of=${batch.state} /><span>created <${Ago} at=${batch.created_at} /> ago</span>
         ${batch.ended_at && html`<span>ended <${Ago} at=${batch.ended_at} /> ago</span>`}</p>
-      ${!isOver(batch) && html`<p class="actions"><${Actions} batch=${batch} changed=${answer.reload} kind="" /></p>`}
+      <${Actions} batch=${batch} changed=${answer.reload} />
       <section><h3>${number(ended(batch))} of ${many(batch.counts.total, 'job')} done</h3>
         <${Progress} batch=${batch} />
         <ul class="legend">${SEGMENTS.filter((state) => batch.counts[state]).map((state) =>

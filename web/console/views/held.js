@@ -5,14 +5,14 @@ import * as api from '../api.js'
 import * as actions from '../actions.js'
 import { many, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
+import { mayAct } from '../live.js'
 import { usePayloadColumns } from '../payload_columns.js'
+import { Pick, PickAll, usePicks } from '../picks.js'
 import { link } from '../router.js'
 import { Act, Ago, Closing, Empty, Left, Name } from '../ui.js'
+import { PickedHeld } from './picked_held.js'
 
-const LAST = [
-  ['n age', 'Holds it for'], ['lease', 'Time left'],
-  ['do', html`<span class="unseen">Actions</span>`],
-]
+const LAST = [['n age', 'Holds it for'], ['lease', 'Time left']]
 
 export function Held({ name, queue, selected }) {
   const pages = usePages((page, signal) => api.workers(name, { limit: 100, ...page }, signal), [name], name)
@@ -31,17 +31,20 @@ export function Held({ name, queue, selected }) {
   }
   const changed = pages.answer.reload
   const payload = usePayloadColumns(name, [...payloads.values()])
-  const columns = [['worker', 'Who'], ['id', 'Job'], ...payload.heads, ...LAST]
+  // A completion that can still be taken back is its worker's.
+  const ready = pages.answer.data ? items(pages.answer.data).filter((job) => !job.final_at) : []
+  const picks = usePicks(ready, name)
+  const pick = mayAct() ? [['pick', html`<${PickAll} picks=${picks} />`]] : []
+  const columns = [...pick, ['worker', 'Who'], ['id', 'Job'], ...payload.heads, ...LAST]
   const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, 'held', job.id)}
       selected=${job.id === selected} fresh=${fresh}>
-    <td class="worker">${job.first && html`<${Who} job=${job} name=${name} changed=${changed} />`}</td>
+    ${mayAct() && (job.final_at ? html`<td class="pick"></td>` : html`<${Pick} job=${job} picks=${picks} />`)}
+    <td class="worker">${job.first && html`<${Who} job=${job} />`}</td>
     <td class="id"><a href=${link(name, 'held', job.id)} title=${job.id}>${tail(job.id)}</a></td>
     ${payload.cells(payloads.get(job.id))}
     <td class="n age"><${Ago} at=${job.reserved_at} /></td>
     <td class="lease">${job.final_at ? html`<${Closing} at=${job.final_at} />`
       : html`<${Left} until=${job.expires_at} since=${job.reserved_at} />`}</td>
-    <td class="do">${!job.final_at && html`<${Act} kind="row" keys="r" label="Release"
-      onClick=${() => actions.release(job.id, job.worker, changed)}>Release<//>`}</td>
   <//>`
   const { live, overdue } = queue?.reservations ?? { live: 0, overdue: 0 }
   return html`<div class="bar">
@@ -50,14 +53,13 @@ export function Held({ name, queue, selected }) {
       ${payload.button}
       <${Act} kind="row" label="Check now: take back what is overdue"
         onClick=${() => actions.returnOverdue(name)}>Check now<//></div>
+    <${PickedHeld} queue=${name} picks=${picks} changed=${changed} />
     <${List} label="held jobs" columns=${columns} pages=${pages} items=${items} id=${(job) => job.id} row=${row}
       empty=${html`<${Empty} title="Nobody holds anything">
         Reserved jobs are here, with the time that is left.<//>`} />`
 }
 
-const Who = ({ job, name, changed }) => html`<span class="who">
+const Who = ({ job }) => html`<span class="who">
   <${Name} worker=${job.worker} />
   ${job.of > 1 && html`<span class="count">${job.of}</span>`}
-  ${job.of > 1 && job.worker !== null
-    && html`<${Act} kind="row" onClick=${() => actions.releaseAll(name, job.worker, changed)}>Release all<//>`}
 </span>`

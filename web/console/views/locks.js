@@ -2,17 +2,15 @@
 
 import { html } from '../html.js'
 import * as api from '../api.js'
-import * as actions from '../actions.js'
 import { tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { link } from '../router.js'
-import { Act, Ago, Empty, Left, Name } from '../ui.js'
+import { Ago, Empty, Left, Name } from '../ui.js'
 
 const MET = 'Those who have been met in line while it was held; the others count as waiting until then'
 const COLUMNS = [
   ['lock', 'Lock'], ['n waiters', html`<span title=${MET}>Blocked by it</span>`], ['worker', 'Held by'], ['id', 'Job'],
   ['n age', 'For'], ['lease', 'Time left'],
-  ['do', html`<span class="unseen">Actions</span>`],
 ]
 
 export function Locks({ name, selected }) {
@@ -25,8 +23,6 @@ export function Locks({ name, selected }) {
     <td class="id"><a href=${link(name, 'locks', lock.id)} title=${lock.id}>${tail(lock.id)}</a></td>
     <td class="n age"><${Ago} at=${lock.reserved_at} /></td>
     <td class="lease"><${Left} until=${lock.expires_at} since=${lock.reserved_at} /></td>
-    <td class="do"><${Act} kind="row" keys="r" label="Release"
-      onClick=${() => actions.release(lock.id, lock.worker, pages.answer.reload)}>Release<//></td>
   <//>`
   return html`<${List} label="locks" columns=${COLUMNS} pages=${pages} items=${(data) => data.locks}
     id=${(lock) => lock.lock} row=${row} empty=${html`<${Empty} title="No lock is held">

@@ -2,16 +2,17 @@
 
 import { html, useSecondTick, useEffect } from '../html.js'
 import * as api from '../api.js'
-import * as actions from '../actions.js'
 import { age, many, tail } from '../format.js'
 import { List, Row, Table, usePages } from '../list.js'
+import { mayAct } from '../live.js'
+import { Pick, PickAll, usePicks } from '../picks.js'
 import { link } from '../router.js'
-import { Act, Ago, Empty, Left, Name } from '../ui.js'
+import { Ago, Empty, Left, Name } from '../ui.js'
+import { PickedHeld } from './picked_held.js'
 
 const EVERY = 5_000
 const HELD = [
   ['worker', 'Who'], ['queue', 'Queue'], ['id', 'Job'], ['n age', 'Holds it for'], ['lease', 'Time left'],
-  ['do', html`<span class="unseen">Actions</span>`],
 ]
 const IDLE = [['worker', 'Who'], ['queues', 'Queues'], ['n age', 'Waits for']]
 
@@ -22,19 +23,21 @@ export function Workers() {
     const timer = setInterval(() => reload(), EVERY)
     return () => clearInterval(timer)
   }, [])
+  const picks = usePicks(data?.held ?? [], '')
+  const pick = mayAct() ? [['pick', html`<${PickAll} picks=${picks} />`]] : []
   const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(job.queue, 'held', job.id)} fresh=${fresh}>
+    ${mayAct() && html`<${Pick} job=${job} picks=${picks} />`}
     <td class="worker"><${Name} worker=${job.worker} /></td>
     <td class="queue"><a href=${link(job.queue, 'held')}><bdi>${job.queue}</bdi></a></td>
     <td class="id"><a href=${link(job.queue, 'held', job.id)} title=${job.id}>${tail(job.id)}</a></td>
     <td class="n age"><${Ago} at=${job.reserved_at} /></td>
     <td class="lease"><${Left} until=${job.expires_at} since=${job.reserved_at} /></td>
-    <td class="do"><${Act} kind="row" keys="r" label="Release"
-      onClick=${() => actions.release(job.id, job.worker, reload)}>Release<//></td>
   <//>`
   return html`<main class="page">
     <h1 class="unseen">Everybody who works</h1>
     <h2>At work</h2>
-    <${List} label="who holds what" columns=${HELD} pages=${pages} items=${(answer) => answer.held}
+    <${PickedHeld} picks=${picks} changed=${reload} />
+    <${List} label="who holds what" columns=${[...pick, ...HELD]} pages=${pages} items=${(answer) => answer.held}
       id=${(job) => job.id} row=${row} empty=${html`<${Empty} title="Nobody holds anything">
         Every worker that holds a job of any queue is here, overdue leases first.<//>`} />
     ${data && html`<h2>Waiting for work</h2>
