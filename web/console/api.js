@@ -9,7 +9,7 @@ const base = new URL(document.querySelector('meta[name=intray-api]')?.content ||
 const PATIENCE = 10_000
 /** A test of a webhook has an answer after 15 seconds at the latest. */
 const PATIENCE_WITH_A_RECEIVER = 20_000
-/** A table of a year of many workers. */
+/** A table of a year of many workers, or a look at 20,000 jobs. */
 const PATIENCE_WITH_A_FILE = 120_000
 
 let key = tabKey.read()
@@ -121,6 +121,17 @@ export const sheetsTable = (name, query) => call('GET', queue(name, '/sheets'), 
 export const people = (query, signal) => call('GET', '/workers', { query, signal })
 /** One of them, in the next queues. */
 export const worker = (name, query, signal) => call('GET', `/workers/${segment(name)}`, { query, signal })
+/** Takes the name out of what is kept, and adds to `sum` what that was. Answers whether all is done. */
+export async function erase(name, sum, tell) {
+  let isDone = false
+  await inSteps(async () => {
+    const answer = await call('DELETE', `/workers/${segment(name)}`, { within: PATIENCE_WITH_A_FILE })
+    for (const what of Object.keys(sum)) sum[what] += answer[what]
+    isDone = !answer.more
+    return answer
+  }, 'jobs', tell)
+  return isDone
+}
 const webhook = (name, more) => `/webhooks/${segment(name)}${more}`
 export const webhooks = (signal) => call('GET', '/webhooks', { signal })
 export const deliveries = (name, query, signal) => call('GET', webhook(name, '/deliveries'), { query, signal })

@@ -5,6 +5,7 @@ import { brief, pretty } from './exact_json.js'
 import { now } from './api.js'
 import { NONE, age, countdown, time } from './format.js'
 import { live, mayAct } from './live.js'
+import { Problem } from './problem.js'
 import { onLeave } from './router.js'
 import { store } from './store.js'
 
@@ -182,7 +183,7 @@ function Dialog({ what }) {
     <form onSubmit=${go}>
       <h2 id="question">${what.title}</h2>
       <p>${what.text}</p>
-      ${what.typed && html`<label>Type <b>${what.typed}</b> to go on
+      ${what.typed && html`<label>Type <b><bdi>${what.typed}</bdi></b> to go on
         <input value=${typed} autocomplete="off" spellcheck=${false}
           onInput=${(event) => setTyped(event.target.value)} /></label>`}
       ${what.field && html`<${Asked} field=${what.field} value=${value} onChange=${change} />`}
@@ -198,13 +199,6 @@ function Dialog({ what }) {
       </p>
     </form>
   </dialog>`
-}
-
-/** A doubt has the focus: a key that was meant for the question before confirms nothing. */
-function Problem({ of: { message, isDoubt } }) {
-  const text = useRef(null)
-  useLayoutEffect(() => { if (isDoubt) text.current.focus() }, [])
-  return html`<p class="problem" role="alert" tabindex=${isDoubt ? '-1' : undefined} ref=${text}>${message}</p>`
 }
 
 function Asked({ field: { label, options, value: _, ...how }, value, onChange }) {

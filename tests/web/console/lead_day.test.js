@@ -225,5 +225,17 @@ test('a_lead_gets_through_a_day_without_a_line_of_code', async (t) => {
   await lead.choose('Opinions', 'not unanimous')
   const divided = page.getByRole('table', { name: 'batches' }).getByText(/^2 of 3/)
   await becomes(async () => (await divided.allInnerTexts()).map((text) => text.includes('spam')), Array(5).fill(true))
+
+  // Ben's figures are kept as a table, nothing is his any longer, and so his name goes.
+  await lead.tab(/^sheets/i)
+  await lead.click('link', 'ben')
+  await lead.click('button', 'Erase the name…')
+  await lead.fill('Type ben to go on', 'ben')
+  await lead.answer('Erase the name')
+  await page.getByText(/^\d+ jobs, \d+ lines? of day sheets and 0 deliveries no longer name ben\./).first().waitFor()
+  for (const queue of ['comments', 'second-look']) {
+    assert.deepEqual((await call('GET', `/queues/${queue}/jobs?state=completed&worker=ben`)).jobs, [])
+    assert.doesNotMatch(JSON.stringify(await call('GET', `/queues/${queue}/sheets`)), /"ben"/)
+  }
   t.diagnostic(`${((Date.now() - began) / 60_000).toFixed(1)} minutes, ${lead.done} clicks and fields`)
 })

@@ -2,6 +2,7 @@
 
 import { html, useEffect } from '../html.js'
 import * as api from '../api.js'
+import { Erase } from '../erase.js'
 import { age, many, reasonOf, tail, time } from '../format.js'
 import { Pager, Row, Table, usePages } from '../list.js'
 import { link, tabOf } from '../router.js'
@@ -34,7 +35,8 @@ export function Worker({ name }) {
       <${Days} worker=${worker} />
       <${Lists} worker=${worker} />
       ${(pages.back || pages.next) && html`<p class="dim">A page is about 32 queues.</p>`}
-      <${Pager} pages=${pages} />`}
+      <${Pager} pages=${pages} />
+      <${Erase} name=${name} changed=${reload} />`}
     <//>
   </main>`
 }
