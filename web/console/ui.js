@@ -183,7 +183,7 @@ function Dialog({ what }) {
     <form onSubmit=${go}>
       <h2 id="question">${what.title}</h2>
       <p>${what.text}</p>
-      ${what.typed && html`<label>Type <b><bdi>${what.typed}</bdi></b> to go on
+      ${what.typed && html`<label><span>Type <b><bdi>${what.typed}</bdi></b> to go on</span>
         <input value=${typed} autocomplete="off" spellcheck=${false}
           onInput=${(event) => setTyped(event.target.value)} /></label>`}
       ${what.field && html`<${Asked} field=${what.field} value=${value} onChange=${change} />`}
