@@ -92,7 +92,7 @@ export const cancelPicked = (picks, changed) => onPicked(picks, changed, {
   act: async ({ id }) => { await api.cancel(id, false) },
 })
 
-/** Of several workers, perhaps. */
+/** They may be held by several workers. */
 export const releasePicked = (picks, changed) => onPicked(picks, changed, {
   title: `Take ${many(picks.jobs.length, 'job')} from those who hold ${picks.jobs.length === 1 ? 'it' : 'them'}?`,
   text: 'What is not saved yet is lost. The jobs return to their places, and this is not an attempt.',
