@@ -133,7 +133,7 @@ export function cancelBatch(batch, changed) {
   const { waiting, blocked, delayed, reserved } = batch.counts
   ask({
     title: `Withdraw batch ${tail(batch.id)}?`,
-    text: `${many(waiting + blocked + delayed, 'job')} will not be done and lose their payloads. ${
+    text: `${many(waiting + blocked + delayed, 'job')} will not be done. ${
       reserved ? `${many(reserved, 'job')} at work may be finished. ` : ''}This cannot be undone.`,
     action: 'Withdraw the batch',
     danger: true,

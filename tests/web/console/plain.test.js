@@ -83,6 +83,33 @@ test('column_without_a_value_is_not_there', async () => {
   await becomes(() => heads(page), ['Job', 'Payload', 'Priority', 'Client', 'Age'])
 })
 
+test('state_that_is_called_like_a_column_is_there', async () => {
+  const { id } = await on.service.batch('one-by-one', { concurrency: 1, jobs: [{ payload: 1 }, { payload: 2 }] })
+  const page = await on.open(`/console/#/q/one-by-one/batches/${id}`)
+  await page.locator('.panel [data-row] .state.blocked').waitFor()
+})
+
+test('question_has_its_buttons_side_by_side', async () => {
+  await put('asked', [1])
+  const page = await list('asked', 'waiting', 1)
+  await page.getByRole('button', { name: 'Add a job' }).click()
+  const [cancel, add] = await Promise.all(['Cancel', 'Add the job'].map((name) => box(dialog(page).getByRole('button', { name }))))
+  assert.equal(cancel.y, add.y)
+  assert.ok(cancel.x + cancel.width < add.x)
+})
+
+test('long_name_of_a_queue_is_not_cut_for_its_buttons', async () => {
+  const name = 'comments.support-eu-west'
+  await put(name, [1])
+  for (const how of [{}, PHONE]) {
+    const page = await list(name, 'waiting', 1, how)
+    const title = page.getByRole('heading', { name })
+    await becomes(() => title.evaluate((one) => one.offsetHeight < 2 * parseFloat(getComputedStyle(one).lineHeight)), true)
+    const buttons = await Promise.all(['Add a job', 'Upload…', 'Pause'].map((text) => box(page.locator('.head .button', { hasText: text }))))
+    assert.deepEqual(buttons.map(({ y }) => y), Array(3).fill(buttons[0].y))
+  }
+})
+
 test('rows_have_no_button_that_destroys', async () => {
   await on.service.set('rows', { max_attempts: 1 })
   await put('rows', [1, 2, 3])

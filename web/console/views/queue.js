@@ -68,12 +68,13 @@ function Head({ queue, at, theme }) {
   const { soonest_expires_in_ms: soonest, overdue } = reservations
   return html`<header class="head">
     <div class="title">
-      <h1>${name}</h1>${settings.paused && html`<span class="state paused">paused</span>`}
-      <span class="space"></span>
-      <${Act} keys="A" label="Add a job" onClick=${() => addJob(name)}>Add a job…<//>
-      ${mayAct() && html`<a class="button" href=${uploadLink(name)} aria-keyshortcuts="I"
-        title="Upload a table (I)">Upload…</a>`}
-      <${Pause} queue=${queue} />
+      <span class="which">
+        <h1>${name}</h1>${settings.paused && html`<span class="state paused">paused</span>`}</span>
+      <span class="acts">
+        <${Act} keys="A" label="Add a job" onClick=${() => addJob(name)}>Add a job…<//>
+        ${mayAct() && html`<a class="button" href=${uploadLink(name)} aria-keyshortcuts="I"
+          title="Upload a table (I)">Upload…</a>`}
+        <${Pause} queue=${queue} /></span>
     </div>
     <dl class="vital">
       <div title="For how long the job has waited that waits longest"><dt>Oldest waiting</dt>
