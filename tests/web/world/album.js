@@ -1,4 +1,4 @@
-// Pages to take pictures of, and where the pictures go.
+// Pages to take pictures of, and where the pictures go. Those in docs/ are taken with the fonts Liberation and Noto Color Emoji.
 
 export function album({ browser, docs, url }) {
   const open = async (path, { width = 1280, height = 800, dark = false, touch = false } = {}) => {
