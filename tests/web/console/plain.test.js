@@ -99,7 +99,7 @@ test('question_has_its_buttons_side_by_side', async () => {
 })
 
 test('long_name_of_a_queue_is_not_cut_for_its_buttons', async () => {
-  const name = 'comments.support-eu-west'
+  const name = 'comments-in-german'
   await put(name, [1])
   for (const how of [{}, PHONE]) {
     const page = await list(name, 'waiting', 1, how)
