@@ -83,12 +83,6 @@ test('column_without_a_value_is_not_there', async () => {
   await becomes(() => heads(page), ['Job', 'Payload', 'Priority', 'Client', 'Age'])
 })
 
-test('state_that_is_called_like_a_column_is_there', async () => {
-  const { id } = await on.service.batch('one-by-one', { concurrency: 1, jobs: [{ payload: 1 }, { payload: 2 }] })
-  const page = await on.open(`/console/#/q/one-by-one/batches/${id}`)
-  await page.locator('.panel [data-row] .state.blocked').waitFor()
-})
-
 test('question_has_its_buttons_side_by_side', async () => {
   await put('asked', [1])
   const page = await list('asked', 'waiting', 1)
@@ -276,4 +270,11 @@ test('words_are_plain_and_a_count_of_nothing_is_0', async () => {
   await page.getByRole('link', { name: 'held' }).click()
   await page.getByRole('button', { name: 'Check now' }).click()
   await shown(page, 'Checked: 0 jobs taken back')
+})
+
+// After the story that counts: its second job stays blocked.
+test('state_that_is_called_like_a_column_is_there', async () => {
+  const { id } = await on.service.batch('one-by-one', { concurrency: 1, jobs: [{ payload: 1 }, { payload: 2 }] })
+  const page = await on.open(`/console/#/q/one-by-one/batches/${id}`)
+  await page.locator('.panel [data-row] .state.blocked').waitFor()
 })
