@@ -27,6 +27,8 @@ enum Change {
     OneWord,
     /// The older one's reply has this word between others.
     Without(&'static str),
+    /// The older one's reply lacks this one.
+    With(&'static str),
     Fast,
     /// A text of the older scripts, and how it is read.
     Edited(&'static str, &'static str),
@@ -62,6 +64,7 @@ impl Allowance {
             ["answers", ours, "as", theirs] => Change::Renamed(ours, theirs),
             ["answers", "one", "word"] => Change::OneWord,
             ["answers", "no", word] => Change::Without(word),
+            ["answers", word, "too"] => Change::With(word),
             ["answers", "fast"] => Change::Fast,
             ["all", "is", "copied"] => Change::Copied(None),
             [key, "is", "copied"] => Change::Copied(Some(key)),
@@ -139,6 +142,12 @@ impl Allowances {
                 }
                 Change::Without(word) => {
                     list(&mut theirs.items).retain(|item| *item != Value::BulkString(word.into()));
+                }
+                Change::With(word) => {
+                    let items = list(&mut ours.items);
+                    if let Some(at) = items.iter().position(|item| reply::text(Some(item)) == word) {
+                        items.remove(at);
+                    }
                 }
                 _ => {}
             }

@@ -154,6 +154,10 @@ impl Real {
         }
     }
 
+    pub fn has_second(&self) -> bool {
+        self.second.is_some()
+    }
+
     /// Both servers have done the same, if that is compared.
     pub fn compare_servers(&self) -> Verdict {
         self.second.as_ref().map_or(Ok(()), |second| second.mirror.verdict())

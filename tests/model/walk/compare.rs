@@ -17,6 +17,9 @@ use crate::{
     reference::Share,
 };
 
+/// An operation on so many asks which events are new.
+const MANY_JOBS: usize = 200;
+
 impl Walk<'_> {
     pub(super) fn compare(&mut self) -> Verdict {
         let found = self.real.look(&self.last_event)?;
@@ -44,6 +47,21 @@ impl Walk<'_> {
         same("the registry", &(registered, found.registry.len()), &(self.model.registered, registered.iter().len()))?;
         self.compare_events(found.events.clone())?;
         recount::check(&found, &rows)
+    }
+
+    /// Two servers are compared with each other after each call, so the first is read only for what the model cannot know: delays with
+    /// jitter, and where the events of many jobs end.
+    pub(super) fn learn(&mut self) -> Verdict {
+        self.model.events.clear();
+        if let Some(promise) = self.model.broken.take() {
+            return Err(promise);
+        }
+        if self.model.jobs.len() >= MANY_JOBS || self.model.jobs.values().any(|job| job.jitter > 0) {
+            let found = self.real.look(&self.last_event)?;
+            self.last_event.clone_from(&found.last_event);
+            self.learn_jitter(&found)?;
+        }
+        Ok(())
     }
 
     /// A backoff has jitter: when such a job is due is read, and must be in its range.

@@ -103,7 +103,7 @@ impl<'r> Walk<'r> {
             self.real.compare_servers()?;
             outcome?;
             self.model.end_batches();
-            self.compare()?;
+            if self.real.has_second() { self.learn()? } else { self.compare()? }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::world::{World, number};
+use crate::world::{Fault, World, eventually, number, pending_reserve::PendingReserve};
 
 async fn enqueue_thousand_locked(w: &World, queue: &str) {
     let jobs = (0..1_000).map(|n| json!({ "queue": queue, "payload": [n], "locks": ["busy"] }));
@@ -126,5 +126,35 @@ async fn lock_serves_many_parked_jobs_in_order() {
     order.sort_by_key(|n| 90 - n % 4);
     let expected: Vec<_> = order.into_iter().map(|n: usize| ids[n].clone()).collect();
     assert_eq!(w.complete_all().await, expected);
+    w.check().await;
+}
+
+/// Ann passes over a job whose second lock is held. What she gets instead holds its first one, and Bob's call in the same script parks it.
+#[tokio::test]
+async fn job_is_parked_at_its_first_lock_that_is_held_by_then() {
+    let w = World::plan().with_proxy().with_long_redis_timeout().start().await;
+    let holder = w.enqueue_locked("holder", &["b"]).await;
+    w.enqueue_with(json!({ "payload": "not for ann", "locks": ["a", "b"], "excluded": ["ann"] })).await;
+    w.enqueue_locked("for ann", &["a"]).await;
+    assert_eq!(w.reserve_as("cleo").await.id, holder);
+    w.proxy().set_fault(Fault::Freeze);
+    let first = PendingReserve::send(&w, &json!({ "worker": "cleo", "id": holder })).await;
+    eventually("the first call is on its way", async || w.proxy().is_withholding().then_some(())).await;
+    let anns = PendingReserve::send(&w, &json!({ "worker": "ann" })).await;
+    // Her call must be the first of the next script.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let bobs = PendingReserve::send(&w, &json!({ "worker": "bob" })).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    w.proxy().set_fault(Fault::None);
+    eventually("the job is blocked", async || (w.event_count("blocked").await == 1).then_some(())).await;
+    eventually("ann has a job", async || (w.event_count("reserved").await == 2).then_some(())).await;
+    let kinds: Vec<_> = w.events().await.into_iter().map(|event| event.kind).collect();
+    let blocked: Vec<_> = w.locks().await.iter().map(|lock| number(lock, "blocked")).collect();
+    // On a very busy machine Bob's call may come first, when only the second lock is held.
+    let expected = if kinds.ends_with(&["reserved".to_owned(), "blocked".to_owned()]) { [1, 0] } else { [0, 1] };
+    assert_eq!(blocked, expected, "{kinds:?}");
+    for call in [first, anns, bobs] {
+        assert!(call.hang_up().await.is_some(), "it was answered");
+    }
     w.check().await;
 }

@@ -213,3 +213,20 @@ async fn erasure_that_is_not_continued_is_given_up() {
     assert_eq!(keys_with_name(&w).await, BTreeSet::new());
     w.check().await;
 }
+
+/// An instance has taken the name out of all else, and has ended.
+#[tokio::test]
+async fn background_sweep_deletes_events_that_name_an_erased_worker() {
+    let w = World::plan().sweep_every(100).start().await;
+    w.enqueue(1).await;
+    w.complete(&w.reserve_as(NAME).await).await.is(200);
+    let mut left = redis::cmd("HSET");
+    left.arg("intray:{default}:2:erasures").arg(NAME).arg("0 events * 1 +  ");
+    w.engine.query::<u64>(&left).await;
+    eventually("the events are deleted", async || {
+        let named = keys_with_name(&w).await;
+        (!named.contains("events") && !named.contains("erasures")).then_some(())
+    })
+    .await;
+    w.check().await;
+}
