@@ -38,7 +38,8 @@ test-all: test test-web test-contract test-cluster test-sentinel test-deploy tes
 
 # The history checker: everything is broken all the time, and all answers and events must hold together.
 # `make history SECONDS=600 SEED=7 TOPOLOGY=one`, or `cluster`, or `sentinel`; with `FROM=COMMIT` half of the instances are of an
-# older commit; `make history CHECK=FILE` checks once more what a run has written, and `PROFILE=test` runs what `make test` has built.
+# older commit, and then all of them for a quarter of that time; `make history CHECK=FILE` checks once more what a run has written, and
+# `PROFILE=test` runs what `make test` has built.
 history: rust engine
 	$(if $(filter cluster,$(TOPOLOGY)),scripts/engine.sh latest)
 	$(if $(FROM),binary=$$(scripts/older.sh $(FROM)) && INTRAY_OLDER_PROGRAM=$$binary) HISTORY_SECONDS=$(or $(SECONDS),120) HISTORY_SEED=$(or $(SEED),random) HISTORY_TOPOLOGY=$(or $(TOPOLOGY),one) \

@@ -4,7 +4,7 @@
 //!
 //! ```sh
 //! make history SECONDS=120 SEED=7
-//! make history SECONDS=120 FROM=COMMIT # every second start of an instance is of that commit
+//! make history SECONDS=120 FROM=COMMIT # every second start of an instance is of that commit, and at last each
 //! make history CHECK=target/tmp/history/one-7.ndjson # checks the file of an earlier run
 //! ```
 //!

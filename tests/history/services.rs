@@ -1,13 +1,15 @@
 //! The instances under test, and the connections between them and Redis.
 
 use std::{
+    env,
+    ffi::OsString,
     fs::File,
     io::Write,
     path::{Path, PathBuf},
     process::Command,
     sync::{
         Arc, Mutex as Lock, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -61,6 +63,19 @@ impl Services {
         self.topology.pass(ms).await;
     }
 
+    /// Replaces all instances by those of the older program, if there is one. Returns whether there is.
+    pub async fn go_back(&self) -> bool {
+        HAS_GONE_BACK.store(true, Ordering::Relaxed);
+        let is_there = older_program().is_some();
+        for instance in self.instances.iter().filter(|_| is_there) {
+            let mut service = instance.service.lock().await;
+            service.signal(libc::SIGTERM);
+            service.wait_for_exit().await;
+            instance.start_again(&mut service).await;
+        }
+        is_there
+    }
+
     pub async fn stop(&self) {
         for instance in &self.instances {
             let mut service = instance.service.lock().await;
@@ -100,11 +115,19 @@ async fn started(flags: &[String]) -> Service {
     panic!("an instance no longer starts")
 }
 
+/// Every start is of the older program.
+static HAS_GONE_BACK: AtomicBool = AtomicBool::new(false);
+
+fn older_program() -> Option<OsString> {
+    env::var_os("INTRAY_OLDER_PROGRAM")
+}
+
 /// With INTRAY_OLDER_PROGRAM every second start is of that program, so that instances of both serve together and replace each other.
 fn next_program<'a>(args: impl Iterator<Item = &'a String>) -> Command {
     static STARTS: AtomicUsize = AtomicUsize::new(0);
-    match std::env::var_os("INTRAY_OLDER_PROGRAM") {
-        Some(older) if STARTS.fetch_add(1, Ordering::Relaxed) % 2 == 1 => program_at(older, args),
+    let is_older = STARTS.fetch_add(1, Ordering::Relaxed) % 2 == 1 || HAS_GONE_BACK.load(Ordering::Relaxed);
+    match older_program() {
+        Some(older) if is_older => program_at(older, args),
         _ => program(args),
     }
 }

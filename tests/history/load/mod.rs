@@ -75,7 +75,7 @@ pub async fn run<T: Topology>(options: &Options, topology: T, file: &Path) -> Hi
     }
     let time = Duration::from_secs(options.seconds);
     match options.breaks {
-        true => nemeses::plague(&services, &record, &mut chance, time).await,
+        true => nemeses::plague_and_go_back(&services, &record, &mut chance, time).await,
         false => tokio::time::sleep(time).await,
     }
     stop.store(true, Ordering::Relaxed);

@@ -15,8 +15,19 @@ use crate::{
 /// The longest pause between two faults.
 const PAUSE_MS: u64 = 900;
 
+/// Injects faults for so long. If instances of an older program serve too, they then serve alone for a quarter of that time.
+pub async fn plague_and_go_back(services: &Services, record: &Recorder, chance: &mut Chance, time: Duration) {
+    plague(services, record, chance, time).await;
+    let begin = record.now();
+    if services.go_back().await {
+        let what = "all instances are of the older program again".to_owned();
+        record.add(Entry::Fault { begin, end: record.now(), what });
+        plague(services, record, chance, time / 4).await;
+    }
+}
+
 /// Injects faults for so long; all are repaired when it returns.
-pub async fn plague(services: &Services, record: &Recorder, chance: &mut Chance, time: Duration) {
+async fn plague(services: &Services, record: &Recorder, chance: &mut Chance, time: Duration) {
     let end = Instant::now() + time;
     let mut strikes = FuturesUnordered::new();
     while Instant::now() < end {
