@@ -172,7 +172,7 @@ function part.finish(q, id, header, worker)
   if is_shared(q, id, header) then set(q, id, worker, DONE) end
 end
 
--- The name of a worker goes out of the parts of these batches; that somebody has had a job stays. One that they hold stays theirs.
+-- The name of a worker goes out of the parts of these batches; that a worker has had a job stays. One that they hold stays theirs.
 function part.unname(q, codes, worker)
   if #codes == 0 then return end
   read(q, codes)

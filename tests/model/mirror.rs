@@ -169,8 +169,8 @@ impl Servers {
 
 impl State {
     fn compare(&mut self, call: &Call, ours: &mut Reply, theirs: &mut Reply, allowed: &Allowances) -> Verdict {
-        let copied = allowed.copied(&call.script, &call.argument, &ours.items);
-        allowed.adapt(&call.script, &call.argument, ours, theirs);
+        let copied = allowed.copied(&call.script, &call.words, &ours.items);
+        allowed.adapt(&call.script, &call.words, ours, theirs);
         if !ours.is_same(theirs, allowed.fast_paths()) {
             return Err(report("the reply", ours, theirs));
         }

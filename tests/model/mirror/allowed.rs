@@ -10,7 +10,7 @@ use super::reply::{self, Reply};
 #[derive(Debug, Clone)]
 struct Allowance {
     script: &'static str,
-    /// The first argument, or the first word of the reply; `None`: every call.
+    /// The first argument, the first word of the reply, or `argument-N`: it is given; `None`: every call.
     word: Option<&'static str>,
     change: Change,
     mark: Mark,
@@ -25,6 +25,8 @@ enum Change {
     Renamed(&'static str, &'static str),
     /// Only the first word of the reply is compared.
     OneWord,
+    /// The reply is not compared.
+    Otherwise,
     /// The older one's reply has this word between others.
     Without(&'static str),
     /// The older one's reply lacks this one.
@@ -63,6 +65,7 @@ impl Allowance {
             ["argument", n, "is", "new"] => Change::NewArgument(n.parse().ok()?),
             ["answers", ours, "as", theirs] => Change::Renamed(ours, theirs),
             ["answers", "one", "word"] => Change::OneWord,
+            ["answers", "otherwise"] => Change::Otherwise,
             ["answers", "no", word] => Change::Without(word),
             ["answers", word, "too"] => Change::With(word),
             ["answers", "fast"] => Change::Fast,
@@ -78,8 +81,8 @@ impl Allowance {
         (parts.next().is_none() && !why.is_empty()).then_some(Self { script, word, change, mark, story })
     }
 
-    fn is_for(&self, script: &str, words: [&str; 2]) -> bool {
-        ["any", script].contains(&self.script) && self.word.is_none_or(|word| words.contains(&word))
+    fn is_for(&self, script: &str, words: &[String]) -> bool {
+        ["any", script].contains(&self.script) && self.word.is_none_or(|word| words.iter().any(|one| one == word))
     }
 }
 
@@ -96,7 +99,7 @@ impl Allowances {
         self.0.is_empty()
     }
 
-    fn changes<'a>(&'a self, script: &'a str, words: [&'a str; 2]) -> impl Iterator<Item = Change> + 'a {
+    fn changes<'a>(&'a self, script: &'a str, words: &'a [String]) -> impl Iterator<Item = Change> + 'a {
         self.0.iter().filter(move |one| one.is_for(script, words)).map(|one| one.change)
     }
 
@@ -114,7 +117,7 @@ impl Allowances {
 
     /// The arguments as the older script takes them.
     pub fn take_arguments(&self, script: &str, args: &mut Vec<Vec<u8>>) {
-        let is_new = |n: usize| self.changes(script, ["", ""]).any(|change| change == Change::NewArgument(n));
+        let is_new = |n: usize| self.changes(script, &[]).any(|change| change == Change::NewArgument(n));
         let mut n = 0;
         args.retain(|_| {
             n += 1;
@@ -123,9 +126,9 @@ impl Allowances {
     }
 
     /// The replies of a script, made alike where they may differ.
-    pub fn adapt(&self, script: &str, argument: &str, ours: &mut Reply, theirs: &mut Reply) {
+    pub fn adapt(&self, script: &str, words: &[String], ours: &mut Reply, theirs: &mut Reply) {
         let word = first_word(&ours.items);
-        for change in self.changes(script, [argument, &word]) {
+        for change in self.changes(script, &[words, std::slice::from_ref(&word)].concat()) {
             match change {
                 Change::Renamed(from, to) if word == from => {
                     for reply in [&mut *ours, &mut *theirs] {
@@ -135,9 +138,9 @@ impl Allowances {
                     // That nothing was counted makes a queue too.
                     ours.counts.retain(|(_, n)| n != "0");
                 }
-                Change::OneWord => {
+                Change::OneWord | Change::Otherwise => {
                     for reply in [&mut *ours, &mut *theirs] {
-                        list(&mut reply.items).truncate(1);
+                        list(&mut reply.items).truncate(usize::from(change == Change::OneWord));
                     }
                 }
                 Change::Without(word) => {
@@ -155,13 +158,13 @@ impl Allowances {
     }
 
     /// The keys that the second server gets from the first after a call; `Some(None)`: all.
-    pub fn copied(&self, script: &str, argument: &str, reply: &[Value]) -> Vec<Option<&'static str>> {
-        let word = first_word(reply);
+    pub fn copied(&self, script: &str, words: &[String], reply: &[Value]) -> Vec<Option<&'static str>> {
+        let words = [words, &[first_word(reply)]].concat();
         let copied = |change| match change {
             Change::Copied(key) => Some(key),
             _ => None,
         };
-        self.changes(script, [argument, &word]).filter_map(copied).collect()
+        self.changes(script, &words).filter_map(copied).collect()
     }
 }
 

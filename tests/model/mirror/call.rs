@@ -2,10 +2,11 @@
 
 use crate::library::{Library, ScriptKeys};
 
-/// What is called, and with what first argument.
+/// What is called.
 pub struct Call {
     pub script: String,
-    pub argument: String,
+    /// The first argument, and of each other that is given, its number: `argument-3`.
+    pub words: Vec<String>,
     /// The position of the first argument.
     at: usize,
 }
@@ -14,9 +15,11 @@ impl Call {
     pub fn of(words: &[Vec<u8>]) -> Self {
         let plain = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
         let at = 3 + plain(&words[2]).parse::<usize>().expect("the number of keys");
+        let others = words.iter().enumerate().skip(at + 1).filter(|(_, word)| !word.is_empty());
+        let others = others.map(|(n, _)| format!("argument-{}", n + 1 - at));
         Self {
             script: plain(Library::plain_name(&words[1])),
-            argument: words.get(at).map_or_else(String::new, |word| plain(word)),
+            words: words.get(at).map(|word| plain(word)).into_iter().chain(others).collect(),
             at,
         }
     }

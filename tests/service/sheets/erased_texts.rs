@@ -34,7 +34,7 @@ const TEXTS: [(&str, &str, &str); 17] = [
     ("a\"b\\", "a\"b\\ a\"b\\x", "* *x"),
 ];
 
-/// Of a job, of the call that put it back, and of a delivery.
+/// The text of a job, of the call that put it back, and of a delivery.
 #[tokio::test]
 async fn name_is_replaced_in_texts_where_it_is_a_word() {
     let mut receiver = Receiver::start().await;
