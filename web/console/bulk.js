@@ -41,7 +41,7 @@ export function outcome({ done, skipped }, what) {
   return [`${many(done, 'job')} ${what}`, ...reasons].join('; ').replace(/\.?$/, '.')
 }
 
-/** `prepare(value, confirmed)` makes what each job gets of what was typed, or refuses it. */
+/** `prepare(value, confirmed, tell)` makes what each job gets of what was typed, or refuses it. */
 export function onPicked(picks, changed, { act, what, prepare = (value) => value, ...question }) {
   // A second confirmation after a failure applies to the jobs that are left.
   const left = new Set(picks.jobs)
@@ -49,7 +49,7 @@ export function onPicked(picks, changed, { act, what, prepare = (value) => value
   ask({
     ...question,
     work: async (tell, value, confirmed) => {
-      const read = await prepare(value, confirmed)
+      const read = await prepare(value, confirmed, tell)
       try {
         return await each([...left], (job) => act(job, read), tell, over)
       } finally {

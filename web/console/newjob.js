@@ -64,11 +64,11 @@ function askFor(draft, value, { work, ...question }) {
     work: async (tell, typed, confirmed) => {
       const { payload, priority, client, isTwin, whom } = typed
       const rights = given(whom)
-      await requireSeen(question.recent ?? recentOf(typed.queue), namedIn(rights), confirmed)
+      await requireSeen(question.recent ?? recentOf(typed.queue), namedIn(rights), confirmed, tell)
       const others = { ...(client && { client }), ...(isTwin && { dedupe: false }) }
       const more = { priority: Number(priority), ...others, ...rights }
       const isMade = !question.asksQueue || typed.isMade
-      const answer = await work((rest) => send(payload, { ...more, ...rest }, keyOf, isMade), typed)
+      const answer = await work((rest) => send(payload, { ...more, ...rest }, keyOf, isMade), typed, tell)
       drafts.delete(draft)
       again()
       return answer
@@ -109,8 +109,9 @@ export function runAgain(job) {
     text: ['This makes a new job with an id of its own. The old one stays as it is',
       isDead ? ', unless you withdraw it below.' : '.', job.batch ? ` ${NOT_COPIED.batch}` : ''].join(''),
     action: 'Add the new job',
-    work: async (put, { isWithdrawn }) => {
+    work: async (put, { isWithdrawn }, tell) => {
       const made = await put({ queue, ...copied })
+      if (tell('…') === false) return { made, isWithdrawn, problem: 'you stopped before it was withdrawn.' }
       // A failure here is reported; the new job exists and is not made again.
       const problem = isWithdrawn ? await api.cancel(id, false).then(() => '', ({ message }) => message) : ''
       go(link(queue, 'waiting', made))

@@ -67,7 +67,7 @@ export function reassign(queue, line, changed) {
     work: async (tell, { to, isForAll }, confirmed) => {
       const names = isForAll ? null : kind.read(namesOf(to))
       if (names?.length === 0) throw new Error(kind.missing)
-      await requireSeen(recent, kind.named(names ?? []), confirmed)
+      await requireSeen(recent, kind.named(names ?? []), confirmed, tell)
       try {
         return await kind.send(queue, from, names, (done, waits) => tell(`${done}…`, waits))
       } finally {

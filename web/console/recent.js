@@ -45,11 +45,13 @@ export function twins(names, known) {
 
 /**
  * Throws a `Doubt` about the names and skills that have not worked in the queue lately, unless it is the one that was
- * confirmed. If not all who have are known, there is one only about those that differ from a known one by case.
+ * confirmed. If not all who have are known, there is one only about those that differ from a known one by case. Throws,
+ * too, if the dialog of `tell` was closed meanwhile.
  */
-export async function requireSeen(recent, { names = [], skills = [] }, confirmed) {
+export async function requireSeen(recent, { names = [], skills = [] }, confirmed, tell) {
   if (names.length === 0 && skills.length === 0) return
   const known = await recent()
+  if (tell('…') === false) throw new Error('Stopped. Nothing was sent.')
   if (!known) return
   const workers = names.filter((name) => !known.names.includes(name))
   const abilities = skills.filter((skill) => !known.skills.includes(skill))

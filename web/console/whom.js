@@ -92,7 +92,7 @@ export function forWhom(job, changed) {
       const parts = Object.entries(readWhom(value)).filter(([name, part]) => !isEqual(part, before[name] ?? null))
       if (parts.length === 0) throw new Error('Nothing is changed.')
       const changes = Object.fromEntries(parts)
-      await requireSeen(recent, without(namedIn(changes), namedIn(before)), confirmed)
+      await requireSeen(recent, without(namedIn(changes), namedIn(before)), confirmed, tell)
       await api.change(job.id, changes)
       again()
       changed()
@@ -119,10 +119,10 @@ export function forWhomPicked(queue, picks, changed) {
     recent,
     value: { ...EVERYBODY, clears: false },
     what: 'changed',
-    prepare: async (value, confirmed) => {
+    prepare: async (value, confirmed, tell) => {
       const changes = value.clears ? readWhom(value) : given(value)
       if (Object.keys(changes).length === 0) throw new Error('Nothing is typed.')
-      await requireSeen(recent, namedIn(changes), confirmed)
+      await requireSeen(recent, namedIn(changes), confirmed, tell)
       return changes
     },
     act: async ({ id }, changes) => { await api.change(id, changes) },

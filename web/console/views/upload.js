@@ -190,7 +190,7 @@ function useSending(table, typed, found, onSent) {
         : 'Each becomes a job. Rows that this upload has added before are known and not added again.',
       action: 'Add them',
       work: async (tell, value, confirmed) => {
-        await requireSeen(recent, named(), confirmed)
+        await requireSeen(recent, named(), confirmed, tell)
         // After the dialog is closed, so that the focus goes to what becomes of the rows.
         setTimeout(start, 0, false)
       },
