@@ -143,9 +143,14 @@ export const locks = (name, query, signal) => call('GET', queue(name, '/locks'),
 /** `text`: the job as JSON; `create`: a queue that is not there is made; else it is refused. */
 export const enqueue = (text, key, create = false) =>
   call('POST', '/jobs', { query: { create }, text, more: { 'idempotency-key': key } })
-/** `text`: a job a line, the `first` of this number. Answers the lines as text. */
+/** A line, or several. A refusal is one. */
+function linesOf(text) {
+  const lines = text.trimEnd().split('\n').map((line) => JSON.parse(line))
+  return lines.length === 1 ? lines[0] : lines
+}
+/** `text`: a job a line, the `first` of this number. Answers a line, or several. */
 export const addLines = (text, { key, first, create, signal }) => call('POST', '/jobs', {
-  query: { create, first_line: first }, text, signal, parse: String, within: PATIENCE_WITH_A_FILE,
+  query: { create, first_line: first }, text, signal, parse: linesOf, within: PATIENCE_WITH_A_FILE,
   more: { 'content-type': 'application/x-ndjson', 'idempotency-key': key },
 })
 /** `text`: an array of batches with an overlap. */

@@ -11,7 +11,7 @@ const SLICE = 256 << 10
  * first}`, `first`: its first rows. `separator`: as it was chosen.
  */
 export async function openTable(file, separator) {
-  const form = formOf(new Uint8Array(await file.slice(0, SLICE).arrayBuffer()))
+  const form = formOf(await bytesOf(file, 0))
   if (form.foreign) return form
   const table = { file, ...form, separator: separator || form.separator }
   if (!table.separator) return table
@@ -33,12 +33,27 @@ async function heading(table) {
 async function* pieces({ file, start, separator }, { signal, utf8 } = {}) {
   const reader = new RowReader(separator)
   for (let at = start, isEnd = false; !isEnd;) {
-    const bytes = new Uint8Array(await file.slice(at, at + SLICE).arrayBuffer())
+    const bytes = await bytesOf(file, at)
     signal?.throwIfAborted()
     at += bytes.length
-    isEnd = at >= file.size || bytes.length === 0
+    isEnd = at >= file.size
     decode(utf8, bytes, isEnd)
     yield { rows: reader.read(bytes, isEnd), read: at }
+  }
+}
+
+/** A browser reads no file that was saved after it was chosen, or says that it has ended. */
+async function bytesOf(file, at) {
+  const bytes = await file.slice(at, at + SLICE).arrayBuffer().catch((error) => {
+    throw error.name === 'NotReadableError' ? new FileChanged() : error
+  })
+  if (bytes.byteLength === 0 && at < file.size) throw new FileChanged()
+  return new Uint8Array(bytes)
+}
+
+export class FileChanged extends Error {
+  constructor() {
+    super('was changed after it was chosen: choose it again')
   }
 }
 

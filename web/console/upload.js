@@ -5,7 +5,7 @@ import * as api from './api.js'
 import { batchOf, columnOf, lineOf, namedIn } from './csv_columns.js'
 import { jobsOf } from './csv_table.js'
 import { IntrayError, isFinal, isForeign } from './http.js'
-import { STOPPED, patiently } from './patience.js'
+import { STOPPED, isTooOften, patiently } from './patience.js'
 
 /** A call has at most so many lines and characters, so that it says soon how far it is. */
 const MAX_LINES = 1_000
@@ -16,6 +16,8 @@ const MAX_NAMES = 1_000
 /** A service that is away is asked again for so long, with these pauses. */
 const PATIENCE = 60_000
 const [PAUSE, MAX_PAUSE] = [500, 8_000]
+/** A call counts for no more of that time: the machine may have been asleep in it. */
+const MAX_COUNTED = PATIENCE / 2
 
 /** 128 bits of a text, by which its uploads know each other. A page without TLS has none of the browser's digests. */
 function digest(text) {
@@ -37,7 +39,8 @@ export async function check(table, tell, signal) {
   const found = { jobs: 0, refused: [], shown: [], names: new Set(), skills: new Set() }
   for await (const { jobs, refused, read } of jobsOf(table, { signal, isChecked: true })) {
     found.jobs += jobs.length
-    found.refused.push(...refused)
+    // There may be more than a call takes arguments.
+    for (const row of refused) found.refused.push(row)
     for (const [, job] of jobs) {
       if (found.shown.length < SHOWN) found.shown.push(job)
       const { names, skills } = namedIn(job)
@@ -49,9 +52,12 @@ export async function check(table, tell, signal) {
   return found
 }
 
-/** What has become of the rows so far; `next`: the first row that is not done with. */
+/**
+ * What has become of the rows so far; `next`: the first row that is not done with; `isUnsure`: whether rows from there
+ * on may have arrived.
+ */
 export const nothingSent = () =>
-  ({ sent: 0, created: 0, known: 0, equal: 0, refused: [], later: 0, next: 0, waits: false })
+  ({ sent: 0, created: 0, known: 0, equal: 0, refused: [], later: 0, next: 0, isUnsure: false, waits: false })
 
 /**
  * Sends the rows from `report.next` on. `what`: `{table, queue, key, overlap, creates}`; `tell(report)` hears of each
@@ -61,10 +67,14 @@ export const nothingSent = () =>
 export async function send(what, report, tell, signal) {
   const state = { ...report, refused: [...report.refused] }
   const step = what.overlap ? sendBatch : sendLines
-  for await (const call of callsOf(what, state.next, signal)) {
-    signal.throwIfAborted()
-    await step(what, call, state, (waits) => tell({ ...state, waits }), signal)
-    Object.assign(state, { sent: state.sent + call.jobs, next: call.last + 1 })
+  try {
+    for await (const call of callsOf(what, state.next, signal)) {
+      signal.throwIfAborted()
+      await step(what, call, state, (waits) => tell({ ...state, waits }), signal)
+      Object.assign(state, { sent: state.sent + call.jobs, next: call.last + 1, isUnsure: false })
+      tell({ ...state, waits: false })
+    }
+  } finally {
     tell({ ...state, waits: false })
   }
 }
@@ -89,44 +99,70 @@ async function* callsOf({ table, queue, overlap }, from, signal) {
 }
 
 async function sendLines(what, call, state, tell, signal) {
-  const deadline = Date.now() + PATIENCE
-  let { refused, summary } = await persistently((on) => lines(what, call.first, call.text, on), tell, signal)
-  for (let pause = PAUSE; summary.retryable && Date.now() + pause < deadline; pause *= 2) {
+  const ask = (first, text) => persistently((on) => lines(what, first, text, on), state, tell, signal)
+  let answer = await ask(call.first, call.text)
+  for (let pause = PAUSE, rested = 0; answer.summary.retryable && rested + pause < PATIENCE; pause *= 2) {
     await rest(pause, tell, signal)
-    ;({ refused, summary } = await persistently((on) => lines(what, call.first, call.text, on), tell, signal))
+    rested += pause
+    answer = await ask(call.first, call.text)
   }
-  // An answer names so many refused lines and counts the rest. Asked for once more, these are refused once more.
-  for (let more = refused; more.length > 0 && refused.length < summary.errors;) {
-    const next = more.at(-1).line + 1
-    const text = call.text.split('\n').slice(next - call.first).join('\n')
-    more = text ? (await persistently((on) => lines(what, next, text, on), tell, signal)).refused : []
-    refused.push(...more)
-  }
-  state.created += summary.created
-  state.known += summary.known
-  state.equal += summary.duplicates
-  state.later += summary.retryable ?? 0
+  const { created, known, equal, later, refused } = await withAllNamed(call, answer, ask)
+  state.created += created
+  state.known += known
+  state.equal += equal
+  state.later += later
   state.refused.push(...refused.map(({ line, error }) => refusal(line, error, what.table)))
 }
 
-const refusal = (row, { detail }, table) => ({ row, column: columnOf(detail, table), detail })
+/**
+ * An answer names so many refused lines and counts the rest, which are asked for once more. What refused them may have
+ * passed: then they are taken, and are new, equal to others, or known if another page has added them.
+ */
+async function withAllNamed(call, { refused, summary }, ask) {
+  const all = { created: summary.created, refused: [...refused] }
+  let unnamed = summary.errors - refused.length, taken = 0, equal = summary.duplicates
+  for (let last = refused.at(-1); unnamed > 0 && last;) {
+    const next = last.line + 1
+    const text = call.text.split('\n').slice(next - call.first).join('\n')
+    if (!text) break
+    const more = await ask(next, text)
+    const { created, duplicates, errors } = more.summary
+    taken += unnamed - errors
+    equal = Math.max(equal, duplicates)
+    all.created += created
+    all.refused.push(...more.refused)
+    unnamed = errors - more.refused.length
+    last = more.refused.at(-1)
+  }
+  // Each line is one of these.
+  const others = Math.max(call.jobs - all.created - all.refused.length, 0)
+  all.equal = Math.min(equal, others)
+  all.known = others - all.equal
+  all.later = Math.max((summary.retryable ?? 0) - taken, 0)
+  return all
+}
+
+const CHANGED = 'This row was added before under this name, and has changed since.'
+
+const refusal = (row, { type, detail }, table) => (type === '/problems/idempotency-key-reused'
+  ? { row, column: '', detail: CHANGED } : { row, column: columnOf(detail, table), detail })
 
 /** The queue is the reason, for each row of the table: it is not there, not the caller's, or has no such name. */
 const isOfAll = ({ error: { status, detail } }) => [403, 404].includes(status) || detail.startsWith('queue: ')
 
 async function lines({ key, creates }, first, text, signal) {
-  const answer = (await api.addLines(text, { key, first, create: creates, signal })).trimEnd().split('\n')
-  const [summary, ...refused] = answer.map((line) => JSON.parse(line)).reverse()
+  const answer = await api.addLines(text, { key, first, create: creates, signal })
+  const [summary, ...refused] = [answer].flat().reverse()
   if (summary.lines === undefined) throw new Error('The answer is cut.')
-  if (!summary.complete) throw new IntrayError(summary.error.status, summary.error)
-  const ofAll = refused.find(isOfAll)
-  if (ofAll) throw new IntrayError(ofAll.error.status, ofAll.error)
-  return { refused: refused.reverse(), summary }
+  const ofAll = summary.complete ? refused.find(isOfAll)?.error : summary.error
+  if (!ofAll) return { refused: refused.reverse(), summary }
+  const isPartial = !summary.complete || summary.created + summary.known + summary.duplicates > 0
+  throw Object.assign(new IntrayError(ofAll.status, ofAll), { isPartial })
 }
 
 async function sendBatch({ key, creates, table }, { first, text }, state, tell, signal) {
   const how = { key: `${key}-${first}`, create: creates }
-  const { error, known } = await persistently((on) => batch(text, { ...how, signal: on }), tell, signal)
+  const { error, known } = await persistently((on) => batch(text, { ...how, signal: on }), state, tell, signal)
   if (error) state.refused.push(refusal(first, error, table))
   else if (known) state.known += 1
   else state.created += 1
@@ -146,20 +182,43 @@ async function batch(text, how) {
 }
 
 /** What `step(signal)` answers, as soon as a service that is away does; it hears `tell(waits)` meanwhile. */
-async function persistently(step, tell, signal) {
+async function persistently(step, state, tell, signal) {
   const isWanted = () => { tell(true); return !signal.aborted }
-  for (let pause = PAUSE, end = Date.now() + PATIENCE; ; pause = Math.min(pause * 2, MAX_PAUSE)) {
+  let pause, left, began
+  const start = () => { [pause, left] = [PAUSE, null] }
+  const once = () => {
+    began = Date.now()
+    return surely(() => step(signal), state).catch((error) => {
+      // It answers, and asks for a while.
+      if (isTooOften(error)) start()
+      throw error
+    })
+  }
+  for (start(); ; pause = Math.min(pause * 2, MAX_PAUSE)) {
     try {
-      const answer = await patiently(() => step(signal), isWanted)
+      const answer = await patiently(once, isWanted)
       if (answer === STOPPED) signal.throwIfAborted()
       return answer
     } catch (error) {
       signal.throwIfAborted()
       const wait = Math.max(pause, error.retryAfter ?? 0)
-      if (isFinal(error) || isForeign(error) || Date.now() + wait > end) throw error
+      // It counts from the first failure in a row.
+      left = left === null ? PATIENCE : left - Math.min(Date.now() - began, MAX_COUNTED)
+      if (isFinal(error) || isForeign(error) || wait > left) throw error
+      left -= wait
       await rest(wait, tell, signal)
     }
   }
+}
+
+/** Nothing of a call that is refused has arrived. Without that answer, or the one that it is done, it may have. */
+async function surely(step, state) {
+  const { isUnsure } = state
+  state.isUnsure = true
+  return step().catch((error) => {
+    if ((isFinal(error) || error.status === 429) && !error.isPartial) state.isUnsure = isUnsure
+    throw error
+  })
 }
 
 async function rest(ms, tell, signal) {

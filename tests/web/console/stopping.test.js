@@ -61,7 +61,7 @@ const STOPS = {
   leave: (page) => page.evaluate(() => { location.hash = '#/workers' }),
 }
 
-test('what_is_stopped_while_names_are_looked_for_does_not_happen', async () => {
+test('dialog_that_is_stopped_while_it_looks_for_names_does_nothing', async () => {
   for (const [n, [queue, open]] of Object.entries(DIALOGS).entries()) {
     const id = await on.service.enqueue(queue, 0, { assignees: ['bob'] })
     await on.service.enqueue(queue, 1, { skill: 'de' })

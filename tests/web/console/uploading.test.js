@@ -5,32 +5,14 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { confirm, fits, shown, stage } from '../world/stage.js'
 import { becomes, reads } from '../world/until.js'
+import { choose, dialog, hasRows, heading, map, open as openUpload, outcome, send } from '../world/uploads.js'
 
 const on = stage()
 const axe = await readFile(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
-const dialog = (page) => page.getByRole('dialog')
-const heading = (page) => page.locator('#report')
 const jobs = async (queue) => (await on.service.call('GET', `/queues/${queue}/jobs?state=waiting&limit=100`)).jobs
-const posts = () => on.wire.log.filter(({ method, path }) => method === 'POST' && /^\/(jobs|batches)\?/.test(path)).length
-const outcome = (page) => page.locator('.outcome dd').allTextContents()
-
-async function open(queue, text, { name = 'table.csv', ...how } = {}) {
-  const page = await on.open(`/console/#/upload?queue=${queue}`, how)
-  await choose(page, text, name)
-  return page
-}
-
-const choose = (page, text, name = 'table.csv') =>
-  page.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
-const map = (page, column, field) => page.getByLabel(`Where ${column} goes`).selectOption(field)
-
-/** Sends it, and waits for the end. */
-async function send(page, how = /^Done/) {
-  await page.getByRole('button', { name: /^Add .* rows?…$/ }).click()
-  await confirm(page, 'Add them')
-  await reads(heading(page), how)
-}
+const posts = () => on.wire.log.filter(hasRows).length
+const open = (queue, text, how) => openUpload(on, queue, text, how)
 
 test('rows_become_jobs_as_they_were_shown', async () => {
   await on.service.enqueue('pictures', 0)

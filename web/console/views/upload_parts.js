@@ -1,7 +1,7 @@
 // The parts of the page for an upload: where a file is dropped, the table of its columns, what would be sent, and what
 // became of it.
 
-import { html, classes, useEffect, useRef } from '../html.js'
+import { html, classes, useEffect, useLayoutEffect, useRef } from '../html.js'
 import { batchOf, lineOf } from '../csv_columns.js'
 import { csv } from '../csv.js'
 import { CSV, save } from '../export.js'
@@ -88,10 +88,17 @@ function Refused({ rows }) {
   </section>`
 }
 
+/** Why nothing was sent. It has the focus, as the button that was pressed is another one now. */
+export function Refusal({ children }) {
+  const words = useRef(null)
+  useLayoutEffect(() => { words.current.focus() }, [])
+  return html`<p class="problem" role="alert" tabindex="-1" ref=${words}>${children}</p>`
+}
+
 const byRow = (one, other) => one.row - other.row
 
 /** What has become of the rows. */
-export function Report({ sending: { report, phase, problem, go, stop, href }, found, typed }) {
+export function Report({ sending: { report, phase, problem, isOver, go, stop, href }, found, typed }) {
   const heading = useRef(null)
   useEffect(() => heading.current.focus(), [phase])
   const titles = { sending: 'Sending', stopped: 'Stopped', done: 'Done' }
@@ -102,7 +109,10 @@ export function Report({ sending: { report, phase, problem, go, stop, href }, fo
     <p class="far"><progress max=${found.jobs} value=${report.sent} aria-label="Rows that are sent"></progress></p>
     ${report.waits && phase === 'sending' && html`<p role="status">The service takes no more for now. It continues by
       itself.</p>`}
-    ${problem && html`<p class="problem" role="alert">${problem} Nothing is lost: go on when it is put right.</p>`}
+    ${problem && html`<p class="problem" role="alert">${problem} ${isOver ? 'Rows that were added are known.'
+      : 'Nothing is lost: go on when it is put right.'}</p>`}
+    ${report.isUnsure && phase === 'stopped' && html`<p class="hint">The last rows may have arrived. They are sent
+      again, and those that are there are known.</p>`}
     <div role=${phase === 'sending' ? undefined : 'status'}><dl class="outcome">
       <div><dt>New</dt><dd>${number(report.created)}</dd></div>
       <div><dt>Known</dt><dd title="added before by this upload">${number(report.known)}</dd></div>
@@ -113,7 +123,7 @@ export function Report({ sending: { report, phase, problem, go, stop, href }, fo
       upload again adds them.</p>`}
     <p class="acts">
       ${phase === 'sending' && html`<${Button} onClick=${stop}>Stop<//>`}
-      ${phase === 'stopped' && html`<${Button} kind="primary" onClick=${go}>Go on<//>`}
+      ${phase === 'stopped' && !isOver && html`<${Button} kind="primary" onClick=${go}>Go on<//>`}
       <a class="button quiet" href=${href}>Look at the queue</a></p>
     ${phase !== 'sending' && html`<${Refused} rows=${[...found.refused, ...report.refused].sort(byRow)} />`}
   </section>`
