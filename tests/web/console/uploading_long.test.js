@@ -20,6 +20,9 @@ const limit = (ms) => {
   return { status: 429, body }
 }
 
+/** A browser sends a call that is cut again by itself; this it does not. */
+const away = { status: 503, body: { type: '/problems/unavailable', title: 'Away', status: 503, detail: 'Redis is away' } }
+
 /** `fate(n, page)` of the nth call with rows. */
 async function sent(queue, rows, fate) {
   await on.service.enqueue(queue, 0)
@@ -43,9 +46,9 @@ test('upload_goes_on_after_a_laptop_has_slept', async () => {
 
 test('time_that_the_service_asks_for_is_no_time_without_an_answer', async () => {
   const page = await sent('asked', 3, async (n, page) => {
-    if (n === 1) return 'cut'
+    if (n === 1 || n === 5) return away
     if (n < 5) await page.clock.fastForward(25_000)
-    return n === 5 ? 'cut' : n < 5 ? limit(50) : null
+    return n < 5 ? limit(50) : null
   })
   await reads(heading(page), /^Done: 3 of 3/)
 })
