@@ -24,6 +24,11 @@ function erasures.write(q, name, own)
   redis.call('HSET', q.erasures, name, text.words(at, own.stage, own.by, since, own.last, own.score, own.member))
 end
 
+-- Whether the name is out of all else, so that no caller has to continue it.
+function erasures.is_left_to_expunge(own)
+  return own.stage == erasures.EVENTS or own.stage == erasures.BODIES
+end
+
 -- Whether its caller, who has to continue it, has not done so for too long.
 function erasures.is_given_up(q, own)
   return clock.now(q) - own.at >= erasures.MAX_WAIT_MS

@@ -24,7 +24,7 @@ return function(q, args)
   local walk
   local own = erasures.parse(redis.call('HGET', q.erasures, name))
   if own and args[3] == 'continue' then
-    if own.stage == erasures.EVENTS or own.stage == erasures.BODIES then return {0, 0, 0} end
+    if erasures.is_left_to_expunge(own) then return {0, 0, 0} end
     walk = own
   else
     -- Events of a call before it wait no longer for that.

@@ -7,6 +7,6 @@ local erasures = require 'base/erasures'
 
 return function(q, args)
   local own = erasures.parse(redis.call('HGET', q.erasures, args[1]))
-  local is_done = not own or own.stage == erasures.EVENTS or own.stage == erasures.BODIES
-  return {not is_done and own.by == args[2] and not erasures.is_given_up(q, own) and 1 or 0}
+  local is_open = own and own.by == args[2] and not erasures.is_left_to_expunge(own)
+  return {is_open and not erasures.is_given_up(q, own) and 1 or 0}
 end

@@ -2,7 +2,7 @@
 
 import { html, useLayoutEffect, useRef } from './html.js'
 
-/** A doubt has the focus: a key that was meant for the question before confirms nothing. `more`: what it leads to. */
+/** A doubt has the focus: a key pressed for the question before confirms nothing. `more`: what it leads to. */
 export function Problem({ of: { message, isDoubt, more } }) {
   const text = useRef(null)
   useLayoutEffect(() => { if (isDoubt) text.current.focus() }, [])
