@@ -48,7 +48,7 @@ class Copy:
         cargo = ['cargo', 'test', '--locked', '--no-fail-fast']
         words = {
             'lib': [*cargo, '--workspace', '--lib', '--', *names],
-            'service': [*cargo, '--test', 'service', '--', *names],
+            'service': [*cargo, '--workspace', '--test', 'service', '--', *names],
             'web': ['tests/web/run.sh', *names],
         }
         running = subprocess.Popen(

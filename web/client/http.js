@@ -53,7 +53,7 @@ export async function request(url, asked) {
   }
   const answer = await response.text()
   if (response.ok) return { answer: read(answer), response }
-  throw new IntrayError(response.status, problemIn(answer, read), retryAfter(response))
+  throw new IntrayError(response.status, problemIn(answer), retryAfter(response))
 }
 
 /** The token of a call that waits is no longer valid. Only a call that does not wait tells whether a new one is. */
@@ -121,14 +121,13 @@ export class TokenFailure {
 }
 
 /**
- * Whatever stands between a page and the service may answer too, with a page of its own.
+ * A refusal is JSON whatever was asked for. Something between page and service may answer too, with a page of its own.
  * @param {string} text
- * @param {(text: string) => any} read
  * @returns {Partial<Types.Problem>}
  */
-function problemIn(text, read) {
+function problemIn(text) {
   try {
-    const problem = read(text)
+    const problem = JSON.parse(text)
     return typeof problem === 'object' && !Array.isArray(problem) ? (problem ?? {}) : {}
   } catch {
     return {}

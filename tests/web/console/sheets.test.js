@@ -39,6 +39,16 @@ test('lines_are_narrowed_and_exported', async () => {
   assert.match(text, /^\ufeffday,worker,handed_out,[a-z0-9_,]+\r\n\d{4}-\d\d-\d\d,bob,1,1,/)
 })
 
+test('refused_table_says_why', async () => {
+  await on.service.set('refused', { sheets: true })
+  await work('refused', 'ann')
+  const page = await on.open('/console/#/q/refused/sheets')
+  const body = { type: '/problems/store-unavailable', title: 'Unavailable', status: 503, detail: 'Redis gave no answer in time' }
+  on.wire.rule = ({ headers }) => headers.accept === 'text/csv' && { status: 503, body }
+  await page.getByRole('button', { name: 'As CSV' }).click()
+  await shown(page, body.detail)
+})
+
 test('first_days_are_those_of_the_queue_s_time_zone', async () => {
   for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']) {
     const name = zone.split('/').at(-1).toLowerCase()

@@ -24,17 +24,18 @@ export function Worker({ name }) {
     const timer = setInterval(() => reload(), EVERY)
     return () => clearInterval(timer)
   }, [])
+  const isPart = Boolean(pages.back || pages.next)
   return html`<main class="page">
     <h1><bdi>${name}</bdi></h1>
     <${Missing} answer=${pages.answer}>${(worker) => html`
       ${error && html`<p class="stale" role="status">Not up to date: ${error.message}</p>`}
       ${worker.unavailable && html`<p class="stale" role="status">Without ${worker.unavailable.join(', ')}, which
         cannot be read now.</p>`}
-      <${Holds} worker=${worker} />
-      <${Ended} worker=${worker} />
-      <${Days} worker=${worker} />
+      ${isPart && html`<p class="dim">A page is about 32 queues.</p>`}
+      <${Holds} worker=${worker} isPart=${isPart} />
+      <${Ended} worker=${worker} isPart=${isPart} />
+      <${Days} worker=${worker} isPart=${isPart} />
       <${Lists} worker=${worker} />
-      ${(pages.back || pages.next) && html`<p class="dim">A page is about 32 queues.</p>`}
       <${Pager} pages=${pages} />
       <${Erase} name=${name} changed=${reload} />`}
     <//>
@@ -43,7 +44,11 @@ export function Worker({ name }) {
 
 const Queue = ({ name }) => html`<a href=${link(name)}><bdi>${name}</bdi></a>`
 
-function Holds({ worker: { holds } }) {
+/** Instead of a table without rows: what is not in the queues of this page may be in others. */
+const Empty = ({ isPart, children }) => html`<p class="empty">${
+  isPart ? 'Nothing in the queues of this page.' : children}</p>`
+
+function Holds({ worker: { holds }, isPart }) {
   const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(job.queue, 'held', job.id)} fresh=${fresh}>
     <td class="queue"><${Queue} name=${job.queue} /></td>
     <td class="id"><a href=${link(job.queue, 'held', job.id)} title=${job.id}>${tail(job.id)}</a></td>
@@ -51,16 +56,16 @@ function Holds({ worker: { holds } }) {
     <td class="lease"><${Left} until=${job.expires_at} since=${job.reserved_at} /></td>
   <//>`
   return html`<h2>Holds now</h2><${Table} label="what the worker holds" columns=${HOLDS} items=${holds} row=${row}
-    empty=${html`<p class="empty">Nothing.</p>`} />`
+    empty=${html`<${Empty} isPart=${isPart}>Nothing.<//>`} />`
 }
 
 const key = ({ at, job, type }) => `${at} ${job} ${type}`
 
-function Ended({ worker: { ended, since } }) {
+function Ended({ worker: { ended, since }, isPart }) {
   const row = (event, fresh) => html`<${End} key=${key(event)} event=${event} fresh=${fresh} />`
   return html`<h2>Handed in and given back</h2>
     <${Table} label="what the worker handed in and gave back" columns=${ENDED} items=${ended} id=${key} row=${row}
-      empty=${html`<p class="empty">Nothing lately.</p>`} />
+      empty=${html`<${Empty} isPart=${isPart}>Nothing lately.<//>`} />
     <p class="more">${since ? `What ended before ${time(since)} may be missing.` : ended.length > 0
       && `${many(ended.length, 'time')}, all that the kept events know.`}</p>`
 }
@@ -78,7 +83,7 @@ function End({ event, fresh }) {
   <//>`
 }
 
-function Days({ worker: { sheets, worker } }) {
+function Days({ worker: { sheets, worker }, isPart }) {
   const lines = sheets.flatMap(({ queue, lines: days }) => days.map((line) => ({ ...line, queue })))
   const id = ({ day, queue }) => `${day} ${queue}`
   const row = (line, fresh) => html`<${Row} key=${id(line)} href=${link(line.queue, 'sheets', null, { worker })}
@@ -88,7 +93,8 @@ function Days({ worker: { sheets, worker } }) {
     <${Numbers} line=${line} />
   <//>`
   return html`<h2>Day sheets</h2><${Table} label="day sheets" columns=${DAYS} items=${lines} id=${id} row=${row}
-    empty=${html`<p class="empty">None are kept of this worker. <a href="../docs/sheets">Day sheets</a></p>`} />`
+    empty=${html`<${Empty} isPart=${isPart}>None are kept of this worker.
+      <a href="../docs/sheets">Day sheets</a><//>`} />`
 }
 
 /** The lists of a queue know more than its events. */
