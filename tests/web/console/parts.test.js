@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Exact, brief, pretty, read } from '../../../web/console/exact_json.js'
 import {
-  accessOf, age, bytes, changeText, countdown, duration, inUnits, readDuration, readId,
+  accessOf, age, bytes, changeText, countdown, duration, inUnits, number, readDuration, readId,
 } from '../../../web/console/format.js'
 import { HELP, HELP_TO_ACT } from '../../../web/console/keys.js'
 import { columns, joined, load, sum, wholeSince } from '../../../web/console/history.js'
@@ -23,6 +23,11 @@ async function parsed(...chunks) {
   await parse(stream(...chunks), (message) => messages.push(message), (ms) => retries.push(ms))
   return { messages, retries }
 }
+
+test('numbers are short from a million on', () => {
+  const numbers = [0, 1_000, 999_999, 1_000_000, 1_234_567, 2_500_000_000]
+  assert.deepEqual(numbers.map(number), ['0', '1,000', '999,999', '1M', '1.2M', '2.5B'])
+})
 
 test('a payload stays the same, byte for byte', () => {
   const sent = '{"n":9007199254740993,"n":1e400,"10":1,"2":[ ],"text":"a\\u0041\\"}{ \\\\"}'

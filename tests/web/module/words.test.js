@@ -84,3 +84,11 @@ test('desk_is_for_queues_or_for_one_job', (t) => {
   assert.throws(() => of({ queues: ['reviews'], job: 'reviews-1' }), /for queues or for one job/)
   assert.deepEqual([of({}).queues, of({}).job, of({ job: 'reviews-1' }).job], [['default'], undefined, 'reviews-1'])
 })
+
+test('desk_needs_the_name_of_a_person', (t) => {
+  globalThis.location = { href: 'https://page.example/' }
+  t.after(() => delete globalThis.location)
+  for (const worker of ['', undefined, null]) {
+    assert.throws(() => planOf({ url: 'https://queue.example', worker }), /needs a worker/, String(worker))
+  }
+})

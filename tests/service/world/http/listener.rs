@@ -77,6 +77,11 @@ impl Client {
 /// The next chunk; `None` at the end of the stream.
 async fn next_chunk(answer: &mut reqwest::Response) -> Option<Vec<u8>> {
     let chunk = tokio::time::timeout(MESSAGE_TIMEOUT, answer.chunk()).await.expect("a heartbeat at least");
+    // A stream that is cut has ended, one that is open for too long has not.
+    assert!(
+        !chunk.as_ref().is_err_and(reqwest::Error::is_timeout),
+        "the stream is still open after {STREAM_TIMEOUT:?}"
+    );
     chunk.ok().flatten().map(|bytes| bytes.to_vec())
 }
 
@@ -131,9 +136,12 @@ impl Listener {
     /// Everything until the stream ends.
     pub async fn read_to_end(&mut self) -> Vec<Message> {
         let mut rest = Vec::new();
-        while let Some(message) = self.next().await {
-            rest.push(message);
-        }
+        let all = async {
+            while let Some(message) = self.next().await {
+                rest.push(message);
+            }
+        };
+        tokio::time::timeout(super::super::PATIENCE, all).await.expect("a stream that ends");
         rest
     }
 }
