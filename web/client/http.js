@@ -121,7 +121,7 @@ export class TokenFailure {
 }
 
 /**
- * A refusal is JSON whatever was asked for. Something between page and service may answer too, with a page of its own.
+ * A refusal is JSON, also of a table. Something between page and service may answer too, with a page of its own.
  * @param {string} text
  * @returns {Partial<Types.Problem>}
  */

@@ -55,6 +55,30 @@ async fn abandon_after_grace_abandon_releases_at_once() {
 }
 
 #[tokio::test]
+async fn lease_of_a_worker_who_was_back_in_the_grace_expires_as_others_do() {
+    for by_reserving in [false, true] {
+        let w = World::start().await;
+        w.stop_clock();
+        let id = w.enqueue(1).await;
+        let held = w.reserve_as("ann").await;
+        w.leave(&held, json!({ "grace_ms": 15_000, "skip": true })).await;
+        if by_reserving {
+            assert_eq!(w.reserve_as("ann").await.body["resumed"], true);
+        } else {
+            w.extend(&held).await.is(200);
+        }
+        w.advance_clock(300_000);
+        w.sweep().await;
+        assert_contains(
+            &w.job(&id).await,
+            json!({ "state": "waiting", "attempts": 1, "counts": { "abandoned": 0, "expired": 1 } }),
+        );
+        assert_eq!(w.reserve_as("ann").await.id, id, "the skip ended with the grace");
+        w.check().await;
+    }
+}
+
+#[tokio::test]
 async fn last_draft_of_one_call_is_kept() {
     let w = World::start().await;
     w.enqueue(1).await;
