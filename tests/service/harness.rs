@@ -1,6 +1,8 @@
 //! The tools themselves, before anything is believed that was found by them.
 
-use crate::world::{Engine, World, contract::CONTRACT};
+use std::time::Duration;
+
+use crate::world::{Engine, World, contract::CONTRACT, eventually, sentinels::SentinelSetup};
 
 #[tokio::test]
 async fn redis_clock_can_be_advanced() {
@@ -21,6 +23,17 @@ async fn redis_with_its_own_settings_is_left_to_no_other_story() {
     let w = World::start().await;
     let setting: Vec<String> = w.engine.run("CONFIG GET appendonly").await;
     assert_eq!(setting, ["appendonly", "no"]);
+}
+
+/// A busy machine stops them for seconds; then they distrust their clock, and elect no primary for half a minute by default.
+#[tokio::test]
+async fn sentinels_that_stood_still_elect_soon() {
+    let mut w = SentinelSetup::start().await;
+    w.signal_sentinels(libc::SIGSTOP);
+    tokio::time::sleep(Duration::from_millis(2_200)).await;
+    w.signal_sentinels(libc::SIGCONT);
+    w.nodes[0].kill();
+    eventually("another primary is elected", async || Some(w.primary().await).filter(|n| *n != 0)).await;
 }
 
 #[test]

@@ -109,6 +109,8 @@ impl SentinelSetup {
         let mut watched = Self { nodes, ports, sentinels: Vec::new(), others: front_ports, network, plan, folder };
         for n in 0..3 {
             watched.start_sentinel(n).await;
+            // One that a busy machine has stopped for two seconds acts on nothing for half a minute by default.
+            eventually("the sentinel answers", || watched.query_sentinel(n, &["DEBUG", "TILT-PERIOD", "1000"])).await
         }
         watched.wait_for_agreement().await;
         watched
@@ -147,7 +149,7 @@ impl SentinelSetup {
     pub async fn wait_for_agreement(&self) {
         for n in 0..3 {
             eventually("the sentinels know each other", async || {
-                let reply = self.query_sentinel(n, &["SENTINEL", "MASTER", PRIMARY_NAME]).await?;
+                let reply: Vec<String> = self.query_sentinel(n, &["MASTER", PRIMARY_NAME]).await?;
                 let has = |name: &str, value: &str| reply.windows(2).any(|pair| pair[0] == name && pair[1] == value);
                 (has("num-slaves", "2") && has("num-other-sentinels", "2") && has("flags", "master")).then_some(())
             })
@@ -156,21 +158,22 @@ impl SentinelSetup {
     }
 
     /// A sentinel's reply; `None` when it does not answer.
-    pub async fn query_sentinel(&self, n: usize, words: &[&str]) -> Option<Vec<String>> {
+    async fn query_sentinel<T: redis::FromRedisValue>(&self, n: usize, words: &[&str]) -> Option<T> {
         let password = self.plan.passwords.map_or(String::new(), |(_, password)| format!(":{password}@"));
         let client =
             redis::Client::open(format!("redis://{password}127.0.0.1:{}", self.sentinels[n].0)).expect("a URL");
         let mut connection = client.get_multiplexed_async_connection().await.ok()?;
-        let mut command = redis::cmd(words[0]);
-        command.arg(&words[1..]);
-        command.query_async(&mut connection).await.ok()
+        redis::cmd("SENTINEL").arg(words).query_async(&mut connection).await.ok()
     }
 
     /// Whether a sentinel accepts a command about the primary.
     pub async fn command_succeeds(&self, n: usize, word: &str) -> Option<()> {
-        let client = redis::Client::open(format!("redis://127.0.0.1:{}", self.sentinels[n].0)).expect("a URL");
-        let mut connection = client.get_multiplexed_async_connection().await.ok()?;
-        redis::cmd("SENTINEL").arg(word).arg(PRIMARY_NAME).query_async(&mut connection).await.ok()
+        self.query_sentinel(n, &[word, PRIMARY_NAME]).await
+    }
+
+    /// Stops all sentinels (`SIGSTOP`) or lets them go on (`SIGCONT`).
+    pub fn signal_sentinels(&self, signal: i32) {
+        self.sentinels.iter().for_each(|(_, sentinel)| sentinel.signal(signal));
     }
 
     /// The primary according to the first sentinel.
@@ -180,7 +183,7 @@ impl SentinelSetup {
 
     /// The primary according to a sentinel.
     pub async fn primary_seen_by(&self, n: usize) -> Option<usize> {
-        let reply = self.query_sentinel(n, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", PRIMARY_NAME]).await?;
+        let reply: Vec<String> = self.query_sentinel(n, &["GET-MASTER-ADDR-BY-NAME", PRIMARY_NAME]).await?;
         self.ports.iter().position(|port| reply.get(1).is_some_and(|reply| *reply == port.to_string()))
     }
 

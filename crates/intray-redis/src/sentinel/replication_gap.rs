@@ -53,8 +53,7 @@ impl Sentinels {
         let (mut seen, mut connection) = (None::<(u64, ReplicationOffset)>, None::<(u64, MultiplexedConnection)>);
         loop {
             tokio::time::sleep(POLL_EVERY).await;
-            let moves = self.moves();
-            let Some(current) = self.offset(moves, &mut connection).await else { continue };
+            let Some((moves, current)) = self.offset(&mut connection).await else { continue };
             if let Some((earlier, last)) = &seen
                 && *earlier != moves
             {
@@ -64,18 +63,19 @@ impl Sentinels {
         }
     }
 
-    async fn offset(&self, moves: u64, kept: &mut Option<(u64, MultiplexedConnection)>) -> Option<ReplicationOffset> {
-        let mut connection = match kept.take() {
-            Some((opened_at, connection)) if opened_at == moves => connection,
+    /// The primary's offset, and how often the primary had moved when this one was asked.
+    async fn offset(&self, kept: &mut Option<(u64, MultiplexedConnection)>) -> Option<(u64, ReplicationOffset)> {
+        let (moves, mut connection) = match kept.take() {
+            Some((opened_at, connection)) if opened_at == self.moves() => (opened_at, connection),
             Some(_) | None => {
-                let (info, _) = self.primary().await.ok()?;
+                let (info, moves) = self.primary().await.ok()?;
                 let client = redis::Client::open(info).ok()?;
-                client.get_multiplexed_async_connection_with_config(&self.config()).await.ok()?
+                (moves, client.get_multiplexed_async_connection_with_config(&self.config()).await.ok()?)
             }
         };
         let info: String = redis::cmd("INFO").arg("replication").query_async(&mut connection).await.ok()?;
         *kept = Some((moves, connection));
-        ReplicationOffset::read(&info)
+        Some((moves, ReplicationOffset::read(&info)?))
     }
 
     /// A gap is never cleared: lost changes stay lost, even if later primaries follow without a gap.
