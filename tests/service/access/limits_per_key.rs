@@ -102,26 +102,25 @@ async fn connection_limit_reserves_room_for_other_keys() {
     w.check().await;
 }
 
-/// All but the last byte of a body.
-async fn upload(w: &World, size: usize) -> TcpStream {
+/// The largest body but for its last byte.
+async fn upload(w: &World, path: &str, credential: &str) -> TcpStream {
+    let size = 8 << 20;
     let mut stream = TcpStream::connect(w.address()).await.expect("the service listens");
     let head = format!(
-        "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {}\r\ncontent-length: {size}\r\n\r\n",
-        key("a")
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {credential}\r\ncontent-length: {size}\r\n\r\n",
     );
-    let response = [head.into_bytes(), vec![b' '; size - 1]].concat();
-    drop(stream.write_all(&response).await);
+    let request = [head.into_bytes(), vec![b' '; size - 1]].concat();
+    drop(stream.write_all(&request).await);
     stream
 }
 
 #[tokio::test]
 async fn body_memory_limit_reserves_room_for_other_keys() {
-    const BODY: usize = 8 << 20;
     let w = two_keys().start().await;
     let (a, b) = (own(&w, "a"), own(&w, "b"));
     let mut uploads = Vec::new();
     for _ in 0..12 {
-        uploads.push(upload(&w, BODY).await);
+        uploads.push(upload(&w, "/jobs", &key("a")).await);
     }
     let large = |queue: &str, n: u32| json!({ "queue": queue, "payload": format!("{n}{}", "x".repeat(40_000)) });
     let mut n = 0;
@@ -135,14 +134,29 @@ async fn body_memory_limit_reserves_room_for_other_keys() {
         // One that came while the call before was in hand may have found no room for its last bytes.
         for one in &mut uploads {
             if one.try_read(&mut [0; 1]).is_ok() {
-                *one = upload(&w, BODY).await;
+                *one = upload(&w, "/jobs", &key("a")).await;
             }
         }
         None
     })
     .await;
+    // Tokens under one pattern count as one small caller, for any number of workers.
+    let mut crowd = Vec::new();
+    for n in 0..6 {
+        crowd.push(
+            upload(&w, "/jobs/reserve", &signed(SECRET, json!({ "sub": n.to_string(), "queues": ["a-1"] }))).await,
+        );
+    }
+    eventually("all tokens but one are refused", async || {
+        crowd.retain(|one| {
+            let mut status = [0; 12];
+            one.try_read(&mut status).is_err() || !status.ends_with(b"503")
+        });
+        (crowd.len() <= 1).then_some(())
+    })
+    .await;
     assert_eq!(b.send_enqueue(large("b-1", 0)).await.status, 201);
-    drop(uploads);
+    drop((uploads, crowd));
     eventually("what is given back is there again", async || {
         n += 1;
         (a.send_enqueue(large("a-1", n)).await.status == 201).then_some(())
